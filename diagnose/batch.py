@@ -1,0 +1,143 @@
+"""From the numbers that people write to the numbers that a GPU sees: batch units, data-parallel size, rows held.
+
+A framework file says which unit a key is written in; here each unit goes both ways, so that a lever that halves what one
+GPU takes can be told as a value of the person's own key. Sources: research on each framework's own arithmetic, named in its file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from diagnose.vocabulary import Value
+
+if TYPE_CHECKING:
+    from diagnose.types import Fact
+
+Values = Mapping[str, Value]
+Convert = Callable[[float, Values], float | None]
+
+
+def whole(values: Values, id: str) -> int | None:
+    """A whole number that is known and at least 1, else None."""
+    value = values.get(id)
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 1 else None
+
+
+def data_parallel(values: Values) -> int | None:
+    """How many different micro batches are in flight: training GPUs over tensor, pipeline and sequence parallel sizes."""
+    gpus = whole(values, "trainer_gpus")
+    if gpus is None:
+        return None
+    split = math.prod(whole(values, id) or 1 for id in ("tp", "pp", "sp"))
+    return max(1, gpus // split)
+
+
+def longest_row(values: Values) -> int | None:
+    """The limit of one row in tokens: prompt and response limits together, or the limit of a row."""
+    prompt, response = whole(values, "prompt_length"), whole(values, "response_length")
+    return prompt + response if prompt and response else whole(values, "max_length")
+
+
+def _same(number: float, values: Values) -> float | None:
+    return number
+
+
+def _global_to_gpu(number: float, values: Values) -> float | None:
+    ranks = data_parallel(values)
+    return max(1, number // ranks) if ranks else None
+
+
+def _gpu_to_global(number: float, values: Values) -> float | None:
+    ranks = data_parallel(values)
+    return number * ranks if ranks else None
+
+
+def _global_times_n_to_gpu(number: float, values: Values) -> float | None:
+    per_gpu, n = _global_to_gpu(number, values), whole(values, "rollout_n") or 1
+    return per_gpu * n if per_gpu else None
+
+
+def _gpu_to_global_times_n(number: float, values: Values) -> float | None:
+    ranks, n = data_parallel(values), whole(values, "rollout_n") or 1
+    return max(1, number // n) * ranks if ranks else None
+
+
+def _rows_to_tokens(number: float, values: Values) -> float | None:
+    row = longest_row(values)
+    return number * row if row else None
+
+
+def _tokens_to_rows(number: float, values: Values) -> float | None:
+    row = longest_row(values)
+    return max(1, number // row) if row else None
+
+
+# unit: (written → what one GPU sees, what one GPU sees → written)
+UNITS: dict[str, tuple[Convert, Convert]] = {
+    "sequences_per_gpu": (_same, _same),
+    "tokens_per_gpu": (_same, _same),
+    "prompts": (_same, _same),
+    "global_sequences": (_global_to_gpu, _gpu_to_global),
+    "global_sequences_times_n": (_global_times_n_to_gpu, _gpu_to_global_times_n),
+    "max_length_rows": (_rows_to_tokens, _tokens_to_rows),
+    # the budget counts a sequence before it is split; a GPU sees the budget itself, since both sides grow with sp
+    "tokens_times_sp": (_same, _same),
+}
+
+
+def to_written(number: float, unit: str, values: Values) -> float | None:
+    """The number to write in ``unit`` so that one GPU sees ``number``; None when a fact that it needs is unknown."""
+    return UNITS[unit][1](number, values) if unit else number
+
+
+def rows_held(values: Values, prompts_id: str) -> int | None:
+    """Sequences that one GPU holds of ``prompts_id`` prompts, all samples of a prompt counted; no pass can take more."""
+    prompts, n, ranks = whole(values, prompts_id), whole(values, "rollout_n"), data_parallel(values)
+    return max(1, prompts * n // ranks) if prompts and n and ranks else None
+
+
+def resolve(stated: Mapping[str, Fact]) -> dict[str, Value]:
+    """Every stated fact in its own unit, and what follows from them; a fact whose conversion lacks another is left out."""
+    values: dict[str, Value] = {id: fact.value for id, fact in stated.items() if not fact.unit}
+    _derive_machine(values)
+    for id, fact in stated.items():
+        if fact.unit and isinstance(fact.value, (int, float)):
+            number = UNITS[fact.unit][0](fact.value, values)
+            if number is not None:
+                values[id] = int(number) if float(number).is_integer() else number
+    _derive_prompts(values)
+    _cap(values, "micro_batch", "mini_batch_size")
+    _cap(values, "micro_batch", "train_batch_size")
+    _cap(values, "logprob_micro_batch", "train_batch_size")
+    _cap(values, "critic_micro_batch", "train_batch_size")
+    return values
+
+
+def _derive_machine(values: dict[str, Value]) -> None:
+    nodes, per_node, gpus = whole(values, "n_nodes"), whole(values, "gpus_per_node"), whole(values, "n_gpus")
+    if gpus is None and nodes and per_node:
+        values["n_gpus"] = gpus = nodes * per_node
+    if per_node is None and gpus and nodes and gpus % nodes == 0:
+        values["gpus_per_node"] = gpus // nodes
+    if gpus and "trainer_gpus" not in values:
+        values["trainer_gpus"] = gpus
+
+
+def _derive_prompts(values: dict[str, Value]) -> None:
+    """Where micro batch and accumulation are the keys, the prompts of a step follow from them."""
+    micro, steps, n, ranks = (
+        whole(values, "micro_batch"),
+        whole(values, "gradient_accumulation"),
+        whole(values, "rollout_n"),
+        data_parallel(values),
+    )
+    if "train_batch_size" not in values and micro and steps and n and ranks:
+        values["train_batch_size"] = max(1, micro * steps * ranks // n)
+
+
+def _cap(values: dict[str, Value], id: str, prompts_id: str) -> None:
+    held, rows = rows_held(values, prompts_id), whole(values, id)
+    if held and rows and rows > held:
+        values[id] = held

@@ -1,0 +1,76 @@
+"""The rule language, whole: every named fact must pass its test.
+
+A test is a value, a list (any of them), or a table of ``above``, ``below``, ``at_least``, ``at_most`` and ``not``. There is no
+OR between facts and no arithmetic: a record that needs one is two records, or needs a fact that Python computes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from diagnose.vocabulary import Value
+
+Conditions = Mapping[str, Any]
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "above": lambda value, bound: value > bound,
+    "below": lambda value, bound: value < bound,
+    "at_least": lambda value, bound: value >= bound,
+    "at_most": lambda value, bound: value <= bound,
+}
+OPERATORS = (*_COMPARE, "not")
+
+
+def version(text: str) -> tuple[int, ...]:
+    """``v0.8.5.post1`` as (0, 8, 5): the numbers up to the first part that is not one."""
+    found = re.match(r"v?(\d+(?:\.\d+)*)", text.strip())
+    return tuple(int(part) for part in found[1].split(".")) if found else ()
+
+
+def passes(test: Any, value: Value) -> bool:
+    """Whether one value passes one test. Words that are compared by size are versions."""
+    if isinstance(test, Mapping):
+        return all(_one(operator, bound, value) for operator, bound in test.items())
+    if isinstance(test, (list, tuple)):
+        return any(_same(item, value) for item in test)
+    return _same(test, value)
+
+
+def holds(conditions: Conditions, values: Mapping[str, Value]) -> bool | None:
+    """True, False, or None when a fact that would decide is unknown."""
+    unknown_seen = False
+    for id, test in conditions.items():
+        if id not in values:
+            unknown_seen = True
+        elif not passes(test, values[id]):
+            return False
+    return None if unknown_seen else True
+
+
+def unknown(conditions: Conditions, values: Mapping[str, Value]) -> tuple[str, ...]:
+    """The facts that would have to be known to decide."""
+    return tuple(id for id in conditions if id not in values)
+
+
+def in_range(since: str, until: str, at: str | None) -> bool:
+    """Whether version ``at`` lies in since ≤ at < until; an unknown version counts as the newest."""
+    if at is None:
+        return not until
+    number = version(at)
+    return (not since or number >= version(since)) and (not until or number < version(until))
+
+
+def _same(wanted: Any, value: Value) -> bool:
+    if isinstance(wanted, bool) or isinstance(value, bool):
+        return wanted is value or str(wanted).lower() == str(value).lower()
+    return bool(wanted == value)
+
+
+def _one(operator: str, bound: Any, value: Value) -> bool:
+    if operator == "not":
+        return not passes(bound, value)
+    if isinstance(value, str):
+        return _COMPARE[operator](version(value), version(str(bound)))
+    return _COMPARE[operator](value, bound)

@@ -1,0 +1,85 @@
+"""The knowledge under ``content/``: read once a process, frozen, handed to every stage but ingest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from diagnose.knowledge.loader import Problem, parse
+from diagnose.knowledge.records import (
+    FRONT_MATTER_KINDS,
+    Case,
+    Framework,
+    Gpu,
+    Lever,
+    Model,
+    Question,
+    Record,
+    Signature,
+)
+
+CONTENT = Path(__file__).resolve().parents[2] / "content"
+
+
+class ContentError(Exception):
+    """The content does not fit; ``problems`` holds every misfit."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """All records by kind and slug. ``cases`` are those that ship; a site hands its own to ``diagnose`` instead."""
+
+    frameworks: Mapping[str, Framework] = field(default_factory=dict)
+    signatures: Mapping[str, Signature] = field(default_factory=dict)
+    levers: Mapping[str, Lever] = field(default_factory=dict)
+    gpus: Mapping[str, Gpu] = field(default_factory=dict)
+    models: Mapping[str, Model] = field(default_factory=dict)
+    questions: Mapping[str, Question] = field(default_factory=dict)
+    cases: Mapping[str, Case] = field(default_factory=dict)
+    digest: str = ""
+
+    @property
+    def fallback(self) -> Framework | None:
+        """The plan for a framework that the catalogue does not hold."""
+        return next((framework for framework in self.frameworks.values() if framework.fallback), None)
+
+
+def read_content(folder: Path) -> tuple[dict[str, dict[str, Record]], list[Problem], str]:
+    """Every record under ``folder``, every misfit, and a digest of all bytes that were read."""
+    records: dict[str, dict[str, Record]] = {kind: {} for kind in FRONT_MATTER_KINDS}
+    problems: list[Problem] = []
+    digest = hashlib.sha256()
+    for kind in FRONT_MATTER_KINDS:
+        for path in sorted((folder / kind).glob("*.md")):
+            raw = path.read_bytes()
+            digest.update(f"{kind}/{path.name}\0".encode() + raw)
+            record, misfits = parse(kind, path.stem, raw.decode("utf-8", errors="replace"))
+            problems += misfits
+            if record:
+                records[kind][path.stem] = record
+    return records, problems, digest.hexdigest()[:16]
+
+
+def load(folder: Path = CONTENT) -> Knowledge:
+    """The knowledge in ``folder``; raises ``ContentError`` with every misfit at once."""
+    from diagnose.knowledge.check import cross_check
+
+    records, problems, digest = read_content(folder)
+    knowledge = Knowledge(**records, digest=digest)  # type: ignore[arg-type]
+    problems += cross_check(knowledge)
+    if problems:
+        raise ContentError(problems)
+    return knowledge
+
+
+@cache
+def current() -> Knowledge:
+    """The knowledge of this process, read on first use."""
+    return load()

@@ -1,0 +1,173 @@
+"""Files under ``content/`` → typed records. Every misfit is collected, with file, field, value and cure; nothing stops at the first."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import re
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from diagnose.knowledge.records import FRONT_MATTER_KINDS, Record
+
+MAX_BYTES = 64 * 1024
+MAX_DEPTH = 10
+
+# A table that may stand several times is named in the singular where it is written: [[key]] fills ``keys``.
+_PLURAL = {
+    "key": "keys", "default": "defaults", "resident": "residents", "behaviour": "behaviours", "frame": "frames",
+    "example": "examples", "change": "changes", "claim": "claims", "fix": "fixes", "option": "options", "pattern": "patterns",
+}  # fmt: skip
+_SINGULAR = {plural: singular for singular, plural in _PLURAL.items()}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Problem:
+    """A misfit in one record: ``place`` is file and field, ``says`` the value and the cure."""
+
+    place: str
+    says: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.says}"
+
+
+def split(text: str) -> tuple[str, str]:
+    """Front matter and body of a document; raises ``ValueError`` with the cure when the fences are missing."""
+    parts = re.split(r"^\+\+\+[ \t]*$", text, maxsplit=2, flags=re.M)
+    if len(parts) != 3 or parts[0].strip():
+        raise ValueError("no front matter: begin the file with a line +++, the TOML, and another line +++")
+    return parts[1], parts[2].lstrip("\n")
+
+
+def parse(kind: str, slug: str, text: str) -> tuple[Record | None, list[Problem]]:
+    """One record of ``kind`` (the folder's name) from its whole text, with everything that does not fit."""
+    place = f"{kind}/{slug}.md"
+    problems: list[Problem] = []
+    try:
+        data, body = _read(text)
+    except ValueError as misfit:
+        return None, [Problem(place, str(misfit))]
+    record = _build(FRONT_MATTER_KINDS[kind], {**data, "slug": slug, "body": body}, place, "", problems)
+    if isinstance(record, Record):
+        if not record.sources:
+            problems.append(Problem(f"{place}: sources", "is empty: a record without a source is not accepted"))
+        return (None if problems else record), problems
+    return None, problems
+
+
+def _read(text: str) -> tuple[dict[str, Any], str]:
+    if len(text.encode()) > MAX_BYTES:
+        raise ValueError(f"{len(text.encode())} bytes: a record has at most {MAX_BYTES}")
+    front, body = split(text)
+    if _depth(front) > MAX_DEPTH:
+        raise ValueError(f"nested deeper than {MAX_DEPTH}: flatten it")
+    try:
+        data = tomllib.loads(front)
+    except (tomllib.TOMLDecodeError, RecursionError) as misfit:
+        raise ValueError(f"the front matter is no TOML: {misfit}") from misfit
+    return data, body
+
+
+def _depth(front: str) -> int:
+    depth = deepest = 0
+    for character in front:
+        if character in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in "]}":
+            depth = max(0, depth - 1)
+    return deepest
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _build(kind: type, data: Mapping[str, Any], place: str, path: str, problems: list[Problem]) -> Any:
+    """A dataclass from a table; None when something required is missing or anything inside does not fit."""
+    hints, before = _hints(kind), len(problems)
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    given: dict[str, Any] = {}
+    for written, value in data.items():
+        name = plural if (plural := _PLURAL.get(written)) in fields else written
+        where = f"{path}{written}"
+        if name not in fields:
+            problems.append(Problem(f"{place}: {where}", f"unknown field{did_you_mean(written, _written(fields))}"))
+        else:
+            given[name] = _convert(hints[name], value, place, where, problems)
+    for name, field in fields.items():
+        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if required and name not in given:
+            problems.append(Problem(f"{place}: {path}{_SINGULAR.get(name, name)}", "is missing: it is required"))
+    return kind(**given) if len(problems) == before else None
+
+
+def _written(fields: Mapping[str, Any]) -> list[str]:
+    return [_SINGULAR.get(name, name) for name in fields]
+
+
+def did_you_mean(word: str, words: typing.Iterable[str]) -> str:
+    """`` “word”, did you mean “near”?`` for a message, or the word alone."""
+    near = get_close_matches(word, list(words), n=1, cutoff=0.6)
+    return f" “{word}”, did you mean “{near[0]}”?" if near else f" “{word}”"
+
+
+def _convert(hint: Any, value: Any, place: str, where: str, problems: list[Problem]) -> Any:
+    origin = typing.get_origin(hint)
+    if hint is Any:
+        return value
+    if dataclasses.is_dataclass(hint):
+        if isinstance(value, Mapping):
+            return _build(typing.cast(type, hint), value, place, f"{where}.", problems)
+        return _misfit("a table", value, place, where, problems)
+    if origin is tuple:
+        return _convert_list(typing.get_args(hint)[0], value, place, where, problems)
+    if origin is not None and issubclass(origin if isinstance(origin, type) else object, Mapping):
+        inner = typing.get_args(hint)[1]
+        if not isinstance(value, Mapping):
+            return _misfit("a table", value, place, where, problems)
+        return {key: _convert(inner, item, place, f"{where}.{key}", problems) for key, item in value.items()}
+    if origin is re.Pattern:
+        return _convert_pattern(value, place, where, problems)
+    return _convert_scalar(hint, value, place, where, problems)
+
+
+def _convert_list(inner: Any, value: Any, place: str, where: str, problems: list[Problem]) -> Any:
+    if not isinstance(value, list):
+        return _misfit("a list", value, place, where, problems)
+    return tuple(_convert(inner, item, place, f"{where}[{i}]", problems) for i, item in enumerate(value))
+
+
+def _convert_pattern(value: Any, place: str, where: str, problems: list[Problem]) -> Any:
+    try:
+        return re.compile(value, re.I)
+    except (re.error, TypeError) as misfit:
+        return _misfit(f"a regular expression ({misfit})", value, place, where, problems)
+
+
+def _convert_scalar(hint: Any, value: Any, place: str, where: str, problems: list[Problem]) -> Any:
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
+        options = [option for option in typing.get_args(hint) if option is not type(None)]
+        dataclass = next((option for option in options if dataclasses.is_dataclass(option)), None)
+        if dataclass:
+            return _convert(dataclass, value, place, where, problems)
+    else:
+        options = [hint]
+    if float in options and isinstance(value, int) and not isinstance(value, bool) and int not in options:
+        return float(value)
+    accepted = tuple(options)
+    if isinstance(value, accepted) and (bool in options or not isinstance(value, bool)):
+        return value
+    words = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", datetime.date: "a date"}
+    return _misfit(" or ".join(words.get(option, str(option)) for option in options), value, place, where, problems)
+
+
+def _misfit(expected: str, value: Any, place: str, where: str, problems: list[Problem]) -> None:
+    problems.append(Problem(f"{place}: {where}", f"is {value!r}, must be {expected}"))
