@@ -1,0 +1,191 @@
+"""Flags and overrides of one command's tokens: ``--key value``, ``--key=value``, ``a.b=c``, ``+a.b=c``, ``~a.b``, ``ENV=value``."""
+
+from __future__ import annotations
+
+import re
+
+from diagnose.ingest.shell import Token, Variables, unquote
+from diagnose.types import Setting
+
+_FLAG = re.compile(r"--?(?=[A-Za-z])([A-Za-z][\w.:/-]*)(=)?")
+_OVERRIDE = re.compile(r"([+~]{0,2})([A-Za-z_][\w-]*(?:[./@][\w-]+)*)=(?!=)")
+_DELETED = re.compile(r"~([A-Za-z_]\w*(?:\.\w+)+)$")
+_SEPARATOR = re.compile(r"(?:&&|\|\||[|&;]|\d?>{1,2}\S{0,200}|<|2>&1|&>\S{0,200})$")
+_NEGATIVE = re.compile(r"-\d")
+_IN_WORDS = frozenset({"-m", "-u", "-c", "-E", "-O", "-W"})
+_LIST_ITEM = re.compile(r"[‹›\w./:@#%+{}$\[\]\"',*<>|=-]+$")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)\S")
+_TRAILING = ",;，。；、）)"
+
+
+def is_argument(word: str) -> bool:
+    """Whether a shell word is a flag or an override with a dotted key."""
+    if word[:1] == "-":
+        return bool(_FLAG.match(word)) and (word[:2] == "--" or len(word) <= 4)
+    found = _OVERRIDE.match(word.strip("'\""))
+    return bool(found and (found[1] or "." in found[2])) or bool(_DELETED.match(word))
+
+
+def is_assignment(words: list[str]) -> bool:
+    """Whether a line is nothing but shell assignments: ``export A=1 B=2``."""
+    plain = words[words[:1] == ["export"] :]
+    return bool(plain) and all(_ASSIGNMENT.match(word) and word[-1] not in ",)(" for word in plain)
+
+
+def _end(value: str) -> int:
+    """The length of a value without the punctuation of a sentence or the lone quote of what it stands in."""
+    if value[0] in "[({'\"$":
+        return len(value)
+    kept = value[:-1] if value[-1] in "\"'" and value.count(value[-1]) == 1 else value
+    return max(len(kept.rstrip(_TRAILING)), 1)
+
+
+def _is_prose(word: str) -> bool:
+    return not word.isascii() and word[0] not in "\"'/.[{$‹-"
+
+
+def read_arguments(
+    chain: list[Token], variables: Variables, command: int
+) -> tuple[list[tuple[tuple[str, ...], bool]], list[Setting]]:
+    """The words of each command in the chain (with whether ``$@`` leaves it open) and all settings.
+
+    ``command`` is the index of the first command, -1 for a loose list of arguments.
+    """
+    reader = _Reader(chain, variables, command)
+    reader.read()
+    return reader.commands, reader.settings
+
+
+class _Reader:
+    def __init__(self, chain: list[Token], variables: Variables, command: int) -> None:
+        self.chain, self.variables, self.command = chain, variables, command
+        self.settings: list[Setting] = []
+        self.commands: list[tuple[tuple[str, ...], bool]] = []
+        self.words: list[str] = []
+        self.open_end = self.skipping = False
+
+    def read(self) -> None:
+        at = 0
+        while at < len(self.chain):
+            at = self._one(at)
+        self._finish()
+
+    def _finish(self) -> None:
+        if self.command >= 0 and (self.words or not self.commands):
+            self.commands.append((tuple(self.words), self.open_end))
+            self.command += 1
+        self.words, self.open_end = [], False
+
+    def _one(self, at: int) -> int:
+        token = self.chain[at]
+        text = token.text
+        if text in ("&&", ";", "||"):
+            self._finish()
+            self.skipping = False
+        elif _SEPARATOR.match(text) or self.skipping:
+            self.skipping = True  # a pipe or a redirection: what follows is no argument
+        elif text.strip("\"'") == "$@":
+            self.open_end = True
+        elif text in _IN_WORDS:
+            self.words.append(text)
+        elif (flag := _FLAG.match(text)) and (text[:2] == "--" or self.words or self.command < 0):
+            return self._flag(at, flag)
+        else:
+            self._word(token)
+        return at + 1
+
+    def _word(self, token: Token) -> None:
+        text, left, right = unquote(token.text)
+        found = _OVERRIDE.match(text)
+        if deleted := _DELETED.match(text):
+            self._add(deleted[1], "null", "override", token, (0, len(token.text)), bare=True)
+        elif found and text[found.end() : found.end() + 1] in ('"', "'") and text.count(text[found.end()]) == 1:
+            self.words.append(text[found.end() + 1 :])  # a command inside a variable: ARGS="module \\
+        elif found:
+            before_words = not self.words and not found[1] and "." not in found[2] and self.command >= 0
+            shape = "env" if before_words or found[2].isupper() or self._is_variable(found[2]) else "override"
+            end = len(token.text) - right
+            while end > left + found.end() and token.text[end - 1] in ";，。；、":
+                end -= 1
+            self._add(found[2], token.text[left + found.end() : end], shape, token, (left + found.end(), end))
+        elif text != "export":
+            self.words.append(self.variables.resolve(text, token.row.line.number))
+
+    def _is_variable(self, name: str) -> bool:
+        return name in self.variables.used or self.chain[0].text == "export"
+
+    def _flag(self, at: int, flag: re.Match[str]) -> int:
+        token = self.chain[at]
+        if flag[2]:
+            self._add(flag[1], token.text[flag.end() :], "flag", token, (flag.end(), len(token.text)))
+            return at + 1
+        values = self._values(at + 1)
+        if not values and at + 1 < len(self.chain) and _is_prose(self.chain[at + 1].text):
+            return at + 1  # a sentence about the flag
+        if not values:
+            self._add(flag[1].rstrip(".:"), "true", "flag", token, (len(token.text), len(token.text)), bare=True)
+            return at + 1
+        if len(values) == 1:
+            value = values[0]
+            end = _end(value.text)
+            self._add(flag[1], value.text[:end], "flag", value, (0, end))
+        else:
+            self._add_list(flag[1], values)
+        return at + 1 + len(values)
+
+    def _values(self, at: int) -> list[Token]:
+        """The tokens that are a flag's value; none for a bare flag."""
+        values: list[Token] = []
+        while at < len(self.chain):
+            text = self.chain[at].text
+            if (
+                text.strip("\"'") == "$@"
+                or text[:1] == "-"
+                and not _NEGATIVE.match(text)
+                or _SEPARATOR.match(text)
+                or self._is_override(text)
+            ):
+                break
+            if self._is_script(text, bool(values)) or _is_prose(text):
+                break
+            if values and not _LIST_ITEM.match(text):
+                break
+            values.append(self.chain[at])
+            if text[-1] in ",;，。；）" and text[0] not in "[({":
+                break
+            at += 1
+        return values
+
+    def _is_override(self, text: str) -> bool:
+        found = _OVERRIDE.match(text.strip("'\""))
+        return bool(found and (found[1] or "." in found[2]) and "/" not in found[2]) or bool(_DELETED.match(text))
+
+    def _is_script(self, text: str, later: bool) -> bool:
+        """Whether the token is the program to run: a ``.py`` behind a value, or the first of a launcher that has none yet."""
+        if not text.endswith((".py", ".sh")) or self.command < 0:
+            return False
+        has_one = "-m" in self.words or any(word.endswith((".py", ".sh")) for word in self.words)
+        return later or (not has_one and self._is_launcher())
+
+    def _is_launcher(self) -> bool:
+        return any(
+            word.rsplit("/", 1)[-1].startswith(("python", "torchrun", "deepspeed", "launch")) for word in self.words
+        )
+
+    def _add_list(self, key: str, values: list[Token]) -> None:
+        text = " ".join(unquote(value.text)[0] for value in values).rstrip(_TRAILING)
+        same_row = [value for value in values if value.row is values[0].row]
+        first, last = same_row[0], same_row[-1]
+        span = first.row.span(first.start, last.end)
+        value = self.variables.resolve(text, first.row.line.number)
+        self.settings.append(Setting(key, value, "flag", span, self.command))
+
+    def _add(
+        self, key: str, written: str, shape: str, token: Token, place: tuple[int, int], bare: bool = False
+    ) -> None:
+        value, left, right = unquote(written)
+        if not value and not left or value in ("...", "…"):
+            return
+        value = self.variables.resolve(value, token.row.line.number)
+        span = token.span(place[0] + left, place[1] - right)
+        self.settings.append(Setting(key, value, shape, span, self.command, bare))

@@ -1,0 +1,97 @@
+"""YAML by indentation: nested keys as full paths, wherever a line reads ``key: value``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from diagnose.ingest.lines import Row
+from diagnose.types import Setting
+
+_PAIR = re.compile(
+    r"(?P<indent>[ \t]*)(?P<dash>(?:- )?)(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w./-]{0,120})(?P=quote)[ ]?:(?:[ \t]+(?P<value>\S.*)|[ \t]*)$"
+)
+_COMMENT = re.compile(r"[ \t]+#(?:[ \t].*)?$")
+_ITEM = re.compile(r"[ \t]*- \S")
+_ANCHOR = re.compile(r"[&!][\w./-]+[ \t]+")
+_FLOW_PAIR = re.compile(r"([A-Za-z_][\w./-]{0,120})\s*:\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s,{}\"']+))")
+_SCALAR = re.compile(r"(?:[^\s\"'\[{(,;，。；、（]+|\[[^\[\]]{0,400}\]|\"[^\"]{0,400}\"|'[^']{0,400}')[,;]?$")
+_NUMBER = re.compile(
+    r"(-?\d[\d_]*(?:\.\d+)?(?:[eE]-?\d+)?[kKmM]?|[Tt]rue|[Ff]alse|[Nn]one|null)(?=[\s,;，。；、（()]|$)(?!\s*[x×*/]\s*\d)"
+)
+_NO_KEY = re.compile(r"(?:Error|Exception|Warning|Interrupt)$")
+_SPECIFIC = re.compile(r"\w_\w|\w\.\w")  # keys that are no plain words
+
+
+def read_yaml(rows: Sequence[Row]) -> tuple[list[Setting], set[int]]:
+    """The settings of YAML-like lines, and the numbers of the lines that they stand on."""
+    settings: list[Setting] = []
+    used: set[int] = set()
+    open_blocks: dict[str, _Block] = {}
+    for row in rows:
+        stripped = row.words.strip()
+        if not stripped or stripped[0] == "#":
+            continue
+        block = open_blocks.get(row.source)
+        if block is None or (not row.source and block.number_of_lines_since(row) > 3):
+            block = open_blocks[row.source] = _Block()
+        found = _PAIR.match(row.words) if ":" in stripped and '"--' not in stripped else None
+        if found is None or _NO_KEY.search(found["key"]):
+            if not block.stack or not _ITEM.match(row.words):
+                open_blocks.pop(row.source, None)
+            continue
+        new = block.take(row, found)
+        if new:
+            settings.extend(new)
+            used.add(row.line.number)
+    return settings, used
+
+
+class _Block:
+    """The keys that are open at the present indentation."""
+
+    def __init__(self) -> None:
+        self.stack: list[tuple[int, str]] = []
+        self.last = 0
+
+    def number_of_lines_since(self, row: Row) -> int:
+        return row.line.number - self.last if self.last else 0
+
+    def take(self, row: Row, found: re.Match[str]) -> list[Setting]:
+        self.last = row.line.number
+        indent = len(found["indent"].expandtabs(4)) + len(found["dash"])
+        while self.stack and self.stack[-1][0] >= indent:
+            self.stack.pop()
+        value = _COMMENT.sub("", found["value"] or "").rstrip()
+        if not value or value[0] == "#" or _ANCHOR.fullmatch(value + " "):
+            self.stack.append((indent, found["key"]))
+            return []
+        path = ".".join([key for _, key in self.stack] + [found["key"]])
+        start = found.start("value")
+        if value[0] == "{":
+            return _flow_map(row, path, value, start)
+        return _scalar(row, path, value, start, bool(self.stack))
+
+
+def _flow_map(row: Row, path: str, value: str, start: int) -> list[Setting]:
+    settings = []
+    for found in _FLOW_PAIR.finditer(value):
+        group = found.lastindex or 4
+        span = row.span(start + found.start(group), start + found.end(group))
+        settings.append(Setting(f"{path}.{found[1]}", found[group], "yaml", span))
+    return settings
+
+
+def _scalar(row: Row, path: str, value: str, start: int, nested: bool) -> list[Setting]:
+    """A plain value. Behind a plain word at the margin only one word is a value; the rest of a sentence is none."""
+    if _SCALAR.match(value):
+        value = value.rstrip(",;")
+    elif _SPECIFIC.search(path) and (number := _NUMBER.match(value)):
+        value = number[1]
+    elif not nested or value[-1] in "{([":
+        return []
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        value, start = value[1:-1], start + 1
+    if not value or value[0] in "|>" or value.startswith(("int ", "float ", "bool ", "str ", "Optional[")):
+        return []
+    return [Setting(path, value, "yaml", row.span(start, start + len(value)))]

@@ -1,0 +1,143 @@
+"""Launch commands with their continuation lines, and loose lists of flags or overrides that belong to none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from diagnose.ingest.arguments import is_argument, is_assignment, read_arguments
+from diagnose.ingest.lines import Row
+from diagnose.ingest.shell import Token, Variables, tokens
+from diagnose.types import Command, Setting
+
+_MORE = re.compile(r"\\[ \t]*(?:#.*)?$")  # a continuation; blanks or a comment behind it are forgiven
+_ELLIPSIS = re.compile(r"[#\s]*(?:\.{3,}|…+|⋯)[^=]{0,80}$|[#\s]*[<(\[](?:\.{3,}|…+)[^=]{0,80}$")
+_PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:\[?‹user›@‹host›[^$#%\n]{0,120}[$#%] ?|[$%+]{1,3} (?=\S)|>>> )")
+_LAUNCHER = re.compile(
+    r"(?:\S{0,200}/)?(?:python\d?(?:\.\d+)?|torchrun|accelerate|deepspeed|mpirun|mpiexec|srun|horovodrun)$"
+)
+_SCRIPT_RUNNER = re.compile(r"(?:\S{0,200}/)?(?:bash|sh|source|zsh|\.)$")
+_BEFORE_LAUNCHER = frozenset({"nohup", "sudo", "time", "env", "exec", "uv", "run", "poetry", "export", "-E", "numactl"})
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_NAME = re.compile(r"[a-z./$][\w./${}-]*$")
+_TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]")
+_ENDS = ("```", "~~~", "Traceback (")
+
+
+def read_commands(rows: Sequence[Row], variables: Variables) -> tuple[list[Command], list[Setting], set[int]]:
+    """Commands, the settings of their flags and overrides, and the numbers of the lines that are used up."""
+    commands: list[Command] = []
+    settings: list[Setting] = []
+    used: set[int] = set()
+    at = 0
+    while at < len(rows):
+        first = _first_tokens(rows[at])
+        is_command = bool(first) and _starts_command(first, rows[at])
+        if not is_command and not _is_loose(first):
+            at += 1
+            continue
+        chain, at_next, cut = _chain(rows, at, first)
+        found_commands, found_settings = read_arguments(chain, variables, len(commands) if is_command else -1)
+        last = rows[at_next - 1].line.number
+        commands.extend(
+            Command(words, rows[at].line.number, last, cut or open_end) for words, open_end in found_commands
+        )
+        settings.extend(found_settings)
+        used.update(row.line.number for row in rows[at:at_next])
+        at = at_next
+    return commands, settings, used
+
+
+def _is_loose(found: list[Token]) -> bool:
+    """Whether a line outside of a command begins with a flag or an override, or only sets variables."""
+    words = [token.text for token in found]
+    return bool(words) and (is_argument(words[0]) and words[0][:3] != "---" or is_assignment(words))
+
+
+def _first_tokens(row: Row) -> list[Token]:
+    words = row.words
+    stripped = words.lstrip(" \t`")
+    if not stripped or stripped[0] == "#" or (stripped[0] > "~" and stripped[0] != "‹"):
+        return []
+    start = len(words) - len(stripped)
+    if found := _PROMPT.match(stripped):
+        start += found.end()
+    elif stripped[0] in "-*" and stripped[1:2] == " ":
+        start += 2
+    return _without_tail(tokens(row, start))
+
+
+def _without_tail(found: list[Token]) -> list[Token]:
+    """The tokens up to a comment, without the backslash that continues the line."""
+    for at, token in enumerate(found):
+        if token.text == "\\" or token.text[0] == "#" and (len(token.text) == 1 or at > 0):
+            return found[:at]
+    if found and found[-1].text.endswith("\\") and len(found[-1].text) > 1:
+        last = found[-1]
+        return [*found[:-1], Token(last.text[:-1], last.row, last.start, last.end - 1)]
+    return found
+
+
+def _starts_command(found: list[Token], row: Row) -> bool:
+    words = [token.text for token in found]
+    at = 0
+    while at < len(words) and (_ASSIGNMENT.match(words[at]) or words[at] in _BEFORE_LAUNCHER):
+        at += 1
+    more = _continues(row)
+    if at == len(words):
+        return more and at > 0 and not is_argument(words[0])
+    rest = words[at:]
+    if _LAUNCHER.match(rest[0]):
+        return any(_TARGET.match(word) for word in rest[1:4]) or (more and len(rest) == 1)
+    if _SCRIPT_RUNNER.match(rest[0]):
+        return any(".sh" in word for word in rest[1:3])
+    if is_argument(rest[0]) or not _NAME.match(rest[0]) or rest[0].endswith("="):
+        return False
+    flags = [place for place, word in enumerate(rest) if word.startswith("--") and len(word) > 2]
+    plain = rest[: flags[0]] if flags else rest
+    if len(plain) > 4 or not all(word.isascii() and (_NAME.match(word) or word[0] in "-0123456789") for word in plain):
+        return False
+    return more or len(flags) >= 2
+
+
+def _continues(row: Row) -> bool:
+    return "\\" in row.words and bool(_MORE.search(row.words.rstrip("` ")))
+
+
+def _chain(rows: Sequence[Row], at: int, first: list[Token]) -> tuple[list[Token], int, bool]:
+    """All tokens of a command, the index of the row behind it, and whether the text breaks off inside it."""
+    chain, cut, source = list(first), False, rows[at].source
+    more = _continues(rows[at])
+    at += 1
+    while at < len(rows) and rows[at].source == source:
+        row = rows[at]
+        stripped = row.words.strip()
+        if stripped and _ELLIPSIS.match(stripped):
+            cut, more, at = True, True, at + 1
+            continue
+        if more and stripped[:1] == "#" and row.line.number == rows[at - 1].line.number + 1:
+            at += 1
+            continue
+        found = _first_tokens(row)
+        if not _belongs(row, found, more, rows[at - 1]):
+            break
+        chain.extend(found)
+        more = _continues(row)
+        cut = cut and True
+        at += 1
+    open_end = more and not _ELLIPSIS.match(rows[at - 1].words.strip())
+    return chain, at, cut or open_end
+
+
+def _belongs(row: Row, found: list[Token], more: bool, before: Row) -> bool:
+    if not found or row.line.number != before.line.number + 1 or row.words.lstrip().startswith(_ENDS):
+        return False
+    if is_argument(found[0].text):
+        return True
+    return more and found[0].text.replace("‹path›", "").isascii() and not _prose(found)
+
+
+def _prose(found: list[Token]) -> bool:
+    """Whether a line behind a dangling backslash is a sentence: capital first, many words, no flag."""
+    plain = [token.text for token in found]
+    return len(plain) > 4 and plain[0][:1].isupper() and not any(is_argument(word) or "=" in word for word in plain)

@@ -1,0 +1,81 @@
+"""Traceback frames, each process's output for itself, and the remote calls between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diagnose.ingest.lines import Row
+from diagnose.types import Frame
+
+_FILE = re.compile(r'[\s|+>]*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (<?[\w.]{1,200}>?))?')
+_BOXED = re.compile(r"\s*[│|]\s+(\S{1,400}\.py):(\d{1,7}) in (<?[\w.]{1,200}>?)")
+# A remote call as Ray prints it: ray::Class.method(), ray::function(), ray::name:Class.method()
+_REMOTE = re.compile(r"ray::((?:[\w.-]{1,80}:){0,3})([A-Za-z_]\w{0,80}(?:\.[A-Za-z_<]\w{0,80}>?){0,4})\(\)")
+_HEADER = "Traceback (most recent call last)"
+_ERROR = re.compile(r"[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Exit|Killed)\b")
+_CARETS = re.compile(r"[\s|]*[\^~]{1,300}[\s\^~]*$")
+
+
+@dataclass(slots=True)
+class _Stream:
+    """Where one process's output stands: its traceback (-1 = none open) and how many lines of source may follow."""
+
+    traceback: int = -1
+    source_lines: int = 0
+
+
+def read_frames(rows: Sequence[Row]) -> tuple[list[Frame], set[int]]:
+    """All frames, those of one traceback outermost first, and the numbers of the lines that hold frames and their source."""
+    frames: list[Frame] = []
+    used: set[int] = set()
+    streams: dict[str, _Stream] = {}
+    count = 0
+    for row in rows:
+        words = row.words
+        stream = streams.setdefault(row.source, _Stream())
+        if _HEADER in words:
+            stream.traceback, stream.source_lines, count = count, 0, count + 1
+            continue
+        found = _frame(row) if "ray::" in words or "File " in words or ".py:" in words else []
+        if found:
+            if stream.traceback < 0:
+                stream.traceback, count = count, count + 1
+            frames.extend(_in_traceback(frame, stream.traceback) for frame in found)
+            stream.source_lines = 2 if found[0].path else 0
+            if found[0].path:
+                used.add(row.line.number)
+        elif stream.traceback >= 0:
+            _after_frame(row, stream, used)
+    return frames, used
+
+
+def _after_frame(row: Row, stream: _Stream, used: set[int]) -> None:
+    """A line behind a frame: its source, carets, or the error that ends the traceback."""
+    words = row.words
+    if _CARETS.match(words):
+        used.add(row.line.number)
+    elif stream.source_lines and words[:1] in " \t|":
+        stream.source_lines -= 1
+        used.add(row.line.number)
+    elif words.strip():
+        stream.source_lines = 0
+        if _ERROR.match(words.lstrip(" |+")):
+            stream.traceback = -1
+
+
+def _frame(row: Row) -> list[Frame]:
+    number = row.line.number
+    if found := _FILE.match(row.words) or _BOXED.match(row.words):
+        return [Frame(found[1].replace("\\\\", "/").replace("\\", "/"), found[3] or "", number, int(found[2]))]
+    frames = []
+    for call in _REMOTE.finditer(row.words):
+        owner, _, function = call[2].rpartition(".")
+        owner = owner.rsplit(".", 1)[-1] or call[1].rstrip(":").rsplit(":", 1)[-1]
+        frames.append(Frame("", function, number, owner=owner))
+    return frames
+
+
+def _in_traceback(frame: Frame, traceback: int) -> Frame:
+    return Frame(frame.path, frame.function, frame.line, frame.source_line, frame.owner, traceback)

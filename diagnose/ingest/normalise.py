@@ -1,0 +1,77 @@
+"""One form of text for everything behind it: LF, no byte-order mark, no control characters, no gap that is not counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+# CSI and OSC sequences of ECMA-48, as terminals and log collectors leave them.
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,24}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][A-Za-z0-9])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\ufffe\uffff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_GAP = re.compile(r"⋯ (\d{1,9}) lines? ⋯")
+
+_SAMPLE = 65_536  # characters that are looked at to tell a binary file
+_BINARY_SHARE = 0.1
+
+
+def normalise(text: str) -> str:
+    """The text with LF line ends and without escapes and control characters; no line end at its end."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.isascii() and _SURROGATE.search(text):
+        text = _SURROGATE.sub("\ufffd", text)
+    if "\x1b" in text:
+        text = _ESCAPE.sub("", text)
+    if _CONTROL.search(text):
+        text = _CONTROL.sub("", text)
+    return text.rstrip("\n")
+
+
+def is_binary(text: str) -> bool:
+    """Whether a tenth of the start is NULs, other unprintables or bytes that no encoding fitted."""
+    sample = text[:_SAMPLE]
+    odd = len(_CONTROL.findall(sample)) - sample.count("\r") - sample.count("\x1b") + sample.count("\ufffd")
+    return odd > _BINARY_SHARE * max(len(sample), 1)
+
+
+def gap(lines: int) -> str:
+    """The line that stands for lines left out."""
+    return f"⋯ {lines} line{'s' if lines > 1 else ''} ⋯"
+
+
+def gap_length(line: str) -> int:
+    """How many lines of the person's text a gap line stands for; 0 when it is no gap line."""
+    found = _GAP.fullmatch(line) if line.startswith("⋯ ") else None
+    return int(found[1]) if found else 0
+
+
+def numbered(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Each line with its number in the person's text; gap lines are counted, not given."""
+    number = 0
+    for line in lines:
+        left_out = gap_length(line)
+        if left_out:
+            number += left_out
+            continue
+        number += 1
+        yield number, line
+
+
+def with_gaps(rows: Iterable[tuple[int, str]], total: int) -> str:
+    """Text of some numbered lines out of ``total``, with gap lines where others were."""
+    parts: list[str] = []
+    last = 0
+    for number, line in rows:
+        if number > last + 1:
+            parts.append(gap(number - last - 1))
+        parts.append(line)
+        last = number
+    if total > last:
+        parts.append(gap(total - last))
+    return "\n".join(parts)
+
+
+def count_lines(text: str) -> int:
+    """Lines of the person's text, gaps counted."""
+    return sum(gap_length(line) or 1 for line in text.split("\n")) if text else 0

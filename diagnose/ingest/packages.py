@@ -1,0 +1,77 @@
+"""Packages with versions: pins, lists of pip and conda, and what people write in sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from diagnose.ingest.lines import Row
+from diagnose.types import Package
+
+_NAME = r"[A-Za-z][A-Za-z0-9]*(?:[._-][A-Za-z0-9]+)*"
+_SUFFIX = r"(?:\.?(?:dev|post\d{1,8}|rc\d{1,3}|a\d{1,3}|b\d{1,3}|dev\d{1,8}))?(?:\+[A-Za-z0-9]{1,20}(?:\.[A-Za-z0-9]{1,20}){0,3})?"
+_LONG = rf"\d{{1,4}}\.\d{{1,4}}\.(?:\d{{1,8}}|dev\w{{0,12}}|x)(?:\.\w{{1,24}}){{0,3}}{_SUFFIX}"
+_SHORT = rf"\d{{1,4}}\.\d{{1,3}}{_SUFFIX}"
+_END = r"(?![\w.]*\w)"
+
+_PIN = re.compile(
+    rf"(?<![\w./-])({_NAME})(?:\[[\w,.-]{{1,60}}\])?[ \t]?(?:===?|~=|@[ \t]?v?)[ \t]?(\d[\w.+!-]{{0,60}})"
+)
+_COLUMN = re.compile(
+    rf"[\s│|]*({_NAME})(?:[ \t]{{2,}}|\t|[ \t]*[│|][ \t]*)v?(\d{{1,4}}\.[\w.+!-]{{1,60}}|\d{{8}})(?=[\s│|]|$)"
+)
+_SAYS = r"[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]?(?:version|版本|ver)[ \t]{0,2}(?:[:=：是为]|is|of)?[ \t]{0,2}|[ \t]{1,2}"
+_WORDY = re.compile(rf"(?<![\w./@-])({_NAME})[\"'`]?(?:{_SAYS})[\"'`]?[vV]?({_LONG}|{_SHORT}){_END}", re.IGNORECASE)
+_JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][A-Za-z_]{{1,30}})-?[vV]?({_LONG}){_END}")
+_FOLLOWED = re.compile(
+    r"[ \t]{0,2}(?:[%xX×]|[KMGT]i?B?\b|GB|[bB]\b|s\b|sec|it/|tokens?|hours?|min|days?|亿|个|张|卡|万)"
+)
+_NO_VERSIONS = frozenset({"127.0.0.1", "0.0.0.0"})
+_COLON = re.compile(r"[:=：]")
+_NO_NAMES = frozenset({
+    "a", "an", "the", "of", "is", "was", "are", "be", "to", "at", "in", "on", "by", "for", "from", "with", "and",
+    "or", "about", "than", "around", "over", "under", "only", "like", "takes", "took", "has", "have", "used",
+    "uses", "until", "till", "every", "after", "before", "ip", "id", "lr", "loss", "reward", "rank", "step",
+    "epoch", "seed", "size", "total", "free", "max", "min", "threshold", "line", "section", "chapter",
+})  # fmt: skip
+
+
+def read_packages(rows: Sequence[Row]) -> list[Package]:
+    """Every package with a version, by line; a name that looks like a setting (``top_p 0.8``) is none."""
+    packages: list[Package] = []
+    for row in rows:
+        if "." in row.words:
+            packages.extend(_of_row(row))
+    return packages
+
+
+def _of_row(row: Row) -> list[Package]:
+    words, number = row.words, row.line.number
+    if found := _COLUMN.match(words):
+        return [Package(found[1], found[2], number)]
+    taken: dict[int, Package] = {}
+    if "==" in words or "@" in words or "~=" in words:
+        for found in _PIN.finditer(words):
+            if "." in found[2] or "==" in found[0]:
+                taken.setdefault(found.start(2), Package(found[1], found[2].rstrip(".-"), number))
+    for found in _WORDY.finditer(words):
+        if _is_package(found, words):
+            taken.setdefault(found.start(2), Package(found[1], found[2], number))
+    for found in _JOINED.finditer(words):
+        taken.setdefault(found.start(2), Package(found[1], found[2], number))
+    return [taken[start] for start in sorted(taken)]
+
+
+def _is_package(found: re.Match[str], words: str) -> bool:
+    name, version = found[1], found[2]
+    if name.lower() in _NO_NAMES or version in _NO_VERSIONS or _FOLLOWED.match(words, found.end()):
+        return False
+    if version.count(".") >= 2:
+        return True
+    # Two numbers may be anything: a fraction is none, and behind a name with _ it is a setting's value.
+    return (
+        "_" not in name
+        and "." not in name
+        and not version.startswith("0.")
+        and not _COLON.search(found[0][len(name) :])
+    )

@@ -1,0 +1,161 @@
+"""Keys with values anywhere in a line: assignments, arguments of a call, dataclass fields, dumps, and mentions in sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from diagnose.ingest.lines import Row
+from diagnose.ingest.shell import Variables, unquote
+from diagnose.types import Setting
+
+_KEY = r"[A-Za-z_][\w-]{0,80}(?:\.[A-Za-z_][\w-]{0,80}){0,8}"
+_TYPE = (
+    r"(?:Optional\[[\w\[\], |.]{1,60}\]|Union\[[^\]]{1,60}\]|Literal\[[^\]]{1,200}\]"
+    r"|(?:int|float|bool|str|list|dict|tuple|[A-Z]\w{0,30})(?:\[[\w, .]{1,60}\])?(?:[ ]\|[ ]None)?)"
+)
+_VALUE = (
+    r"(?P<value>\"[^\"\n]{0,1000}\"|'[^'\n]{0,1000}'|\[[^\[\]\n]{0,1000}\]|\([^()\n]{0,200}\)|\$\(\([^\n]{1,120}?\)\)|\$\([^()\n]{1,120}\)"
+    r"|\$\{[^{}\n]{1,120}\}[^\s,;)`'\"\]}]{0,400}|[^\s,;)(`'\"\]}{，。；、）：「」（]{1,400})"
+)
+_ASSIGNED = re.compile(
+    rf"(?<![\w.\-/$@%‹›{{])(?P<plus>[+~]{{0,2}})(?P<key>{_KEY})(?P<tick>`?)(?P<typed>:[ ]?{_TYPE})?(?P<blank>[ \t]{{0,20}})"
+    rf"=(?![=>~])[ \t]{{0,20}}`?{_VALUE}"
+)
+_ENVIRON = re.compile(
+    r"environ(?:\[|\.setdefault\()[\"'](?P<key>\w{1,80})[\"'](?:\]\s{0,4}=|,)\s{0,4}[\"'](?P<value>[^\"'\n]{1,200})[\"']"
+)
+_DUMP = re.compile(r"[ \t│|]*(?P<key>[A-Za-z_][\w.]{1,80}) (?:\.{3,80}|-{4,80}|={4,80})[ ]?(?P<value>\S.{0,400})$")
+_WIDE = re.compile(r"[ \t]{0,8}(?P<key>[a-z]\w*_\w{1,80})(?:[ ]{2,}|\t)(?P<value>[\w.+-]{1,80})$")
+_QUOTED = re.compile(
+    r"[\"']--(?P<key>[A-Za-z][\w.-]{0,80})(?:=(?P<joined>[^\"'\n]{1,400})[\"']"
+    r"|[\"'](?:[ \t]*,[ \t]*[\"'](?!--)(?P<value>[^\"'\n]{0,400})[\"']|(?=[ \t]*(?:,|\]))))"
+)
+_FLAG = re.compile(
+    r"(?<![\w-])--(?P<key>[A-Za-z][\w.-]{0,80})(?:[=]|[ \t]{1,3})"
+    r"(?P<value>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s,;)`'\"，。；、）（(:：]{1,200})"
+)
+_NUMBER = r"-?\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?[kK]?|[Tt]rue|[Ff]alse|[Nn]one|null"
+_LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]|设|给|用|开"
+_SAID = re.compile(
+    rf"(?<![\w.:\-/$%])(?P<key>[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+){{1,12}})[`\"'”]{{0,3}}[ \t]{{0,2}}"
+    rf"(?:{_LINK})[ \t]{{0,2}}[`\"']{{0,3}}(?P<value>{_NUMBER})(?![\w]|\.\d|%)"
+)
+_ALONE = re.compile(
+    r"[（(`](?P<key>[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,12})[ \t](?P<value>[A-Za-z][\w-]{1,40})[)）`]"
+)
+_SOURCE = re.compile(
+    r"\s*(?:def |class |import |from \S+ import|return\b|assert |raise |print\(|(?:if|for|while|with|elif) [^\n]{1,400}:\s*$)"
+)
+_COMMENT = re.compile(r"(?:^|[ \t])#[ \t]")
+_SPECIFIC = re.compile(r"_|\..*\.")
+_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|h|sh|json|jsonl|ya?ml|txt|log|md)$")
+_NOT_PLAIN = re.compile(r"0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d")
+
+
+def read_pairs(rows: Sequence[Row], variables: Variables) -> list[Setting]:
+    """The settings of lines that no other shape has used up."""
+    settings: list[Setting] = []
+    for row in rows:
+        words = row.words
+        if words.lstrip()[:1] == "#" or _SOURCE.match(words):
+            continue
+        if "#" in words and (comment := _COMMENT.search(words)):
+            words = words[: comment.start()]
+        settings.extend(_of_row(row, words, variables))
+    return settings
+
+
+def _of_row(row: Row, words: str, variables: Variables) -> list[Setting]:
+    taken: dict[tuple[str, int], Setting] = {}
+    occupied: set[int] = set()  # columns that are a value already
+    for key, value, shape, start, end in _found(words):
+        value, left, right = unquote(value)
+        if not value or _NOT_PLAIN.search(value):
+            continue
+        span = row.span(start + left, end - right)
+        if occupied.isdisjoint(columns := range(span.start, span.end)):
+            occupied.update(columns)
+            resolved = variables.resolve(value, row.line.number)
+            taken[key, span.start] = Setting(
+                key, resolved, _shell_shape(shape, key, variables), span, bare=start == end
+            )
+    return sorted(taken.values(), key=lambda setting: setting.span.start)
+
+
+def _shell_shape(shape: str, key: str, variables: Variables) -> str:
+    """An assignment without blanks is the shell's when the text uses the name as a variable."""
+    return "env" if shape == "override" and (key.isupper() or key in variables.used) else shape
+
+
+def _found(words: str) -> Iterable[tuple[str, str, str, int, int]]:
+    """Key, value as written, shape and the value's columns, the surest shapes first."""
+    if found := _DUMP.match(words):
+        value = found["value"].rstrip()
+        yield found["key"], value, "dump", found.start("value"), found.start("value") + len(value)
+        return
+    if "environ" in words:
+        for found in _ENVIRON.finditer(words):
+            yield found["key"], found["value"], "env", found.start("value"), found.end("value")
+    if "--" in words:
+        yield from _flags(words)
+    if "=" in words:
+        for found in _ASSIGNED.finditer(words):
+            if found["value"][0].isalpha() and words[found.end() : found.end() + 1] == "(":
+                continue  # a call: its arguments are read, its name is no value
+            value, end = _trimmed(found["value"], found.end("value"))
+            yield found["key"], value, _assignment_shape(found), found.start("value"), end
+    if "_" in words or "." in words:
+        yield from _said(words)
+
+
+def _flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:
+    for found in _QUOTED.finditer(words):
+        group = "joined" if found["joined"] else "value"
+        if found[group] is None:
+            yield found["key"], "true", "flag", found.end("key"), found.end("key")
+        else:
+            yield found["key"], found[group], "flag", found.start(group), found.end(group)
+    for found in _FLAG.finditer(words):
+        value = found["value"]
+        sure = (
+            words[found.end("key")] == "="
+            or words[found.start() - 1 : found.start()] == words[found.end() : found.end() + 1] == "`"
+        )
+        if value[0] not in "-=" and value.isascii() and _is_value(value, sure):
+            yield (
+                found["key"],
+                value.rstrip("."),
+                "flag",
+                found.start("value"),
+                found.end("value") - value.endswith("."),
+            )
+
+
+def _is_value(value: str, sure: bool) -> bool:
+    """In a sentence the word behind a flag is its value when it looks like none of a sentence."""
+    return sure or not value.isalpha() or value.lower() in ("true", "false", "none", "auto") or value.isupper()
+
+
+def _said(words: str) -> Iterable[tuple[str, str, str, int, int]]:
+    if found := _WIDE.match(words):
+        yield found["key"], found["value"], "dump", found.start("value"), found.end("value")
+    for pattern in (_SAID, _ALONE):
+        for found in pattern.finditer(words):
+            if _SPECIFIC.search(found["key"]) and not _FILE.search(found["key"]):
+                yield found["key"], found["value"].rstrip(","), "dump", found.start("value"), found.end("value")
+
+
+def _assignment_shape(found: re.Match[str]) -> str:
+    if found["plus"] or "." in found["key"]:
+        return "override"
+    if found["typed"] or found["blank"] or found["tick"]:
+        return "python"
+    before = found.string[: found.start()].rstrip()
+    after = found.string[found.end() : found.end() + 1]
+    return "python" if before.endswith(("(", ",")) or after in (",", ")") else "override"
+
+
+def _trimmed(value: str, end: int) -> tuple[str, int]:
+    kept = value.rstrip(".:!?\\") if value[0] not in "\"'[(" else value
+    return kept, end - (len(value) - len(kept))

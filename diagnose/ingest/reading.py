@@ -1,0 +1,61 @@
+"""From a text to a ``Paste``: redacted and reduced first, then read shape by shape from the reduced text alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from diagnose.ingest.blocks import read_yaml
+from diagnose.ingest.braces import read_braces
+from diagnose.ingest.commands import read_commands
+from diagnose.ingest.frames import read_frames
+from diagnose.ingest.lines import Row, read_rows
+from diagnose.ingest.normalise import count_lines, is_binary, normalise, numbered
+from diagnose.ingest.packages import read_packages
+from diagnose.ingest.pairs import read_pairs
+from diagnose.ingest.redact import marks
+from diagnose.ingest.reduce import reduce_text
+from diagnose.ingest.shell import read_variables
+from diagnose.ingest.stream import read_lines, thin
+from diagnose.types import Command, Frame, Paste, Setting
+
+
+def read(text: str) -> Paste:
+    """What shapes alone tell of a text. Reading the ``text`` of the result again gives the same."""
+    return _parse(reduce_text(normalise(text)), is_binary(text))
+
+
+def read_stream(chunks: Iterable[bytes]) -> Paste:
+    """The same for bytes that come in pieces and may be a hundred megabytes: a few megabytes are held at a time."""
+    return read(thin(read_lines(chunks)))
+
+
+def _parse(text: str, binary: bool) -> Paste:
+    rows = read_rows(numbered(text.split("\n"))) if text else ()
+    settings, commands, frames = _read_shapes(rows)
+    return Paste(
+        text=text,
+        lines=tuple(row.line for row in rows),
+        settings=settings,
+        commands=commands,
+        frames=frames,
+        packages=tuple(read_packages(rows)),
+        redactions=marks(text),
+        total_lines=count_lines(text),
+        binary=binary,
+    )
+
+
+def _read_shapes(rows: tuple[Row, ...]) -> tuple[tuple[Setting, ...], tuple[Command, ...], tuple[Frame, ...]]:
+    """Each line is read by the first shape that fits it: frame, command, dictionary, YAML, then keys anywhere."""
+    variables = read_variables(rows)
+    frames, used = read_frames(rows)
+    rest = [row for row in rows if row.line.number not in used]
+    commands, settings, used = read_commands(rest, variables)
+    for reader in (read_braces, read_yaml):
+        rest = [row for row in rest if row.line.number not in used]
+        found, used = reader(rest)
+        settings += found
+    rest = [row for row in rest if row.line.number not in used]
+    settings += read_pairs(rest, variables)
+    settings.sort(key=lambda setting: (setting.span.line, setting.span.start))
+    return tuple(settings), tuple(commands), tuple(frames)

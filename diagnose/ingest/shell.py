@@ -1,0 +1,168 @@
+"""Shell words: splitting a line into tokens with their columns, and putting in the variables that the text itself sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from diagnose.ingest.lines import Row
+from diagnose.types import Span
+
+# One shell word: quoted parts, $(…) and plain characters side by side. Possessive, so that a lone quote costs one look.
+_TOKEN = re.compile(
+    r"""(?:"(?:[^"\\]|\\.){0,2000}+"|'[^']{0,2000}+'|\$\((?:[^()]|\((?:[^()]|\([^()]{0,80}\)){0,80}\)){0,200}+\)"""
+    r"""|`expr[^`]{1,80}`|\$\{[^{}]{0,80}\}|\\[^\n]|[^\s"'\\`]|["'\\])++"""
+)
+_INNER_QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_ASSIGNED = re.compile(
+    r"(?:export[ \t]+|local[ \t]+|declare[ \t]+(?:-\w[ \t]+)?|readonly[ \t]+|set[ \t]+)?([A-Za-z_]\w{0,80})=(?!=)"
+)
+_INNER = r"(?:[^()]|\([^()]{0,80}\)){1,120}+"
+_REFERENCE = re.compile(
+    rf"\$\(\((?P<sum>{_INNER})\)\)|\$\([ \t]*expr[ \t]+(?P<expr>{_INNER})\)|`[ \t]*expr[ \t]+(?P<tick>[^`]{{1,120}})`"
+    r"|\$\{(?P<name>[A-Za-z_]\w{0,80})(?::?[-=](?P<default>[^{}]{0,200}))?\}|\$(?P<bare>[A-Za-z_]\w{0,80})"
+)
+_ARITHMETIC = re.compile(r"\s*(?:(\d{1,15})|\$?\{?([A-Za-z_]\w{0,80})\}?|(\*\*|\\?\*|//|[-+/%()]))")
+_DEEP = 5  # variables that name variables
+_LONG = 2_000  # characters of a value after putting in
+
+
+class Token(NamedTuple):
+    """A shell word as written, with its row and its columns in the row's words."""
+
+    text: str
+    row: Row
+    start: int
+    end: int
+
+    def span(self, start: int = 0, end: int | None = None) -> Span:
+        """The place of a part of the token, columns counted in the token."""
+        return self.row.span(self.start + start, self.end if end is None else self.start + end)
+
+
+def tokens(row: Row, start: int = 0, end: int | None = None) -> list[Token]:
+    """The words of a row; backticks around a command part words like blanks."""
+    stop = len(row.words) if end is None else end
+    return [Token(found[0], row, found.start(), found.end()) for found in _TOKEN.finditer(row.words, start, stop)]
+
+
+def unquote(text: str) -> tuple[str, int, int]:
+    """The text without quotes around it, and how many characters went at its start and end."""
+    if (
+        len(text) >= 2
+        and text[0] == text[-1]
+        and text[0] in "\"'"
+        and text[0] not in text[1:-1].replace("\\" + text[0], "")
+    ):
+        return text[1:-1].replace('\\"', '"') if text[0] == '"' else text[1:-1], 1, 1
+    if text[:1] not in "[({" and ("'" in text or '"' in text):
+        text = _INNER_QUOTES.sub(r"\1\2", text)
+    return text, 0, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """What the text sets, by name: the number of the line and the value as written, in the order of the text."""
+
+    assigned: dict[str, list[tuple[int, str]]]
+    used: frozenset[str]
+
+    def value(self, name: str, at: int) -> str | None:
+        """The value that holds at a line: the last one set up to there, else the first one set later."""
+        found = self.assigned.get(name)
+        if not found:
+            return None
+        return next((value for number, value in reversed(found) if number <= at), found[0][1])
+
+    def resolve(self, text: str, at: int, depth: int = 0) -> str:
+        """The text with variables and whole-number arithmetic put in; what is not known keeps its text."""
+        if "$" not in text and "`" not in text or depth > _DEEP:
+            return text
+
+        def put(found: re.Match[str]) -> str:
+            expression = found["sum"] or found["expr"] or found["tick"]
+            if expression:
+                number = self._evaluate(expression, at, depth)
+                return found[0] if number is None else str(number)
+            value = self.value(found["name"] or found["bare"], at)
+            value = found["default"] if value is None else value
+            if value is None or value in (found[0], f"${{{found['name']}}}"):
+                return found[0]
+            return self.resolve(value, at, depth + 1)[:_LONG]
+
+        return _REFERENCE.sub(put, text)[:_LONG]
+
+    def _evaluate(self, expression: str, at: int, depth: int) -> int | None:
+        """A whole number for ``16 / $n`` and its like; None when a name is unknown or the text is no arithmetic."""
+        terms: list[str] = []
+        place = 0
+        expression = self.resolve(expression.strip(), at, depth + 1)
+        while place < len(expression):
+            found = _ARITHMETIC.match(expression, place)
+            if not found:
+                return None
+            number, name, sign = found.groups()
+            if name:
+                number = self.resolve(self.value(name, at) or "", at, depth + 1)
+                if not re.fullmatch(r"-?\d{1,15}", number):
+                    return None
+            terms.append(number or sign.replace("\\", ""))
+            place = found.end()
+        try:
+            value, left = _sum(terms)
+        except (IndexError, ValueError, ZeroDivisionError, RecursionError):
+            return None
+        return None if left else value
+
+
+def read_variables(rows: Iterable[Row]) -> Variables:
+    """Every assignment of the text; comments are none."""
+    assigned: dict[str, list[tuple[int, str]]] = {}
+    used: set[str] = set()
+    for row in rows:
+        if "$" in row.words:
+            used.update(found["name"] or found["bare"] or "" for found in _REFERENCE.finditer(row.words))
+        if "=" not in row.words:
+            continue
+        stripped = row.words.lstrip()
+        if stripped[:1] == "#" or not _ASSIGNED.match(stripped):
+            continue
+        for token in tokens(row):
+            if found := _ASSIGNED.match(token.text):
+                value = unquote(token.text[found.end() :].rstrip(";"))[0]
+                if value and f"${found[1]}" != value:
+                    assigned.setdefault(found[1], []).append((row.line.number, value))
+            elif token.text not in ("export", "local", "declare", "readonly", "set"):
+                break
+    return Variables(assigned, frozenset(used))
+
+
+def _sum(terms: list[str]) -> tuple[int, list[str]]:
+    value, rest = _product(terms)
+    while rest and rest[0] in "+-":
+        other, after = _product(rest[1:])
+        value, rest = (value + other if rest[0] == "+" else value - other), after
+    return value, rest
+
+
+def _product(terms: list[str]) -> tuple[int, list[str]]:
+    value, rest = _atom(terms)
+    while rest and rest[0] in ("*", "/", "//", "%"):
+        other, after = _atom(rest[1:])
+        value = value * other if rest[0] == "*" else (value % other if rest[0] == "%" else int(value / other))
+        rest = after
+    return value, rest
+
+
+def _atom(terms: list[str]) -> tuple[int, list[str]]:
+    if terms[0] == "(":
+        value, rest = _sum(terms[1:])
+        if rest[0] != ")":
+            raise ValueError("a bracket is not closed")
+        return value, rest[1:]
+    if terms[0] == "-":
+        value, rest = _atom(terms[1:])
+        return -value, rest
+    return int(terms[0]), terms[1:]

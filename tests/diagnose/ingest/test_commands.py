@@ -1,0 +1,218 @@
+"""Launch commands, their settings with exact places, and lists of arguments that belong to none."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.ingest import read
+from diagnose.types import Paste
+
+
+def values(paste: Paste) -> dict[str, str]:
+    return {setting.key: setting.value for setting in paste.settings}
+
+
+def written(paste: Paste, key: str) -> str:
+    """What stands at the place of a setting."""
+    span = next(setting.span for setting in paste.settings if setting.key == key)
+    return next(line.text for line in paste.lines if line.number == span.line)[span.start : span.end]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# --zero_stage 3",
+        "python train.py \\\n    # --zero_stage 3 \\\n    --lr 1",
+        "then I read about --zero_stage but it did not help",
+        "the option `--zero_stage` is not there",
+        "--zero_stage 换成别的试过",
+        "  # zero_stage: 3",
+        "--- zero_stage ---",
+    ],
+)
+def test_it_reads_no_setting_from_a_comment_or_a_mention(text: str) -> None:
+    assert "zero_stage" not in values(read(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["python 3.10 and torch", "I ran bash and it failed", "sh is my shell", "time to go --now", "use python"]
+)
+def test_it_takes_no_sentence_for_a_command(text: str) -> None:
+    assert read(text).commands == ()
+
+
+OVERRIDES = """启动脚本：
+
+set -x
+export VLLM_ATTENTION_BACKEND=XFORMERS
+N_GPUS=8
+python3 -m pkg.trainer.main \\
+    algorithm.adv_estimator=grpo \\
+    +actor.engine.swap_space=4   \\
+    # actor.rollout.n=99 \\
+    ++trainer.n_gpus_per_node=${N_GPUS} \\
+    ~trainer.logger.wandb \\
+    'actor.prompt="a b"' \\
+    data.train_batch_size=$((N_GPUS * 16)) data.min=-1 \\
+    trainer.total_epochs=15 2>&1 | tee log=1.txt
+
+后面就爆了"""
+
+
+def test_it_reads_overrides_over_continued_lines() -> None:
+    paste = read(OVERRIDES)
+    assert values(paste) == {
+        "VLLM_ATTENTION_BACKEND": "XFORMERS",
+        "N_GPUS": "8",
+        "algorithm.adv_estimator": "grpo",
+        "actor.engine.swap_space": "4",
+        "trainer.n_gpus_per_node": "8",
+        "trainer.logger.wandb": "null",
+        "actor.prompt": "a b",
+        "data.train_batch_size": "128",
+        "data.min": "-1",
+        "trainer.total_epochs": "15",
+    }
+    (command,) = paste.commands
+    assert (command.words, command.first_line, command.last_line, command.cut) == (
+        ("python3", "-m", "pkg.trainer.main"),
+        6,
+        14,
+        False,
+    )
+
+
+def test_a_resolved_value_still_points_to_what_was_written() -> None:
+    paste = read(OVERRIDES)
+    assert written(paste, "data.train_batch_size") == "$((N_GPUS * 16))"
+    assert written(paste, "actor.engine.swap_space") == "4"
+
+
+FLAGS = """nproc_per_node=4
+CUDA_VISIBLE_DEVICES=0,1,2,3 \\
+NPROC_PER_NODE=$nproc_per_node \\
+tool rlhf \\
+    --model /nas/team/ckpt_3b \\
+    --reward_funcs acc format \\
+    --gradient_accumulation_steps $(expr 16 / $nproc_per_node) \\
+    --train_sample -1 --bf16 \\
+    --limit_mm '{"image": 2, "video": 0}' \\
+    --target_modules=all-linear \\
+    --deepspeed "zero3"
+"""
+
+
+def test_it_reads_flags_with_lists_json_negative_numbers_and_arithmetic() -> None:
+    paste = read(FLAGS)
+    assert values(paste) == {
+        "nproc_per_node": "4",
+        "CUDA_VISIBLE_DEVICES": "0,1,2,3",
+        "NPROC_PER_NODE": "4",
+        "model": "‹path›/ckpt_3b",
+        "reward_funcs": "acc format",
+        "gradient_accumulation_steps": "4",
+        "train_sample": "-1",
+        "bf16": "true",
+        "limit_mm": '{"image": 2, "video": 0}',
+        "target_modules": "all-linear",
+        "deepspeed": "zero3",
+    }
+    assert paste.commands[0].words == ("tool", "rlhf")
+    assert [setting.key for setting in paste.settings if setting.bare] == ["bf16"]
+    assert written(paste, "deepspeed") == "zero3"
+    assert {setting.shape for setting in paste.settings if setting.command == 0} == {"env", "flag"}
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("python a.py \\\n  --x 1 \\\n  --y 2", False),
+        ("python a.py \\\n  --x 1 \\\n", True),
+        ("python a.py \\\n  --x 1 \\\n\nand then it fails", True),
+        ("python a.py \\\n  --x 1 \\\n  ... \\\n  --y 2", True),
+        ("python a.py \\\n  --x 1 \\\n  ...", True),
+        ("python a.py \\\n  --x 1 \\\n  … (rest as in the example)\n", True),
+        ('python a.py \\\n  --x 1 "$@"', True),
+        ("```\npython a.py \\\n  --x 1\n```", False),
+    ],
+)
+def test_it_says_whether_the_text_breaks_off_inside_a_command(text: str, cut: bool) -> None:
+    (command,) = read(text).commands
+    assert command.cut is cut
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("torchrun --nproc_per_node 8 train.py --lr 1", ("torchrun", "train.py")),
+        ("torchrun --standalone train.py --plugin p.py", ("torchrun", "train.py")),
+        ("accelerate launch --config_file a.yaml train.py", ("accelerate", "launch", "train.py")),
+        ("$ bash main.sh", ("bash", "main.sh")),
+        ("+ python3 -u -m pkg.main --x 1", ("python3", "-u", "-m", "pkg.main")),
+        ("nohup python -m pkg.main --x 1 > log 2>&1 &", ("nohup", "python", "-m", "pkg.main")),
+        ("alice@n1:~/x$ python train.py --x 1", ("python", "train.py")),
+        ("A=1 python -m pkg.main --x 1", ("python", "-m", "pkg.main")),
+        ("/home/a/env/bin/python -m pkg.main", ("‹path›/env/bin/python", "-m", "pkg.main")),
+        ("`python3 -m pkg.main a.b=1`", ("python3", "-m", "pkg.main")),
+    ],
+)
+def test_the_words_of_a_command_are_neither_flags_nor_overrides(text: str, words: tuple[str, ...]) -> None:
+    assert read(text).commands[0].words == words
+
+
+def test_it_reads_the_value_of_a_launchers_flag_before_its_script() -> None:
+    assert values(read("torchrun --nproc_per_node 8 train.py --plugin p.py")) == {
+        "nproc_per_node": "8",
+        "plugin": "p.py",
+    }
+
+
+def test_settings_know_their_command() -> None:
+    paste = read("python a.py --x 1\n\nsome words\n\npython b.py --x 2\n\n--x 3")
+    assert [(setting.value, setting.command) for setting in paste.settings] == [("1", 0), ("2", 1), ("3", -1)]
+
+
+def test_it_reads_arguments_without_a_command_and_without_backslashes() -> None:
+    assert values(read("my changes:\n    data.batch=4\n    +data.n=2\n    --bf16\n    --lr 1e-6")) == {
+        "data.batch": "4",
+        "data.n": "2",
+        "bf16": "true",
+        "lr": "1e-6",
+    }
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("$(expr 16 / 4)", "4"),
+        ("$((2 * (3 + 5)))", "16"),
+        ("$((N-1))", "7"),
+        ("${N}", "8"),
+        ("${M:-3}", "3"),
+        ("$M", "$M"),
+        ("$((N / 0))", "$((N / 0))"),
+        ("$(nproc)", "$(nproc)"),
+        ("$L", "$L"),
+        ("${a.b.c}", "${a.b.c}"),
+        ("x$N", "x8"),
+    ],
+)
+def test_it_puts_in_what_the_text_sets_and_keeps_the_rest(expression: str, value: str) -> None:
+    assert values(read(f"N=8\nL=$L\npython a.py --x={expression} --y 1"))["x"] == value
+
+
+def test_the_last_assignment_before_a_line_holds() -> None:
+    paste = read("N=1\npython a.py --x $N\nN=2\npython a.py --x $N")
+    assert [setting.value for setting in paste.settings if setting.key == "x"] == ["1", "2"]
+
+
+def test_it_reads_a_command_that_stands_in_a_variable() -> None:
+    paste = read('ARGS="pkg.cli.train \\\n   --zero_stage 2 \\\n   --bf16"\n\ndeepspeed --module $ARGS')
+    assert values(paste)["zero_stage"] == "2"
+    assert values(paste)["bf16"] == "true"
+    assert paste.commands[0].words == ("pkg.cli.train",)
+
+
+def test_it_reads_the_argument_list_that_a_launcher_prints() -> None:
+    text = "[2025-03-01 10:07:12,318] [ERROR] [launch.py:325:sigkill_handler] ['python', '-u', 'a.py', '--zero=3', '--lr', '1e-6'] exits"
+    assert values(read(text)) == {"zero": "3", "lr": "1e-6"}

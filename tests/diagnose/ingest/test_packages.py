@@ -1,0 +1,49 @@
+"""Packages with versions."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.ingest import read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "takes 79.14 GiB",
+        "about 1.5 hours",
+        "top_p 0.8",
+        "lr: 0.001",
+        "Qwen 1.5B",
+        "MASTER_ADDR=127.0.0.1",
+        "loss 0.25",
+        "a 32.5%",
+    ],
+)
+def test_it_takes_no_measure_for_a_version(text: str) -> None:
+    assert read(text).packages == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("vllm==0.8.2", [("vllm", "0.8.2")]),
+        ("torch==2.6.0+cu124, flash-attn==2.7.4.post1", [("torch", "2.6.0+cu124"), ("flash-attn", "2.7.4.post1")]),
+        ("torch                    2.4.0", [("torch", "2.4.0")]),
+        ("vllm        0.8.2       pypi_0    pypi", [("vllm", "0.8.2")]),
+        ("- torch: 2.4.0", [("torch", "2.4.0")]),
+        ("vLLM version 0.8.2", [("vLLM", "0.8.2")]),
+        ("vllm 版本 0.8.2。", [("vllm", "0.8.2")]),
+        ("torch 2.6, vllm 0.7.2", [("torch", "2.6"), ("vllm", "0.7.2")]),
+        ("pkg@0.5.0", [("pkg", "0.5.0")]),
+        ("pkg-0.5.7", [("pkg", "0.5.7")]),
+        ("tool 3.10.dev", [("tool", "3.10.dev")]),
+        ("Python 3.11", [("Python", "3.11")]),
+    ],
+)
+def test_it_reads_packages_as_people_and_tools_write_them(text: str, found: list[tuple[str, str]]) -> None:
+    assert [(package.name, package.version) for package in read(text).packages] == found
+
+
+def test_it_says_on_which_line() -> None:
+    assert read("a\n\nvllm==0.8.2").packages[0].line == 3

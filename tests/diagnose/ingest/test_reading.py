@@ -1,0 +1,62 @@
+"""Reading the reduced paste again gives the same, whatever the text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diagnose.ingest import read, redact
+
+# fmt: off
+PARTS = (
+    "--flag", "=", "a.b", "key_x", " ", "  ", "\n", "\n\n", "\\\n", ": ", "'", '"', "{", "}", "[", "]", "(", ")", "#", ",", "`", "@",
+    "$(expr 16 / $n)", "${x:-3}", "3", "0.5", "true", "/home/al/x", "/data/q", "/workspace", "‹path›", "‹", "›", "user@host:~/",
+    "10.0.0.3", ".", "⋯ 37 lines ⋯", "⋯", "[36m", "[0m", "\x1b[36m", "\x1b", "\x00", "\r", "(W pid=3) ", "[rank0]: ", "显存", "&lt;",
+    'File "/home/u/a.py", line 3, in f', "Traceback (most recent call last):", "ray::A.b()", "hf_" + "a1" * 15, "key: ", "a" * 40,
+    "-----BEGIN RSA PRIVATE KEY-----", "QUJD" * 10, "://a:b@", "v1.2.3.4", "==", "export ", "...", "python3 -m x ", "> ", "- ",
+    "[repeated 7x across cluster]", "ERROR 03-01 10:07:12 [core.py:300] ", "password=", "torch 2.6.0", "x = {", "rror: ",
+)
+# fmt: on
+TEXTS = st.one_of(st.lists(st.sampled_from(PARTS), max_size=60).map("".join), st.text(max_size=200))
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS)
+def test_reading_the_reduced_paste_again_gives_the_same(text: str) -> None:
+    once = read(text)
+    again = read(once.text)
+    assert replace(again, binary=once.binary) == once
+
+
+@settings(max_examples=6, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(PARTS), min_size=5, max_size=40).map("".join), min_size=3, max_size=12),
+    st.integers(200, 800),
+)
+def test_the_same_holds_for_texts_that_have_to_be_reduced(blocks: list[str], times: int) -> None:
+    once = read("\n".join(block + f"\nline {n}" for n in range(times) for block in blocks))
+    assert len(once.text.encode()) <= 64_000
+    assert replace(read(once.text), binary=once.binary) == once
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS)
+def test_redacting_twice_changes_nothing_and_no_line_is_lost(text: str) -> None:
+    once = redact(text)
+    assert redact(once[0]) == once
+    assert once[0].count("\n") == text.count("\n")
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS)
+def test_every_setting_points_into_its_line(text: str) -> None:
+    paste = read(text)
+    lengths = {line.number: len(line.text) for line in paste.lines}
+    for setting in paste.settings:
+        assert 0 <= setting.span.start <= setting.span.end <= lengths[setting.span.line]
+
+
+def test_one_endless_line_is_read() -> None:
+    assert read("a_b=1 " * 1_000_000).settings[0].key == "a_b"
