@@ -1,0 +1,215 @@
+"""Parameter counts of a decoder model from the shape numbers of its config.json.
+
+Counts are of parameters, not of bytes. Biases are counted where config.json puts them in the families that the catalogue holds: on
+query, key and value, never on the output projection or the MLP. A vision tower is counted as its record states it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from dataclasses import dataclass, replace
+
+from diagnose.knowledge.records import Model, Moe
+
+ASSUMED = "assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Counts of one model. ``parameters`` holds the vision tower; ``active`` is what one token of text passes through.
+
+    ``layer`` is one decoder layer (the sparse one where a model has both kinds), ``embedding`` the table V x h, ``root`` what
+    FSDP leaves in its outermost unit: the table, the head where it is not tied, and the final norm.
+    """
+
+    parameters: int
+    embedding: int
+    layer: int
+    root: int
+    active: int
+    head_dim: int
+    vision: int
+
+
+def shape(model: Model) -> Shape:
+    """All counts of ``model`` at once."""
+    return Shape(
+        parameters=parameters(model),
+        embedding=embedding(model),
+        layer=layer(model),
+        root=root(model),
+        active=active(model),
+        head_dim=head_dim(model),
+        vision=vision(model),
+    )
+
+
+def head_dim(model: Model) -> int:
+    """Width of one attention head: as stated, else hidden / heads."""
+    return model.head_dim or model.hidden // model.heads
+
+
+def embedding(model: Model) -> int:
+    """The embedding table, V x h; the head has as many where it is not tied."""
+    return model.vocab * model.hidden
+
+
+def root(model: Model) -> int:
+    """Embedding, head where it is not tied, and final norm."""
+    return embedding(model) * (1 if model.tied else 2) + model.hidden
+
+
+def layer(model: Model) -> int:
+    """One decoder layer; of a sparse model one with all its experts."""
+    mlp = _sparse_mlp(model, model.moe) if model.moe else _mlp(model, model.intermediate)
+    return _attention(model) + 2 * model.hidden + mlp
+
+
+def vision(model: Model) -> int:
+    """The vision tower with its projector, 0 for a text model."""
+    return model.vision.params if model.vision else 0
+
+
+def parameters(model: Model) -> int:
+    """Everything that a checkpoint holds, vision tower included."""
+    dense = model.moe.dense_layers if model.moe else 0
+    dense_layer = _attention(model) + 2 * model.hidden + _mlp(model, model.intermediate)
+    return root(model) + (model.layers - dense) * layer(model) + dense * dense_layer + vision(model)
+
+
+def active(model: Model) -> int:
+    """What one token passes through: the chosen experts only; the vision tower is not counted."""
+    text = parameters(model) - vision(model)
+    if not model.moe:
+        return text
+    idle = (model.moe.experts - model.moe.active) * _mlp(model, model.moe.width)
+    return text - (model.layers - model.moe.dense_layers) * idle
+
+
+def lora_parameters(model: Model, rank: int) -> int:
+    """LoRA on all linear layers of the decoder, rank x (in + out) each (Hu et al. 2021, arXiv:2106.09685, section 4.1).
+
+    Every expert has its own pair; router, head and vision tower are left out, as "all-linear" does by default.
+    """
+    h = model.hidden
+    queries, keys = model.heads * head_dim(model), model.kv_heads * head_dim(model)
+    attention = 2 * (h + queries) + 2 * (h + keys)
+    matrices = 3 if model.gated else 2
+    dense = attention + matrices * (h + model.intermediate)
+    if not model.moe:
+        return rank * model.layers * dense
+    shared = matrices * (h + model.moe.shared) if model.moe.shared else 0
+    sparse = attention + model.moe.experts * matrices * (h + model.moe.width) + shared
+    return rank * ((model.layers - model.moe.dense_layers) * sparse + model.moe.dense_layers * dense)
+
+
+def _attention(model: Model) -> int:
+    h, d = model.hidden, head_dim(model)
+    queries, keys = model.heads * d, model.kv_heads * d
+    biases = queries + 2 * keys if model.attention_bias else 0
+    norms = 2 * d if model.qk_norm else 0
+    return 2 * h * queries + 2 * h * keys + biases + norms
+
+
+def _mlp(model: Model, width: int) -> int:
+    return (3 if model.gated else 2) * model.hidden * width
+
+
+def _sparse_mlp(model: Model, moe: Moe) -> int:
+    router = moe.experts * model.hidden
+    return router + moe.experts * _mlp(model, moe.width) + _mlp(model, moe.shared)
+
+
+# --- when only the size is known
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    params_b: float
+    hidden: int
+    layers: int
+    heads: int
+    kv_heads: int
+    intermediate: int
+    vocab: int
+    tied: bool
+    published: int
+
+
+# Qwen2.5, the family that these runs train most: table 1 of arXiv:2412.15115 and config.json. The sizes between are interpolated.
+_SIZES = (
+    _Size(0.5, 896, 24, 14, 2, 4864, 151936, True, 494_032_768),
+    _Size(1.5, 1536, 28, 12, 2, 8960, 151936, True, 1_543_714_304),
+    _Size(3, 2048, 36, 16, 2, 11008, 151936, True, 3_085_938_688),
+    _Size(7, 3584, 28, 28, 4, 18944, 152064, False, 7_615_616_512),
+    _Size(14, 5120, 48, 40, 8, 13824, 152064, False, 14_770_033_664),
+    _Size(32, 5120, 64, 40, 8, 27648, 152064, False, 32_763_876_352),
+    _Size(72, 8192, 80, 64, 8, 29568, 152064, False, 72_706_203_648),
+)
+_SMALLEST, _LARGEST = 0.1, 150.0  # outside, a dense stand-in would say nothing
+
+
+def shape_from_params(params_b: float) -> Model | None:
+    """A dense stand-in for a model of which only the size is known, marked by ``family == "assumed"``; None beyond 0.1–150 billion.
+
+    Hidden size and depth lie between those of the two published sizes around it, on a logarithmic scale; the MLP width is what
+    then gives the count.
+    """
+    if not _SMALLEST <= params_b <= _LARGEST:
+        return None
+    known = next((size for size in _SIZES if size.params_b == params_b), None)
+    if known:
+        return _stand_in(known)
+    low, high = _neighbours(params_b)
+    share = math.log(params_b / low.params_b) / math.log(high.params_b / low.params_b)
+    near = low if share < 0.5 else high
+    hidden = max(256, round(_between(low.hidden, high.hidden, share) / 128) * 128)
+    between = replace(
+        near,
+        params_b=params_b,
+        hidden=hidden,
+        layers=max(4, round(_between(low.layers, high.layers, share))),
+        heads=hidden // 128,
+        kv_heads=min(near.kv_heads, hidden // 128),
+        published=round(_between(low.published, high.published, share)),
+    )
+    return _stand_in(_with_mlp_width(between))
+
+
+def _neighbours(params_b: float) -> tuple[_Size, _Size]:
+    """The two published sizes around ``params_b``, or the outermost two."""
+    above = next((i for i, size in enumerate(_SIZES) if size.params_b > params_b), len(_SIZES) - 1)
+    return _SIZES[max(above, 1) - 1], _SIZES[max(above, 1)]
+
+
+def _between(low: float, high: float, share: float) -> float:
+    return math.exp(math.log(low) + share * math.log(high / low))
+
+
+def _with_mlp_width(size: _Size) -> _Size:
+    bare = parameters(_stand_in(replace(size, intermediate=0)))
+    width = (size.published - bare) / (3 * size.hidden * size.layers)
+    return replace(size, intermediate=max(size.hidden, round(width / 64) * 64))
+
+
+def _stand_in(size: _Size) -> Model:
+    return Model(
+        slug=ASSUMED,
+        title=f"a dense model of {size.params_b:g}B",
+        body="",
+        reviewed=datetime.date(2026, 11, 20),
+        sources=("https://arxiv.org/abs/2412.15115",),
+        hidden=size.hidden,
+        layers=size.layers,
+        heads=size.heads,
+        kv_heads=size.kv_heads,
+        intermediate=size.intermediate,
+        vocab=size.vocab,
+        tied=size.tied,
+        published=size.published,
+        params_b=size.params_b,
+        max_position=32768,
+        attention_bias=True,
+        family=ASSUMED,
+    )

@@ -1,0 +1,164 @@
+"""Counts from shape numbers against the counts that the authors publish."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from diagnose.estimate import shape
+from diagnose.knowledge import CONTENT
+from diagnose.knowledge.loader import parse
+from diagnose.knowledge.records import Model, Moe
+
+# These have four norms a layer, of which the count holds two; nothing else is left out. The other records must fit exactly.
+ROUNDED = {"gemma-2-2b", "gemma-2-9b", "gemma-2-27b"}
+
+
+def model(slug: str) -> Model:
+    record, problems = parse("models", slug, (CONTENT / "models" / f"{slug}.md").read_text(encoding="utf-8"))
+    assert isinstance(record, Model), problems
+    return record
+
+
+def files() -> list[Path]:
+    return sorted((CONTENT / "models").glob("*.md"))
+
+
+@pytest.mark.parametrize("slug", [path.stem for path in files() if path.stem not in ROUNDED])
+def test_it_counts_exactly_what_the_authors_publish(slug):
+    record = model(slug)
+
+    assert shape.parameters(record) == record.published
+
+
+@pytest.mark.parametrize("slug", sorted(ROUNDED))
+def test_it_comes_within_half_a_percent_where_a_family_has_more_norms(slug):
+    record = model(slug)
+
+    assert shape.parameters(record) == pytest.approx(record.published, rel=0.005)
+    assert shape.parameters(record) != record.published
+
+
+@pytest.mark.parametrize("slug", [path.stem for path in files()])
+def test_the_number_in_a_name_is_near_the_count(slug):
+    record = model(slug)
+
+    # Gemma 7B leaves its table of 0.8 billion out of its name, a 2B may have 2.6.
+    assert record.params_b == pytest.approx(record.published / 1e9, rel=0.32)
+
+
+def test_the_parts_of_a_dense_text_model_add_up():
+    record = model("qwen2.5-7b")
+
+    assert shape.root(record) + record.layers * shape.layer(record) == shape.parameters(record)
+
+
+def test_a_tied_head_is_stored_once():
+    record = model("qwen2.5-3b")
+    apart = replace(record, tied=False)
+
+    assert shape.root(apart) - shape.root(record) == shape.embedding(record) == 151936 * 2048
+
+
+def test_a_vision_tower_is_counted_with_the_whole_but_not_as_active():
+    record = model("qwen2.5-vl-7b")
+
+    assert shape.parameters(record) - shape.active(record) == shape.vision(record) == 676_550_144
+
+
+def test_a_token_passes_through_the_chosen_experts_only():
+    # Mixtral of Experts (arXiv:2401.04088), section 2: 47B stored, 13B active.
+    assert shape.active(model("mixtral-8x7b")) / 1e9 == pytest.approx(12.9, abs=0.05)
+    assert shape.active(model("qwen3-30b-a3b")) / 1e9 == pytest.approx(3.3, abs=0.1)
+
+
+def test_dense_layers_of_a_sparse_model_have_the_dense_width():
+    record = model("qwen3-30b-a3b")
+    first_dense = replace(record, moe=replace(record.moe, dense_layers=1))
+    dense_mlp, sparse_mlp = 3 * 2048 * 6144, 128 * 2048 + 128 * 3 * 2048 * 768
+
+    assert shape.parameters(first_dense) - shape.parameters(record) == dense_mlp - sparse_mlp
+
+
+def test_a_shared_expert_is_counted_once_a_layer():
+    record = model("qwen3-30b-a3b")
+    shared = replace(record, moe=replace(record.moe, shared=1024))
+
+    assert shape.layer(shared) - shape.layer(record) == 3 * 2048 * 1024
+
+
+def test_the_head_width_is_as_stated_before_it_is_divided():
+    assert shape.head_dim(model("qwen3-0.6b")) == 128
+    assert shape.head_dim(model("qwen2.5-0.5b")) == 64
+
+
+def test_adapters_on_all_linear_layers_of_llama_2_7b():
+    # peft prints "trainable params: 39,976,960" for rank 16 on all seven projections of this model.
+    assert shape.lora_parameters(model("llama-2-7b"), 16) == 39_976_960
+
+
+def test_every_expert_has_its_own_adapter():
+    record = replace(model("mixtral-8x7b"), layers=1)
+    one = replace(record, moe=Moe(experts=1, active=1, width=14336))
+
+    assert shape.lora_parameters(record, 8) - shape.lora_parameters(one, 8) == 7 * 8 * 3 * (4096 + 14336)
+
+
+def test_an_adapter_grows_with_its_rank():
+    record = model("qwen2.5-7b")
+
+    assert shape.lora_parameters(record, 64) == 8 * shape.lora_parameters(record, 8)
+
+
+def test_all_counts_at_once_are_the_single_ones():
+    record = model("qwen2.5-vl-3b")
+    counts = shape.shape(record)
+
+    assert (counts.parameters, counts.root, counts.layer) == (
+        shape.parameters(record),
+        shape.root(record),
+        shape.layer(record),
+    )
+
+
+@pytest.mark.parametrize("size", [0, -7, 0.05, 235, 671])
+def test_it_has_no_stand_in_beyond_the_sizes_of_dense_models(size):
+    assert shape.shape_from_params(size) is None
+
+
+@pytest.mark.parametrize("size", [0.5, 1.5, 3, 7, 14, 32, 72])
+def test_a_stand_in_of_a_published_size_has_the_published_shape(size):
+    stand_in, published = shape.shape_from_params(size), model(f"qwen2.5-{size:g}b")
+
+    for name in (
+        "hidden",
+        "layers",
+        "heads",
+        "kv_heads",
+        "intermediate",
+        "vocab",
+        "tied",
+        "published",
+        "attention_bias",
+    ):
+        assert getattr(stand_in, name) == getattr(published, name), name
+
+
+@pytest.mark.parametrize("size", [0.135, 0.6, 1, 2, 4, 6, 8, 9, 13, 24, 27, 34, 70, 110])
+def test_a_stand_in_has_about_the_size_that_was_said(size):
+    stand_in = shape.shape_from_params(size)
+
+    assert shape.parameters(stand_in) / 1e9 == pytest.approx(size, rel=0.12)
+    assert stand_in.params_b == size
+
+
+def test_a_stand_in_is_marked_as_assumed():
+    assert shape.shape_from_params(13).family == "assumed"
+
+
+def test_stand_ins_grow_with_the_size():
+    counts = [shape.parameters(shape.shape_from_params(size / 10)) for size in range(1, 1500, 3)]
+
+    assert counts == sorted(counts)
