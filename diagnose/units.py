@@ -23,7 +23,7 @@ PRINTED = {
     "tb": 1000**4,
 }
 
-_SIZE = re.compile(r"([\d.,]+)\s*([A-Za-z]+)")
+_SIZE = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s*([A-Za-z]+)")
 
 
 def from_gib(gib: float) -> int:

@@ -99,11 +99,15 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseFrame:
-    """A word of a traceback or a remote call that settles the phase: a function's name, with a part of its path if needed."""
+    """A word of a traceback or a remote call that settles the phase: a function's name, with a part of its path if needed.
+
+    ``inside`` is a function that must stand further out in the same traceback: the same pass serves several phases.
+    """
 
     function: str
     phase: str
     path: str = ""
+    inside: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,74 @@
+import subprocess
+import sys
+
+import pytest
+
+HEAD = 'title = "T"\nreviewed = 2026-11-20\nsources = ["https://example.org"]\n'
+
+
+@pytest.fixture
+def problems(tmp_path):
+    """Writes one record and returns what the command says of the folder."""
+
+    def run(kind, front, body=""):
+        (tmp_path / kind).mkdir(exist_ok=True)
+        (tmp_path / kind / "x.md").write_text(f"+++\n{HEAD}{front}\n+++\n{body}", encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "diagnose.knowledge.check", str(tmp_path)],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+        )
+        assert done.returncode == (1 if "problem" in done.stdout else 0), done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_a_fact_that_nobody_defines_comes_with_the_nearest(problems):
+    said = problems("frameworks", 'phases=[]\n[detect]\n[[key]]\nkey="k"\nfact="gpu_mem_utilization"')
+    assert (
+        "frameworks/x.md: key[0].fact: unknown word “gpu_mem_utilization”, did you mean “gpu_memory_utilization”?"
+        in said
+    )
+
+
+def test_a_key_needs_a_fact_or_values(problems):
+    assert "must have either a fact or a table of values" in problems(
+        "frameworks", 'phases=[]\n[detect]\n[[key]]\nkey="k"'
+    )
+
+
+def test_a_resident_a_unit_and_a_behaviour_are_of_the_vocabulary(problems):
+    said = problems(
+        "frameworks",
+        'phases=["rolout"]\n[detect]\n[[resident]]\nwhat="weights"\nphases=[]\n'
+        '[[key]]\nkey="k"\nfact="micro_batch"\nunit="rows"\n[[behaviour]]\ndoes={kv_rule="all"}',
+    )
+    for word in ("“rolout”, did you mean “rollout”?", "“weights”", "“rows”", "“all”"):
+        assert word in said
+
+
+def test_an_operator_is_of_the_rule_language(problems):
+    assert "at_leat" in problems("levers", 'pools=["gpu"]\nwhen={sp={at_leat=2}}')
+
+
+def test_a_pattern_that_can_take_for_ever_is_refused(problems):
+    said = problems(
+        "signatures", "kind='other'\nliterals=[['x']]\npatterns=['(a+)+b']\n[[example]]\nsays='x'\ntext='x'"
+    )
+    assert "repeats a group that repeats" in said
+
+
+def test_a_case_names_levers_that_exist_and_has_its_sections(problems):
+    said = problems("cases", 'facts={}\n[[fix]]\nlever="nope"\ndetail="d"\nby="reporter"', "## Story\n")
+    assert "unknown lever “nope”" in said
+    assert "must be these in this order" in said
+
+
+def test_the_shipped_content_fits():
+    done = subprocess.run(
+        [sys.executable, "-m", "diagnose.knowledge.check"], capture_output=True, text=True, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stdout
+    assert "all fit" in done.stdout
