@@ -1,0 +1,149 @@
+"""Paste and answers → facts: what the shapes mean in the framework and version at hand. Knows no formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from diagnose.batch import resolve
+from diagnose.facts.algo import complete, read_algo, read_training
+from diagnose.facts.answers import parse_answer, read_answers
+from diagnose.facts.defaults import with_defaults
+from diagnose.facts.framework import Detected, detect, version_of
+from diagnose.facts.keys import KeyFacts, agreed, config, read_keys
+from diagnose.facts.machine import MACHINE, find_gpu, read_machine
+from diagnose.facts.model import Read, read_model
+from diagnose.facts.phase import settle_phase
+from diagnose.facts.signature import find_hits, settle_kind
+from diagnose.facts.steps import read_step
+from diagnose.facts.tried import read_tried
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Framework
+from diagnose.types import Fact, Facts, Hit, Paste
+from diagnose.vocabulary import Value
+
+__all__ = ["parse_answer", "read_facts"]
+
+# Without a framework these say that something was trained, so that the plain plan applies.
+_TRAINING = (
+    "algo",
+    "micro_batch",
+    "train_batch_size",
+    "zero_stage",
+    "full_or_lora",
+    "gradient_checkpointing",
+    "optimizer",
+)
+
+
+def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
+    """Everything that the paste and the answers make known. An answer outranks the paste, a key outranks the words."""
+    answered, notes = read_answers(answers, knowledge)
+    detected = detect(paste, answered.get("framework"), knowledge)
+    hits, captured = find_hits(paste, knowledge)
+    version = version_of(detected.framework, paste, answered.get("framework_version"))
+    keyed = _keys(paste, detected, str(version.value) if version else None, answered, knowledge)
+    stated: dict[str, Fact] = {**captured, **keyed.stated, **answered}
+    _failure(stated, paste, hits, detected.framework, knowledge)
+    _identity(stated, detected, version)
+    model = _run(stated, paste, answered, detected.framework, knowledge)
+    stated = {id: fact for id, fact in stated.items() if id not in MACHINE} | read_machine(
+        paste, stated, captured, knowledge
+    )
+    framework = _plan(detected, model, stated, knowledge)
+    if framework is not None:
+        stated = _defaults(stated, framework, version, keyed, paste)
+    card = stated.get("gpu_model")
+    return Facts(
+        stated=stated,
+        values=resolve(stated),
+        framework=framework,
+        model=model.model,
+        gpu=find_gpu(str(card.value), knowledge.gpus) if card else None,
+        keys=keyed.keys,
+        units=keyed.units,
+        dead_keys=frozenset(keyed.dead),
+        config=_config(paste, detected, knowledge),
+        hits=hits,
+        tried=read_tried(paste, knowledge, framework),
+        candidates=detected.candidates,
+        unknown_model=model.unknown,
+        notes=(*notes, *(f"{key} has no effect: {why}" for key, why in keyed.dead.items())),
+    )
+
+
+def _keys(
+    paste: Paste, detected: Detected, version: str | None, answered: Mapping[str, Fact], knowledge: Knowledge
+) -> KeyFacts:
+    """By the framework's keys; while several are possible, what all of them read alike."""
+    plan = detected.framework or (knowledge.fallback if not detected.candidates else None)
+    if plan is not None:
+        return read_keys(paste, plan, version, answered)
+    readings = [read_keys(paste, knowledge.frameworks[slug], None, answered) for slug in detected.candidates]
+    return KeyFacts(stated=agreed(readings))
+
+
+def _failure(
+    stated: dict[str, Fact], paste: Paste, hits: tuple[Hit, ...], framework: Framework | None, knowledge: Knowledge
+) -> None:
+    for fact in (
+        settle_kind(hits, paste),
+        settle_phase(paste, hits, framework, knowledge),
+        read_step(paste) if hits else None,
+    ):
+        if fact is not None:
+            stated.setdefault(fact.id, fact)
+
+
+def _identity(stated: dict[str, Fact], detected: Detected, version: Fact | None) -> None:
+    for fact in (detected.fact, version):
+        if fact is not None:
+            stated[fact.id] = fact
+
+
+def _run(
+    stated: dict[str, Fact],
+    paste: Paste,
+    answered: Mapping[str, Fact],
+    framework: Framework | None,
+    knowledge: Knowledge,
+) -> Read:
+    """Model, algorithm and training mode; what is answered stays."""
+    model = read_model(paste, stated, knowledge)
+    if "model" not in answered and "model" not in model.facts:
+        stated.pop("model", None)
+    found = [*model.facts.values(), read_algo(paste, stated), read_training(paste, stated, framework)]
+    for fact in found:
+        if fact is not None and fact.id not in answered:
+            stated[fact.id] = fact
+    return model
+
+
+def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge: Knowledge) -> Framework | None:
+    """The framework whose memory plan applies: the plain one where a run is described and nothing names a framework."""
+    if detected.framework is not None or detected.candidates:
+        return detected.framework
+    described = (model.model is not None or "params_b" in stated) and any(id in stated for id in _TRAINING)
+    return knowledge.fallback if described else None
+
+
+def _defaults(
+    stated: Mapping[str, Fact], framework: Framework, version: Fact | None, keyed: KeyFacts, paste: Paste
+) -> dict[str, Fact]:
+    """Defaults; those that a complete command makes certain count as derived."""
+    facts = with_defaults(stated, framework, str(version.value) if version else None, keyed.units, paste)
+    if framework.fallback or not complete(paste):
+        return facts
+    critic = any(setting.key.split(".")[0] == "critic" for setting in paste.settings)
+    for id, certain in (("full_or_lora", facts.get("full_or_lora")), ("algo", facts.get("algo") if critic else None)):
+        if certain is not None and certain.origin == "default" and certain.value in ("full", "ppo"):
+            facts[id] = Fact(id, certain.value, "derived", why=f"the command sets nothing else ({certain.why})")
+    return facts
+
+
+def _config(paste: Paste, detected: Detected, knowledge: Knowledge) -> dict[str, str]:
+    known = (
+        [detected.framework]
+        if detected.framework and not detected.framework.fallback
+        else list(knowledge.frameworks.values())
+    )
+    return config(paste, known)

@@ -1,0 +1,145 @@
+"""The algorithm, and whether all parameters are trained, by keys, commands and words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from diagnose.facts.prose import span_of, spoken
+from diagnose.knowledge.records import Framework
+from diagnose.types import Fact, Paste, Span
+from diagnose.vocabulary import ONLINE_ALGOS
+
+_WORDS = {
+    "dapo": r"DAPO", "gigpo": r"GiGPO", "gspo": r"GSPO", "dr_grpo": r"Dr\.?\s?GRPO", "rloo": r"RLOO", "remax": r"ReMax",
+    "reinforce++": r"REINFORCE(?:\+\+|_plus_plus"
+    r"|pp)(?:-baseline)?", "grpo": r"GRPO", "ppo": r"PPO", "orpo": r"ORPO", "kto": r"KTO",
+    "gkd": r"GKD", "dpo": r"DPO", "sft": r"SFT", "pretrain": r"(?:continued\s+)?pre-?training",
+    "rm": r"(?:reward model(?:l?ing)?\s+train\w*|train\w*\s+(?:an?\s+|the\s+)?(?:reward model|RM)|训练?\s*RM)",
+}  # fmt: skip
+_SPOKEN = {
+    algo: re.compile(rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9])(?!-\d)", re.I) for algo, words in _WORDS.items()
+}
+# the module or script that a command starts, and classes of a trainer in a traceback
+_IN_COMMAND = re.compile(
+    r"(?:^|[/_.\-])(dapo|gspo|rloo|grpo|kto|orpo|dpo|sft|rm|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])", re.I
+)
+_TRAINER = re.compile(
+    r"\b(GRPO|DPO|PPO|SFT|KTO|ORPO|GKD|RLOO)(?:v2)?(?:Trainer|Config)\b|\b(grpo|dpo|rloo|kto|orpo|sft)_trainer\.py"
+)
+
+_LORA = re.compile(r"(?<![A-Za-z])(?P<q>Q)?-?LoRA(?![A-Za-z])", re.I)
+_NO = re.compile(
+    r"(?:\bno|\bnot|\bwithout|\bnon|n't use|instead of|不用|没用|没有用?|非|关掉|不开|without any)[\s\-]*(?:use\s+|using\s+)?$",
+    re.I,
+)
+_FULL = re.compile(
+    r"全参|全量(?:微调|训练|参数)|\bfull[-\s](?:parameters?|params?|weights?|fine[-\s]?tun\w*|ft|sft|finetun\w*)"
+    r"|\bfull train(?:ing)?\b|no LoRA|without LoRA",
+    re.I,
+)
+
+
+_FOUR_BIT = re.compile(
+    r"\bload_in_4bit\W{0,4}(?:=|:)?\W{0,3}true|\bquant_bits\W{1,3}4\b|(?<![\d.])4[-\s]?bits?\s*(?:\+|and|with"
+    r"|,)?\s*(?:Q?LoRA|base|model|quanti[sz]\w*|\d+B)\b|[-_]int4\b|[-_]gptq\b|[-_]awq\b|bnb[-_]4bit|\bnf4\b",
+    re.I,
+)
+
+
+def read_algo(paste: Paste, stated: Mapping[str, Fact]) -> Fact | None:
+    """A recipe by name outranks the estimator's key; then keys, the command, a trainer's class, words."""
+    keyed = stated.get("algo")
+    if keyed is not None and keyed.origin == "answered":
+        return None
+    command = _of_command(paste)
+    words = _of_words(paste)
+    if keyed is not None:
+        recipe = next((fact for fact in (command, words) if fact and fact.value in ("dapo", "gigpo")), None)
+        return recipe if keyed.value in ONLINE_ALGOS else None
+    return command or _of_trainer(paste) or words
+
+
+def _of_command(paste: Paste) -> Fact | None:
+    for command in paste.commands:
+        for word in reversed(command.words):
+            if found := _IN_COMMAND.search(word):
+                algo = next(group for group in found.groups() if group).lower()
+                line = next((line for line in paste.lines if line.number == command.first_line), None)
+                span = Span(line.number, 0, len(line.text)) if line else None
+                return Fact("algo", algo, "read", written=word, span=span)
+    return None
+
+
+def _of_trainer(paste: Paste) -> Fact | None:
+    for line in paste.lines:
+        if found := _TRAINER.search(line.words):
+            return Fact("algo", str(found[1] or found[2]).lower(), "read", written=found[0], span=span_of(line, found))
+    return None
+
+
+def _of_words(paste: Paste) -> Fact | None:
+    """The algorithm that the words name; of several the online one that stands first, then the first."""
+    found: dict[str, Fact] = {}
+    for line in spoken(paste):
+        places = [(match.start(), algo, match) for algo, form in _SPOKEN.items() for match in form.finditer(line.words)]
+        for _, algo, match in sorted(places, key=lambda place: place[0]):
+            found.setdefault(algo, Fact("algo", algo, "read", written=match[0], span=span_of(line, match)))
+    if "dapo" in found:
+        return found["dapo"]
+    online = [fact for algo, fact in found.items() if algo in ONLINE_ALGOS or algo == "gigpo"]
+    return next(iter(online or found.values()), None)
+
+
+def read_training(paste: Paste, stated: Mapping[str, Fact], framework: Framework | None) -> Fact | None:
+    """``full_or_lora`` by words, or by a framework that has no other way; None leaves it to keys and defaults."""
+    given = stated.get("full_or_lora")
+    if given is not None:
+        return None
+    rank = stated.get("lora_rank")
+    if rank is not None and rank.origin == "read":
+        value = ("qlora" if _quantised(paste) else "lora") if int(rank.value) > 0 else "full"
+        return Fact("full_or_lora", value, "read", key=rank.key, written=rank.written, span=rank.span)
+    if (said := _training_in_words(paste)) is not None:
+        return said
+    if framework is not None and not framework.fallback and framework.keys and not _has_lora(framework):
+        return Fact("full_or_lora", "full", "derived", why=f"{framework.title} has no other way")
+    return None
+
+
+def _has_lora(framework: Framework) -> bool:
+    """Whether any key of the framework can make the run anything but full."""
+    return any(
+        key.fact in ("full_or_lora", "lora_rank")
+        or any("full_or_lora" in facts or "lora_rank" in facts for facts in key.values.values())
+        for key in framework.keys
+    )
+
+
+def _training_in_words(paste: Paste) -> Fact | None:
+    for line in spoken(paste):
+        if found := _FULL.search(line.words):
+            return Fact("full_or_lora", "full", "read", written=found[0], span=span_of(line, found))
+    for line in spoken(paste):
+        for found in _LORA.finditer(line.words):
+            before = line.words[: found.start()][-24:]
+            if not _NO.search(before):
+                value = "qlora" if found["q"] or _quantised(paste) else "lora"
+                return Fact("full_or_lora", value, "read", written=found[0], span=span_of(line, found))
+    return None
+
+
+def _quantised(paste: Paste) -> bool:
+    """Whether the base model's weights have 4 bits."""
+    return any(_FOUR_BIT.search(line.words) for line in paste.lines)
+
+
+def complete(paste: Paste) -> bool:
+    """Whether the launch command is there to its end: its largest command is not cut."""
+    if not paste.commands:
+        return False
+    sizes = [sum(setting.command == i for setting in paste.settings) for i in range(len(paste.commands))]
+    command = paste.commands[sizes.index(max(sizes))]
+    # "$@" at the end hands on what a wrapper was called with: the person's own text is whole
+    last = next((line.words for line in paste.lines if line.number == command.last_line), "")
+    return max(sizes) > 0 and (not command.cut or bool(re.search(r"""\$@["']?\s*$""", last)))

@@ -1,0 +1,91 @@
+"""What a person answers: checked by the vocabulary's type; a refusal says the cure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from diagnose.facts import written
+from diagnose.knowledge import Knowledge
+from diagnose.types import Fact
+from diagnose.vocabulary import FACTS, FactSpec, Value
+
+_SIZE = re.compile(r"([\d.,]+)\s*(?:(t)i?b?|(g)i?b?)?", re.I)
+_SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB"}
+
+
+def parse_answer(id: str, text: str) -> Value:
+    """The value of an answer in the fact's own unit; raises ``ValueError`` with the cure.
+
+    Sizes may carry GB, GiB, TB or TiB; people mean the same by GB and GiB when they speak of a card or of RAM.
+    """
+    spec, words = FACTS[id], text.strip()
+    if id in _SIZES:
+        return _size(words, _SIZES[id])
+    if spec.type == "text":
+        if not words:
+            raise ValueError("An empty answer says nothing. Write a word, or leave the question open.")
+        return words
+    value = written.as_fact(spec, words)
+    if value is None:
+        raise ValueError(f"“{words}” {_cure(spec)}")
+    if spec.type in ("int", "number") and isinstance(value, (int, float)) and value < 0:
+        raise ValueError(f"“{words}” is below zero. Write a number that is not.")
+    return value
+
+
+def checked(id: str, value: Value) -> Value:
+    """An answer that may have its type already (the batch interface sends JSON values)."""
+    spec = FACTS[id]
+    if isinstance(value, str):
+        return parse_answer(id, value)
+    if spec.type == "bool" and not isinstance(value, bool) and value in (0, 1):
+        return bool(value)
+    return parse_answer(id, str(value)) if spec.type != "number" or isinstance(value, bool) else float(value)
+
+
+def read_answers(answers: Mapping[str, Value], knowledge: Knowledge) -> tuple[dict[str, Fact], list[str]]:
+    """Every answer as a fact, and a note for each that was refused. Unknown ids and empty answers are passed over."""
+    facts: dict[str, Fact] = {}
+    notes: list[str] = []
+    for id, value in answers.items():
+        if id not in FACTS or value is None or value == "":
+            continue
+        try:
+            facts[id] = Fact(id, _known(id, checked(id, value), knowledge), "answered", written=str(value))
+        except ValueError as refusal:
+            notes.append(f"{FACTS[id].title}: {refusal}")
+    return facts, notes
+
+
+def _known(id: str, value: Value, knowledge: Knowledge) -> Value:
+    """A framework by any of its names becomes its slug; whole numbers lose a decimal point; algorithms are lower case."""
+    if id == "framework":
+        word = str(value).lower()
+        for slug, framework in knowledge.frameworks.items():
+            if word in (slug, framework.title.lower(), *(name.lower() for name in framework.detect.names)):
+                return slug
+    if id == "algo":
+        return str(value).lower()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _size(words: str, example: str) -> float | int:
+    found = _SIZE.fullmatch(words)
+    try:
+        size = float(found[1].replace(",", "")) * (1024 if found[2] else 1) if found else 0.0
+    except ValueError:
+        size = 0.0
+    if size <= 0:
+        raise ValueError(f"“{words}” is no size. Write a number with GB or GiB, as {example}.")
+    return int(size) if size.is_integer() else size
+
+
+def _cure(spec: FactSpec) -> str:
+    if spec.type == "choice":
+        return f"is none of the options. Write one of {', '.join(value for value, _ in spec.options)}."
+    if spec.type == "bool":
+        return "is neither yes nor no. Write true or false."
+    if spec.type == "int":
+        return "is no whole number. Write digits only, as 8."
+    return "is no number. Write digits, as 0.6."

@@ -1,0 +1,101 @@
+"""The shapes in which people and tables write cards and machines; groups: count, times, card, size…, nodes."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from diagnose.facts.prose import NUMERAL
+
+_SIZE = r"(\d{2,3})(?:\.\d+)?\s*-?\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|内存))"
+_TIMES = r"[x×X*✕]"
+_MEASURE = r"(?:张|块|卡|个|枚|台|片)"
+# a count stands alone: no digit, letter or numeral before it (a Chinese word may)
+_ALONE = r"(?<![A-Za-z0-9_.\-=/十百千])"
+# what may stand between a count and the card: a size, a maker, a blank
+_BEFORE = rf"(?:{_SIZE}\s*(?:的\s*)?)?(?:(?:NVIDIA|Nvidia|nvidia|Tesla|GeForce|AMD|Huawei|华为|英伟达|GPUs?|the|of|local|of the)\s*){{0,2}}"
+_AFTER = rf"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}"
+
+
+@lru_cache(maxsize=8)
+def _card(words: tuple[str, ...]) -> str:
+    """A pattern for any of the names, the longest first; a blank in a name may be a dash or nothing."""
+    forms = sorted(words, key=len, reverse=True)
+    return r"(?:" + "|".join(re.sub(r"(?:\\ |\\-)", r"[-\\s]?", re.escape(form)) for form in forms) + r")"
+
+
+@lru_cache(maxsize=8)
+def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    """Count before card, and card before count; group ``times`` is a count behind the card."""
+    counted = rf"(?P<card>{_card((*words, *short))})s?(?![A-Za-z0-9])"
+    card = rf"(?<![A-Za-z0-9.])(?P<card>{_card(words)})s?(?![A-Za-z0-9])"
+    count = rf"{_ALONE}(?P<count>{NUMERAL}|an?(?=\s))"
+    link = rf"\s*(?:{_TIMES}|{_MEASURE}|\s|-(?=[A-Za-z]))\s*(?:{_MEASURE}\s*)?"
+    after = _AFTER.replace("(\\d{2,3})", "(?P<size>\\d{2,3})", 1)
+    before = _BEFORE.replace("(\\d{2,3})", "(?P<size0>\\d{2,3})", 1)
+    trailing = (
+        rf"\s*[)）]?\s*(?:{_TIMES}\s*(?P<times>\d{{1,4}})(?![\d.GgBb])(?:\s*(?P<size1>\d{{2,3}})\s*G(?:i?B)?\b)?)?"
+    )
+    return (
+        re.compile(
+            rf"{_ALONE}(?P<nodes>\d{{1,3}})\s*{_TIMES}\s*(?P<count>\d{{1,2}})\s*(?:{_TIMES}\s*)?{before}{counted}(?:{after})?",
+            re.I,
+        ),
+        re.compile(rf"{count}{link}{before}{counted}(?:{after})?{trailing}", re.I),
+        re.compile(
+            rf"(?:(?<![\d.])(?P<size0>\d{{2,3}})\s*[Gg][Bb]?\s*(?:版|的)?\s*)?{card}(?:{after})?{trailing}", re.I
+        ),
+    )
+
+
+# cards without a name
+UNNAMED = (
+    re.compile(
+        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}|张|块|卡)\s*(?:张|块"
+        rf"|卡)?\s*(?P<size>\d{{2,3}})\s*[Gg][Bb]?\s*(?:的)?\s*(?:显存)?\s*(?:的)?\s*(?:卡|显卡|GPUs?|cards?|服务器|机器)",
+        re.I,
+    ),
+    re.compile(
+        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:(?P<size>\d{{2,3}})\s*-?\s*[Gg][Bb]?\s*)?(?:NVIDIA\s*)?(?:GPUs?|cards?|gpu卡)(?![A-Za-z0-9:])(?:\s*[(（,]?\s*(?:each\s*)?(?P<size1>\d{{2,3}})\s*[Gg][Bb]?(?:\s*each|\s*[)）]|\s*每))?",
+        re.I,
+    ),
+    re.compile(
+        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:张|块|卡)(?:\s*(?:显卡|卡|GPU))?(?!\s*(?:推理|用来|用于|做|给|上))"
+    ),
+    # the size of one card alone
+    re.compile(r"每(?:张|卡|块|个)(?:卡|GPU)?\s*(?:显存)?\s*(?P<size>\d{2,3})\s*G", re.I),
+    re.compile(
+        r"(?<![\d.])(?P<size>\d{2,3})\s?-?G(?:i?B)?\s*(?:of\s+)?(?:VRAM|显存)?\s*(?:each\b|per (?:gpu|card)|/\s*(?:gpu"
+        r"|card|卡)|(?:cards?|GPUs?)\b|的?(?:卡|显卡)|显存)",
+        re.I,
+    ),
+    re.compile(
+        r"\b(?:card|gpu)s? (?:has|have|with|of) (?P<size>\d{2,3})\s?G(?:i?B)?\b(?!\s*(?:of\s+)?(?:ram|used|free))", re.I
+    ),
+)
+# cards that are told by their role are parts of a whole that is not told
+SPLIT = re.compile(r"卡\s*(?:推理|训练).*卡\s*(?:推理|训练)")
+NODES = re.compile(
+    rf"{_ALONE}(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机"
+    rf"|个?节点)(?![A-Za-z_\-])",
+    re.I,
+)
+ONE_NODE = re.compile(
+    r"\b(?:single|one)[-\s](?:node|machine|server|box|host|workstation)\b|\bsame (?:node|machine)\b|单机|单节点|单台|一台(?:机器"
+    r"|服务器)?|(?:这|该)台(?:机器|服务器)"
+    r"|\b(?:one|an?|single|this|our|my)\s+\d+\s*(?:[x×*]|cards?|gpus?|-gpu)[\w\s-]{0,14}?\s(?:node|machine|server|box"
+    r"|pod|host|workstation)\b"
+    r"|\b(?:machine|server|box|workstation)\s*(?:is|has|:|with)\s*(?:an?\s+)?\d+\s*(?:[x×*]|gpus?\b)",
+    re.I,
+)
+EACH = re.compile(
+    r"(?:每(?:台|机|个?节点|台机器)(?:有|是)?|\b(?:each|per node|per machine|nodes? of|(?:each|every) (?:node|machine) (?:has"
+    r"|with)|each with)|\bnodes?\s*[x×*])\s*[:：]?\s*$",
+    re.I,
+)
+# “an H100 node” says nothing of how many cards it has
+MACHINE_WORD = re.compile(r"\s*-?(?:gpus?\s+)?(?:node|cluster|machine|server|box|pod|instance|setup)", re.I)
+EACH_AFTER = re.compile(
+    r"^\s*[)）]?\s*(?:GPUs?\s*)?(?:on |in |for )?(?:each|per (?:node|machine)|every (?:node|machine)|/\s*node|a node)\b",
+    re.I,
+)

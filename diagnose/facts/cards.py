@@ -1,0 +1,95 @@
+"""GPUs in words: “8 x H100 80GB”, “4*90G 的卡”, “八卡 H20”, “two A100-40GB”, “4 nodes x 8 GPUs (80G each)”."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from diagnose.facts.card_patterns import EACH, EACH_AFTER, MACHINE_WORD, NODES, ONE_NODE, SPLIT, UNNAMED, named
+from diagnose.facts.prose import numeral, span_of, spoken
+from diagnose.knowledge.records import Gpu
+from diagnose.types import Paste, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One mention of cards: what it says, and where. ``count`` is of the whole run unless ``per_node``."""
+
+    span: Span
+    gpu: str = ""
+    count: int | None = None
+    size: float | None = None
+    per_node: bool = False
+    nodes: int | None = None
+
+
+def names(gpus: Mapping[str, Gpu]) -> dict[str, str]:
+    """Every name of every card, lower case → slug."""
+    return {name.lower(): slug for slug, gpu in gpus.items() for name in (gpu.title, *gpu.aliases)}
+
+
+def numbers(gpus: Mapping[str, Gpu]) -> dict[str, str]:
+    """Names that are a number once the first word is left out (3090, 2080 ti) → slug; they count only behind a count."""
+    short = {gpu.title.partition(" ")[2].lower(): slug for slug, gpu in gpus.items()}
+    return {name: slug for name, slug in short.items() if re.fullmatch(r"\d{4}(?: ti)?", name)}
+
+
+def mentions(paste: Paste, gpus: Mapping[str, Gpu]) -> Iterator[Mention]:
+    """Every mention of cards in the order of the text; named ones only where any is named."""
+    long, short = names(gpus), numbers(gpus)
+    known = {**short, **long}
+    forms = named(tuple(sorted(long)), tuple(sorted(short))) if known else ()
+    for line in spoken(paste):
+        taken: list[tuple[int, int]] = []
+        for pattern in (*forms, *UNNAMED):
+            for found in pattern.finditer(line.words):
+                if any(found.start() < end and start < found.end() for start, end in taken):
+                    continue
+                taken.append(found.span())
+                if pattern in UNNAMED and SPLIT.search(line.words):
+                    continue
+                yield _mention(found, known, span_of(line, found), line.words)
+
+
+def _mention(found: re.Match[str], known: Mapping[str, str], span: Span, words: str) -> Mention:
+    groups = found.groupdict()
+    word = groups.get("count") or groups.get("times")
+    if word and word.lower() in ("a", "an") and MACHINE_WORD.match(words[found.end() :]):
+        word = None
+    size = next((groups[name] for name in ("size", "size0", "size1") if groups.get(name)), None)
+    card = re.sub(r"[-\s]+", " ", groups.get("card") or "").lower()
+    if size is None and (inside := re.search(r"(?<!\d)(\d{2,3})\s?g", card)):
+        size = inside[1]
+    many = int(groups["nodes"]) if groups.get("nodes") else None
+    return Mention(
+        nodes=many,
+        span=span,
+        gpu=_slug(card, known),
+        count=numeral(word) * (many or 1) if word else None,
+        size=float(size) if size else None,
+        per_node=bool(EACH.search(words[: found.start()][-24:]) or EACH_AFTER.match(words[found.end() :])),
+    )
+
+
+def _slug(card: str, known: Mapping[str, str]) -> str:
+    """The record of a name whose blanks may have been dashes or left out."""
+    if card in known:
+        return known[card]
+    packed = {re.sub(r"[-\s]", "", name): slug for name, slug in known.items()}
+    return packed.get(card.replace(" ", ""), "")
+
+
+def nodes(paste: Paste, said: Iterable[Mention] = ()) -> tuple[int, Span] | None:
+    """The number of machines that the text states, by itself or before the cards of each."""
+    for mention in said:
+        if mention.nodes:
+            return mention.nodes, mention.span
+    for line in spoken(paste):
+        if found := NODES.search(line.words):
+            count = numeral(found["nodes"])
+            if 1 <= count <= 512:
+                return count, span_of(line, found)
+        if found := ONE_NODE.search(line.words):
+            return 1, span_of(line, found)
+    return None

@@ -1,0 +1,214 @@
+"""The paste's settings → facts, by the keys of one framework in one version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from diagnose.batch import resolve
+from diagnose.conditions import holds, in_range
+from diagnose.facts import written
+from diagnose.knowledge.records import Framework, Key
+from diagnose.types import Fact, Paste, Setting
+from diagnose.vocabulary import Value
+
+# A path that merely ends like a framework's key is that key only if this many parts agree.
+_SUFFIX_PARTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """What the keys gave: facts, the keys that no lever may use with the reason, and the keys and units for levers."""
+
+    stated: Mapping[str, Fact] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    dead: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    setting: Setting
+    key: Key
+    exact: bool
+
+
+def normal(key: str) -> str:
+    """A key as it is compared: argument parsers take dashes and underscores alike."""
+    return key.strip().lstrip("-+").replace("-", "_").lower()
+
+
+def read_keys(paste: Paste, framework: Framework, version: str | None, known: Mapping[str, Fact]) -> KeyFacts:
+    """Two passes: keys without a condition first, then those whose condition may need the first pass' facts.
+
+    ``known`` are facts that outrank the keys (answers) and count in conditions.
+    """
+    matches = _ranked(_matches(paste, framework, version))
+    stated: dict[str, Fact] = dict(known)
+    dead: dict[str, str] = {}
+    for conditional in (False, True):
+        values = resolve(stated)
+        for match in matches:
+            if bool(match.key.when) == conditional:
+                _apply(match, values, stated, dead, known)
+    keys, units = _writable(framework, version, resolve(stated), stated)
+    read = {id: fact for id, fact in stated.items() if id not in known}
+    return KeyFacts(read, keys, units, dead)
+
+
+def _matches(paste: Paste, framework: Framework, version: str | None) -> list[_Match]:
+    """Every setting with every entry that it may mean in this version."""
+    names = [(key, tuple(normal(name) for name in (key.key, *key.aliases))) for key in framework.keys]
+    found: list[_Match] = []
+    for setting in paste.settings:
+        word = normal(setting.key)
+        here = [_Match(setting, key, word == parts[0]) for key, parts in names if word in parts]
+        here = here or _by_last_parts(setting, word, names)
+        inside = [match for match in here if in_range(match.key.since, match.key.until, version)]
+        # an old spelling tells of an old version where none is named
+        found += inside or (here if version is None else [])
+    return found
+
+
+def _by_last_parts(setting: Setting, word: str, names: list[tuple[Key, tuple[str, ...]]]) -> list[_Match]:
+    """A key pasted without the head of its path, or below a deeper one, where only one meaning is left."""
+    found = [
+        _Match(setting, key, False)
+        for key, parts in names
+        if any(name.endswith(f".{word}") or (_long(name) and word.endswith(f".{name}")) for name in parts)
+    ]
+    meanings = {(match.key.fact, match.key.unit, tuple(match.key.values), match.key.dead) for match in found}
+    return found if len(meanings) == 1 else []
+
+
+def _long(name: str) -> bool:
+    return name.count(".") + 1 >= _SUFFIX_PARTS
+
+
+def _ranked(matches: list[_Match]) -> list[_Match]:
+    """Weakest first: files before commands, small commands before the large one, aliases before the key, then as written."""
+    sizes: dict[int, int] = {}
+    for setting in {id(match.setting): match.setting for match in matches}.values():
+        sizes[setting.command] = sizes.get(setting.command, 0) + (setting.command >= 0)
+    return sorted(matches, key=lambda match: (sizes[match.setting.command], match.exact))
+
+
+def _apply(
+    match: _Match, values: Mapping[str, Value], stated: dict[str, Fact], dead: dict[str, str], known: Mapping[str, Fact]
+) -> None:
+    key, setting = match.key, match.setting
+    holding = holds(key.when, values)
+    if holding is False:
+        return
+    if key.dead:
+        if holding:
+            dead[setting.key] = key.dead
+        return
+    for id, value in facts_of(key, setting.value).items():
+        if id not in known:
+            unit = key.unit if id == key.fact else ""
+            stated[id] = Fact(id, value, "read", unit, setting.key, setting.value, setting.span)
+
+
+def facts_of(key: Key, value: str) -> dict[str, Value]:
+    """What one key says with one written value; nothing when it is not set or not understood."""
+    if key.values:
+        return dict(_row(key.values, value))
+    if not key.fact or written.not_set(value):
+        return {}
+    if key.above is not None:
+        number = written.number(value)
+        return {} if number is None else {key.fact: number > key.above}
+    read = written.of(key.fact, value)
+    if key.negated and isinstance(read, bool):
+        read = not read
+    return {} if read is None else {key.fact: read}
+
+
+def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, Value]:
+    """The row of a written word: as it stands, as the name of a file, as yes or no, or as the longest word inside a file's name."""
+    rows = {word.lower(): facts for word, facts in table.items()}
+    word = written.bare(value).lower()
+    stem = PurePosixPath(word).name.rsplit(".", 1)[0] if re.search(r"[/.]", word) else word
+    for candidate in (word, stem):
+        if candidate in rows:
+            return rows[candidate]
+    yes = written.truth(word)
+    if yes is not None and str(yes).lower() in rows:
+        return rows[str(yes).lower()]
+    inside = [row for row in rows if len(row) >= 4 and row in stem]
+    return rows[max(inside, key=len)] if inside else {}
+
+
+def _writable(
+    framework: Framework, version: str | None, values: Mapping[str, Value], stated: Mapping[str, Fact]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Fact → the first key that a lever may write, in the person's spelling where the paste has one, and its unit."""
+    keys: dict[str, str] = {}
+    units: dict[str, str] = {}
+    for key in framework.keys:
+        if key.hidden or key.dead or not in_range(key.since, key.until, version) or holds(key.when, values) is False:
+            continue
+        for id in (key.fact,) if key.fact else {id for facts in key.values.values() for id in facts}:
+            if id not in keys:
+                keys[id] = key.key
+                if key.unit:
+                    units[id] = key.unit
+    for id in list(keys):
+        fact = stated.get(id)
+        if fact is not None and fact.key and not _hidden(framework, fact.key):
+            keys[id] = fact.key
+            units.pop(id, None)
+            if fact.unit:
+                units[id] = fact.unit
+    return keys, units
+
+
+def _hidden(framework: Framework, key: str) -> bool:
+    word = normal(key)
+    entries = [entry for entry in framework.keys if word in (normal(name) for name in (entry.key, *entry.aliases))]
+    return bool(entries) and all(entry.hidden for entry in entries)
+
+
+def agreed(readings: list[KeyFacts]) -> dict[str, Fact]:
+    """The facts that several frameworks' keys read alike: what is certain although the framework is not."""
+    if not readings:
+        return {}
+    first, *others = readings
+    return {
+        id: fact
+        for id, fact in first.stated.items()
+        if all(
+            id in other.stated and (other.stated[id].value, other.stated[id].unit) == (fact.value, fact.unit)
+            for other in others
+        )
+    }
+
+
+# Words in the last part of a key that are about memory in any trainer's configuration.
+_MEMORY = re.compile(
+    r"batch|length|max_len|_len$|tokens|offload|memory|mem_fraction|utilization|checkpointing|parallel|zero|precision|dtype|bf16|fp16"
+    r"|pixels|lora|num_generations|micro|stage|gpus|nodes|quant|attn|accumulation|deepspeed|vllm|n_agent|swap|sleep|empty_cache|fsdp"
+    r"|pin_|num_proc|num_workers|cache|target_modules|exclude_modules|freeze|liger|recompute|alloc_conf|optim$|packing|padding|num_cpus"
+    r"|colocate|load_in_|inference|samples|concurrent|ref_model|entropy|finetuning|pref_loss|^(?:tp|pp|ep|etp|cp|sp)$|max_prompt|max_completion"
+    r"|max_seq|(?:val|save)_(?:period|steps|freq)|keep_top|save_total|tie_word|dynamic|resume|truncation|token_num|allocation"
+)
+_NEVER = re.compile(
+    r"path|dir$|file|name$|project|logger|wandb|(?:_|^)url|token$|seed|steps_per|gradient_accumulation_dtype|host|port$|addr"
+)
+
+
+def config(paste: Paste, frameworks: list[Framework]) -> dict[str, str]:
+    """Every key that bears on memory as the person spelled it, with the value as written.
+
+    ``frameworks`` are the recognised one or, where none is, all: their keys count by the last part of the path.
+    """
+    last = {normal(name).rsplit(".", 1)[-1] for f in frameworks for key in f.keys for name in (key.key, *key.aliases)}
+    found: dict[str, str] = {}
+    for setting in paste.settings:
+        end = normal(setting.key).rsplit(".", 1)[-1]
+        if end in last or (_MEMORY.search(end) and not _NEVER.search(end)):
+            found[setting.key] = setting.value
+    return found

@@ -1,0 +1,274 @@
+"""The machine: cards, their memory, their number, nodes and host RAM. What a command says outranks what the words say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from diagnose.facts import cards, written
+from diagnose.facts.cards import Mention
+from diagnose.facts.keys import normal
+from diagnose.facts.memory_words import host_ram
+from diagnose.facts.roles import role_cards
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Gpu
+from diagnose.types import Fact, Paste, Setting, Span
+from diagnose.vocabulary import FACTS, Value
+
+MACHINE = tuple(id for id, spec in FACTS.items() if spec.group == "machine")
+# The launchers' own arguments, whatever they launch: torchrun, deepspeed, accelerate.
+_PER_NODE = ("nproc_per_node", "num_gpus")
+_TOTAL = ("num_processes",)
+_NODES = ("nnodes", "num_nodes", "num_machines")
+_VISIBLE = ("cuda_visible_devices", "ascend_rt_visible_devices", "hip_visible_devices")
+
+_TABLE = "a table of the machine's cards"
+_ROW = re.compile(r"(?:^\s*\|?\s*|\bGPU\s*)(?P<index>\d{1,2})\s*(?:[:|\t]|\s+(?=NVIDIA|Tesla|GeForce|AMD|Type)|\s{2,})")
+_MIB = re.compile(r"\d+\s*Mi?B\s*/\s*(?P<mib>\d{4,6})\s*Mi?B")
+_COUNT_LINE = re.compile(
+    r"\b(?:GPU Count|GPU number|Num GPUs(?: used)?|Number of GPUs|nGPUs|CUDA device\(s\))\s*[:=]\s*(?P<count>\d{1,4})\b", re.I
+)
+_SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>\d{1,3}\.\d+)\s*Gi?B", re.I)
+# The driver shows a little less than what the catalogue says, never this much.
+_TOLERANCE = 0.03
+
+
+def read_machine(
+    paste: Paste, stated: Mapping[str, Fact], captured: Mapping[str, Fact], knowledge: Knowledge
+) -> dict[str, Fact]:
+    """All facts of the machine: those that ``stated`` (answers and keys) holds and what the text adds."""
+    found: dict[str, Fact] = {}
+    said = list(cards.mentions(paste, knowledge.gpus))
+    table = _table(paste, knowledge.gpus)
+    roles = {id: fact for id, fact in role_cards(paste).items() if not _answered(stated, id)}
+    if roles:
+        # the keys give one role's nodes and cards, not those of the run
+        stated = {
+            id: fact
+            for id, fact in stated.items()
+            if id not in ("n_nodes", "gpus_per_node") or fact.origin == "answered"
+        }
+        _put(found, roles)
+    _put(found, _launcher(paste))
+    _put(found, table)
+    _put(found, _words(said, knowledge.gpus, found))
+    machines = cards.nodes(paste, said)
+    if machines and "n_nodes" not in found:
+        found["n_nodes"] = Fact("n_nodes", machines[0], "read", span=machines[1])
+    _counts(found, stated, said)
+    if (ram := host_ram(paste)) is not None:
+        found.setdefault("host_ram_gb", ram)
+    if "node_total_gb" in captured:
+        node = captured["node_total_gb"]
+        found.setdefault("host_ram_gb", Fact("host_ram_gb", node.value, "read", written=node.written, span=node.span))
+    _sizes({**found, **stated}, found, captured, knowledge.gpus)
+    return {**found, **{id: fact for id, fact in stated.items() if id in MACHINE}}
+
+
+def _answered(stated: Mapping[str, Fact], id: str) -> bool:
+    return id in stated and stated[id].origin == "answered"
+
+
+def _put(found: dict[str, Fact], more: Mapping[str, Fact]) -> None:
+    for id, fact in more.items():
+        found.setdefault(id, fact)
+
+
+# --- launchers
+
+
+def _launcher(paste: Paste) -> dict[str, Fact]:
+    """Cards by the launcher: a list of visible devices, processes per node, nodes."""
+    found: dict[str, Fact] = {}
+    nodes = _last(paste, _NODES)
+    if nodes:
+        found["n_nodes"] = _read("n_nodes", nodes[1], nodes[0])
+    devices = _visible(paste)
+    per_node = _last(paste, _PER_NODE)
+    if per_node:
+        found["gpus_per_node"] = _read("gpus_per_node", per_node[1], per_node[0])
+    one = int(found["n_nodes"].value) == 1 if "n_nodes" in found else True
+    total = _last(paste, _TOTAL)
+    everything = {device for _, listed in devices for device in listed}
+    if one and devices and len(everything) >= (per_node[1] if per_node else 0):
+        found["n_gpus"] = _read("n_gpus", len(everything), devices[-1][0])
+        trained = per_node[1] if per_node else len(devices[-1][1]) if len(devices) > 1 else len(everything)
+        if trained < len(everything):
+            found["trainer_gpus"] = _read("trainer_gpus", trained, per_node[0] if per_node else devices[-1][0])
+            found.pop("gpus_per_node", None)
+    elif per_node:
+        if one:
+            found["n_gpus"] = _read("n_gpus", per_node[1], per_node[0])
+    elif total:
+        found["n_gpus"] = _read("n_gpus", total[1], total[0])
+    if one and "n_gpus" in found and "n_nodes" not in found and (devices or per_node):
+        why = "the launcher's default is one machine"
+        found["n_nodes"] = Fact("n_nodes", 1, "derived", why=why)
+    return found
+
+
+def _visible(paste: Paste) -> list[tuple[Setting, frozenset[str]]]:
+    listed = []
+    for setting in paste.settings:
+        if normal(setting.key) in _VISIBLE:
+            devices = frozenset(
+                part.strip() for part in written.bare(setting.value).split(",") if part.strip().isdigit()
+            )
+            if devices:
+                listed.append((setting, devices))
+    return listed
+
+
+def _last(paste: Paste, keys: tuple[str, ...]) -> tuple[Setting, int] | None:
+    for setting in reversed(paste.settings):
+        if (
+            normal(setting.key) in keys
+            and isinstance(value := written.number(setting.value), int)
+            and 1 <= value <= 4096
+        ):
+            return setting, value
+    return None
+
+
+def _read(id: str, value: Value, setting: Setting) -> Fact:
+    return Fact(id, value, "read", "", setting.key, setting.value, setting.span)
+
+
+# --- tables
+
+
+def _table(paste: Paste, gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
+    """nvidia-smi, its -L form and environment reports: one row a card, the capacity in MiB, a count."""
+    rows: dict[str, tuple[str, Span]] = {}
+    found: dict[str, Fact] = {}
+    for mention in cards.mentions(paste, gpus):
+        line = next(line for line in paste.lines if line.number == mention.span.line)
+        if mention.gpu and (row := _ROW.search(line.words) or _COUNT_LINE.search(line.words)):
+            rows.setdefault(row.groupdict().get("index", "all"), (mention.gpu, mention.span))
+    for line in paste.lines:
+        if (size := _SIZE_LINE.search(line.words)) and "gpu_mem_gib" not in found:
+            span = Span(line.number, line.offset + size.start(), line.offset + size.end())
+            found["gpu_mem_gib"] = Fact("gpu_mem_gib", float(size["size"]), "read", written=size[0], span=span)
+        if (size := _MIB.search(line.words)) and "gpu_mem_gib" not in found:
+            span = Span(line.number, line.offset + size.start(), line.offset + size.end())
+            found["gpu_mem_gib"] = Fact("gpu_mem_gib", int(size["mib"]) / 1024, "read", written=size[0], span=span)
+        if count := _COUNT_LINE.search(line.words):
+            span = Span(line.number, line.offset + count.start(), line.offset + count.end())
+            found.setdefault("n_gpus", Fact("n_gpus", int(count["count"]), "read", written=count[0], span=span, why=_TABLE))
+    models = {gpu for gpu, _ in rows.values()}
+    if len(models) == 1:
+        gpu, place = next(iter(rows.values()))
+        found["gpu_model"] = Fact("gpu_model", gpus[gpu].title, "read", span=place)
+    if len(rows) > 1:
+        first = next(iter(rows.values()))[1]
+        found.setdefault("n_gpus", Fact("n_gpus", len(rows), "read", span=first, why=_TABLE))
+    return found
+
+
+# --- words
+
+
+def _words(said: list[Mention], gpus: Mapping[str, Gpu], found: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The card if only one is named, and its size if all mentions agree."""
+    facts: dict[str, Fact] = {}
+    named = [mention for mention in said if mention.gpu]
+    if len({mention.gpu for mention in named}) > 1:
+        return facts
+    if named:
+        best = named[0]
+        facts["gpu_model"] = Fact("gpu_model", gpus[best.gpu].title, "read", span=best.span)
+    sized = [mention for mention in said if mention.size]
+    if len({mention.size for mention in sized}) == 1:
+        size = sized[0].size or 0.0
+        facts["gpu_mem_gib"] = Fact("gpu_mem_gib", int(size), "read", written=f"{size:g} GB", span=sized[0].span)
+    return facts
+
+
+def _counts(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Mention]) -> None:
+    """How many cards: never the same ones twice. Keys and launchers first, then a table, then the first count in words."""
+    both = {**found, **stated}
+    per_node, nodes = both.get("gpus_per_node"), both.get("n_nodes")
+    spoken = _spoken_count(said, nodes)
+    if spoken is not None and "n_gpus" not in both and not (per_node and nodes):
+        found["n_gpus"] = spoken
+    gpus = {**found, **stated}.get("n_gpus")
+    if gpus and not nodes:
+        why = (
+            "one card"
+            if gpus.value == 1
+            else "all cards are on one node"
+            if per_node and per_node.value == gpus.value
+            else "the table lists the cards of one machine"
+            if gpus.why == _TABLE
+            else ""
+        )
+        if why:
+            found["n_nodes"] = Fact("n_nodes", 1, "derived", why=why)
+
+
+def _spoken_count(said: list[Mention], nodes: Fact | None) -> Fact | None:
+    counted = [mention for mention in said if mention.count and mention.gpu] or [
+        mention for mention in said if mention.count
+    ]
+    if not counted:
+        return None
+    first = counted[0]
+    count = first.count or 0
+    if first.per_node and nodes and isinstance(nodes.value, int) and nodes.value > 1:
+        return Fact("n_gpus", count * nodes.value, "read", written=str(count), span=first.span, why="per node")
+    return Fact("n_gpus", count, "read", written=str(count), span=first.span)
+
+
+# --- sizes as sold
+
+
+def _sizes(
+    known: Mapping[str, Fact], found: dict[str, Fact], captured: Mapping[str, Fact], gpus: Mapping[str, Gpu]
+) -> None:
+    """The size as sold: a stated one in the catalogue's figure, a printed capacity, or the only one of the card."""
+    gpu = _gpu(known, gpus)
+    size = known.get("gpu_mem_gib")
+    if size is not None and not size.certain:
+        return
+    if size is not None:
+        if "gpu_mem_gib" in found:
+            sold = sold_size(float(size.value), gpu, gpus)
+            if sold:
+                found["gpu_mem_gib"] = Fact("gpu_mem_gib", sold, "read", written=size.written, span=size.span)
+        return
+    printed = captured.get("gpu_total_gib")
+    if printed is not None and (sold := sold_size(float(printed.value), gpu, gpus)):
+        found["gpu_mem_gib"] = Fact(
+            "gpu_mem_gib", sold, "derived", written=printed.written, span=printed.span, why="the capacity as printed"
+        )
+    elif gpu is not None and gpu.only_size:
+        only = int(gpu.only_size) if gpu.only_size.is_integer() else gpu.only_size
+        found["gpu_mem_gib"] = Fact("gpu_mem_gib", only, "derived", why=f"{gpu.title} is sold in one size")
+
+
+def _gpu(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> Gpu | None:
+    model = known.get("gpu_model")
+    return find_gpu(str(model.value), gpus) if model else None
+
+
+def find_gpu(name: str, gpus: Mapping[str, Gpu]) -> Gpu | None:
+    """The record of a card by any of its names; a size behind the name does not matter."""
+    known = {re.sub(r"[-\s]", "", word): slug for word, slug in cards.names(gpus).items()}
+    packed = re.sub(r"[-\s]", "", name.lower())
+    inside = [word for word in known if word in packed]
+    slug = known.get(packed) or (known[max(inside, key=len)] if inside else None)
+    return gpus[slug] if slug else None
+
+
+def sold_size(gib: float, gpu: Gpu | None, gpus: Mapping[str, Gpu]) -> int | float | None:
+    """The size as sold that a figure means, by the card's own sizes or, without a card, by all; None when none is near."""
+    sizes = [(float(sold), shown) for one in ([gpu] if gpu else gpus.values()) for sold, shown in one.sizes.items()]
+    near = [
+        (min(abs(gib - shown) / shown, abs(gib - sold) / sold), sold)
+        for sold, shown in sizes
+        if min(abs(gib - shown) / shown, abs(gib - sold) / sold) <= (2 * _TOLERANCE if gpu else _TOLERANCE)
+    ]
+    if not near:
+        return None
+    sold = min(near)[1]
+    return int(sold) if sold.is_integer() else sold

@@ -1,0 +1,65 @@
+"""Host RAM in words and in the tables of ``free`` and of environment reports."""
+
+from __future__ import annotations
+
+import re
+
+from diagnose.facts.prose import span_of, spoken
+from diagnose.types import Fact, Line, Paste
+
+_RAM = r"(?:(?:system|host|physical|cpu|main|server)[-\s]*(?:ram|memory|mem)|ram(?:\s+memory)?|(?:系统|主机|物理|机器|cpu)\s*内存|内存)"
+_SIZE = r"(?P<size>\d{1,3}(?:,\d{3})+|\d{2,4}(?:\.\d+)?|\d(?:\.\d+)?(?=\s*t))\s*(?P<unit>[gt])(?:i?b)?(?![a-z])"
+_FORMS = (
+    re.compile(rf"(?<![\d.]){_SIZE}\s*(?:的|of)?\s*(?:total\s+|free\s+)?{_RAM}", re.I),
+    re.compile(
+        rf"{_RAM}\s*(?:total|size|大小|总共|一共|共|有|是|为|：|:|=|\||of|is|limit(?:ed)? (?:to|of)|[(（])?\s*[:：]?\s*{_SIZE}",
+        re.I,
+    ),
+)
+# a use, a need or a growth is no capacity
+_NOT_CAPACITY = re.compile(
+    r"(?:\bus(?:e[sd]?|ing)|\btak(?:es?|ing)|\bneed\w*|\brequir\w*|\breach\w*|\bgr[eo]w\w*|\bclimb\w*|\bincreas\w*"
+    r"|\bfrom|\bto|\bover|\bmore than|\bexceed\w*"
+    r"|\boccup\w*|\bleak\w*|\bextra|\bconsum\w*|\babout|\b(?:under|below|at least)|占用?了?|用了?|需要|涨到?|到|超过|升到?|增长?到?"
+    r"|吃掉?了?|预留|至少)\s*(?:up to |about |around |roughly |约|大概)?$",
+    re.I,
+)
+_NOT_CAPACITY_AFTER = re.compile(r"^\s*(?:more\b|usage\b|is used\b|used\b|in use\b|占用|被占|泄)", re.I)
+_FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?\b", re.I)
+_FREE_UNITS = {"": 1 / 1024**2, "k": 1 / 1024**2, "m": 1 / 1024, "g": 1.0, "t": 1024.0}
+
+
+def host_ram(paste: Paste) -> Fact | None:
+    """GiB of one node as the text states it; absent when two statements differ."""
+    found: dict[float, Fact] = {}
+    for line in spoken(paste):
+        fact = _of_free(line) or _of_words(line)
+        if fact is not None and isinstance(fact.value, (int, float)):
+            found.setdefault(float(fact.value), fact)
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _of_words(line: Line) -> Fact | None:
+    for form in _FORMS:
+        for match in form.finditer(line.words):
+            if _NOT_CAPACITY.search(line.words[: match.start()][-40:]) or _NOT_CAPACITY_AFTER.search(
+                line.words[match.end() :]
+            ):
+                continue
+            size = float(match["size"].replace(",", "")) * (1024 if match["unit"].lower() == "t" else 1)
+            if size >= 8:
+                value = int(size) if size.is_integer() else size
+                return Fact("host_ram_gb", value, "read", written=match[0].strip(), span=span_of(line, match))
+    return None
+
+
+def _of_free(line: Line) -> Fact | None:
+    """``free`` prints KiB; with -m, -g or -h its figures carry or imply another unit, told apart by their size."""
+    found = _FREE.match(line.words)
+    if not found:
+        return None
+    size, unit = float(found["size"]), (found["unit"] or "").lower().rstrip("i")
+    if not unit and size < 100_000_000:
+        unit = "g" if size < 16_384 else "m"
+    gib = size * _FREE_UNITS[unit]
+    return Fact("host_ram_gb", round(gib, 1), "read", written=found[0].strip(), span=span_of(line, found))

@@ -1,0 +1,130 @@
+"""In which phase it failed: the message, the deepest telling traceback frame, the end of the log, the person's words.
+
+Unsettled is absent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from diagnose.facts.signature import is_mark
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Framework, PhaseFrame
+from diagnose.types import Fact, Frame, Hit, Paste, Span
+from diagnose.vocabulary import PHASE_GROUPS
+
+# a mark of a phase is the end of the log when this many lines follow it at most
+_END = 15
+_ROW = re.compile(r"\s*\d+\s+[\d.]+\s+ray::(?P<owner>\w+)\.(?P<method>\w+)")
+
+
+def settle_phase(paste: Paste, hits: Sequence[Hit], framework: Framework | None, knowledge: Knowledge) -> Fact | None:
+    """The phase as a fact that was read, or None."""
+    if all(is_mark(hit.signature) for hit in hits):
+        return None
+    said = [hit for hit in hits if hit.signature.phase]
+    for hit in said:
+        if hit.signature.strength == 3:
+            return _fact(hit.signature.phase, hit.signature.title, hit.span)
+    return _by_frames(paste, hits, framework, knowledge) or _by_mark(paste, said) or _by_words(said)
+
+
+def _by_words(said: Sequence[Hit]) -> Fact | None:
+    """What the person says, where all such words say the same."""
+    words = [hit for hit in said if hit.signature.strength == 1]
+    if len({hit.signature.phase for hit in words}) != 1:
+        return None
+    return _fact(words[0].signature.phase, words[0].signature.title, words[0].span)
+
+
+def _by_mark(paste: Paste, said: Sequence[Hit]) -> Fact | None:
+    """What the log did last, where the paste ends there."""
+    marks = [hit for hit in said if is_mark(hit.signature)]
+    if not marks:
+        return None
+    last = max(marks, key=lambda hit: hit.span.line)
+    end = max((line.number for line in paste.lines if line.text.strip()), default=0)
+    return _fact(last.signature.phase, last.signature.title, last.span) if end - last.span.line <= _END else None
+
+
+def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, knowledge: Knowledge) -> Fact | None:
+    """The deepest frame above the failure that a table knows; a validation or a save counts with all that runs inside it.
+
+    The run's framework decides; where it is silent all frameworks that know the frame must agree.
+    """
+    tables = [framework.frames] if framework and framework.frames else []
+    tables.append(tuple(entry for other in knowledge.frameworks.values() for entry in other.frames))
+    code = {line.number: line.words for line in paste.lines}
+    told: list[tuple[Frame, PhaseFrame]] = []
+    for frame in _deepest_first(paste, hits):
+        entry = _telling(tables, frame, code.get(frame.line + 1, "") if frame.path else "", paste.frames)
+        if entry is not None and (not told or frame.traceback == told[0][0].traceback):
+            told.append((frame, entry))
+    if not told:
+        return None
+    frame, entry = next((one for one in told if PHASE_GROUPS.get(one[1].phase) == "sometimes"), told[0])
+    return _fact(entry.phase, entry.function, _line(paste, frame))
+
+
+def _telling(
+    tables: Sequence[Iterable[PhaseFrame]], frame: Frame, code: str, frames: Sequence[Frame]
+) -> PhaseFrame | None:
+    """What the frame's line of code calls, else the frame itself, by the first table that knows it without contradiction."""
+    for table in tables:
+        possible = [entry for entry in table if not entry.inside or _inside(entry, frame, frames)]
+        for entries in (_called(possible, code), _best(possible, frame)):
+            if len({entry.phase for entry in entries}) == 1:
+                return entries[0]
+    return None
+
+
+def _inside(entry: PhaseFrame, frame: Frame, frames: Sequence[Frame]) -> bool:
+    """Whether the function that must stand further out does."""
+    outer = [other for other in frames if other.traceback == frame.traceback and other.line < frame.line]
+    return any(other.function == entry.inside or other.function.endswith(f"_{entry.inside}") for other in outer)
+
+
+def _deepest_first(paste: Paste, hits: Sequence[Hit]) -> Iterable[Frame]:
+    """Frames above the last failure, the last first; after a host kill also the calls in the table of processes below it."""
+    ends = [hit for hit in hits if hit.signature.strength >= 2 and not is_mark(hit.signature)]
+    end = max((hit.span.line for hit in ends), default=None)
+    before = [frame for frame in paste.frames if end is None or frame.line <= end]
+    if any(hit.signature.kind == "host_ram" for hit in ends):
+        return [*_table(paste), *before[::-1]]
+    return reversed(before or list(paste.frames))
+
+
+def _table(paste: Paste) -> list[Frame]:
+    """Rows of a table of processes that name a running method: pid, size, ``ray::Class.method``."""
+    rows = [(line.number, found) for line in paste.lines if (found := _ROW.match(line.words))]
+    methods = [Frame("", found["method"], number, owner=found["owner"], traceback=-1) for number, found in rows]
+    return methods if len({frame.function for frame in methods[:3]}) == 1 else []
+
+
+def _best(table: Iterable[PhaseFrame], frame: Frame) -> list[PhaseFrame]:
+    """The entries that fit the frame, those that name a part of the path before those that do not."""
+    fitting = [entry for entry in table if _fits(entry, frame)]
+    ranked = [entry for entry in fitting if entry.inside] or [entry for entry in fitting if entry.path]
+    return ranked or fitting
+
+
+def _fits(entry: PhaseFrame, frame: Frame) -> bool:
+    """A remote call carries a prefix that names the role group, as in ``actor_rollout_update_actor``."""
+    if entry.path:
+        return frame.function == entry.function and entry.path in (frame.path or frame.owner)
+    return frame.function == entry.function or (not frame.path and frame.function.endswith(f"_{entry.function}"))
+
+
+def _called(table: Iterable[PhaseFrame], code: str) -> list[PhaseFrame]:
+    """The entries that the frame's own line of code calls on a remote object: what happens inside is not in this traceback."""
+    return [entry for entry in table if not entry.path and re.search(rf"\.{re.escape(entry.function)}\(", code)]
+
+
+def _line(paste: Paste, frame: Frame) -> Span | None:
+    line = next((line for line in paste.lines if line.number == frame.line), None)
+    return Span(line.number, line.offset, len(line.text)) if line else None
+
+
+def _fact(phase: str, written: str, span: Span | None) -> Fact:
+    return Fact("phase", phase, "read", written=written, span=span)

@@ -1,0 +1,60 @@
+"""Cards by role: ``actor_num_nodes`` × ``actor_num_gpus_per_node`` and its like for every role, and the engines beside them."""
+
+from __future__ import annotations
+
+import re
+
+from diagnose.facts import written
+from diagnose.facts.keys import normal
+from diagnose.types import Fact, Paste
+
+_ROLE = re.compile(r"(?P<role>[a-z]+)[_.]num_(?P<what>nodes|gpus_per_node)$")
+_TOGETHER = re.compile(r"colocate_(?P<first>[a-z]+)_(?P<second>[a-z]+)$")
+_ENGINES = re.compile(r"(?:^|[_.])num_engines$")
+_ENGINE_TP = re.compile(r"(?:vllm|engine|rollout)\w*[_.]tensor_parallel_size$")
+
+
+def role_cards(paste: Paste) -> dict[str, Fact]:
+    """Cards of the whole run and of the trained role where every role has its own count; empty with fewer than two roles.
+
+    Roles that share cards (``colocate_a_b``, ``colocate_all_models``) count once; engines count with their tensor parallel size.
+    """
+    settings = {normal(setting.key): setting for setting in paste.settings}
+    roles: dict[str, dict[str, int]] = {}
+    for key, setting in settings.items():
+        number = written.number(setting.value)
+        if (found := _ROLE.search(key)) and isinstance(number, int):
+            roles.setdefault(found["role"], {})[found["what"]] = number
+    cards = {
+        role: count.get("nodes", 1) * count["gpus_per_node"]
+        for role, count in roles.items()
+        if "gpus_per_node" in count
+    }
+    if len(cards) < 2:
+        return {}
+    on = {key for key, setting in settings.items() if "colocate" in key and written.truth(setting.value)}
+    everything = any("all" in key.rsplit("colocate_", 1)[-1].split("_") for key in on)
+    engines = _engines({key: setting.value for key, setting in settings.items()})
+    total = max([*cards.values(), engines]) if everything else _total(cards, on) + engines
+    why = "the sum of the roles"
+    first = next(iter(cards))
+    return {
+        "n_gpus": Fact("n_gpus", total, "derived", why=why),
+        "trainer_gpus": Fact("trainer_gpus", cards.get("actor", cards[first]), "derived", why="the actor's cards"),
+    }
+
+
+def _total(cards: dict[str, int], on: set[str]) -> int:
+    """Every group of roles that share cards by its largest."""
+    group = {role: role for role in cards}
+    for key in on:
+        found = _TOGETHER.search(key)
+        if found and {found["first"], found["second"]} <= set(cards):
+            group[found["second"]] = group[found["first"]]
+    return sum(max(cards[role] for role in cards if group[role] == one) for one in set(group.values()))
+
+
+def _engines(values: dict[str, str]) -> int:
+    count = next((written.number(value) for key, value in values.items() if _ENGINES.search(key)), None)
+    width = next((written.number(value) for key, value in values.items() if _ENGINE_TP.search(key)), None)
+    return int(count or 0) * int(width or 1)

@@ -1,0 +1,152 @@
+"""Which messages the paste holds, what they measured, and which of them says what ran out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from diagnose.facts import written
+from diagnose.facts.prose import span_of
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Capture, Signature
+from diagnose.types import Fact, Hit, Line, Paste, Span
+from diagnose.units import PRINTED, parse_size, to_gib
+from diagnose.vocabulary import FACTS, Value
+
+# A console breaks a message into at most this many lines; then literals and patterns are tried on the lines put together.
+_JOINED = 4
+_LONGEST = 4000
+
+
+def find_hits(paste: Paste, knowledge: Knowledge) -> tuple[tuple[Hit, ...], dict[str, Fact]]:
+    """Every signature that matches, in the order of the text, and what the strongest ones captured."""
+    hits: list[Hit] = []
+    captured: dict[str, Fact] = {}
+    for signature in sorted(knowledge.signatures.values(), key=lambda one: -one.strength):
+        found = list(matches(signature, paste))
+        # a mark of a phase may stand in hundreds of lines of a log: the last one tells how far it came
+        for span, facts in found[-1:] if is_mark(signature) else found:
+            hits.append(Hit(signature, span))
+            for id, fact in facts.items():
+                captured.setdefault(id, fact)
+    return tuple(sorted(hits, key=lambda hit: (hit.span.line, -hit.signature.strength))), captured
+
+
+def is_mark(signature: Signature) -> bool:
+    """A line of a log that tells a phase and no failure."""
+    return signature.kind == "other" and bool(signature.phase) and signature.strength == 2
+
+
+def matches(signature: Signature, paste: Paste) -> Iterator[tuple[Span, dict[str, Fact]]]:
+    """Every place where the signature stands, with what its patterns capture there."""
+    after = 0
+    for i, line in enumerate(paste.lines):
+        if line.number < after:
+            continue
+        whole = _window(signature, paste.lines, i)
+        for size in range(1, len(whole) + 1):
+            text = _text(whole[:size], " ")
+            if _stands(signature, text):
+                after = whole[size - 1].number + 1
+                yield _span(signature, line, text), _captures(signature, whole)
+                break
+
+
+def _window(signature: Signature, lines: Sequence[Line], i: int) -> Sequence[Line]:
+    """The line; for a program's message whose first literal it holds also the following ones, up to the next such message."""
+    size = 1
+    if signature.strength >= 2 and _begins(signature, lines[i].words.lower()):
+        while size < _JOINED and i + size < len(lines) and not _begins(signature, lines[i + size].words.lower()):
+            size += 1
+    return lines[i : i + size]
+
+
+def _begins(signature: Signature, words: str) -> bool:
+    return any(alternative[0].lower() in words for alternative in signature.literals)
+
+
+def _text(window: Sequence[Line], link: str) -> str:
+    """The words of the lines as one: a console breaks at a blank or inside a word."""
+    if len(window) == 1:
+        return window[0].words[:_LONGEST]
+    return link.join(line.words.strip() if link else line.words.strip("\r\n") for line in window)[:_LONGEST]
+
+
+def _stands(signature: Signature, text: str) -> bool:
+    """All literals of one alternative, none of ``unless``, and one of the patterns that capture nothing, if there are any."""
+    words = text.lower()
+    if not any(all(literal.lower() in words for literal in alternative) for alternative in signature.literals):
+        return False
+    if any(literal.lower() in words for literal in signature.unless):
+        return False
+    required = [pattern for pattern in signature.patterns if not pattern.groupindex]
+    return not required or any(pattern.search(text) for pattern in required)
+
+
+def _span(signature: Signature, line: Line, text: str) -> Span:
+    """The first literal's place in the line, or the whole line where the message began further down."""
+    words = line.words.lower()
+    for pattern in signature.patterns:
+        if not pattern.groupindex and (found := pattern.search(line.words)):
+            return span_of(line, found)
+    for alternative in signature.literals:
+        if all(literal.lower() in text.lower() for literal in alternative):
+            start = words.find(alternative[0].lower())
+            if start >= 0:
+                return Span(line.number, line.offset + start, line.offset + start + len(alternative[0]))
+    return Span(line.number, line.offset, line.offset + len(line.words))
+
+
+def _captures(signature: Signature, window: Sequence[Line]) -> dict[str, Fact]:
+    """Captured figures: from the line, then from the lines put together with and without a blank."""
+    facts: dict[str, Fact] = {}
+    for text in (window[0].words, _text(window, " "), _text(window, "")):
+        for pattern in signature.patterns:
+            found = pattern.search(text) if pattern.groupindex else None
+            for group, words in (found.groupdict() if found else {}).items():
+                capture = signature.captures.get(group)
+                value = captured_value(capture, words) if capture and words else None
+                if capture and value is not None and capture.fact not in facts:
+                    facts[capture.fact] = Fact(capture.fact, value, "read", written=words, span=_place(window, words))
+    return facts
+
+
+def captured_value(capture: Capture, words: str) -> Value | None:
+    """The captured words in the fact's unit. ``printed``: as the unit word says; ``gib``, ``mib``…: a bare number in that unit."""
+    if capture.unit == "printed":
+        try:
+            return round(to_gib(parse_size(words)), 4)
+        except ValueError:
+            return None
+    value = written.of(capture.fact, words)
+    if value is None or not capture.unit or isinstance(value, (bool, str)):
+        return value
+    return round(to_gib(value * PRINTED[capture.unit.lower()]), 4) if FACTS[capture.fact].unit == "GiB" else value
+
+
+def _place(window: Sequence[Line], words: str) -> Span | None:
+    for line in window:
+        if (found := re.search(re.escape(words), line.words)) is not None:
+            return span_of(line, found)
+    return None
+
+
+def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
+    """What ran out. Growth told in words outranks any message; else the strongest, and of equals a host kill, then the first."""
+    hits = [hit for hit in hits if not is_mark(hit.signature)]
+    if not hits:
+        return None
+    growth = [hit for hit in hits if hit.signature.kind == "memory_growth"]
+    hit = growth[0] if growth else min(hits, key=_rank)
+    kind = hit.signature.kind
+    pools = {found.signature.kind for found in hits if found.signature.strength == hit.signature.strength}
+    if hit.signature.strength == 1 and {"gpu_oom", "host_ram"} <= pools and not growth:
+        kind = "other"
+    if kind == "other" and any("/torch/" in frame.path or frame.path.startswith("torch/") for frame in paste.frames):
+        kind = "gpu_oom"
+    return Fact("oom_kind", kind, "read", written=hit.signature.title, span=hit.span)
+
+
+def _rank(hit: Hit) -> tuple[bool, int, bool, int]:
+    signature = hit.signature
+    return signature.kind == "other", -signature.strength, signature.kind not in ("host_ram", "host_shm"), hit.span.line

@@ -1,0 +1,64 @@
+"""The step at which it failed: named in words, else the last counter that the trainer printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from diagnose.facts.prose import span_of
+from diagnose.types import Fact, Line, Paste
+
+_AT = r"\b(?:at|around|about|after|until|till|near|by|past|from|for|made it|runs?|in|on)"
+_ROUGHLY = r"(?:(?:the|about|around|roughly|some|only|just|global|training|~)\s+)*"
+_NUMBER = r"(?P<step>\d{1,7})"
+_WORDS = (
+    re.compile(rf"{_AT}\s+{_ROUGHLY}step\s*#?{_NUMBER}\b", re.I),
+    re.compile(
+        rf"(?:{_AT}|~)\s*{_ROUGHLY}~?{_NUMBER}(?:st|nd|rd|th)?\s+"
+        r"(?:(?:training|global|optimi[sz]er)\s+)?(?:steps?|iterations?|iters?)\b",
+        re.I,
+    ),
+    re.compile(
+        rf"(?:第|到|训练?了?|约|大概|大约|跑了?)\s*{_NUMBER}\s*(?:多|几)?\s*(?:个\s*)?(?:步|steps?|iter|迭代)", re.I
+    ),
+    re.compile(rf"(?<![\w=]){_NUMBER}\s*步(?:左右|时|的时候|之后|后|就)"),
+    re.compile(rf"(?:^|[\s(（,，])(?:global[_ ])?step\s*[#:=]?\s*{_NUMBER}\b(?!\s*[/.]\d)", re.I),
+)
+_FAILURE = re.compile(r"OOM|out of memory|爆|挂|崩|报错|fail|crash|dies|died|stops?\b|kill|runs? out|ran out", re.I)
+_COUNTERS = (
+    re.compile(rf"global_step/max_steps['\"]?\s*[:=]\s*['\"]?{_NUMBER}/\d"),
+    re.compile(rf"\bstep\s*[:=]\s*{_NUMBER}\b(?!\s*/?\s*epoch)", re.I),
+    re.compile(rf"(?:^|\|)\s*(?P<bar>[^|]{{0,40}}?)\s*\d{{1,3}}%\s*\|[^|]*\|\s*{_NUMBER}/\d+\s*\["),
+    re.compile(rf"\b(?:iteration|iter|step)\s+{_NUMBER}\s*/\s*\d+", re.I),
+)
+# a bar with another label counts something else: shards, prompts, graphs, rows of a data set
+_TRAINING_BAR = re.compile(r"^(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progress|episode)\b.*$|^$", re.I)
+_NEAR = 60
+
+
+def read_step(paste: Paste) -> Fact | None:
+    """The failing step as a fact, or None: of several named ones the first that a word of failure follows."""
+    named = [found for line in paste.lines for found in _named(line)]
+    if named:
+        return next((fact for fact, failed in named if failed), named[0][0])
+    counters = [fact for line in paste.lines for fact in _counted(line)]
+    return counters[-1] if counters else None
+
+
+def _named(line: Line) -> Iterator[tuple[Fact, bool]]:
+    for form in _WORDS:
+        found = list(form.finditer(line.words))
+        for i, match in enumerate(found):
+            end = found[i + 1].start() if i + 1 < len(found) else match.end() + _NEAR
+            yield _fact(line, match), bool(_FAILURE.search(line.words[match.end() : min(end, match.end() + _NEAR)]))
+
+
+def _counted(line: Line) -> Iterator[Fact]:
+    for form in _COUNTERS:
+        for found in form.finditer(line.words):
+            if "bar" not in form.groupindex or _TRAINING_BAR.match(found["bar"].strip(" :")):
+                yield _fact(line, found)
+
+
+def _fact(line: Line, found: re.Match[str]) -> Fact:
+    return Fact("step", int(found["step"]), "read", written=found[0].strip(), span=span_of(line, found, "step"))

@@ -1,0 +1,132 @@
+"""Which levers the person says were tried, in English or Chinese, and whether they helped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from diagnose.facts.keys import normal
+from diagnose.facts.prose import spoken
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Framework, Lever
+from diagnose.types import Line, Paste, Span, Tried
+
+_FAILED = re.compile(
+    r"no (?:effect|use|luck|avail|change|help)|(?:does|did|do)(?:n['’]t| not) (?:help|work|change|solve|fix|matter)"
+    r"|still (?:oom\w*|fail\w*|runs? out|crash\w*|the same|happen\w*)"
+    r"|makes? no difference|made no difference|same (?:error|result|problem|oom|behaviou?r)|without success|in vain"
+    r"|useless|nothing (?:helps?|changed)"
+    r"|没效果|没有效果|没用|无效|不管用|没有?变化|没改善|还是(?:一样)?(?:会)?(?:oom|爆|报|不行|崩|挂)|照样|依然|仍然|也不行|不起作用|一样(?:爆|oom|报错)",
+    re.I,
+)
+_HELPED = re.compile(
+    r"\b(?:solved|fixed|works? now|helped|did the trick|went away|no more oom)\b|解决了|可以了|就好了|不再?爆|跑通了",
+    re.I,
+)
+_DOWN = re.compile(
+    r"往?小|降低?|减小?|调低|缩小|lower\w*|reduc\w*|decreas\w*|smaller|shrink\w*|down to|halv\w*|cut|less|turn\w* down"
+    r"|from \d[\d.]* to",
+    re.I,
+)
+_UP = re.compile(r"往?大|提高|增大|调高|加大|increas\w*|rais\w*|larger|bigger|higher|turn\w* up", re.I)
+_ON = re.compile(
+    r"打开|开启|开了|启用|turn\w* on|switch\w* on|enabl\w*|set\w*|add\w*|加了?|用了?|tried|try\w*|试过?|改过?|with\b",
+    re.I,
+)
+# a sentence ends at these; a dot inside a number or a key does not
+_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z(])")
+
+
+def read_tried(paste: Paste, knowledge: Knowledge, framework: Framework | None) -> tuple[Tried, ...]:
+    """Levers that stand, by a word or by a key that maps to their fact, in a sentence that says how it went."""
+    found: dict[str, Tried] = {}
+    for line in spoken(paste):
+        for start, sentence in _sentences(line):
+            if not (outcome := _outcome(sentence)):
+                continue
+            for lever, at, end in _levers(sentence, knowledge.levers, framework):
+                span = Span(line.number, line.offset + start + at, line.offset + start + end)
+                found.setdefault(lever, Tried(lever, span, outcome == "helped"))
+    return tuple(found.values())
+
+
+def _outcome(sentence: str) -> str:
+    if _FAILED.search(sentence):
+        return "failed"
+    return "helped" if _HELPED.search(sentence) else ""
+
+
+def _sentences(line: Line) -> Iterator[tuple[int, str]]:
+    start = 0
+    for part in _SENTENCE.split(line.words):
+        if part:
+            start = line.words.find(part, start)
+            yield start, part
+            start += len(part)
+
+
+def _levers(sentence: str, levers: Mapping[str, Lever], framework: Framework | None) -> Iterator[tuple[str, int, int]]:
+    words = sentence.lower()
+    for slug, lever in levers.items():
+        for word in lever.words:
+            at = words.find(word.lower())
+            if at >= 0 and _direction_fits(lever, sentence):
+                yield slug, at, at + len(word)
+                break
+    if framework is None:
+        return
+    for fact, at, end in _facts_named(sentence, framework):
+        for slug, lever in levers.items():
+            if any(change.fact == fact for change in lever.changes[:1]) and _direction_of(lever) == _told(sentence):
+                yield slug, at, end
+
+
+def _facts_named(sentence: str, framework: Framework) -> Iterator[tuple[str, int, int]]:
+    """Facts whose key stands in the sentence, whole or by its last part if that is a long enough word."""
+    for key in framework.keys:
+        for name in (key.key, *key.aliases):
+            last = name.rsplit(".", 1)[-1]
+            for form in (name, last) if len(last) >= 6 else (name,):
+                found = re.search(rf"(?<![\w.]){re.escape(normal(form))}(?![\w])", normal_sentence(sentence))
+                whole = re.search(rf"(?<![\w]){re.escape(normal(form))}(?![\w])", normal_sentence(sentence))
+                if found or (whole and form is last and _only(framework, last, key.fact)):
+                    place = found or whole
+                    if place and key.fact:
+                        yield key.fact, place.start(), place.end()
+                        break
+
+
+def _only(framework: Framework, last: str, fact: str) -> bool:
+    """Whether every key with this last part means the same fact."""
+    return {key.fact for key in framework.keys if key.key.rsplit(".", 1)[-1] == last} <= {fact}
+
+
+def normal_sentence(sentence: str) -> str:
+    """Keys in a sentence as ``keys.normal`` writes them, columns kept."""
+    return sentence.replace("-", "_").lower()
+
+
+def _direction_of(lever: Lever) -> str:
+    """down, up or on: what the lever's first change does."""
+    if not lever.changes:
+        return "on"
+    change = lever.changes[0]
+    if change.op == "scale" and change.by is not None:
+        return "down" if change.by < 1 else "up"
+    if change.op == "step" and change.by is not None:
+        return "down" if change.by < 0 else "up"
+    return "off" if change.to is False else "on"
+
+
+def _told(sentence: str) -> str:
+    for direction, form in (("down", _DOWN), ("up", _UP), ("on", _ON)):
+        if form.search(sentence):
+            return direction
+    return ""
+
+
+def _direction_fits(lever: Lever, sentence: str) -> bool:
+    """A lever that goes one way is not the one of a sentence that tells only the other."""
+    told = _told(sentence)
+    direction = _direction_of(lever)
+    return (direction, told) not in (("down", "up"), ("up", "down"))

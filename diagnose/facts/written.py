@@ -1,0 +1,85 @@
+"""A value as people write it → the value of a fact. Raises nothing: what does not fit is None, and None is not set."""
+
+from __future__ import annotations
+
+import re
+
+from diagnose.vocabulary import FACTS, FactSpec, Value
+
+_TRUE = {"true", "1", "on", "yes", "y"}
+_FALSE = {"false", "0", "off", "no", "n"}
+_NOT_SET = {"", "none", "null", "~", "nil"}
+_NUMBER = re.compile(r"([+-]?\d[\d_,]*(?:\.\d*)?(?:e[+-]?\d+)?|[+-]?\.\d+)\s*([kKmM]?)", re.I)
+_SHELL_ARITHMETIC = re.compile(r"^\$\(\(?\s*(?:expr\s+)?(.*?)\s*\)?\)$")
+_OPERATION = re.compile(r"(\d+)\s*(\*\*|//|[*/+-])\s*(\d+)")
+_MULTIPLIER = {"": 1, "k": 1024, "m": 1024**2}
+
+
+def not_set(text: str) -> bool:
+    """Whether the written value says that the key has no value."""
+    return bare(text).lower() in _NOT_SET
+
+
+def bare(text: str) -> str:
+    """Without the quotes and a trailing comma that a pasted line may carry."""
+    return text.strip().rstrip(",;").strip().strip("'\"`").strip()
+
+
+def truth(text: str) -> bool | None:
+    """Yes or no, None when the words say neither."""
+    word = bare(text).lower()
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def number(text: str) -> int | float | None:
+    """``1_024``, ``1e-6``, ``32k`` (= 32 × 1024 tokens), ``$(expr 16 / 4)`` or ``4 * 1024`` as a number."""
+    words = bare(text)
+    shell = _SHELL_ARITHMETIC.match(words)
+    if shell:
+        words = shell[1]
+    operation = _OPERATION.fullmatch(words)
+    if operation:
+        return _calculate(int(operation[1]), operation[2], int(operation[3]))
+    found = _NUMBER.fullmatch(words)
+    if not found:
+        return None
+    value = float(found[1].replace("_", "").replace(",", "")) * _MULTIPLIER[found[2].lower()]
+    return int(value) if value.is_integer() and not re.search(r"[.e]", found[1], re.I) else value
+
+
+def _calculate(left: int, operator: str, right: int) -> int | float | None:
+    if operator in ("/", "//"):
+        return left // right if right else None
+    if operator == "**":
+        return left**right if right <= 64 and left <= 64 else None
+    return {"*": left * right, "+": left + right, "-": left - right}[operator]
+
+
+def as_fact(spec: FactSpec, text: str) -> Value | None:
+    """The written value in the type of the fact, or None when it does not fit it."""
+    if not_set(text):
+        return None
+    if spec.type == "bool":
+        return truth(text)
+    if spec.type == "int":
+        value = number(text)
+        return None if value is None or not float(value).is_integer() else int(value)
+    if spec.type == "number":
+        return number(text)
+    if spec.type == "choice":
+        return choice(spec, text)
+    return bare(text)
+
+
+def choice(spec: FactSpec, text: str) -> Value | None:
+    """One of the fact's options; a yes or no where the options hold one."""
+    options = dict(spec.options)
+    word = bare(text).lower()
+    if "true" in options and (yes := truth(word)) is not None:
+        return yes
+    return word if word in options else None
+
+
+def of(id: str, text: str) -> Value | None:
+    """``as_fact`` by the fact's id."""
+    return as_fact(FACTS[id], text)
