@@ -1,0 +1,53 @@
+"""Memory of a run per pool and phase, from facts alone: ``estimate``, and what it takes for unknown lengths."""
+
+from __future__ import annotations
+
+from diagnose.estimate.engine import missing_share
+from diagnose.estimate.host import host_pool
+from diagnose.estimate.lengths import assumed_lengths, turning_length
+from diagnose.estimate.phases import gpu_phases, reserved_bytes, trainer_bytes
+from diagnose.estimate.plan import Plan, make_plan
+from diagnose.estimate.tokens import take
+from diagnose.knowledge.records import Framework
+from diagnose.types import Estimate, Facts, PoolEstimate
+
+__all__ = ["assumed_lengths", "estimate", "turning_length"]
+
+
+def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
+    """The memory of this run. Without a recognised framework ``fallback`` says how it trains.
+
+    ``missing`` names facts that would make it whole; a pool that cannot be computed at all is None.
+    """
+    plan, missing = make_plan(facts, fallback)
+    if plan is None:
+        return Estimate(missing=missing)
+    phases = gpu_phases(plan)
+    gpu = PoolEstimate(
+        pool="gpu",
+        phases=phases,
+        capacity=plan.capacity,
+        limit=plan.capacity,
+        capacity_why=plan.capacity_why,
+        limit_why="all that the card has" if plan.capacity else "",
+    )
+    host = host_pool(plan, facts)
+    return Estimate(
+        gpu=gpu,
+        host=host,
+        torch_allocated=max(trainer_bytes(phase) for phase in phases),
+        torch_reserved=max(reserved_bytes(phase) for phase in phases),
+        missing=(*plan.missing, *_missing(plan), *(() if host else ("gpus_per_node",))),
+    )
+
+
+def _missing(plan: Plan) -> tuple[str, ...]:
+    """Facts without which a term is left out, or stands on a wide guess."""
+    ids = list(take(plan, "update").missing)
+    if "gradient_checkpointing" not in plan.values:
+        ids.append("gradient_checkpointing")
+    if missing_share(plan):
+        ids.append("gpu_memory_utilization")
+    if plan.capacity is None:
+        ids.append("gpu_mem_gib")
+    return tuple(ids)

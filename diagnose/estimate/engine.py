@@ -1,0 +1,155 @@
+"""The rollout engine on a training GPU: its weights, its KV pool by the rule of its version, its graphs.
+
+KV bytes a token are 2 x layers x ceil(KV heads / TP) x head width x 2 (vLLM v1/kv_cache_interface.py; Kwon et al. 2023,
+arXiv:2309.06180, section 3). Rules of the pool: vLLM worker/worker.py and v1/worker/gpu_worker.py of the versions named below.
+"""
+
+from __future__ import annotations
+
+import math
+
+from diagnose.batch import whole
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.term import Band, count, make_term
+from diagnose.estimate.terms_held import held
+from diagnose.estimate.tokens import row_limit, take
+from diagnose.types import Term
+from diagnose.units import GIB, gib
+
+_RULES = {
+    "share_of_total": "vLLM V0 and >= 0.9.1 v1/worker/gpu_worker.py: determine_available_memory",
+    "share_of_free": "vLLM 0.6.3 as changed for colocation, worker.py:201-210",
+    "share_of_total_less_others": "vLLM V1 <= 0.9.0 v1/worker/gpu_worker.py: determine_available_memory",
+}
+_GRAPHS = Band(0.3 * GIB, 1.2 * GIB, 3.0 * GIB)  # log lines "Graph capturing finished in ... took"
+_NON_TORCH = Band(
+    0.3 * GIB, 1.0 * GIB, 2.0 * GIB
+)  # NCCL and all-reduce buffers of the engine; vLLM pull 10511 prints 1.79 GiB
+_STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_utils.py
+_SAMPLER_COPIES = 4
+
+
+def kv_bytes_per_token(*, layers: int, kv_heads: int, head_dim: int, tp: int = 1, bytes_each: int = 2) -> int:
+    """KV bytes of one token on one GPU: keys and values of every layer."""
+    return 2 * layers * math.ceil(kv_heads / tp) * head_dim * bytes_each
+
+
+def engine_weight_bytes(*, parameters: float, tp: int) -> float:
+    """The engine's bf16 copy."""
+    return 2 * parameters / tp
+
+
+def engine_activation_bytes(*, tokens: float, hidden: int, mlp: int, sequences: float, vocab: int, tp: int) -> float:
+    """Peak of the profile run: one step of ``tokens`` and the sampler's fp32 logits of ``sequences`` rows."""
+    return 2 * tokens * (2 * hidden + 4 * mlp / tp) + sequences * vocab * 4 * _SAMPLER_COPIES
+
+
+def kv_pool_bytes(*, rule: str, share: float, capacity: float, own: float, resident: float) -> float:
+    """The pool by rule. ``own`` is what the engine itself takes, ``resident`` what else is on the GPU when it starts."""
+    if rule == "share_of_free":
+        return share * (capacity - own - resident)
+    if rule == "share_of_total_less_others":
+        return share * capacity - own - resident
+    return share * capacity - own
+
+
+def engine(plan: Plan, what: str) -> list[Term]:
+    """The terms of one of the engine's residents on the GPU."""
+    if what == "engine_weights":
+        return [_weights(plan)]
+    if what == "engine_graphs":
+        return _graphs(plan)
+    return _pool(plan) if what == "kv_pool" else []
+
+
+def engine_activations(plan: Plan) -> Term:
+    """What a step of the engine needs beside weights and KV; the profile run sets it aside."""
+    tokens = whole(plan.values, "max_num_batched_tokens") or _STEP_TOKENS
+    sequences = whole(plan.values, "max_num_seqs") or _STEP_SEQUENCES
+    mid = _activation_bytes(plan)
+    how = f"{tokens:,} tokens a step + {sequences:,} sequences × {plan.model.vocab:,} × 4 B × {_SAMPLER_COPIES}"
+    moved_by = ("max_num_batched_tokens", "max_num_seqs", "rollout_tp")
+    source = "vLLM v1/worker/gpu_model_runner.py: profile_run"
+    return make_term(
+        "engine_activations", "engine's step", "engine", Band(0.5 * mid, mid, 1.5 * mid), how, source, moved_by
+    )
+
+
+def missing_share(plan: Plan) -> bool:
+    """Whether an engine's pool would stand on the trainers' GPUs and its share is unknown."""
+    pooled = any("kv_pool" in what for what in plan.residents.values())
+    return pooled and plan.does.get("kv_rule") != "dense" and plan.number("gpu_memory_utilization") is None
+
+
+def _weights(plan: Plan) -> Term:
+    tp = plan.whole("rollout_tp")
+    size = engine_weight_bytes(parameters=plan.shape.parameters, tp=tp)
+    how = f"{count(plan.shape.parameters)} × 2 B{f' / {tp}' if tp > 1 else ''}"
+    return make_term(
+        "engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", ("rollout_tp", "model")
+    )
+
+
+def _graphs(plan: Plan) -> list[Term]:
+    if plan.values.get("enforce_eager") is True:
+        return []
+    source = "vLLM issue 7553 and log lines of graph capture"
+    return [make_term("engine_graphs", "CUDA graphs", "engine", _GRAPHS, "0.3 to 3 GiB", source, ("enforce_eager",))]
+
+
+def _dense_cache(plan: Plan) -> list[Term]:
+    """KV cache of a rollout by the trainer's own model: every row of the batch up to its limit."""
+    prompt, response = row_limit(plan)
+    rows = take(plan, "update").rows
+    tokens = rows * ((prompt or 0) + (response or 0))
+    m = plan.model
+    each = kv_bytes_per_token(layers=m.layers, kv_heads=m.kv_heads, head_dim=plan.shape.head_dim)
+    how = f"{count(tokens)} tokens × {each:,} B"
+    moved_by = ("micro_batch", "prompt_length", "response_length")
+    size = Band(0.3 * tokens * each, tokens * each, tokens * each)
+    return [make_term("kv_pool", "KV cache of generation", "work", size, how, "arXiv:2309.06180, section 3", moved_by)]
+
+
+def _pool(plan: Plan) -> list[Term]:
+    if plan.does.get("kv_rule") == "dense":
+        return _dense_cache(plan)
+    share, capacity = plan.number("gpu_memory_utilization"), plan.capacity
+    if share is None or capacity is None:
+        return []
+    rule = str(plan.does.get("kv_rule", "share_of_total"))
+    weights = engine_weight_bytes(parameters=plan.shape.parameters, tp=plan.whole("rollout_tp"))
+    own, resident = weights + _activation_bytes(plan), _resident_at_start(plan)
+
+    def pool(non_torch: float) -> float:
+        return max(
+            0.0, kv_pool_bytes(rule=rule, share=share, capacity=capacity, own=own + non_torch, resident=resident)
+        )
+
+    size = Band(pool(_NON_TORCH.high), pool(_NON_TORCH.mid), pool(_NON_TORCH.low))
+    taken = f" − {gib(own)} GiB of its own"
+    others = f" − {gib(resident)} GiB resident" if rule != "share_of_total" else ""
+    how = (
+        f"{share:g} × ({gib(capacity)} GiB{taken}{others})"
+        if rule == "share_of_free"
+        else f"{share:g} × {gib(capacity)} GiB{taken}{others}"
+    )
+    moved_by = ("gpu_memory_utilization", "rollout_tp", "engine_version", "param_offload", "max_num_seqs")
+    return [make_term("kv_pool", "KV pool", "engine", size, how, _RULES[rule], moved_by)]
+
+
+def _activation_bytes(plan: Plan) -> float:
+    return engine_activation_bytes(
+        tokens=whole(plan.values, "max_num_batched_tokens") or _STEP_TOKENS,
+        hidden=plan.model.hidden,
+        mlp=plan.model.moe.width * plan.model.moe.active if plan.model.moe else plan.model.intermediate,
+        sequences=whole(plan.values, "max_num_seqs") or _STEP_SEQUENCES,
+        vocab=plan.model.vocab,
+        tp=plan.whole("rollout_tp"),
+    )
+
+
+def _resident_at_start(plan: Plan) -> float:
+    """Bytes of the trainer that stand on the GPU when the engine sizes its pool."""
+    phase = "init" if "init" in plan.phases else "load"
+    terms = (held(plan, what) for what in plan.holds(phase, "gpu"))
+    return float(sum(term.bytes for term in terms if term and term.family == "held"))

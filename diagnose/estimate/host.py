@@ -1,0 +1,232 @@
+"""Host RAM of one node over the phases: what is parked there, what loading and saving take, what the processes themselves need.
+
+Pinned copies go through torch's caching host allocator, which rounds every request up to a power of two and keeps it
+(torch 2.6 ATen/core/CachingHostAllocator.h:132): a factor from 1 to 2 by the size of the pieces.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from diagnose.batch import whole
+from diagnose.estimate.engine import engine_weight_bytes
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.term import Band, count, counts, exactly, make_term
+from diagnose.estimate.terms_held import held
+from diagnose.estimate.tokens import image_patches, row_limit
+from diagnose.types import Facts, PhaseEstimate, PoolEstimate, Term
+from diagnose.units import GIB, from_gib
+
+_BACKUP_ROUNDING = Band(
+    1.0, 1.2, 2.0
+)  # pieces are single matrices: nearer to a power of two than a whole layer on average
+_PINNED_SOURCE = "torch 2.6 ATen/core/CachingHostAllocator.h:132"
+_PROCESS = Band(3 * GIB, 4.5 * GIB, 6 * GIB)
+_WORKER = Band(0.3 * GIB, 0.6 * GIB, 1.5 * GIB)
+_SWAP_GIB = 4.0  # vLLM V0 config.py: swap_space
+_ROW_BYTES = 40  # ids, masks, positions, log-probs and advantages of one token
+_PATCH_BYTES = (
+    1176 * 4
+)  # fp32 values of a patch of 14 x 14 pixels, three colours, twice in time (Qwen2-VL image processor)
+_RAY_THRESHOLD = 0.95  # Ray: RAY_memory_usage_threshold
+
+
+def host_pool(plan: Plan, facts: Facts) -> PoolEstimate | None:
+    """Host RAM per phase, or None when the GPUs of a node are unknown."""
+    gpus = gpus_of_node(plan)
+    if gpus is None:
+        return None
+    always = [*_processes(plan, gpus), *_backup(plan, gpus), *_rows(plan), *_workers(plan, gpus)]
+    residents = {what for (_, pool), all in plan.residents.items() if pool == "host" for what in all}
+    parked = {what: _one_parked(plan, what, gpus) for what in residents}
+    phases = tuple(
+        PhaseEstimate(
+            phase,
+            _MOMENTS.get(phase, "throughout"),
+            (
+                *(term for what in plan.holds(phase, "host") for term in parked[what]),
+                *_moment(plan, phase, gpus),
+                *always,
+            ),
+        )
+        for phase in plan.phases
+    )
+    capacity, capacity_why = _capacity(facts)
+    threshold = _threshold(facts)
+    limit = None if capacity is None else round(capacity * (threshold or 1.0))
+    why = f"Ray kills at {threshold:g} of the node's RAM" if threshold else "all of the node's RAM"
+    return PoolEstimate("host", phases, capacity, limit, capacity_why, why)
+
+
+def gpus_of_node(plan: Plan) -> int | None:
+    """GPUs of a node, as said or because there is only one node or no room for two."""
+    stated, nodes, gpus = (whole(plan.values, id) for id in ("gpus_per_node", "n_nodes", "n_gpus"))
+    if stated:
+        return stated
+    if nodes and gpus:
+        return max(1, gpus // nodes)
+    return gpus if gpus and gpus <= 8 else None
+
+
+def _capacity(facts: Facts) -> tuple[int | None, str]:
+    for id, why in (("node_total_gb", "as the message prints it"), ("host_ram_gb", "as stated")):
+        size = facts.number(id)
+        if size:
+            return from_gib(size), why
+    return None, ""
+
+
+def _threshold(facts: Facts) -> float | None:
+    """The share at which Ray kills; its default where a message of Ray gave the node's use."""
+    return facts.number("ray_memory_threshold") or (_RAY_THRESHOLD if facts.number("node_used_gb") else None)
+
+
+def _one_parked(plan: Plan, what: str, gpus: int) -> list[Term]:
+    if what == "swap_space":
+        each = plan.number("swap_space_gib")
+        each = _SWAP_GIB if each is None else each
+        how = f"{each:g} GiB × {gpus} GPUs"
+        size = each * gpus * GIB
+        return [
+            make_term(
+                what, "engine's swap space", "held", size, how, "vLLM V0 config.py: swap_space", ("swap_space_gib",)
+            )
+        ]
+    shard = held(plan, "ref_weights" if what == "ref_gradient_buffer" else what)
+    if shard is None:
+        return []
+    title = "reference's unused gradient buffer" if what == "ref_gradient_buffer" else f"{shard.title} on the host"
+    return [_pinned(plan, what, title, shard, gpus)]
+
+
+def _pinned(plan: Plan, what: str, title: str, shard: Term, gpus: int) -> Term:
+    rounding = _rounding(
+        plan, shard.bytes, pieces=round(plan.each.optimizer / plan.each.weights) if "optimizer" in what else 1
+    )
+    how = f"{shard.how} × {gpus} GPUs{f' × {rounding.mid:.2f} rounded' if not rounding.exact else ''}"
+    offload = ("param_offload", "optimizer_offload", "ref_offload", "param_on_cpu", "optimizer_on_cpu")
+    size = rounding.times(shard.bytes * gpus)
+    return make_term(what, title, "held", size, how, _PINNED_SOURCE, (*offload, "n_gpus", "gpus_per_node"))
+
+
+def _rounding(plan: Plan, size: float, pieces: int) -> Band:
+    """The factor that powers of two put on ``size`` bytes of a GPU, parked in ``pieces`` a layer and as many for the rest."""
+    if plan.does.get("pinned_rounding") != "power_of_two" or not size:
+        return exactly(1.0)
+    each = size / max(1, pieces)
+    layer = each * plan.shape.layer / plan.shape.parameters
+    rest = max(0.0, each - layer * plan.model.layers)
+    factor = (_power_of_two(layer) * plan.model.layers + _power_of_two(rest)) / each
+    return Band(1.0, min(factor, 2.0), 2.0)
+
+
+def _power_of_two(size: float) -> float:
+    return float(2 ** math.ceil(math.log2(size))) if size > 1 else 0.0
+
+
+def _backup(plan: Plan, gpus: int) -> list[Term]:
+    """The sleeping engine's weights; its pinned buffers stay after it wakes."""
+    engine_here = any("engine_weights" in what for what in plan.residents.values())
+    if not engine_here or plan.values.get("sleep_level") != 1 or plan.does.get("sleep_backup") != "yes":
+        return []
+    tp = plan.whole("rollout_tp")
+    size = _BACKUP_ROUNDING.times(engine_weight_bytes(parameters=plan.shape.parameters, tp=tp) * gpus)
+    how = f"{count(plan.shape.parameters)} × 2 B / {tp} × {gpus} GPUs × 1.2 rounded"
+    source = "vLLM device_allocator/cumem.py; " + _PINNED_SOURCE
+    return [
+        make_term(
+            "engine_backup", "sleeping engine's weights", "engine", size, how, source, ("sleep_level", "rollout_tp")
+        )
+    ]
+
+
+def _processes(plan: Plan, gpus: int) -> list[Term]:
+    processes = gpus * max(1.0, plan.number("host_processes_per_gpu") or 1.0)
+    how = f"{processes:g} processes × 3 to 6 GiB"
+    return [
+        make_term(
+            "processes", "processes", "fixed", _PROCESS.times(processes), how, "resident sizes in Ray's top lists"
+        )
+    ]
+
+
+def _rows(plan: Plan) -> list[Term]:
+    """The rows of a step, and the pixels of their images, in the object store and in the processes."""
+    prompts, n = whole(plan.values, "train_batch_size"), plan.whole("rollout_n")
+    prompt, response = row_limit(plan)
+    if not plan.online or not prompts or response is None:
+        return []
+    rows = prompts * n
+    text = rows * ((prompt or 0) + response) * _ROW_BYTES
+    copies = plan.number("images_on_host") or 1.0
+    pixels = image_patches(plan, rows).times(prompts * _PATCH_BYTES * copies)
+    how = f"{rows:,} rows × {(prompt or 0) + response:,} tokens × {_ROW_BYTES} B"
+    if pixels.mid:
+        how += f" + {prompts:,} prompts × {counts(image_patches(plan, rows))} patches × {_PATCH_BYTES:,} B × {copies:g}"
+    moved_by = ("train_batch_size", "rollout_n", "response_length", "max_pixels", "images_per_prompt")
+    size = Band(text + pixels.low, 2 * (text + pixels.mid), 4 * (text + pixels.high))
+    return [
+        make_term(
+            "rows",
+            "rows of a step",
+            "work",
+            size,
+            how + ", 1 to 4 copies",
+            "counted from the batch's tensors",
+            moved_by,
+        )
+    ]
+
+
+def _workers(plan: Plan, gpus: int) -> list[Term]:
+    workers = whole(plan.values, "dataloader_workers")
+    if not workers:
+        return []
+    each = workers if plan.online else workers * gpus
+    how = f"{each} workers × 0.3 to 1.5 GiB"
+    size = _WORKER.times(each)
+    return [
+        make_term("dataloader", "dataloader workers", "fixed", size, how, "torch utils/data", ("dataloader_workers",))
+    ]
+
+
+def _moment(plan: Plan, phase: str, gpus: int) -> list[Term]:
+    maker = {"load": _loading, "checkpoint": _saving}.get(phase)
+    return maker(plan, gpus) if maker else []
+
+
+def _loading(plan: Plan, gpus: int) -> list[Term]:
+    kind = str(plan.does.get("load_on_host", "none"))
+    if kind == "none":
+        return []
+    each = 4 if kind.endswith("fp32") and not plan.adapters else 2
+    one = each * plan.shape.parameters
+    ranks = gpus if kind.startswith("every_rank") else 1
+    # Tied embeddings keep a rank from starting with empty weights in some trainers: then every rank loads.
+    size = Band(ranks * one, ranks * one, (gpus if plan.model.tied else ranks) * one)
+    how = f"{count(plan.shape.parameters)} × {each} B × {ranks} ranks"
+    source = "loading code of the framework, as its record says"
+    return [make_term("loading", "weights while loading", "work", size, how, source, ("n_gpus", "gpus_per_node"))]
+
+
+def _saving(plan: Plan, gpus: int) -> list[Term]:
+    kind = str(plan.does.get("checkpoint_on_host", "none"))
+    everything = plan.adapters or plan.shape.parameters
+    # What is parked on the host already is saved from there.
+    parked = plan.holds("checkpoint", "host")
+    weights = 0.0 if "actor_weights" in parked else plan.each.weights
+    optimizer = 0.0 if "actor_optimizer" in parked else plan.each.optimizer
+    sizes: dict[str, Callable[[], float]] = {
+        "sharded_all": lambda: (weights + optimizer) * everything * min(1.0, gpus / plan.gpus),
+        "whole_fp32": lambda: 4 * everything,
+        "whole_bf16": lambda: 2 * everything,
+    }
+    if kind not in sizes:
+        return []
+    how = f"{count(everything)} trained parameters, {kind.replace('_', ' ')}"
+    source = "checkpoint code of the framework, as its record says"
+    return [make_term("saving", "weights while saving", "work", sizes[kind](), how, source, ("n_gpus",))]
+
+
+_MOMENTS = {"load": "loading", "checkpoint": "saving"}

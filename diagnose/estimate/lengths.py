@@ -1,0 +1,61 @@
+"""Real lengths: what is taken where they are unknown, and at which length a phase reaches a limit."""
+
+from __future__ import annotations
+
+from diagnose.estimate.phases import gpu_phase
+from diagnose.estimate.plan import make_plan
+from diagnose.estimate.tokens import MEAN_SHARE, real_row, row_limit, take
+from diagnose.knowledge.records import Framework
+from diagnose.types import Fact, Facts
+
+_WHY = "taken as {share:.0%} of the limit on average, nearer to it the fewer rows a pass has"
+
+
+def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fact, ...]:
+    """The real lengths in tokens that the estimate takes for this run because nothing states them.
+
+    None where they do not matter: rows padded to their limit, or packed to a budget.
+    """
+    plan, _ = make_plan(facts, fallback)
+    if plan is None:
+        return ()
+    limits = row_limit(plan)
+    if None in limits:
+        return ()
+    one = take(plan, "update")
+    if one.tokens.exact:
+        return ()
+    real = real_row(plan, one.rows)
+    why = _WHY.format(share=MEAN_SHARE)
+    ids = ("real_prompt_length", "real_response_length")
+    return tuple(
+        Fact(id, round(length.mid), "assumed", why=why)
+        for id, length, limit in zip(ids, real, limits, strict=True)
+        if limit and (id not in plan.values or id in plan.assumed)
+    )
+
+
+def turning_length(facts: Facts, limit_bytes: int, phase: str, fallback: Framework | None = None) -> int | None:
+    """The real response length in tokens from which ``phase`` needs more than ``limit_bytes`` on a GPU.
+
+    None when it does not at any length within the response limit, or when the phase or the limit is unknown; 1 when it always does.
+    """
+    plan, _ = make_plan(facts, fallback)
+    longest = row_limit(plan)[1] if plan else None
+    if not longest or plan is None or phase not in plan.phases:
+        return None
+    low, high = 1, longest
+    if _peak(facts, high, phase, fallback) <= limit_bytes:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if _peak(facts, middle, phase, fallback) > limit_bytes:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _peak(facts: Facts, length: int, phase: str, fallback: Framework | None) -> int:
+    plan, _ = make_plan(facts.with_fact(Fact("real_response_length", length, "answered")), fallback)
+    return gpu_phase(plan, phase).bytes if plan else 0

@@ -1,0 +1,143 @@
+"""The GPU over the phases of a run: residents, what each phase needs beside them, the engine, the fixed part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from diagnose.estimate.engine import engine, engine_activations
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.term import Band, make_term
+from diagnose.estimate.terms_activation import kept, no_grad, recomputed, vision_tower
+from diagnose.estimate.terms_fixed import fixed, slack
+from diagnose.estimate.terms_gather import (
+    adam_temporaries,
+    bucketed,
+    gathered,
+    layer_gradient,
+    load_transient,
+    root_gradient,
+    sync_transient,
+)
+from diagnose.estimate.terms_held import held
+from diagnose.estimate.terms_logits import logits_forward, logits_train
+from diagnose.estimate.tokens import take
+from diagnose.types import PhaseEstimate, Term
+
+Moment = tuple[str, list[Term]]
+
+
+def gpu_phases(plan: Plan) -> tuple[PhaseEstimate, ...]:
+    """Every phase of the run at its worst moment."""
+    residents = _resident_terms(plan)
+    always = fixed(plan)
+    return tuple(_phase(plan, phase, residents, always) for phase in plan.phases)
+
+
+def trainer_bytes(phase: PhaseEstimate) -> int:
+    """What the trainer's process has allocated: held and work, without engine and fixed part."""
+    return sum(term.bytes for term in phase.terms if term.family in ("held", "work"))
+
+
+def reserved_bytes(phase: PhaseEstimate) -> int:
+    """What the trainer's allocator has reserved."""
+    return trainer_bytes(phase) + sum(term.bytes for term in phase.terms if term.id == "allocator_slack")
+
+
+def gpu_phase(plan: Plan, phase: str) -> PhaseEstimate:
+    """One phase at its worst moment."""
+    return _phase(plan, phase, _resident_terms(plan), fixed(plan))
+
+
+def _phase(plan: Plan, phase: str, residents: dict[str, list[Term]], always: list[Term]) -> PhaseEstimate:
+    here = [term for what in plan.holds(phase, "gpu") for term in residents[what]]
+    trainer = [term for term in here if term.family != "engine"]
+    awake = [term for term in here if term.family == "engine"]
+    moments = _MOMENTS.get(phase, _nothing)(plan)
+    moment, work = _worst(moments)
+    if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in awake):
+        awake.append(engine_activations(plan))
+    everything = [*trainer, *work]
+    others = sum(term.bytes for term in (*awake, *always))
+    return PhaseEstimate(phase, moment, (*everything, *awake, *always, slack(plan, tuple(everything), others)))
+
+
+def _worst(moments: list[Moment]) -> Moment:
+    """The moment with the largest middle; where another one reaches higher within its band, that height is kept as a term."""
+    name, work = max(moments, key=lambda one: sum(term.bytes for term in one[1]))
+    other, highest = max(((one[0], sum(term.high for term in one[1])) for one in moments), key=lambda one: one[1])
+    beyond = highest - sum(term.high for term in work)
+    if beyond <= 0:
+        return name, work
+    how = f"with longer or more rows the worst moment is the {other}"
+    source = work[0].source if work else ""
+    return name, [*work, make_term("other_moment", other, "work", Band(0, 0, beyond), how, source)]
+
+
+def _resident_terms(plan: Plan) -> dict[str, list[Term]]:
+    """The terms of every resident of the GPU, made once for all phases."""
+    everything = {what for (_, pool), all in plan.residents.items() if pool == "gpu" for what in all}
+    terms: dict[str, list[Term]] = {}
+    for what in everything:
+        own = held(plan, what)
+        terms[what] = [own] if own else engine(plan, what)
+    return terms
+
+
+def _nothing(plan: Plan) -> list[Moment]:
+    return [("throughout", [])]
+
+
+def _load(plan: Plan) -> list[Moment]:
+    return [("loading", load_transient(plan))]
+
+
+def _weight_sync(plan: Plan) -> list[Moment]:
+    return [("weights on their way to the engine", sync_transient(plan))]
+
+
+def _forward(plan: Plan) -> list[Moment]:
+    one = take(plan, "logprob")
+    terms = [*gathered(plan), *no_grad(plan, one), *vision_tower(plan, one, trains=False)]
+    return [("forward pass", [*terms, *logits_forward(plan, one)])]
+
+
+def _values(plan: Plan) -> list[Moment]:
+    one = take(plan, "critic")
+    return [("forward pass", [*gathered(plan), *no_grad(plan, one)])]
+
+
+def _critic(plan: Plan) -> list[Moment]:
+    one = take(plan, "critic")
+    gathers, checkpoints = gathered(plan), kept(plan, one)
+    return [
+        ("recomputing a layer", [*gathers, *checkpoints, *recomputed(plan, one), *layer_gradient(plan)]),
+        ("end of the backward pass", [*gathers, *root_gradient(plan)]),
+    ]
+
+
+def _actor_update(plan: Plan) -> list[Moment]:
+    one, stages = take(plan, "update"), plan.whole("pp")
+    gathers, tower = [*gathered(plan), *bucketed(plan)], vision_tower(plan, one, trains=True)
+    # With pipeline stages the logits stand on the last one, which has a single micro batch in flight.
+    last_stage = [*kept(plan, one, stages), *(tower if stages == 1 else [])]
+    return [
+        ("start of the backward pass", [*gathers, *last_stage, *logits_train(plan, one)]),
+        ("recomputing a layer", [*gathers, *kept(plan, one), *tower, *recomputed(plan, one), *layer_gradient(plan)]),
+        ("end of the backward pass", [*gathers, *root_gradient(plan)]),
+    ]
+
+
+def _optimizer_step(plan: Plan) -> list[Moment]:
+    return [("step", adam_temporaries(plan))]
+
+
+_MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
+    "load": _load,
+    "weight_sync": _weight_sync,
+    "logprob": _forward,
+    "ref_logprob": _forward,
+    "values": _values,
+    "critic": _critic,
+    "actor_update": _actor_update,
+    "optimizer_step": _optimizer_step,
+}

@@ -1,0 +1,251 @@
+"""What exists in this run: the phases, what stays in which pool during each, how the framework behaves.
+
+A framework's record is read here and nowhere else in the estimate. A condition that an unknown fact would decide counts as not met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+from diagnose.batch import Values, whole
+from diagnose.conditions import holds, in_range
+from diagnose.estimate.shape import Shape, lora_parameters, shape, shape_from_params
+from diagnose.estimate.sharding import ParameterBytes, Split, adapters, parameter_bytes, split, zero_stage
+from diagnose.knowledge.records import Framework, Model
+from diagnose.types import Facts
+from diagnose.units import from_gib
+from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value
+
+Residents = Mapping[tuple[str, str], tuple[str, ...]]
+
+# Algorithms that train on pairs: every row of a batch is two sequences.
+PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm")
+FILLED = ("pretrain",)  # documents are joined until every row is full
+WITH_REFERENCE = ("dpo", "kto")
+# Tasks whose head gives one number, or a few, instead of a logit for every word.
+WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_reranker", "sft_seq_cls", "embedding", "reranker", "seq_cls")
+OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
+_ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
+_ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
+_ENGINES = ("vllm", "sglang")  # engines with weights and a pool of their own; with others the trainer generates
+_SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is firmware and ECC
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run as the terms need it. ``adapters`` counts trained parameters under LoRA, 0 without; ``gpus`` those that train."""
+
+    values: Values
+    assumed: frozenset[str]
+    model: Model
+    shape: Shape
+    framework: Framework
+    phases: tuple[str, ...]
+    residents: Residents
+    does: Mapping[str, Value]
+    each: ParameterBytes
+    split: Split
+    gpus: int
+    adapters: float
+    online: bool
+    capacity: int | None
+    capacity_why: str
+    missing: tuple[str, ...]
+
+    def number(self, id: str) -> float | None:
+        """A behaviour or fact that is a number."""
+        value = self.does.get(id, self.values.get(id))
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+    def whole(self, id: str) -> int:
+        """A whole number that divides something: 1 when it is unknown."""
+        return whole(self.values, id) or 1
+
+    def holds(self, phase: str, pool: Pool) -> tuple[str, ...]:
+        return self.residents.get((phase, pool), ())
+
+    @property
+    def algo(self) -> str:
+        return str(self.values.get("algo", ""))
+
+    @property
+    def trained(self) -> float:
+        """Parameters with a gradient on one GPU before data-parallel sharding."""
+        return self.adapters / (self.whole("tp") * self.whole("pp")) if self.adapters else self.split.whole
+
+    @property
+    def makes_logits(self) -> bool:
+        return self.algo not in WITHOUT_LOGITS and self.values.get("logits_chunked") is not True
+
+
+def run_model(facts: Facts) -> Model | None:
+    """The run's model: of the catalogue, else a dense stand-in of the stated size."""
+    size = facts.number("params_b")
+    return facts.model or (_stand_in(size) if size else None)
+
+
+def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
+    """The plan, or None and the facts without which there is none."""
+    values, framework, model = facts.values, facts.framework or fallback, run_model(facts)
+    gpus = whole(values, "trainer_gpus") or whole(values, "n_gpus")
+    needed = (("model", model is None), ("n_gpus", gpus is None), ("framework", framework is None))
+    missing = tuple(id for id, absent in needed if absent)
+    if model is None or gpus is None or framework is None:
+        return None, missing
+    version = _version(values)
+    online = _is_online(values, framework)
+    does, own_precision = _behaviours(framework, values, version)
+    numbers = _shape(model)
+    capacity, why = gpu_capacity(facts)
+    phases = _phases(framework, values, online)
+    return Plan(
+        values=values,
+        assumed=frozenset(id for id, fact in facts.stated.items() if fact.origin == "assumed"),
+        model=model,
+        shape=numbers,
+        framework=framework,
+        phases=phases,
+        residents=_residents(framework, values, version, phases, online),
+        does=does,
+        each=parameter_bytes(values, does, own_precision),
+        split=split(values, parameters=numbers.parameters, experts=_experts(model), gpus=gpus),
+        gpus=gpus,
+        adapters=lora_parameters(model, whole(values, "lora_rank") or 8) if adapters(values) else 0.0,
+        online=online,
+        capacity=capacity,
+        capacity_why=why,
+        missing=_unsettled(values, gpus),
+    ), ()
+
+
+def gpu_capacity(facts: Facts) -> tuple[int | None, str]:
+    """Capacity of one GPU in bytes and where it comes from: as printed, as the catalogue has it, else from the size as sold."""
+    printed, sold = facts.number("gpu_total_gib"), facts.number("gpu_mem_gib")
+    if printed:
+        return from_gib(printed), "as the message prints it"
+    sold = sold or (facts.gpu.only_size if facts.gpu else None)
+    shown = facts.gpu.sizes.get(str(int(sold))) if facts.gpu and sold else None
+    if shown:
+        return from_gib(shown), "as the driver shows this card"
+    if sold:
+        return from_gib(sold * _SOLD_TO_SHOWN), f"{_SOLD_TO_SHOWN} of the size as sold"
+    return None, ""
+
+
+@lru_cache(maxsize=64)
+def _shape(model: Model) -> Shape:
+    return shape(model)
+
+
+@lru_cache(maxsize=64)
+def _stand_in(params_b: float) -> Model | None:
+    return shape_from_params(params_b)
+
+
+def _experts(model: Model) -> float:
+    if not model.moe:
+        return 0.0
+    matrices = 3 if model.gated else 2
+    return float(
+        model.moe.experts * matrices * model.hidden * model.moe.width * (model.layers - model.moe.dense_layers)
+    )
+
+
+def _version(values: Values) -> str | None:
+    version = values.get("framework_version")
+    return str(version) if version is not None else None
+
+
+def _is_online(values: Values, framework: Framework) -> bool:
+    if "algo" in values:
+        return values["algo"] in ONLINE_ALGOS
+    return "rollout" in framework.phases and not framework.fallback
+
+
+def _unsettled(values: Values, gpus: int) -> tuple[str, ...]:
+    return ("zero_stage",) if gpus > 1 and zero_stage(values) is None else ()
+
+
+def _phases(framework: Framework, values: Values, online: bool) -> tuple[str, ...]:
+    if not online:
+        reference = ("ref_logprob",) if _has_reference(values, online) else ()
+        return ("load", *reference, *OFFLINE_PHASES[1:])
+    listed = framework.phases if "rollout" in framework.phases else _ONLINE_PHASES
+    absent = set()
+    if not _has_critic(values):
+        absent |= {"values", "critic"}
+    if values.get("has_ref") is not True:
+        absent.add("ref_logprob")
+    return tuple(phase for phase in PHASES if phase in listed and phase not in absent)
+
+
+def _has_critic(values: Values) -> bool:
+    """As stated; PPO has one by definition (Schulman et al. 2017, arXiv:1707.06347)."""
+    return values.get("has_critic", values.get("algo") == "ppo") is True
+
+
+def _has_reference(values: Values, online: bool) -> bool:
+    if not online:
+        return values.get("algo") in WITH_REFERENCE
+    return values.get("has_ref") is True
+
+
+def _behaviours(framework: Framework, values: Values, version: str | None) -> tuple[Mapping[str, Value], bool]:
+    """The switches that hold, the last entry of each counting; and whether the record follows the precision fact itself."""
+    does: dict[str, Value] = {}
+    own_precision = False
+    for entry in framework.behaviours:
+        if not in_range(entry.since, entry.until, version):
+            continue
+        own_precision |= "precision" in entry.when and "weight_bytes" in entry.does
+        if holds(entry.when, values):
+            does |= entry.does
+    return MappingProxyType(does), own_precision
+
+
+def _residents(
+    framework: Framework, values: Values, version: str | None, phases: tuple[str, ...], online: bool
+) -> Residents:
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for entry in framework.residents:
+        if not _exists(entry.what, values, online) or not in_range(entry.since, entry.until, version):
+            continue
+        if holds(entry.when, values):
+            pool = _lives_on(entry.what, entry.pool, values)
+            for phase in entry.phases:
+                if phase in phases:
+                    found.setdefault((phase, pool), {})[entry.what] = None
+    return {place: tuple(what) for place, what in found.items()}
+
+
+def _exists(what: str, values: Values, online: bool) -> bool:
+    """Whether this run has such a thing at all. Under adapters the base serves as the reference."""
+    own_engine = values.get("rollout_engine", _ENGINES[0]) not in _ENGINES
+    if what == "gathered_weights" or (what == "kv_pool" and own_engine):
+        return online and own_engine
+    if what in _ENGINE or what == "state_dict_copy":
+        return online and values.get("rollout_mode") != "server" and not own_engine
+    if what.startswith("ref_"):
+        return _has_reference(values, online) and not adapters(values)
+    if what.startswith("critic_"):
+        return online and _has_critic(values)
+    if what == "reward_weights":
+        return online and values.get("has_reward_model") is True
+    return True
+
+
+def _lives_on(what: str, pool: str, values: Values) -> str:
+    """The pool, after the switches that keep something on the host for good.
+
+    A CPU optimizer takes its gradient partition along (DeepSpeed zero/stage3.py), but not Megatron's main gradients, which are one
+    fp32 buffer beside the weights (Megatron-LM core/distributed/param_and_grad_buffer.py).
+    """
+    if what == "actor_gradients":
+        if values.get("strategy") == "megatron":
+            return "gpu"
+        return "host" if values.get("optimizer_on_cpu") is True else pool
+    always = {"actor_weights": values.get("param_on_cpu"), "actor_optimizer": values.get("optimizer_on_cpu")}
+    return "host" if always.get(what) is True else pool

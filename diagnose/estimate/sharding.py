@@ -1,0 +1,137 @@
+"""What a parameter costs and among how many GPUs it is split: bytes a parameter, ZeRO stage, group sizes.
+
+Sources: ZeRO (Rajbhandari et al. 2020, arXiv:1910.02054, section 3 and figure 1); for fp32 masters under FSDP and for bf16
+masters the frameworks' own code, as their records state it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from diagnose.batch import Values, whole
+from diagnose.vocabulary import Value
+
+ADAM_STATES = 8.0  # two fp32 moments
+_STAGE_OF_STRATEGY = {"fsdp": 3, "fsdp2": 3, "ddp": 0, "none": 0, "megatron": 1}
+
+# bytes a parameter of weights, gradients, optimizer; under ZeRO the fp32 masters stand with the optimizer
+_PRECISION = {
+    "bf16": (2.0, 2.0, 4.0),
+    "fp16": (2.0, 2.0, 4.0),
+    "mixed": (4.0, 4.0, 8.0),
+    "fp32": (4.0, 4.0, 8.0),
+    "megatron": (2.0, 4.0, 12.0),
+}
+_ZERO_PRECISION = (2.0, 2.0, 12.0)
+
+# Adam's states in bytes a parameter when an optimizer of this word is used: both moments together.
+_OPTIMIZER_STATES = (
+    ("8bit", 2.0),
+    ("paged", 8.0),
+    ("adafactor", 0.1),
+    ("came", 0.1),
+    ("lion", 4.0),
+    ("muon", 4.0),
+    ("sgd", 0.0),
+)
+_QUANTIZED = {"nf4": 0.55, "int4": 0.55, "int8": 1.05, "fp8": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterBytes:
+    """Bytes a parameter of the trained model and the reference. ``base`` is a frozen base under adapters, 0 without one."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    ref: float
+    base: float = 0.0
+    quantized: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Parameters of one GPU before data-parallel sharding (``dense`` and ``experts``), and the groups that shard them."""
+
+    stage: int
+    dense: float
+    experts: float
+    group: int
+    expert_group: int
+
+    def shard(self, from_stage: int) -> float:
+        """Parameters that one GPU keeps of something that is sharded from this ZeRO stage on."""
+        if self.stage < from_stage:
+            return self.dense + self.experts
+        return self.dense / self.group + self.experts / self.expert_group
+
+    @property
+    def whole(self) -> float:
+        return self.dense + self.experts
+
+
+def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bool) -> ParameterBytes:
+    """Bytes a parameter. ``own_precision``: the record's behaviours already follow the precision fact."""
+    weights, gradients, optimizer = (
+        _number(does, id, default)
+        for id, default in (("weight_bytes", 4.0), ("gradient_bytes", 4.0), ("optimizer_bytes", 8.0))
+    )
+    precision = str(values.get("precision", ""))
+    if precision in _PRECISION and not own_precision:
+        weights, gradients, optimizer = _stated(precision, values)
+    optimizer = _with_optimizer(optimizer, str(values.get("optimizer", "")).lower())
+    base = quantized = 0.0
+    if adapters(values):
+        base = weights if own_precision else 4.0 if precision == "fp32" else 2.0
+        weights, gradients, optimizer = 4.0, 4.0, 8.0
+    if values.get("full_or_lora") == "qlora" or (base and "quantization" in values):
+        quantized = _QUANTIZED.get(str(values.get("quantization", "nf4")), 0.55)
+    return ParameterBytes(weights, gradients, optimizer, _number(does, "ref_bytes", 2.0), base, quantized)
+
+
+def adapters(values: Values) -> bool:
+    """Whether only adapters are trained."""
+    return values.get("full_or_lora") in ("lora", "qlora")
+
+
+def zero_stage(values: Values) -> int | None:
+    """The ZeRO stage, from the fact or from the kind of sharding; None when neither is known."""
+    stage = values.get("zero_stage")
+    if isinstance(stage, int) and not isinstance(stage, bool):
+        return stage
+    return _STAGE_OF_STRATEGY.get(str(values.get("strategy", "")))
+
+
+def split(values: Values, *, parameters: float, experts: float, gpus: int) -> Split:
+    """How ``parameters`` (``experts`` of them in experts) are spread over ``gpus``."""
+    tp, pp, ep = (whole(values, id) or 1 for id in ("tp", "pp", "ep"))
+    sharded_dense = max(1, gpus // (tp * pp))
+    stage = zero_stage(values)
+    return Split(
+        stage=stage if stage is not None else 0,
+        dense=(parameters - experts) / (tp * pp),
+        experts=experts / (ep * pp if ep > 1 else tp * pp),
+        group=min(whole(values, "shard_size") or sharded_dense, sharded_dense),
+        expert_group=max(1, gpus // (ep * pp)) if ep > 1 else min(whole(values, "shard_size") or sharded_dense, gpus),
+    )
+
+
+def _stated(precision: str, values: Values) -> tuple[float, float, float]:
+    zero = values.get("strategy") == "deepspeed"
+    if zero and precision in ("bf16", "fp16", "mixed"):
+        return _ZERO_PRECISION
+    return _PRECISION[precision]
+
+
+def _with_optimizer(optimizer: float, name: str) -> float:
+    masters = 4.0 if optimizer >= 12 else 0.0
+    for word, states in _OPTIMIZER_STATES:
+        if word in name:
+            return masters + min(states, optimizer - masters)
+    return optimizer
+
+
+def _number(does: Mapping[str, Value], id: str, default: float) -> float:
+    value = does.get(id, default)
+    return float(value) if isinstance(value, (int, float)) else default

@@ -1,0 +1,64 @@
+"""How a term is made: a band of bytes, words for its numbers, and the one constructor that all terms go through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from diagnose.types import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A number with its lowest and highest plausible value."""
+
+    low: float
+    mid: float
+    high: float
+
+    def times(self, factor: float) -> Band:
+        return Band(self.low * factor, self.mid * factor, self.high * factor)
+
+    def at_most(self, bound: float) -> Band:
+        return Band(min(self.low, bound), min(self.mid, bound), min(self.high, bound))
+
+    @property
+    def exact(self) -> bool:
+        return self.low == self.mid == self.high
+
+
+def exactly(number: float) -> Band:
+    """A band without width."""
+    return Band(number, number, number)
+
+
+def make_term(
+    id: str, title: str, family: str, size: Band | float, how: str, source: str, moved_by: tuple[str, ...] = ()
+) -> Term:
+    """A term of ``size`` bytes; never negative, and its band always holds its middle."""
+    band = size if isinstance(size, Band) else exactly(size)
+    mid = max(0, round(band.mid))
+    return Term(
+        id=id,
+        title=title,
+        family=family,
+        bytes=mid,
+        low=min(mid, max(0, round(band.low))),
+        high=max(mid, round(band.high)),
+        how=how,
+        source=source,
+        moved_by=moved_by,
+    )
+
+
+def count(number: float) -> str:
+    """A count in words: 7.62 B, 545 M, 51,200."""
+    if number >= 1e9:
+        return f"{number / 1e9:.2f} B"
+    if number >= 1e7:
+        return f"{number / 1e6:.0f} M"
+    return f"{number:,.0f}"
+
+
+def counts(band: Band) -> str:
+    """A count, with its band where it has one: 51,200 (25,600 to 61,440)."""
+    return count(band.mid) if band.exact else f"{count(band.mid)} ({count(band.low)} to {count(band.high)})"

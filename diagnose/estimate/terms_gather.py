@@ -1,0 +1,171 @@
+"""What sharding and the optimizer step need for a moment: gathered units, buckets, gradients on their way, Adam's temporaries."""
+
+from __future__ import annotations
+
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.term import Band, count, exactly, make_term
+from diagnose.estimate.terms_held import trained_shard
+from diagnose.types import Term
+from diagnose.units import GIB, MIB
+
+_FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
+_ZERO3 = "DeepSpeed runtime/zero/config.py: stage3_max_live_parameters, reduce_bucket_size"
+_ADAM = "torch 2.6 optim/adamw.py:697-706, optim/optimizer.py:167-192"
+_LIVE_BYTES = 2e9  # stage3_max_live_parameters 1e9 in bf16
+_BUCKET_BYTES = 1e9  # 5e8 elements in bf16
+_SUB_GROUP_BYTES = 4e9  # sub_group_size 1e9 in fp32
+
+
+def fsdp_gather_bytes(*, root: float, layer: float) -> float:
+    """Gathered bf16 units: the root from the first forward to the end of the backward pass, and two layers in flight."""
+    return 2 * root + 2 * 2 * layer
+
+
+def fsdp_root_gradient_bytes(*, root: float) -> float:
+    """The root unit's gradient at the end of the backward pass: bf16 from autograd and its fp32 copy for the reduction."""
+    return 6 * root
+
+
+def zero3_live_bytes(*, parameters: float) -> Band:
+    """Live gathered parameters, prefetch and the reduce bucket; low without overlap of communication."""
+    everything = 2 * parameters
+    live, bucket = min(everything, _LIVE_BYTES), min(everything, _BUCKET_BYTES)
+    return Band(0.5 * live + bucket, live + bucket, live + 2 * bucket)
+
+
+def zero_bucket_bytes(*, parameters: float) -> Band:
+    """Reduce and all-gather buckets of ZeRO stages 1 and 2; high with the second bucket of overlapped communication."""
+    bucket = min(2 * parameters, _BUCKET_BYTES)
+    return Band(bucket, 2 * bucket, 3 * bucket)
+
+
+def gathered(plan: Plan) -> list[Term]:
+    """What a forward pass puts together."""
+    how_gathered = plan.does.get("gather", "none")
+    stage, moved_by = plan.split.stage, ("zero_stage", "shard_size", "tp")
+    if stage >= 3 and how_gathered == "fsdp_units" and plan.split.group > 1:
+        root, layer = _units(plan)
+        size = fsdp_gather_bytes(root=root, layer=layer)
+        how = f"2 B × {count(root)} of the root unit + 2 layers × 2 B × {count(layer)}"
+        return [make_term("gathers", "gathered weights", "work", size, how, _FSDP, moved_by)]
+    zero = how_gathered == "zero3" or plan.values.get("strategy") == "deepspeed"
+    if stage >= 3 and zero and plan.split.group > 1:
+        band = zero3_live_bytes(parameters=plan.split.whole)
+        how = f"2 B × at most 1 B live of {count(plan.split.whole)} + reduce bucket"
+        return [make_term("gathers", "gathered weights", "work", band, how, _ZERO3, moved_by)]
+    if plan.each.weights >= 4 and not plan.adapters and plan.values.get("precision") != "fp32":
+        size = 2 * plan.split.whole
+        how = f"autocast keeps {count(plan.split.whole)} × 2 B"
+        source = "torch 2.6 ATen/autocast_mode.cpp: cached_cast"
+        return [make_term("gathers", "weights cast to bf16", "work", size, how, source, ("precision", *moved_by))]
+    return []
+
+
+def bucketed(plan: Plan) -> list[Term]:
+    """Gradient buckets of ZeRO stages 1 and 2, which stand beside the gradients during the backward pass."""
+    if (
+        plan.split.stage not in (1, 2)
+        or plan.split.group == 1
+        or plan.values.get("strategy") not in (None, "deepspeed")
+    ):
+        return []
+    band = zero_bucket_bytes(parameters=plan.trained)
+    how = f"2 buckets of at most 1 GB of {count(plan.trained)} × 2 B"
+    return [make_term("buckets", "gradient buckets", "work", band, how, _ZERO3, ("zero_stage",))]
+
+
+def layer_gradient(plan: Plan) -> list[Term]:
+    """A layer's gradient before its reduction."""
+    if plan.split.stage < 3 or plan.adapters or plan.split.group == 1:
+        return []
+    _, layer = _units(plan)
+    each = 6 if plan.does.get("gather") == "fsdp_units" else 2
+    how = f"{each} B × {count(layer)}"
+    return [make_term("layer_gradient", "a layer's gradient", "work", each * layer, how, _FSDP, ("tp",))]
+
+
+def root_gradient(plan: Plan) -> list[Term]:
+    """The outermost gradient, which comes last."""
+    if plan.adapters or plan.split.stage < 3 or plan.split.group == 1:
+        return []
+    root, _ = _units(plan)
+    fsdp = plan.does.get("gather") == "fsdp_units"
+    size = fsdp_root_gradient_bytes(root=root) if fsdp else 2 * root
+    how = f"{'6' if fsdp else '2'} B × {count(root)} of the root unit"
+    return [make_term("root_gradient", "gradient of embedding and head", "work", size, how, _FSDP, ("tp",))]
+
+
+def adam_temporaries(plan: Plan) -> list[Term]:
+    """What the optimizer step needs beside state and gradients."""
+    kind = plan.does.get("adam_temporaries", "none")
+    mine, moved_by = trained_shard(plan, 1), ("fused_optimizer", "zero_stage", "shard_size")
+    if plan.values.get("optimizer_on_cpu") is True or (
+        kind == "foreach" and plan.values.get("fused_optimizer") is True
+    ):
+        return []
+    if kind == "foreach":
+        band, how = (
+            exactly(plan.each.optimizer / 2 * mine),
+            f"{count(mine)} × {plan.each.optimizer / 2:g} B for all at once",
+        )
+    elif kind == "fp32_gradients":
+        band, how = exactly(min(4 * mine, _SUB_GROUP_BYTES)), f"{count(mine)} × 4 B, at most 4 GB"
+    elif kind == "largest_shard":
+        largest = max(plan.shape.embedding, plan.shape.layer / 7) / plan.split.group
+        band, how = exactly(2 * 4 * largest), f"2 × 4 B × {count(largest)}"
+    else:
+        return []
+    return [make_term("adam_temporaries", "temporaries of the optimizer step", "work", band, how, _ADAM, moved_by)]
+
+
+def sync_transient(plan: Plan) -> list[Term]:
+    """What handing the weights to the engine needs beside the residents."""
+    kind = plan.does.get("sync_transient", "none")
+    table, everything = plan.shape.embedding, plan.shape.parameters
+    root, layer = _units(plan)
+    if kind == "none" or (kind.__class__ is str and str(kind).startswith("gather") and plan.split.stage < 3):
+        return []
+    parts = plan.whole("sync_batches")
+    sizes: dict[str, tuple[Band | float, str]] = {
+        "fsdp_full_tensor": (
+            max(4 * root + 4 * layer, 6 * table),
+            f"4 B × {count(root + layer)}, or 6 B × {count(table)}",
+        ),
+        "gather_model": (2 * everything, f"{count(everything)} × 2 B"),
+        "gather_in_parts": (2 * max(everything / parts, table), f"{count(everything)} × 2 B in {parts} parts"),
+        "gather_tensor": (4 * table, f"2 × 2 B × {count(table)}"),
+        "bucket": (_bucket(plan), "one buffer"),
+    }
+    size, how = sizes[str(kind)]
+    source = "torch 2.6 distributed/fsdp/_state_dict_utils.py:157-171; DeepSpeed zero.GatheredParameters"
+    return [
+        make_term("sync_transient", "weights on their way", "work", size, how, source, ("sync_batches", "zero_stage"))
+    ]
+
+
+def load_transient(plan: Plan) -> list[Term]:
+    """What stands on the GPU while the trainer loads, beside the shard."""
+    kind = plan.does.get("load_on_gpu", "shard")
+    root, _ = _units(plan)
+    if kind == "shard_and_root":
+        size, how = 4 * root, f"4 B × {count(root)} of the root unit"
+    elif kind == "whole_model" and plan.split.stage >= 3:
+        each = plan.each.base or plan.each.weights
+        size, how = (
+            each * (plan.split.whole - plan.split.shard(3)),
+            f"{count(plan.split.whole)} × {each:g} B less the shard",
+        )
+    else:
+        return []
+    return [make_term("load_transient", "loading", "work", size, how, _FSDP, ("zero_stage",))]
+
+
+def _bucket(plan: Plan) -> Band:
+    stated = plan.number("sync_bucket_mib")
+    return exactly(stated * MIB) if stated else Band(0.5 * GIB, 1.0 * GIB, 2.0 * GIB)
+
+
+def _units(plan: Plan) -> tuple[float, float]:
+    """Parameters of the root unit and of one layer, after tensor parallelism."""
+    tp = plan.whole("tp")
+    return plan.shape.root / tp, plan.shape.layer / tp

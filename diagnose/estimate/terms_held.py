@@ -1,0 +1,163 @@
+"""What stays: weights, gradients, optimizer of each model, as one GPU holds them.
+
+ZeRO (Rajbhandari et al. 2020, arXiv:1910.02054, section 3): 2 + 2 + 12 bytes a parameter in mixed precision, each part divided
+by the data-parallel group from its stage on. Adapters: QLoRA (Dettmers et al. 2023, arXiv:2305.14314) for the frozen base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.term import count, make_term
+from diagnose.types import Term
+
+_ZERO = "ZeRO, arXiv:1910.02054, section 3"
+_LORA = "LoRA, arXiv:2106.09685, section 4.1; QLoRA, arXiv:2305.14314, section 3"
+_ADAPTER_SPLIT = ("full_or_lora", "lora_rank")
+_SPLIT = ("zero_stage", "shard_size", "tp", "pp", "ep")
+
+
+def shard_bytes(*, parameters: float, bytes_each: float) -> float:
+    """A shard's bytes: parameters that one GPU keeps x bytes a parameter."""
+    return parameters * bytes_each
+
+
+def frozen_base_bytes(*, linear: float, other: float, quantized: float, base: float) -> float:
+    """A frozen base: linear layers quantized where ``quantized`` > 0, embedding, head and vision tower as ``base`` says."""
+    return linear * (quantized or base) + other * base
+
+
+def masters_bytes(*, optimizer: float) -> float:
+    """fp32 masters within the optimizer's bytes a parameter: 4 where it holds more than the two moments."""
+    return 4.0 if optimizer >= 12 else 0.0
+
+
+def held(plan: Plan, what: str) -> Term | None:
+    """The term of one resident on one GPU; None for a resident that another module makes."""
+    maker = _MAKERS.get(what)
+    return maker(plan) if maker else None
+
+
+def _weights(plan: Plan) -> Term:
+    if plan.adapters:
+        return _base_and_adapters(plan)
+    size = shard_bytes(parameters=plan.split.shard(3), bytes_each=plan.each.weights)
+    how = f"{_spread(plan, 3)} × {plan.each.weights:g} B"
+    return make_term("actor_weights", "weights", "held", size, how, _ZERO, (*_SPLIT, "precision"))
+
+
+def _base_and_adapters(plan: Plan) -> Term:
+    share = plan.split.shard(3) / plan.shape.parameters
+    other = min(plan.shape.root + plan.shape.vision, plan.shape.parameters)
+    base = frozen_base_bytes(
+        linear=(plan.shape.parameters - other) * share,
+        other=other * share,
+        quantized=plan.each.quantized,
+        base=plan.each.base,
+    )
+    size = base + plan.trained * plan.each.weights
+    each = f"{plan.each.quantized:g} B in linear layers" if plan.each.quantized else f"{plan.each.base:g} B"
+    how = f"frozen base {_spread(plan, 3)} × {each} + adapters {count(plan.trained)} × {plan.each.weights:g} B"
+    return make_term("actor_weights", "weights", "held", size, how, _LORA, (*_SPLIT, *_ADAPTER_SPLIT, "quantization"))
+
+
+def _gradients(plan: Plan) -> Term:
+    size = shard_bytes(parameters=trained_shard(plan, 2), bytes_each=plan.each.gradients)
+    how = f"{_trained(plan, 2)} × {plan.each.gradients:g} B"
+    return make_term("actor_gradients", "gradients", "held", size, how, _ZERO, (*_SPLIT, *_ADAPTER_SPLIT, "precision"))
+
+
+def _optimizer(plan: Plan) -> Term:
+    size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=plan.each.optimizer)
+    how = f"{_trained(plan, 1)} × {plan.each.optimizer:g} B"
+    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", "optimizer_on_cpu")
+    return make_term("actor_optimizer", "Adam state", "held", size, how, _ZERO, moved_by)
+
+
+def _masters(plan: Plan) -> Term:
+    each = masters_bytes(optimizer=plan.each.optimizer)
+    how = f"{_trained(plan, 1)} × {each:g} B"
+    size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
+    return make_term("actor_masters", "fp32 masters", "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
+
+
+def _moments(plan: Plan) -> Term:
+    each = plan.each.optimizer - masters_bytes(optimizer=plan.each.optimizer)
+    how = f"{_trained(plan, 1)} × {each:g} B"
+    size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
+    return make_term("actor_moments", "Adam's moments", "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
+
+
+def _gathered_weights(plan: Plan) -> Term:
+    size = 2 * plan.split.whole
+    how = f"{count(plan.split.whole)} × 2 B"
+    return make_term("gathered_weights", "weights gathered to generate", "work", size, how, _ZERO, ("rollout_engine",))
+
+
+def _ref(plan: Plan) -> Term:
+    size = shard_bytes(parameters=plan.split.shard(3), bytes_each=plan.each.ref)
+    how = f"{_spread(plan, 3)} × {plan.each.ref:g} B"
+    return make_term("ref_weights", "reference weights", "held", size, how, _ZERO, (*_SPLIT, "has_ref", "ref_offload"))
+
+
+def _reward(plan: Plan) -> Term:
+    size = shard_bytes(parameters=plan.split.shard(3), bytes_each=2)
+    how = f"taken as large as the model: {_spread(plan, 3)} × 2 B"
+    return make_term("reward_weights", "reward model", "held", size, how, _ZERO, ("has_reward_model",))
+
+
+def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
+    def make(plan: Plan) -> Term:
+        each = {"weights": plan.each.weights, "gradients": plan.each.gradients, "optimizer": plan.each.optimizer}[part]
+        size = shard_bytes(parameters=plan.split.shard(stage), bytes_each=each)
+        how = f"{_spread(plan, stage)} × {each:g} B"
+        return make_term(f"critic_{part}", title, "held", size, how, _ZERO, (*_SPLIT, "has_critic"))
+
+    return make
+
+
+def _state_dict_copy(plan: Plan) -> Term:
+    parameters, each = (plan.adapters, 4.0) if plan.adapters else (plan.split.shard(3), plan.each.weights)
+    how = f"{count(parameters)} × {each:g} B"
+    source = "torch 2.6 distributed/fsdp/_state_dict_utils.py:506-570"
+    return make_term("state_dict_copy", "copy for the weight sync", "work", parameters * each, how, source, _SPLIT)
+
+
+def trained_shard(plan: Plan, from_stage: int) -> float:
+    """Trained parameters that one GPU keeps of something that is sharded from this ZeRO stage on."""
+    if not plan.adapters:
+        return plan.split.shard(from_stage)
+    return plan.trained / plan.split.group if plan.split.stage >= from_stage else plan.trained
+
+
+def _spread(plan: Plan, from_stage: int) -> str:
+    parallel = plan.whole("tp") * plan.whole("pp")
+    group = plan.split.group if plan.split.stage >= from_stage else 1
+    if plan.split.experts and plan.whole("ep") > 1:
+        return f"{count(plan.split.shard(from_stage))} of {count(plan.shape.parameters)} (experts / {plan.whole('ep')})"
+    over = parallel * group
+    return f"{count(plan.shape.parameters)}{f' / {over}' if over > 1 else ''}"
+
+
+def _trained(plan: Plan, from_stage: int) -> str:
+    if not plan.adapters:
+        return _spread(plan, from_stage)
+    group = plan.split.group if plan.split.stage >= from_stage else 1
+    return f"adapters {count(plan.trained)}{f' / {group}' if group > 1 else ''}"
+
+
+_MAKERS: dict[str, Callable[[Plan], Term]] = {
+    "actor_weights": _weights,
+    "actor_gradients": _gradients,
+    "actor_optimizer": _optimizer,
+    "actor_masters": _masters,
+    "actor_moments": _moments,
+    "gathered_weights": _gathered_weights,
+    "ref_weights": _ref,
+    "reward_weights": _reward,
+    "critic_weights": _critic("weights", "critic weights", 3),
+    "critic_gradients": _critic("gradients", "critic gradients", 2),
+    "critic_optimizer": _critic("optimizer", "critic Adam state", 1),
+    "state_dict_copy": _state_dict_copy,
+}

@@ -1,0 +1,45 @@
+"""Logits: bytes a logit x tokens x vocabulary. How many copies live at once is the framework's own code, as its record says."""
+
+from __future__ import annotations
+
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.term import make_term
+from diagnose.estimate.tokens import Pass
+from diagnose.types import Term
+
+_SOURCE = "copies counted by the rules of autograd in the loss of the framework; the record of the framework names file and lines"
+_MOVED = ("logits_chunked", "entropy_in_loss", "remove_padding")
+_TRAIN_DEFAULT, _FORWARD_DEFAULT = 10.0, 4.0
+
+
+def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
+    """All copies of a [tokens, vocabulary] tensor together."""
+    return tokens * vocab * bytes_each
+
+
+def logits_train(plan: Plan, one: Pass) -> list[Term]:
+    """At the start of the backward pass."""
+    return _logits(plan, one, plan.number("logits_train_bytes") or _TRAIN_DEFAULT, 0.0)
+
+
+def logits_forward(plan: Plan, one: Pass) -> list[Term]:
+    """In a pass without gradient; where the loss goes row by row one row's copies stand beside the logits."""
+    each = plan.number("logits_forward_bytes") or _FORWARD_DEFAULT
+    return _logits(plan, one, each, one.row.mid * each if plan.does.get("loss_by_row") == "yes" else 0.0)
+
+
+def _logits(plan: Plan, one: Pass, each: float, row_bytes: float) -> list[Term]:
+    if not plan.makes_logits:
+        return []
+    tp, vocab = plan.whole("tp"), plan.model.vocab
+    size = one.tokens.times(logits_bytes(tokens=one.response / tp, vocab=vocab, bytes_each=each))
+    part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
+    how = f"{each:g} B × {one.how}{part} × {vocab:,}{f' / {tp}' if tp > 1 else ''}"
+    terms = [make_term("logits", "logits", "work", size, how, _SOURCE, (*one.moved_by, *_MOVED))]
+    if row_bytes:
+        row = row_bytes * one.response * vocab / tp
+        how = f"{each:g} B × {one.row.mid:,.0f} tokens × {vocab:,}"
+        terms.append(
+            make_term("logits_row", "one row's log-probs", "work", row, how, _SOURCE, (*one.moved_by, *_MOVED))
+        )
+    return terms

@@ -1,0 +1,180 @@
+"""How many tokens one GPU takes in one pass: rows times real length, or the token budget, divided by sequence parallelism.
+
+Real lengths are what decides and what a configuration does not hold. Where they are unknown a row is taken to measure 0.4 of its
+limit on average, and the fewer rows a pass has the nearer its mean may come to the limit: limit x (m + (1 - m) / sqrt(rows)).
+The band runs from half of that to the limit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from diagnose.batch import rows_held, whole
+from diagnose.estimate.plan import FILLED, PAIRED, Plan
+from diagnose.estimate.term import Band, counts, exactly
+
+MEAN_SHARE = 0.4
+_UNKNOWN_ROWS = Band(1, 1, 8)
+_UNKNOWN_LIMIT = Band(512, 2048, 8192)
+_MERGED_PATCHES = (
+    4  # a vision tower of this kind joins 2 x 2 patches into one token (Qwen2-VL, arXiv:2409.12191, section 2.1)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One forward pass on one GPU. ``row`` is the length of a row before it is split; ``response`` its share of response tokens."""
+
+    tokens: Band
+    rows: float
+    row: Band
+    response: float
+    how: str
+    moved_by: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    rows: str
+    budget: str
+    prompts: str
+
+
+_KINDS = {
+    "update": _Kind("micro_batch", "micro_tokens", "mini_batch_size"),
+    "logprob": _Kind("logprob_micro_batch", "logprob_tokens", "train_batch_size"),
+    "critic": _Kind("critic_micro_batch", "critic_tokens", "mini_batch_size"),
+}
+
+
+def take(plan: Plan, kind: str) -> Pass:
+    """The pass of ``update``, ``logprob`` or ``critic``; the last two follow the update where nothing sets them."""
+    own, update = _KINDS[kind], _KINDS["update"]
+    rows_id = own.rows if own.rows in plan.values else update.rows
+    budget_id = own.budget if own.budget in plan.values else update.budget
+    if plan.does.get("dynamic_length") == "packed" or plan.values.get("dynamic_batch") is True:
+        return _packed(plan, rows_id, budget_id, own.prompts)
+    return _by_rows(plan, rows_id)
+
+
+def row_limit(plan: Plan) -> tuple[int | None, int | None]:
+    """Limits of prompt and response in tokens; a limit of the whole row stands with the response."""
+    prompt, response = whole(plan.values, "prompt_length"), whole(plan.values, "response_length")
+    longest, start = whole(plan.values, "max_length"), whole(plan.values, "start_length")
+    if plan.does.get("dynamic_length") == "start_and_prompt" and start and prompt:
+        return start, prompt
+    if prompt and response:
+        return prompt, response
+    if longest and response and plan.online:
+        return max(0, longest - response) or longest, response
+    return (0, longest or response) if longest or response else (None, None)
+
+
+def real_row(plan: Plan, rows: float) -> tuple[Band, Band]:
+    """Real lengths of prompt and response in tokens, as a mean over ``rows`` rows of one pass. Images count as tokens."""
+    prompt_limit, response_limit = row_limit(plan)
+    if prompt_limit is None or response_limit is None:
+        return exactly(0), _UNKNOWN_LIMIT
+    prompt = _real(plan, "real_prompt_length", prompt_limit, rows)
+    return prompt, _real(plan, "real_response_length", response_limit, rows)
+
+
+def image_pixels(plan: Plan) -> float:
+    """Most pixels of the images of one prompt, 0 where the run's prompts hold none as far as is known."""
+    pixels, images = whole(plan.values, "max_pixels"), plan.values.get("images_per_prompt")
+    if not plan.model.vision or not pixels:
+        return 0.0
+    return pixels * (float(images) if isinstance(images, (int, float)) else 1.0)
+
+
+def image_tokens(plan: Plan, rows: float) -> Band:
+    """Tokens that the images of one prompt become, as a mean over ``rows``; the prompt that holds them bounds them."""
+    most = image_pixels(plan) / plan.model.vision.pixels_per_token if plan.model.vision else 0.0
+    if not most:
+        return exactly(0)
+    prompt, response = real_row(plan, rows)
+    room = prompt if prompt.high else response
+    return Band(min(room.low, most * 0.5 * MEAN_SHARE), min(room.mid, most * _mean_share(rows)), min(room.high, most))
+
+
+def image_patches(plan: Plan, rows: float) -> Band:
+    """Patches that the vision tower reads for one prompt."""
+    return image_tokens(plan, rows).times(_MERGED_PATCHES)
+
+
+def _real(plan: Plan, id: str, limit: int, rows: float) -> Band:
+    known = whole(plan.values, id)
+    if known and id not in plan.assumed:
+        return exactly(min(known, limit))
+    if plan.algo in FILLED:
+        return exactly(limit)
+    mean = limit * _mean_share(rows)
+    return Band(0.5 * mean, mean, float(limit))
+
+
+def _mean_share(rows: float) -> float:
+    """The expected mean of ``rows`` rows as a share of the limit."""
+    return MEAN_SHARE + (1 - MEAN_SHARE) / math.sqrt(max(1.0, rows))
+
+
+def _by_rows(plan: Plan, rows_id: str) -> Pass:
+    prompt_limit, response_limit = row_limit(plan)
+    missing: tuple[str, ...] = () if rows_id in plan.values else (rows_id,)
+    if response_limit is None:
+        missing += ("response_length",) if plan.online else ("max_length",)
+    stated = whole(plan.values, rows_id)
+    rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times(2 if plan.algo in PAIRED else 1)
+    prompt, response = real_row(plan, rows.mid)
+    padded = plan.online and plan.values.get("remove_padding") is False
+    if padded and prompt_limit is not None and response_limit is not None:
+        prompt, response = exactly(prompt_limit), exactly(response_limit)
+    row = Band(prompt.low + response.low, prompt.mid + response.mid, prompt.high + response.high)
+    sp = plan.whole("sp")
+    return Pass(
+        tokens=Band(rows.low * row.low / sp, rows.mid * row.mid / sp, rows.high * row.high / sp),
+        rows=rows.mid,
+        row=row,
+        response=_response_share(plan, prompt.mid, response.mid),
+        how=f"{counts(rows)} rows × {counts(row)} tokens{' padded' if padded else ''}{f' / {sp}' if sp > 1 else ''}",
+        moved_by=_moved_by(rows_id, padded),
+        missing=missing,
+    )
+
+
+def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
+    """Micro batches filled up to a budget; a GPU that holds fewer tokens than the budget takes them all at once."""
+    prompt_limit, response_limit = row_limit(plan)
+    longest = (prompt_limit or 0) + (response_limit or 0)
+    budget = whole(plan.values, budget_id)
+    if not budget and longest:
+        budget = longest * plan.whole(rows_id)
+    if not budget:
+        return _by_rows(plan, rows_id)
+    held = rows_held(plan.values, prompts_id)
+    prompt, response = real_row(plan, held or max(1.0, budget / max(1, longest)))
+    row = Band(prompt.low + response.low, prompt.mid + response.mid, prompt.high + response.high)
+    tokens = exactly(budget)
+    if held and plan.online and plan.does.get("dynamic_length") != "packed":
+        tokens = row.times(held / plan.whole("sp")).at_most(budget)
+    return Pass(
+        tokens=tokens,
+        rows=max(1.0, tokens.mid / max(1.0, row.mid)),
+        row=row,
+        response=_response_share(plan, prompt.mid, response.mid),
+        how=f"{counts(tokens)} tokens packed",
+        moved_by=_moved_by(budget_id if budget_id in plan.values else rows_id, False),
+    )
+
+
+def _response_share(plan: Plan, prompt: float, response: float) -> float:
+    if not plan.online or plan.does.get("logits_rows") != "response" or not prompt + response:
+        return 1.0
+    return response / (prompt + response)
+
+
+def _moved_by(size_id: str, padded: bool) -> tuple[str, ...]:
+    lengths = ("prompt_length", "response_length", "max_length", "max_pixels", "sp")
+    real = ("remove_padding",) if padded else ("real_prompt_length", "real_response_length")
+    return (size_id, *real, *lengths)

@@ -1,0 +1,86 @@
+"""Host RAM of a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from diagnose.estimate import estimate
+from diagnose.types import PoolEstimate, Term
+from diagnose.units import GIB
+
+PARAMETERS = 7_615_616_512
+
+
+def _host(facts: Any) -> PoolEstimate:
+    host = estimate(facts).host
+    assert host is not None
+    return host
+
+
+def _term(facts: Any, phase: str, id: str) -> Term | None:
+    found = _host(facts).phase(phase)
+    assert found is not None
+    return next((term for term in found.terms if term.id == id), None)
+
+
+def test_it_gives_no_pool_when_the_gpus_of_a_node_are_unknown(facts: Any) -> None:
+    answer = estimate(facts(n_gpus=64, n_nodes=None))
+    assert answer.host is None
+    assert "gpus_per_node" in answer.missing
+
+
+def test_offloaded_adam_state_counts_for_every_gpu_of_the_node(facts: Any) -> None:
+    term = _term(facts(optimizer_offload=True), "rollout", "actor_optimizer")
+    assert term is not None
+    assert term.bytes == pytest.approx(8 * PARAMETERS, rel=0.001)
+
+
+def test_a_second_node_halves_what_one_node_parks(facts: Any) -> None:
+    one, two = (
+        _term(facts(optimizer_offload=True, n_gpus=16, n_nodes=nodes), "rollout", "actor_optimizer") for nodes in (1, 2)
+    )
+    assert one is not None
+    assert two is not None
+    assert two.bytes == pytest.approx(one.bytes / 2, rel=0.001)
+
+
+def test_powers_of_two_cost_at_most_the_double(facts: Any, record: Any) -> None:
+    exact, rounded = (
+        _term(facts(record(pinned_rounding=kind), optimizer_offload=True), "rollout", "actor_optimizer")
+        for kind in ("exact", "power_of_two")
+    )
+    assert exact is not None
+    assert rounded is not None
+    assert exact.bytes < rounded.bytes <= 2 * exact.bytes
+
+
+@pytest.mark.parametrize(("level", "there"), [(1, True), (2, False)])
+def test_only_sleep_level_1_keeps_the_engines_weights(facts: Any, level: int, there: bool) -> None:
+    assert (_term(facts(sleep_level=level), "actor_update", "engine_backup") is not None) is there
+
+
+def test_loading_on_every_rank_takes_a_copy_each(facts: Any, record: Any) -> None:
+    one, every = (
+        _term(facts(record(load_on_host=kind)), "load", "loading") for kind in ("one_rank_fp32", "every_rank_fp32")
+    )
+    assert one is not None
+    assert every is not None
+    assert one.bytes == pytest.approx(4 * PARAMETERS, rel=0.001)
+    assert every.bytes == 8 * one.bytes
+
+
+def test_the_limit_is_rays_threshold_where_one_is_known(facts: Any) -> None:
+    host = _host(facts(ray_memory_threshold=0.9))
+    assert host.limit == pytest.approx(900 * GIB)
+
+
+def test_a_node_that_ray_measured_is_killed_at_its_default_threshold(facts: Any) -> None:
+    host = _host(facts(node_used_gb=726.3, node_total_gb=760.0))
+    assert host.capacity == 760 * GIB
+    assert host.limit == pytest.approx(0.95 * 760 * GIB)
+
+
+def test_without_ray_all_of_the_ram_is_the_limit(facts: Any) -> None:
+    assert _host(facts()).limit == 1000 * GIB

@@ -1,0 +1,63 @@
+"""Assumed lengths, and the length at which a phase runs out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnose.estimate import assumed_lengths, estimate, turning_length
+from diagnose.types import Fact
+from diagnose.units import from_gib
+
+
+def test_nothing_is_assumed_where_lengths_are_stated(facts: Any) -> None:
+    assert assumed_lengths(facts(real_prompt_length=100, real_response_length=300)) == ()
+
+
+def test_nothing_is_assumed_without_a_limit(facts: Any) -> None:
+    assert assumed_lengths(facts(prompt_length=None, response_length=None)) == ()
+
+
+def test_nothing_is_assumed_where_rows_are_padded_to_their_limit(facts: Any) -> None:
+    assert assumed_lengths(facts(remove_padding=False)) == ()
+
+
+def test_assumed_lengths_are_marked_and_explained(facts: Any) -> None:
+    found = assumed_lengths(facts())
+    assert [fact.id for fact in found] == ["real_prompt_length", "real_response_length"]
+    assert all(fact.origin == "assumed" and fact.why for fact in found)
+
+
+def test_adding_the_assumed_lengths_does_not_change_the_estimate(facts: Any) -> None:
+    run = shown = facts()
+    for fact in assumed_lengths(run):
+        shown = shown.with_fact(fact)
+    assert estimate(shown) == estimate(run)
+
+
+def test_there_is_no_turning_length_when_the_limit_is_never_reached(facts: Any) -> None:
+    assert turning_length(facts(), from_gib(10_000), "actor_update") is None
+
+
+def test_there_is_no_turning_length_of_a_phase_that_the_run_does_not_have(facts: Any) -> None:
+    assert turning_length(facts(), 1, "critic") is None
+
+
+def test_a_run_that_never_fits_turns_at_the_first_token(facts: Any) -> None:
+    assert turning_length(facts(), 1, "actor_update") == 1
+
+
+def test_the_turning_length_is_where_the_phase_crosses_the_limit(facts: Any) -> None:
+    run, limit = facts(), from_gib(60)
+    length = turning_length(run, limit, "actor_update")
+    assert length is not None
+    assert 1 < length < 3072
+    below, above = (_update(run.with_fact(Fact("real_response_length", n, "answered"))) for n in (length - 1, length))
+    assert below <= limit < above
+
+
+def _update(facts: Any) -> int:
+    gpu = estimate(facts).gpu
+    assert gpu is not None
+    phase = gpu.phase("actor_update")
+    assert phase is not None
+    return phase.bytes

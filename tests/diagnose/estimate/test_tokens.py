@@ -1,0 +1,77 @@
+"""Rows, real lengths, budgets and images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from diagnose.estimate.plan import make_plan
+from diagnose.estimate.tokens import Pass, image_tokens, take
+
+
+def _update(facts: Any) -> Pass:
+    plan, _ = make_plan(facts, None)
+    assert plan is not None
+    return take(plan, "update")
+
+
+def test_stated_lengths_leave_no_band(facts: Any) -> None:
+    one = _update(facts(real_prompt_length=200, real_response_length=800))
+    assert one.tokens.exact
+    assert one.tokens.mid == 8 * 1000
+
+
+def test_an_unknown_length_runs_from_half_its_mean_to_the_limit(facts: Any) -> None:
+    one = _update(facts())
+    mean = (0.4 + 0.6 / 8**0.5) * 4096
+    assert one.row.mid == pytest.approx(mean)
+    assert (one.row.low, one.row.high) == (pytest.approx(mean / 2), 4096)
+
+
+def test_a_single_row_may_reach_its_limit(facts: Any) -> None:
+    assert _update(facts(micro_batch=1)).row.mid == 4096
+
+
+def test_padded_rows_measure_their_limit(facts: Any) -> None:
+    one = _update(facts(remove_padding=False, real_response_length=10))
+    assert one.tokens.exact
+    assert one.tokens.mid == 8 * 4096
+
+
+def test_sequence_parallel_ranks_share_the_tokens(facts: Any) -> None:
+    whole, split = (_update(facts(sp=sp, real_prompt_length=200, real_response_length=800)) for sp in (1, 2))
+    assert split.tokens.mid == whole.tokens.mid / 2
+
+
+def test_a_token_budget_is_what_one_pass_takes(facts: Any) -> None:
+    assert _update(facts(dynamic_batch=True, micro_tokens=8192)).tokens.mid == 8192
+
+
+def test_a_gpu_that_holds_less_than_the_budget_takes_it_all_at_once(facts: Any) -> None:
+    run = facts(
+        dynamic_batch=True, micro_tokens=1_000_000, mini_batch_size=8, real_prompt_length=100, real_response_length=400
+    )
+    assert _update(run).tokens.mid == 8 * 500
+
+
+def test_pretraining_rows_are_full(facts: Any) -> None:
+    run = facts(algo="pretrain", max_length=4096, prompt_length=None, response_length=None)
+    assert _update(run).tokens.mid == 8 * 4096
+
+
+def test_unknown_sizes_are_named(facts: Any) -> None:
+    one = _update(facts(micro_batch=None, prompt_length=None, response_length=None))
+    assert one.missing == ("micro_batch", "response_length")
+
+
+def test_images_never_outgrow_the_prompt_that_holds_them(facts: Any, vision_model: Any) -> None:
+    plan, _ = make_plan(facts(model=vision_model, max_pixels=4_194_304), None)
+    assert plan is not None
+    assert image_tokens(plan, 1).high <= 1024
+
+
+def test_a_text_model_sees_no_images(facts: Any) -> None:
+    plan, _ = make_plan(facts(max_pixels=4_194_304), None)
+    assert plan is not None
+    assert image_tokens(plan, 1).high == 0
