@@ -1,0 +1,87 @@
+"""The whole way as one pure function: a paste and answers in, a diagnosis out. Same input, same output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from diagnose.batch import resolve
+from diagnose.estimate import assumed_lengths, estimate
+from diagnose.facts import read_facts
+from diagnose.ingest import read
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Case
+from diagnose.match import match
+from diagnose.prescribe import prescribe
+from diagnose.questions import ask
+from diagnose.types import Diagnosis, Estimate, Facts, Paste
+from diagnose.vocabulary import POOL_OF_KIND, Pool, Value
+
+
+def diagnose(
+    text: str | Paste,
+    answers: Mapping[str, Value],
+    knowledge: Knowledge,
+    cases: Sequence[Case],
+    exclude: Sequence[str] = (),
+) -> Diagnosis:
+    """What ran out, where and why, and what to change.
+
+    ``answers`` are in each fact's own unit and outrank the paste. ``cases`` are those that the viewer may see; one whose
+    sources hold an address of ``exclude`` counts neither in match nor in evidence.
+    """
+    paste = text if isinstance(text, Paste) else read(text)
+    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge))
+    kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
+    seen = tuple(case for case in cases if not set(case.sources) & set(exclude))
+    before = estimate(facts, knowledge.fallback)
+    pool = failing_pool(kind, before)
+    matches = match(facts, paste.text, seen)
+    prescriptions, not_advised = prescribe(facts, before, kind, phase, pool, seen, knowledge, paste, matches)
+    return Diagnosis(
+        paste=paste,
+        facts=facts,
+        kind=kind,
+        phase=phase,
+        pool=pool,
+        verdict=_verdict(before, pool, phase),
+        estimate=before,
+        matches=matches,
+        prescriptions=prescriptions,
+        not_advised=not_advised,
+        questions=ask(facts, before, kind, phase, pool, knowledge),
+    )
+
+
+def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
+    """The estimate of a case as it failed: its configuration is read as if it were pasted, its facts as if they were answers."""
+    paste = read("\n".join(f"{key}={value}" for key, value in case.config.items()))
+    return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge)), knowledge.fallback)
+
+
+def failing_pool(kind: str | None, before: Estimate) -> Pool | None:
+    """The pool that the kind of failure names; else the only one that the estimate sees run out; else None."""
+    if kind in POOL_OF_KIND:
+        return POOL_OF_KIND[kind]
+    pools: tuple[Pool, ...] = ("gpu", "host")
+    out = [name for name in pools if (pool := before.pool(name)) and pool.verdict() == "out"]
+    return out[0] if len(out) == 1 else None
+
+
+def _with_assumed_lengths(facts: Facts) -> Facts:
+    """The real lengths that the estimate would assume, stated as assumptions, so that they are shown and can be answered."""
+    lengths = {fact.id: fact for fact in assumed_lengths(facts)}
+    if not lengths:
+        return facts
+    stated = {**facts.stated, **lengths}
+    return replace(facts, stated=stated, values=resolve(stated))
+
+
+def _word(facts: Facts, id: str) -> str | None:
+    value = facts.values.get(id)
+    return str(value) if value is not None else None
+
+
+def _verdict(before: Estimate, pool: Pool | None, phase: str | None) -> str:
+    estimated = before.pool(pool or "gpu")
+    return estimated.verdict(estimated.phase(phase) if phase else None) if estimated else "unknown"

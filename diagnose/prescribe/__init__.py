@@ -1,0 +1,183 @@
+"""From what failed to what to change: every lever tried on the estimate, what is on or tried taken out, the rest put in order.
+
+A lever is a change to facts and its saving is estimate(before) − estimate(after) in the failing phase of the failing pool.
+Evidence is counted from cases. What is on, what was tried in vain and what the run's version cannot do is never advised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diagnose.conditions import holds, unknown
+from diagnose.estimate import turning_length
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Case, Lever
+from diagnose.prescribe import refuse
+from diagnose.prescribe.evidence import Record, count
+from diagnose.prescribe.patch import patch
+from diagnose.prescribe.situation import NOT_A_PEAK, Situation
+from diagnose.prescribe.trial import Refusal, Trial, try_lever
+from diagnose.prescribe.why import why
+from diagnose.types import CaseMatch, Estimate, Facts, NotAdvised, Paste, Prescription, Span
+from diagnose.vocabulary import Pool
+
+__all__ = ["prescribe"]
+
+MOST = 8
+# Levers from this order on need other machines or another model; whatever else fits comes before.
+HARDWARE = 85
+# Where most runs fail, as the cases tell.
+_USUAL_PHASES = ("actor_update", "rollout")
+_POOLS: tuple[Pool, ...] = ("gpu", "host")
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    lever: Lever
+    trial: Trial
+    record: Record
+    situation: Situation
+    undecided: bool
+
+
+def prescribe(
+    facts: Facts,
+    before: Estimate,
+    kind: str | None,
+    phase: str | None,
+    pool: Pool | None,
+    cases: Sequence[Case],
+    knowledge: Knowledge,
+    paste: Paste,
+    matches: Sequence[CaseMatch],
+) -> tuple[tuple[Prescription, ...], tuple[NotAdvised, ...]]:
+    """What to change, best first, at most eight; and what people would expect here, with what speaks against it."""
+    records = count(cases, matches, kind)
+    candidates: list[_Candidate] = []
+    refusals: list[NotAdvised] = []
+    for failing in _failing_pools(pool, kind, before):
+        situation = Situation(facts, before, kind, phase, failing, paste, knowledge.fallback)
+        for lever in knowledge.levers.values():
+            judged = _judge(lever, situation, records.get(lever.slug, Record()))
+            if isinstance(judged, _Candidate):
+                candidates.append(judged)
+            elif judged is not None:
+                refusals.append(judged)
+    chosen = _first_of_each(sorted(candidates, key=_order))[:MOST]
+    advised = {candidate.lever.slug for candidate in chosen}
+    left = [refused for refused in refusals if refused.lever.slug not in advised]
+    situation = Situation(facts, before, kind, phase, pool, paste, knowledge.fallback)
+    return tuple(_prescription(candidate) for candidate in chosen), refuse.shown(left, situation, records)
+
+
+def _failing_pools(pool: Pool | None, kind: str | None, before: Estimate) -> tuple[Pool | None, ...]:
+    """The failing pool; where the kind does not settle it, every pool that the estimate sees run out; else none."""
+    if pool is not None or kind in NOT_A_PEAK:
+        return (pool,)
+    out = tuple(name for name in _POOLS if (estimated := before.pool(name)) and estimated.verdict() == "out")
+    return out or (None,)
+
+
+def _judge(lever: Lever, situation: Situation, record: Record) -> _Candidate | NotAdvised | None:
+    """A lever on this run: advised, refused with the reason, or not to the point (None)."""
+    wrong, applies = refuse.wrong_pool(lever, situation), holds(lever.when, situation.values)
+    if attempt := refuse.tried(lever, situation):
+        further = wrong is None and refuse.on(lever, situation) is None
+        return refuse.with_further_step(attempt, try_lever(lever, situation), situation) if further else attempt
+    if wrong is None and applies is False:
+        return None
+    if refused := wrong or refuse.on(lever, situation) or refuse.dead(lever, situation):
+        return refused
+    trial = try_lever(lever, situation)
+    if isinstance(trial, Refusal):
+        return NotAdvised(lever, trial.reason, trial.why, _span(lever, situation))
+    undecided = trial.after is None and applies is None and _is_guess(lever, situation)
+    if situation.pool is None and situation.kind not in NOT_A_PEAK and not _has_ground(lever, record):
+        return None
+    return _Candidate(lever, trial, record, situation, undecided)
+
+
+def _has_ground(lever: Lever, record: Record) -> bool:
+    """With neither kind nor pool settled only what worked for others is worth saying; the question comes first."""
+    kinds = set(lever.when.get("oom_kind", ("gpu_oom",)))
+    return (record.near > 0 or record.far > 0) and bool(kinds & {"gpu_oom", "host_ram"})
+
+
+def _is_guess(lever: Lever, situation: Situation) -> bool:
+    """Whether a condition beyond the kind is open; an open phase counts only for levers of the rarer phases."""
+    open_facts = set(unknown(lever.when, situation.values)) - {"oom_kind"}
+    if "phase" in open_facts and set(lever.when["phase"]) & set(_USUAL_PHASES):
+        open_facts.discard("phase")
+    return bool(open_facts)
+
+
+def _span(lever: Lever, situation: Situation) -> Span | None:
+    return next(
+        (fact.span for change in lever.changes if (fact := situation.facts.stated.get(change.fact)) and fact.span), None
+    )
+
+
+def _order(candidate: _Candidate) -> tuple[float | str, ...]:
+    """What fits, then what worked in near cases less what failed, then what leaves results alone, then what costs least."""
+    lever, trial, record = candidate.lever, candidate.trial, candidate.record
+    computed = trial.after is not None
+    enough = ("fits", "close") if candidate.situation.unexplained else ("fits",)
+    group = 0 if computed and trial.verdict in enough else 1
+    saved = 0.0
+    if trial.after and candidate.situation.failing and group:
+        saved = trial.after.bytes / max(1, candidate.situation.failing.bytes)
+    return (
+        group + (1 if candidate.undecided and record.near <= 0 else 0),
+        -round(record.near, 2),
+        0 if computed else 1,
+        round(saved, 1),
+        -record.far if not computed else 0,
+        2 if lever.order >= HARDWARE else 0 if lever.results == "same" else 1,
+        -round(record.suggested, 2),
+        lever.order,
+        lever.slug,
+    )
+
+
+def _first_of_each(candidates: list[_Candidate]) -> list[_Candidate]:
+    """Each lever once, and each change of a key once: two levers may come down to the same word."""
+    kept: list[_Candidate] = []
+    levers: set[str] = set()
+    changes: set[frozenset[tuple[str, str]]] = set()
+    for candidate in candidates:
+        change = frozenset((one.key, one.after) for one in candidate.trial.changes if one.key)
+        if candidate.lever.slug not in levers and not (change and change in changes):
+            kept.append(candidate)
+            levers.add(candidate.lever.slug)
+            changes.add(change)
+    return kept
+
+
+def _prescription(candidate: _Candidate) -> Prescription:
+    lever, trial, situation = candidate.lever, candidate.trial, candidate.situation
+    before = situation.failing if trial.after else None
+    return Prescription(
+        lever=lever,
+        changes=trial.changes,
+        pool=situation.pool or lever.pools[0],  # type: ignore[arg-type]
+        phase=before.phase if before else (situation.phase or ""),
+        before=before,
+        after=trial.after,
+        after_verdict=trial.verdict,
+        evidence=candidate.record.evidence,
+        why=why(lever, trial, situation),
+        patch=patch(situation.paste, trial.changes),
+        length_range=_length_range(trial, situation),
+        other_pool=trial.other_pool,
+    )
+
+
+def _length_range(trial: Trial, situation: Situation) -> tuple[int | None, int | None] | None:
+    """From which real length the run as it is runs out, and up to which the changed one fits; only for an assumed length."""
+    stated, before, limit = situation.facts.stated.get("real_response_length"), situation.failing, situation.limit
+    if trial.after is None or before is None or limit is None or stated is None or stated.origin != "assumed":
+        return None
+    if not any("real_response_length" in term.moved_by for term in before.terms):
+        return None
+    return situation.runs_out_from, turning_length(trial.facts, limit, before.phase, situation.fallback)

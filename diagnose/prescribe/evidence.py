@@ -1,0 +1,68 @@
+"""What the cases say of a lever: worked, failed or only suggested; counted, never judged. Nearer cases first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from diagnose.knowledge.records import Case, Fix
+from diagnose.types import CaseMatch, Evidence
+from diagnose.vocabulary import POOL_OF_KIND
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The evidence of one lever, with what worked less what failed: ``near`` weighed by nearness, ``far`` over all of the kind.
+
+    ``suggested`` is the nearness of cases that only suggest it.
+    """
+
+    evidence: Evidence = Evidence()
+    near: float = 0.0
+    far: int = 0
+    suggested: float = 0.0
+
+
+def count(cases: Sequence[Case], matches: Sequence[CaseMatch], kind: str | None) -> Mapping[str, Record]:
+    """By lever, from all cases about the same memory. A case whose kind nobody knows counts in what is shown, not in ``far``."""
+    kind = None if kind == "other" else kind
+    nearness = {match.case.slug: match.score for match in matches}
+    ordered = sorted(
+        (case for case in cases if _same_memory(case, kind)),
+        key=lambda case: (-nearness.get(case.slug, 0.0), case.slug),
+    )
+    found: dict[str, list[tuple[Case, bool | None]]] = {}
+    for case in ordered:
+        for lever, outcome in _outcomes(case.fixes):
+            found.setdefault(lever, []).append((case, outcome))
+    return {lever: _record(said, nearness, kind) for lever, said in found.items()}
+
+
+def _outcomes(fixes: Sequence[Fix]) -> Iterator[tuple[str, bool | None]]:
+    """Each lever of a case with each of its outcomes once; a suggestion counts only where nobody tried."""
+    said: dict[str, set[bool | None]] = {}
+    for fix in fixes:
+        said.setdefault(fix.lever, set()).add(fix.worked)
+    for lever, outcomes in said.items():
+        yield from ((lever, outcome) for outcome in (True, False) if outcome in outcomes)
+        if outcomes == {None}:
+            yield lever, None
+
+
+def _record(said: list[tuple[Case, bool | None]], nearness: Mapping[str, float], kind: str | None) -> Record:
+    def slugs(outcome: bool | None) -> tuple[str, ...]:
+        return tuple(case.slug for case, one in said if one is outcome)
+
+    points = {True: 1, False: -1, None: 0}
+    return Record(
+        Evidence(slugs(True), slugs(False), slugs(None)),
+        sum(nearness.get(case.slug, 0.0) * points[outcome] for case, outcome in said),
+        sum(points[outcome] for case, outcome in said if kind is None or case.facts.get("oom_kind") == kind),
+        sum(nearness.get(case.slug, 0.0) for case, outcome in said if outcome is None),
+    )
+
+
+def _same_memory(case: Case, kind: str | None) -> bool:
+    """Whether a case tells of the same pool; where either is not settled it may."""
+    here, there = POOL_OF_KIND.get(kind or ""), POOL_OF_KIND.get(str(case.facts.get("oom_kind", "")))
+    return here is None or there is None or here == there

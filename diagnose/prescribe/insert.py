@@ -1,0 +1,173 @@
+"""Where a key that the paste does not set goes, and how its line is written: as the lines around it are."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from diagnose.types import Change, Paste, Setting
+
+# Words at the end of a command that belong to the shell: pipes, redirections, the background, the caller's own arguments.
+_SHELL_TAIL = re.compile(r"""\s+(?:\d?>&?\d?|\d>&\d|\||&|"?\$[@*{]|;).*$""")
+_INDENT = re.compile(r"[ \t]*")
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """Behind ``line``: whole new ``lines``, an ``ending`` for the line itself, or ``inline`` words at column ``at``."""
+
+    line: int
+    lines: list[str] = field(default_factory=list)
+    ending: str | None = None
+    inline: str = ""
+    at: int | None = None
+
+
+def insertions(paste: Paste, changes: Sequence[Change], command: int | None) -> list[Insertion]:
+    """One insertion for each new key that has a place; keys without any neighbour of their kind have none."""
+    found = [
+        insertion
+        for change in changes
+        if not _in_command(paste, change, command)
+        for insertion in _beside(paste, change)
+    ]
+    flags = [change for change in changes if _in_command(paste, change, command)]
+    if flags and command is not None:
+        found += _behind_command(paste, flags, command)
+    return found
+
+
+def _in_command(paste: Paste, change: Change, command: int | None) -> bool:
+    """Whether the key is a word of the command: so when the command holds settings, and no block holds the key's siblings."""
+    if command is None:
+        return False
+    shapes = Counter(setting.shape for setting in paste.settings if setting.command == command)
+    return bool(shapes) or not _siblings(paste, change.key)
+
+
+def _behind_command(paste: Paste, changes: Sequence[Change], command: int) -> list[Insertion]:
+    texts = {line.number: line.text for line in paste.lines}
+    span, settings = paste.commands[command], [setting for setting in paste.settings if setting.command == command]
+    last = max((number for number in texts if span.first_line <= number <= span.last_line), default=None)
+    if last is None:
+        return []
+    words = [_command_words(change, settings) for change in changes]
+    text = texts[last]
+    tail = _SHELL_TAIL.search(text)
+    if span.first_line == span.last_line or tail:
+        at = tail.start() if tail else len(text.rstrip().rstrip("\\").rstrip())
+        return [Insertion(last, inline=" " + " ".join(words), at=at)]
+    indent = _INDENT.match(text)
+    space = indent[0] if indent else ""
+    continued = text.rstrip().endswith("\\")
+    lines = [f"{space}{word} \\" for word in words]
+    if not continued:
+        lines[-1] = lines[-1].removesuffix(" \\")
+    return [Insertion(last, lines=lines, ending=None if continued else " \\")]
+
+
+def _command_words(change: Change, settings: Sequence[Setting]) -> str:
+    """``key=value``, ``--key value``, ``--key=value`` or a bare ``--key``, as most settings of the command are written."""
+    shapes = Counter(setting.shape for setting in settings if setting.shape in ("flag", "override"))
+    shape = shapes.most_common(1)[0][0] if shapes else ("flag" if "." not in change.key else "override")
+    key = change.key.lstrip("-")
+    if shape == "override":
+        return f"{key}={change.after}"
+    flags = [setting for setting in settings if setting.shape == "flag"]
+    if change.after.lower() == "true" and _bare_style(flags):
+        return f"--{key}"
+    return f"--{key} {change.after}"
+
+
+def _bare_style(flags: Sequence[Setting]) -> bool:
+    """Yes/no flags stand alone here: some do, and none has true or false behind it."""
+    spelled = any(not flag.bare and flag.value.lower() in ("true", "false") for flag in flags)
+    return any(flag.bare for flag in flags) and not spelled
+
+
+# --- blocks: YAML, JSON, Python
+
+
+def _beside(paste: Paste, change: Change) -> list[Insertion]:
+    siblings = _siblings(paste, change.key)
+    if not siblings:
+        return []
+    texts = {line.number: line.text for line in paste.lines}
+    sibling, shared = max(siblings, key=lambda found: (found[1], found[0].span.line))
+    text = texts.get(sibling.span.line)
+    if text is None:
+        return []
+    leaf, shape = change.key.split(".")[-1], sibling.shape
+    if shape == "yaml":
+        return _yaml(texts, sibling, change, shared)
+    if shape in ("python", "json"):
+        return [_in_call(text, sibling, leaf, change.after)]
+    return [Insertion(sibling.span.line, lines=[_indent(text) + _like(text, sibling, leaf, change.after)])]
+
+
+def _siblings(paste: Paste, key: str) -> list[tuple[Setting, int]]:
+    """Settings of a block with the parts of the path that they share with ``key``; without a path all of the block are siblings."""
+    path = key.split(".")[:-1]
+    found = []
+    for setting in paste.settings:
+        if setting.shape not in ("yaml", "json", "python", "env"):
+            continue
+        parts = setting.key.split(".")[:-1]
+        shared = next(
+            (i for i, (a, b) in enumerate(zip(path, parts, strict=False)) if a != b), min(len(path), len(parts))
+        )
+        if shared or not path:
+            found.append((setting, shared))
+    return found
+
+
+def _yaml(texts: dict[int, str], sibling: Setting, change: Change, shared: int) -> list[Insertion]:
+    """Behind the block that both keys share, at its depth, with the missing parents opened."""
+    depth, missing = len(sibling.key.split(".")) - 1, change.key.split(".")[shared:]
+    own = len(_indent(texts[sibling.span.line]))
+    # The step of indentation cannot be seen from one line; two blanks are what YAML files use.
+    level = max(0, own - 2 * (depth - shared))
+    line = sibling.span.line
+    while line + 1 in texts and depth > shared and len(_indent(texts[line + 1])) > level and texts[line + 1].strip():
+        line += 1
+    lines = [" " * (level + 2 * i) + f"{part}:" for i, part in enumerate(missing)]
+    lines[-1] += f" {change.after}"
+    return [Insertion(line, lines=lines)]
+
+
+def _in_call(text: str, sibling: Setting, leaf: str, value: str) -> Insertion:
+    """A line of its own where the sibling has one; else right behind the sibling's value."""
+    new = f'"{leaf}": {_json(value)}' if sibling.shape == "json" else f"{leaf}={_python(value)}"
+    end = sibling.span.end + (1 if text[sibling.span.end : sibling.span.end + 1] in ("'", '"') else 0)
+    rest = text[end:].strip()
+    alone = text[: sibling.span.start].strip().strip("'\"").count("=") <= 1 and rest in ("", ",")
+    if alone and "(" not in text[: sibling.span.start]:
+        if sibling.shape == "python" and " = " in text:
+            return Insertion(sibling.span.line, lines=[f"{_indent(text)}{leaf} = {_python(value)}"])
+        ending = None if rest == "," else ","
+        comma = "," if rest == "," else ""
+        return Insertion(sibling.span.line, lines=[f"{_indent(text)}{new}{comma}"], ending=ending)
+    return Insertion(sibling.span.line, inline=f", {new}", at=end)
+
+
+def _like(text: str, sibling: Setting, leaf: str, value: str) -> str:
+    export = "export " if text.lstrip().startswith("export ") else ""
+    return f"{export}{leaf}={value}"
+
+
+def _python(value: str) -> str:
+    if value in ("true", "false"):
+        return value.capitalize()
+    return value if re.fullmatch(r"-?[\d.]+|True|False|None", value) else f'"{value}"'
+
+
+def _json(value: str) -> str:
+    low = value.lower()
+    return low if re.fullmatch(r"-?[\d.]+|true|false|null", low) else f'"{value}"'
+
+
+def _indent(text: str) -> str:
+    found = _INDENT.match(text)
+    return found[0] if found else ""

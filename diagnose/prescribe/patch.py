@@ -1,0 +1,125 @@
+"""Changes as a patch of the person's own text: the value replaced where it stands, a new line in the style of its neighbours."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from diagnose.prescribe.insert import Insertion, insertions
+from diagnose.types import Change, Paste, PatchLine, Setting, Span
+
+_FALSE = ("false", "0", "off", "no")
+
+
+@dataclass
+class _Edit:
+    """What becomes of one line: its new text, which words of it are new, and the lines that follow it."""
+
+    text: str
+    bold: list[tuple[int, int]] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+    touched: bool = False
+
+
+def patch(paste: Paste, changes: Sequence[Change]) -> tuple[PatchLine, ...]:
+    """The changed lines with one line of context on each side; empty when nothing of the configuration stands in the paste."""
+    edits = _edits(paste, changes)
+    if not edits:
+        return ()
+    texts = {line.number: line.text for line in paste.lines}
+    shown = sorted({near for number in edits for near in (number - 1, number, number + 1) if near in texts})
+    lines: list[PatchLine] = []
+    for number in shown:
+        lines += _lines(number, texts[number], edits.get(number))
+    return tuple(lines)
+
+
+def whole_command(paste: Paste, changes: Sequence[Change]) -> str:
+    """The launch command with every change in it; empty when the paste holds none."""
+    command = main_command(paste, changes)
+    if command is None:
+        return ""
+    first, last = paste.commands[command].first_line, paste.commands[command].last_line
+    edits = _edits(paste, changes)
+    out: list[str] = []
+    for line in paste.lines:
+        if first <= line.number <= last:
+            edit = edits.get(line.number)
+            out += [edit.text, *edit.after] if edit else [line.text]
+    return "\n".join(out)
+
+
+def main_command(paste: Paste, changes: Sequence[Change] = ()) -> int | None:
+    """The command that the changes stand in, else the one with most settings."""
+    spans = {change.span for change in changes if change.span}
+    inside = Counter(setting.command for setting in paste.settings if setting.command >= 0 and setting.span in spans)
+    most = Counter(setting.command for setting in paste.settings if setting.command >= 0)
+    best = (inside or most).most_common(1)
+    return best[0][0] if best else (0 if paste.commands else None)
+
+
+def _edits(paste: Paste, changes: Sequence[Change]) -> dict[int, _Edit]:
+    texts = {line.number: line.text for line in paste.lines}
+    edits: dict[int, _Edit] = {}
+    placed = sorted((change for change in changes if change.span), key=lambda change: change.span.start, reverse=True)  # type: ignore[union-attr]
+    for change in placed:
+        span = change.span
+        if span and span.line in texts:
+            _replace(edits.setdefault(span.line, _Edit(texts[span.line])), change, _setting_at(paste, span), span)
+    new = [change for change in changes if change.span is None and change.key]
+    for insertion in insertions(paste, new, main_command(paste, changes)):
+        _insert(edits.setdefault(insertion.line, _Edit(texts[insertion.line])), insertion)
+    return edits
+
+
+def _setting_at(paste: Paste, span: Span) -> Setting | None:
+    return next((setting for setting in paste.settings if setting.span == span), None)
+
+
+def _replace(edit: _Edit, change: Change, setting: Setting | None, span: Span) -> None:
+    if setting is not None and setting.bare:
+        _replace_bare(edit, change, span)
+        return
+    grown = len(change.after) - (span.end - span.start)
+    # Changes of one line come from right to left; what stands further right moves along.
+    edit.bold = [(start + grown, end + grown) for start, end in edit.bold]
+    edit.text = edit.text[: span.start] + change.after + edit.text[span.end :]
+    edit.bold.append((span.start, span.start + len(change.after)))
+    edit.touched = True
+
+
+def _replace_bare(edit: _Edit, change: Change, span: Span) -> None:
+    """A flag without a value: taken out to turn it off, given the value otherwise."""
+    begin = edit.text.rfind(" ", 0, max(0, span.start)) + 1
+    word = re.match(r"\S+", edit.text[begin:])
+    end = begin + (word.end() if word else 0)
+    new = "" if change.after.lower() in _FALSE else f"{edit.text[begin:end]} {change.after}"
+    rest = edit.text[end:] if new else edit.text[end:].removeprefix(" ")
+    edit.text, edit.touched = edit.text[:begin] + new + rest, True
+
+
+def _insert(edit: _Edit, insertion: Insertion) -> None:
+    if insertion.ending is not None:
+        edit.text, edit.touched = edit.text.rstrip() + insertion.ending, True
+    if insertion.inline:
+        at = insertion.at if insertion.at is not None else len(edit.text.rstrip())
+        edit.text = edit.text[:at] + insertion.inline + edit.text[at:]
+        edit.bold.append((at + 1, at + len(insertion.inline.rstrip())))
+        edit.touched = True
+    edit.after += insertion.lines
+
+
+def _lines(number: int, text: str, edit: _Edit | None) -> list[PatchLine]:
+    if edit is None:
+        return [PatchLine(" ", number, text)]
+    lines = [PatchLine(" ", number, text)]
+    if edit.touched:
+        bold = (min(start for start, _ in edit.bold), max(end for _, end in edit.bold)) if edit.bold else None
+        lines = [PatchLine("-", number, text), PatchLine("+", number, edit.text, bold)]
+    indent = [len(new) - len(new.lstrip()) for new in edit.after]
+    return lines + [
+        PatchLine("+", None, new, (start, len(new.rstrip(" \\,"))))
+        for new, start in zip(edit.after, indent, strict=True)
+    ]

@@ -1,0 +1,120 @@
+"""What people expect to see and what speaks against it: on already, tried, another pool or phase, not in this framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from diagnose.conditions import holds
+from diagnose.knowledge.records import Lever
+from diagnose.prescribe.evidence import Record
+from diagnose.prescribe.situation import Situation
+from diagnose.prescribe.trial import POOL_WORDS, Refusal, Trial
+from diagnose.types import Fact, NotAdvised
+from diagnose.units import gib
+from diagnose.vocabulary import Value
+
+MOST = 8
+# Levers with an order up to this are what anybody names first.
+TOP_ORDER = 25
+# … and up to this even where the other pool runs out.
+FIRST_ORDER = 11
+_RANK = {"tried": 0, "on": 1, "elsewhere": 2, "no_gain": 3, "absent": 4}
+
+
+def tried(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """The person says that it was tried and did not help."""
+    for attempt in situation.facts.tried:
+        if attempt.lever == lever.slug and not attempt.helped:
+            return NotAdvised(lever, "tried", f"You tried it (line {attempt.span.line}).", attempt.span)
+    return None
+
+
+def with_further_step(refused: NotAdvised, trial: Trial | Refusal, situation: Situation) -> NotAdvised:
+    """What was tried, with the step that would bite after all, or with the word that none does."""
+    before = situation.failing
+    if isinstance(trial, Refusal) or trial.after is None or before is None or not trial.changes:
+        return refused
+    change = trial.changes[0]
+    figures = f"{gib(before.bytes)} → {gib(trial.after.bytes)} GiB"
+    return replace(refused, why=f"{refused.why} It would take {change.key or change.fact} = {change.after}: {figures}.")
+
+
+def on(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """It is on already: its own condition says so, or a fact that it sets has that value."""
+    fact = _fact_that_is_on(lever, situation)
+    if fact is None:
+        return None
+    stated = situation.facts.stated.get(fact)
+    return NotAdvised(lever, "on", _where(stated), stated.span if stated else None)
+
+
+def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """It acts on the other memory than the one that runs out."""
+    if situation.pool is None or situation.pool in lever.pools:
+        return None
+    acts = " and ".join(POOL_WORDS[pool] for pool in ("gpu", "host") if pool in lever.pools)
+    return NotAdvised(lever, "elsewhere", f"It acts on {acts}; what runs out is {POOL_WORDS[situation.pool]}.")
+
+
+def dead(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """Its key stands in the paste but has no effect in this framework and version."""
+    framework = situation.facts.framework
+    for change in lever.changes:
+        name = situation.facts.keys.get(change.fact, "")
+        if name not in situation.facts.dead_keys or framework is None:
+            continue
+        says = next((key.dead for key in framework.keys if key.dead and name in (key.key, *key.aliases)), "")
+        stated = situation.facts.stated.get(change.fact)
+        why = f"{name} has no effect" + (f": {says}." if says else ".")
+        return NotAdvised(lever, "absent", why, stated.span if stated else None)
+    return None
+
+
+def expected(refused: NotAdvised, situation: Situation, record: Record | None) -> bool:
+    """Whether a person would look for it here: tried, named by near cases, or among the first that anybody names."""
+    if refused.reason == "tried":
+        return True
+    if situation.pool is not None and situation.pool not in refused.lever.pools:
+        return _named_for_any_failure(refused.lever)
+    if record and (record.near or record.suggested):
+        return True
+    return refused.span is not None or (refused.lever.order <= TOP_ORDER and refused.reason != "absent")
+
+
+def _named_for_any_failure(lever: Lever) -> bool:
+    """What people try against an update that runs out, and then against everything that says memory."""
+    kinds, phases = lever.when.get("oom_kind", ()), lever.when.get("phase", ())
+    return lever.order <= FIRST_ORDER and "gpu_oom" in kinds and "actor_update" in phases
+
+
+def shown(refusals: list[NotAdvised], situation: Situation, records: Mapping[str, Record]) -> tuple[NotAdvised, ...]:
+    """At most eight that people would expect: tried first, then what is on."""
+    kept = [refused for refused in refusals if expected(refused, situation, records.get(refused.lever.slug))]
+    kept.sort(key=lambda refused: (_RANK[refused.reason], refused.lever.order, refused.lever.slug))
+    return tuple(kept[:MOST])
+
+
+def _fact_that_is_on(lever: Lever, situation: Situation) -> str | None:
+    if lever.on and holds(lever.on, situation.values):
+        return next(iter(lever.on))
+    sets = [change for change in lever.changes if change.op == "set" and change.to is not None]
+    values, keys = situation.facts.values, situation.facts.keys
+    done = [change.fact for change in sets if _same(values.get(change.fact), change.to or False)]
+    open_still = [change.fact for change in sets if change.fact not in done and change.fact in {**values, **keys}]
+    return done[0] if done and not open_still else None
+
+
+def _where(stated: Fact | None) -> str:
+    if stated is None:
+        return "Already so."
+    if stated.span is not None:
+        key = f"{stated.key} = {stated.written or stated.value}, " if stated.key else ""
+        return f"Already on ({key}line {stated.span.line})."
+    return (
+        "Already on, by your answer." if stated.origin == "answered" else f"Already on: {stated.why or stated.origin}."
+    )
+
+
+def _same(value: Value | None, target: Value) -> bool:
+    return value is not None and str(value).lower() == str(target).lower()

@@ -1,0 +1,111 @@
+"""What failed, as advice sees it: the facts, the estimate of the run as it is, and the pool and phase in which a saving counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from diagnose.estimate import turning_length
+from diagnose.knowledge.records import Framework
+from diagnose.types import Estimate, Facts, Paste, PhaseEstimate, PoolEstimate
+from diagnose.units import from_gib
+from diagnose.vocabulary import Pool, Value
+
+# A peak in bytes says nothing about these: one wants more memory for the engine, one compares what is free at a moment
+# before any step, one is a leak, one is a file system.
+NOT_A_PEAK = ("vllm_no_kv_blocks", "vllm_free_memory_too_low", "memory_growth", "host_shm")
+# A saving below this share of the phase is lost in the rounding of what is shown.
+LEAST_GAIN = 0.01
+# A measured use above this share of the limit is too near to it to be called a fit.
+_ROOM = 0.95
+
+
+@dataclass(frozen=True)
+class Situation:
+    """One failing run. ``phase`` is None when nothing settles it; then the highest phase of the pool counts."""
+
+    facts: Facts
+    before: Estimate
+    kind: str | None
+    phase: str | None
+    pool: Pool | None
+    paste: Paste
+    fallback: Framework | None = None
+
+    @cached_property
+    def values(self) -> dict[str, Value]:
+        """What conditions are tested on: the facts, with kind and phase as they were settled."""
+        values = {id: value for id, value in self.facts.values.items() if id not in ("oom_kind", "phase")}
+        if self.kind and self.kind != "other":
+            values["oom_kind"] = self.kind
+        if self.phase:
+            values["phase"] = self.phase
+        return values
+
+    @cached_property
+    def framework_known(self) -> bool:
+        return self.facts.framework is not None and not self.facts.framework.fallback
+
+    @cached_property
+    def failing(self) -> PhaseEstimate | None:
+        """The failing phase of the run as it is; None when no peak can be computed for this failure."""
+        return None if self.kind in NOT_A_PEAK else watched(self.before, self.pool, self.phase)
+
+    @cached_property
+    def runs_out_from(self) -> int | None:
+        """The real response length in tokens from which the failing phase of the run as it is runs out."""
+        if self.failing is None or self.limit is None:
+            return None
+        return turning_length(self.facts, self.limit, self.failing.phase, self.fallback)
+
+    @cached_property
+    def unexplained(self) -> int:
+        """Bytes that the message measured on the node beyond what the settings explain; 0 when nothing measured it."""
+        used = self.facts.number("node_used_gb")
+        if self.pool != "host" or self.failing is None or not used:
+            return 0
+        return max(0, from_gib(used) - self.failing.bytes)
+
+    def measured_verdict(self, after: PhaseEstimate) -> str:
+        """What is left of the measured use once the saving is taken off; empty when nothing was measured.
+
+        A measurement outranks the estimate: a band below the limit means little when the node was full.
+        """
+        if not self.unexplained or self.limit is None:
+            return ""
+        left = after.bytes + self.unexplained
+        if left > self.limit:
+            return "out"
+        return "close" if left > self.limit * _ROOM else "fits"
+
+    @property
+    def limit(self) -> int | None:
+        pool = self.before.pool(self.pool) if self.pool else None
+        return pool.limit if pool else None
+
+
+def watched(estimate: Estimate, pool: Pool | None, phase: str | None) -> PhaseEstimate | None:
+    """The phase whose bytes decide: the failing one, or the highest of its pool when nothing names it."""
+    estimated = estimate.pool(pool) if pool else None
+    if estimated is None or not estimated.phases:
+        return None
+    return estimated.phase(phase) if phase else estimated.peak
+
+
+def verdict(estimate: Estimate, pool: Pool, phase: str | None) -> str:
+    """The word on the watched phase; on the whole pool when nothing names the phase."""
+    estimated = estimate.pool(pool)
+    if estimated is None or not estimated.phases:
+        return "unknown"
+    return estimated.verdict(estimated.phase(phase) if phase else None)
+
+
+def pushed_over(before: PoolEstimate | None, after: PoolEstimate | None) -> PhaseEstimate | None:
+    """A phase that a change drives over the limit: more bytes than before, and now too many."""
+    if before is None or after is None or after.limit is None:
+        return None
+    for phase in after.phases:
+        was = before.phase(phase.phase)
+        if phase.bytes > after.limit and (was is None or phase.bytes > was.bytes * (1 + LEAST_GAIN)):
+            return phase
+    return None

@@ -1,0 +1,100 @@
+"""A lever's changes as values of facts, smallest first: halved once, twice …, a step further each time, or simply set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from diagnose.batch import whole
+from diagnose.knowledge.records import Lever, LeverChange
+from diagnose.types import Facts
+from diagnose.vocabulary import FACTS, Value
+
+MOST_STEPS = 7
+# What a person gives up with each halving; a run with an eighth of its response length is another run.
+_FEWER_STEPS = {
+    "train_batch_size": 3, "rollout_n": 3, "response_length": 2, "prompt_length": 2, "start_length": 2, "max_length": 2,
+    "max_pixels": 2, "n_gpus": 2, "trainer_gpus": 2,
+}  # fmt: skip
+# Sizes that cut one model or one sequence among cards: they divide the cards, and the attention heads too.
+_PARALLEL = ("rollout_tp", "tp", "sp", "pp", "ep", "shard_size")
+_BY_HEADS = ("rollout_tp", "tp", "sp")
+
+Targets = Mapping[str, Value]
+
+
+def steps(lever: Lever, facts: Facts) -> list[Targets]:
+    """What the lever could set, smallest change first; empty when every fact that it moves is unknown or at its bound."""
+    # A fact that follows from another moves with it; it is a change of its own only where it stands first.
+    moved = [
+        change for i, change in enumerate(lever.changes) if i == 0 or change.op == "set" or change.fact in facts.stated
+    ]
+    ladders = {change.fact: ladder for change in moved if (ladder := _ladder(change, facts))}
+    longest = max((len(ladder) for ladder in ladders.values()), default=0)
+    return [
+        _with_company(facts, {id: ladder[min(i, len(ladder) - 1)] for id, ladder in ladders.items()})
+        for i in range(longest)
+    ]
+
+
+def without(facts: Facts, targets: Targets, id: str) -> Targets:
+    """The same step with one fact left alone."""
+    return _with_company(facts, {other: value for other, value in targets.items() if other != id})
+
+
+def _ladder(change: LeverChange, facts: Facts) -> list[Value]:
+    if change.op == "set":
+        assert change.to is not None
+        return [] if _same(facts.values.get(change.fact), change.to) else [change.to]
+    now = facts.number(change.fact)
+    if now is None or not change.by:
+        return []
+    ladder: list[Value] = []
+    for times in range(1, _FEWER_STEPS.get(change.fact, MOST_STEPS) + 1):
+        value = _bounded(change, now * change.by**times if change.op == "scale" else now + change.by * times, now)
+        if value == now or value in ladder or not _possible(change.fact, value, facts):
+            break
+        ladder.append(value)
+    return ladder
+
+
+def _bounded(change: LeverChange, value: float, now: float) -> float:
+    """Within the lever's bounds, whole where the fact is; never against the lever's direction."""
+    down = value < now
+    if down and change.at_least is not None:
+        value = min(now, max(value, change.at_least))
+    if not down and change.at_most is not None:
+        value = max(now, min(value, change.at_most))
+    if FACTS[change.fact].type != "int":
+        return round(value, 3)
+    return math.floor(value) if down else math.ceil(value)
+
+
+def _possible(id: str, value: Value, facts: Facts) -> bool:
+    if id not in _PARALLEL:
+        return True
+    gpus = whole(facts.values, "n_gpus")
+    if gpus is None or gpus % int(value):
+        return False
+    return id not in _BY_HEADS or facts.model is None or facts.model.heads % int(value) == 0
+
+
+def _with_company(facts: Facts, targets: Targets) -> Targets:
+    """A step with what must go along: accumulation keeps a batch that follows from it, a mini batch is no larger than its batch."""
+    company = dict(targets)
+    micro, now, steps = (
+        targets.get("micro_batch"),
+        whole(facts.values, "micro_batch"),
+        facts.stated.get("gradient_accumulation"),
+    )
+    if micro and now and steps and "train_batch_size" not in facts.stated and "gradient_accumulation" in facts.keys:
+        company["gradient_accumulation"] = math.ceil(int(steps.value) * now / float(micro))
+    prompts, mini = targets.get("train_batch_size"), whole(facts.values, "mini_batch_size")
+    batch = whole(facts.values, "train_batch_size")
+    if prompts and mini and batch and float(prompts) < mini <= batch and "mini_batch_size" in facts.keys:
+        company["mini_batch_size"] = prompts
+    return company
+
+
+def _same(value: Value | None, target: Value) -> bool:
+    return value is not None and str(value).lower() == str(target).lower()

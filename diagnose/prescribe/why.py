@@ -1,0 +1,128 @@
+"""One or two sentences on what a change does to this run, put together from its own numbers."""
+
+from __future__ import annotations
+
+from diagnose.batch import rows_held, whole
+from diagnose.knowledge.records import Lever
+from diagnose.prescribe.situation import Situation
+from diagnose.prescribe.trial import POOL_WORDS, Trial
+from diagnose.types import Facts, PhaseEstimate
+from diagnose.units import GIB, from_gib, gib
+from diagnose.vocabulary import FACTS, Pool
+
+_ROWS = {
+    "micro_batch": "The update takes {new} instead of {old} through one pass on each GPU.",
+    "logprob_micro_batch": "A log-prob pass takes {new} instead of {old} on each GPU.",
+    "critic_micro_batch": "A critic pass takes {new} instead of {old} on each GPU.",
+}
+_TOKENS = {
+    "micro_tokens": "One pass of the update holds at most {new} tokens on a GPU instead of {old}.",
+    "logprob_tokens": "One log-prob pass holds at most {new} tokens on a GPU instead of {old}.",
+    "critic_tokens": "One critic pass holds at most {new} tokens on a GPU instead of {old}.",
+    "response_length": "A response may have {new} tokens instead of {old}.",
+    "prompt_length": "A prompt may have {new} tokens instead of {old}.",
+    "max_length": "A row may have {new} tokens instead of {old}.",
+    "max_model_len": "The engine plans for sequences of {new} tokens instead of {old}.",
+    "max_pixels": "An image is scaled to {new} pixels instead of {old}: as many times fewer vision tokens.",
+}
+
+
+def why(lever: Lever, trial: Trial, situation: Situation) -> str:
+    """What changes in sequences, tokens or shares, then the term that falls most; the lever's own words where nothing is computed."""
+    first = next((said for id in _changed(trial) if (said := _fact_sentence(id, situation.facts, trial.facts))), "")
+    if trial.after is None:
+        return " ".join(part for part in (first or opening(lever), _no_figure(lever, situation)) if part)
+    fallen = _fallen(situation.failing, trial.after) if situation.failing else ""
+    first = first or fallen
+    second = _moved(trial, situation) or (fallen if fallen != first else "")
+    return " ".join(part for part in (first, second) if part)
+
+
+def opening(lever: Lever) -> str:
+    """The first sentence of the lever's own page."""
+    for paragraph in lever.body.split("\n\n"):
+        text = " ".join(paragraph.split())
+        if text and not text.startswith("#"):
+            end = text.find(". ")
+            return text if end < 0 else text[: end + 1]
+    return ""
+
+
+def _changed(trial: Trial) -> list[str]:
+    return list(dict.fromkeys(change.fact for change in trial.changes))
+
+
+def _fact_sentence(id: str, before: Facts, after: Facts) -> str:
+    old, new = before.number(id), after.number(id)
+    if old is None or new is None or old == new:
+        return ""
+    if id in ("train_batch_size", "rollout_n"):
+        return _held(before, after)
+    if id in _ROWS:
+        return _ROWS[id].format(new=_sequences(new), old=f"{old:,.0f}")
+    if id in _TOKENS:
+        return _TOKENS[id].format(new=f"{new:,.0f}", old=f"{old:,.0f}")
+    if id == "gpu_memory_utilization":
+        return _share(before, old, new)
+    if id in ("n_gpus", "trainer_gpus"):
+        return _cards(before, after, old, new)
+    return ""
+
+
+def _held(before: Facts, after: Facts) -> str:
+    """``8 × 32 = 256 sequences give each GPU 64; 4 × 32 = 128 give it 32.``"""
+    sides = []
+    for facts in (before, after):
+        prompts, n = whole(facts.values, "train_batch_size"), whole(facts.values, "rollout_n")
+        held = rows_held(facts.values, "train_batch_size")
+        if not prompts or not n or not held:
+            return ""
+        sides.append((f"{prompts:,} × {n:,} = {prompts * n:,}", held))
+    return f"{sides[0][0]} sequences give each GPU {sides[0][1]:,}; {sides[1][0]} give it {sides[1][1]:,}."
+
+
+def _cards(before: Facts, after: Facts, old: float, new: float) -> str:
+    was, now = rows_held(before.values, "train_batch_size"), rows_held(after.values, "train_batch_size")
+    rows = f" Each holds {now:,} sequences instead of {was:,}." if was and now and was != now else ""
+    return f"{new:,.0f} cards instead of {old:,.0f} share weights, gradients and Adam state.{rows}"
+
+
+def _share(before: Facts, old: float, new: float) -> str:
+    card = before.number("gpu_total_gib") or before.number("gpu_mem_gib")
+    freed = f": {gib(from_gib(abs(old - new) * card))} GiB {'less' if new < old else 'more'}" if card else ""
+    return f"The engine may take {new:g} instead of {old:g} of the card{freed}."
+
+
+def _sequences(number: float) -> str:
+    return f"{number:,.0f} sequence" + ("" if number == 1 else "s")
+
+
+def _fallen(before: PhaseEstimate, after: PhaseEstimate) -> str:
+    """The term that falls most, by name and figures."""
+    now = {term.id: term.bytes for term in after.terms}
+    falls = [(term.bytes - now.get(term.id, 0), term) for term in before.terms]
+    saved, term = max(falls, key=lambda pair: pair[0], default=(0, None))
+    if term is None or saved <= 0:
+        return ""
+    title = term.title[0].upper() + term.title[1:]
+    return f"{title}: {gib(term.bytes)} → {gib(now.get(term.id, 0))} GiB."
+
+
+def _moved(trial: Trial, situation: Situation) -> str:
+    """Bytes that turn up in the other pool, with a word when that pool gets tight."""
+    if trial.other_pool is None or trial.after is None or situation.failing is None:
+        return ""
+    was, now = trial.other_pool
+    other: Pool = "host" if situation.pool == "gpu" else "gpu"
+    if now - was < GIB:
+        return ""
+    tight = " Whether that fits is too close to call." if trial.other_verdict == "close" else ""
+    name = POOL_WORDS[other][0].upper() + POOL_WORDS[other][1:]
+    return f"{name} goes from {gib(was)} to {gib(now)} GiB for it.{tight}"
+
+
+def _no_figure(lever: Lever, situation: Situation) -> str:
+    if situation.before.missing and lever.changes and situation.failing is None and situation.pool:
+        words = ", ".join(FACTS[id].title.lower() if id in FACTS else id for id in situation.before.missing[:4])
+        return f"No saving is computed without: {words}."
+    return ""

@@ -1,0 +1,168 @@
+"""A fact's new value as the person's own configuration writes it: its key, its unit, its word for yes and no."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from diagnose.batch import to_written
+from diagnose.knowledge.records import Key
+from diagnose.prescribe.situation import Situation
+from diagnose.types import Change, Fact, Facts, Setting
+from diagnose.vocabulary import FACTS, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """New facts, and what the person changes to get them."""
+
+    facts: Facts
+    changes: tuple[Change, ...]
+
+
+def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> Written | None:
+    """The facts with ``targets`` (each in its own unit) and the changes of keys; None when a key for one is missing."""
+    facts, changes = situation.facts, []
+    for id, target in targets.items():
+        outside = keyless or not situation.framework_known
+        one = _outside(facts, id, target) if outside else _inside(situation, facts, id, target)
+        if one is None:
+            return None
+        changed, change = one
+        for fact in changed:
+            facts = facts.with_fact(fact)
+        changes += [change, *_same_setting_elsewhere(situation, change)]
+    return Written(facts, tuple(changes))
+
+
+def key_of(facts: Facts, id: str) -> Key | None:
+    """The key that this run's framework and version uses for a fact; a dead or hidden one is none."""
+    name = facts.keys.get(id)
+    if not name or name in facts.dead_keys or facts.framework is None:
+        return None
+    named = [key for key in facts.framework.keys if name == key.key or name in key.aliases]
+    for key in named:
+        if not key.dead and not key.hidden and (key.fact == id or any(id in given for given in key.values.values())):
+            return key
+    return None
+
+
+def word(value: Value, like: str = "") -> str:
+    """A value as it is written, yes and no in the person's own spelling."""
+    if isinstance(value, bool):
+        return str(value) if like in ("True", "False") else str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Change]:
+    """A change that no key of the configuration makes: more cards, or a framework whose keys nobody has told us."""
+    stated, now = facts.stated.get(id), facts.values.get(id)
+    in_paste = stated is not None and stated.origin == "read" and stated.span is not None and bool(stated.key)
+    if stated and in_paste and not stated.unit and FACTS[id].type != "text" and FACTS[id].group != "machine":
+        change = Change(id, stated.key, stated.written or word(stated.value), word(target, stated.written), stated.span)
+    else:
+        change = Change(id, "", None if now is None else word(now), word(target))
+    return (Fact(id, target, "answered"),), change
+
+
+def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Change] | None:
+    key = key_of(facts, id)
+    if key is None:
+        return None
+    stated = facts.stated.get(id)
+    read = stated if stated and stated.origin == "read" and stated.span else None
+    unit = stated.unit if stated else facts.units.get(id, "")
+    new = _by_values(key, facts, id, target) if key.values else _by_number(key, facts, id, target, unit, read)
+    if new is None:
+        return None
+    changed, after = new
+    if read:
+        return changed, Change(id, read.key or facts.keys[id], read.written or word(read.value), after, read.span)
+    # The key may stand in the paste with a word that says nothing about this fact.
+    names = {key.key, *key.aliases}
+    there = next((setting for setting in reversed(situation.paste.settings) if setting.key in names), None)
+    if there:
+        return changed, Change(id, there.key, there.value, after, there.span)
+    return changed, Change(id, _styled(key, facts.keys[id], situation), None, after)
+
+
+def _styled(key: Key, name: str, situation: Situation) -> str:
+    """The spelling of a new key that goes with the paste: without dots where no flag of it has any."""
+    flags = [setting.key for setting in situation.paste.settings if setting.shape == "flag"]
+    if "." not in name or not flags or any("." in flag for flag in flags):
+        return name
+    return next((alias for alias in key.aliases if "." not in alias), name)
+
+
+def _by_values(key: Key, facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], str] | None:
+    """The written word whose facts hold the target and otherwise change least."""
+    fitting = [
+        (written, given)
+        for written, given in key.values.items()
+        if _is(given.get(id), target)
+        and not any(_spoils(facts, other, value) for other, value in given.items() if other != id)
+    ]
+    if not fitting:
+        return None
+    written, given = min(
+        fitting, key=lambda entry: sum(not _is(facts.values.get(other), value) for other, value in entry[1].items())
+    )
+    return tuple(Fact(other, value, "answered") for other, value in given.items()), written
+
+
+def _spoils(facts: Facts, id: str, value: Value) -> bool:
+    """Whether a word would change another fact too: only what was off may come on, and the sharding library may change."""
+    now = facts.values.get(id)
+    if now is None or _is(now, value) or id == "strategy":
+        return False
+    return not (now is False and value is True)
+
+
+def _by_number(
+    key: Key, facts: Facts, id: str, target: Value, unit: str, read: Fact | None
+) -> tuple[tuple[Fact, ...], str] | None:
+    like = read.written if read else ""
+    if isinstance(target, bool):
+        if key.above is not None:
+            return None if target else ((Fact(id, False, "answered"),), word(key.above))
+        return (Fact(id, target, "answered"),), word(target != key.negated, like)
+    if isinstance(target, str):
+        return (Fact(id, target, "answered"),), target
+    number = in_unit(facts, id, target, unit)
+    return None if number is None else ((Fact(id, number, "answered", unit=unit),), word(number))
+
+
+def in_unit(facts: Facts, id: str, target: float, unit: str) -> float | int | None:
+    """``target`` in the written unit, whole where the fact is, rounded towards the change: down when it falls, up when it grows."""
+    number = to_written(target, unit, facts.values)
+    if number is None:
+        return None
+    if FACTS[id].type != "int":
+        return round(number, 3)
+    now = facts.number(id)
+    return math.ceil(number) if now is not None and target > now else math.floor(number)
+
+
+def _is(value: Value | None, target: Value) -> bool:
+    return value is not None and (value is target or str(value).lower() == str(target).lower())
+
+
+def _same_setting_elsewhere(situation: Situation, change: Change) -> list[Change]:
+    """Aliases that the paste sets to the same value, such as one log-prob size for the actor and one for the reference."""
+    if change.span is None or not situation.framework_known:
+        return []
+    key = key_of(situation.facts, change.fact)
+    names = {key.key, *key.aliases} - {change.key} if key else set()
+    home = next((setting for setting in situation.paste.settings if setting.span == change.span), None)
+    return [
+        Change(change.fact, setting.key, setting.value, change.after, setting.span)
+        for setting in situation.paste.settings
+        if setting.key in names and setting.value == change.before and _together(setting, home)
+    ]
+
+
+def _together(setting: Setting, home: Setting | None) -> bool:
+    return home is None or (setting.command == home.command and setting.shape == home.shape)

@@ -1,0 +1,209 @@
+"""Which unknown fact would change the advice most: a few plausible values are tried and the failing pool is estimated again.
+
+Framework, kind and phase come first while they are unsettled, since everything else hangs on them; then the facts without
+which nothing can be computed; then what is assumed or a default, by how far the failing pool's peak would move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from diagnose.estimate import estimate
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Question
+from diagnose.prescribe.situation import NOT_A_PEAK, verdict, watched
+from diagnose.types import Asked, Estimate, Fact, Facts
+from diagnose.units import gib
+from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
+
+MOST = 5
+MOST_ESTIMATES = 15
+_TRIED_EACH = 3
+# A move below this share of the peak would not change the advice.
+_LEAST_MOVE = 0.02
+_WORDS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "limit unknown"}
+_NEVER = ("oom_kind", "phase", "framework", "step", "framework_version")
+
+
+@dataclass
+class _Bench:
+    """The run that answers are tried on, and how many estimates are left."""
+
+    facts: Facts
+    before: Estimate
+    kind: str | None
+    phase: str | None
+    pool: Pool
+    knowledge: Knowledge
+    left: int = MOST_ESTIMATES
+
+    def peak(self, estimated: Estimate) -> int | None:
+        found = watched(estimated, self.pool, self.phase) or watched(estimated, self.pool, None)
+        return found.bytes if found else None
+
+    def word(self, estimated: Estimate) -> str:
+        known = watched(estimated, self.pool, self.phase)
+        return verdict(estimated, self.pool, self.phase if known else None)
+
+    def answered(self, id: str, value: Value) -> Estimate | None:
+        """The estimate with that answer; None when no more may be made."""
+        if self.left <= 0:
+            return None
+        self.left -= 1
+        return estimate(self.facts.with_fact(Fact(id, value, "answered")), self.knowledge.fallback)
+
+
+def ask(
+    facts: Facts, estimate: Estimate, kind: str | None, phase: str | None, pool: Pool | None, knowledge: Knowledge
+) -> tuple[Asked, ...]:
+    """At most five questions, the one that would change the advice most first."""
+    words = {
+        question.fact: question for question in sorted(knowledge.questions.values(), key=lambda q: (-q.rank, q.slug))
+    }
+    bench = _Bench(facts, estimate, kind, phase, pool or "gpu", knowledge)
+    asked = [_unsettled(words[id], bench) for id in _first(facts, kind, phase) if id in words]
+    asked += [_missing(words[id], bench) for id in estimate.missing if id in words and _open(facts, id)]
+    have = {one.question.fact for one in asked}
+    if kind not in NOT_A_PEAK and len(asked) < MOST:
+        asked += _moving([words[id] for id in _candidates(facts, words) if id not in have], bench)
+    return tuple(asked[:MOST])
+
+
+def _first(facts: Facts, kind: str | None, phase: str | None) -> list[str]:
+    first = ["framework"] if len(facts.candidates) > 1 else []
+    if kind in (None, "other"):
+        first.append("oom_kind")
+    if "framework" not in facts.values and facts.framework is None and "framework" not in first:
+        first.append("framework")
+    if phase is None:
+        first.append("phase")
+    return first
+
+
+def _open(facts: Facts, id: str) -> bool:
+    return id not in facts.stated or not facts.stated[id].certain
+
+
+def _candidates(facts: Facts, words: Mapping[str, Question]) -> list[str]:
+    """Facts with a question that nobody has settled, those that are assumed before defaults, then by rank."""
+    ids = [
+        id
+        for id in words
+        if id not in _NEVER and _open(facts, id) and not _derived(facts, id) and _can_differ(facts, id)
+    ]
+    return sorted(ids, key=lambda id: (_certainty(facts, id), words[id].rank, id))
+
+
+def _derived(facts: Facts, id: str) -> bool:
+    """Known by arithmetic from certain facts: asking would be idle."""
+    return (id in facts.values and id not in facts.stated) or (
+        id in facts.stated and facts.stated[id].origin == "derived"
+    )
+
+
+def _can_differ(facts: Facts, id: str) -> bool:
+    """A default can differ only where the framework has a key for it."""
+    stated = facts.stated.get(id)
+    return stated is None or stated.origin != "default" or id in facts.keys
+
+
+def _certainty(facts: Facts, id: str) -> int:
+    stated = facts.stated.get(id)
+    return 0 if stated is not None and stated.origin == "assumed" else 1 if stated is None else 2
+
+
+def _unsettled(question: Question, bench: _Bench) -> Asked:
+    """Framework, kind or phase: the options in words; for a phase what the estimate says of it."""
+    titles = {option.value: option.title for option in question.options}
+    if question.fact == "framework":
+        known = bench.knowledge.frameworks
+        ids = bench.facts.candidates or tuple(titles) or tuple(id for id, one in known.items() if not one.fallback)
+        return Asked(question, 0, tuple((id, known[id].title if id in known else titles.get(id, id), "") for id in ids))
+    options = dict(FACTS[question.fact].options) or titles
+    return Asked(
+        question, 0, tuple((id, titles.get(id, options[id]), _of_phase(id, bench)) for id in _listed(question, bench))
+    )
+
+
+def _listed(question: Question, bench: _Bench) -> list[str]:
+    if question.options:
+        return [option.value for option in question.options]
+    if question.fact == "oom_kind":
+        return [kind for kind in KINDS if kind != "other"]
+    estimated = bench.before.pool(bench.pool)
+    phases = {phase.phase for phase in estimated.phases} if estimated else set(PHASES)
+    return [phase for phase in PHASES if phase in phases]
+
+
+def _of_phase(id: str, bench: _Bench) -> str:
+    estimated = bench.before.pool(bench.pool)
+    phase = estimated.phase(id) if estimated and id in PHASES else None
+    return f"{gib(phase.bytes)} GiB, {_WORDS[estimated.verdict(phase)]}" if phase and estimated else ""
+
+
+def _missing(question: Question, bench: _Bench) -> Asked:
+    """A fact without which something cannot be computed; its options are tried as far as that computes anything."""
+    return _tried(question, bench, _values(question, bench.facts)[:2])
+
+
+def _moving(questions: list[Question], bench: _Bench) -> list[Asked]:
+    """The questions whose answers move the peak, a change of the verdict before any amount."""
+    before, word = bench.peak(bench.before), bench.word(bench.before)
+    if before is None:
+        return []
+    found: list[tuple[bool, bool, int, Asked]] = []
+    for question in questions:
+        values = _values(question, bench.facts)
+        if bench.left < len(values) or not values:
+            continue
+        asked = _tried(question, bench, values)
+        flips = any(_WORDS[word] not in says for _, _, says in asked.options if says)
+        if asked.moves >= before * _LEAST_MOVE:
+            found.append((_certainty(bench.facts, question.fact) < 2, flips, asked.moves, asked))
+    # A default holds unless somebody changed it; what nobody knows comes before.
+    found.sort(key=lambda one: (not one[0], not one[1], -one[2]))
+    return [asked for _, _, _, asked in found]
+
+
+def _tried(question: Question, bench: _Bench, values: list[Value]) -> Asked:
+    before, moves = bench.peak(bench.before), 0
+    options: list[tuple[str, str, str]] = []
+    titles = {option.value: option.title for option in question.options}
+    for value in values:
+        written = (
+            str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+        )
+        changed = bench.answered(question.fact, value)
+        after = bench.peak(changed) if changed else None
+        says = f"{gib(after)} GiB, {_WORDS[bench.word(changed)]}" if changed and after is not None else ""
+        options.append((written, titles.get(written, written), says))
+        if before is not None and after is not None:
+            moves = max(moves, abs(after - before))
+    tried = {written for written, _, _ in options}
+    options += [(option.value, option.title, "") for option in question.options if option.value not in tried]
+    return Asked(question, moves, tuple(options))
+
+
+def _values(question: Question, facts: Facts) -> list[Value]:
+    """Plausible answers in the fact's own type, without the present one: the question's options, else half and double."""
+    spec, now = FACTS[question.fact], facts.values.get(question.fact)
+    typed = [_typed(option.value, spec.type) for option in question.options]
+    values = [value for value in typed if value is not None and str(value).lower() != str(now).lower()]
+    if not values and spec.type == "bool":
+        values = [True, False] if now is None else [not now]
+    if not values and isinstance(now, (int, float)) and not isinstance(now, bool):
+        values = [max(1, int(now // 2)), int(now * 2)] if spec.type == "int" else [now / 2, now * 1.5]
+    return values[:_TRIED_EACH]
+
+
+def _typed(written: str, type: str) -> Value | None:
+    if type in ("int", "number"):
+        try:
+            number = float(written)
+        except ValueError:
+            return None
+        return int(number) if type == "int" or number.is_integer() else number
+    if type == "bool":
+        return {"true": True, "false": False}.get(written.lower())
+    return written

@@ -1,0 +1,91 @@
+"""A diagnosis for a terminal and for an issue: the same sentences, framed as plain text or as Markdown."""
+
+from __future__ import annotations
+
+from diagnose import words
+from diagnose.types import Diagnosis, Fact, PoolEstimate, Prescription
+from diagnose.units import GIB
+from diagnose.vocabulary import FACTS
+
+
+def to_text(diagnosis: Diagnosis) -> str:
+    """Plain text, 100 columns at most where the words allow it."""
+    return _render(diagnosis, markdown=False)
+
+
+def to_markdown(diagnosis: Diagnosis) -> str:
+    """One Markdown block, ready for an issue; nothing in it but what is shown on the page."""
+    return _render(diagnosis, markdown=True)
+
+
+def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
+    head, item, code = ("## ", "- ", "`") if markdown else ("", "  ", "")
+    lines = [f"{head}{words.headline(diagnosis)}", "", words.lead(diagnosis)]
+    if run := words.run_words(diagnosis.facts):
+        lines += ["", " · ".join(run)]
+    lines += _section("What was read", [f"{item}{_fact(fact, diagnosis)}" for fact in _told(diagnosis)], markdown)
+    for pool in (diagnosis.estimate.gpu, diagnosis.estimate.host):
+        if pool and pool.phases:
+            lines += _table(pool, markdown)
+    lines += _section("Smallest changes that fit", _advice(diagnosis, code), markdown)
+    against = [f"{item}{not_advised.lever.title}: {not_advised.why}" for not_advised in diagnosis.not_advised]
+    lines += _section("Not advised, and why", against, markdown)
+    cases = [f"{item}{near.case.title} ({near.case.sources[0]})" for near in diagnosis.matches[:3]]
+    lines += _section("Others who were here", cases, markdown)
+    asked = [f"{item}{asked.question.title}" for asked in diagnosis.questions[:1]]
+    lines += _section("The one question that would change this most", asked, markdown)
+    return "\n".join(lines).replace(words.NBSP, " ") + "\n"
+
+
+def _section(title: str, body: list[str], markdown: bool) -> list[str]:
+    return ["", f"### {title}" if markdown else title.upper(), "", *body] if body else []
+
+
+def _told(diagnosis: Diagnosis) -> list[Fact]:
+    stated = diagnosis.facts.stated
+    return [
+        stated[id] for id in FACTS if id in stated and id in diagnosis.facts.values and stated[id].origin != "default"
+    ]
+
+
+def _fact(fact: Fact, diagnosis: Diagnosis) -> str:
+    where = (
+        f"line {fact.span.line}"
+        if fact.span
+        else {"answered": "you", "derived": "follows"}.get(fact.origin, fact.origin)
+    )
+    return f"{FACTS[fact.id].title}: {words.value_words(fact.id, diagnosis.facts.values[fact.id])} ({where})"
+
+
+def _table(pool: PoolEstimate, markdown: bool) -> list[str]:
+    what = "Host RAM per node" if pool.pool == "host" else "GPU memory per GPU"
+    capacity = f" of {words.gib(pool.capacity)}" if pool.capacity else ""
+    rows = [(words.phase_words(p.phase), p.bytes, p.low, p.high) for p in pool.phases]
+    title = f"{what}, peak of each phase{capacity} (GiB)"
+    if markdown:
+        body = [
+            f"| {name} | {size / GIB:.1f} | {low / GIB:.1f} to {high / GIB:.1f} |" for name, size, low, high in rows
+        ]
+        return ["", f"### {title}", "", "| phase | peak | band |", "| --- | ---: | ---: |", *body]
+    body = [f"  {name:22}{size / GIB:8.1f}   ({low / GIB:.1f} to {high / GIB:.1f})" for name, size, low, high in rows]
+    return ["", title.upper(), "", *body]
+
+
+def _advice(diagnosis: Diagnosis, code: str) -> list[str]:
+    lines: list[str] = []
+    for number, prescription in enumerate(diagnosis.prescriptions, 1):
+        lines += [
+            f"{number}. {prescription.lever.title}: {words.effect_words(prescription)}",
+            *_details(prescription, code),
+        ]
+    return lines
+
+
+def _details(prescription: Prescription, code: str) -> list[str]:
+    changes = [
+        f"   {code}{change.key}{code} {change.before if change.before is not None else '(not set)'} → {change.after}"
+        for change in prescription.changes
+        if change.key
+    ]
+    seen = f"   {words.evidence_words(prescription)}. {prescription.lever.cost}".rstrip()
+    return [*changes, *([f"   {prescription.why}"] if prescription.why else []), seen]

@@ -1,0 +1,178 @@
+"""The sentences of an answer, written once for the page, the terminal and the issue block. British spelling, no markup."""
+
+from __future__ import annotations
+
+from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription
+from diagnose.units import GIB
+from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
+
+NBSP = "\u00a0"
+
+VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "facts missing"}
+
+_HEADLINES = {
+    "host_ram": "Host RAM runs out",
+    "host_shm": "Shared memory is full",
+    "vllm_no_kv_blocks": "The engine finds no room for its KV cache",
+    "vllm_free_memory_too_low": "Too little GPU memory is free when the engine starts",
+    "memory_growth": "Memory grows from step to step until the run dies",
+    "other": "Something ran out of memory; the text does not say whether GPU or host",
+}
+
+_NEXT = {
+    "other": "Give the last 20 lines of the worker that failed first, or the line of the kernel or of Ray that names the memory.",
+    "unknown": "Paste the launch command, or set model, cards and lengths beside.",
+}
+
+
+def gib(size: float) -> str:
+    """``31.4 GiB`` with a space that does not break."""
+    return f"{size / GIB:,.1f}{NBSP}GiB"
+
+
+def value_words(id: str, value: Value) -> str:
+    """A fact's value as people say it: options in words, on and off, thousands apart, unit after it."""
+    spec = FACTS[id]
+    options = dict(spec.options)
+    if str(value).lower() in options:
+        return options[str(value).lower()]
+    if isinstance(value, bool):
+        return ("on" if value else "off") if spec.group in ("memory", "engine", "sizes") else ("yes" if value else "no")
+    if isinstance(value, (int, float)):
+        number = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
+        return f"{number}{NBSP}{spec.unit}" if spec.unit else number
+    return value
+
+
+def phase_words(phase: str | None) -> str:
+    return PHASES.get(phase or "", "phase not known")
+
+
+def run_words(facts: Facts) -> tuple[str, ...]:
+    """Who and what in one line: framework, algorithm, model, cards; only what is known."""
+    values = facts.values
+    framework = facts.framework.title if facts.framework and not facts.framework.fallback else values.get("framework")
+    card = " ".join(str(part) for part in (values.get("gpu_model"), card_size(facts)) if part)
+    cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values else card
+    parts = (framework, str(values.get("algo", "")).upper(), values.get("model"), cards)
+    return tuple(str(part) for part in parts if part)
+
+
+def card_size(facts: Facts) -> str:
+    """``80GB`` as the card is sold, or nothing."""
+    size = facts.number("gpu_mem_gib")
+    return f"{size:.10g}GB" if size else ""
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """The answer as one sentence without a full stop."""
+    kind, phase = diagnosis.kind, diagnosis.phase
+    if kind is None:
+        return _planned(diagnosis.estimate, diagnosis.pool)
+    if kind in _HEADLINES:
+        return _HEADLINES[kind] + (
+            f" in the {PHASES[phase]}" if phase and kind in ("host_ram", "memory_growth") else ""
+        )
+    if phase:
+        return (
+            f"GPU memory runs out in the {PHASES[phase]}"
+            if phase not in ("load", "init")
+            else f"GPU memory runs out at {PHASES[phase]}"
+        )
+    return "GPU memory runs out"
+
+
+def _planned(estimate: Estimate, pool: str | None) -> str:
+    """The sentence when nothing failed yet, or nothing shows that it did."""
+    known = estimate.host if pool == "host" else estimate.gpu
+    if known is None or not known.phases:
+        return "Cannot tell yet"
+    verdict, peak = known.verdict(), known.peak
+    what = "host RAM" if known.pool == "host" else "GPU memory"
+    return {
+        "out": f"By the estimate {what} runs out in the {phase_words(peak.phase)}",
+        "close": f"Too close to call: {what} in the {phase_words(peak.phase)}",
+        "fits": f"By the estimate it fits; {what} peaks in the {phase_words(peak.phase)}",
+    }.get(verdict, f"{what[0].upper() + what[1:]} peaks in the {phase_words(peak.phase)}; the capacity is not known")
+
+
+def lead(diagnosis: Diagnosis) -> str:
+    """One or two sentences below the headline: the figure, then what it is made of or what is missing."""
+    pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
+    if pool is None or not pool.phases:
+        return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)
+    phase = worst(diagnosis, pool)
+    largest = max(phase.terms, key=lambda term: term.bytes, default=None)
+    parts = [_need(phase, pool)]
+    if largest is not None and largest.bytes:
+        parts.append(f"The largest part is {largest.title.lower()}, {gib(largest.bytes)}.")
+    if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
+        parts.append(
+            f"The text does not settle the phase; by the estimate the worst is the {phase_words(phase.phase)}."
+        )
+    if diagnosis.kind and pool.verdict(phase) == "fits":
+        parts.append("The settings that are known do not explain the failure.")
+    if diagnosis.kind == "other":
+        parts.append(_NEXT["other"])
+    return " ".join(parts)
+
+
+def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
+    name, has = phase_words(phase.phase), "the node" if pool.pool == "host" else "the card"
+    if pool.capacity is None:
+        return f"The {name} needs about {gib(phase.bytes)}; how much {has} has is not known."
+    band = f" ({phase.low / GIB:,.1f} to {phase.high / GIB:,.1f})" if phase.high > phase.low else ""
+    return f"The {name} needs about {gib(phase.bytes)}{band}; {has} has {gib(pool.capacity)}."
+
+
+def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
+    """The failing phase where it is known and estimated, else the pool's peak."""
+    return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.peak
+
+
+def lacking(estimate: Estimate) -> str:
+    """What an estimate lacks, in words; empty when it lacks nothing."""
+    if not estimate.missing:
+        return ""
+    names = [FACTS[id].title.lower() if id in FACTS else id for id in estimate.missing]
+    return f"No full estimate: {', '.join(names)} not known."
+
+
+def next_step(diagnosis: Diagnosis) -> str:
+    """What to give next when too little is known."""
+    if diagnosis.kind in (None, "other"):
+        return _NEXT["other"] if diagnosis.kind else _NEXT["unknown"]
+    return _NEXT["unknown"] if diagnosis.estimate.gpu is None else ""
+
+
+def kind_words(kind: str | None) -> str:
+    return KINDS.get(kind or "", "not known")
+
+
+def evidence_words(prescription: Prescription) -> str:
+    """Counts with their size, never a percentage: ``1 worked, 2 did not, 1 only suggested``."""
+    counted = (
+        (len(prescription.evidence.worked), "worked"),
+        (len(prescription.evidence.failed), "did not"),
+        (len(prescription.evidence.suggested), "only suggested"),
+    )
+    return ", ".join(f"{count} {word}" for count, word in counted if count) or "no case yet"
+
+
+def effect_words(prescription: Prescription) -> str:
+    """Before and after in the failing phase, or that no saving can be computed."""
+    if prescription.before is None or prescription.after is None:
+        return "no saving can be computed"
+    verdict = VERDICTS[prescription.after_verdict]
+    return f"{prescription.before.bytes / GIB:,.1f} → {gib(prescription.after.bytes)}, {verdict}"
+
+
+def range_words(prescription: Prescription) -> str:
+    """In which real response lengths the run as it is runs out and the changed one fits; empty when there is no such range."""
+    if prescription.length_range is None:
+        return ""
+    runs_out, fits = prescription.length_range
+    if runs_out is None:
+        return ""
+    upper = f"and up to about {fits:,} the change fits" if fits else "and up to the limit the change fits"
+    return f"With real responses of about {runs_out:,} tokens or more the run as it is runs out, {upper}; outside, too close to call."
