@@ -25,7 +25,9 @@ def chunks(stream: BinaryIO) -> Iterator[bytes]:
 def main() -> int:
     """Reads the files that are named, or standard input; 0 also when nothing could be told, 2 when the content does not fit."""
     parser = argparse.ArgumentParser(prog="python -m diagnose", description=__doc__)
-    parser.add_argument("files", nargs="*", type=argparse.FileType("rb"), help="logs, scripts or YAML; standard input without any")
+    parser.add_argument(
+        "files", nargs="*", type=argparse.FileType("rb"), help="logs, scripts or YAML; standard input without any"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object, as the batch interface gives it")
     parser.add_argument("--markdown", action="store_true", help="one Markdown block for an issue")
     options = parser.parse_args()

@@ -108,6 +108,7 @@ def resolve(stated: Mapping[str, Fact]) -> dict[str, Value]:
             if number is not None:
                 values[id] = int(number) if float(number).is_integer() else number
     _derive_prompts(values)
+    _derive_adapters(values, stated)
     _cap(values, "micro_batch", "mini_batch_size")
     _cap(values, "micro_batch", "train_batch_size")
     _cap(values, "logprob_micro_batch", "train_batch_size")
@@ -135,6 +136,20 @@ def _derive_prompts(values: dict[str, Value]) -> None:
     )
     if "train_batch_size" not in values and micro and steps and n and ranks:
         values["train_batch_size"] = max(1, micro * steps * ranks // n)
+
+
+def _derive_adapters(values: dict[str, Value], stated: Mapping[str, Fact]) -> None:
+    """A rank that somebody sets makes it LoRA, where the kind of training is only a default."""
+    rank, training = stated.get("lora_rank"), stated.get("full_or_lora")
+    if (
+        rank
+        and rank.certain
+        and whole(values, "lora_rank")
+        and training
+        and not training.certain
+        and training.value == "full"
+    ):
+        values["full_or_lora"] = "lora"
 
 
 def _cap(values: dict[str, Value], id: str, prompts_id: str) -> None:

@@ -335,7 +335,8 @@ class Prescription:
     """A lever with what it does to this run. ``before`` and ``after`` are the failing phase's bytes, None when not computed.
 
     ``phase`` is the phase that the figures are of. ``length_range`` is the range of real response lengths (tokens; None = no
-    end within the limit) in which the run as it is runs out and the changed one fits.
+    end within the limit) in which the run as it is runs out and the changed one fits. ``sure`` are the changes of a further
+    step that fits with its whole band, where ``changes`` leaves it too close to call.
     """
 
     lever: Lever
@@ -350,6 +351,7 @@ class Prescription:
     patch: tuple[PatchLine, ...] = ()
     length_range: tuple[int | None, int | None] | None = None
     other_pool: tuple[int, int] | None = None
+    sure: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,5 +174,11 @@ def range_words(prescription: Prescription) -> str:
     runs_out, fits = prescription.length_range
     if runs_out is None:
         return ""
-    upper = f"and up to about {fits:,} the change fits" if fits else "and up to the limit the change fits"
-    return f"With real responses of about {runs_out:,} tokens or more the run as it is runs out, {upper}; outside, too close to call."
+    between = f"Between about {runs_out:,} and {fits:,}" if fits else f"From about {runs_out:,}"
+    return f"{between} tokens of real response the run as it is runs out and the changed one fits; outside, too close to call."
+
+
+def sure_words(prescription: Prescription) -> str:
+    """The further step that fits with its whole band; empty when the advised one does, or none."""
+    steps = [f"{change.key or FACTS[change.fact].title.lower()} = {change.after}" for change in prescription.sure]
+    return f"To fit with its whole band: {', '.join(steps)}." if steps else ""

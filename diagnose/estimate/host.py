@@ -146,7 +146,12 @@ def _processes(plan: Plan, gpus: int) -> list[Term]:
     how = f"{processes:g} processes × 3 to 6 GiB"
     return [
         make_term(
-            "processes", "processes", "fixed", _PROCESS.times(processes), how, "resident sizes in Ray's top lists"
+            "processes",
+            "processes",
+            "fixed",
+            _PROCESS.times(processes),
+            how,
+            "a heuristic band without a published source; to be calibrated",
         )
     ]
 
@@ -187,7 +192,15 @@ def _workers(plan: Plan, gpus: int) -> list[Term]:
     how = f"{each} workers × 0.3 to 1.5 GiB"
     size = _WORKER.times(each)
     return [
-        make_term("dataloader", "dataloader workers", "fixed", size, how, "torch utils/data", ("dataloader_workers",))
+        make_term(
+            "dataloader",
+            "dataloader workers",
+            "fixed",
+            size,
+            how,
+            "a heuristic band without a published source; to be calibrated",
+            ("dataloader_workers",),
+        )
     ]
 
 

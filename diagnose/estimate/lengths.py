@@ -36,7 +36,7 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
 
 
 def turning_length(facts: Facts, limit_bytes: int, phase: str, fallback: Framework | None = None) -> int | None:
-    """The real response length in tokens from which ``phase`` needs more than ``limit_bytes`` on a GPU.
+    """The real response length in tokens, to 1/128 of the limit, from which ``phase`` needs more than ``limit_bytes`` on a GPU.
 
     None when it does not at any length within the response limit, or when the phase or the limit is unknown; 1 when it always does.
     """
@@ -47,13 +47,15 @@ def turning_length(facts: Facts, limit_bytes: int, phase: str, fallback: Framewo
     low, high = 1, longest
     if _peak(facts, high, phase, fallback) <= limit_bytes:
         return None
-    while low < high:
+    if _peak(facts, low, phase, fallback) > limit_bytes:
+        return low
+    while high - low > max(1, longest // 128):
         middle = (low + high) // 2
         if _peak(facts, middle, phase, fallback) > limit_bytes:
             high = middle
         else:
-            low = middle + 1
-    return low
+            low = middle
+    return high
 
 
 def _peak(facts: Facts, length: int, phase: str, fallback: Framework | None) -> int:

@@ -7,7 +7,7 @@ from diagnose.estimate.term import Band, make_term
 from diagnose.types import Term
 from diagnose.units import GIB
 
-_MEASURED = "range seen in public logs of Hopper and Ampere cards; torch 2.6 with CUDA 12"
+_MEASURED = "a heuristic band without a published source; to be calibrated"
 CONTEXT = Band(0.4 * GIB, 0.5 * GIB, 0.6 * GIB)
 NCCL = Band(0.3 * GIB, 0.7 * GIB, 1.5 * GIB)
 WORKSPACES = Band(0.1 * GIB, 0.2 * GIB, 0.3 * GIB)
@@ -43,5 +43,5 @@ def slack(plan: Plan, trainer: tuple[Term, ...], others: int) -> Term:
     if plan.capacity is not None:
         size = size.at_most(max(0, plan.capacity - others - sum(term.bytes for term in trainer)))
     how = f"{band.mid:.0%} ({band.low:.0%} to {band.high:.0%}) of what comes and goes"
-    source = "reserved over allocated is 1.10 to 1.22 in public pairs of both counters (NVIDIA-NeMo/RL pull 926)"
+    source = "a band fitted by eye; public pairs of both counters give reserved / allocated 1.10 to 1.22 (NVIDIA-NeMo/RL pull 926)"
     return make_term("allocator_slack", "allocator slack", "fixed", size, how, source, ("expandable_segments",))

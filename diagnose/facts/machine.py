@@ -26,7 +26,8 @@ _TABLE = "a table of the machine's cards"
 _ROW = re.compile(r"(?:^\s*\|?\s*|\bGPU\s*)(?P<index>\d{1,2})\s*(?:[:|\t]|\s+(?=NVIDIA|Tesla|GeForce|AMD|Type)|\s{2,})")
 _MIB = re.compile(r"\d+\s*Mi?B\s*/\s*(?P<mib>\d{4,6})\s*Mi?B")
 _COUNT_LINE = re.compile(
-    r"\b(?:GPU Count|GPU number|Num GPUs(?: used)?|Number of GPUs|nGPUs|CUDA device\(s\))\s*[:=]\s*(?P<count>\d{1,4})\b", re.I
+    r"\b(?:GPU Count|GPU number|Num GPUs(?: used)?|Number of GPUs|nGPUs|CUDA device\(s\))\s*[:=]\s*(?P<count>\d{1,4})\b",
+    re.I,
 )
 _SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>\d{1,3}\.\d+)\s*Gi?B", re.I)
 # The driver shows a little less than what the catalogue says, never this much.
@@ -154,7 +155,9 @@ def _table(paste: Paste, gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
             found["gpu_mem_gib"] = Fact("gpu_mem_gib", int(size["mib"]) / 1024, "read", written=size[0], span=span)
         if count := _COUNT_LINE.search(line.words):
             span = Span(line.number, line.offset + count.start(), line.offset + count.end())
-            found.setdefault("n_gpus", Fact("n_gpus", int(count["count"]), "read", written=count[0], span=span, why=_TABLE))
+            found.setdefault(
+                "n_gpus", Fact("n_gpus", int(count["count"]), "read", written=count[0], span=span, why=_TABLE)
+            )
     models = {gpu for gpu, _ in rows.values()}
     if len(models) == 1:
         gpu, place = next(iter(rows.values()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from diagnose.types import Line, Paste, Span
@@ -13,6 +14,8 @@ _NUMERALS = {
 }  # fmt: skip
 # a line of arguments whose command was not pasted
 _FLAG_LINE = re.compile(r"\s*--[a-z]")
+_NUMBER = re.compile(r"\d+")
+_REPEATS = 16  # a table of cards has as many rows
 NUMERAL = r"(?:\d{1,4}|one|single|two|three|four|five|six|seven|eight|sixteen|十六|[一单两双二三四五六七八])"
 
 
@@ -22,14 +25,22 @@ def numeral(word: str) -> int:
 
 
 def spoken(paste: Paste) -> Iterator[Line]:
-    """Every line that is not part of a command, of a traceback frame or of a configuration dump."""
+    """Every line that is not part of a command, of a traceback frame or of a configuration dump.
+
+    A line that says what an earlier one said with other numbers is a program's, printed step after step: the first few count.
+    """
+    said: Counter[str] = Counter()
     skipped = {number for command in paste.commands for number in range(command.first_line, command.last_line + 1)}
     skipped |= {frame.line for frame in paste.frames if frame.path}
     dumped = {setting.span.line: setting.key for setting in paste.settings if setting.shape == "dump"}
     for line in paste.lines:
         # a key may also stand in a sentence; a dump begins with it
         dump = line.number in dumped and line.words.lstrip().startswith(dumped[line.number])
-        if line.number not in skipped and not dump and not _FLAG_LINE.match(line.words):
+        if line.number in skipped or dump or _FLAG_LINE.match(line.words):
+            continue
+        shape = _NUMBER.sub("0", line.words)
+        said[shape] += 1
+        if said[shape] <= _REPEATS:
             yield line
 
 

@@ -22,8 +22,10 @@ def find_hits(paste: Paste, knowledge: Knowledge) -> tuple[tuple[Hit, ...], dict
     """Every signature that matches, in the order of the text, and what the strongest ones captured."""
     hits: list[Hit] = []
     captured: dict[str, Fact] = {}
+    # most signatures are nowhere in the text: one look at the whole spares the look at every line
+    whole = " ".join(line.words.strip() for line in paste.lines).lower()
     for signature in sorted(knowledge.signatures.values(), key=lambda one: -one.strength):
-        found = list(matches(signature, paste))
+        found = list(matches(signature, paste)) if _has_literals(signature, whole) else []
         # a mark of a phase may stand in hundreds of lines of a log: the last one tells how far it came
         for span, facts in found[-1:] if is_mark(signature) else found:
             hits.append(Hit(signature, span))
@@ -41,7 +43,8 @@ def matches(signature: Signature, paste: Paste) -> Iterator[tuple[Span, dict[str
     """Every place where the signature stands, with what its patterns capture there."""
     after = 0
     for i, line in enumerate(paste.lines):
-        if line.number < after:
+        # a message begins with the first of its literals; few lines hold one
+        if line.number < after or not _begins(signature, line.words.lower()):
             continue
         whole = _window(signature, paste.lines, i)
         for size in range(1, len(whole) + 1):
@@ -53,16 +56,16 @@ def matches(signature: Signature, paste: Paste) -> Iterator[tuple[Span, dict[str
 
 
 def _window(signature: Signature, lines: Sequence[Line], i: int) -> Sequence[Line]:
-    """The line; for a program's message whose first literal it holds also the following ones, up to the next such message."""
+    """The line; for a program's message also the following ones, up to the next such message."""
     size = 1
-    if signature.strength >= 2 and _begins(signature, lines[i].words.lower()):
+    if signature.strength >= 2:
         while size < _JOINED and i + size < len(lines) and not _begins(signature, lines[i + size].words.lower()):
             size += 1
     return lines[i : i + size]
 
 
 def _begins(signature: Signature, words: str) -> bool:
-    return any(alternative[0].lower() in words for alternative in signature.literals)
+    return any(alternative[0] in words for alternative in signature.literals)
 
 
 def _text(window: Sequence[Line], link: str) -> str:
@@ -72,12 +75,17 @@ def _text(window: Sequence[Line], link: str) -> str:
     return link.join(line.words.strip() if link else line.words.strip("\r\n") for line in window)[:_LONGEST]
 
 
+def _has_literals(signature: Signature, words: str) -> bool:
+    """Whether all literals of one alternative stand in the lower-case words."""
+    return any(all(literal in words for literal in alternative) for alternative in signature.literals)
+
+
 def _stands(signature: Signature, text: str) -> bool:
     """All literals of one alternative, none of ``unless``, and one of the patterns that capture nothing, if there are any."""
     words = text.lower()
-    if not any(all(literal.lower() in words for literal in alternative) for alternative in signature.literals):
+    if not _has_literals(signature, words):
         return False
-    if any(literal.lower() in words for literal in signature.unless):
+    if any(literal in words for literal in signature.unless):
         return False
     required = [pattern for pattern in signature.patterns if not pattern.groupindex]
     return not required or any(pattern.search(text) for pattern in required)
@@ -90,8 +98,8 @@ def _span(signature: Signature, line: Line, text: str) -> Span:
         if not pattern.groupindex and (found := pattern.search(line.words)):
             return span_of(line, found)
     for alternative in signature.literals:
-        if all(literal.lower() in text.lower() for literal in alternative):
-            start = words.find(alternative[0].lower())
+        if all(literal in text.lower() for literal in alternative):
+            start = words.find(alternative[0])
             if start >= 0:
                 return Span(line.number, line.offset + start, line.offset + start + len(alternative[0]))
     return Span(line.number, line.offset, line.offset + len(line.words))

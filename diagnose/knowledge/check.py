@@ -113,6 +113,11 @@ def _signature(signature: Signature) -> Iterator[Problem]:
     yield from _word(place, "kind", signature.kind, vocabulary.KINDS)
     if signature.phase:
         yield from _word(place, "phase", signature.phase, vocabulary.PHASES)
+    for literal in (*signature.unless, *(one for alternative in signature.literals for one in alternative)):
+        if literal != literal.lower():
+            yield Problem(
+                f"{place}: literals", f"“{literal}” has capitals: write it in lower case, as the text is compared"
+            )
     groups = {name for pattern in signature.patterns for name in pattern.groupindex}
     for group, capture in signature.captures.items():
         yield from _word(place, f"captures.{group}.fact", capture.fact, vocabulary.FACTS)

@@ -147,7 +147,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature(Record):
-    """A message family. ``literals`` must all stand in the line (lower case is compared); ``patterns`` add captures.
+    """A message family. All ``literals`` must stand in the line (lower case); ``patterns`` add captures, one without a group must match.
 
     ``strength``: 3 = the program's own words, 2 = a strong sign, 1 = a person's words. ``phase`` where the message alone settles it.
     """

@@ -25,9 +25,11 @@ from diagnose.vocabulary import Pool
 __all__ = ["prescribe"]
 
 MOST = 8
+# A range of lengths costs as much as ten estimates; it is told for the advice that is read first.
+RANGED = 4
 # Levers from this order on need other machines or another model; whatever else fits comes before.
 HARDWARE = 85
-# Where most runs fail, as the cases tell.
+# The phases that a lever must cover to be said while nothing settles the phase: our choice, not counted from cases.
 _USUAL_PHASES = ("actor_update", "rollout")
 _POOLS: tuple[Pool, ...] = ("gpu", "host")
 
@@ -68,7 +70,8 @@ def prescribe(
     advised = {candidate.lever.slug for candidate in chosen}
     left = [refused for refused in refusals if refused.lever.slug not in advised]
     situation = Situation(facts, before, kind, phase, pool, paste, knowledge.fallback)
-    return tuple(_prescription(candidate) for candidate in chosen), refuse.shown(left, situation, records)
+    prescriptions = tuple(_prescription(candidate, ranged=i < RANGED) for i, candidate in enumerate(chosen))
+    return prescriptions, refuse.shown(left, situation, records)
 
 
 def _failing_pools(pool: Pool | None, kind: str | None, before: Estimate) -> tuple[Pool | None, ...]:
@@ -89,7 +92,7 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> _Candidate | N
         return None
     if refused := wrong or refuse.on(lever, situation) or refuse.dead(lever, situation):
         return refused
-    trial = try_lever(lever, situation)
+    trial = try_lever(lever, situation, record.values)
     if isinstance(trial, Refusal):
         return NotAdvised(lever, trial.reason, trial.why, _span(lever, situation))
     undecided = trial.after is None and applies is None and _is_guess(lever, situation)
@@ -123,7 +126,7 @@ def _order(candidate: _Candidate) -> tuple[float | str, ...]:
     lever, trial, record = candidate.lever, candidate.trial, candidate.record
     computed = trial.after is not None
     enough = ("fits", "close") if candidate.situation.unexplained else ("fits",)
-    group = 0 if computed and trial.verdict in enough else 1
+    group = 0 if computed and (trial.verdict in enough or trial.sure) else 1
     saved = 0.0
     if trial.after and candidate.situation.failing and group:
         saved = trial.after.bytes / max(1, candidate.situation.failing.bytes)
@@ -154,7 +157,7 @@ def _first_of_each(candidates: list[_Candidate]) -> list[_Candidate]:
     return kept
 
 
-def _prescription(candidate: _Candidate) -> Prescription:
+def _prescription(candidate: _Candidate, ranged: bool) -> Prescription:
     lever, trial, situation = candidate.lever, candidate.trial, candidate.situation
     before = situation.failing if trial.after else None
     return Prescription(
@@ -168,8 +171,9 @@ def _prescription(candidate: _Candidate) -> Prescription:
         evidence=candidate.record.evidence,
         why=why(lever, trial, situation),
         patch=patch(situation.paste, trial.changes),
-        length_range=_length_range(trial, situation),
+        length_range=_length_range(trial, situation) if ranged else None,
         other_pool=trial.other_pool,
+        sure=trial.sure,
     )
 
 
@@ -180,4 +184,8 @@ def _length_range(trial: Trial, situation: Situation) -> tuple[int | None, int |
         return None
     if not any("real_response_length" in term.moved_by for term in before.terms):
         return None
-    return situation.runs_out_from, turning_length(trial.facts, limit, before.phase, situation.fallback)
+    runs_out_from = situation.runs_out_from
+    then = turning_length(trial.facts, limit, before.phase, situation.fallback)
+    if runs_out_from is None or (then is not None and then <= runs_out_from):
+        return None
+    return runs_out_from, None if then is None else then - 1

@@ -7,20 +7,21 @@ from dataclasses import dataclass
 
 from diagnose.knowledge.records import Case, Fix
 from diagnose.types import CaseMatch, Evidence
-from diagnose.vocabulary import POOL_OF_KIND
+from diagnose.vocabulary import POOL_OF_KIND, Value
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """The evidence of one lever, with what worked less what failed: ``near`` weighed by nearness, ``far`` over all of the kind.
 
-    ``suggested`` is the nearness of cases that only suggest it.
+    ``suggested`` is the nearness of cases that only suggest it. ``values`` are the facts with which it worked in near cases.
     """
 
     evidence: Evidence = Evidence()
     near: float = 0.0
     far: int = 0
     suggested: float = 0.0
+    values: frozenset[tuple[str, Value]] = frozenset()
 
 
 def count(cases: Sequence[Case], matches: Sequence[CaseMatch], kind: str | None) -> Mapping[str, Record]:
@@ -35,7 +36,7 @@ def count(cases: Sequence[Case], matches: Sequence[CaseMatch], kind: str | None)
     for case in ordered:
         for lever, outcome in _outcomes(case.fixes):
             found.setdefault(lever, []).append((case, outcome))
-    return {lever: _record(said, nearness, kind) for lever, said in found.items()}
+    return {lever: _record(lever, said, nearness, kind) for lever, said in found.items()}
 
 
 def _outcomes(fixes: Sequence[Fix]) -> Iterator[tuple[str, bool | None]]:
@@ -49,7 +50,9 @@ def _outcomes(fixes: Sequence[Fix]) -> Iterator[tuple[str, bool | None]]:
             yield lever, None
 
 
-def _record(said: list[tuple[Case, bool | None]], nearness: Mapping[str, float], kind: str | None) -> Record:
+def _record(
+    lever: str, said: list[tuple[Case, bool | None]], nearness: Mapping[str, float], kind: str | None
+) -> Record:
     def slugs(outcome: bool | None) -> tuple[str, ...]:
         return tuple(case.slug for case, one in said if one is outcome)
 
@@ -59,6 +62,14 @@ def _record(said: list[tuple[Case, bool | None]], nearness: Mapping[str, float],
         sum(nearness.get(case.slug, 0.0) * points[outcome] for case, outcome in said),
         sum(points[outcome] for case, outcome in said if kind is None or case.facts.get("oom_kind") == kind),
         sum(nearness.get(case.slug, 0.0) for case, outcome in said if outcome is None),
+        frozenset(
+            item
+            for case, outcome in said
+            if outcome and case.slug in nearness
+            for fix in case.fixes
+            if fix.lever == lever and fix.worked
+            for item in fix.facts.items()
+        ),
     )
 
 

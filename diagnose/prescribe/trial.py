@@ -14,7 +14,7 @@ from diagnose.prescribe.steps import Targets, steps, without
 from diagnose.prescribe.writing import Written, write
 from diagnose.types import Change, Estimate, Facts, PhaseEstimate
 from diagnose.units import gib
-from diagnose.vocabulary import PHASES, Pool
+from diagnose.vocabulary import PHASES, Pool, Value
 
 # Facts that decide whether a term exists at all, so that no term names them while it does not.
 _ALWAYS_COUNTED = {
@@ -22,12 +22,17 @@ _ALWAYS_COUNTED = {
     "train_batch_size", "rollout_n", "optimizer_on_cpu", "param_on_cpu", "rollout_mode", "sp", "tp",
 }  # fmt: skip
 
+Worked = frozenset[tuple[str, Value]]
+
 POOL_WORDS = {"gpu": "GPU memory", "host": "host RAM"}
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a lever does. Without figures (``after`` None) its changes are the smallest step and nothing is computed."""
+    """What a lever does. Without figures (``after`` None) its changes are the smallest step and nothing is computed.
+
+    ``sure`` are the changes of the first further step that fits with its whole band, where this one is too close to call.
+    """
 
     lever: Lever
     facts: Facts
@@ -36,6 +41,7 @@ class Trial:
     verdict: str = "unknown"
     other_pool: tuple[int, int] | None = None
     other_verdict: str = ""
+    sure: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,11 @@ class Refusal:
     why: str
 
 
-def try_lever(lever: Lever, situation: Situation) -> Trial | Refusal:
-    """The lever's smallest change that fits, else its best; a refusal when it cannot be made or saves nothing that counts."""
+def try_lever(lever: Lever, situation: Situation, worked: Worked = frozenset()) -> Trial | Refusal:
+    """The lever's smallest change that is enough, else its best; a refusal when it cannot be made or saves nothing that counts.
+
+    Enough is what fits by the middle of the estimate, or what near cases say was enough (``worked``: facts and their values).
+    """
     if not lever.changes:
         return Trial(lever, situation.facts, ())
     ladder = steps(lever, situation.facts)
@@ -61,7 +70,7 @@ def try_lever(lever: Lever, situation: Situation) -> Trial | Refusal:
         return Refusal("no_gain", "The key already stands where a smaller value comes to the same.")
     if situation.failing is None or not _counted(lever, situation):
         return _without_figures(lever, situation, written)
-    best = _search(lever, situation, written)
+    best = _search(lever, situation, written, worked)
     return _pruned(lever, situation, best, ladder) if isinstance(best, Trial) and len(ladder[0]) > 1 else best
 
 
@@ -121,19 +130,32 @@ def _within_printed_room(facts: Facts) -> bool:
     return share * total <= free
 
 
-def _search(lever: Lever, situation: Situation, written: list[Written]) -> Trial | Refusal:
-    """The largest step first: when even that saves nothing, none does. Then from the smallest to the first that fits."""
+def _search(lever: Lever, situation: Situation, written: list[Written], worked: Worked) -> Trial | Refusal:
+    """The largest step first: when even that saves nothing, none does. Then from the smallest on, until one surely fits."""
     largest = _measure(lever, situation, written[-1])
     if isinstance(largest, Refusal) and largest.reason == "no_gain":
         return largest
+    chosen: Trial | None = None
     best: Trial | Refusal = largest
-    for made in written[:-1]:
-        trial = _measure(lever, situation, made)
-        if isinstance(trial, Trial):
-            if trial.verdict in ("fits", "unknown"):
-                return trial
-            best = trial if isinstance(best, Refusal) or _bytes(trial) < _bytes(best) * (1 - LEAST_GAIN) else best
-    return best
+    for made in written:
+        trial = largest if made is written[-1] else _measure(lever, situation, made)
+        if isinstance(trial, Refusal):
+            continue
+        if trial.verdict in ("fits", "unknown"):
+            return replace(chosen, sure=trial.changes) if chosen else trial
+        if chosen is None and _enough(trial, made, situation, worked):
+            chosen = trial
+        best = trial if isinstance(best, Refusal) or _bytes(trial) < _bytes(best) * (1 - LEAST_GAIN) else best
+    return chosen or best
+
+
+def _enough(trial: Trial, made: Written, situation: Situation, worked: Worked) -> bool:
+    """Whether a step that is too close to call is worth stopping at: its middle fits, or it was enough for others."""
+    if trial.verdict != "close":
+        return False
+    if any((change.fact, made.facts.values.get(change.fact)) in worked for change in made.changes):
+        return True
+    return situation.limit is not None and _bytes(trial) <= situation.limit
 
 
 def _bytes(trial: Trial) -> int:

@@ -98,7 +98,9 @@ def _sequences(number: float) -> str:
 
 
 def _fallen(before: PhaseEstimate, after: PhaseEstimate) -> str:
-    """The term that falls most, by name and figures."""
+    """The term that falls most, by name and figures; nothing when the worst moment of the phase becomes another one."""
+    if before.moment != after.moment:
+        return ""
     now = {term.id: term.bytes for term in after.terms}
     falls = [(term.bytes - now.get(term.id, 0), term) for term in before.terms]
     saved, term = max(falls, key=lambda pair: pair[0], default=(0, None))

@@ -88,4 +88,5 @@ def _details(prescription: Prescription, code: str) -> list[str]:
         if change.key
     ]
     seen = f"   {words.evidence_words(prescription)}. {prescription.lever.cost}".rstrip()
-    return [*changes, *([f"   {prescription.why}"] if prescription.why else []), seen]
+    told = (prescription.why, words.range_words(prescription), words.sure_words(prescription))
+    return [*changes, *(f"   {sentence}" for sentence in told if sentence), seen]

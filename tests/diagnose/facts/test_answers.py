@@ -1,0 +1,47 @@
+import pytest
+
+from diagnose.facts import parse_answer
+
+
+@pytest.mark.parametrize(
+    ("id", "text", "cure"),
+    [
+        ("host_ram_gb", "760 cores", "“760 cores” is no size. Write a number with GB or GiB, as 760 GB."),
+        ("n_gpus", "many", "“many” is no whole number. Write digits only, as 8."),
+        ("n_gpus", "-2", "“-2” is below zero. Write a number that is not."),
+        ("gpu_memory_utilization", "half", "“half” is no number. Write digits, as 0.6."),
+        ("remove_padding", "perhaps", "“perhaps” is neither yes nor no. Write true or false."),
+        ("full_or_lora", "both", "“both” is none of the options. Write one of full, lora, qlora."),
+    ],
+)
+def test_it_refuses_an_answer_of_a_wrong_type_and_says_the_cure(id, text, cure):
+    with pytest.raises(ValueError, match="Write") as refusal:
+        parse_answer(id, text)
+    assert str(refusal.value) == cure
+
+
+def test_it_reads_sizes_with_and_without_a_unit():
+    assert parse_answer("host_ram_gb", "760 GB") == 760
+    assert parse_answer("host_ram_gb", "1.5 TiB") == 1536
+    assert parse_answer("gpu_mem_gib", "80") == 80
+
+
+def test_a_refused_answer_is_told_and_not_taken(facts):
+    found = facts("", n_gpus="many")
+    assert "n_gpus" not in found.values
+    assert found.notes == ("GPUs of the whole run: “many” is no whole number. Write digits only, as 8.",)
+
+
+def test_unknown_ids_are_passed_over(values):
+    assert values("", no_such_fact=3) == {}
+
+
+def test_an_answer_outranks_what_the_paste_says(facts):
+    found = facts("GRPO on 8 x A100 80GB", n_gpus=4, gpu_model="H100")
+    assert (found.values["n_gpus"], found.values["gpu_model"]) == (4, "H100")
+    assert found.stated["n_gpus"].origin == "answered"
+
+
+def test_an_answer_counts_in_the_unit_of_its_fact(values):
+    command = "python3 -m verl.trainer.main_ppo data.train_files=data/kk/a.parquet actor_rollout_ref.actor.ppo_micro_batch_size=64"
+    assert values(command, micro_batch=2)["micro_batch"] == 2

@@ -1,0 +1,116 @@
+import pytest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tried to allocate 80.00 GiB on GPU 3 of the list",
+        "Sleep mode freed 40.00 GiB memory, 8 x more than before",
+        "The old H100 box was fine, the A100 one is not",
+    ],
+)
+def test_it_does_not_take_other_numbers_for_cards(values, text):
+    assert "n_gpus" not in values(text)
+    assert "gpu_model" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "size", "count"),
+    [
+        ("we have 8 x H100 80GB", "H100", 80, 8),
+        ("on 8*A100 40G", "A100", 40, 8),
+        ("two A100-40GB", "A100", 40, 2),
+        ("4 * 80g A100", "A100", 80, 4),
+        ("8*40GB A100 的机器", "A100", 40, 8),
+        ("八卡H20", "H20", None, 8),
+        ("2x3090", "RTX 3090", 24, 2),
+        ("H200*8 一台", "H200", 141, 8),
+        ("8 × A100 (80 GB)", "A100", 80, 8),
+        ("CUDA device(s): 8 x NVIDIA H100 80GB HBM3", "H100", 80, 8),
+        ("4*90G 的卡", None, 90, 4),
+        ("我有 4 张 80G 的卡", None, 80, 4),
+        ("2 x 8 A100", "A100", None, 16),
+    ],
+)
+def test_it_reads_cards_in_words(values, text, model, size, count):
+    found = values(text)
+    assert (found.get("gpu_model"), found.get("gpu_mem_gib"), found.get("n_gpus")) == (model, size, count)
+
+
+def test_the_number_of_cards_alone_does_not_say_how_many_machines(values):
+    assert "n_nodes" not in values("GRPO on 8*A100")
+
+
+@pytest.mark.parametrize("text", ["one node with 8 H100", "单机 8 卡", "一台机器 4 张 A100", "a single H100 80GB"])
+def test_one_machine_is_one_node(values, text):
+    assert values(text)["n_nodes"] == 1
+
+
+def test_cards_of_each_node_are_multiplied_once(values):
+    found = values("4 nodes x 8 GPUs (80G each)")
+    assert (found["n_nodes"], found["n_gpus"], found["gpu_mem_gib"]) == (4, 32, 80)
+    assert values("4 nodes / 32 x A800 80G")["n_gpus"] == 32
+
+
+def test_a_command_outranks_the_words(values):
+    found = values(
+        "8 x A100 in the box\n\nCUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node 4 train.py --model a/b"
+    )
+    assert (found["n_gpus"], found["n_nodes"]) == (4, 1)
+
+
+def test_cards_of_a_server_beside_the_trainer_belong_to_the_run(values):
+    text = "CUDA_VISIBLE_DEVICES=0 python serve.py --port 1\n\nNPROC_PER_NODE=3 CUDA_VISIBLE_DEVICES=1,2,3 torchrun train.py --a b"
+    found = values(text)
+    assert (found["n_gpus"], found["trainer_gpus"]) == (4, 3)
+
+
+def test_it_counts_the_rows_of_a_table_of_cards(values):
+    text = "\n".join(
+        f"|   {i}  NVIDIA A100-SXM4-80GB          On  | 00000000:1{i}:00.0 Off |                    0 |\n"
+        "| N/A   30C    P0    60W / 400W |  70000MiB / 81920MiB |    100%      Default |"
+        for i in range(4)
+    )
+    found = values(text)
+    assert (found["gpu_model"], found["gpu_mem_gib"], found["n_gpus"], found["n_nodes"]) == ("A100", 80, 4, 1)
+
+
+def test_a_printed_capacity_gives_the_size_as_sold(values):
+    text = (
+        "torch.OutOfMemoryError: CUDA out of memory. GPU 0 has a total capacity of 79.15 GiB of which 1.00 GiB is free."
+    )
+    assert values(text)["gpu_mem_gib"] == 80
+
+
+@pytest.mark.parametrize(
+    "text", ["it uses 400 GB of RAM", "内存涨到 500GB 就挂", "rank 0 needs about 320 GB of RAM more"]
+)
+def test_a_use_of_host_ram_is_no_capacity(values, text):
+    assert "host_ram_gb" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("物理内存 760GB", 760),
+        ("760GB 内存", 760),
+        ("a node with 2TB RAM", 2048),
+        ("CPU Memory\t: 1007.60 GB", 1007.6),
+        ("64GB of system RAM", 64),
+    ],
+)
+def test_it_reads_host_ram(values, text, size):
+    assert values(text)["host_ram_gb"] == size
+
+
+def test_gpu_memory_is_no_host_ram(values):
+    assert "host_ram_gb" not in values("显存 80GB 一直爆")
+
+
+def test_roles_with_cards_of_their_own_are_added_up(values):
+    text = (
+        "ray job submit -- python3 train.py --actor_num_nodes 1 --actor_num_gpus_per_node 2 --ref_num_nodes 1 --ref_num_gpus_per_node 2 "
+        "\\\n--colocate_actor_ref \\\n--critic_num_nodes 1 --critic_num_gpus_per_node 2 --vllm_num_engines 2 --vllm_tensor_parallel_size 2"
+    )
+    found = values(text)
+    assert (found["n_gpus"], found["trainer_gpus"]) == (8, 2)

@@ -1,0 +1,52 @@
+import pytest
+
+
+@pytest.mark.parametrize(
+    "text", ["memory is full on the 910B", "see plot-7b-run.png", "the 7B and the 14B behave alike"]
+)
+def test_it_does_not_guess_a_size(values, text):
+    assert "params_b" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "size"),
+    [
+        ("GRPO with Qwen2.5-7B-Instruct-1M", "Qwen2.5-7B-Instruct-1M", 7),
+        ("拿 Qwen2.5VL-3B 训练", "Qwen2.5VL-3B", 3),
+        ("Qwen3-30B-A3B on two nodes", "Qwen3-30B-A3B", 30),
+        ("DPO of SomeLab-Chat-34B", "SomeLab-Chat-34B", 34),
+        ("a 7B model", None, 7),
+    ],
+)
+def test_it_reads_a_model_in_words(values, text, name, size):
+    found = values(text)
+    assert (found.get("model"), found["params_b"]) == (name, size)
+
+
+def test_a_path_gives_its_last_part_that_names_a_model(values):
+    found = values("swift rlhf --rlhf_type grpo --model /data/models/Qwen2.5-1.5B/checkpoint-20 --train_type full")
+    assert (found["model"], found["params_b"]) == ("Qwen2.5-1.5B", 1.5)
+
+
+def test_a_folder_that_begins_like_a_model_stands_for_it(facts):
+    found = facts("swift rlhf --rlhf_type grpo --model /data/qwen25vl_3b_mix_sft/checkpoint-20 --train_type full")
+    assert found.model is not None
+    assert found.values["model"] == found.model.title == "Qwen2.5-VL-3B"
+
+
+def test_an_unknown_model_keeps_its_name(facts):
+    found = facts("DPO of SomeLab-Chat-34B")
+    assert found.model is None
+    assert found.unknown_model == "SomeLab-Chat-34B"
+
+
+def test_a_pasted_config_defines_a_model(facts):
+    text = (
+        '{\n  "hidden_size": 2048,\n  "num_hidden_layers": 24,\n  "num_attention_heads": 16,\n  "num_key_value_heads": 8,\n'
+        '  "intermediate_size": 8192,\n  "vocab_size": 32000,\n  "tie_word_embeddings": true\n}'
+    )
+    model = facts(text).model
+    assert model is not None
+    assert (model.hidden, model.layers, model.kv_heads, model.tied) == (2048, 24, 8, True)
+    # 24 × (2048·128·(2·16 + 2·8) + 3·2048·8192) + 32000·2048, norms left out
+    assert model.published == 24 * (2048 * 128 * 48 + 3 * 2048 * 8192) + 32000 * 2048

@@ -1,0 +1,45 @@
+import pytest
+
+from diagnose.facts import read_facts
+from diagnose.ingest import read
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.loader import parse
+
+HEAD = '+++\ntitle = "T"\nreviewed = 2026-11-20\nsources = ["https://example.org"]\n'
+LEVERS = {
+    "batch.micro.down": 'pools = ["gpu"]\n[[change]]\nfact = "micro_batch"\nop = "scale"\nby = 0.5\n',
+    "batch.micro.up": 'pools = ["gpu"]\n[[change]]\nfact = "micro_batch"\nop = "scale"\nby = 2.0\n',
+    "load.elsewhere": 'pools = ["gpu"]\nkeyless = true\nwords = ["meta init", "元初始化"]\n',
+}
+QUILL = 'phases = ["rollout"]\n[detect]\ncommands = ["quill.train"]\n[[key]]\nkey = "batch.rows_on_card"\nfact = "micro_batch"\n'
+
+
+@pytest.fixture(scope="module")
+def knowledge():
+    levers = {slug: parse("levers", slug, f"{HEAD}{text}+++\n")[0] for slug, text in LEVERS.items()}
+    return Knowledge(levers=levers, frameworks={"quill": parse("frameworks", "quill", f"{HEAD}{QUILL}+++\n")[0]})
+
+
+def tried(text, knowledge):
+    found = read_facts(read(f"{text}\n\npython -m quill.train a=1"), {}, knowledge).tried
+    return {one.lever: one.helped for one in found}
+
+
+@pytest.mark.parametrize("text", ["Should I make rows_on_card smaller?", "We set rows_on_card to 4.", "没用 LoRA"])
+def test_what_nobody_says_the_outcome_of_was_not_tried(text, knowledge):
+    assert tried(text, knowledge) == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["I lowered rows_on_card, no effect.", "把 batch.rows_on_card 往小改过，没效果，照样爆"]
+)
+def test_a_key_that_was_lowered_in_vain_is_the_lever_that_lowers_its_fact(text, knowledge):
+    assert tried(text, knowledge) == {"batch.micro.down": False}
+
+
+def test_a_word_of_the_lever_is_enough(knowledge):
+    assert tried("meta init made no difference", knowledge) == {"load.elsewhere": False}
+
+
+def test_what_helped_is_kept_apart(knowledge):
+    assert tried("reducing rows_on_card helped", knowledge) == {"batch.micro.down": True}

@@ -1,0 +1,45 @@
+import pytest
+
+from diagnose.facts import written
+
+
+@pytest.mark.parametrize("text", ["$LEN", "a few", "", "1.2.3", "128 if DEBUG else 16"])
+def test_it_does_not_guess_a_number(text):
+    assert written.number(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1_024", 1024),
+        ("8", 8),
+        ("'16'", 16),
+        ("1e-6", 1e-6),
+        ("0.95", 0.95),
+        ("32k", 32768),
+        ("$(expr 16 / 4)", 4),
+        ("4 * 1024", 4096),
+    ],
+)
+def test_it_reads_the_ways_in_which_numbers_are_written(text, number):
+    assert written.number(text) == number
+
+
+@pytest.mark.parametrize("text", ["null", "None", "~", ""])
+def test_null_is_not_set(text):
+    assert written.of("micro_batch", text) is None
+
+
+def test_a_fraction_is_no_count():
+    assert written.of("n_gpus", "0.5") is None
+
+
+def test_it_reads_yes_and_no():
+    assert [written.of("remove_padding", word) for word in ("True", "on", "1", "false", "OFF", "0")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from diagnose.prescribe.evidence import count
+from diagnose.types import CaseMatch
+from tests.diagnose.prescribe.conftest import make_case
+
+GPU = {"oom_kind": "gpu_oom"}
+
+
+def near(case, score):
+    return CaseMatch(case, score, (), ())
+
+
+def test_a_suggestion_is_no_success():
+    record = count([make_case("a", GPU, ("one", None))], [], "gpu_oom")["one"]
+    assert (record.evidence.worked, record.evidence.suggested) == ((), ("a",))
+    assert record.far == 0
+
+
+def test_a_failure_counts_as_much_as_a_success():
+    cases = [make_case("a", GPU, ("one", True)), make_case("b", GPU, ("one", False))]
+    record = count(cases, [], "gpu_oom")["one"]
+    assert (record.evidence.worked, record.evidence.failed, record.far) == (("a",), ("b",), 0)
+
+
+def test_a_case_about_the_other_memory_says_nothing():
+    assert count([make_case("a", {"oom_kind": "host_ram"}, ("one", True))], [], "gpu_oom") == {}
+
+
+def test_a_case_that_tried_and_suggests_counts_as_tried_only():
+    record = count([make_case("a", GPU, ("one", None), ("one", True))], [], "gpu_oom")["one"]
+    assert (record.evidence.worked, record.evidence.suggested) == (("a",), ())
+
+
+def test_a_case_counts_once_however_often_it_says_so():
+    record = count([make_case("a", GPU, ("one", True), ("one", True))], [], "gpu_oom")["one"]
+    assert record.evidence.worked == ("a",)
+
+
+def test_a_case_in_which_it_worked_for_one_and_failed_for_another_counts_as_both():
+    evidence = count([make_case("a", GPU, ("one", True), ("one", False))], [], "gpu_oom")["one"].evidence
+    assert (evidence.worked, evidence.failed) == (("a",), ("a",))
+
+
+def test_nearer_cases_stand_first():
+    far, close = make_case("a", GPU, ("one", True)), make_case("z", GPU, ("one", True))
+    record = count([far, close], [near(far, 0.3), near(close, 0.8)], "gpu_oom")["one"]
+    assert record.evidence.worked == ("z", "a")
+    assert record.near > 1

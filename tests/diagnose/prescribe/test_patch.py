@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from diagnose.ingest import read
+from diagnose.prescribe.patch import patch, whole_command
+from diagnose.types import Change
+
+COMMAND = r"""python3 -m verl.trainer.main_ppo \
+    data.train_batch_size=8 data.max_prompt_length=400 \
+    actor_rollout_ref.rollout.n=32 \
+    trainer.nnodes=1"""
+
+
+def change(paste, key, after, index=0):
+    setting = [setting for setting in paste.settings if setting.key == key][index]
+    return Change(key, key, setting.value, after, setting.span)
+
+
+def added(lines):
+    return [line.text for line in lines if line.mark == "+"]
+
+
+def test_a_paste_without_the_key_and_without_settings_gives_no_patch():
+    assert patch(read("CUDA out of memory"), [Change("rollout_n", "rollout.n", None, "4")]) == ()
+
+
+def test_a_change_without_a_key_gives_no_patch():
+    assert patch(read(COMMAND), [Change("n_gpus", "", "4", "8")]) == ()
+
+
+def test_the_value_is_replaced_where_it_stands_with_one_line_around_it():
+    paste = read(COMMAND)
+    lines = patch(paste, [change(paste, "data.train_batch_size", "4")])
+    assert [(line.mark, line.number) for line in lines] == [(" ", 1), ("-", 2), ("+", 2), (" ", 3)]
+    assert lines[2].text == r"    data.train_batch_size=4 data.max_prompt_length=400 \ ".rstrip()
+    assert lines[2].text[slice(*lines[2].bold)] == "4"
+
+
+def test_two_values_of_one_line_change_together():
+    paste = read(COMMAND)
+    changes = [change(paste, "data.train_batch_size", "128"), change(paste, "data.max_prompt_length", "2")]
+    (line,) = added(patch(paste, changes))
+    assert line == "    data.train_batch_size=128 data.max_prompt_length=2 \\"
+
+
+def test_a_new_override_goes_behind_the_last_line_which_gets_a_backslash():
+    lines = patch(read(COMMAND), [Change("sp", "actor.sp", None, "2")])
+    assert added(lines) == ["    trainer.nnodes=1 \\", "    actor.sp=2"]
+
+
+def test_a_command_that_breaks_off_keeps_its_backslash():
+    lines = patch(read(COMMAND + " \\"), [Change("sp", "actor.sp", None, "2")])
+    assert added(lines) == ["    actor.sp=2 \\"]
+
+
+def test_a_new_flag_is_written_as_the_flags_are():
+    text = "swift rlhf --rlhf_type grpo \\\n    --num_generations 8 \\\n    --sleep_level 1"
+    lines = patch(read(text), [Change("x", "padding_free", None, "true")])
+    assert added(lines)[-1] == "    --padding_free true"
+
+
+def test_a_new_yes_no_flag_stands_alone_where_the_others_do():
+    text = "python -m openrlhf.cli.train_ppo_ray --zero_stage 3 \\\n   --bf16 \\\n   --packing_samples"
+    lines = patch(read(text), [Change("x", "vllm_enable_sleep", None, "true")])
+    assert added(lines)[-1] == "   --vllm_enable_sleep"
+
+
+def test_a_flag_that_stands_alone_is_taken_out_to_turn_it_off():
+    paste = read("python -m openrlhf.cli.train_ppo_ray --zero_stage 3 --colocate_all_models --bf16")
+    (line,) = added(patch(paste, [change(paste, "colocate_all_models", "false")]))
+    assert line == "python -m openrlhf.cli.train_ppo_ray --zero_stage 3 --bf16"
+
+
+def test_a_new_key_stands_before_what_belongs_to_the_shell():
+    text = "python3 -m verl.trainer.main_ppo data.train_batch_size=8 trainer.nnodes=1 2>&1 | tee run.log"
+    (line,) = added(patch(read(text), [Change("sp", "actor.sp", None, "2")]))
+    assert (
+        line
+        == "python3 -m verl.trainer.main_ppo data.train_batch_size=8 trainer.nnodes=1 actor.sp=2 2>&1 | tee run.log"
+    )
+
+
+def test_a_yaml_value_is_replaced_in_place():
+    paste = read("worker:\n  actor:\n    offload:\n      offload_params: true\n      offload_optimizer: true\n")
+    (line,) = added(patch(paste, [change(paste, "worker.actor.offload.offload_optimizer", "false")]))
+    assert line == "      offload_optimizer: false"
+
+
+def test_a_new_yaml_key_stands_beside_its_siblings():
+    paste = read("worker:\n  actor:\n    padding_free: true\n    offload:\n      offload_params: true\n")
+    lines = patch(paste, [Change("x", "worker.actor.offload.offload_optimizer", None, "false")])
+    assert added(lines) == ["      offload_optimizer: false"]
+
+
+def test_a_new_yaml_block_does_not_cut_another_in_two():
+    paste = read("worker:\n  actor:\n    offload:\n      offload_params: true\n      offload_optimizer: true\n")
+    lines = patch(paste, [Change("x", "worker.actor.fsdp.torch_dtype", None, "bf16")])
+    assert added(lines) == ["    fsdp:", "      torch_dtype: bf16"]
+    assert [line.number for line in lines if line.mark == " "] == [4, 5]
+    assert lines[-1].mark == "+"
+
+
+def test_the_whole_command_holds_every_change_and_nothing_else():
+    paste = read("It fails.\n" + COMMAND + "\n4 x A100")
+    command = whole_command(
+        paste, [change(paste, "actor_rollout_ref.rollout.n", "16"), Change("sp", "actor.sp", None, "2")]
+    )
+    assert command == COMMAND.replace("n=32", "n=16") + " \\\n    actor.sp=2"
+
+
+def test_without_a_command_there_is_none_to_copy():
+    assert whole_command(read("CUDA out of memory"), []) == ""
+
+
+def test_a_patched_command_reads_as_the_changed_settings():
+    paste = read(COMMAND)
+    again = read(
+        whole_command(paste, [change(paste, "data.train_batch_size", "4"), Change("sp", "actor.sp", None, "2")])
+    )
+    values = {setting.key: setting.value for setting in again.settings}
+    assert values == {
+        "data.train_batch_size": "4",
+        "data.max_prompt_length": "400",
+        "actor_rollout_ref.rollout.n": "32",
+        "trainer.nnodes": "1",
+        "actor.sp": "2",
+    }

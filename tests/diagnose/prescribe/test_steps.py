@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from diagnose.batch import resolve
+from diagnose.prescribe.steps import steps
+from diagnose.types import Fact, Facts
+
+
+def make_facts(**values):
+    stated = {id: Fact(id, value, "read") for id, value in values.items()}
+    return Facts(stated=stated, values=resolve(stated))
+
+
+def test_a_lever_whose_fact_is_unknown_has_no_step(knowledge):
+    assert steps(knowledge.levers["batch.micro.down"], make_facts(n_gpus=8)) == []
+
+
+def test_a_size_at_its_bound_has_no_step(knowledge):
+    assert steps(knowledge.levers["batch.micro.down"], make_facts(micro_batch=1)) == []
+
+
+def test_a_size_is_halved_again_and_again_to_its_bound(knowledge):
+    ladder = steps(knowledge.levers["batch.micro.down"], make_facts(micro_batch=8))
+    assert [step["micro_batch"] for step in ladder] == [4, 2, 1]
+
+
+def test_an_odd_size_is_rounded_in_the_saving_direction(knowledge):
+    assert steps(knowledge.levers["batch.micro.down"], make_facts(micro_batch=5))[0]["micro_batch"] == 2
+
+
+def test_a_parallel_size_never_exceeds_or_misses_the_cards(knowledge):
+    ladder = steps(knowledge.levers["rollout.tensor_parallel.up"], make_facts(rollout_tp=1, n_gpus=6))
+    assert [step["rollout_tp"] for step in ladder] == [2]
+
+
+def test_a_share_falls_by_a_tenth_each_time(knowledge):
+    ladder = steps(knowledge.levers["rollout.gpu_memory_utilization.down"], make_facts(gpu_memory_utilization=0.4))
+    assert [step["gpu_memory_utilization"] for step in ladder] == [0.3, 0.2, 0.1]
+
+
+def test_a_mini_batch_follows_a_batch_that_falls_below_it(knowledge):
+    facts = make_facts(train_batch_size=64, mini_batch_size=64, rollout_n=1, n_gpus=1)
+    from dataclasses import replace
+
+    facts = replace(facts, keys={"mini_batch_size": "mini", "train_batch_size": "batch"})
+    assert steps(knowledge.levers["batch.train.down"], facts)[0] == {"train_batch_size": 32, "mini_batch_size": 32}

@@ -1,0 +1,76 @@
+"""Everything under content/: it loads, it fits, and every [[example]] holds. A new file needs no edit here."""
+
+from functools import cache
+
+import pytest
+
+from diagnose.facts import read_facts
+from diagnose.facts.signature import matches
+from diagnose.ingest import read
+from diagnose.knowledge import CONTENT, Knowledge, read_content
+from diagnose.knowledge.check import cross_check
+from diagnose.knowledge.records import FRONT_MATTER_KINDS
+
+
+@cache
+def content():
+    records, problems, _ = read_content(CONTENT)
+    knowledge = Knowledge(**records)
+    return knowledge, [*problems, *cross_check(knowledge)]
+
+
+def examples(kind):
+    """Every example of one kind of record as a test of its own, named by file and by what it says."""
+    knowledge, _ = content()
+    return [
+        pytest.param(record, example, id=f"{record.slug}: {example.says}")
+        for record in getattr(knowledge, kind).values()
+        for example in record.examples
+    ]
+
+
+def test_no_record_has_a_problem():
+    assert [str(problem) for problem in content()[1]] == []
+
+
+@pytest.mark.parametrize("kind", FRONT_MATTER_KINDS)
+def test_every_file_is_a_record(kind):
+    knowledge, _ = content()
+    files = {path.stem for path in (CONTENT / kind).glob("*.md")}
+    assert files == set(getattr(knowledge, kind))
+
+
+def test_no_file_stands_where_no_record_is_read():
+    stray = [
+        path
+        for path in CONTENT.rglob("*.md")
+        if path.parent.name not in FRONT_MATTER_KINDS or path.parent.parent != CONTENT
+    ]
+    assert [path for path in stray if path.parent.name != "guides"] == []
+
+
+def test_every_lever_of_a_case_is_a_record():
+    knowledge, _ = content()
+    named = {fix.lever for case in knowledge.cases.values() for fix in case.fixes}
+    assert named <= set(knowledge.levers)
+
+
+@pytest.mark.parametrize(("signature", "example"), examples("signatures"))
+def test_a_signature_holds_its_example(signature, example):
+    paste = read(example.text)
+    assert bool(list(matches(signature, paste))) is example.matches
+    if example.matches:
+        _holds(example, {})
+
+
+@pytest.mark.parametrize(("framework", "example"), examples("frameworks"))
+def test_a_framework_holds_its_example(framework, example):
+    # a framework that nothing names is answered: the plain one has no mark of its own
+    _holds(example, {"framework": framework.slug} if framework.fallback else {})
+
+
+def _holds(example, answers):
+    knowledge, _ = content()
+    values = read_facts(read(example.text), answers, knowledge).values
+    assert {id: values.get(id) for id in example.facts} == dict(example.facts)
+    assert [id for id in example.absent if id in values] == []
