@@ -57,8 +57,8 @@ def _phase(plan: Plan, phase: str, residents: dict[str, list[Term]], always: lis
     if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in awake):
         awake.append(engine_activations(plan))
     everything = [*trainer, *work]
-    others = sum(term.bytes for term in (*awake, *always))
-    return PhaseEstimate(phase, moment, (*everything, *awake, *always, slack(plan, tuple(everything), others)))
+    others = (*awake, *always)
+    return PhaseEstimate(phase, moment, (*everything, *others, slack(plan, tuple(everything), others)))
 
 
 def _worst(moments: list[Moment]) -> Moment:

@@ -5,6 +5,7 @@ A framework's record is read here and nowhere else in the estimate. A condition 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,9 +13,10 @@ from types import MappingProxyType
 
 from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range
-from diagnose.estimate.shape import Shape, lora_parameters, shape, shape_from_params
-from diagnose.estimate.sharding import ParameterBytes, Split, adapters, parameter_bytes, split, zero_stage
-from diagnose.knowledge.records import Framework, Model
+from diagnose.estimate.shape import Shape, lora_parameters, shape, shape_from_params, sparse_from_params
+from diagnose.estimate.sharding import ZERO_STATE, ParameterBytes, Split, adapters, parameter_bytes, split, zero_stage
+from diagnose.knowledge.hardware import Model
+from diagnose.knowledge.records import Framework
 from diagnose.types import Facts
 from diagnose.units import from_gib
 from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value
@@ -31,6 +33,9 @@ OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
 _ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
 _ENGINES = ("vllm", "sglang")  # engines with weights and a pool of their own; with others the trainer generates
+_ACTIVE = re.compile(
+    r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
+)  # 30B-A3B: 30 billion parameters, 3 of them for a token
 _SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is firmware and ECC
 
 
@@ -82,9 +87,12 @@ class Plan:
 
 
 def run_model(facts: Facts) -> Model | None:
-    """The run's model: of the catalogue, else a dense stand-in of the stated size."""
+    """The run's model: of the catalogue, else a stand-in of the stated size, sparse where the name says how much a token takes."""
     size = facts.number("params_b")
-    return facts.model or (_stand_in(size) if size else None)
+    if facts.model or not size:
+        return facts.model
+    active = _ACTIVE.search(str(facts.values.get("model", "")))
+    return (_sparse_stand_in(size, float(active[1])) if active else None) or _stand_in(size)
 
 
 def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
@@ -98,6 +106,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     version = _version(values)
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, values, version)
+    if not _has_engine(framework, values):
+        does = MappingProxyType({**does, "kv_rule": "dense"})
     numbers = _shape(model)
     capacity, why = gpu_capacity(facts)
     phases = _phases(framework, values, online)
@@ -111,7 +121,13 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         residents=_residents(framework, values, version, phases, online),
         does=does,
         each=parameter_bytes(values, does, own_precision),
-        split=split(values, parameters=numbers.parameters, experts=_experts(model), gpus=gpus),
+        split=split(
+            values,
+            parameters=numbers.parameters,
+            experts=_experts(model),
+            gpus=gpus,
+            assumed_stage=_assumed_stage(values, numbers.parameters, capacity),
+        ),
         gpus=gpus,
         adapters=lora_parameters(model, whole(values, "lora_rank") or 8) if adapters(values) else 0.0,
         online=online,
@@ -141,6 +157,11 @@ def _shape(model: Model) -> Shape:
 
 
 @lru_cache(maxsize=64)
+def _sparse_stand_in(params_b: float, active_b: float) -> Model | None:
+    return sparse_from_params(params_b, active_b)
+
+
+@lru_cache(maxsize=64)
 def _stand_in(params_b: float) -> Model | None:
     return shape_from_params(params_b)
 
@@ -167,6 +188,12 @@ def _is_online(values: Values, framework: Framework) -> bool:
 
 def _unsettled(values: Values, gpus: int) -> tuple[str, ...]:
     return ("zero_stage",) if gpus > 1 and zero_stage(values) is None else ()
+
+
+def _assumed_stage(values: Values, parameters: int, capacity: int | None) -> int:
+    """The stage taken where none is known: 3 where a full training could not even hold its state on one card, else 0."""
+    whole_state = 0 if adapters(values) else ZERO_STATE * parameters
+    return 3 if capacity is not None and whole_state > capacity else 0
 
 
 def _phases(framework: Framework, values: Values, online: bool) -> tuple[str, ...]:
@@ -211,7 +238,7 @@ def _residents(
 ) -> Residents:
     found: dict[tuple[str, str], dict[str, None]] = {}
     for entry in framework.residents:
-        if not _exists(entry.what, values, online) or not in_range(entry.since, entry.until, version):
+        if not _exists(entry.what, framework, values, online) or not in_range(entry.since, entry.until, version):
             continue
         if holds(entry.when, values):
             pool = _lives_on(entry.what, entry.pool, values)
@@ -221,9 +248,16 @@ def _residents(
     return {place: tuple(what) for place, what in found.items()}
 
 
-def _exists(what: str, values: Values, online: bool) -> bool:
+def _has_engine(framework: Framework, values: Values) -> bool:
+    """Whether an engine generates. Of an unknown trainer nothing is assumed: it has one where something of the engine is known."""
+    if "rollout_engine" in values or not framework.fallback:
+        return values.get("rollout_engine", _ENGINES[0]) in _ENGINES
+    return any(id in values for id in ("gpu_memory_utilization", "rollout_tp", "engine_version"))
+
+
+def _exists(what: str, framework: Framework, values: Values, online: bool) -> bool:
     """Whether this run has such a thing at all. Under adapters the base serves as the reference."""
-    own_engine = values.get("rollout_engine", _ENGINES[0]) not in _ENGINES
+    own_engine = not _has_engine(framework, values)
     if what == "gathered_weights" or (what == "kv_pool" and own_engine):
         return online and own_engine
     if what in _ENGINE or what == "state_dict_copy":

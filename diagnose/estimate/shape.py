@@ -10,7 +10,7 @@ import datetime
 import math
 from dataclasses import dataclass, replace
 
-from diagnose.knowledge.records import Model, Moe
+from diagnose.knowledge.hardware import Model, Moe
 
 ASSUMED = "assumed"
 
@@ -175,6 +175,29 @@ def shape_from_params(params_b: float) -> Model | None:
         published=round(_between(low.published, high.published, share)),
     )
     return _stand_in(_with_mlp_width(between))
+
+
+_EXPERTS = 128  # Qwen3, arXiv:2505.09388, table 2
+_LARGEST_SPARSE = 1200.0
+
+
+def sparse_from_params(params_b: float, active_b: float) -> Model | None:
+    """A sparse stand-in for a model whose name states its size and what a token passes through, as in 30B-A3B; None for others.
+
+    The decoder is as wide and deep as the dense model of the active size. The width of its 128 experts is what gives the count, and
+    a token takes as many of them as its own size leaves room for.
+    """
+    dense = shape_from_params(active_b) if _SMALLEST <= active_b < params_b <= _LARGEST_SPARSE else None
+    if dense is None:
+        return None
+    untied = replace(
+        dense, tied=False, params_b=params_b, title=f"a sparse model of {params_b:g}B, {active_b:g}B active"
+    )
+    without = parameters(replace(untied, intermediate=0))
+    each = (params_b * 1e9 - without) / (untied.layers * (_EXPERTS * 3 * untied.hidden))
+    width = max(64, round(each / 64) * 64)
+    chosen = max(1, round((active_b * 1e9 - without) / (untied.layers * 3 * untied.hidden * width)))
+    return replace(untied, moe=Moe(experts=_EXPERTS, active=chosen, width=width), published=round(params_b * 1e9))
 
 
 def _neighbours(params_b: float) -> tuple[_Size, _Size]:

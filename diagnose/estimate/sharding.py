@@ -13,6 +13,7 @@ from diagnose.batch import Values, whole
 from diagnose.vocabulary import Value
 
 ADAM_STATES = 8.0  # two fp32 moments
+ZERO_STATE = 16.0  # weights, gradients, masters and moments of mixed precision (ZeRO, section 3.1)
 _STAGE_OF_STRATEGY = {"fsdp": 3, "fsdp2": 3, "ddp": 0, "none": 0, "megatron": 1}
 
 # bytes a parameter of weights, gradients, optimizer; under ZeRO the fp32 masters stand with the optimizer
@@ -103,13 +104,13 @@ def zero_stage(values: Values) -> int | None:
     return _STAGE_OF_STRATEGY.get(str(values.get("strategy", "")))
 
 
-def split(values: Values, *, parameters: float, experts: float, gpus: int) -> Split:
-    """How ``parameters`` (``experts`` of them in experts) are spread over ``gpus``."""
+def split(values: Values, *, parameters: float, experts: float, gpus: int, assumed_stage: int = 0) -> Split:
+    """How ``parameters`` (``experts`` of them in experts) are spread over ``gpus``; ``assumed_stage`` holds where none is known."""
     tp, pp, ep = (whole(values, id) or 1 for id in ("tp", "pp", "ep"))
     sharded_dense = max(1, gpus // (tp * pp))
     stage = zero_stage(values)
     return Split(
-        stage=stage if stage is not None else 0,
+        stage=stage if stage is not None else assumed_stage,
         dense=(parameters - experts) / (tp * pp),
         experts=experts / (ep * pp if ep > 1 else tp * pp),
         group=min(whole(values, "shard_size") or sharded_dense, sharded_dense),

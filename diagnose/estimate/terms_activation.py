@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, counts, make_term
 from diagnose.estimate.tokens import Pass, image_patches
-from diagnose.knowledge.records import Model
+from diagnose.knowledge.hardware import Model
 from diagnose.types import Term
 
 _KORTHIKANTI = "after Korthikanti et al., arXiv:2205.05198, section 4.1"
@@ -42,6 +42,15 @@ def widths(model: Model) -> Widths:
 def layer_bytes_per_token(w: Widths) -> float:
     """Bytes that one layer keeps of one token for its backward pass, nothing recomputed."""
     return 28 * w.hidden + (8 if w.gated else 4) * w.mlp + 8 * w.keys + 4 * w.heads
+
+
+def frozen_layer_bytes_per_token(w: Widths) -> float:
+    """The same under adapters, whose frozen layers keep no inputs for weight gradients.
+
+    Left are the norms' fp32 copies (8 h), query and output of the attention (4 h), keys and values, the MLP's gate, its activation
+    and its product (6 f); and for each of the three adapters on query, key and value a dropped-out input with its mask (9 h).
+    """
+    return 21 * w.hidden + (6 if w.gated else 2) * w.mlp + 4 * w.keys + 4 * w.heads
 
 
 def fused_layer_bytes_per_token(w: Widths) -> float:
@@ -83,11 +92,11 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
         size = tokens.times(checkpoint_bytes_per_token(hidden=w.hidden, layers=on_gpu))
         how = f"{one.how} × {w.hidden:,} × {on_gpu} layers × 2 B{_over(plan)}"
         if "gradient_checkpointing" not in plan.values:
-            size = Band(size.low, size.mid, tokens.high * layers * layer_bytes_per_token(w))
+            size = Band(size.low, size.mid, tokens.high * layers * _layer(plan, w))
             how += "; far more if every layer keeps all"
         moved_by = (*one.moved_by, *_MOVED, "activation_offload")
         return [make_term("checkpoints", "checkpoints", "work", size, how, _CHECKPOINT, moved_by)]
-    each = fused_layer_bytes_per_token(w) if mode == "selective" else layer_bytes_per_token(w)
+    each = fused_layer_bytes_per_token(w) if mode == "selective" else _layer(plan, w)
     how = f"{one.how} × {each:,.0f} B × {layers} layers{_over(plan)}"
     size = tokens.times(each * layers)
     terms = [make_term("activations", "activations", "work", size, how, _KORTHIKANTI, (*one.moved_by, *_MOVED))]
@@ -99,7 +108,7 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     if checkpointing(plan) != "full":
         return []
     w, tokens = widths(plan.model), _local(plan, one)
-    each = layer_bytes_per_token(w) + 4 * max(w.hidden, w.mlp)
+    each = _layer(plan, w) + 4 * max(w.hidden, w.mlp)
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, _KORTHIKANTI, one.moved_by)
     return [term, *eager_attention(plan, one, 1)]
@@ -147,6 +156,10 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     moved_by = (*one.moved_by, "max_pixels", "images_per_prompt", "freeze_vision")
     size = patches.times(one.rows * each)
     return [make_term("vision_tower", "vision tower's activations", "work", size, how, _KORTHIKANTI, moved_by)]
+
+
+def _layer(plan: Plan, w: Widths) -> float:
+    return frozen_layer_bytes_per_token(w) if plan.adapters else layer_bytes_per_token(w)
 
 
 def _local(plan: Plan, one: Pass) -> Band:

@@ -125,8 +125,10 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     if response_limit is None:
         missing += ("response_length",) if plan.online else ("max_length",)
     stated = whole(plan.values, rows_id)
-    rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times(2 if plan.algo in PAIRED else 1)
-    prompt, response = real_row(plan, rows.mid)
+    rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times((2 if plan.algo in PAIRED else 1) / _parts(plan))
+    # A batch that is padded is as long as its longest row in every row, as a single row is.
+    longest = not plan.online and plan.values.get("remove_padding") is not True
+    prompt, response = real_row(plan, 1.0 if longest else rows.mid)
     padded = plan.online and plan.values.get("remove_padding") is False
     if padded and prompt_limit is not None and response_limit is not None:
         prompt, response = exactly(prompt_limit), exactly(response_limit)
@@ -141,6 +143,16 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
         moved_by=_moved_by(rows_id, padded),
         missing=missing,
     )
+
+
+def _parts(plan: Plan) -> int:
+    """Pipeline micro batches that a GPU's rows are cut into.
+
+    Megatron's micro batch is what one stage takes at a time; elsewhere the rows of a GPU are cut into at least one part a stage
+    (torch 2.6 distributed/pipelining/schedules.py: fewer micro batches than stages are refused).
+    """
+    stages = 1 if plan.values.get("strategy") == "megatron" else plan.whole("pp")
+    return min(stages, plan.whole("micro_batch"))
 
 
 def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:

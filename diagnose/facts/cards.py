@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from diagnose.facts.card_patterns import EACH, EACH_AFTER, MACHINE_WORD, NODES, ONE_NODE, SPLIT, UNNAMED, named
 from diagnose.facts.prose import numeral, span_of, spoken
-from diagnose.knowledge.records import Gpu
+from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Paste, Span
 
 

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Mapping
 
 from diagnose.facts import written
-from diagnose.knowledge.records import Model
+from diagnose.knowledge.hardware import Model
 from diagnose.types import Paste
 
 _SHAPE = {

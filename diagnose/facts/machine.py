@@ -11,7 +11,7 @@ from diagnose.facts.keys import normal
 from diagnose.facts.memory_words import host_ram
 from diagnose.facts.roles import role_cards
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.records import Gpu
+from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Paste, Setting, Span
 from diagnose.vocabulary import FACTS, Value
 

@@ -12,7 +12,7 @@ from diagnose.facts.config_json import of_config
 from diagnose.facts.keys import normal
 from diagnose.facts.prose import span_of, spoken
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.records import Model
+from diagnose.knowledge.hardware import Model
 from diagnose.types import Fact, Paste, Setting, Span
 
 _PARAMS = re.compile(r"(?<![A-Za-z\d.])(\d{1,4}(?:[._]\d{1,2})?)\s?([bBmM])(?![A-Za-z0-9])")

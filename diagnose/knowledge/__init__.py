@@ -8,18 +8,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.loader import Problem, parse
-from diagnose.knowledge.records import (
-    FRONT_MATTER_KINDS,
-    Case,
-    Framework,
-    Gpu,
-    Lever,
-    Model,
-    Question,
-    Record,
-    Signature,
-)
+from diagnose.knowledge.record import Record
+from diagnose.knowledge.records import FRONT_MATTER_KINDS, Case, Framework, Lever, Question, Signature
 
 CONTENT = Path(__file__).resolve().parents[2] / "content"
 

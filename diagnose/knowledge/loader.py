@@ -13,7 +13,8 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from diagnose.knowledge.records import FRONT_MATTER_KINDS, Record
+from diagnose.knowledge.record import Record
+from diagnose.knowledge.records import FRONT_MATTER_KINDS
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 10

@@ -8,18 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diagnose.conditions import Conditions
+from diagnose.knowledge.hardware import Gpu, Model
+from diagnose.knowledge.record import Record
 from diagnose.vocabulary import Value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """What every record has. ``slug`` is the file's name, ``body`` the Markdown below the front matter."""
-
-    slug: str
-    body: str
-    title: str
-    reviewed: datetime.date
-    sources: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,67 +183,6 @@ class Lever(Record):
     order: int = 50
     keyless: bool = False
     words: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu(Record):
-    """An accelerator. ``sizes`` maps the size as sold (GB) to the capacity that the driver shows (GiB)."""
-
-    sizes: Mapping[str, float]
-    aliases: tuple[str, ...] = ()
-    vendor: str = "NVIDIA"
-
-    @property
-    def only_size(self) -> float | None:
-        """The size as sold where there is just one."""
-        return float(next(iter(self.sizes))) if len(self.sizes) == 1 else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vision:
-    """A vision tower. ``pixels_per_token`` is what one token of the language model stands for."""
-
-    hidden: int
-    layers: int
-    params: int
-    pixels_per_token: int
-    intermediate: int = 0
-    patch: int = 14
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moe:
-    """Experts of a sparse model: ``width`` is one expert's MLP width, ``shared`` the width of the shared expert."""
-
-    experts: int
-    active: int
-    width: int
-    shared: int = 0
-    dense_layers: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model(Record):
-    """Shape numbers as in config.json. ``published`` is the parameter count that its authors give."""
-
-    hidden: int
-    layers: int
-    heads: int
-    kv_heads: int
-    intermediate: int
-    vocab: int
-    tied: bool
-    published: int
-    params_b: float
-    max_position: int
-    head_dim: int = 0
-    attention_bias: bool = False
-    qk_norm: bool = False
-    gated: bool = True
-    aliases: tuple[str, ...] = ()
-    moe: Moe | None = None
-    vision: Vision | None = None
-    family: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

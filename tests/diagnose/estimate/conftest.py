@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from diagnose.batch import resolve
-from diagnose.knowledge.records import Behaviour, Detect, Framework, Gpu, Model, Resident, Vision
+from diagnose.knowledge.hardware import Gpu, Model, Vision
+from diagnose.knowledge.records import Behaviour, Detect, Framework, Resident
 from diagnose.types import Fact, Facts
 
 REVIEWED = datetime.date(2026, 1, 1)

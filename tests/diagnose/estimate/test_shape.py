@@ -9,8 +9,8 @@ import pytest
 
 from diagnose.estimate import shape
 from diagnose.knowledge import CONTENT
+from diagnose.knowledge.hardware import Model, Moe
 from diagnose.knowledge.loader import parse
-from diagnose.knowledge.records import Model, Moe
 
 # These have four norms a layer, of which the count holds two; nothing else is left out. The other records must fit exactly.
 ROUNDED = {"gemma-2-2b", "gemma-2-9b", "gemma-2-27b"}

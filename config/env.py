@@ -1,0 +1,155 @@
+"""Environment variables, read strictly: a bad value is refused with the variable, the value and the cure."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+_YES = ("1", "true", "yes", "on")
+_NO = ("0", "false", "no", "off")
+_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?"
+_HOST = re.compile(rf"\*|\[[0-9a-fA-F:]+\]|\.?{_LABEL}(\.{_LABEL})*")
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable without the blanks around it; an empty one counts as not set."""
+    return os.environ.get(name, "").strip() or default
+
+
+def flag(name: str, default: bool = False) -> bool:
+    """A yes or a no."""
+    value = text(name)
+    if value.lower() in _YES:
+        return True
+    if value and value.lower() not in _NO:
+        refuse(name, value, "write 1 for yes or 0 for no")
+    return default if not value else False
+
+
+def whole(name: str, default: int, low: int, high: int) -> int:
+    """A whole number between ``low`` and ``high``, both included."""
+    value = text(name)
+    if not value:
+        return default
+    if not re.fullmatch(r"\d{1,9}", value) or not low <= int(value) <= high:
+        refuse(name, value, f"write a whole number from {low} to {high}")
+    return int(value)
+
+
+def choice(name: str, default: str, words: tuple[str, ...]) -> str:
+    """One of a few words, in any case."""
+    value = text(name, default)
+    if value.upper() not in words:
+        refuse(name, value, f"write one of {', '.join(words)}")
+    return value.upper()
+
+
+def hosts(name: str, default: list[str]) -> list[str]:
+    """Host names between commas, without scheme or port."""
+    values = [value.strip() for value in text(name).split(",") if value.strip()]
+    for value in values:
+        if not _HOST.fullmatch(value):
+            refuse(name, value, "write host names between commas, without scheme or port, as headroom.example.org")
+    return values or default
+
+
+def origins(name: str) -> list[str]:
+    """Origins between commas, each with its scheme."""
+    values = [value.strip() for value in text(name).split(",") if value.strip()]
+    for value in values:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path:
+            refuse(name, value, "write origins between commas, as https://headroom.example.org")
+    return values
+
+
+def database(name: str, state: Path) -> dict[str, Any]:
+    """Django's entry for the database: PostgreSQL when the variable says so, else SQLite in the state folder."""
+    value = text(name)
+    if not value:
+        # Without IMMEDIATE, writers that began as readers lose their write to "database is locked" and no timeout helps.
+        options = {"transaction_mode": "IMMEDIATE", "timeout": 20, "init_command": "PRAGMA journal_mode=WAL"}
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": state / "headroom.sqlite3", "OPTIONS": options}
+    parts = urlsplit(value)
+    if parts.scheme not in ("postgres", "postgresql") or not parts.path.strip("/"):
+        refuse(
+            name, _without_password(value), "write postgres://user:password@host:5432/name, or leave it out for SQLite"
+        )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.strip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": str(_port(name, value) or ""),
+        "OPTIONS": dict(parse_qsl(parts.query)),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+def redis(name: str) -> str:
+    """The address of a Redis server, or nothing."""
+    value = text(name)
+    if value and (urlsplit(value).scheme not in ("redis", "rediss", "unix") or len(value) < len("redis://x")):
+        refuse(name, _without_password(value), "write redis://host:6379/0, or leave it out")
+    _port(name, value)
+    return value
+
+
+def folder(name: str, default: Path) -> Path:
+    """A folder that can be written, made when it is not there."""
+    path = Path(text(name, str(default))).expanduser().resolve()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as misfit:
+        refuse(name, str(path), f"name a folder that can be written ({misfit.strerror})")
+    if not os.access(path, os.W_OK | os.X_OK):
+        refuse(name, str(path), "name a folder that this user can write")
+    return path
+
+
+def secret(name: str, state: Path) -> str:
+    """The variable, else the key in the state folder, which is made on first use and read by its owner alone."""
+    if value := text(name):
+        if len(value) < 32:
+            refuse(name, f"{len(value)} characters", "write at least 32, or leave it out and one is made")
+        return value
+    path = state / "secret"
+    if not path.exists():
+        draft = state / f"secret.{os.getpid()}"
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(48))
+        try:
+            os.link(draft, path)  # whole or not at all, and the first of several processes wins
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    value = path.read_text().strip()
+    if len(value) < 32:
+        refuse(name, f"{path} holds {len(value)} characters", "delete the file and start again, or set the variable")
+    return value
+
+
+def refuse(name: str, value: str, cure: str) -> None:
+    """Raises ``ImproperlyConfigured`` with variable, value and cure."""
+    raise ImproperlyConfigured(f"{name} is “{value}”: {cure}.")
+
+
+def _port(name: str, value: str) -> int | None:
+    try:
+        return urlsplit(value).port
+    except ValueError:
+        refuse(name, _without_password(value), "the port must be a number from 0 to 65535")
+        return None
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"(//[^:/@]*:)[^@]*@", r"\1***@", url)

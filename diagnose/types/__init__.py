@@ -1,0 +1,33 @@
+"""The frozen records that pass between the stages, in the order of the arrow: Paste → Facts → Estimate → Diagnosis."""
+
+from diagnose.types.advice import Asked, CaseMatch, Change, Diagnosis, Evidence, NotAdvised, PatchLine, Prescription
+from diagnose.types.estimate import Estimate, PhaseEstimate, PoolEstimate, Term
+from diagnose.types.facts import Fact, Facts, Hit, Tried
+from diagnose.types.paste import Command, Frame, Line, Package, Paste, Redaction, Setting, Span
+
+__all__ = [
+    "Asked",
+    "CaseMatch",
+    "Change",
+    "Command",
+    "Diagnosis",
+    "Estimate",
+    "Evidence",
+    "Fact",
+    "Facts",
+    "Frame",
+    "Hit",
+    "Line",
+    "NotAdvised",
+    "Package",
+    "Paste",
+    "PatchLine",
+    "PhaseEstimate",
+    "PoolEstimate",
+    "Prescription",
+    "Redaction",
+    "Setting",
+    "Span",
+    "Term",
+    "Tried",
+]

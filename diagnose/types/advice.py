@@ -1,0 +1,123 @@
+"""What follows for the person: near cases, changes, what speaks against others, questions, and the whole answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diagnose.types.estimate import Estimate, PhaseEstimate
+from diagnose.types.facts import Facts
+from diagnose.types.paste import Paste, Span
+from diagnose.vocabulary import Pool, Value
+
+if TYPE_CHECKING:
+    from diagnose.knowledge.records import Case, Lever, Question
+
+
+@dataclass(frozen=True, slots=True)
+class CaseMatch:
+    """A case that is near, from 0 to 1, and why: the facts that are the same and those that differ (id, here, there)."""
+
+    case: Case
+    score: float
+    same: tuple[tuple[str, Value], ...]
+    differs: tuple[tuple[str, Value, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How often a lever worked, failed or was only suggested, as the slugs of the cases that say so."""
+
+    worked: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    suggested: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One key of the person's own configuration, before and after. ``span`` is None when the key is not in the paste.
+
+    ``before`` is None when nothing sets it. Without ``key`` (more cards, a version) the change is outside the configuration.
+    """
+
+    fact: str
+    key: str
+    before: str | None
+    after: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PatchLine:
+    """A line of a patch: ``mark`` is " ", "-" or "+"; ``number`` is the line of the person's text, None for a new one."""
+
+    mark: str
+    number: int | None
+    text: str
+    bold: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prescription:
+    """A lever with what it does to this run. ``before`` and ``after`` are the failing phase's bytes, None when not computed.
+
+    ``phase`` is the phase that the figures are of. ``length_range`` is the range of real response lengths (tokens; None = no
+    end within the limit) in which the run as it is runs out and the changed one fits. ``sure`` are the changes of a further
+    step that fits with its whole band, where ``changes`` leaves it too close to call.
+    """
+
+    lever: Lever
+    changes: tuple[Change, ...]
+    pool: Pool
+    phase: str
+    before: PhaseEstimate | None
+    after: PhaseEstimate | None
+    after_verdict: str
+    evidence: Evidence
+    why: str
+    patch: tuple[PatchLine, ...] = ()
+    length_range: tuple[int | None, int | None] | None = None
+    other_pool: tuple[int, int] | None = None
+    sure: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotAdvised:
+    """A lever that people would expect here, and what speaks against it.
+
+    ``reason``: on, tried, elsewhere (another pool or phase), absent (not in this framework or version) or no_gain.
+    """
+
+    lever: Lever
+    reason: str
+    why: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question whose answer would change the advice: by how much it moves the failing pool's peak, in bytes (0 = unknown)."""
+
+    question: Question
+    moves: int
+    options: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The whole answer. ``pool`` and ``phase`` are what failed, None where nothing settles it.
+
+    ``verdict`` is the estimate's word on that: out, close, fits or unknown.
+    """
+
+    paste: Paste
+    facts: Facts
+    kind: str | None
+    phase: str | None
+    pool: Pool | None
+    verdict: str
+    estimate: Estimate
+    matches: tuple[CaseMatch, ...] = ()
+    prescriptions: tuple[Prescription, ...] = ()
+    not_advised: tuple[NotAdvised, ...] = ()
+    questions: tuple[Asked, ...] = ()

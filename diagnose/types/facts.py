@@ -1,0 +1,98 @@
+"""What is known of a run, each fact with where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from diagnose.batch import resolve
+from diagnose.types.paste import Span
+from diagnose.vocabulary import Origin, Value
+
+if TYPE_CHECKING:
+    from diagnose.knowledge.hardware import Gpu, Model
+    from diagnose.knowledge.records import Framework, Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact with where it comes from. ``unit`` is the batch unit of ``value`` where it is not the fact's own.
+
+    ``origin``: read (``span`` and maybe ``key`` say where), answered, default (of the recognised framework), assumed, derived.
+    ``why`` says in words where a default or an assumption comes from.
+    """
+
+    id: str
+    value: Value
+    origin: Origin
+    unit: str = ""
+    key: str = ""
+    written: str = ""
+    span: Span | None = None
+    why: str = ""
+
+    @property
+    def certain(self) -> bool:
+        return self.origin in ("read", "answered")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A signature that matched, and where."""
+
+    signature: Signature
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A lever that the person says was tried, and where it says so."""
+
+    lever: str
+    span: Span
+    helped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known. ``stated`` holds facts in the unit they were written in; ``values`` the same in each fact's own unit.
+
+    ``values`` is computed from ``stated`` by ``diagnose.batch.resolve``; a lever changes ``stated`` through ``with_fact``.
+    ``keys`` maps a fact to the key that the run's framework and version uses for it, also where the paste does not set it.
+    ``config`` holds every memory-relevant key as the person wrote it.
+    """
+
+    stated: Mapping[str, Fact] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
+    framework: Framework | None = None
+    model: Model | None = None
+    gpu: Gpu | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    dead_keys: frozenset[str] = frozenset()
+    config: Mapping[str, str] = field(default_factory=dict)
+    hits: tuple[Hit, ...] = ()
+    tried: tuple[Tried, ...] = ()
+    candidates: tuple[str, ...] = ()
+    unknown_model: str = ""
+    notes: tuple[str, ...] = ()
+
+    def number(self, id: str) -> float | None:
+        """The value of a number fact, or None when it is unknown."""
+        value = self.values.get(id)
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+    def flag(self, id: str) -> bool | None:
+        """The value of a yes/no fact, or None when it is unknown."""
+        value = self.values.get(id)
+        return value if isinstance(value, bool) else None
+
+    def certain(self, id: str) -> bool:
+        """Whether the paste or the person says it."""
+        return id in self.stated and self.stated[id].certain
+
+    def with_fact(self, fact: Fact) -> Facts:
+        """These facts with one changed, everything that follows from it computed again."""
+        stated = {**self.stated, fact.id: fact}
+        return replace(self, stated=stated, values=resolve(stated))

@@ -1,0 +1,176 @@
+"""The catalogue as lists: frameworks, errors, levers, GPUs and models, each with a word on the right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.hardware import Model
+from diagnose.knowledge.records import Case, Framework, Key, Lever
+from diagnose.vocabulary import KINDS
+from kb import rules_in_words
+from kb.evidence import Mark, counted, outcomes
+
+GROUPS = {  # the first part of a lever's name, where the word itself would not do
+    "algo": "Algorithm",
+    "batch": "Batches",
+    "checkpoint": "Saving",
+    "checkpointing": "Activations",
+    "downgrade": "Older versions",
+    "length": "Lengths",
+    "load": "Loading",
+    "peft": "LoRA",
+    "image": "Images",
+    "rollout": "Rollout engine",
+    "run": "The run",
+    "shard": "Sharding",
+    "sync": "Weight sync",
+    "upgrade": "Newer versions",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a list."""
+
+    title: str
+    href: str
+    note: str
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True)
+class KeyRow:
+    """How one framework writes a fact: the keys, the value when nothing sets it, and from which version."""
+
+    framework: Framework
+    fact: str
+    keys: tuple[str, ...]
+    default: str
+    note: str
+
+
+Groups = list[tuple[str, list[Entry]]]
+
+
+def levers(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
+    """Grouped by what they act on, each with its evidence."""
+    groups: dict[str, list[Entry]] = {}
+    for lever in sorted(knowledge.levers.values(), key=lambda lever: lever.title):
+        word = lever.slug.split(".")[0]
+        entry = Entry(
+            lever.title,
+            reverse("kb:lever", args=[lever.slug]),
+            "same results" if lever.results == "same" else "may change results",
+            counted(outcomes(lever.slug, cases)),
+        )
+        groups.setdefault(GROUPS.get(word, word.capitalize()), []).append(entry)
+    return sorted(groups.items())
+
+
+def errors(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
+    """Grouped by the kind of failure, those of programs before those in people's words."""
+    groups: dict[str, list[Entry]] = {kind: [] for kind in KINDS}
+    for record in sorted(knowledge.signatures.values(), key=lambda record: (-record.strength, record.title)):
+        words = {3: "printed by a program", 2: "a strong sign", 1: "in people’s words"}
+        groups.setdefault(record.kind, []).append(
+            Entry(record.title, reverse("kb:error", args=[record.slug]), words.get(record.strength, ""))
+        )
+    return [(KINDS.get(kind, kind), entries) for kind, entries in groups.items() if entries]
+
+
+def frameworks(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
+    counts = Counter(case.facts.get("framework") for case in cases)
+    ordered = sorted(knowledge.frameworks.values(), key=lambda record: (record.fallback, record.title.lower()))
+    entries = [Entry(f.title, reverse("kb:framework", args=[f.slug]), _cases(counts[f.slug])) for f in ordered]
+    return [("", entries)] if entries else []
+
+
+def gpus(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
+    """Grouped by vendor; the note holds the sizes as sold."""
+    groups: dict[str, list[Entry]] = {}
+    for gpu in sorted(knowledge.gpus.values(), key=lambda gpu: gpu.title):
+        sizes = ", ".join(f"{size} GB" for size in gpu.sizes)
+        groups.setdefault(gpu.vendor, []).append(Entry(gpu.title, reverse("kb:gpu", args=[gpu.slug]), sizes))
+    return sorted(groups.items())
+
+
+def models(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
+    """Grouped by family, the smallest first; the note holds the count of parameters."""
+    groups: dict[str, list[Entry]] = {}
+    for model in sorted(knowledge.models.values(), key=lambda model: (model.published, model.title)):
+        note = f"{model.published / 1e9:,.2f} billion"
+        groups.setdefault(model.family or "others", []).append(
+            Entry(model.title, reverse("kb:model", args=[model.slug]), note)
+        )
+    return sorted(groups.items())
+
+
+def lever_keys(lever: Lever, knowledge: Knowledge) -> tuple[KeyRow, ...]:
+    """The key of each framework for each fact that the lever changes; those that have none are left out."""
+    facts = dict.fromkeys(change.fact for change in lever.changes)
+    rows = [row for framework in knowledge.frameworks.values() for fact in facts if (row := _key_row(framework, fact))]
+    return tuple(sorted(rows, key=lambda row: (row.framework.title.lower(), row.fact)))
+
+
+def _key_row(framework: Framework, fact: str) -> KeyRow | None:
+    keys = [key for key in framework.keys if _gives(key, fact) and not key.dead and not key.hidden]
+    if not keys:
+        return None
+    default = next(
+        (d.facts[fact] for d in reversed(framework.defaults) if fact in d.facts and not d.script and not d.when), None
+    )
+    ranges = [f"{key.key}: {words}" for key in keys if (words := rules_in_words.versions(key.since, key.until))]
+    return KeyRow(
+        framework=framework,
+        fact=rules_in_words.title(fact),
+        keys=tuple(dict.fromkeys(key.key for key in keys)),
+        default=rules_in_words.value(fact, default),
+        note="; ".join(ranges),
+    )
+
+
+def _gives(key: Key, fact: str) -> bool:
+    return key.fact == fact or any(fact in facts for facts in key.values.values())
+
+
+def _cases(count: int) -> str:
+    return f"{count} case" if count == 1 else f"{count} cases"
+
+
+def told_of(fact: str, words: Iterable[str], cases: Iterable[Case]) -> tuple[Case, ...]:
+    """The cases whose fact is one of these words, in any case."""
+    wanted = {word.lower() for word in words}
+    return tuple(case for case in cases if str(case.facts.get(fact, "")).lower() in wanted)
+
+
+def shape(model: Model) -> list[tuple[str, str]]:
+    """The numbers of a model with their names; what it does not have is left out."""
+    numbers: list[tuple[str, int]] = [
+        ("Parameters", model.published),
+        ("Hidden size", model.hidden),
+        ("Layers", model.layers),
+        ("Attention heads", model.heads),
+        ("Key and value heads", model.kv_heads),
+        ("Head size", model.head_dim or model.hidden // model.heads),
+        ("MLP width", model.intermediate),
+        ("Vocabulary", model.vocab),
+        ("Longest context, tokens", model.max_position),
+    ]
+    if model.moe:
+        numbers += [
+            ("Experts", model.moe.experts),
+            ("Experts of a token", model.moe.active),
+            ("Width of an expert", model.moe.width),
+        ]
+    if model.vision:
+        numbers += [
+            ("Parameters of the vision tower", model.vision.params),
+            ("Pixels of a token", model.vision.pixels_per_token),
+        ]
+    rows = [(title, f"{number:,}") for title, number in numbers]
+    return [*rows, ("Embeddings tied", "yes" if model.tied else "no")]

@@ -1,0 +1,71 @@
+"""One framework as tables: its keys, what stays in memory, what it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from diagnose.knowledge.records import Behaviour, Framework, Key, Resident
+from diagnose.vocabulary import BATCH_UNITS, BEHAVIOURS, PHASES, RESIDENTS
+from kb import rules_in_words as words
+
+
+@dataclass(frozen=True)
+class KeyLine:
+    """A key, the facts that it gives, what its number counts and in which versions."""
+
+    key: str
+    facts: str
+    unit: str
+    dead: str
+    versions: str
+
+
+@dataclass(frozen=True)
+class ResidentLine:
+    what: str
+    where: str
+    phases: str
+    when: str
+
+
+@dataclass(frozen=True)
+class BehaviourLine:
+    what: str
+    how: str
+    when: str
+
+
+def page(framework: Framework) -> dict[str, Any]:
+    """What the framework's template needs beside the record."""
+    return {
+        "phases": [PHASES[phase] for phase in framework.phases],
+        "keys": [_key(key) for key in framework.keys],
+        "residents": [_resident(resident) for resident in framework.residents],
+        "behaviours": [line for behaviour in framework.behaviours for line in _behaviour(behaviour)],
+    }
+
+
+def _key(key: Key) -> KeyLine:
+    given = [key.fact] if key.fact else dict.fromkeys(fact for facts in key.values.values() for fact in facts)
+    facts = ", ".join(words.title(fact) for fact in given)
+    return KeyLine(key.key, facts, BATCH_UNITS.get(key.unit, ""), key.dead, words.versions(key.since, key.until))
+
+
+def _resident(resident: Resident) -> ResidentLine:
+    return ResidentLine(
+        what=RESIDENTS[resident.what],
+        where="host" if resident.pool == "host" else "GPU",
+        phases=", ".join(PHASES[phase] for phase in resident.phases),
+        when=_when(resident),
+    )
+
+
+def _behaviour(behaviour: Behaviour) -> list[BehaviourLine]:
+    when = _when(behaviour)
+    return [BehaviourLine(BEHAVIOURS[name][0], str(value), when) for name, value in behaviour.does.items()]
+
+
+def _when(entry: Resident | Behaviour) -> str:
+    rules = (*words.conditions(entry.when), words.versions(entry.since, entry.until))
+    return "; ".join(rule for rule in rules if rule) or "always"

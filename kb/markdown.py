@@ -1,0 +1,81 @@
+"""Text at the door, and Markdown into HTML that is safe to show."""
+
+from __future__ import annotations
+
+import re
+
+import markdown
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+
+MAX_BYTES = 64 * 1024
+MAX_RUN = 20
+MAX_NESTING = 20
+MAX_OPEN = 200
+RENDERER = 1  # raise it when the HTML of an unchanged text changes: stored pages are then made anew
+
+_RUN = re.compile(rf"[\[\](){{}}<>]{{{MAX_RUN + 1},}}")
+_TAGS = {
+    "a", "abbr", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h2", "h3", "h4", "hr", "img", "ins", "kbd", "li",
+    "mark", "ol", "p", "pre", "q", "samp", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+_ATTRIBUTES = {"a": {"href", "title", "hreflang"}, "img": {"src", "alt"}, "th": {"scope"}, "*": {"lang"}}
+
+
+def normalise(text: str | bytes) -> str:
+    """UTF-8, LF, one final newline, no NUL and no byte order mark: what is stored and compared."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", errors="replace")
+    text = text.removeprefix("\ufeff").replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+    return text.rstrip("\n") + "\n"
+
+
+def refusals(text: str) -> list[str]:
+    """Why this text is not taken, each with the cure; the parser is slow or recurses on such shapes."""
+    found = []
+    size = len(text.encode())
+    if size > MAX_BYTES:
+        found.append(f"The text has {size} bytes, at most {MAX_BYTES} are taken: shorten it.")
+    for number, line in enumerate(text.split("\n"), 1):
+        if run := _RUN.search(line):
+            found.append(f"Line {number} has {len(run[0])} brackets in a row, at most {MAX_RUN}: break them up.")
+        if _nesting(line) > MAX_NESTING:
+            found.append(f"Line {number} is nested deeper than {MAX_NESTING}: take some of the “>” or the indent away.")
+    for block in re.split(r"\n[ \t]*\n", text):
+        if block.count("[") > MAX_OPEN or block.count("<") > MAX_OPEN:
+            start = text[: text.index(block)].count("\n") + 1
+            found.append(f"The paragraph at line {start} has more than {MAX_OPEN} “[” or “<”: split it.")
+    return found
+
+
+def render(text: str) -> SafeString:
+    """HTML of a body; raises ``ValueError`` with every refusal."""
+    if found := refusals(text):
+        raise ValueError(" ".join(found))
+    dirty = markdown.markdown(text, extensions=["tables", "fenced_code", "sane_lists"], output_format="html")
+    clean = nh3.clean(
+        dirty,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="nofollow noopener noreferrer",
+        attribute_filter=_own_images_only,
+    )
+    return as_rendered(clean)
+
+
+def as_rendered(html: str) -> SafeString:
+    """HTML that ``render`` made earlier and that was stored since."""
+    return mark_safe(html)
+
+
+def _own_images_only(tag: str, name: str, value: str) -> str | None:
+    if tag == "img" and name == "src" and not re.match(r"/(?!/)", value):
+        return None
+    return value
+
+
+def _nesting(line: str) -> int:
+    marks = re.match(r"[ \t>]*", line)
+    lead = marks[0].expandtabs(4) if marks else ""
+    return lead.count(">") + (len(lead) - lead.count(">")) // 4

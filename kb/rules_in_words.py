@@ -1,0 +1,54 @@
+"""Conditions, changes and ranges of versions as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from diagnose.conditions import Conditions
+from diagnose.knowledge.records import LeverChange
+from diagnose.vocabulary import FACTS, Value
+from diagnose.words import value_words
+
+_OPERATORS = {"above": "above", "below": "below", "at_least": "at least", "at_most": "at most", "not": "not"}
+
+
+def conditions(rules: Conditions) -> tuple[str, ...]:
+    """One line for each fact that must pass."""
+    return tuple(f"{title(id)}: {_test(id, test)}" for id, test in rules.items())
+
+
+def change(step: LeverChange) -> str:
+    """What a lever does to a fact: ``Samples per prompt × 0.5, at least 1``."""
+    if step.op == "set":
+        words = f"{title(step.fact)} → {value(step.fact, step.to)}"
+    elif step.op == "scale":
+        words = f"{title(step.fact)} × {step.by:g}"
+    else:
+        words = f"{title(step.fact)} {'+' if (step.by or 0) >= 0 else '−'} {abs(step.by or 0):g}"
+    bounds = [("at least", step.at_least), ("at most", step.at_most)]
+    return ", ".join([words, *(f"{name} {bound:g}" for name, bound in bounds if bound is not None)])
+
+
+def versions(since: str, until: str) -> str:
+    """``from 0.8``, ``before 0.9``, both, or nothing."""
+    return ", ".join(part for part in (f"from {since}" if since else "", f"before {until}" if until else "") if part)
+
+
+def title(id: str) -> str:
+    return FACTS[id].title if id in FACTS else id
+
+
+def value(id: str, given: Value | None) -> str:
+    """A fact's value, also one that is no longer in the vocabulary."""
+    if given is None:
+        return ""
+    return value_words(id, given) if id in FACTS else str(given)
+
+
+def _test(id: str, test: Any) -> str:
+    if isinstance(test, Mapping):
+        return " and ".join(f"{_OPERATORS.get(name, name)} {_test(id, bound)}" for name, bound in test.items())
+    if isinstance(test, (list, tuple)):
+        return " or ".join(value(id, item) for item in test)
+    return value(id, test)

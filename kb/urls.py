@@ -1,0 +1,23 @@
+"""Addresses of the knowledge base."""
+
+from django.urls import path
+
+from kb.views import cases, catalogue, health, setup
+
+app_name = "kb"
+urlpatterns = [
+    path("cases/", cases.cases, name="cases"),
+    path("cases/<str:slug>/", cases.case, name="case"),
+    path("levers/", catalogue.levers, name="levers"),
+    path("levers/<str:slug>/", catalogue.lever, name="lever"),
+    path("errors/", catalogue.errors, name="errors"),
+    path("errors/<str:slug>/", catalogue.error, name="error"),
+    path("frameworks/", catalogue.frameworks, name="frameworks"),
+    path("frameworks/<str:slug>/", catalogue.framework, name="framework"),
+    path("gpus/", catalogue.gpus, name="gpus"),
+    path("gpus/<str:slug>/", catalogue.gpu, name="gpu"),
+    path("models/", catalogue.models, name="models"),
+    path("models/<str:slug>/", catalogue.model, name="model"),
+    path("setup/<str:token>/", setup.setup, name="setup"),
+    path("healthz", health.healthz, name="healthz"),
+]

@@ -1,0 +1,130 @@
+"""The catalogue: what the files under ``content/`` say, one list and one page a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from diagnose.knowledge import Knowledge, current
+from diagnose.knowledge.records import Case
+from diagnose.vocabulary import FACTS, KINDS, PHASES
+from kb import catalogue, framework_page, rules_in_words
+from kb.cases import cases_for
+from kb.evidence import counted, outcomes
+from kb.sections import sections, source_name
+
+R = TypeVar("R")
+Grouped = Callable[[Knowledge, Sequence[Case]], catalogue.Groups]
+
+
+@require_safe
+def levers(request: HttpRequest) -> HttpResponse:
+    return _list(
+        request, catalogue.levers, "levers", "Levers", "What can be changed, what it costs, and where it helped."
+    )
+
+
+@require_safe
+def errors(request: HttpRequest) -> HttpResponse:
+    return _list(request, catalogue.errors, "errors", "Errors", "The messages that are recognised, by what runs out.")
+
+
+@require_safe
+def frameworks(request: HttpRequest) -> HttpResponse:
+    lead = "How each is recognised, which key means what, and what stays in memory when."
+    return _list(request, catalogue.frameworks, "frameworks", "Frameworks", lead)
+
+
+@require_safe
+def gpus(request: HttpRequest) -> HttpResponse:
+    return _list(request, catalogue.gpus, "gpus", "GPUs", "What a card really has, as its driver prints it.")
+
+
+@require_safe
+def models(request: HttpRequest) -> HttpResponse:
+    return _list(request, catalogue.models, "models", "Models", "The numbers of config.json that memory depends on.")
+
+
+@require_safe
+def lever(request: HttpRequest, slug: str) -> HttpResponse:
+    """What it changes, in which keys, when it helps, what it costs, how to check and undo it, and who tried it."""
+    record = _record(current().levers, slug)
+    told = outcomes(slug, cases_for(request.user))
+    context = {
+        "changes": [rules_in_words.change(change) for change in record.changes],
+        "keys": catalogue.lever_keys(record, current()),
+        "when": rules_in_words.conditions(record.when),
+        "pools": [{"gpu": "GPU memory", "host": "host RAM"}.get(pool, pool) for pool in record.pools],
+        "group": catalogue.GROUPS.get(slug.split(".")[0], slug.split(".")[0].capitalize()),
+        "outcomes": [(outcome, PHASES.get(str(outcome.case.facts.get("phase")), "")) for outcome in told],
+        "marks": counted(told),
+        "sections": sections(record.body),
+    }
+    return _page(request, "lever", "levers", record, context)
+
+
+@require_safe
+def error(request: HttpRequest, slug: str) -> HttpResponse:
+    """How a message is recognised, what it gives, and an example that is and one that is not it."""
+    record = _record(current().signatures, slug)
+    captures = [
+        (FACTS[capture.fact].title, capture.unit) for capture in record.captures.values() if capture.fact in FACTS
+    ]
+    context = {
+        "kind": KINDS.get(record.kind, record.kind),
+        "phase": PHASES.get(record.phase, ""),
+        "captures": list(dict.fromkeys(captures)),
+        "sections": sections(record.body),
+    }
+    return _page(request, "error", "errors", record, context)
+
+
+@require_safe
+def framework(request: HttpRequest, slug: str) -> HttpResponse:
+    """How it is recognised, its keys, what stays resident and what it does."""
+    record = _record(current().frameworks, slug)
+    told = catalogue.told_of("framework", [slug], cases_for(request.user))
+    context = {**framework_page.page(record), "cases": told, "sections": sections(record.body)}
+    return _page(request, "framework", "frameworks", record, context)
+
+
+@require_safe
+def gpu(request: HttpRequest, slug: str) -> HttpResponse:
+    """Its sizes as sold and as printed, and the cases that ran on it."""
+    record = _record(current().gpus, slug)
+    told = catalogue.told_of("gpu_model", [record.title, *record.aliases], cases_for(request.user))
+    return _page(request, "gpu", "gpus", record, {"cases": told, "sections": sections(record.body)})
+
+
+@require_safe
+def model(request: HttpRequest, slug: str) -> HttpResponse:
+    """Its shape, and the cases that trained it."""
+    record = _record(current().models, slug)
+    told = catalogue.told_of("model", [record.title, *record.aliases], cases_for(request.user))
+    context = {"shape": catalogue.shape(record), "cases": told, "sections": sections(record.body)}
+    return _page(request, "model", "models", record, context)
+
+
+def _list(request: HttpRequest, grouped: Grouped, section: str, title: str, lead: str) -> HttpResponse:
+    groups = grouped(current(), cases_for(request.user))
+    total = sum(len(entries) for _, entries in groups)
+    context = {"section": section, "title": title, "lead": lead, "groups": groups, "total": total}
+    return render(request, "kb/catalogue.html", context)
+
+
+def _page(
+    request: HttpRequest, template: str, section: str, record: object, context: Mapping[str, object]
+) -> HttpResponse:
+    sources = [(address, source_name(address)) for address in getattr(record, "sources", ())]
+    more = {"section": section, "record": record, "sources": sources}
+    return render(request, f"kb/{template}.html", {**more, **context})
+
+
+def _record(records: Mapping[str, R], slug: str) -> R:
+    if slug not in records:
+        raise Http404(f"no record “{slug}”")
+    return records[slug]

@@ -1,0 +1,91 @@
+// Copy, keys, dropped files and the focus after a swap. Every page works without this file.
+(() => {
+  const one = (query, root = document) => root.querySelector(query);
+  const all = (query) => [...document.querySelectorAll(query)];
+
+  const toast = (words) => {
+    const region = one("#toasts"), note = document.createElement("span");
+    note.className = "toast";
+    note.textContent = words;
+    region.replaceChildren(note);
+    const leave = () => (note.matches(":hover") ? setTimeout(leave, 2000) : note.remove());
+    setTimeout(leave, 6000);
+  };
+
+  const patch = (table) => [...table.rows].map(({ cells }) => (cells[1].textContent.replace("−", "-") || " ") + cells[2].textContent).join("\n");
+  const copy = async (button) => {
+    const from = document.getElementById(button.dataset.copy), text = from.rows?.length ? patch(from) : from.value;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {  // plain http: no clipboard API
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+      button.focus();
+    }
+    toast(button.dataset.said || "Copied");
+  };
+
+  const size = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+  const said = (files) => [...files].map((file) => `${file.name}, ${size(file.size)}`).join(" · ");
+  const picked = (input) => { one("[data-picked]", input.form).textContent = said(input.files); };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (button) copy(button);
+  });
+  document.addEventListener("change", (event) => { if (event.target.type === "file") picked(event.target); });
+
+  document.addEventListener("dragover", (event) => {
+    const sheet = one(".paste:has(input[type=file])"), files = event.dataTransfer;
+    if (!sheet || ![...files.types].includes("Files")) return;
+    event.preventDefault();
+    const count = files.items.length;
+    one("[data-drop]", sheet).textContent = `Drop to read ${count} ${count === 1 ? "file" : "files"}`;
+    sheet.classList.add("drop");
+  });
+  const leave = () => all(".paste.drop").forEach((sheet) => sheet.classList.remove("drop"));
+  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) leave(); });
+  document.addEventListener("drop", (event) => {
+    const input = one(".paste input[type=file]");
+    if (!input || !event.dataTransfer.files.length) return;
+    event.preventDefault();
+    leave();
+    input.files = event.dataTransfer.files;
+    picked(input);
+  });
+
+  let at = -1;
+  const step = (by) => {
+    const stops = all(".rx, .case");
+    if (!stops.length) return;
+    at = Math.min(Math.max(at + by, 0), stops.length - 1);
+    stops[at].tabIndex = -1;
+    stops[at].focus();
+    stops[at].scrollIntoView({ block: "start" });
+  };
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "Enter") return event.target.form?.requestSubmit();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+    const keys = {
+      "/": () => { const box = one("[data-slash]"); if (box) { event.preventDefault(); box.focus(); } },
+      c: () => { const button = one(".rx [data-copy]"); if (button) copy(button); },
+      j: () => step(1),
+      k: () => step(-1),
+    };
+    keys[event.key]?.();
+  });
+
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.target.id !== "main") return;
+    at = -1;
+    const heading = one("#main h1");
+    if (!heading) return;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+    toast(heading.textContent);
+  });
+})();

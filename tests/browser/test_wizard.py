@@ -1,0 +1,166 @@
+"""The wizard in a real browser against the real site."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from wizard.home import EXAMPLE
+
+pytestmark = pytest.mark.browser
+WIDTHS = (390, 1280)
+
+
+def diagnose(page, live_site):
+    page.goto(live_site.url)
+    page.fill("#paste", EXAMPLE.read_text())
+    page.click(".paste .btn.go")
+    page.wait_for_selector(".verdict")
+
+
+def wider_than_the_window(page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def test_a_paste_gives_an_answer_with_a_chart_and_a_patch(page, live_site):
+    diagnose(page, live_site)
+    assert page.inner_text("h1") == "GPU memory runs out in the actor update"
+    assert page.is_visible("svg.wide")
+    assert not page.is_visible("svg.slim")
+    assert page.locator("#rx1").count() == 1
+
+
+def test_the_paste_box_has_the_focus_and_ctrl_enter_sends_it(page, live_site):
+    page.goto(live_site.url)
+    page.keyboard.insert_text(EXAMPLE.read_text())
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".verdict")
+
+
+def test_a_fact_is_corrected_in_place_and_the_answer_redrawn(page, live_site):
+    diagnose(page, live_site)
+    before = page.inner_text(".figures")
+    page.click("#fact-rollout_n summary")
+    page.fill('[name="rollout_n"][form="again"]', "1")
+    page.click("#fact-rollout_n button")
+    page.wait_for_selector("#fact-rollout_n .chip.you")
+    assert page.inner_text(".figures") != before
+    assert parse_qs(urlsplit(page.url).query)["rollout_n"] == ["1"]
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+
+
+def test_enter_in_a_field_sets_that_field_and_no_other(page, live_site):
+    diagnose(page, live_site)
+    page.click("#fact-n_gpus summary" if page.locator("#fact-n_gpus").count() else "#fact-gpus_per_node summary")
+    page.keyboard.press("Tab")
+    page.keyboard.insert_text("8")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".chip.you")
+    assert page.locator(".chip.you").count() == 1
+
+
+def test_a_wrong_value_keeps_the_words_and_says_the_cure(page, live_site):
+    diagnose(page, live_site)
+    page.click("#fact-rollout_n summary")
+    page.fill('[name="rollout_n"][form="again"]', "many")
+    page.click("#fact-rollout_n button")
+    page.wait_for_selector("#err-rollout_n")
+    assert page.is_visible("#err-rollout_n")
+    assert page.input_value('[name="rollout_n"][form="again"]') == "many"
+
+
+def test_another_phase_of_the_ledger_is_chosen_without_asking_the_server(page, live_site):
+    diagnose(page, live_site)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.locator(".phases label").first.click()
+    assert page.locator(".ledgers > .scroll").first.is_visible()
+    assert page.locator(".ledgers > .scroll:visible").count() == 1
+    assert asked == []
+
+
+def test_nothing_of_the_paste_stays_in_the_browser(page, live_site):
+    diagnose(page, live_site)
+    page.click("#fact-rollout_n summary")
+    page.fill('[name="rollout_n"][form="again"]', "16")
+    page.click("#fact-rollout_n button")
+    page.wait_for_selector("#fact-rollout_n .chip.you")
+    kept = page.evaluate("JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
+    assert "kk/instruct" not in kept
+    assert "dp_actor" not in kept
+
+
+def test_going_back_gives_a_page_of_facts_alone(page, live_site):
+    diagnose(page, live_site)
+    page.click("#fact-rollout_n summary")
+    page.fill('[name="rollout_n"][form="again"]', "16")
+    page.click("#fact-rollout_n button")
+    page.wait_for_selector("#fact-rollout_n .chip.you")
+    page.reload()
+    page.wait_for_selector(".verdict")
+    assert "From the facts in the link alone" in page.inner_text(".verdict")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    "path", ["/", "/questions/", "/result/?framework=trl&model=Qwen2.5-7B&n_gpus=8&gpu_model=H100&gpu_mem_gib=80"]
+)
+def test_no_page_scrolls_sideways(page, live_site, width, path):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(live_site.url + path)
+    assert wider_than_the_window(page) <= 0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_an_answer_does_not_scroll_sideways(page, live_site, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    diagnose(page, live_site)
+    assert wider_than_the_window(page) <= 0
+    assert page.is_visible("svg.slim" if width < 680 else "svg.wide")
+
+
+def test_a_dropped_file_is_named_with_its_size(page, live_site):
+    page.goto(live_site.url)
+    page.set_input_files("#files", {"name": "train.log", "mimeType": "text/plain", "buffer": b"x" * 2_300_000})
+    assert page.inner_text("[data-picked]") == "train.log, 2.3 MB"
+
+
+def test_the_patch_is_copied_as_it_stands(page, live_site):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    diagnose(page, live_site)
+    page.keyboard.press("c")
+    page.wait_for_selector(".toast")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "\n-" in copied
+    assert "\n+" in copied
+
+
+@pytest.fixture
+def plain_page(browser):
+    """A window in which no script runs."""
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+def test_without_scripts_a_paste_is_answered_and_corrected(plain_page, live_site):
+    diagnose(plain_page, live_site)
+    plain_page.click("#fact-rollout_n summary")
+    plain_page.fill('[name="rollout_n"][form="again"]', "1")
+    plain_page.click("#fact-rollout_n button")
+    plain_page.wait_for_selector("#fact-rollout_n .chip.you")
+
+
+def test_without_scripts_the_questions_lead_to_an_answer(plain_page, live_site):
+    plain_page.goto(live_site.url + "/questions/")
+    plain_page.check('input[value="gpu_oom"]')
+    plain_page.click("text=Continue")
+    assert "oom_kind=gpu_oom" in plain_page.url
+    plain_page.click("text=See the answer so far")
+    plain_page.wait_for_selector(".verdict")
+
+
+def test_without_scripts_the_whole_diagnosis_can_be_copied(plain_page, live_site):
+    diagnose(plain_page, live_site)
+    assert plain_page.input_value("#markdown").startswith("## GPU memory runs out")

@@ -1,0 +1,97 @@
+"""Every page carries the policies, and no template needs what they forbid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from config.security import CONTENT_SECURITY_POLICY, OriginCheck
+from tests.live import ROOT
+
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+
+
+def addresses(patterns: list[Any], prefix: str = "/") -> Iterator[str]:
+    """Every address of the site that needs no argument, the admin's own left out."""
+    for pattern in patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver) and not route.startswith("/admin"):
+            yield from addresses(pattern.url_patterns, route)
+        elif isinstance(pattern, URLPattern) and "<" not in route:
+            yield route
+
+
+def pages() -> list[str]:
+    return [*addresses(get_resolver().url_patterns), "/admin/login/", "/no/such/page"]
+
+
+@pytest.mark.django_db
+def test_every_page_carries_the_policies(client: Client) -> None:
+    assert len(pages()) > 8
+    for address in pages():
+        headers = client.get(address).headers
+        assert headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY, address
+        assert headers["Referrer-Policy"] == "no-referrer", address
+        assert headers["X-Content-Type-Options"] == "nosniff", address
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin", address
+        assert headers["X-Frame-Options"] == "DENY", address
+        assert "camera=()" in headers["Permissions-Policy"], address
+
+
+def test_the_policy_allows_nothing_by_default_and_nothing_inline() -> None:
+    assert CONTENT_SECURITY_POLICY.startswith("default-src 'none'")
+    for word in ("unsafe", "data:", "http", "*"):
+        assert word not in CONTENT_SECURITY_POLICY
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_template_has_inline_script_or_style_or_unescaped_output(path: Any) -> None:
+    text = path.read_text()
+    assert not re.search(r"<style\b", text, re.I)
+    assert not re.search(r"\sstyle\s*=", text, re.I)
+    assert not re.search(r"\son[a-z]+\s*=", text, re.I)
+    assert not re.search(r"javascript:", text, re.I)
+    assert not re.search(r"\|\s*safe\b|autoescape off", text)
+    for tag in re.findall(r"<script\b[^>]*>", text, re.I):
+        assert "src=" in tag
+
+
+def test_a_form_of_the_site_itself_is_taken_without_a_referrer() -> None:
+    """A page under no-referrer posts with ``Origin: null``; the token and Sec-Fetch-Site tell it from a stranger's."""
+    assert _post(HTTP_ORIGIN="null", HTTP_SEC_FETCH_SITE="same-origin") == 200
+    assert _post(HTTP_ORIGIN="null") == 200  # plain HTTP to another machine: browsers leave Sec-Fetch-Site out
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"HTTP_ORIGIN": "null", "HTTP_SEC_FETCH_SITE": "cross-site"},
+        {"HTTP_ORIGIN": "null", "HTTP_SEC_FETCH_SITE": "same-site"},
+        {"HTTP_ORIGIN": "https://evil.example", "HTTP_SEC_FETCH_SITE": "cross-site"},
+        {"HTTP_ORIGIN": "null", "HTTPS": "on"},
+    ],
+)
+def test_a_strangers_form_is_refused_even_with_the_token(headers: dict[str, str]) -> None:
+    assert _post(**headers) == 403
+
+
+def test_a_form_without_the_token_is_refused() -> None:
+    assert _post(token="", HTTP_ORIGIN="null", HTTP_SEC_FETCH_SITE="same-origin") == 403
+
+
+def _post(token: str = "a" * 32, **headers: str) -> int:
+    """403 when the check refuses a form, else 200."""
+    secure = headers.pop("HTTPS", "") == "on"
+    request = RequestFactory(**headers).post("/", {"csrfmiddlewaretoken": token}, secure=secure)
+    request.COOKIES[settings.CSRF_COOKIE_NAME] = "a" * 32
+    check = OriginCheck(lambda request: HttpResponse())
+    check.process_request(request)
+    answer = check.process_view(request, lambda request: HttpResponse(), (), {})
+    return answer.status_code if answer else 200

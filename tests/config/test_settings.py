@@ -1,0 +1,95 @@
+"""Environment variables are read strictly, and .env.example knows them all."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import stat
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config import env
+from tests.live import ROOT
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "says"),
+    [
+        (lambda: env.flag("X"), "maybe", "X is “maybe”: write 1 for yes or 0 for no."),
+        (lambda: env.whole("X", 1, 1, 64), "0", "X is “0”: write a whole number from 1 to 64."),
+        (lambda: env.whole("X", 1, 1, 64), "-3", "X is “-3”"),
+        (lambda: env.whole("X", 1, 1, 64), "2.5", "X is “2.5”"),
+        (lambda: env.choice("X", "INFO", ("INFO",)), "loud", "X is “loud”: write one of INFO."),
+        (lambda: env.hosts("X", []), "http://a.org", "X is “http://a.org”: write host names"),
+        (lambda: env.hosts("X", []), "a.org:80", "X is “a.org:80”"),
+        (lambda: env.origins("X"), "a.org", "X is “a.org”: write origins"),
+        (lambda: env.redis("X"), "localhost:6379", "X is “localhost:6379”: write redis://"),
+        (lambda: env.redis("X"), "redis://h:66666666", "the port must be a number"),
+        (lambda: env.database("X", Path("/")), "sqlite:///x", "X is “sqlite:///x”: write postgres://"),
+        (lambda: env.database("X", Path("/")), "postgres://host", "X is “postgres://host”"),
+        (lambda: env.secret("X", Path("/")), "short", "X is “5 characters”: write at least 32"),
+        (lambda: env.folder("X", Path("/")), "/proc/nothing/here", "X is “/proc/nothing/here”: name a folder"),
+    ],
+)
+def test_it_refuses_a_bad_value_with_the_cure(monkeypatch: pytest.MonkeyPatch, read, value: str, says: str) -> None:
+    monkeypatch.setenv("X", value)
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        read()
+    assert says in str(refusal.value)
+
+
+def test_it_does_not_repeat_a_password_in_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "mysql://me:hunter2@host/db")
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        env.database("X", Path("/"))
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", " ")
+    assert env.flag("X", default=True) is True
+    assert env.whole("X", 7, 1, 9) == 7
+    assert env.redis("X") == ""
+
+
+def test_it_reads_a_postgresql_address_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "postgres://me:p%40ss@db.example.org:6543/rooms?sslmode=require")
+    entry = env.database("X", Path("/"))
+    assert entry["ENGINE"] == "django.db.backends.postgresql"
+    assert (entry["USER"], entry["PASSWORD"], entry["HOST"], entry["PORT"]) == ("me", "p@ss", "db.example.org", "6543")
+    assert (entry["NAME"], entry["OPTIONS"]) == ("rooms", {"sslmode": "require"})
+
+
+def test_sqlite_begins_its_transactions_as_a_writer(monkeypatch: pytest.MonkeyPatch, state_folder: Path) -> None:
+    monkeypatch.delenv("X", raising=False)
+    entry = env.database("X", state_folder)
+    assert entry["NAME"] == state_folder / "headroom.sqlite3"
+    assert entry["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+    assert "WAL" in entry["OPTIONS"]["init_command"]
+
+
+def test_the_secret_is_made_once_and_only_its_owner_reads_it(
+    monkeypatch: pytest.MonkeyPatch, state_folder: Path
+) -> None:
+    monkeypatch.delenv("X", raising=False)
+    first = env.secret("X", state_folder)
+    assert env.secret("X", state_folder) == first
+    assert len(first) >= 32
+    assert stat.S_IMODE(os.stat(state_folder / "secret").st_mode) == 0o600
+    assert [path.name for path in state_folder.iterdir()] == ["secret"]
+
+
+def test_the_example_file_names_exactly_the_variables_that_are_read() -> None:
+    read = set()
+    for path in (ROOT / "config").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                owner, name = node.func.value, node.args[0]
+                if isinstance(owner, ast.Name) and owner.id == "env" and isinstance(name, ast.Constant):
+                    read.add(name.value)
+    documented = set(re.findall(r"^#? ?([A-Z_]+)=", (ROOT / ".env.example").read_text(), flags=re.M))
+    compose_only = {"POSTGRES_PASSWORD"}
+    assert documented - compose_only == read

@@ -1,0 +1,120 @@
+"""What tests share: real servers, the real site, a real browser. Where one is missing its tests skip with the reason.
+
+``HEADROOM_REQUIRE_SERVICES=1`` and ``HEADROOM_REQUIRE_BROWSER=1`` turn such a skip into a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live import Site, missing, start_site
+
+POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432/postgres")
+REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
+CHROMIUM_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def pytest_configure() -> None:
+    """Static files without a manifest, and a cheap password hash: neither is what the tests are about."""
+    from django.conf import settings
+
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if "whitenoise" not in name]
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A database of its own on a real PostgreSQL server."""
+    import psycopg
+
+    name = f"headroom_{uuid.uuid4().hex[:12]}"
+    try:
+        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
+    except psycopg.OperationalError:
+        missing("SERVICES", f"PostgreSQL does not answer at {POSTGRES}: start it or set TEST_POSTGRES_URL.")
+    with server:
+        server.execute(f'CREATE DATABASE "{name}"')
+        yield f"{POSTGRES.rsplit('/', 1)[0]}/{name}"
+    with psycopg.connect(POSTGRES, autocommit=True) as server:
+        server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def redis_url() -> Iterator[str]:
+    """A database of its own on a real Redis server, empty before and after."""
+    import redis
+
+    url = f"{REDIS.rsplit('/', 1)[0]}/{1 + os.getpid() % 15}"
+    server = redis.Redis.from_url(url, socket_connect_timeout=3)
+    try:
+        server.flushdb()
+    except redis.RedisError:
+        missing("SERVICES", f"Redis does not answer at {url}: start it or set TEST_REDIS_URL.")
+    yield url
+    server.flushdb()
+
+
+@pytest.fixture
+def state_folder() -> Iterator[Path]:
+    """An empty state folder."""
+    with tempfile.TemporaryDirectory(prefix="headroom-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def live_site() -> Iterator[Site]:
+    """The real site on a free port, one for the whole run."""
+    with tempfile.TemporaryDirectory(prefix="headroom-") as folder:
+        site = start_site(Path(folder))
+        yield site
+        site.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium as it is installed on this machine."""
+    from playwright.sync_api import Error, sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not path:
+        missing("BROWSER", "Chromium is not installed: apt install chromium.")
+    # Playwright's own loop runs in this thread; Django then refuses the database although nothing here is asynchronous.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    with sync_playwright() as playwright:
+        try:
+            chromium = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
+        except Error as misfit:
+            missing("BROWSER", f"Chromium at {path} does not start: {str(misfit).splitlines()[0]}")
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A fresh browser window without cookies; a page that breaks the content policy or throws fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    window = context.new_page()
+    errors: list[str] = []
+    window.on("pageerror", lambda error: errors.append(str(error)))
+    window.on("console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None)
+    yield window
+    context.close()
+    assert not errors, errors

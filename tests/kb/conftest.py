@@ -1,0 +1,68 @@
+"""A small base of cases with the real catalogue behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diagnose.knowledge import CONTENT, Knowledge, current
+from kb.content import load_cases
+
+CASE = """+++
+title = "{title}"
+reviewed = 2026-11-01
+sources = ["https://github.com/example/project/issues/7"]
+summary = "The short of it."
+date = 2026-10-05
+solved = true
+
+[facts]
+framework = "{framework}"
+oom_kind = "{kind}"
+model = "Qwen2.5-7B"
+gpu_model = "A100"
+gpu_mem_gib = 80
+n_gpus = 8
+
+[[fix]]
+lever = "{lever}"
+detail = "halved it and it ran"
+by = "reporter"
+worked = true
+
+[[claim]]
+text = "The card was full."
+verdict = "confirmed"
+ground = "The log says so."
+source = "https://github.com/example/project/issues/7"
++++
+## Symptom
+
+{body}
+"""
+
+
+def document(title: str = "Eight cards run out", body: str = "It stopped at step 3.", **words: str) -> str:
+    """A case document that fits."""
+    lever = sorted(current().levers)[0]
+    given = {"framework": sorted(current().frameworks)[0], "kind": "gpu_oom", "lever": lever, **words}
+    return CASE.format(title=title, body=body, **given)
+
+
+@pytest.fixture
+def knowledge() -> Knowledge:
+    return current()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one case file."""
+    (tmp_path / "first.md").write_text(document())
+    return tmp_path
+
+
+@pytest.fixture
+def shipped(db: None, knowledge: Knowledge) -> None:
+    """The cases that ship, loaded."""
+    load_cases(CONTENT / "cases", knowledge)

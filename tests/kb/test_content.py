@@ -1,0 +1,77 @@
+"""Shipped cases into the database, without ever overwriting a team's edit."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from diagnose.knowledge import Knowledge
+from kb import documents, markdown
+from kb.content import load_cases
+from kb.documents import DocumentError
+from kb.models import Case
+from tests.kb.conftest import document
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_refuses_a_file_that_does_not_fit_and_names_file_and_field(folder: Path, knowledge: Knowledge) -> None:
+    (folder / "second.md").write_text(document(lever="no.such.lever"))
+    with pytest.raises(DocumentError) as refusal:
+        load_cases(folder, knowledge)
+    assert "cases/second.md: fix[0].lever: unknown lever “no.such.lever”" in str(refusal.value)
+    assert Case.objects.filter(slug="first").exists()
+
+
+def test_the_command_refuses_in_words(folder: Path) -> None:
+    (folder / "second.md").write_text("no front matter")
+    with pytest.raises(CommandError, match="begin the file with a line"):
+        call_command("load_content", folder=folder)
+
+
+def test_it_loads_once(folder: Path, knowledge: Knowledge) -> None:
+    assert load_cases(folder, knowledge).created == ["first"]
+    before = Case.objects.values().get()
+    again = load_cases(folder, knowledge)
+    assert (again.unchanged, again.changed) == (["first"], 0)
+    assert Case.objects.values().get() == before
+
+
+def test_it_updates_what_nobody_edited(folder: Path, knowledge: Knowledge) -> None:
+    load_cases(folder, knowledge)
+    (folder / "first.md").write_text(document(title="Nine cards run out"))
+    assert load_cases(folder, knowledge).updated == ["first"]
+    assert Case.objects.get().title == "Nine cards run out"
+
+
+def test_it_leaves_a_teams_edit_alone_and_says_so(folder: Path, knowledge: Knowledge) -> None:
+    load_cases(folder, knowledge)
+    documents.write(Case.objects.get(), document(title="Our words"), knowledge)
+    (folder / "first.md").write_text(document(title="Nine cards run out"))
+    said = StringIO()
+    call_command("load_content", folder=folder, stdout=said)
+    assert Case.objects.get().title == "Our words"
+    assert "edited here and left alone: first" in said.getvalue()
+
+
+def test_it_leaves_a_teams_own_case_of_the_same_name_alone(folder: Path, knowledge: Knowledge) -> None:
+    documents.write(Case(slug="first"), document(title="Ours"), knowledge)
+    assert load_cases(folder, knowledge).left_alone == ["first"]
+    assert Case.objects.get().title == "Ours"
+
+
+def test_it_stores_the_text_normalised_and_byte_for_byte_otherwise(folder: Path, knowledge: Knowledge) -> None:
+    text = document()
+    (folder / "first.md").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode() + b"\r\n\r\n")
+    load_cases(folder, knowledge)
+    assert Case.objects.get().text == text
+
+
+def test_a_new_renderer_renders_again_what_an_older_one_made(folder: Path, knowledge: Knowledge) -> None:
+    load_cases(folder, knowledge)
+    Case.objects.update(renderer=markdown.RENDERER - 1, html="old")
+    load_cases(folder, knowledge)
+    assert "It stopped at step 3." in Case.objects.get().html

@@ -1,0 +1,102 @@
+"""Text at the door: hostile and slow shapes are refused or cleaned."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kb import markdown
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a\n" + "[" * 21, "Line 2 has 21 brackets in a row, at most 20"),
+        ("> " * 21 + "deep", "Line 1 is nested deeper than 20"),
+        ("    " * 21 + "deep", "Line 1 is nested deeper than 20"),
+        ("x" * (64 * 1024 + 1), "at most 65536 are taken"),
+        ("[ " * 201, "The paragraph at line 1 has more than 200"),
+    ],
+)
+def test_it_refuses_what_the_parser_is_slow_on(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match="Line|paragraph|bytes") as refusal:
+        markdown.render(text)
+    assert says in str(refusal.value)
+
+
+def test_it_tells_every_refusal_at_once() -> None:
+    assert len(markdown.refusals("[" * 21 + "\n" + "> " * 21)) == 2
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>alert(1)</script>",
+        "<SCRIPT SRC=//evil.example/x.js></SCRIPT>",
+        '<img src=x onerror="alert(1)">',
+        "<a href='javascript:alert(1)'>x</a>",
+        "[x](javascript:alert(1))",
+        "[x](JaVaScRiPt:alert(1))",
+        "[x](data:text/html;base64,PHNjcmlwdD4=)",
+        "<svg><script>alert(1)</script></svg>",
+        "<math><mtext><script>alert(1)</script></mtext></math>",
+        "<iframe src='//evil.example'></iframe>",
+        "<style>* { display: none }</style>",
+        "<p style='position:fixed' onclick=alert(1)>x</p>",
+        "<form action='//evil.example'><button formaction='javascript:alert(1)'>x</button></form>",
+        "<div hx-get='/admin/' hx-trigger='load' data-x='1' id='main' class='top'>x</div>",
+        "<base href='//evil.example/'><meta http-equiv=refresh content=0>",
+        "```<script>\nalert(1)\n```",
+    ],
+)
+def test_hostile_markdown_renders_nothing_that_acts(hostile: str) -> None:
+    html = markdown.render(hostile).lower()
+    for word in (
+        "<script",
+        "<style",
+        "<iframe",
+        "<form",
+        "<svg",
+        "<base",
+        "<meta",
+        "<div",
+        " on",
+        "style=",
+        "hx-",
+        'href="java',
+        'href="data',
+        "id=",
+        "class=",
+    ):
+        assert word not in html.replace("&lt;", "")
+
+
+@pytest.mark.parametrize(
+    "address", ["//evil.example/x.png", "https://evil.example/x.png", "\\\\evil.example", "data:image/png;base64,x"]
+)
+def test_images_come_from_the_site_alone(address: str) -> None:
+    assert "src=" not in markdown.render(f"![x]({address})")
+
+
+def test_an_image_of_the_site_stays() -> None:
+    assert 'src="/static/img/x.png"' in markdown.render("![x](/static/img/x.png)")
+
+
+def test_it_renders_tables_and_code() -> None:
+    html = markdown.render("| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nx = 1\n```")
+    assert "<td>1</td>" in html
+    assert "<pre><code>x = 1" in html
+
+
+def test_the_slowest_text_that_is_taken_is_quick() -> None:
+    text = ("[ " * 199 + "\n\n") * 160
+    began = time.process_time()
+    markdown.render(text)
+    assert time.process_time() - began < 8  # 0.6 s alone; twenty thousand "[" in a row took a minute
+
+
+@pytest.mark.parametrize("given", ["\ufeffa\r\nb\rc\0\n\n\n", b"\xef\xbb\xbfa\nb\nc"])
+def test_it_normalises_at_the_door(given: str | bytes) -> None:
+    assert markdown.normalise(given) == "a\nb\nc\n"
+    assert markdown.normalise(markdown.normalise(given)) == "a\nb\nc\n"

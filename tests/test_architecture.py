@@ -1,0 +1,146 @@
+"""The laws of the house that a machine can hold: directions, names, sizes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from diagnose.knowledge import CONTENT, current
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("diagnose", "kb", "wizard", "config")  # each may import itself and those before it
+CODE = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "migrations" not in path.parts)
+UNESCAPED = {"kb/markdown.py"}
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """The first part of every imported module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0]
+
+
+every_file = pytest.mark.parametrize("path", CODE, ids=name_of)
+
+
+@every_file
+def test_imports_point_one_way(path: Path) -> None:
+    room = path.relative_to(ROOT).parts[0]
+    later = set(ROOMS[ROOMS.index(room) + 1 :])
+    assert not later & set(imports(tree_of(path)))
+
+
+@pytest.mark.parametrize("path", [path for path in CODE if name_of(path).startswith("diagnose/")], ids=name_of)
+def test_the_core_imports_the_standard_library_and_itself(path: Path) -> None:
+    assert set(imports(tree_of(path))) <= {*sys.stdlib_module_names, "diagnose"}
+
+
+def stage_of(module: str) -> int | None:
+    stages = ("ingest", "facts", "estimate", "match", "prescribe", "questions", "pipeline")
+    part = (module.split(".") + [""])[1]
+    return stages.index(part) if part in stages else None
+
+
+@pytest.mark.parametrize("path", [path for path in CODE if name_of(path).startswith("diagnose/")], ids=name_of)
+def test_stages_import_only_what_comes_before_them(path: Path) -> None:
+    own = stage_of(name_of(path).removesuffix(".py").replace("/", "."))
+    if own is None:
+        return
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("diagnose."):
+            stage = stage_of(node.module)
+            assert stage is None or stage <= own, node.module
+
+
+def docstrings(tree: ast.Module) -> set[int]:
+    """The ids of the nodes that are docstrings: they may cite sources."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                found.add(id(first.value))
+    return found
+
+
+def words_of(tree: ast.Module) -> Iterator[str]:
+    """Identifiers and string constants, docstrings left out."""
+    cited = docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in cited:
+            yield node.value
+        for field in ("id", "attr", "name", "arg"):
+            if isinstance(word := getattr(node, field, None), str):
+                yield word
+
+
+def framework_names() -> list[str]:
+    """Ids, titles and names of the catalogue's frameworks, but for the plan for unknown ones."""
+    named = [framework for framework in current().frameworks.values() if not framework.fallback]
+    return sorted({word.lower() for f in named for word in (f.slug, f.title, *f.detect.names)})
+
+
+@every_file
+def test_no_framework_is_named_in_code(path: Path) -> None:
+    names = framework_names()
+    assert names
+    pattern = re.compile(rf"(?<![a-z0-9])({'|'.join(map(re.escape, names))})(?![a-z0-9])")
+    said = {hit[1] for word in words_of(tree_of(path)) if (hit := pattern.search(word.lower().replace("_", "-")))}
+    assert not said
+
+
+@every_file
+def test_only_the_renderer_of_markdown_marks_html_as_safe(path: Path) -> None:
+    if name_of(path) not in UNESCAPED:
+        assert "mark_safe" not in set(words_of(tree_of(path)))
+
+
+@every_file
+def test_files_and_functions_stay_small(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 300
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert (node.end_lineno or 0) - node.lineno + 1 <= 50, node.name
+
+
+VIEWS = [path for path in CODE if path.parent.name == "views" or path.name == "views.py"]
+METHODS = {"require_GET", "require_POST", "require_safe", "require_http_methods"}
+
+
+def decorator_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Call):
+        return decorator_name(node.func)
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+
+
+@pytest.mark.parametrize("path", VIEWS, ids=name_of)
+def test_every_view_says_which_methods_it_takes_and_is_short(path: Path) -> None:
+    for node in tree_of(path).body:
+        if not isinstance(node, ast.FunctionDef) or node.name.startswith("_") or not node.args.args:
+            continue
+        if node.args.args[0].arg == "request":
+            assert METHODS & {decorator_name(decorator) for decorator in node.decorator_list}, node.name
+            assert (node.end_lineno or 0) - node.lineno + 1 <= 25, node.name
+
+
+def test_there_is_no_drawer_for_odds_and_ends() -> None:
+    assert not [path for path in CODE if path.stem in ("utils", "util", "helpers", "common", "misc")]
+
+
+def test_the_content_is_read_from_the_repository() -> None:
+    assert CONTENT == ROOT / "content"

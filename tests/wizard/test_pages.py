@@ -1,0 +1,223 @@
+"""The pages as a browser gets them, over the knowledge that ships."""
+
+from __future__ import annotations
+
+import html
+import re
+from html.parser import HTMLParser
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from diagnose.vocabulary import FACTS
+from wizard import limits
+from wizard.home import EXAMPLE
+
+pytestmark = pytest.mark.django_db
+HOSTILE = '<img src=x onerror="alert(1)">'
+LINK = "/result/?framework=trl&model=Qwen2.5-7B&n_gpus=8&gpu_model=A100&gpu_mem_gib=80&response_length=2048"
+TORCH = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
+    "GPU 0 has a total capacity of 79.15 GiB of which 1.10 GiB is free."
+)
+
+
+class Form(HTMLParser):
+    """The fields of a page: (name, value) of hidden inputs, and every id and address that it names."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.hidden: list[tuple[str, str]] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.headings: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        named = {name: value or "" for name, value in attributes}
+        if tag == "input" and named.get("type") == "hidden":
+            self.hidden.append((named["name"], named.get("value", "")))
+        if tag in ("h1", "h2", "h3"):
+            self.headings.append(tag)
+        self.ids += [named["id"]] if "id" in named else []
+        self.links += [named["href"]] if tag == "a" else []
+
+
+def post(client: Client, **fields: object) -> str:
+    return client.post("/result/", fields).content.decode()
+
+
+@pytest.fixture
+def answer(client) -> str:
+    return post(client, paste=EXAMPLE.read_text())
+
+
+def test_an_empty_paste_is_refused_at_the_field(client):
+    response = client.post("/result/", {"paste": "  \n"})
+    assert response.status_code == 200
+    assert 'aria-invalid="true"' in response.content.decode()
+
+
+def test_a_paste_that_is_too_long_is_refused_at_the_field(client):
+    response = client.post("/result/", {"paste": "x" * (limits.PASTE + 1)})
+    assert response.status_code == 200
+    assert 'id="paste-error"' in response.content.decode()
+
+
+def test_a_body_that_is_too_large_gets_a_page_before_it_is_read(client):
+    response = client.generic("POST", "/result/", b"x", CONTENT_LENGTH=str(limits.FILES * 2))
+    assert response.status_code == 413
+    assert 'id="main"' in response.content.decode()
+
+
+def test_a_form_without_a_token_is_refused():
+    assert Client(enforce_csrf_checks=True).post("/result/", {"paste": TORCH}).status_code == 403
+
+
+def test_an_answer_that_does_not_fit_gets_its_cure_at_the_field(client):
+    page = post(client, reduced=TORCH, host_ram_gb="760 cores")
+    assert 'id="err-host_ram_gb"' in page
+    assert 'value="760 cores"' in page
+
+
+def test_a_wrong_value_for_a_default_shows_at_its_own_row(client, answer):
+    carried = dict(Form(answer).hidden)["reduced"]
+    page = post(client, reduced=carried, other="swap_space_gib", other_value="plenty")
+    assert 'id="err-swap_space_gib"' in page
+
+
+def test_hostile_text_is_only_ever_shown_escaped(client):
+    page = post(client, paste=f"{TORCH}\nmodel_path={HOSTILE}\n--output_dir '{HOSTILE}'\n{HOSTILE}")
+    assert HOSTILE not in page
+    assert html.escape(HOSTILE) in page
+
+
+def test_hostile_words_in_an_address_are_escaped(client):
+    page = client.get("/result/", {"model": HOSTILE, "n_gpus": HOSTILE}).content.decode()
+    assert HOSTILE not in page
+
+
+def test_an_unknown_page_says_where_to_go(client):
+    response = client.get("/nothing/here")
+    assert response.status_code == 404
+    assert "/nothing/here" in response.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/", "/questions/", LINK])
+def test_a_page_has_one_first_heading_and_no_id_twice(client, path):
+    page = Form(client.get(path).content.decode())
+    assert page.headings.count("h1") == 1
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_the_answer_names_what_ran_out_and_where(answer):
+    assert re.search(r"<h1>GPU memory runs out in the actor update</h1>", answer)
+
+
+def test_the_answer_has_no_id_twice_and_no_link_into_nothing(answer):
+    page = Form(answer)
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+
+
+def test_the_answer_stays_below_its_budget(answer):
+    assert len(answer.encode()) < 110_000
+
+
+def test_the_answer_is_not_kept_by_anyone(client):
+    response = client.post("/result/", {"paste": TORCH})
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["X-Robots-Tag"] == "noindex"
+    assert 'hx-history="false"' in response.content.decode()
+
+
+def test_what_was_taken_out_is_in_no_part_of_the_answer(client):
+    page = post(client, paste=f"{TORCH}\nHF_TOKEN=hf_{'a1B2' * 9}\n")
+    assert "hf_a1B2" not in page
+
+
+def test_the_reduced_paste_gives_the_same_answer(client, answer):
+    carried = dict(Form(answer).hidden)
+    again = post(client, reduced=carried["reduced"])
+    assert main_of(again) == main_of(answer)
+
+
+def test_a_correction_outranks_the_paste_and_is_carried_on(client, answer):
+    hidden = [pair for pair in Form(answer).hidden if pair[0] != "paste"]
+    corrected = post(client, **dict(hidden), rollout_n="8")
+    assert ("rollout_n", "8") in Form(corrected).hidden
+    assert re.search(r'id="fact-rollout_n">.*?chip you', corrected)
+
+
+def test_the_link_holds_certain_facts_by_the_names_of_the_vocabulary(answer):
+    link = next(link for link in Form(answer).links if link.startswith("/result/?"))
+    names = {name for name, _ in parse_qsl(urlsplit(link).query)}
+    assert {"framework", "rollout_n", "n_gpus"} <= names | {"n_gpus"}
+    assert names <= set(FACTS)
+    assert "real_response_length" not in names
+
+
+def test_the_link_gives_the_same_verdict_and_says_what_it_lacks(client, answer):
+    link = next(link for link in Form(answer).links if link.startswith("/result/?"))
+    page = client.get(link).content.decode()
+    assert re.search(r"<h1>(.*?)</h1>", page)[1] == re.search(r"<h1>(.*?)</h1>", answer)[1]
+    assert "From the facts in the link alone" in page
+
+
+def test_a_link_gives_itself(client):
+    page = Form(client.get(LINK).content.decode())
+    again = next(link for link in page.links if link.startswith("/result/?"))
+    assert (
+        next(link for link in Form(client.get(again).content.decode()).links if link.startswith("/result/?")) == again
+    )
+
+
+def test_empty_fields_leave_the_address(client):
+    response = client.get("/result/?n_gpus=8&model=&card=A100:80")
+    assert response.status_code == 302
+    assert dict(parse_qsl(urlsplit(response.url).query)) == {"n_gpus": "8", "gpu_model": "A100", "gpu_mem_gib": "80"}
+
+
+def test_htmx_gets_the_page_and_the_address_to_show(client):
+    plain = client.post("/result/", {"paste": TORCH})
+    swapped = client.post("/result/", {"paste": TORCH}, headers={"HX-Request": "true"})
+    assert swapped.headers["HX-Push-Url"].startswith("/result/?oom_kind=gpu_oom")
+    assert main_of(swapped.content.decode()) == main_of(plain.content.decode())
+    assert "HX-Push-Url" not in plain.headers
+
+
+def test_files_are_read_beside_the_paste(client):
+    run = SimpleUploadedFile("run.sh", b"swift rlhf --rlhf_type grpo --num_generations 8\n")
+    log = SimpleUploadedFile("train.log", TORCH.encode())
+    page = client.post("/result/", {"paste": "two files", "files": [run, log]}).content.decode()
+    assert "GPU memory" in page
+    assert "<h1>" in page
+
+
+def test_a_binary_file_is_named_as_one(client):
+    core = SimpleUploadedFile("core.1", bytes(range(256)) * 400)
+    assert "looks like a binary file" in client.post("/result/", {"files": [core]}).content.decode()
+
+
+def test_settings_of_an_unknown_framework_are_counted_and_named(client):
+    page = post(client, paste=f"{TORCH}\n--rl_batch 16 --gen_share 0.5 --brand_new_key 3\n")
+    assert "We do not know this framework" in page
+
+
+def test_a_card_of_which_the_memory_is_unknown_is_asked_for(client):
+    page = client.get("/result/?gpu_model=A100&model=Qwen2.5-7B&n_gpus=8&framework=trl").content.decode()
+    assert "Memory of one GPU" in html.unescape(page)
+
+
+def test_words_without_any_fact_are_no_failure_of_ours(client):
+    page = post(client, paste="it died, no idea why")
+    assert "FACTS MISSING" in page
+
+
+def main_of(page: str) -> str:
+    """The part that htmx swaps, without the token, which differs each time."""
+    main = page[page.index('<main id="main"') : page.index("</main>")]
+    main = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", main)
+    return re.sub(r'name="reduced" value="[^"]*"', "", main)

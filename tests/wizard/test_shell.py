@@ -1,0 +1,59 @@
+"""``curl --data-binary @train.log``."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from wizard import limits
+
+pytestmark = pytest.mark.django_db
+RAY = (
+    "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+    "Memory on the node (IP: 10.9.8.7, ID: f00) where the task (name=main, pid=7, memory used=0.50GB) was running was "
+    "96.00GB / 100.00GB (0.96), which exceeds the memory usage threshold of 0.95.\n"
+)
+
+
+def send(body: str | bytes, path: str = "/diagnose", **headers: str):
+    client = Client(enforce_csrf_checks=True)
+    return client.post(path, body, content_type="application/x-www-form-urlencoded", headers=headers)
+
+
+def test_it_refuses_what_is_above_its_limit_in_words_for_a_terminal():
+    response = Client().generic("POST", "/diagnose", b"x", CONTENT_LENGTH=str(limits.SHELL + 1))
+    assert response.status_code == 413
+    assert response.headers["Content-Type"].startswith("text/plain")
+
+
+def test_it_refuses_a_get():
+    assert Client().get("/diagnose").status_code == 405
+
+
+def test_it_answers_in_plain_text_without_any_cookie_or_token():
+    response = send(RAY)
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert response.content.decode().startswith("Host RAM")
+    assert not response.cookies
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"), [("/diagnose?format=json", {}), ("/diagnose", {"Accept": "application/json"})]
+)
+def test_it_answers_in_json_when_asked(path, headers):
+    answer = send(RAY, path, **headers).json()
+    assert answer["oom_kind"] == "host_ram"
+    assert answer["facts"]["numbers"]["node_used_gb"] == 96.0
+
+
+def test_it_gives_no_address_of_the_log_back():
+    assert b"10.9.8.7" not in send(RAY).content
+
+
+def test_an_empty_body_is_an_answer_too():
+    assert send(b"").status_code == 200
+
+
+def test_bytes_that_are_no_text_are_an_answer_too():
+    assert send(bytes(range(256)) * 50).status_code == 200

@@ -1,0 +1,192 @@
+"""Prescriptions and what is not advised, ready for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.utils.safestring import SafeString
+
+from diagnose.knowledge.records import Lever
+from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription
+from diagnose.vocabulary import FACTS, PHASES
+from diagnose.words import VERDICTS, effect_words, range_words
+from kb.evidence import Mark, marks
+from wizard.chart import before_after
+from wizard.chart.data import shown, tenths, total_of
+
+NAMED = 3  # cases that a prescription names
+_REASONS = {
+    "on": "on already",
+    "tried": "tried",
+    "elsewhere": "acts elsewhere",
+    "absent": "not in this version",
+    "no_gain": "no gain",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    title: str
+    svg: SafeString
+    size: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """One key, or a fact in words where no configuration holds it, before and after."""
+
+    name: str
+    key: bool
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class PatchRow:
+    mark: str
+    css: str
+    number: str
+    before: str
+    bold: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    number: int
+    lever: Lever
+    swaps: tuple[Swap, ...]
+    why: str
+    bars: tuple[Bar, ...]
+    effect: str
+    lengths: str
+    marks: tuple[Mark, ...]
+    named: tuple[tuple[str, str], ...]
+    patch: tuple[PatchRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A lever with what speaks against it. ``line`` is named between ``why`` and ``rest``, 0 where no line says it."""
+
+    title: str
+    slug: str
+    reason: str
+    why: str
+    line: int
+    rest: str
+
+
+def prescriptions(diagnosis: Diagnosis, titles: Mapping[str, str]) -> tuple[Advice, ...]:
+    return tuple(_advice(number, given, diagnosis, titles) for number, given in enumerate(diagnosis.prescriptions, 1))
+
+
+def _advice(number: int, given: Prescription, diagnosis: Diagnosis, titles: Mapping[str, str]) -> Advice:
+    return Advice(
+        number=number,
+        lever=given.lever,
+        swaps=tuple(_swap(change) for change in given.changes if change.before != change.after),
+        why=given.why,
+        bars=_bars(given, diagnosis),
+        effect=effect_words(given),
+        lengths=range_words(given),
+        marks=marks(len(given.evidence.worked), len(given.evidence.failed), len(given.evidence.suggested)),
+        named=tuple((slug, titles.get(slug, slug)) for slug in _told(given)[:NAMED]),
+        patch=tuple(_patch_row(line) for line in given.patch),
+    )
+
+
+def _swap(change: Change) -> Swap:
+    spec = FACTS.get(change.fact)
+    return Swap(change.key or (spec.title if spec else change.fact), bool(change.key), change.before, change.after)
+
+
+def _told(given: Prescription) -> tuple[str, ...]:
+    """The slugs of the cases that speak of a lever: where it worked first."""
+    return tuple(dict.fromkeys((*given.evidence.worked, *given.evidence.failed, *given.evidence.suggested)))
+
+
+def _bars(given: Prescription, diagnosis: Diagnosis) -> tuple[Bar, ...]:
+    """As it is and after, on one scale; a second pair where the change moves bytes into the other pool."""
+    if given.before is None or given.after is None:
+        return ()
+    pool = diagnosis.estimate.pool(given.pool)
+    limit = tenths(pool.limit) if pool and pool.limit is not None else None
+    name = "" if given.pool == diagnosis.pool else f"{'Host' if given.pool == 'host' else 'GPU'}, "
+    bars = _pair(given.before, given.after, limit, given.after_verdict, name, PHASES.get(given.phase, given.phase))
+    return bars + (_moved(given, diagnosis) if given.other_pool else ())
+
+
+def _pair(
+    before: PhaseEstimate, after: PhaseEstimate, limit: int | None, verdict: str, name: str, phase: str
+) -> tuple[Bar, ...]:
+    was, _, _ = total_of(before)
+    now, low, high = total_of(after)
+    scale = _scale(limit, max(was, now), high)
+    runs_out = limit is not None and was > limit
+    left = f", {shown(limit - now)} free" if limit is not None and verdict == "fits" else ""
+    return (
+        Bar(
+            f"{name}as it is" if name else "As it is",
+            before_after(was, limit, scale, after=False),
+            shown(was),
+            "runs out" if runs_out else phase,
+        ),
+        Bar(
+            f"{name}after" if name else "After",
+            before_after(now, limit, scale, after=True, band=(low, high)),
+            shown(now),
+            f"{VERDICTS[verdict]}{left}",
+        ),
+    )
+
+
+def _scale(limit: int | None, *sizes: int) -> int:
+    """One scale for a pair: the line keeps a good third of the width, what goes far beyond is cut."""
+    need = 1.08 * max(*sizes, 1)
+    return round(need if not limit else max(1.45 * limit, min(need, 2.6 * limit)))
+
+
+def _moved(given: Prescription, diagnosis: Diagnosis) -> tuple[Bar, ...]:
+    """What the change puts into the other pool at its peak, in the same form."""
+    other = "host" if given.pool == "gpu" else "gpu"
+    pool = diagnosis.estimate.host if other == "host" else diagnosis.estimate.gpu
+    limit = tenths(pool.limit) if pool and pool.limit is not None else None
+    was, now = (tenths(size) for size in given.other_pool or (0, 0))
+    if was == now:
+        return ()
+    scale = _scale(limit, max(was, now))
+    name = "Host RAM" if other == "host" else "GPU"
+    words = "" if limit is None else f"{shown(limit - now)} free" if now <= limit else f"over by {shown(now - limit)}"
+    return (
+        Bar(f"{name}, now", before_after(was, limit, scale, after=False), shown(was), ""),
+        Bar(f"{name}, after", before_after(now, limit, scale, after=True), shown(now), words),
+    )
+
+
+def _patch_row(line: PatchLine) -> PatchRow:
+    start, end = line.bold or (len(line.text), len(line.text))
+    css = {"-": "del", "+": "add"}.get(line.mark, "")
+    return PatchRow(
+        mark={"-": "−", "+": "+"}.get(line.mark, ""),
+        css=css,
+        number=str(line.number) if line.number is not None else "",
+        before=line.text[:start],
+        bold=line.text[start:end],
+        after=line.text[end:],
+    )
+
+
+def not_advised(diagnosis: Diagnosis) -> tuple[Against, ...]:
+    return tuple(_against(given) for given in diagnosis.not_advised)
+
+
+def _against(given: NotAdvised) -> Against:
+    line = given.span.line if given.span else 0
+    why, named, rest = given.why.partition(f"line {line}")
+    reason = _REASONS.get(given.reason, given.reason)
+    return Against(
+        given.lever.title, given.lever.slug, reason, why if named or not line else f"{given.why} ", line, rest
+    )

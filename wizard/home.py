@@ -1,0 +1,108 @@
+"""The first page: one worked example, a sentence to fill in, and ways to browse."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from diagnose import words as core
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Case
+from diagnose.pipeline import diagnose
+from diagnose.vocabulary import KINDS, ONLINE_ALGOS
+from wizard import advice, near, words
+from wizard.chart import columns, drawing
+from wizard.chart.columns import SMALL
+from wizard.pictures import pictures
+
+EXAMPLE = Path(__file__).with_name("example.txt")  # written after https://github.com/Unakar/Logic-RL/issues/8
+LATELY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The key of the cache: the very same knowledge and cases. It holds them, so that their ids stay theirs."""
+
+    ids: tuple[int, int]
+    knowledge: Knowledge = field(compare=False)
+    cases: Sequence[Case] = field(compare=False)
+
+
+def context(knowledge: Knowledge, cases: Sequence[Case]) -> dict[str, Any]:
+    """What the first page shows; all but the stored pictures is computed once for the same knowledge and cases."""
+    kept = _context(_Held((id(knowledge), id(cases)), knowledge, cases))
+    drawn = pictures(row["case"] for row in kept["lately"])
+    return {**kept, "lately": [{**row, "picture": drawn[row["case"].slug]} for row in kept["lately"]]}
+
+
+@lru_cache(maxsize=4)
+def _context(held: _Held) -> dict[str, Any]:
+    knowledge, cases = held.knowledge, held.cases
+    return {
+        "example": _example(knowledge, cases),
+        "kinds": _kinds(knowledge, cases),
+        "frameworks": _frameworks(knowledge, cases),
+        "lately": [_row(case, words.titles_of(knowledge.frameworks)) for case in _confirmed(cases)],
+        "count": len(cases),
+        "algos": [(algo, algo.upper()) for algo in ONLINE_ALGOS],
+        "models": [model.title for model in knowledge.models.values()],
+        "cards": [
+            (f"{gpu.title}:{size}", f"{gpu.title} {size}GB") for gpu in knowledge.gpus.values() for size in gpu.sizes
+        ],
+    }
+
+
+def _example(knowledge: Knowledge, cases: Sequence[Case]) -> dict[str, Any] | None:
+    """The example, diagnosed as any other paste; None where the knowledge cannot estimate it."""
+    text = EXAMPLE.read_text(encoding="utf-8")
+    diagnosis = diagnose(text, {}, knowledge, cases)
+    pool = diagnosis.estimate.gpu
+    if pool is None or not pool.phases:
+        return None
+    phase = core.worst(diagnosis, pool)
+    drawn = drawing(pool, phase.phase, words.ceiling_words(pool, diagnosis.facts).removeprefix("one "))
+    return {
+        "chart": columns(drawn, SMALL),
+        "headline": core.headline(diagnosis),
+        "lead": core.lead(diagnosis),
+        "first": next(iter(advice.prescriptions(diagnosis, words.names_of(cases))), None),
+        "text": text,
+        "lines": text.count("\n"),
+    }
+
+
+def _kinds(knowledge: Knowledge, cases: Sequence[Case]) -> list[tuple[str, str, int, bool]]:
+    """Kind, the line that tells it most often, how many cases, whether the words are a program's; the kinds with cases first."""
+    counts = Counter(str(case.facts.get("oom_kind", "other")) for case in cases)
+    rows = []
+    for kind, title in KINDS.items():
+        told = [
+            signature
+            for signature in knowledge.signatures.values()
+            if signature.kind == kind and signature.strength == 3
+        ]
+        best = max(told, key=lambda signature: len(signature.sources) + len(signature.examples), default=None)
+        if counts[kind] or best:
+            rows.append((kind, best.title if best else title[:1].upper() + title[1:], counts[kind], best is not None))
+    return sorted(rows, key=lambda row: -row[2])
+
+
+def _frameworks(knowledge: Knowledge, cases: Sequence[Case]) -> list[tuple[str, str, int]]:
+    counts = Counter(str(case.facts.get("framework", "")) for case in cases)
+    known = [(slug, record.title, counts[slug]) for slug, record in knowledge.frameworks.items() if not record.fallback]
+    return sorted(known, key=lambda row: (-row[2], row[1].lower()))
+
+
+def _confirmed(cases: Sequence[Case]) -> list[Case]:
+    """The newest cases in which somebody said that a remedy worked."""
+    worked = [case for case in cases if any(fix.worked for fix in case.fixes)]
+    return sorted(worked, key=lambda case: case.date or date.min, reverse=True)[:LATELY]
+
+
+def _row(case: Case, frameworks: dict[str, str]) -> dict[str, Any]:
+    return {"case": case, "tags": near.case_tags(case, frameworks), "marks": near.case_marks(case)}

@@ -1,0 +1,50 @@
+"""What a request brings: the paste, the files and the reduced paste of an earlier page, as one text that is read as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest
+
+from diagnose.ingest import read_stream
+from diagnose.types import Paste
+from wizard import limits
+
+CHUNK = 1 << 16
+
+
+class TooLong(Exception):
+    """The pasted text is longer than the box takes; ``size`` in bytes."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        super().__init__(f"{limits.size_words(size)} pasted")
+
+
+def pasted(request: HttpRequest) -> Paste | str | None:
+    """The text to diagnose: a new paste with its files, else the reduced one that the page carries; None where there is nothing."""
+    text = request.POST.get("paste", "")
+    files = [file for file in request.FILES.getlist("files") if file]
+    if len(text) > limits.PASTE:
+        raise TooLong(len(text.encode()))
+    if text.strip() or files:
+        return read_stream(_chunks(text, files))
+    return request.POST.get("reduced") or None
+
+
+def _chunks(text: str, files: Iterable[UploadedFile[bytes]]) -> Iterator[bytes]:
+    """The paste first, then each file, with a line end between them."""
+    if text.strip():
+        yield text.encode("utf-8", errors="replace")
+    for file in files:
+        yield b"\n"
+        yield from file.chunks(CHUNK)
+
+
+def body(request: HttpRequest) -> Iterator[bytes]:
+    """A raw body in pieces, at most ``limits.SHELL`` bytes of it."""
+    left = limits.SHELL
+    while left > 0 and (chunk := request.read(min(CHUNK, left))):
+        left -= len(chunk)
+        yield chunk

@@ -1,0 +1,166 @@
+"""The tables behind the chart: the terms of each phase, all phases at once, and what the message says beside the estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Term
+from diagnose.units import from_gib
+from diagnose.vocabulary import FACTS, PHASES
+from wizard.chart.data import Drawing, role_of, shown, tenths, total_of
+from wizard.words import lower_first
+
+PHASES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TermRow:
+    role: str
+    title: str
+    gib: str
+    how: str
+    source: str
+    moved_by: tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """One phase. ``seen`` and ``rest`` are a reported size and what of it the settings do not explain, where there is one."""
+
+    phase: str
+    title: str
+    moment: str
+    rows: tuple[TermRow, ...]
+    total: str
+    band: str
+    current: bool
+    seen: str = ""
+    rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A printed figure, the estimate of the same thing, and the difference with its sign; in GiB."""
+
+    title: str
+    printed: str
+    estimate: str
+    difference: str
+    line: int
+
+
+def ledgers(pool: PoolEstimate, facts: Facts, current: str, seen: int | None) -> tuple[Ledger, ...]:
+    """The phase in question and the highest others, in the order of a step."""
+    others = sorted((phase for phase in pool.phases if phase.phase != current), key=lambda phase: -phase.bytes)
+    kept = {current, *(phase.phase for phase in others[: PHASES_SHOWN - 1])}
+    return tuple(_ledger(phase, facts, phase.phase == current, seen) for phase in pool.phases if phase.phase in kept)
+
+
+def _ledger(phase: PhaseEstimate, facts: Facts, current: bool, seen: int | None) -> Ledger:
+    total, low, high = total_of(phase)
+    rest = tenths(seen) - total if seen and current else 0
+    title = PHASES.get(phase.phase, phase.phase)
+    return Ledger(
+        phase=phase.phase,
+        title=title[0].upper() + title[1:],
+        moment=phase.moment,
+        rows=tuple(_term(term, facts) for term in phase.terms if tenths(term.bytes)),
+        total=shown(total),
+        band=f"{shown(low)} to {shown(high)}" if high > low else "",
+        current=current,
+        seen=shown(tenths(seen)) if seen and rest > 0 else "",
+        rest=shown(rest) if rest > 0 else "",
+    )
+
+
+def _term(term: Term, facts: Facts) -> TermRow:
+    moved = tuple(dict.fromkeys(_mover(id, facts) for id in term.moved_by))
+    title = term.title[:1].upper() + term.title[1:]
+    return TermRow(role_of(term), title, shown(tenths(term.bytes)), term.how, term.source, moved[:3])
+
+
+def _mover(id: str, facts: Facts) -> tuple[str, bool]:
+    """What sets a fact in this run: the last part of its key, and that it is one; else the fact's own words."""
+    key = facts.keys.get(id)
+    if key:
+        return key.rsplit(".", 1)[-1], True
+    return (lower_first(FACTS[id].title).split(" (")[0] if id in FACTS else id), False
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRow:
+    title: str
+    cells: tuple[str, ...]
+    peak: str
+    free: str
+    current: bool
+
+
+def all_phases(drawing: Drawing) -> tuple[tuple[str, ...], tuple[PhaseRow, ...]]:
+    """The head and the rows of the table that says what the chart shows."""
+    roles = [role for role, _ in drawing.roles]
+    rows = []
+    for place, column in enumerate(drawing.columns):
+        sizes = {segment.role: segment.size for segment in column.segments}
+        free = "" if column.free is None else shown(column.free).replace("-", "−")
+        cells = tuple(shown(sizes[role]) if role in sizes else "" for role in roles)
+        rows.append(PhaseRow(column.title, cells, shown(column.total), free, place == drawing.worst))
+    return tuple(words for _, words in drawing.roles), tuple(rows)
+
+
+def reported(diagnosis: Diagnosis) -> int | None:
+    """Bytes that the message says were in use in the failing pool, with what was asked for on top; None when it says nothing."""
+    number = diagnosis.facts.number
+    if diagnosis.pool == "host":
+        return _bytes(number("node_used_gb"))
+    total, free, tried = number("gpu_total_gib"), number("gpu_free_gib"), number("tried_alloc_gib")
+    if total is None or free is None:
+        return None
+    return _bytes(total - free + (tried or 0))
+
+
+def beside(diagnosis: Diagnosis, phase: PhaseEstimate | None) -> tuple[Beside, ...]:
+    """Every printed figure that the estimate has a counterpart of. Law: both are shown, and the difference."""
+    estimate = diagnosis.estimate
+    pool = estimate.pool(diagnosis.pool or "gpu")
+    here = sum(total_of(phase)[:1]) if phase else None
+    gpu = estimate.gpu.capacity if estimate.gpu else None
+    pairs: Sequence[tuple[str, int | None]] = (
+        ("gpu_total_gib", tenths(gpu) if gpu is not None else None),
+        ("process_gib", here if pool and pool.pool == "gpu" else None),
+        ("torch_allocated_gib", tenths(estimate.torch_allocated) if estimate.torch_allocated is not None else None),
+        ("node_used_gb", here if pool and pool.pool == "host" else None),
+        (
+            "node_total_gb",
+            tenths(estimate.host.capacity) if estimate.host and estimate.host.capacity is not None else None,
+        ),
+    )
+    rows = [_beside(diagnosis.facts, id, value) for id, value in pairs]
+    alone = [_beside(diagnosis.facts, id, None) for id in ("tried_alloc_gib", "gpu_free_gib", "torch_reserved_gib")]
+    return tuple(row for row in (*rows, *alone) if row)
+
+
+def _beside(facts: Facts, id: str, estimated: int | None) -> Beside | None:
+    printed = facts.number(id)
+    if printed is None:
+        return None
+    difference = round(printed * 10) - estimated if estimated is not None else None
+    fact = facts.stated.get(id)
+    return Beside(
+        title=FACTS[id].title,
+        printed=f"{printed:,.1f}" if printed >= 0.05 else f"{printed:,.2f}",
+        estimate=shown(estimated) if estimated is not None else "",
+        difference=_signed(difference),
+        line=fact.span.line if fact and fact.span else 0,
+    )
+
+
+def _signed(difference: int | None) -> str:
+    if difference is None:
+        return ""
+    return f"{'+' if difference > 0 else '−' if difference < 0 else ''}{shown(abs(difference))}"
+
+
+def _bytes(gib: float | None) -> int | None:
+    return from_gib(gib) if gib is not None else None

@@ -1,0 +1,123 @@
+"""A diagnosis → what the result page shows. No rule stands here: only choosing, naming and rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from diagnose import words as core
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Case
+from diagnose.report import to_markdown
+from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
+from kb.mini import Mini
+from wizard import advice, asking, ledger, near, reading, state, verdict, words
+from wizard.chart import bars, columns, drawing
+from wizard.state import Answers
+
+SHOWN = 3  # prescriptions that stand open; the others are folded
+
+
+def present(
+    diagnosis: Diagnosis,
+    answers: Answers,
+    knowledge: Knowledge,
+    cases: Sequence[Case],
+    *,
+    pasted: bool,
+    pictures: Mapping[str, Mini | None],
+) -> dict[str, Any]:
+    """Everything that ``wizard/result.html`` names. ``pasted`` is false where the facts alone came by a link."""
+    pool = _pool(diagnosis)
+    phase = core.worst(diagnosis, pool) if pool else None
+    seen = ledger.reported(diagnosis)
+    advised = advice.prescriptions(diagnosis, words.names_of(cases))
+    return {
+        "diagnosis": diagnosis,
+        "pasted": pasted,
+        "beside": ledger.beside(diagnosis, phase),
+        "advice": advised[:SHOWN],
+        "more": advised[SHOWN:],
+        "fitting": any(given.after_verdict == "fits" for given in diagnosis.prescriptions[:SHOWN]),
+        "against": advice.not_advised(diagnosis),
+        "ask": next((asking.ask(a) for a in diagnosis.questions if a.question.fact not in answers.skipped), None),
+        "near": near.cases(diagnosis.matches, pictures, words.titles_of(knowledge.frameworks)),
+        "link": state.query(state.certain(diagnosis)),
+        "carried": [(id, state.as_text(value)) for id, value in answers.values.items()],
+        "skipped": answers.skipped,
+        "markdown": to_markdown(diagnosis),
+        "notices": diagnosis.facts.notes,
+        "catalogues": reading.catalogues(knowledge),
+        **_head(diagnosis, pool, phase, seen),
+        **_read(diagnosis, answers, pasted),
+        **(_memory(diagnosis, pool, phase, seen) if pool and phase else {}),
+    }
+
+
+def _head(
+    diagnosis: Diagnosis, pool: PoolEstimate | None, phase: PhaseEstimate | None, seen: int | None
+) -> dict[str, Any]:
+    """Stamp, sentences, figures and notes. What an estimate lacks is said by a note, then not by the lead as well."""
+    shape, stamp = verdict.stamp(diagnosis)
+    return {
+        "shape": shape,
+        "stamp": stamp,
+        "run": core.run_words(diagnosis.facts),
+        "headline": core.headline(diagnosis),
+        "lead": core.lead(diagnosis) if pool or not diagnosis.estimate.missing else "",
+        "killed": words.killed_task(diagnosis, seen),
+        "figures": verdict.figures(diagnosis, pool, phase, seen),
+        "notes": verdict.notes(diagnosis),
+    }
+
+
+def _pool(diagnosis: Diagnosis) -> PoolEstimate | None:
+    """The pool to draw: the one that failed; without a failure the one that the estimate has."""
+    estimate = diagnosis.estimate
+    chosen = estimate.pool(diagnosis.pool) if diagnosis.pool else estimate.gpu or estimate.host
+    return chosen if chosen and chosen.phases else None
+
+
+def _read(diagnosis: Diagnosis, answers: Answers, pasted: bool) -> dict[str, Any]:
+    groups = reading.groups(diagnosis, answers, "you" if pasted else "link")
+    rows = [row for group in groups for row in group.rows]
+    told = [row for row in rows if not row.guess]
+    assumed = [row for row in rows if row.chip in ("assumed", "follows")]
+    return {
+        "groups": groups,
+        "defaults": reading.defaults(diagnosis, answers),
+        "tried": [(tried, _lever_title(diagnosis, tried.lever)) for tried in diagnosis.facts.tried],
+        "told": len(told),
+        "assumed": len(assumed),
+        "rows": reading.paste_rows(diagnosis) if pasted else (),
+        "redacted": words.redacted(diagnosis),
+        "lines": words.counted(diagnosis.paste.total_lines, "line"),
+    }
+
+
+def _lever_title(diagnosis: Diagnosis, slug: str) -> str:
+    """A lever's title where this answer names it, else its id."""
+    named = [given.lever for given in diagnosis.prescriptions] + [given.lever for given in diagnosis.not_advised]
+    return next((lever.title for lever in named if lever.slug == slug), slug)
+
+
+def _memory(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate, seen: int | None) -> dict[str, Any]:
+    ceiling = words.ceiling_words(pool, diagnosis.facts)
+    ghost = seen if pool.pool == "host" else None
+    drawn = drawing(pool, phase.phase, ceiling, ghost)
+    head, rows = ledger.all_phases(drawn)
+    other = diagnosis.estimate.host if pool.pool == "gpu" else diagnosis.estimate.gpu
+    made: dict[str, Any] = {
+        "chart": {"wide": columns(drawn), "slim": bars(drawn), "key": drawn.roles, "ghost": drawn.seen is not None},
+        "banded": any(column.banded for column in drawn.columns),
+        "caption": words.caption(pool, diagnosis.facts),
+        "pool": pool,
+        "ledgers": ledger.ledgers(pool, diagnosis.facts, phase.phase, ghost),
+        "table_head": head,
+        "table_rows": rows,
+    }
+    if other and other.phases:
+        other_drawn = drawing(other, other.peak.phase, "")
+        other_head, other_rows = ledger.all_phases(other_drawn)
+        made["other"] = {"words": words.other_pool_words(other), "head": other_head, "rows": other_rows}
+    return made

@@ -1,0 +1,215 @@
+"""What was read, for the page: facts in groups with where each comes from, and the paste with its marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from diagnose.knowledge import Knowledge
+from diagnose.types import Diagnosis, Fact, Line
+from diagnose.vocabulary import BATCH_UNITS, FACTS, FactSpec, Value
+from diagnose.words import value_words
+from wizard.state import Answers, as_text
+
+GROUPS = {
+    "failure": "failure",
+    "measured": "what the message says",
+    "machine": "machine",
+    "run": "run",
+    "sizes": "sizes",
+    "memory": "memory settings",
+    "engine": "rollout engine",
+}
+_CHIPS = {"answered": "you", "default": "default", "assumed": "assumed", "derived": "follows"}
+_MARK = re.compile(r"‹(token|email|address|host|path|user)›")
+CONTEXT, SHORT = 2, 60
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """One fact with its field. ``guess`` is drawn lighter; ``line`` is the line it was read from, 0 for none."""
+
+    id: str
+    title: str
+    words: str
+    chip: str
+    line: int
+    guess: bool
+    note: str
+    options: tuple[tuple[str, str], ...]
+    catalogue: str
+    value: str
+    error: str
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    title: str
+    rows: tuple[FactRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of words in a line: plain, ``mark`` (a fact was read here) or ``slip`` (something was taken out)."""
+
+    words: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    number: int
+    pieces: tuple[Piece, ...]
+    hit: bool
+    gap: int = 0
+
+
+def groups(diagnosis: Diagnosis, answers: Answers, chip: str = "you") -> tuple[Group, ...]:
+    """Every fact that is not a mere default, by group; first what is missing for an estimate."""
+    stated = diagnosis.facts.stated
+    missing = [id for id in diagnosis.estimate.missing if id in FACTS and id not in stated]
+    open_ones = [id for id in ("oom_kind", "phase") if id not in stated and diagnosis.kind != "host_shm"]
+    rows = {
+        id: _row(diagnosis, id, answers, chip) for id in FACTS if id in (*stated, *missing, *open_ones, *answers.errors)
+    }
+    shown = [
+        (GROUPS[group], [row for id, row in rows.items() if _belongs(id, group, diagnosis, answers)])
+        for group in GROUPS
+    ]
+    return tuple(Group(title, tuple(members)) for title, members in shown if members)
+
+
+def defaults(diagnosis: Diagnosis, answers: Answers) -> tuple[FactRow, ...]:
+    """What the framework sets when nothing else does."""
+    stated = diagnosis.facts.stated
+    return tuple(_row(diagnosis, id, answers, "") for id in FACTS if id in stated and stated[id].origin == "default")
+
+
+def _belongs(id: str, group: str, diagnosis: Diagnosis, answers: Answers) -> bool:
+    fact = diagnosis.facts.stated.get(id)
+    mere_default = fact is not None and fact.origin == "default" and id not in answers.errors
+    return FACTS[id].group == group and not mere_default
+
+
+def _row(diagnosis: Diagnosis, id: str, answers: Answers, chip: str) -> FactRow:
+    spec, fact = FACTS[id], diagnosis.facts.stated.get(id)
+    value = diagnosis.facts.values.get(id)
+    return FactRow(
+        id=id,
+        title=spec.title,
+        words=_words(diagnosis, id, fact, value),
+        chip=_chip(fact, chip),
+        line=fact.span.line if fact and fact.span and fact.origin == "read" else 0,
+        guess=fact is None or not fact.certain,
+        note=_note(fact, value),
+        options=_options(spec),
+        catalogue=id if id in ("model", "gpu_model", "framework") else "",
+        value=as_text(value) if value is not None else "",
+        error=answers.errors.get(id, ""),
+        written=answers.written.get(id, ""),
+    )
+
+
+def _words(diagnosis: Diagnosis, id: str, fact: Fact | None, value: Value | None) -> str:
+    if value is None and fact is None:
+        return "not settled" if id in ("oom_kind", "phase") else "not told"
+    if id == "framework" and diagnosis.facts.framework and not diagnosis.facts.framework.fallback:
+        return diagnosis.facts.framework.title
+    shown = value if value is not None else fact.value if fact else ""
+    return value_words(id, shown)
+
+
+def _chip(fact: Fact | None, answered: str) -> str:
+    if fact is None:
+        return ""
+    if fact.origin == "read":
+        return f"line {fact.span.line}" if fact.span else "read"
+    return answered if fact.origin == "answered" else _CHIPS[fact.origin]
+
+
+def _note(fact: Fact | None, value: Value | None) -> str:
+    """Where a guess comes from, or what was written where its number counts something else."""
+    if fact is None:
+        return ""
+    if fact.origin == "default":
+        return ""
+    if fact.why:
+        return fact.why
+    if fact.unit and fact.unit in BATCH_UNITS and value is not None and fact.value != value:
+        return f"written {as_text(fact.value)}: {BATCH_UNITS[fact.unit]}"
+    return ""
+
+
+def _options(spec: FactSpec) -> tuple[tuple[str, str], ...]:
+    if spec.type == "choice":
+        return spec.options
+    if spec.type == "bool":
+        return (("true", value_words(spec.id, True)), ("false", value_words(spec.id, False)))
+    return ()
+
+
+def catalogues(knowledge: Knowledge) -> dict[str, tuple[str, ...]]:
+    """Names to choose from where a fact is free text."""
+    named = {"model": knowledge.models, "gpu_model": knowledge.gpus, "framework": knowledge.frameworks}
+    return {id: tuple(sorted(record.title for record in records.values())) for id, records in named.items()}
+
+
+def paste_rows(diagnosis: Diagnosis) -> tuple[Row, ...]:
+    """The lines that bore a fact or an error, each with two around it; a short paste whole."""
+    marked = _marked(diagnosis)
+    lines = diagnosis.paste.lines
+    near = {number + by for number in marked for by in range(-CONTEXT, CONTEXT + 1)}
+    kept = [line for line in lines if len(lines) <= SHORT or line.number in near]
+    rows: list[Row] = []
+    last = 0
+    for line in kept[:400]:
+        if line.number > last + 1:
+            rows.append(Row(0, (), False, line.number - last - 1))
+        rows.append(Row(line.number, tuple(_pieces(line, marked.get(line.number, ()))), line.number in marked))
+        last = line.number
+    if diagnosis.paste.total_lines > last:
+        rows.append(Row(0, (), False, diagnosis.paste.total_lines - last))
+    return tuple(rows)
+
+
+def _marked(diagnosis: Diagnosis) -> dict[int, list[tuple[int, int]]]:
+    """Line → the columns that a fact, an error or a tried remedy was read from."""
+    facts = diagnosis.facts
+    spans = [fact.span for fact in facts.stated.values() if fact.span and fact.origin == "read"]
+    spans += [hit.span for hit in facts.hits] + [tried.span for tried in facts.tried]
+    marked: dict[int, list[tuple[int, int]]] = {}
+    for span in spans:
+        marked.setdefault(span.line, []).append((span.start, span.end))
+    return marked
+
+
+def _pieces(line: Line, marks: Sequence[tuple[int, int]]) -> Iterator[Piece]:
+    at = 0
+    for start, end in _merged(marks, len(line.text)):
+        yield from _slips(line.text[at:start], "")
+        yield from _slips(line.text[start:end], "mark")
+        at = end
+    yield from _slips(line.text[at:], "")
+
+
+def _merged(marks: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted((max(0, start), min(end, length)) for start, end in marks):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        elif end > start:
+            merged.append((start, end))
+    return merged
+
+
+def _slips(text: str, kind: str) -> Iterator[Piece]:
+    at = 0
+    for found in _MARK.finditer(text):
+        if found.start() > at:
+            yield Piece(text[at : found.start()], kind)
+        yield Piece(found[1], "slip")
+        at = found.end()
+    if at < len(text):
+        yield Piece(text[at:], kind)

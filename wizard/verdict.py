@@ -1,0 +1,190 @@
+"""The top of the answer: stamp, figures, and the notes on what could not be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
+from diagnose.vocabulary import FACTS, PHASES
+from diagnose.words import gib
+from wizard.chart.data import shown, tenths, total_of
+from wizard.words import lower_first
+
+_STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "none": "FACTS MISSING"}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    title: str
+    value: str
+    unit: str = "GiB"
+    bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A fault or a gap: what was understood, and what to give next. ``css`` warn for a choice, bad where nothing fits."""
+
+    title: str
+    words: str
+    codes: tuple[str, ...] = ()
+    css: str = ""
+
+
+def stamp(diagnosis: Diagnosis) -> tuple[str, str]:
+    """Shape and word. What the message says outranks the estimate; without a failure the estimate speaks."""
+    if diagnosis.kind in (None, "other"):
+        shape = diagnosis.verdict if diagnosis.verdict in _STAMPS else "none"
+        return shape, _STAMPS[shape]
+    return "out", _STAMPS["out"] if diagnosis.verdict == "out" else "RAN OUT"
+
+
+def figures(
+    diagnosis: Diagnosis, pool: PoolEstimate | None, phase: PhaseEstimate | None, seen: int | None
+) -> tuple[Figure, ...]:
+    """Four figures at most: need, room, the difference, the band; or what the message alone says."""
+    if pool is None or phase is None:
+        return _printed(diagnosis)
+    total, low, high = total_of(phase)
+    limit = tenths(pool.limit) if pool.limit is not None else None
+    if seen and limit is not None and pool.pool == "host" and tenths(seen) > total:
+        return (
+            Figure("the node had in use", shown(tenths(seen)), bad=True),
+            Figure("it kills at", shown(limit)),
+            Figure("explained", shown(total)),
+            Figure("not explained", shown(tenths(seen) - total), bad=True),
+        )
+    name = PHASES.get(phase.phase, phase.phase)
+    over = limit is not None and total > limit
+    made = [Figure(f"the {name} needs", shown(total), bad=over)]
+    if limit is not None:
+        made.append(Figure("the node has" if pool.pool == "host" else "the card has", shown(limit)))
+        made.append(Figure("over by" if over else "free", shown(abs(total - limit)), bad=over))
+    if high > low:
+        made.append(Figure("band, low to high", f"{shown(low)}–{shown(high)}", unit=""))
+    return tuple(made)
+
+
+def _printed(diagnosis: Diagnosis) -> tuple[Figure, ...]:
+    titles = {
+        "tried_alloc_gib": "asked for",
+        "gpu_free_gib": "was free",
+        "gpu_total_gib": "the card has",
+        "process_gib": "the process held",
+        "node_used_gb": "the node had in use",
+        "node_total_gb": "the node has",
+    }
+    numbers = [(title, diagnosis.facts.number(id)) for id, title in titles.items()]
+    return tuple(Figure(title, f"{number:,.1f}") for title, number in numbers if number is not None)[:4]
+
+
+def notes(diagnosis: Diagnosis) -> tuple[Note, ...]:
+    """Everything that keeps the answer from being whole, each with its cure."""
+    found = (_binary(diagnosis), _framework(diagnosis), _tie(diagnosis), _model(diagnosis), _card(diagnosis))
+    rest = (_kind(diagnosis), _missing(diagnosis), _not_explained(diagnosis))
+    return tuple(note for note in (*found, *rest) if note)
+
+
+def _binary(diagnosis: Diagnosis) -> Note | None:
+    if not diagnosis.paste.binary:
+        return None
+    return Note(
+        "This looks like a binary file",
+        "There is hardly a line of text in its beginning. Paste the text of the log, or what this prints:",
+        ("strings FILE | tail -200",),
+    )
+
+
+def _framework(diagnosis: Diagnosis) -> Note | None:
+    framework, settings = diagnosis.facts.framework, diagnosis.paste.settings
+    if (framework and not framework.fallback) or not settings or diagnosis.facts.candidates:
+        return None
+    keys = tuple(dict.fromkeys(setting.key for setting in settings))
+    more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
+    return Note(
+        "We do not know this framework",
+        f"{len(keys)} {'setting was' if len(keys) == 1 else 'settings were'} read, but not what they mean{more}. "
+        "The advice is what holds for any framework. If it is one of the list, set it under “Framework”.",
+        keys[:3],
+    )
+
+
+def _tie(diagnosis: Diagnosis) -> Note | None:
+    if not diagnosis.facts.candidates or (diagnosis.facts.framework and not diagnosis.facts.framework.fallback):
+        return None
+    return Note(
+        "Which framework is it?",
+        "The paste fits several, and the same key means different things in them. Set it under “Framework”.",
+        diagnosis.facts.candidates,
+        "warn",
+    )
+
+
+def _model(diagnosis: Diagnosis) -> Note | None:
+    name = diagnosis.facts.unknown_model
+    if not name:
+        return None
+    known = "Its size is taken from the number of parameters; the shape is a guess." if diagnosis.estimate.gpu else ""
+    return Note(
+        "This model is not in the catalogue",
+        f"{known} Say under “Model” what it was made from, or give its parameters in billions.".strip(),
+        (name,),
+    )
+
+
+def _card(diagnosis: Diagnosis) -> Note | None:
+    estimate, values = diagnosis.estimate.gpu, diagnosis.facts.values
+    if "gpu_model" not in values or "gpu_mem_gib" in values or (estimate and estimate.capacity is not None):
+        return None
+    return Note(
+        "This card comes in several sizes, or we do not know it",
+        "Without its memory nothing says where the ceiling is. Set “Memory of one GPU”; this prints it:",
+        ("nvidia-smi --query-gpu=memory.total --format=csv",),
+    )
+
+
+def _kind(diagnosis: Diagnosis) -> Note | None:
+    if diagnosis.kind == "other":
+        return Note(
+            "GPU or host: the text does not settle it",
+            "Give the last 20 lines of the worker that failed first, and the line of the kernel, of Ray or of Slurm that names the kill.",
+            ("dmesg -T | grep -i 'killed process'",),
+            "warn",
+        )
+    if diagnosis.kind is None and diagnosis.paste.lines and not diagnosis.paste.binary:
+        lines = diagnosis.paste.total_lines
+        return Note(
+            "No message of a memory failure was found",
+            f"{lines:,} {'line was' if lines == 1 else 'lines were'} read. If the run died, add the last 20 lines of the failing worker; "
+            "if it has not run yet, this page says whether it would fit.",
+        )
+    return None
+
+
+def _missing(diagnosis: Diagnosis) -> Note | None:
+    missing = [lower_first(FACTS[id].title) if id in FACTS else id for id in diagnosis.estimate.missing]
+    pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
+    if not missing or (pool is not None and pool.phases):
+        return None
+    lacks = ", ".join(missing[:-1]) + (" and " if len(missing) > 1 else "") + missing[-1]
+    return Note(
+        f"Cannot tell how much it needs: {lacks} {'is' if len(missing) == 1 else 'are'} not told",
+        "Paste the launch command, or set them under “What was read”. Until then there is no estimate, "
+        "only what the message says and the cases.",
+    )
+
+
+def _not_explained(diagnosis: Diagnosis) -> Note | None:
+    """A failure that the settings which are known do not lead to: said, not smoothed over."""
+    pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
+    if diagnosis.kind in (None, "other") or diagnosis.pool == "host" or diagnosis.verdict != "fits":
+        return None
+    if pool is None or not pool.phases:
+        return None
+    peak = gib(pool.peak.bytes)
+    return Note(
+        "The settings do not explain this failure",
+        f"By the estimate the worst phase needs {peak}. Both may be right: something else may share the memory, it may grow by the step, "
+        "or a setting is not in the paste. Compare the figures below with what the run prints.",
+        css="warn",
+    )

@@ -1,0 +1,112 @@
+"""The wizard: a paste or answers in, the answer out. Nothing is stored."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+
+from diagnose.ingest import read_stream
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.report import to_json, to_text
+from diagnose.types import Diagnosis
+from kb.cases import cases_for
+from wizard import flow, home, intake, limits, state
+from wizard.near import NEAR
+from wizard.pictures import pictures
+from wizard.present import present
+from wizard.state import Answers
+
+SHORTHAND = {"card", "other", "other_value"}  # fields of the page that stand for facts; the address shows the facts
+
+
+@require_safe
+def start(request: HttpRequest) -> HttpResponse:
+    return _start(request)
+
+
+def _start(request: HttpRequest, error: str = "", text: str = "") -> HttpResponse:
+    context = home.context(current(), cases_for(request.user))
+    return render(request, "wizard/start.html", {**context, "section": "diagnose", "error": error, "text": text})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@limits.at_most(limits.FILES + limits.PASTE)
+def result(request: HttpRequest) -> HttpResponse:
+    return _read_paste(request) if request.method == "POST" else _read_link(request)
+
+
+def _read_paste(request: HttpRequest) -> HttpResponse:
+    answers = state.read_answers(_pairs(request.POST))
+    try:
+        text = intake.pasted(request)
+    except intake.TooLong as too_long:
+        words = f"{limits.size_words(too_long.size)} pasted; the box takes {limits.size_words(limits.PASTE)}."
+        return _start(request, f"{words} Paste the last 400 lines and the launch command, or add the log as a file.")
+    if text is None and not answers.values:
+        return _start(
+            request,
+            "Paste something first: the last 50 lines of the log are enough, the launch command makes it better.",
+        )
+    diagnosis = diagnose(text or "", answers.values, current(), cases_for(request.user))
+    return _answer(request, diagnosis, answers, pasted=text is not None)
+
+
+def _read_link(request: HttpRequest) -> HttpResponse:
+    answers = state.read_answers(_pairs(request.GET))
+    if not answers.values and not answers.errors:
+        return HttpResponseRedirect(reverse("wizard:start"))
+    if not answers.errors and (SHORTHAND & request.GET.keys() or "" in request.GET.values()):
+        query = state.query(answers.values, answers.skipped)
+        return HttpResponseRedirect(f"{reverse('wizard:result')}?{query}")
+    diagnosis = diagnose("", answers.values, current(), cases_for(request.user))
+    return _answer(request, diagnosis, answers, pasted=False)
+
+
+def _answer(request: HttpRequest, diagnosis: Diagnosis, answers: Answers, *, pasted: bool) -> HttpResponse:
+    drawn = pictures(match.case for match in diagnosis.matches[:NEAR])
+    context = present(diagnosis, answers, current(), cases_for(request.user), pasted=pasted, pictures=drawn)
+    response = render(request, "wizard/result.html", {**context, "section": "diagnose"})
+    response.headers["X-Robots-Tag"] = "noindex"
+    if request.method == "POST":
+        response.headers["Cache-Control"] = "no-store"
+    if request.headers.get("HX-Request") and context["link"]:
+        response.headers["HX-Push-Url"] = f"{reverse('wizard:result')}?{context['link']}"
+    return response
+
+
+@require_GET
+def questions(request: HttpRequest) -> HttpResponse:
+    step = flow.next_step(_pairs(request.GET), current(), cases_for(request.user))
+    if step.ask is None:
+        return HttpResponseRedirect(
+            f"{reverse('wizard:result')}?{step.query}" if step.query else reverse("wizard:start")
+        )
+    return render(request, "wizard/question.html", {"step": step, "section": "diagnose"})
+
+
+@csrf_exempt
+@require_POST
+def shell(request: HttpRequest) -> HttpResponse:
+    """For ``curl --data-binary @train.log``: no cookie counts, the body is read as it comes, the answer is text or JSON."""
+    if limits.content_length(request) > limits.SHELL:
+        words = f"The limit is {limits.size_words(limits.SHELL)}. Send the end of the log: tail -c 50M train.log\n"
+        return HttpResponse(words, status=413, content_type="text/plain; charset=utf-8")
+    knowledge = current()
+    diagnosis = diagnose(read_stream(intake.body(request)), {}, knowledge, cases_for(None))
+    as_json = request.GET.get("format") == "json" or "application/json" in request.headers.get("Accept", "")
+    if as_json:
+        return JsonResponse(
+            to_json(diagnosis), headers={"Cache-Control": "no-store"}, json_dumps_params={"ensure_ascii": False}
+        )
+    return HttpResponse(
+        to_text(diagnosis), content_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"}
+    )
+
+
+def _pairs(query: object) -> list[tuple[str, str]]:
+    """Names and values of a query string or a form in their order, every value of a repeated name."""
+    return [(name, value) for name, values in query.lists() for value in values]  # type: ignore[attr-defined]

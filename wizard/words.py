@@ -1,0 +1,93 @@
+"""Words that only the page needs: captions, sources, counts. The sentences of the answer itself stand in diagnose.words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from diagnose.knowledge.record import Record
+from diagnose.knowledge.records import Case
+from diagnose.types import Diagnosis, Facts, PoolEstimate
+from diagnose.units import from_gib
+from diagnose.words import NBSP, gib, phase_words
+
+_NAMES = ("Adam", "Ray's")
+_ISSUE = re.compile(r"https?://[^/]+/[^/]+/([^/]+)/(?:issues|pull|discussions)/(\d+)")
+
+
+def source_name(case: Case) -> str:
+    """``repository#8`` of the thread that a case comes from; its title where the source is no issue."""
+    found = next((found for source in case.sources if (found := _ISSUE.match(source))), None)
+    return f"{found[1]}#{found[2]}" if found else case.title
+
+
+def names_of(cases: Iterable[Case]) -> dict[str, str]:
+    return {case.slug: source_name(case) for case in cases}
+
+
+def titles_of(records: Mapping[str, Record]) -> dict[str, str]:
+    return {slug: record.title for slug, record in records.items()}
+
+
+def lower_first(title: str) -> str:
+    """A title inside a sentence: its first letter small unless it begins with a name or an abbreviation."""
+    first = title.split(" ", 1)[0]
+    return title[:1].lower() + title[1:] if first.istitle() and first not in _NAMES else title
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def ceiling_words(pool: PoolEstimate, facts: Facts) -> str:
+    """What has the capacity of the line."""
+    if pool.pool == "host":
+        return "all the RAM of the node"
+    size = facts.number("gpu_mem_gib")
+    name = " ".join(part for part in (str(facts.values.get("gpu_model", "")), f"{size:g}GB" if size else "") if part)
+    return f"one {name}" if name else "one card"
+
+
+def caption(pool: PoolEstimate, facts: Facts) -> str:
+    if pool.pool == "host":
+        return "Host memory of one node at the peak of each phase. The line is all it has; the space below it is your headroom."
+    gpus = facts.number("n_gpus")
+    where = f"on each of the {gpus:.0f} GPUs" if gpus and gpus > 1 else "on the GPU"
+    roof = (
+        " The line is what the card really has; the space below it is your headroom."
+        if pool.capacity is not None
+        else ""
+    )
+    return f"Peak of each phase of a step, {where}.{roof}"
+
+
+def other_pool_words(pool: PoolEstimate) -> str:
+    """The pool that did not fail, in one line: ``GPU memory: fits, 14.0 GiB free at the worst``."""
+    name = "Host RAM" if pool.pool == "host" else "GPU memory"
+    verdict = pool.verdict()
+    if pool.limit is None or verdict == "unknown":
+        return f"{name}: {gib(pool.peak.bytes)} at the worst, in the {phase_words(pool.peak.phase)}"
+    left = pool.limit - pool.peak.bytes
+    said = {"fits": "fits", "close": "too close to call", "out": "runs out too"}[verdict]
+    return f"{name}: {said}, {gib(abs(left))} {'free' if left >= 0 else 'over'} in the {phase_words(pool.peak.phase)}"
+
+
+def killed_task(diagnosis: Diagnosis, seen: int | None) -> str:
+    """What the killed task itself held, where the node ran out: Ray kills the newest task, not the largest (its docs, "OOM prevention")."""
+    held = diagnosis.facts.number("process_gib")
+    if diagnosis.pool != "host" or held is None or not seen or from_gib(held) > seen / 4:
+        return ""
+    return f"The killed task held {held:,.2f}{NBSP}GiB: it was the newest, not the culprit."
+
+
+def redacted(diagnosis: Diagnosis) -> str:
+    """``1 path and 2 tokens taken out``, or nothing."""
+    kinds: dict[str, int] = {}
+    for redaction in diagnosis.paste.redactions:
+        kinds[redaction.kind] = kinds.get(redaction.kind, 0) + 1
+    plural = {"address": "addresses"}
+    parts = [counted(count, kind, plural.get(kind, "")) for kind, count in kinds.items()]
+    if not parts:
+        return ""
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"{listed.replace(' ', NBSP)} taken out" if len(parts) == 1 else f"{listed} taken out"
