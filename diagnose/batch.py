@@ -66,12 +66,12 @@ def _gpu_to_global_times_n(number: float, values: Values) -> float | None:
 
 def _rows_to_tokens(number: float, values: Values) -> float | None:
     row = longest_row(values)
-    return number * row if row else None
+    return number * row / (whole(values, "sp") or 1) if row else None
 
 
 def _tokens_to_rows(number: float, values: Values) -> float | None:
     row = longest_row(values)
-    return max(1, number // row) if row else None
+    return max(1, number * (whole(values, "sp") or 1) // row) if row else None
 
 
 # unit: (written → what one GPU sees, what one GPU sees → written)
@@ -81,6 +81,7 @@ UNITS: dict[str, tuple[Convert, Convert]] = {
     "prompts": (_same, _same),
     "global_sequences": (_global_to_gpu, _gpu_to_global),
     "global_sequences_times_n": (_global_times_n_to_gpu, _gpu_to_global_times_n),
+    # the budget of so many longest rows is filled first and cut into sequence-parallel parts afterwards
     "max_length_rows": (_rows_to_tokens, _tokens_to_rows),
     # the budget counts a sequence before it is split; a GPU sees the budget itself, since both sides grow with sp
     "tokens_times_sp": (_same, _same),

@@ -54,8 +54,11 @@ def diagnose(
 
 
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
-    """The estimate of a case as it failed: its configuration is read as if it were pasted, its facts as if they were answers."""
-    paste = read("\n".join(f"{key}={value}" for key, value in case.config.items()))
+    """The estimate of a case as it failed: its configuration is read as if it were pasted, its facts as if they were answers.
+
+    Its sources are read too: they name the shipped script whose defaults hold.
+    """
+    paste = read("\n".join((*(f"{key}={value}" for key, value in case.config.items()), *case.sources)))
     return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge)), knowledge.fallback)
 
 

@@ -36,6 +36,11 @@ def to_gib(size: float) -> float:
     return size / GIB
 
 
+def tenths(size: float) -> int:
+    """Tenths of a GiB of a size in bytes, rounded: what is shown is summed from these, so that a reader who adds up agrees."""
+    return round(size / GIB * 10)
+
+
 def gib(size: float) -> str:
     """A size in bytes as it is shown: GiB with one decimal, without the unit."""
     return f"{size / GIB:,.1f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription
-from diagnose.units import GIB
+from diagnose.units import GIB, tenths
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
 
 NBSP = "\u00a0"
@@ -30,6 +30,11 @@ def gib(size: float) -> str:
     return f"{size / GIB:,.1f}{NBSP}GiB"
 
 
+def phase_gib(phase: PhaseEstimate) -> str:
+    """A phase's peak as it is shown: the sum of its rounded terms."""
+    return f"{sum(tenths(term.bytes) for term in phase.terms) / 10:,.1f}{NBSP}GiB"
+
+
 def value_words(id: str, value: Value) -> str:
     """A fact's value as people say it: options in words, on and off, thousands apart, unit after it."""
     spec = FACTS[id]
@@ -38,10 +43,18 @@ def value_words(id: str, value: Value) -> str:
         return options[str(value).lower()]
     if isinstance(value, bool):
         return ("on" if value else "off") if spec.group in ("memory", "engine", "sizes") else ("yes" if value else "no")
+    if id == "params_b":
+        return f"{value:.10g}{NBSP}billion" if isinstance(value, (int, float)) else str(value)
     if isinstance(value, (int, float)):
         number = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
         return f"{number}{NBSP}{spec.unit}" if spec.unit else number
     return value
+
+
+def in_sentence(title: str) -> str:
+    """A title inside a sentence: its first letter small unless it begins with a name or an abbreviation."""
+    first = title.split(" ", 1)[0]
+    return title[:1].lower() + title[1:] if first.istitle() and first not in ("Adam", "Ray's") else title
 
 
 def phase_words(phase: str | None) -> str:
@@ -74,12 +87,15 @@ def headline(diagnosis: Diagnosis) -> str:
             f" in the {PHASES[phase]}" if phase and kind in ("host_ram", "memory_growth") else ""
         )
     if phase:
-        return (
-            f"GPU memory runs out in the {PHASES[phase]}"
-            if phase not in ("load", "init")
-            else f"GPU memory runs out at {PHASES[phase]}"
-        )
-    return "GPU memory runs out"
+        return f"GPU memory runs out {'at' if phase in ('load', 'init') else 'in the'} {PHASES[phase]}"
+    only = _only_phase_out(diagnosis.estimate.gpu)
+    return f"GPU memory runs out, by the estimate in the {PHASES[only]}" if only else "GPU memory runs out"
+
+
+def _only_phase_out(pool: PoolEstimate | None) -> str | None:
+    """The one phase that the estimate sees run out whatever its band; None when there is none, or more than one."""
+    out = [phase.phase for phase in pool.phases if pool.verdict(phase) == "out"] if pool else []
+    return out[0] if len(out) == 1 else None
 
 
 def _planned(estimate: Estimate, pool: str | None) -> str:
@@ -105,11 +121,9 @@ def lead(diagnosis: Diagnosis) -> str:
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
     parts = [_need(phase, pool)]
     if largest is not None and largest.bytes:
-        parts.append(f"The largest part is {largest.title.lower()}, {gib(largest.bytes)}.")
+        parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
-        parts.append(
-            f"The text does not settle the phase; by the estimate the worst is the {phase_words(phase.phase)}."
-        )
+        parts.append("The text itself does not settle the phase.")
     if diagnosis.kind and pool.verdict(phase) == "fits":
         parts.append("The settings that are known do not explain the failure.")
     if diagnosis.kind == "other":
@@ -120,9 +134,9 @@ def lead(diagnosis: Diagnosis) -> str:
 def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
     name, has = phase_words(phase.phase), "the node" if pool.pool == "host" else "the card"
     if pool.capacity is None:
-        return f"The {name} needs about {gib(phase.bytes)}; how much {has} has is not known."
+        return f"The {name} needs about {phase_gib(phase)}; how much {has} has is not known."
     band = f" ({phase.low / GIB:,.1f} to {phase.high / GIB:,.1f})" if phase.high > phase.low else ""
-    return f"The {name} needs about {gib(phase.bytes)}{band}; {has} has {gib(pool.capacity)}."
+    return f"The {name} needs about {phase_gib(phase)}{band}; {has} has {gib(pool.capacity)}."
 
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
@@ -134,7 +148,7 @@ def lacking(estimate: Estimate) -> str:
     """What an estimate lacks, in words; empty when it lacks nothing."""
     if not estimate.missing:
         return ""
-    names = [FACTS[id].title.lower() if id in FACTS else id for id in estimate.missing]
+    names = [in_sentence(FACTS[id].title) if id in FACTS else id for id in estimate.missing]
     return f"No full estimate: {', '.join(names)} not known."
 
 
@@ -180,5 +194,5 @@ def range_words(prescription: Prescription) -> str:
 
 def sure_words(prescription: Prescription) -> str:
     """The further step that fits with its whole band; empty when the advised one does, or none."""
-    steps = [f"{change.key or FACTS[change.fact].title.lower()} = {change.after}" for change in prescription.sure]
+    steps = [f"{change.key or in_sentence(FACTS[change.fact].title)} = {change.after}" for change in prescription.sure]
     return f"To fit with its whole band: {', '.join(steps)}." if steps else ""

@@ -9,11 +9,12 @@ from django.utils.safestring import SafeString
 
 from diagnose.knowledge.records import Lever
 from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription
+from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import VERDICTS, effect_words, range_words
+from diagnose.words import VERDICTS, effect_words, range_words, sure_words
 from kb.evidence import Mark, marks
 from wizard.chart import before_after
-from wizard.chart.data import shown, tenths, total_of
+from wizard.chart.data import shown, total_of
 
 NAMED = 3  # cases that a prescription names
 _REASONS = {
@@ -62,6 +63,7 @@ class Advice:
     bars: tuple[Bar, ...]
     effect: str
     lengths: str
+    sure: str
     marks: tuple[Mark, ...]
     named: tuple[tuple[str, str], ...]
     patch: tuple[PatchRow, ...]
@@ -92,6 +94,7 @@ def _advice(number: int, given: Prescription, diagnosis: Diagnosis, titles: Mapp
         bars=_bars(given, diagnosis),
         effect=effect_words(given),
         lengths=range_words(given),
+        sure=sure_words(given),
         marks=marks(len(given.evidence.worked), len(given.evidence.failed), len(given.evidence.suggested)),
         named=tuple((slug, titles.get(slug, slug)) for slug in _told(given)[:NAMED]),
         patch=tuple(_patch_row(line) for line in given.patch),

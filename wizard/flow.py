@@ -10,11 +10,11 @@ from diagnose.knowledge.records import Case
 from diagnose.pipeline import diagnose
 from diagnose.types import Asked, Diagnosis
 from diagnose.vocabulary import FACTS
+from diagnose.words import in_sentence
 from wizard import asking, reading, state
 from wizard.asking import Ask
 from wizard.reading import FactRow
 from wizard.state import Answers
-from wizard.words import lower_first
 
 MOST = 5
 FIRST = ("oom_kind", "framework", "phase")  # what decides which other questions make sense
@@ -56,7 +56,7 @@ def next_step(pairs: Sequence[tuple[str, str]], knowledge: Knowledge, cases: Seq
         back=_query(done[:-1], answers) if done else None,
         carried=tuple(_pair(id, answers) for id in done),
         known=tuple(row for group in groups for row in group.rows if not row.guess),
-        open=tuple(lower_first(FACTS[id].title) for id in missing),
+        open=tuple(in_sentence(FACTS[id].title) for id in missing),
         error=answers.errors.get(asked.question.fact, "")
         or ("Choose one, or say that you don’t know." if unanswered else ""),
         near=len(diagnosis.matches),

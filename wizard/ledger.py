@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Term
-from diagnose.units import from_gib
+from diagnose.units import from_gib, tenths
 from diagnose.vocabulary import FACTS, PHASES
-from wizard.chart.data import Drawing, role_of, shown, tenths, total_of
-from wizard.words import lower_first
+from diagnose.words import in_sentence
+from wizard.chart.data import Drawing, role_of, shown, total_of
 
 PHASES_SHOWN = 5
 
@@ -85,7 +85,7 @@ def _mover(id: str, facts: Facts) -> tuple[str, bool]:
     key = facts.keys.get(id)
     if key:
         return key.rsplit(".", 1)[-1], True
-    return (lower_first(FACTS[id].title).split(" (")[0] if id in FACTS else id), False
+    return (in_sentence(FACTS[id].title).split(" (")[0] if id in FACTS else id), False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from diagnose.knowledge.records import Case
 from diagnose.types import CaseMatch
 from diagnose.vocabulary import FACTS, Value
-from diagnose.words import value_words
+from diagnose.words import in_sentence, value_words
 from kb.evidence import Mark, marks
 from kb.mini import Mini
-from wizard.words import lower_first
 
 NEAR = 5
 
@@ -53,7 +52,7 @@ def _near(match: CaseMatch, pictures: Mapping[str, Mini | None], frameworks: Map
 def _said(id: str, value: Value, frameworks: Mapping[str, str]) -> str:
     """A fact as it stands in a row of them: words speak for themselves, a figure needs its name."""
     words = _named(id, value, frameworks)
-    return words if isinstance(value, str) or id not in FACTS else f"{lower_first(FACTS[id].title)} {words}"
+    return words if isinstance(value, str) or id not in FACTS else f"{in_sentence(FACTS[id].title)} {words}"
 
 
 def _named(id: str, value: Value, frameworks: Mapping[str, str]) -> str:

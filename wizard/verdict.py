@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
+from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import gib
-from wizard.chart.data import shown, tenths, total_of
-from wizard.words import lower_first
+from diagnose.words import gib, in_sentence
+from wizard.chart.data import shown, total_of
 
 _STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "none": "FACTS MISSING"}
 
@@ -162,7 +162,7 @@ def _kind(diagnosis: Diagnosis) -> Note | None:
 
 
 def _missing(diagnosis: Diagnosis) -> Note | None:
-    missing = [lower_first(FACTS[id].title) if id in FACTS else id for id in diagnosis.estimate.missing]
+    missing = [in_sentence(FACTS[id].title) if id in FACTS else id for id in diagnosis.estimate.missing]
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
     if not missing or (pool is not None and pool.phases):
         return None

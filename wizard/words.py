@@ -11,7 +11,6 @@ from diagnose.types import Diagnosis, Facts, PoolEstimate
 from diagnose.units import from_gib
 from diagnose.words import NBSP, gib, phase_words
 
-_NAMES = ("Adam", "Ray's")
 _ISSUE = re.compile(r"https?://[^/]+/[^/]+/([^/]+)/(?:issues|pull|discussions)/(\d+)")
 
 
@@ -27,12 +26,6 @@ def names_of(cases: Iterable[Case]) -> dict[str, str]:
 
 def titles_of(records: Mapping[str, Record]) -> dict[str, str]:
     return {slug: record.title for slug, record in records.items()}
-
-
-def lower_first(title: str) -> str:
-    """A title inside a sentence: its first letter small unless it begins with a name or an abbreviation."""
-    first = title.split(" ", 1)[0]
-    return title[:1].lower() + title[1:] if first.istitle() and first not in _NAMES else title
 
 
 def counted(number: int, one: str, many: str = "") -> str:

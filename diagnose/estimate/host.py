@@ -166,18 +166,19 @@ def _rows(plan: Plan) -> list[Term]:
     text = rows * ((prompt or 0) + response) * _ROW_BYTES
     copies = plan.number("images_on_host") or 1.0
     pixels = image_patches(plan, rows).times(prompts * _PATCH_BYTES * copies)
-    how = f"{rows:,} rows × {(prompt or 0) + response:,} tokens × {_ROW_BYTES} B"
+    how = f"2 copies (1 to 4) of {rows:,} rows × {(prompt or 0) + response:,} tokens × {_ROW_BYTES} B"
     if pixels.mid:
         how += f" + {prompts:,} prompts × {counts(image_patches(plan, rows))} patches × {_PATCH_BYTES:,} B × {copies:g}"
     moved_by = ("train_batch_size", "rollout_n", "response_length", "max_pixels", "images_per_prompt")
-    size = Band(text + pixels.low, 2 * (text + pixels.mid), 4 * (text + pixels.high))
+    # Of the text one to four copies stand at once; those of the images are counted by the framework's record.
+    size = Band(text + pixels.low, 2 * text + pixels.mid, 4 * text + 2 * pixels.high)
     return [
         make_term(
             "rows",
             "rows of a step",
             "work",
             size,
-            how + ", 1 to 4 copies",
+            how,
             "counted from the batch's tensors",
             moved_by,
         )

@@ -15,6 +15,7 @@ from diagnose.estimate.terms_gather import (
     gathered,
     layer_gradient,
     load_transient,
+    pipeline_gradients,
     root_gradient,
     sync_transient,
 )
@@ -117,7 +118,7 @@ def _critic(plan: Plan) -> list[Moment]:
 
 def _actor_update(plan: Plan) -> list[Moment]:
     one, stages = take(plan, "update"), plan.whole("pp")
-    gathers, tower = [*gathered(plan), *bucketed(plan)], vision_tower(plan, one, trains=True)
+    gathers, tower = [*gathered(plan), *bucketed(plan), *pipeline_gradients(plan)], vision_tower(plan, one, trains=True)
     # With pipeline stages the logits stand on the last one, which has a single micro batch in flight.
     last_stage = [*kept(plan, one, stages), *(tower if stages == 1 else [])]
     return [

@@ -26,7 +26,8 @@ Residents = Mapping[tuple[str, str], tuple[str, ...]]
 # Algorithms that train on pairs: every row of a batch is two sequences.
 PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm")
 FILLED = ("pretrain",)  # documents are joined until every row is full
-WITH_REFERENCE = ("dpo", "kto")
+WITH_REFERENCE = ("dpo", "kto", "gkd")
+_WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
 # Tasks whose head gives one number, or a few, instead of a logit for every word.
 WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_reranker", "sft_seq_cls", "embedding", "reranker", "seq_cls")
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
@@ -129,7 +130,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
             assumed_stage=_assumed_stage(values, numbers.parameters, capacity),
         ),
         gpus=gpus,
-        adapters=lora_parameters(model, whole(values, "lora_rank") or 8) if adapters(values) else 0.0,
+        adapters=_trained_beside_base(model, values) if adapters(values) else 0.0,
         online=online,
         capacity=capacity,
         capacity_why=why,
@@ -173,6 +174,12 @@ def _experts(model: Model) -> float:
     return float(
         model.moe.experts * matrices * model.hidden * model.moe.width * (model.layers - model.moe.dense_layers)
     )
+
+
+def _trained_beside_base(model: Model, values: Values) -> float:
+    """Adapters, and where they are trained whole a copy of the embedding and one of the head."""
+    copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
+    return float(lora_parameters(model, whole(values, "lora_rank") or 8) + copies)
 
 
 def _version(values: Values) -> str | None:
@@ -263,7 +270,7 @@ def _exists(what: str, framework: Framework, values: Values, online: bool) -> bo
     if what in _ENGINE or what == "state_dict_copy":
         return online and values.get("rollout_mode") != "server" and not own_engine
     if what.startswith("ref_"):
-        return _has_reference(values, online) and not adapters(values)
+        return _has_reference(values, online) and (values.get("algo") in _WITH_TEACHER or not adapters(values))
     if what.startswith("critic_"):
         return online and _has_critic(values)
     if what == "reward_weights":

@@ -11,6 +11,9 @@ from diagnose.units import GIB, MIB
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
 _ZERO3 = "DeepSpeed runtime/zero/config.py: stage3_max_live_parameters, reduce_bucket_size"
 _ADAM = "torch 2.6 optim/adamw.py:697-706, optim/optimizer.py:167-192"
+_PIPELINE = (
+    "torch 2.6 distributed/pipelining/stage.py: backward_maybe_with_nosync; torchtitan parallelize_llama.py: apply_fsdp"
+)
 _LIVE_BYTES = 2e9  # stage3_max_live_parameters 1e9 in bf16
 _BUCKET_BYTES = 1e9  # 5e8 elements in bf16
 _SUB_GROUP_BYTES = 4e9  # sub_group_size 1e9 in fp32
@@ -43,6 +46,9 @@ def gathered(plan: Plan) -> list[Term]:
     """What a forward pass puts together."""
     how_gathered = plan.does.get("gather", "none")
     stage, moved_by = plan.split.stage, ("zero_stage", "shard_size", "tp")
+    if _pipelined(plan):
+        size, how = 2 * plan.split.whole, f"2 B × {count(plan.split.whole)} of this stage"
+        return [make_term("gathers", "weights of all its layers", "work", size, how, _PIPELINE, (*moved_by, "pp"))]
     if stage >= 3 and how_gathered == "fsdp_units" and plan.split.group > 1:
         root, layer = _units(plan)
         size = fsdp_gather_bytes(root=root, layer=layer)
@@ -61,6 +67,21 @@ def gathered(plan: Plan) -> list[Term]:
     return []
 
 
+def pipeline_gradients(plan: Plan) -> list[Term]:
+    """Gradients between the micro batches of a pipeline, which are reduced once at the end and are whole until then."""
+    if not _pipelined(plan) or plan.adapters:
+        return []
+    size, how = 4 * plan.split.whole, f"4 B × {count(plan.split.whole)} of this stage"
+    return [make_term("whole_gradients", "gradients before reduction", "work", size, how, _PIPELINE, ("pp", "tp"))]
+
+
+def _pipelined(plan: Plan) -> bool:
+    """Whether pipeline stages shard their weights: gathering them anew for every micro batch would cost too much, so they stay."""
+    if plan.values.get("strategy") in ("megatron", "deepspeed"):
+        return False
+    return plan.whole("pp") > 1 and plan.split.stage >= 3 and plan.split.group > 1
+
+
 def bucketed(plan: Plan) -> list[Term]:
     """Gradient buckets of ZeRO stages 1 and 2, which stand beside the gradients during the backward pass."""
     if (
@@ -76,7 +97,7 @@ def bucketed(plan: Plan) -> list[Term]:
 
 def layer_gradient(plan: Plan) -> list[Term]:
     """A layer's gradient before its reduction."""
-    if plan.split.stage < 3 or plan.adapters or plan.split.group == 1:
+    if plan.split.stage < 3 or plan.adapters or plan.split.group == 1 or _pipelined(plan):
         return []
     _, layer = _units(plan)
     each = 6 if plan.does.get("gather") == "fsdp_units" else 2

@@ -15,10 +15,11 @@ _FALSE = ("false", "0", "off", "no")
 
 @dataclass
 class _Edit:
-    """What becomes of one line: its new text, which words of it are new, and the lines that follow it."""
+    """What becomes of one line: its new text, which words of it are new and which were old, and the lines that follow it."""
 
     text: str
     bold: list[tuple[int, int]] = field(default_factory=list)
+    old: list[tuple[int, int]] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
     touched: bool = False
 
@@ -87,6 +88,7 @@ def _replace(edit: _Edit, change: Change, setting: Setting | None, span: Span) -
     edit.bold = [(start + grown, end + grown) for start, end in edit.bold]
     edit.text = edit.text[: span.start] + change.after + edit.text[span.end :]
     edit.bold.append((span.start, span.start + len(change.after)))
+    edit.old.append((span.start, span.end))
     edit.touched = True
 
 
@@ -111,13 +113,16 @@ def _insert(edit: _Edit, insertion: Insertion) -> None:
     edit.after += insertion.lines
 
 
+def _reach(places: list[tuple[int, int]]) -> tuple[int, int] | None:
+    return (min(start for start, _ in places), max(end for _, end in places)) if places else None
+
+
 def _lines(number: int, text: str, edit: _Edit | None) -> list[PatchLine]:
     if edit is None:
         return [PatchLine(" ", number, text)]
     lines = [PatchLine(" ", number, text)]
     if edit.touched:
-        bold = (min(start for start, _ in edit.bold), max(end for _, end in edit.bold)) if edit.bold else None
-        lines = [PatchLine("-", number, text), PatchLine("+", number, edit.text, bold)]
+        lines = [PatchLine("-", number, text, _reach(edit.old)), PatchLine("+", number, edit.text, _reach(edit.bold))]
     indent = [len(new) - len(new.lstrip()) for new in edit.after]
     return lines + [
         PatchLine("+", None, new, (start, len(new.rstrip(" \\,"))))

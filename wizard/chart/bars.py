@@ -21,7 +21,7 @@ def bars(drawing: Drawing) -> SafeString:
         pieces += _row(drawing, column, place, scale, ceiling)
     if ceiling is not None and drawing.capacity is not None:
         pieces += _ceiling(drawing, ceiling, scale, height)
-    return picture("ph slim", height, spoken(drawing), pieces)
+    return picture("ph slim", height, pieces, spoken(drawing))
 
 
 def _scale(drawing: Drawing) -> float:

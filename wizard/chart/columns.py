@@ -76,7 +76,7 @@ def columns(drawing: Drawing, frame: Frame = WIDE) -> SafeString:
         pieces += _figures(plot, place, column) if frame.labels else _sketch(plot, place, column)
     if frame.labels:
         pieces += _groups(plot)
-    return picture("ph wide" if frame.labels else "ph", frame.height, spoken(drawing), pieces)
+    return picture("ph wide" if frame.labels else "ph", frame.height, pieces, spoken(drawing))
 
 
 def _scaled(drawing: Drawing, frame: Frame) -> _Plot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose.types import PhaseEstimate, PoolEstimate, Term
-from diagnose.units import to_gib
+from diagnose.units import tenths
 from diagnose.vocabulary import PHASE_GROUPS, PHASES
 
 # The places of the stack, from the ground up: (role, word in the key on a GPU, on the host, short label on a GPU, on the host).
@@ -79,11 +79,6 @@ class Drawing:
         used = {segment.role for column in self.columns for segment in column.segments}
         words = 2 if self.pool == "host" else 1
         return tuple((role[0], role[words]) for role in ROLES if role[0] in used)
-
-
-def tenths(size: float) -> int:
-    """Tenths of a GiB of a size in bytes, rounded."""
-    return round(to_gib(size) * 10)
 
 
 def shown(value: int) -> str:

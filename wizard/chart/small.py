@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
-from wizard.chart.svg import line, rect
+from wizard.chart.svg import line, picture, rect
 
 
 def before_after(
@@ -25,4 +25,4 @@ def before_after(
         pieces += [line("wh", low, high, 8, 8), line("wh", low, low, 4, 12), line("wh", high, high, 4, 12)]
     if cap is not None:
         pieces.append(line("cap", cap, cap, -1, 17))
-    return mark_safe(f'<svg class="ba-svg" height="16" aria-hidden="true">{"".join(pieces)}</svg>')
+    return picture("ba-svg", 16, pieces)
