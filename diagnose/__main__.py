@@ -40,9 +40,13 @@ def main() -> int:
     paste = read_stream(chunk for stream in streams for chunk in chunks(stream))
     diagnosis = diagnose(paste, {}, knowledge, tuple(knowledge.cases.values()))
     if options.json:
-        print(json.dumps(to_json(diagnosis), ensure_ascii=False, indent=1))
+        told = json.dumps(to_json(diagnosis), ensure_ascii=False, indent=1)
     else:
-        print(to_markdown(diagnosis) if options.markdown else to_text(diagnosis))
+        told = to_markdown(diagnosis) if options.markdown else to_text(diagnosis)
+    try:
+        print(told, flush=True)
+    except BrokenPipeError:  # as under `| head`: the reader has had enough
+        sys.stdout = None
     return 0
 
 

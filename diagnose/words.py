@@ -30,9 +30,15 @@ def gib(size: float) -> str:
     return f"{size / GIB:,.1f}{NBSP}GiB"
 
 
+def phase_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:
+    """Peak, low and high of a phase in tenths of a GiB, from its rounded terms, so that a reader who adds up gets the same."""
+    terms = phase.terms
+    return sum(tenths(t.bytes) for t in terms), sum(tenths(t.low) for t in terms), sum(tenths(t.high) for t in terms)
+
+
 def phase_gib(phase: PhaseEstimate) -> str:
-    """A phase's peak as it is shown: the sum of its rounded terms."""
-    return f"{sum(tenths(term.bytes) for term in phase.terms) / 10:,.1f}{NBSP}GiB"
+    """A phase's peak as it is shown."""
+    return f"{phase_tenths(phase)[0] / 10:,.1f}{NBSP}GiB"
 
 
 def value_words(id: str, value: Value) -> str:
@@ -135,7 +141,8 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
     name, has = phase_words(phase.phase), "the node" if pool.pool == "host" else "the card"
     if pool.capacity is None:
         return f"The {name} needs about {phase_gib(phase)}; how much {has} has is not known."
-    band = f" ({phase.low / GIB:,.1f} to {phase.high / GIB:,.1f})" if phase.high > phase.low else ""
+    _, low, high = phase_tenths(phase)
+    band = f" ({low / 10:,.1f} to {high / 10:,.1f})" if high > low else ""
     return f"The {name} needs about {phase_gib(phase)}{band}; {has} has {gib(pool.capacity)}."
 
 
@@ -178,7 +185,7 @@ def effect_words(prescription: Prescription) -> str:
     if prescription.before is None or prescription.after is None:
         return "no saving can be computed"
     verdict = VERDICTS[prescription.after_verdict]
-    return f"{prescription.before.bytes / GIB:,.1f} → {gib(prescription.after.bytes)}, {verdict}"
+    return f"{phase_tenths(prescription.before)[0] / 10:,.1f} → {phase_gib(prescription.after)}, {verdict}"
 
 
 def range_words(prescription: Prescription) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Term
 from diagnose.units import from_gib, tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import in_sentence
-from wizard.chart.data import Drawing, role_of, shown, total_of
+from diagnose.words import in_sentence, phase_tenths
+from wizard.chart.data import Drawing, role_of, shown
 
 PHASES_SHOWN = 5
 
@@ -58,7 +58,7 @@ def ledgers(pool: PoolEstimate, facts: Facts, current: str, seen: int | None) ->
 
 
 def _ledger(phase: PhaseEstimate, facts: Facts, current: bool, seen: int | None) -> Ledger:
-    total, low, high = total_of(phase)
+    total, low, high = phase_tenths(phase)
     rest = tenths(seen) - total if seen and current else 0
     title = PHASES.get(phase.phase, phase.phase)
     return Ledger(
@@ -124,7 +124,7 @@ def beside(diagnosis: Diagnosis, phase: PhaseEstimate | None) -> tuple[Beside, .
     """Every printed figure that the estimate has a counterpart of. Law: both are shown, and the difference."""
     estimate = diagnosis.estimate
     pool = estimate.pool(diagnosis.pool or "gpu")
-    here = sum(total_of(phase)[:1]) if phase else None
+    here = sum(phase_tenths(phase)[:1]) if phase else None
     gpu = estimate.gpu.capacity if estimate.gpu else None
     pairs: Sequence[tuple[str, int | None]] = (
         ("gpu_total_gib", tenths(gpu) if gpu is not None else None),

@@ -18,7 +18,7 @@ View = Callable[[HttpRequest], HttpResponse]
 Guarded = Callable[[HttpRequest], HttpResponseBase]
 
 MB = 1000**2
-PASTE = 5 * MB
+PASTE = 16 * MB
 FILES = 100 * MB
 SHELL = 200 * MB
 

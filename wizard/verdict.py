@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import gib, in_sentence
-from wizard.chart.data import shown, total_of
+from diagnose.words import gib, in_sentence, phase_tenths
+from wizard.chart.data import shown
 
-_STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "none": "FACTS MISSING"}
+_STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "unknown": "FACTS MISSING"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,10 @@ class Note:
 
 def stamp(diagnosis: Diagnosis) -> tuple[str, str]:
     """Shape and word. What the message says outranks the estimate; without a failure the estimate speaks."""
-    if diagnosis.kind in (None, "other"):
-        shape = diagnosis.verdict if diagnosis.verdict in _STAMPS else "none"
-        return shape, _STAMPS[shape]
+    if diagnosis.kind == "other":
+        return "none", "NOT SETTLED"
+    if diagnosis.kind is None:
+        return (diagnosis.verdict if diagnosis.verdict != "unknown" else "none"), _STAMPS[diagnosis.verdict]
     return "out", _STAMPS["out"] if diagnosis.verdict == "out" else "RAN OUT"
 
 
@@ -45,7 +46,7 @@ def figures(
     """Four figures at most: need, room, the difference, the band; or what the message alone says."""
     if pool is None or phase is None:
         return _printed(diagnosis)
-    total, low, high = total_of(phase)
+    total, low, high = phase_tenths(phase)
     limit = tenths(pool.limit) if pool.limit is not None else None
     if seen and limit is not None and pool.pool == "host" and tenths(seen) > total:
         return (
@@ -97,7 +98,7 @@ def _binary(diagnosis: Diagnosis) -> Note | None:
 
 def _framework(diagnosis: Diagnosis) -> Note | None:
     framework, settings = diagnosis.facts.framework, diagnosis.paste.settings
-    if (framework and not framework.fallback) or not settings or diagnosis.facts.candidates:
+    if (framework and not framework.fallback) or not settings or diagnosis.facts.candidates or diagnosis.paste.binary:
         return None
     keys = tuple(dict.fromkeys(setting.key for setting in settings))
     more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from diagnose import words
 from diagnose.types import Diagnosis, Fact, PoolEstimate, Prescription
-from diagnose.units import GIB
 from diagnose.vocabulary import FACTS
 
 
@@ -60,14 +59,14 @@ def _fact(fact: Fact, diagnosis: Diagnosis) -> str:
 def _table(pool: PoolEstimate, markdown: bool) -> list[str]:
     what = "Host RAM per node" if pool.pool == "host" else "GPU memory per GPU"
     capacity = f" of {words.gib(pool.capacity)}" if pool.capacity else ""
-    rows = [(words.phase_words(p.phase), p.bytes, p.low, p.high) for p in pool.phases]
+    rows = [
+        (words.phase_words(phase.phase), *(size / 10 for size in words.phase_tenths(phase))) for phase in pool.phases
+    ]
     title = f"{what}, peak of each phase{capacity} (GiB)"
     if markdown:
-        body = [
-            f"| {name} | {size / GIB:.1f} | {low / GIB:.1f} to {high / GIB:.1f} |" for name, size, low, high in rows
-        ]
+        body = [f"| {name} | {size:.1f} | {low:.1f} to {high:.1f} |" for name, size, low, high in rows]
         return ["", f"### {title}", "", "| phase | peak | band |", "| --- | ---: | ---: |", *body]
-    body = [f"  {name:22}{size / GIB:8.1f}   ({low / GIB:.1f} to {high / GIB:.1f})" for name, size, low, high in rows]
+    body = [f"  {name:22}{size:8.1f}   ({low:.1f} to {high:.1f})" for name, size, low, high in rows]
     return ["", title.upper(), "", *body]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from diagnose.types import PhaseEstimate, PoolEstimate, Term
 from diagnose.units import tenths
 from diagnose.vocabulary import PHASE_GROUPS, PHASES
+from diagnose.words import phase_tenths
 
 # The places of the stack, from the ground up: (role, word in the key on a GPU, on the host, short label on a GPU, on the host).
 ROLES = (
@@ -100,15 +101,6 @@ def role_of(term: Term) -> str:
     return "fixed"
 
 
-def total_of(phase: PhaseEstimate) -> tuple[int, int, int]:
-    """Sum, low and high of a phase in tenths, from its rounded terms, so that a reader who adds up gets the same."""
-    return (
-        sum(tenths(term.bytes) for term in phase.terms),
-        sum(tenths(term.low) for term in phase.terms),
-        sum(tenths(term.high) for term in phase.terms),
-    )
-
-
 def drawing(pool: PoolEstimate, worst: str, ceiling: str, seen: int | None = None) -> Drawing:
     """``worst`` is the phase to shade, ``ceiling`` what has the capacity in words, ``seen`` a reported size in bytes."""
     limit = tenths(pool.limit) if pool.limit is not None else None
@@ -127,7 +119,7 @@ def drawing(pool: PoolEstimate, worst: str, ceiling: str, seen: int | None = Non
 
 
 def _column(phase: PhaseEstimate, pool: str, limit: int | None) -> Column:
-    total, low, high = total_of(phase)
+    total, low, high = phase_tenths(phase)
     sizes: dict[str, int] = {}
     for term in phase.terms:
         sizes[role_of(term)] = sizes.get(role_of(term), 0) + tenths(term.bytes)

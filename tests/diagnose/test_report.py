@@ -1,0 +1,100 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.report import to_json, to_markdown, to_text
+from tests.diagnose.test_pipeline import GROUPED, NODE
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def found(text, answers=None):
+    knowledge = current()
+    return diagnose(text, answers or {}, knowledge, tuple(knowledge.cases.values()))
+
+
+def manage(*arguments, stdin=b""):
+    done = subprocess.run(
+        [sys.executable, "manage.py", "diagnose", *arguments], input=stdin, capture_output=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+def test_a_line_that_cannot_be_diagnosed_gives_an_error_and_the_run_goes_on():
+    lines = [b'{"id": "a", "paste": "x"}', b"{broken", b'{"id": "c", "paste": 7}', b'{"id": "d"}']
+    answers = [json.loads(line) for line in manage("--jsonl", stdin=b"\n".join(lines)).splitlines()]
+    assert [answer["id"] for answer in answers] == ["a", None, "c", "d"]
+    assert ["error" in answer for answer in answers] == [False, True, True, False]
+
+
+def test_nothing_known_is_null_and_not_a_guess():
+    said = to_json(found(""))
+    assert (said["framework"], said["oom_kind"], said["phase"]) == (None, None, None)
+    assert said["facts"] == {"numbers": {}}
+    assert said["estimate"]["gpu"] is None
+
+
+def test_what_is_assumed_stands_apart():
+    said = to_json(found(GROUPED))
+    assert "real_response_length" in said["assumed"]
+    assert "n_gpus" not in said["assumed"]
+    assert said["facts"]["n_gpus"] == 4
+
+
+def test_the_estimate_has_its_counters_and_its_phases():
+    gpu = to_json(found(GROUPED))["estimate"]["gpu"]
+    assert gpu["low_gib"] <= gpu["peak_gib"] <= gpu["high_gib"]
+    assert gpu["torch_allocated_gib"] <= gpu["torch_reserved_gib"] <= gpu["peak_gib"]
+    assert gpu["peak_phase"] in {phase["phase"] for phase in gpu["phases"]}
+    for phase in gpu["phases"]:
+        assert sum(term["gib"] for term in phase["terms"]) == pytest.approx(phase["gib"], abs=0.02)
+
+
+def test_a_prescription_names_the_key_before_and_after():
+    first = next(one for one in to_json(found(GROUPED))["prescriptions"] if one["lever"] == "batch.train.down")
+    assert first["changes"] == [{"key": "data.train_batch_size", "before": "8", "after": "4"}]
+    assert first["after_gib"] < first["before_gib"]
+
+
+def test_ray_prints_gb_and_means_gib():
+    numbers = to_json(found(NODE))["facts"]["numbers"]
+    assert (numbers["node_used_gb"], numbers["node_total_gb"]) == (725.0, 760.0)
+
+
+def test_text_and_markdown_say_the_same_headline():
+    diagnosis = found(NODE)
+    assert to_text(diagnosis).startswith("Host RAM runs out\n")
+    assert to_markdown(diagnosis).startswith("## Host RAM runs out\n")
+
+
+def test_no_address_of_the_paste_is_in_the_markdown():
+    assert "10.1.2.3" not in to_markdown(found(NODE))
+
+
+def test_a_file_that_cannot_be_read_is_named():
+    done = subprocess.run(
+        [sys.executable, "manage.py", "diagnose", "no-such.log"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 1
+    assert "no-such.log: No such file or directory" in done.stderr
+
+
+def test_a_file_is_read(tmp_path):
+    (tmp_path / "train.log").write_text(GROUPED, encoding="utf-8")
+    assert json.loads(manage("--json", str(tmp_path / "train.log")))["framework"] == "logic-rl"
+
+
+def test_the_core_answers_without_django():
+    blocked = (
+        "import runpy, sys; sys.modules['django'] = None; sys.argv = ['diagnose'];"
+        "runpy.run_module('diagnose', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", blocked], input=GROUPED.encode(), capture_output=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr.decode()
+    assert "GPU memory runs out" in done.stdout.decode()
