@@ -11,7 +11,7 @@ from django.urls import reverse
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Case, Framework, Key, Lever
-from diagnose.vocabulary import KINDS
+from diagnose.vocabulary import BATCH_UNITS, KINDS
 from kb import rules_in_words
 from kb.evidence import Mark, counted, outcomes
 
@@ -80,7 +80,8 @@ def errors(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
         groups.setdefault(record.kind, []).append(
             Entry(record.title, reverse("kb:error", args=[record.slug]), words.get(record.strength, ""))
         )
-    return [(KINDS.get(kind, kind), entries) for kind, entries in groups.items() if entries]
+    titles = {kind: words[0].upper() + words[1:] for kind, words in KINDS.items()}
+    return [(titles.get(kind, kind), entries) for kind, entries in groups.items() if entries]
 
 
 def frameworks(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
@@ -110,6 +111,10 @@ def models(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
     return sorted(groups.items())
 
 
+# Units in which the number that is written is the number that one GPU sees.
+_OWN_UNITS = ("", "sequences_per_gpu", "tokens_per_gpu", "prompts")
+
+
 def lever_keys(lever: Lever, knowledge: Knowledge) -> tuple[KeyRow, ...]:
     """The key of each framework for each fact that the lever changes; those that have none are left out."""
     facts = dict.fromkeys(change.fact for change in lever.changes)
@@ -125,12 +130,14 @@ def _key_row(framework: Framework, fact: str) -> KeyRow | None:
         (d.facts[fact] for d in reversed(framework.defaults) if fact in d.facts and not d.script and not d.when), None
     )
     ranges = [f"{key.key}: {words}" for key in keys if (words := rules_in_words.versions(key.since, key.until))]
+    unit = keys[0].unit
+    counts = [BATCH_UNITS[unit]] if unit not in _OWN_UNITS else []
     return KeyRow(
         framework=framework,
         fact=rules_in_words.title(fact),
         keys=tuple(dict.fromkeys(key.key for key in keys)),
-        default=rules_in_words.value(fact, default),
-        note="; ".join(ranges),
+        default=f"{default:,}" if counts and isinstance(default, (int, float)) else rules_in_words.value(fact, default),
+        note="; ".join((*counts, *ranges)),
     )
 
 
