@@ -84,7 +84,7 @@ def missing_share(plan: Plan) -> bool:
 def _weights(plan: Plan) -> Term:
     tp = plan.whole("rollout_tp")
     size = engine_weight_bytes(parameters=plan.shape.parameters, tp=tp)
-    how = f"{count(plan.shape.parameters)} × 2 B{f' / {tp}' if tp > 1 else ''}"
+    how = f"{count(plan.shape.parameters)} × 2 B{f' ÷ {tp}' if tp > 1 else ''}"
     return make_term(
         "engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", ("rollout_tp", "model")
     )

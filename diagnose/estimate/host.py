@@ -132,7 +132,7 @@ def _backup(plan: Plan, gpus: int) -> list[Term]:
         return []
     tp = plan.whole("rollout_tp")
     size = _BACKUP_ROUNDING.times(engine_weight_bytes(parameters=plan.shape.parameters, tp=tp) * gpus)
-    how = f"{count(plan.shape.parameters)} × 2 B / {tp} × {gpus} GPUs × 1.2 rounded"
+    how = f"{count(plan.shape.parameters)} × 2 B ÷ {tp} × {gpus} GPUs × 1.2 rounded"
     source = "vLLM device_allocator/cumem.py; " + _PINNED_SOURCE
     return [
         make_term(

@@ -51,9 +51,9 @@ def make_term(
 
 
 def count(number: float) -> str:
-    """A count in words: 7.62 B, 545 M, 51,200."""
+    """A count in words: 7.62 G, 545 M, 51,200."""
     if number >= 1e9:
-        return f"{number / 1e9:.2f} B"
+        return f"{number / 1e9:.2f} G"
     if number >= 1e7:
         return f"{number / 1e6:.0f} M"
     return f"{number:,.0f}"

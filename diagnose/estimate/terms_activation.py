@@ -169,4 +169,4 @@ def _local(plan: Plan, one: Pass) -> Band:
 
 def _over(plan: Plan) -> str:
     tp = plan.whole("tp")
-    return f" / {tp}" if tp > 1 else ""
+    return f" ÷ {tp}" if tp > 1 else ""

@@ -135,16 +135,16 @@ def _spread(plan: Plan, from_stage: int) -> str:
     parallel = plan.whole("tp") * plan.whole("pp")
     group = plan.split.group if plan.split.stage >= from_stage else 1
     if plan.split.experts and plan.whole("ep") > 1:
-        return f"{count(plan.split.shard(from_stage))} of {count(plan.shape.parameters)} (experts / {plan.whole('ep')})"
+        return f"{count(plan.split.shard(from_stage))} of {count(plan.shape.parameters)} (experts ÷ {plan.whole('ep')})"
     over = parallel * group
-    return f"{count(plan.shape.parameters)}{f' / {over}' if over > 1 else ''}"
+    return f"{count(plan.shape.parameters)}{f' ÷ {over} GPUs' if over > 1 else ''}"
 
 
 def _trained(plan: Plan, from_stage: int) -> str:
     if not plan.adapters:
         return _spread(plan, from_stage)
     group = plan.split.group if plan.split.stage >= from_stage else 1
-    return f"adapters {count(plan.trained)}{f' / {group}' if group > 1 else ''}"
+    return f"adapters {count(plan.trained)}{f' ÷ {group} GPUs' if group > 1 else ''}"
 
 
 _MAKERS: dict[str, Callable[[Plan], Term]] = {

@@ -34,7 +34,7 @@ def _logits(plan: Plan, one: Pass, each: float, row_bytes: float) -> list[Term]:
     tp, vocab = plan.whole("tp"), plan.model.vocab
     size = one.tokens.times(logits_bytes(tokens=one.response / tp, vocab=vocab, bytes_each=each))
     part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
-    how = f"{each:g} B × {one.how}{part} × {vocab:,}{f' / {tp}' if tp > 1 else ''}"
+    how = f"{each:g} B × {one.how}{part} × {vocab:,}{f' ÷ {tp}' if tp > 1 else ''}"
     terms = [make_term("logits", "logits", "work", size, how, _SOURCE, (*one.moved_by, *_MOVED))]
     if row_bytes:
         row = row_bytes * one.response * vocab / tp

@@ -2,7 +2,7 @@
 
 Real lengths are what decides and what a configuration does not hold. Where they are unknown a row is taken to measure 0.4 of its
 limit on average, and the fewer rows a pass has the nearer its mean may come to the limit: limit x (m + (1 - m) / sqrt(rows)).
-The band runs from half of that to the limit.
+The band runs from half of that to the limit. A padded batch is as long in every row as its longest, so that it counts like one row.
 """
 
 from __future__ import annotations
@@ -133,13 +133,13 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     if padded and prompt_limit is not None and response_limit is not None:
         prompt, response = exactly(prompt_limit), exactly(response_limit)
     row = Band(prompt.low + response.low, prompt.mid + response.mid, prompt.high + response.high)
-    sp = plan.whole("sp")
+    sp, several = plan.whole("sp"), f"{counts(rows)} row{'' if rows.high == 1 else 's'}"
     return Pass(
         tokens=Band(rows.low * row.low / sp, rows.mid * row.mid / sp, rows.high * row.high / sp),
         rows=rows.mid,
         row=row,
         response=_response_share(plan, prompt.mid, response.mid),
-        how=f"{counts(rows)} rows × {counts(row)} tokens{' padded' if padded else ''}{f' / {sp}' if sp > 1 else ''}",
+        how=f"{several} × {counts(row)} tokens{' padded' if padded else ''}{f' ÷ {sp}' if sp > 1 else ''}",
         moved_by=_moved_by(rows_id, padded),
         missing=missing,
     )

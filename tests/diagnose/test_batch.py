@@ -50,6 +50,13 @@ def test_a_token_budget_in_rows_is_rows_of_the_longest_length():
     assert values["micro_tokens"] == 16384
 
 
+def test_a_token_budget_in_rows_is_cut_into_sequence_parallel_parts():
+    # EasyR1@b44b311 dp_actor.py:109-112 slices the packed rows after the budget is filled
+    values = resolve(stated(micro_tokens=(4, "max_length_rows"), prompt_length=2048, response_length=2048, sp=2))
+    assert values["micro_tokens"] == 8192
+    assert to_written(8192, "max_length_rows", values) == 4
+
+
 def test_the_gpus_of_the_run_are_nodes_times_gpus_per_node():
     assert resolve(stated(n_nodes=2, gpus_per_node=8))["n_gpus"] == 16
 

@@ -1,64 +1,11 @@
-"""The closed vocabulary: every kind, phase, fact, batch unit, resident and behaviour that a record may name.
-
-A word that stands here is implemented by one documented function or term; a record that uses another word is refused by
-the content check. Fact ids are exactly the names of the batch interface, so that answers, questions, records and the
-query string speak of the same thing.
-"""
+"""Every fact: id, type, unit, words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-Value = bool | int | float | str
-Origin = Literal["read", "answered", "default", "assumed", "derived"]
-Pool = Literal["gpu", "host"]
-
-KINDS = {
-    "gpu_oom": "GPU memory",
-    "gpu_oom_raw": "GPU memory, refused by the driver or a library",
-    "vllm_no_kv_blocks": "no room for the engine's KV cache",
-    "vllm_free_memory_too_low": "too little free GPU memory when the engine starts",
-    "host_ram": "host RAM",
-    "host_shm": "shared memory",
-    "memory_growth": "memory grows over steps",
-    "other": "not settled",
-}
-
-# Which pool a kind is about; the kinds that are missing here do not settle it.
-POOL_OF_KIND: dict[str, Pool] = {
-    "gpu_oom": "gpu",
-    "gpu_oom_raw": "gpu",
-    "vllm_no_kv_blocks": "gpu",
-    "vllm_free_memory_too_low": "gpu",
-    "host_ram": "host",
-    "host_shm": "host",
-}
-
-# In the order of a step. "once" phases stand first, "sometimes" last.
-PHASES = {
-    "load": "load",
-    "init": "engine start",
-    "weight_sync": "weight sync",
-    "rollout": "rollout",
-    "logprob": "old log-prob",
-    "ref_logprob": "reference log-prob",
-    "values": "values",
-    "reward": "reward",
-    "critic": "critic update",
-    "actor_update": "actor update",
-    "optimizer_step": "optimizer step",
-    "checkpoint": "checkpoint",
-    "eval": "evaluation",
-}
-PHASE_GROUPS = {
-    "load": "once",
-    "init": "once",
-    "checkpoint": "sometimes",
-    "eval": "sometimes",
-}  # the others: every step
-
-ONLINE_ALGOS = ("grpo", "ppo", "dapo", "rloo", "reinforce++", "remax", "gspo", "dr_grpo")
+from diagnose.vocabulary.failure import KINDS, PHASES
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +28,9 @@ _ALL = (
     FactSpec("oom_kind", "choice", "failure", "Kind", options=tuple(KINDS.items())),
     FactSpec("phase", "choice", "failure", "Phase", options=tuple(PHASES.items())),
     _fact("step", "int", "failure", "Step"),
+    _fact("worked_before", "bool", "failure", "The same run worked with older versions"),
+    _fact("asks_hardware", "bool", "failure", "The person asks what hardware it takes"),
+    _fact("steps_passed", "bool", "failure", "Some steps went through before it failed"),
     # machine
     _fact("gpu_model", "text", "machine", "GPU"),
     _fact("gpu_mem_gib", "number", "machine", "Memory of one GPU", "GB as sold"),
@@ -111,6 +61,7 @@ _ALL = (
     ),
     _fact("quantization", "choice", "run", "Base weights in", nf4="nf4", int4="int4", int8="int8", fp8="fp8"),
     _fact("optimizer", "text", "run", "Optimizer"),
+    _fact("retriever", "bool", "run", "Retrieval index on these GPUs"),
     _fact("has_ref", "bool", "run", "Reference model"),
     _fact("has_critic", "bool", "run", "Critic"),
     _fact("has_reward_model", "bool", "run", "Reward model on the GPUs"),
@@ -201,6 +152,7 @@ _ALL = (
     _fact("rollout_tp", "int", "engine", "Engine tensor parallel"),
     _fact("sleep_level", "int", "engine", "Engine sleep level"),
     _fact("enforce_eager", "bool", "engine", "CUDA graphs off"),
+    _fact("engine_lora", "bool", "engine", "Adapter handed to the engine by itself"),
     _fact("max_model_len", "int", "engine", "Engine length limit", "tokens"),
     _fact("max_num_seqs", "int", "engine", "Concurrent sequences"),
     _fact("max_num_batched_tokens", "int", "engine", "Tokens per engine step"),
@@ -219,74 +171,9 @@ _ALL = (
 FACTS: dict[str, FactSpec] = {spec.id: spec for spec in _ALL}
 NUMBERS = tuple(spec.id for spec in _ALL if spec.group == "measured") + ("step",)
 
-# What a key's written number counts. Each has a function of the same name in diagnose/batch.py, there and back.
-BATCH_UNITS = {
-    "sequences_per_gpu": "sequences that one GPU takes in one pass",
-    "global_sequences": "sequences of all GPUs in one pass; divided by the data-parallel size",
-    "global_sequences_times_n": "divided by the data-parallel size, then multiplied by the samples per prompt",
-    "max_length_rows": "a token budget written as rows of the longest length",
-    "tokens_times_sp": "tokens per GPU before the sequence is split among the sequence-parallel ranks",
-    "tokens_per_gpu": "tokens that one GPU takes in one pass",
-    "prompts": "prompts of the whole run",
-}
-
-# What can stay in memory. A framework file says in which phases, on which pool and under which condition.
-RESIDENTS = {
-    "actor_weights": "the trained model's weights, as the trainer stores them (its shard)",
-    "actor_gradients": "its gradients (its shard)",
-    "actor_optimizer": "Adam state and, where the trainer keeps them apart, fp32 masters (its shard)",
-    "actor_masters": "the fp32 masters alone, 4 bytes a parameter, where an offload of the Adam state leaves them (its shard)",
-    "actor_moments": "Adam's moments alone: actor_optimizer less the masters (its shard)",
-    "gathered_weights": "the whole trained model in bf16, gathered from its shards so that the trainer itself can generate",
-    "ref_weights": "the frozen reference model (its shard)",
-    "critic_weights": "the critic's weights (its shard)",
-    "critic_gradients": "the critic's gradients (its shard)",
-    "critic_optimizer": "the critic's Adam state (its shard)",
-    "reward_weights": "a reward model's weights",
-    "engine_weights": "the rollout engine's own copy of the weights, split by its tensor parallel size",
-    "kv_pool": "the engine's KV cache, as large as its rule makes it",
-    "engine_graphs": "CUDA graphs and workspaces of the engine",
-    "state_dict_copy": "a second copy of the trainer's shard, made to hand the weights to the engine",
-    "swap_space": "pinned host memory that the engine sets aside for swapped sequences",
-    "ref_gradient_buffer": "pinned buffer as large as the reference shard that FSDP1 CPU offload makes and never uses",
-}
-
-# What a framework does. A behaviour has one value out of its options, or a number where there are none.
-BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "weight_bytes": ("bytes a parameter that the trainer stores for the trained model", ()),
-    "gradient_bytes": ("bytes a parameter of its stored gradients", ()),
-    "optimizer_bytes": ("bytes a parameter of Adam state and separate masters", ()),
-    "ref_bytes": ("bytes a parameter of the reference model as it is stored", ()),
-    "gather": ("what is put together for a forward pass", ("fsdp_units", "zero3", "none")),
-    "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
-    "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
-    "logits_rows": ("for which tokens logits are made", ("all", "response")),
-    "loss_by_row": (
-        "whether log-probs are taken row by row, so that a pass without gradient holds one row's copy",
-        ("yes", "no"),
-    ),
-    "dynamic_length": ("what one row may measure", ("prompt_and_response", "start_and_prompt", "packed")),
-    "sync_transient": (
-        "what handing the weights over needs beside the residents",
-        ("fsdp_full_tensor", "gather_model", "gather_in_parts", "gather_tensor", "bucket", "none"),
-    ),
-    "adam_temporaries": (
-        "what the optimizer step needs for a moment",
-        ("foreach", "fp32_gradients", "largest_shard", "none"),
-    ),
-    "load_on_gpu": ("what stands on the GPU while the trainer loads", ("shard_and_root", "whole_model", "shard")),
-    "load_on_host": (
-        "what loading takes on a node",
-        ("one_rank_fp32", "every_rank_fp32", "one_rank_bf16", "every_rank_bf16", "none"),
-    ),
-    "kv_rule": (
-        "how the engine sizes its KV cache",
-        ("share_of_total", "share_of_free", "share_of_total_less_others", "dense"),
-    ),
-    "processes_per_gpu": ("processes with a CUDA context on one GPU", ()),
-    "host_processes_per_gpu": ("Python processes on the host for one GPU", ()),
-    "pinned_rounding": ("how host copies are rounded", ("power_of_two", "exact")),
-    "checkpoint_on_host": ("what saving takes on a node", ("sharded_all", "whole_fp32", "whole_bf16", "none")),
-    "sleep_backup": ("whether the sleeping engine keeps its weights on the host", ("yes", "no")),
-    "images_on_host": ("copies of the step's image tensors on the host", ()),
+# What follows from printed figures and from the estimate; only the ranks of a lever may name these beside the facts.
+SIGNS = {
+    "fragmented": "the message leaves more free than was asked for, or much reserved that nothing uses",
+    "foreign_gib": "GiB on the card that neither this process holds nor anybody can have",
+    "explained": "false: the settings that are known leave a third of the card free in every phase",
 }

@@ -1,0 +1,28 @@
+"""The closed vocabulary: every kind, phase, fact, batch unit, resident and behaviour that a record may name.
+
+A word that stands here is implemented by one documented function or term; a record that uses another word is refused by
+the content check. Fact ids are exactly the names of the batch interface, so that answers, questions, records and the
+query string speak of the same thing.
+"""
+
+from diagnose.vocabulary.facts import FACTS, NUMBERS, SIGNS, FactSpec
+from diagnose.vocabulary.failure import KINDS, ONLINE_ALGOS, PHASE_GROUPS, PHASES, POOL_OF_KIND, Origin, Pool, Value
+from diagnose.vocabulary.plan import BATCH_UNITS, BEHAVIOURS, RESIDENTS
+
+__all__ = [
+    "BATCH_UNITS",
+    "BEHAVIOURS",
+    "FACTS",
+    "FactSpec",
+    "KINDS",
+    "NUMBERS",
+    "ONLINE_ALGOS",
+    "Origin",
+    "PHASES",
+    "PHASE_GROUPS",
+    "POOL_OF_KIND",
+    "Pool",
+    "RESIDENTS",
+    "SIGNS",
+    "Value",
+]

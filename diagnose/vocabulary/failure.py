@@ -1,0 +1,55 @@
+"""Kinds of failure, pools, phases, algorithms."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Value = bool | int | float | str
+Origin = Literal["read", "answered", "default", "assumed", "derived"]
+Pool = Literal["gpu", "host"]
+
+KINDS = {
+    "gpu_oom": "GPU memory",
+    "gpu_oom_raw": "GPU memory, refused by the driver or a library",
+    "vllm_no_kv_blocks": "no room for the engine's KV cache",
+    "vllm_free_memory_too_low": "too little free GPU memory when the engine starts",
+    "host_ram": "host RAM",
+    "host_shm": "shared memory",
+    "memory_growth": "memory grows over steps",
+    "other": "not settled",
+}
+
+# Which pool a kind is about; the kinds that are missing here do not settle it.
+POOL_OF_KIND: dict[str, Pool] = {
+    "gpu_oom": "gpu",
+    "gpu_oom_raw": "gpu",
+    "vllm_no_kv_blocks": "gpu",
+    "vllm_free_memory_too_low": "gpu",
+    "host_ram": "host",
+    "host_shm": "host",
+}
+
+# In the order of a step. "once" phases stand first, "sometimes" last.
+PHASES = {
+    "load": "load",
+    "init": "engine start",
+    "weight_sync": "weight sync",
+    "rollout": "rollout",
+    "logprob": "old log-prob",
+    "ref_logprob": "reference log-prob",
+    "values": "values",
+    "reward": "reward",
+    "critic": "critic update",
+    "actor_update": "actor update",
+    "optimizer_step": "optimizer step",
+    "checkpoint": "checkpoint",
+    "eval": "evaluation",
+}
+PHASE_GROUPS = {
+    "load": "once",
+    "init": "once",
+    "checkpoint": "sometimes",
+    "eval": "sometimes",
+}  # the others: every step
+
+ONLINE_ALGOS = ("grpo", "ppo", "dapo", "rloo", "reinforce++", "remax", "gspo", "dr_grpo")

@@ -1,0 +1,116 @@
+"""Kinds of run that are counted in their own way: pipelines, adapters, unknown trainers, models known by name only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from diagnose.estimate import estimate, shape
+from diagnose.estimate.plan import make_plan
+from diagnose.estimate.terms_activation import Widths, frozen_layer_bytes_per_token, layer_bytes_per_token
+from diagnose.estimate.tokens import take
+from diagnose.types import Fact, Facts, Term
+
+SFT = {
+    "algo": "sft", "max_length": 2048, "prompt_length": None, "response_length": None, "has_ref": None, "train_batch_size": None,
+    "rollout_n": None, "micro_batch": 4,
+}  # fmt: skip
+
+
+def _named(name: str) -> Fact:
+    return Fact("model", name, "answered")
+
+
+def _terms(run: Facts, phase: str = "actor_update") -> dict[str, Term]:
+    gpu = estimate(run).gpu
+    assert gpu is not None
+    found = gpu.phase(phase)
+    assert found is not None
+    return {term.id: term for term in found.terms}
+
+
+@pytest.mark.parametrize(("whole", "active"), [(3, 30), (30, 30), (30, 0.01), (5000, 30)])
+def test_it_has_no_sparse_stand_in_of_sizes_that_no_model_has(whole: float, active: float) -> None:
+    assert shape.sparse_from_params(whole, active) is None
+
+
+@pytest.mark.parametrize(("whole", "active"), [(16, 3), (30, 3), (80, 3), (120, 12), (235, 22)])
+def test_a_sparse_stand_in_has_about_the_sizes_of_its_name(whole: float, active: float) -> None:
+    model = shape.sparse_from_params(whole, active)
+    assert model is not None
+    assert shape.parameters(model) / 1e9 == pytest.approx(whole, rel=0.05)
+    assert shape.active(model) / 1e9 == pytest.approx(active, rel=0.4)
+
+
+def test_experts_are_spread_of_a_model_that_is_known_by_its_name_only(facts: Any) -> None:
+    sparse, dense = (
+        _terms(facts(model=None, **SFT, params_b=80, strategy="megatron", ep=4).with_fact(_named(name)))
+        for name in ("New-80B-A3B-Instruct", "New-80B-Instruct")
+    )
+    assert sparse["actor_weights"].bytes < 0.35 * dense["actor_weights"].bytes
+
+
+def test_an_unknown_trainer_has_no_engine_unless_something_of_one_is_known(facts: Any, record: Any) -> None:
+    unknown = replace(record(), fallback=True)
+    engine = {"rollout_engine": None, "rollout_tp": None, "gpu_memory_utilization": None}
+    assert "engine_weights" not in _terms(facts(unknown, **engine), "rollout")
+    assert "engine_weights" in _terms(facts(unknown, **{**engine, "gpu_memory_utilization": 0.4}), "rollout")
+
+
+def test_a_training_whose_state_fits_no_card_is_taken_as_sharded(facts: Any, record: Any) -> None:
+    run = {**SFT, "strategy": None, "n_gpus": 8}
+    large, small = (_terms(facts(replace(record(), fallback=True), **run, gpu_mem_gib=size)) for size in (80, 1000))
+    assert large["actor_weights"].bytes == pytest.approx(small["actor_weights"].bytes / 8, rel=0.01)
+
+
+def test_adapters_keep_less_of_a_layer_than_full_training() -> None:
+    widths = Widths(hidden=4096, mlp=11008, keys=4096, heads=32, gated=True)
+    assert frozen_layer_bytes_per_token(widths) < layer_bytes_per_token(widths)
+
+
+def test_an_embedding_trained_beside_adapters_costs_sixteen_bytes_a_parameter(facts: Any) -> None:
+    without, beside = (_terms(facts(full_or_lora="lora", trains_embeddings=trains)) for trains in (False, True))
+    more = sum(beside[id].bytes - without[id].bytes for id in ("actor_weights", "actor_gradients", "actor_optimizer"))
+    copies = 2 * 152064 * 3584
+    assert more == pytest.approx(
+        copies * 4 + copies * 12 / 8, rel=0.01
+    )  # FSDP shards gradients and Adam, not the copies
+
+
+def test_a_padded_batch_without_a_rollout_is_as_long_as_its_longest_row(facts: Any) -> None:
+    plan, _ = make_plan(facts(**SFT, remove_padding=False), None)
+    assert plan is not None
+    assert take(plan, "update").tokens.mid == 4 * 2048
+
+
+def test_pipeline_stages_that_shard_keep_their_weights_and_gradients_whole(facts: Any) -> None:
+    terms = _terms(facts(**SFT, pp=2))
+    stage = shape.parameters(facts().model) / 2
+    assert terms["gathers"].bytes == pytest.approx(2 * stage, rel=0.01)
+    assert terms["whole_gradients"].bytes == pytest.approx(4 * stage, rel=0.01)
+
+
+def test_rows_are_cut_into_a_part_a_stage_where_the_micro_batch_is_not_a_stages_own(facts: Any) -> None:
+    cut, own = (make_plan(facts(**SFT, pp=4, strategy=strategy), None)[0] for strategy in ("fsdp", "megatron"))
+    assert cut is not None
+    assert own is not None
+    assert (take(cut, "update").rows, take(own, "update").rows) == (1, 4)
+
+
+def test_the_slack_of_the_allocator_is_a_share_of_all_that_is_allocated(facts: Any) -> None:
+    # reserved / allocated of one run, NVIDIA-NeMo/RL pull 926: 67.69 / 61.66 GiB
+    answer = estimate(facts(gpu_mem_gib=1000))
+    assert answer.torch_reserved is not None
+    assert answer.torch_allocated is not None
+    assert 1.10 <= answer.torch_reserved / answer.torch_allocated <= 1.22
+
+
+def test_the_slack_never_fills_more_than_the_card_still_has(facts: Any) -> None:
+    gpu = estimate(facts(micro_batch=32)).gpu
+    assert gpu is not None
+    peak = gpu.phase("actor_update")
+    slack = next(term for term in peak.terms if term.id == "allocator_slack")
+    in_use = peak.bytes - slack.bytes
+    assert slack.bytes == max(0, gpu.capacity - in_use)
