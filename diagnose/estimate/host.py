@@ -219,7 +219,7 @@ def _loading(plan: Plan, gpus: int) -> list[Term]:
     ranks = gpus if kind.startswith("every_rank") else 1
     # Tied embeddings keep a rank from starting with empty weights in some trainers: then every rank loads.
     size = Band(ranks * one, ranks * one, (gpus if plan.model.tied else ranks) * one)
-    how = f"{count(plan.shape.parameters)} × {each} B × {ranks} ranks"
+    how = f"{count(plan.shape.parameters)} × {each} B × {ranks} rank{'s' if ranks > 1 else ''}"
     source = "loading code of the framework, as its record says"
     return [make_term("loading", "weights while loading", "work", size, how, source, ("n_gpus", "gpus_per_node"))]
 
