@@ -6,7 +6,6 @@ GPU takes can be told as a value of the person's own key. Sources: research on e
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,9 @@ Convert = Callable[[float, Values], float | None]
 def whole(values: Values, id: str) -> int | None:
     """A whole number that is known and at least 1, else None."""
     value = values.get(id)
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 1 else None
+    if value is None or value is True or not isinstance(value, (int, float)):
+        return None
+    return int(value) if value >= 1 else None
 
 
 def data_parallel(values: Values) -> int | None:
@@ -30,7 +31,7 @@ def data_parallel(values: Values) -> int | None:
     gpus = whole(values, "trainer_gpus")
     if gpus is None:
         return None
-    split = math.prod(whole(values, id) or 1 for id in ("tp", "pp", "sp"))
+    split = (whole(values, "tp") or 1) * (whole(values, "pp") or 1) * (whole(values, "sp") or 1)
     return max(1, gpus // split)
 
 
@@ -154,6 +155,7 @@ def _derive_adapters(values: dict[str, Value], stated: Mapping[str, Fact]) -> No
 
 
 def _cap(values: dict[str, Value], id: str, prompts_id: str) -> None:
-    held, rows = rows_held(values, prompts_id), whole(values, id)
+    rows = whole(values, id)
+    held = rows_held(values, prompts_id) if rows else None
     if held and rows and rows > held:
         values[id] = held

@@ -58,6 +58,8 @@ def in_range(since: str, until: str, at: str | None) -> bool:
     """Whether version ``at`` lies in since ≤ at < until; an unknown version counts as the newest."""
     if at is None:
         return not until
+    if not since and not until:
+        return True
     number = version(at)
     return (not since or number >= version(since)) and (not until or number < version(until))
 

@@ -155,7 +155,7 @@ def _case_words(own: _Own) -> frozenset[str]:
 def _words(text: str) -> Iterator[str]:
     """Words and keys in lower case, keys also in their parts, and pairs of neighbouring Chinese characters."""
     lowered = text.lower()
-    for word in _WORD.findall(lowered):
+    for word in dict.fromkeys(_WORD.findall(lowered)):
         if len(word) > 2:
             yield word
             yield from (part for part in _PARTS.split(word) if len(part) > 2 and part != word)

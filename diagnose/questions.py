@@ -1,18 +1,19 @@
 """Which unknown fact would change the advice most: a few plausible values are tried and the failing pool is estimated again.
 
-Framework, kind and phase come first while they are unsettled, since everything else hangs on them; then the facts without
-which nothing can be computed; then what is assumed or a default, by how far the failing pool's peak would move.
+Kind and framework come first while they are unsettled, since everything else hangs on them; the phase where it matters; then
+the facts without which nothing can be computed; then what is assumed or a default, by how far the failing pool's peak would
+move. Where the settings that are known do not explain the failure, the unknown that could explain it comes before the phase.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from diagnose.estimate import estimate
+from diagnose.estimate import estimate_pool
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
-from diagnose.prescribe.situation import NOT_A_PEAK, verdict, watched
+from diagnose.prescribe.situation import NOT_A_PEAK, explained, verdict, watched
 from diagnose.types import Asked, Estimate, Fact, Facts
 from diagnose.units import gib
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
@@ -20,10 +21,18 @@ from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
 MOST = 5
 MOST_ESTIMATES = 15
 _TRIED_EACH = 3
+# More phases than this to choose from help nobody.
+_MOST_PHASES = 6
+# The phases in which runs fail most, asked for while nothing is computed; our choice, after the threads that we read.
+_USUAL_PHASES = ("load", "init", "weight_sync", "rollout", "logprob", "actor_update")
+# A leak hangs on what runs, not on its sizes; other kinds are settled by their message.
+_OF_GROWTH = ("engine_version", "framework_version", "worked_before")
+# What an estimate lacks only for one of the pools.
+_OF_CARDS = ("gpu_mem_gib", "gpu_model")
 # A move below this share of the peak would not change the advice.
 _LEAST_MOVE = 0.02
 _WORDS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "limit unknown"}
-_NEVER = ("oom_kind", "phase", "framework", "step", "framework_version")
+_NEVER = ("oom_kind", "phase", "framework", "step", "framework_version", "worked_before")
 
 
 @dataclass
@@ -51,7 +60,8 @@ class _Bench:
         if self.left <= 0:
             return None
         self.left -= 1
-        return estimate(self.facts.with_fact(Fact(id, value, "answered")), self.knowledge.fallback)
+        facts = self.facts.with_fact(Fact(id, value, "answered"))
+        return estimate_pool(facts, self.pool, self.knowledge.fallback, self.phase)
 
 
 def ask(
@@ -61,24 +71,69 @@ def ask(
     words = {
         question.fact: question for question in sorted(knowledge.questions.values(), key=lambda q: (-q.rank, q.slug))
     }
-    bench = _Bench(facts, estimate, kind, phase, pool or "gpu", knowledge)
-    asked = [_unsettled(words[id], bench) for id in _first(facts, kind, phase) if id in words]
-    asked += [_missing(words[id], bench) for id in estimate.missing if id in words and _open(facts, id)]
+    at = phase or _only_phase_out(estimate, pool or "gpu")
+    bench = _Bench(facts, estimate, kind, at, pool or "gpu", knowledge)
+    asked = [_unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
+    place = [_unsettled(words["phase"], bench)] if "phase" in words and _phase_matters(kind, at, pool) else []
+    if kind in NOT_A_PEAK:
+        asked += [Asked(words[id], 0, _options(words[id])) for id in _of_growth(facts, kind) if id in words]
+        return tuple(asked[:MOST])
+    missing = [words[id] for id in _lacking(estimate, pool) if id in words and _open(facts, id)]
+    behind = place if explained(estimate, kind, pool) is False else []
+    asked += [] if behind else place
+    asked += [_missing(question, bench) for question in missing]
     have = {one.question.fact for one in asked}
-    if kind not in NOT_A_PEAK and len(asked) < MOST:
-        asked += _moving([words[id] for id in _candidates(facts, words) if id not in have], bench)
+    if len(asked) < MOST:
+        moving = _moving([words[id] for id in _candidates(facts, words) if id not in have], bench)
+        asked += _with_place(moving, behind, words, facts)
     return tuple(asked[:MOST])
 
 
-def _first(facts: Facts, kind: str | None, phase: str | None) -> list[str]:
-    first = ["framework"] if len(facts.candidates) > 1 else []
-    if kind in (None, "other"):
-        first.append("oom_kind")
-    if "framework" not in facts.values and facts.framework is None and "framework" not in first:
+def _first(facts: Facts, kind: str | None) -> list[str]:
+    """What nearly all else hangs on: what ran out, and whose keys these are."""
+    first = ["oom_kind"] if kind in (None, "other") else []
+    if len(facts.candidates) > 1 or ("framework" not in facts.values and facts.framework is None):
         first.append("framework")
-    if phase is None:
-        first.append("phase")
     return first
+
+
+def _only_phase_out(estimate: Estimate, pool: Pool) -> str | None:
+    """The phase that the estimate sees run out, when it is exactly one."""
+    estimated = estimate.pool(pool)
+    out = [one.phase for one in estimated.phases if estimated.verdict(one) == "out"] if estimated else []
+    return out[0] if len(out) == 1 else None
+
+
+def _phase_matters(kind: str | None, phase: str | None, pool: Pool | None) -> bool:
+    """On the host the whole run adds up; on a card only the failing phase counts, unless it is known or stands out."""
+    return phase is None and pool != "host" and kind not in NOT_A_PEAK
+
+
+def _of_growth(facts: Facts, kind: str | None) -> list[str]:
+    """The versions, and whether others held; the engine's own message about its start hangs on its version too."""
+    ids = _OF_GROWTH if kind == "memory_growth" else ("engine_version",) if kind != "host_shm" else ()
+    return [id for id in ids if _open(facts, id)]
+
+
+def _lacking(estimate: Estimate, pool: Pool | None) -> list[str]:
+    """The facts without which the failing pool cannot be computed or judged."""
+    host = estimate.host
+    if pool != "host":
+        return list(estimate.missing)
+    limit = ["host_ram_gb"] if host is None or host.limit is None else []
+    return limit + [id for id in estimate.missing if id not in _OF_CARDS]
+
+
+def _with_place(moving: list[Asked], place: list[Asked], words: Mapping[str, Question], facts: Facts) -> list[Asked]:
+    """Where the settings explain nothing: what could explain it, whether older versions held, and only then the phase."""
+    if not place:
+        return moving
+    before = [Asked(words[id], 0, _options(words[id])) for id in ("worked_before",) if id in words and _open(facts, id)]
+    return [*moving[:2], *before, *place, *moving[2:]]
+
+
+def _options(question: Question, but: Iterable[str] = ()) -> tuple[tuple[str, str, str], ...]:
+    return tuple((option.value, option.title, "") for option in question.options if option.value not in but)
 
 
 def _open(facts: Facts, id: str) -> bool:
@@ -127,13 +182,20 @@ def _unsettled(question: Question, bench: _Bench) -> Asked:
 
 
 def _listed(question: Question, bench: _Bench) -> list[str]:
+    if question.fact == "phase":
+        return _likely_phases(bench)
     if question.options:
         return [option.value for option in question.options]
-    if question.fact == "oom_kind":
-        return [kind for kind in KINDS if kind != "other"]
+    return [kind for kind in KINDS if kind != "other"]
+
+
+def _likely_phases(bench: _Bench) -> list[str]:
+    """The phases that the estimate sees nearest to the limit, in the order of a step; the usual ones where it sees none."""
     estimated = bench.before.pool(bench.pool)
-    phases = {phase.phase for phase in estimated.phases} if estimated else set(PHASES)
-    return [phase for phase in PHASES if phase in phases]
+    if estimated is None or not estimated.phases or bench.before.missing:
+        return list(_USUAL_PHASES)
+    nearest = sorted(estimated.phases, key=lambda phase: -phase.high)[:_MOST_PHASES]
+    return [id for id in PHASES if id in {phase.phase for phase in nearest}]
 
 
 def _of_phase(id: str, bench: _Bench) -> str:
@@ -181,7 +243,7 @@ def _tried(question: Question, bench: _Bench, values: list[Value]) -> Asked:
         if before is not None and after is not None:
             moves = max(moves, abs(after - before))
     tried = {written for written, _, _ in options}
-    options += [(option.value, option.title, "") for option in question.options if option.value not in tried]
+    options += _options(question, tried)
     return Asked(question, moves, tuple(options))
 
 

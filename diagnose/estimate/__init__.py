@@ -1,4 +1,4 @@
-"""Memory of a run per pool and phase, from facts alone: ``estimate``, and what it takes for unknown lengths."""
+"""Memory of a run per pool and phase, from facts alone: ``estimate``, one pool of it, and what it takes for unknown lengths."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from diagnose.estimate.plan import Plan, make_plan
 from diagnose.estimate.tokens import take
 from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, PoolEstimate
+from diagnose.vocabulary import Pool
 
-__all__ = ["assumed_lengths", "estimate", "turning_length"]
+__all__ = ["assumed_lengths", "estimate", "estimate_pool", "turning_length"]
 
 
 def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
@@ -22,22 +23,37 @@ def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
     plan, missing = make_plan(facts, fallback)
     if plan is None:
         return Estimate(missing=missing)
-    phases = gpu_phases(plan)
-    gpu = PoolEstimate(
+    gpu, host = _gpu_pool(plan, plan.phases), host_pool(plan, facts)
+    return Estimate(
+        gpu=gpu,
+        host=host,
+        torch_allocated=max(trainer_bytes(phase) for phase in gpu.phases),
+        torch_reserved=max(reserved_bytes(phase) for phase in gpu.phases),
+        missing=(*plan.missing, *_missing(plan), *(() if host else ("gpus_per_node",))),
+    )
+
+
+def estimate_pool(facts: Facts, pool: Pool, fallback: Framework | None = None, phase: str | None = None) -> Estimate:
+    """The memory of this run in one pool alone: what is tried by the dozen needs no more.
+
+    On a GPU of one ``phase`` alone, where it is named and the run has it.
+    """
+    plan, _ = make_plan(facts, fallback)
+    if plan is None:
+        return Estimate()
+    if pool == "host":
+        return Estimate(host=host_pool(plan, facts))
+    return Estimate(gpu=_gpu_pool(plan, (phase,) if phase in plan.phases else plan.phases))
+
+
+def _gpu_pool(plan: Plan, phases: tuple[str, ...]) -> PoolEstimate:
+    return PoolEstimate(
         pool="gpu",
-        phases=phases,
+        phases=gpu_phases(plan, phases),
         capacity=plan.capacity,
         limit=plan.capacity,
         capacity_why=plan.capacity_why,
         limit_why="all that the card has" if plan.capacity else "",
-    )
-    host = host_pool(plan, facts)
-    return Estimate(
-        gpu=gpu,
-        host=host,
-        torch_allocated=max(trainer_bytes(phase) for phase in phases),
-        torch_reserved=max(reserved_bytes(phase) for phase in phases),
-        missing=(*plan.missing, *_missing(plan), *(() if host else ("gpus_per_node",))),
     )
 
 

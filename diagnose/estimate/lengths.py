@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from diagnose.estimate.phases import gpu_phase
-from diagnose.estimate.plan import make_plan
+from dataclasses import replace
+
+from diagnose.estimate.phases import gpu_phases
+from diagnose.estimate.plan import Plan, make_plan
 from diagnose.estimate.tokens import MEAN_SHARE, real_row, row_limit, take
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts
@@ -45,19 +47,19 @@ def turning_length(facts: Facts, limit_bytes: int, phase: str, fallback: Framewo
     if not longest or plan is None or phase not in plan.phases:
         return None
     low, high = 1, longest
-    if _peak(facts, high, phase, fallback) <= limit_bytes:
+    if _peak(plan, high, phase) <= limit_bytes:
         return None
-    if _peak(facts, low, phase, fallback) > limit_bytes:
-        return low
     while high - low > max(1, longest // 128):
         middle = (low + high) // 2
-        if _peak(facts, middle, phase, fallback) > limit_bytes:
+        if _peak(plan, middle, phase) > limit_bytes:
             high = middle
         else:
             low = middle
-    return high
+    return low if low == 1 and _peak(plan, low, phase) > limit_bytes else high
 
 
-def _peak(facts: Facts, length: int, phase: str, fallback: Framework | None) -> int:
-    plan, _ = make_plan(facts.with_fact(Fact("real_response_length", length, "answered")), fallback)
-    return gpu_phase(plan, phase).bytes if plan else 0
+def _peak(plan: Plan, length: int, phase: str) -> int:
+    """Bytes of the phase at a real response length: nothing of the plan but that value hangs on it."""
+    id = "real_response_length"
+    at = replace(plan, values={**plan.values, id: length}, assumed=plan.assumed - {id})
+    return gpu_phases(at, (phase,))[0].bytes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.plan import Plan
@@ -27,11 +27,14 @@ from diagnose.types import PhaseEstimate, Term
 Moment = tuple[str, list[Term]]
 
 
-def gpu_phases(plan: Plan) -> tuple[PhaseEstimate, ...]:
-    """Every phase of the run at its worst moment."""
-    residents = _resident_terms(plan)
+def gpu_phases(plan: Plan, phases: tuple[str, ...]) -> tuple[PhaseEstimate, ...]:
+    """These phases, each at its worst moment."""
+    residents = _resident_terms(plan, phases)
     always = fixed(plan)
-    return tuple(_phase(plan, phase, residents, always) for phase in plan.phases)
+    # two phases of the same kind, as the log-probs of actor and reference, need the same
+    makers = {phase: _MOMENTS.get(phase, _nothing) for phase in phases}
+    worst = {maker: _worst(maker(plan)) for maker in set(makers.values())}
+    return tuple(_phase(plan, phase, residents, always, worst[maker]) for phase, maker in makers.items())
 
 
 def trainer_bytes(phase: PhaseEstimate) -> int:
@@ -44,17 +47,13 @@ def reserved_bytes(phase: PhaseEstimate) -> int:
     return trainer_bytes(phase) + sum(term.bytes for term in phase.terms if term.id == "allocator_slack")
 
 
-def gpu_phase(plan: Plan, phase: str) -> PhaseEstimate:
-    """One phase at its worst moment."""
-    return _phase(plan, phase, _resident_terms(plan), fixed(plan))
-
-
-def _phase(plan: Plan, phase: str, residents: dict[str, list[Term]], always: list[Term]) -> PhaseEstimate:
+def _phase(
+    plan: Plan, phase: str, residents: dict[str, list[Term]], always: list[Term], worst: Moment
+) -> PhaseEstimate:
     here = [term for what in plan.holds(phase, "gpu") for term in residents[what]]
     trainer = [term for term in here if term.family != "engine"]
     awake = [term for term in here if term.family == "engine"]
-    moments = _MOMENTS.get(phase, _nothing)(plan)
-    moment, work = _worst(moments)
+    moment, work = worst
     if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in awake):
         awake.append(engine_activations(plan))
     everything = [*trainer, *work]
@@ -64,9 +63,11 @@ def _phase(plan: Plan, phase: str, residents: dict[str, list[Term]], always: lis
 
 def _worst(moments: list[Moment]) -> Moment:
     """The moment with the largest middle; where another one reaches higher within its band, that height is kept as a term."""
-    name, work = max(moments, key=lambda one: sum(term.bytes for term in one[1]))
-    other, highest = max(((one[0], sum(term.high for term in one[1])) for one in moments), key=lambda one: one[1])
-    beyond = highest - sum(term.high for term in work)
+    name, work = max(moments, key=lambda one: sum([term.bytes for term in one[1]]))
+    if len(moments) == 1:
+        return name, work
+    other, highest = max(((one[0], sum([term.high for term in one[1]])) for one in moments), key=lambda one: one[1])
+    beyond = highest - sum([term.high for term in work])
     if beyond <= 0:
         return name, work
     how = f"with longer or more rows the worst moment is the {other}"
@@ -74,9 +75,9 @@ def _worst(moments: list[Moment]) -> Moment:
     return name, [*work, make_term("other_moment", other, "work", Band(0, 0, beyond), how, source)]
 
 
-def _resident_terms(plan: Plan) -> dict[str, list[Term]]:
-    """The terms of every resident of the GPU, made once for all phases."""
-    everything = {what for (_, pool), all in plan.residents.items() if pool == "gpu" for what in all}
+def _resident_terms(plan: Plan, phases: Iterable[str]) -> dict[str, list[Term]]:
+    """The terms of every resident of the GPU in these phases, made once for all of them."""
+    everything = {what for phase in phases for what in plan.holds(phase, "gpu")}
     terms: dict[str, list[Term]] = {}
     for what in everything:
         own = held(plan, what)
@@ -120,10 +121,11 @@ def _actor_update(plan: Plan) -> list[Moment]:
     one, stages = take(plan, "update"), plan.whole("pp")
     gathers, tower = [*gathered(plan), *bucketed(plan), *pipeline_gradients(plan)], vision_tower(plan, one, trains=True)
     # With pipeline stages the logits stand on the last one, which has a single micro batch in flight.
-    last_stage = [*kept(plan, one, stages), *(tower if stages == 1 else [])]
+    layers = kept(plan, one)
+    last_stage = [*layers, *tower] if stages == 1 else kept(plan, one, stages)
     return [
         ("start of the backward pass", [*gathers, *last_stage, *logits_train(plan, one)]),
-        ("recomputing a layer", [*gathers, *kept(plan, one), *tower, *recomputed(plan, one), *layer_gradient(plan)]),
+        ("recomputing a layer", [*gathers, *layers, *tower, *recomputed(plan, one), *layer_gradient(plan)]),
         ("end of the backward pass", [*gathers, *root_gradient(plan)]),
     ]
 

@@ -34,6 +34,7 @@ OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
 _ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
 _ENGINES = ("vllm", "sglang")  # engines with weights and a pool of their own; with others the trainer generates
+_ON_CPU = {"actor_weights": "param_on_cpu", "actor_optimizer": "optimizer_on_cpu"}  # what a switch keeps on the host
 _ACTIVE = re.compile(
     r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
 )  # 30B-A3B: 30 billion parameters, 3 of them for a token
@@ -244,8 +245,9 @@ def _residents(
     framework: Framework, values: Values, version: str | None, phases: tuple[str, ...], online: bool
 ) -> Residents:
     found: dict[tuple[str, str], dict[str, None]] = {}
+    exist = {what for what in {entry.what for entry in framework.residents} if _exists(what, framework, values, online)}
     for entry in framework.residents:
-        if not _exists(entry.what, framework, values, online) or not in_range(entry.since, entry.until, version):
+        if entry.what not in exist or not in_range(entry.since, entry.until, version):
             continue
         if holds(entry.when, values):
             pool = _lives_on(entry.what, entry.pool, values)
@@ -288,5 +290,5 @@ def _lives_on(what: str, pool: str, values: Values) -> str:
         if values.get("strategy") == "megatron":
             return "gpu"
         return "host" if values.get("optimizer_on_cpu") is True else pool
-    always = {"actor_weights": values.get("param_on_cpu"), "actor_optimizer": values.get("optimizer_on_cpu")}
-    return "host" if always.get(what) is True else pool
+    stays = _ON_CPU.get(what)
+    return "host" if stays and values.get(stays) is True else pool

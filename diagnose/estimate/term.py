@@ -35,15 +35,18 @@ def make_term(
     id: str, title: str, family: str, size: Band | float, how: str, source: str, moved_by: tuple[str, ...] = ()
 ) -> Term:
     """A term of ``size`` bytes; never negative, and its band always holds its middle."""
-    band = size if isinstance(size, Band) else exactly(size)
-    mid = max(0, round(band.mid))
+    if isinstance(size, Band):
+        mid = max(0, round(size.mid))
+        low, high = min(mid, max(0, round(size.low))), max(mid, round(size.high))
+    else:
+        mid = low = high = max(0, round(size))
     return Term(
         id=id,
         title=title,
         family=family,
         bytes=mid,
-        low=min(mid, max(0, round(band.low))),
-        high=max(mid, round(band.high)),
+        low=low,
+        high=high,
         how=how,
         source=source,
         moved_by=moved_by,

@@ -36,16 +36,13 @@ def slack(plan: Plan, trainer: tuple[Term, ...], others: tuple[Term, ...]) -> Te
     Before it gives up, the allocator hands back what it caches (torch 2.6 c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks).
     """
     band = _SLACK_EXPANDABLE if plan.values.get("expandable_segments") is True else SLACK
-    if not any(term.family == "work" for term in trainer):
+    if all(term.family != "work" for term in trainer):
         band = Band(0.0, 0.0, band.low)
-    size = Band(
-        band.low * sum(term.low for term in trainer),
-        band.mid * sum(term.bytes for term in trainer),
-        band.high * sum(term.high for term in trainer),
-    )
+    mid, high = sum([term.bytes for term in trainer]), sum([term.high for term in trainer])
+    size = Band(band.low * sum([term.low for term in trainer]), band.mid * mid, band.high * high)
     if plan.capacity is not None:
-        room = max(0, plan.capacity - sum(term.bytes for term in (*trainer, *others)))
-        least = max(0, plan.capacity - sum(term.high for term in (*trainer, *others)))
+        room = max(0, plan.capacity - mid - sum([term.bytes for term in others]))
+        least = max(0, plan.capacity - high - sum([term.high for term in others]))
         size = Band(min(size.low, room), min(size.mid, room), min(size.high, least))
     how = f"{band.mid:.0%} ({band.low:.0%} to {band.high:.0%}) of what is allocated"
     return make_term("allocator_slack", "allocator slack", "fixed", size, how, _PAIRS, ("expandable_segments",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from diagnose.batch import resolve
 from diagnose.facts.algo import complete, read_algo, read_training
@@ -13,12 +13,13 @@ from diagnose.facts.keys import KeyFacts, agreed, config, read_keys
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.model import Read, read_model
 from diagnose.facts.phase import settle_phase
+from diagnose.facts.prose import spoken
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
 from diagnose.facts.tried import read_tried
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework
-from diagnose.types import Fact, Facts, Hit, Paste
+from diagnose.types import Fact, Facts, Hit, Line, Paste
 from diagnose.vocabulary import Value
 
 __all__ = ["parse_answer", "read_facts"]
@@ -38,6 +39,7 @@ _TRAINING = (
 def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     """Everything that the paste and the answers make known. An answer outranks the paste, a key outranks the words."""
     answered, notes = read_answers(answers, knowledge)
+    speech = tuple(spoken(paste))
     detected = detect(paste, answered.get("framework"), knowledge)
     hits, captured = find_hits(paste, knowledge)
     version = version_of(detected.framework, paste, answered.get("framework_version"))
@@ -45,9 +47,9 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     stated: dict[str, Fact] = {**captured, **keyed.stated, **answered}
     _failure(stated, paste, hits, detected.framework, knowledge)
     _identity(stated, detected, version)
-    model = _run(stated, paste, answered, detected.framework, knowledge)
+    model = _run(stated, paste, speech, answered, detected.framework, knowledge)
     stated = {id: fact for id, fact in stated.items() if id not in MACHINE} | read_machine(
-        paste, stated, captured, knowledge
+        paste, speech, stated, captured, knowledge
     )
     framework = _plan(detected, model, stated, knowledge)
     if framework is not None:
@@ -64,7 +66,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         dead_keys=frozenset(keyed.dead),
         config=_config(paste, detected, knowledge),
         hits=hits,
-        tried=read_tried(paste, knowledge, framework),
+        tried=read_tried(speech, knowledge, framework),
         candidates=detected.candidates,
         unknown_model=model.unknown,
         notes=(*notes, *(f"{key} has no effect: {why}" for key, why in keyed.dead.items())),
@@ -103,15 +105,20 @@ def _identity(stated: dict[str, Fact], detected: Detected, version: Fact | None)
 def _run(
     stated: dict[str, Fact],
     paste: Paste,
+    speech: Sequence[Line],
     answered: Mapping[str, Fact],
     framework: Framework | None,
     knowledge: Knowledge,
 ) -> Read:
     """Model, algorithm and training mode; what is answered stays."""
-    model = read_model(paste, stated, knowledge)
+    model = read_model(paste, speech, stated, knowledge)
     if "model" not in answered and "model" not in model.facts:
         stated.pop("model", None)
-    found = [*model.facts.values(), read_algo(paste, stated), read_training(paste, stated, framework)]
+    found = [
+        *model.facts.values(),
+        read_algo(paste, speech, stated),
+        read_training(paste, speech, stated, framework),
+    ]
     for fact in found:
         if fact is not None and fact.id not in answered:
             stated[fact.id] = fact

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from diagnose.facts.prose import span_of, spoken
+from diagnose.facts.prose import span_of
 from diagnose.knowledge.records import Framework
-from diagnose.types import Fact, Paste, Span
+from diagnose.types import Fact, Line, Paste, Span
 from diagnose.vocabulary import ONLINE_ALGOS
 
 _WORDS = {
@@ -20,6 +20,7 @@ _WORDS = {
 _SPOKEN = {
     algo: re.compile(rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9])(?!-\d)", re.I) for algo, words in _WORDS.items()
 }
+_ANY_SPOKEN = re.compile("|".join(_WORDS.values()), re.I)
 # the module or script that a command starts, and classes of a trainer in a traceback
 _IN_COMMAND = re.compile(
     r"(?:^|[/_.\-])(dapo|gspo|rloo|grpo|kto|orpo|dpo|sft|rm|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])", re.I
@@ -47,13 +48,13 @@ _FOUR_BIT = re.compile(
 )
 
 
-def read_algo(paste: Paste, stated: Mapping[str, Fact]) -> Fact | None:
+def read_algo(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) -> Fact | None:
     """A recipe by name outranks the estimator's key; then keys, the command, a trainer's class, words."""
     keyed = stated.get("algo")
     if keyed is not None and keyed.origin == "answered":
         return None
     command = _of_command(paste)
-    words = _of_words(paste)
+    words = _of_words(speech)
     if keyed is not None:
         recipe = next((fact for fact in (command, words) if fact and fact.value in ("dapo", "gigpo")), None)
         return recipe if keyed.value in ONLINE_ALGOS else None
@@ -73,15 +74,17 @@ def _of_command(paste: Paste) -> Fact | None:
 
 def _of_trainer(paste: Paste) -> Fact | None:
     for line in paste.lines:
-        if found := _TRAINER.search(line.words):
+        if ("rainer" in line.words or "Config" in line.words) and (found := _TRAINER.search(line.words)):
             return Fact("algo", str(found[1] or found[2]).lower(), "read", written=found[0], span=span_of(line, found))
     return None
 
 
-def _of_words(paste: Paste) -> Fact | None:
+def _of_words(speech: Sequence[Line]) -> Fact | None:
     """The algorithm that the words name; of several the online one that stands first, then the first."""
     found: dict[str, Fact] = {}
-    for line in spoken(paste):
+    for line in speech:
+        if not _ANY_SPOKEN.search(line.words):
+            continue
         places = [(match.start(), algo, match) for algo, form in _SPOKEN.items() for match in form.finditer(line.words)]
         for _, algo, match in sorted(places, key=lambda place: place[0]):
             found.setdefault(algo, Fact("algo", algo, "read", written=match[0], span=span_of(line, match)))
@@ -91,7 +94,9 @@ def _of_words(paste: Paste) -> Fact | None:
     return next(iter(online or found.values()), None)
 
 
-def read_training(paste: Paste, stated: Mapping[str, Fact], framework: Framework | None) -> Fact | None:
+def read_training(
+    paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None
+) -> Fact | None:
     """``full_or_lora`` by words, or by a framework that has no other way; None leaves it to keys and defaults."""
     given = stated.get("full_or_lora")
     if given is not None:
@@ -100,7 +105,7 @@ def read_training(paste: Paste, stated: Mapping[str, Fact], framework: Framework
     if rank is not None and rank.origin == "read":
         value = ("qlora" if _quantised(paste) else "lora") if int(rank.value) > 0 else "full"
         return Fact("full_or_lora", value, "read", key=rank.key, written=rank.written, span=rank.span)
-    if (said := _training_in_words(paste)) is not None:
+    if (said := _training_in_words(paste, speech)) is not None:
         return said
     if framework is not None and not framework.fallback and framework.keys and not _has_lora(framework):
         return Fact("full_or_lora", "full", "derived", why=f"{framework.title} has no other way")
@@ -116,11 +121,11 @@ def _has_lora(framework: Framework) -> bool:
     )
 
 
-def _training_in_words(paste: Paste) -> Fact | None:
-    for line in spoken(paste):
+def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
+    for line in speech:
         if found := _FULL.search(line.words):
             return Fact("full_or_lora", "full", "read", written=found[0], span=span_of(line, found))
-    for line in spoken(paste):
+    for line in speech:
         for found in _LORA.finditer(line.words):
             before = line.words[: found.start()][-24:]
             if not _NO.search(before):

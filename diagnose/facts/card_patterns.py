@@ -73,6 +73,8 @@ UNNAMED = (
         r"\b(?:card|gpu)s? (?:has|have|with|of) (?P<size>\d{2,3})\s?G(?:i?B)?\b(?!\s*(?:of\s+)?(?:ram|used|free))", re.I
     ),
 )
+# in lower case; any of the forms above holds one
+CARD_WORD = re.compile(r"gpu|card|[卡张块]|\d[\s-]*g")
 # cards that are told by their role are parts of a whole that is not told
 SPLIT = re.compile(r"卡\s*(?:推理|训练).*卡\s*(?:推理|训练)")
 NODES = re.compile(

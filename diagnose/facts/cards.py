@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from diagnose.facts.card_patterns import EACH, EACH_AFTER, MACHINE_WORD, NODES, ONE_NODE, SPLIT, UNNAMED, named
-from diagnose.facts.prose import numeral, span_of, spoken
+from diagnose.facts.card_patterns import (
+    CARD_WORD,
+    EACH,
+    EACH_AFTER,
+    MACHINE_WORD,
+    NODES,
+    ONE_NODE,
+    SPLIT,
+    UNNAMED,
+    named,
+)
+from diagnose.facts.prose import numeral, span_of
 from diagnose.knowledge.hardware import Gpu
-from diagnose.types import Paste, Span
+from diagnose.types import Line, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +45,18 @@ def numbers(gpus: Mapping[str, Gpu]) -> dict[str, str]:
     return {name: slug for name, slug in short.items() if re.fullmatch(r"\d{4}(?: ti)?", name)}
 
 
-def mentions(paste: Paste, gpus: Mapping[str, Gpu]) -> Iterator[Mention]:
+def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mention]:
     """Every mention of cards in the order of the text; named ones only where any is named."""
     long, short = names(gpus), numbers(gpus)
     known = {**short, **long}
     forms = named(tuple(sorted(long)), tuple(sorted(short))) if known else ()
-    for line in spoken(paste):
+    tight = {_tight(name) for name in known}
+    for line in speech:
         taken: list[tuple[int, int]] = []
-        for pattern in (*forms, *UNNAMED):
+        words = line.words.lower()
+        unnamed = UNNAMED if CARD_WORD.search(words) else ()
+        words = _tight(words)
+        for pattern in (*forms, *UNNAMED) if any(name in words for name in tight) else unnamed:
             for found in pattern.finditer(line.words):
                 if any(found.start() < end and start < found.end() for start, end in taken):
                     continue
@@ -76,16 +90,21 @@ def _slug(card: str, known: Mapping[str, str]) -> str:
     """The record of a name whose blanks may have been dashes or left out."""
     if card in known:
         return known[card]
-    packed = {re.sub(r"[-\s]", "", name): slug for name, slug in known.items()}
+    packed = {_tight(name): slug for name, slug in known.items()}
     return packed.get(card.replace(" ", ""), "")
 
 
-def nodes(paste: Paste, said: Iterable[Mention] = ()) -> tuple[int, Span] | None:
+def _tight(words: str) -> str:
+    """Without blanks and dashes, which names of cards are written with and without."""
+    return re.sub(r"[-\s]", "", words)
+
+
+def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> tuple[int, Span] | None:
     """The number of machines that the text states, by itself or before the cards of each."""
     for mention in said:
         if mention.nodes:
             return mention.nodes, mention.span
-    for line in spoken(paste):
+    for line in speech:
         if found := NODES.search(line.words):
             count = numeral(found["nodes"])
             if 1 <= count <= 512:

@@ -28,10 +28,12 @@ def detect(paste: Paste, answered: Fact | None, knowledge: Knowledge) -> Detecte
     if answered is not None:
         known = knowledge.frameworks.get(str(answered.value))
         return Detected(known or knowledge.fallback, answered)
+    whole = "\n".join(line.text for line in paste.lines)
+    lowered = whole.lower()
     found = {
         slug: evidence
         for slug, framework in knowledge.frameworks.items()
-        if not framework.fallback and (evidence := _evidence(framework, paste))
+        if not framework.fallback and (evidence := _evidence(framework, paste, whole, lowered))
     }
     if not found:
         return Detected()
@@ -55,14 +57,19 @@ def version_of(framework: Framework | None, paste: Paste, answered: Fact | None)
     return None
 
 
-def _evidence(framework: Framework, paste: Paste) -> tuple[int, Span | None] | None:
-    """How strong the evidence is and where it stands; None when there is none or something rules the framework out."""
+def _evidence(framework: Framework, paste: Paste, whole: str, lowered: str) -> tuple[int, Span | None] | None:
+    """How strong the evidence is and where it stands; None when there is none or something rules the framework out.
+
+    ``whole`` are all lines as one text, ``lowered`` the same in lower case: what is not in there is in no line.
+    """
     marks = framework.detect
-    if any(literal.lower() in line.text.lower() for literal in marks.unless for line in paste.lines):
+    if any(literal.lower() in lowered for literal in marks.unless):
         return None
-    for span in _marks(framework, paste):
+    for span in _marks(framework, paste, whole):
         return MARK, span
     for name in marks.names:
+        if name.lower() not in lowered:
+            continue
         word = re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", re.I)
         for line in paste.lines:
             if found := word.search(line.text):
@@ -70,19 +77,19 @@ def _evidence(framework: Framework, paste: Paste) -> tuple[int, Span | None] | N
     return None
 
 
-def _marks(framework: Framework, paste: Paste) -> Iterator[Span | None]:
+def _marks(framework: Framework, paste: Paste, whole: str) -> Iterator[Span | None]:
     marks = framework.detect
     for command in paste.commands:
         if any(literal in " ".join(command.words) for literal in marks.commands):
             yield Span(command.first_line, 0, len(_text(paste, command.first_line)))
     for setting in paste.settings:
-        if any(setting.key.startswith(prefix) for prefix in marks.keys):
+        if setting.key.startswith(marks.keys):
             yield setting.span
     for frame in paste.frames:
         if any(part in frame.path for part in marks.paths):
             yield Span(frame.line, 0, len(_text(paste, frame.line)))
     for literal in (*marks.commands, *marks.literals):
-        for line in paste.lines:
+        for line in paste.lines if literal in whole else ():
             if (start := line.text.find(literal)) >= 0:
                 yield Span(line.number, start, start + len(literal))
 

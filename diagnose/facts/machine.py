@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from diagnose.facts import cards, written
 from diagnose.facts.cards import Mention
@@ -12,7 +12,7 @@ from diagnose.facts.memory_words import host_ram
 from diagnose.facts.roles import role_cards
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
-from diagnose.types import Fact, Paste, Setting, Span
+from diagnose.types import Fact, Line, Paste, Setting, Span
 from diagnose.vocabulary import FACTS, Value
 
 MACHINE = tuple(id for id, spec in FACTS.items() if spec.group == "machine")
@@ -30,17 +30,23 @@ _COUNT_LINE = re.compile(
     re.I,
 )
 _SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>\d{1,3}\.\d+)\s*Gi?B", re.I)
+# what every row that tells a size or a count holds
+_OF_A_TABLE = re.compile(r"[Gg][Pp][Uu]|[Cc][Uu][Dd][Aa]|[Mm][Ee][Mm][Oo][Rr][Yy]|Mi?B")
 # The driver shows a little less than what the catalogue says, never this much.
 _TOLERANCE = 0.03
 
 
 def read_machine(
-    paste: Paste, stated: Mapping[str, Fact], captured: Mapping[str, Fact], knowledge: Knowledge
+    paste: Paste,
+    speech: Sequence[Line],
+    stated: Mapping[str, Fact],
+    captured: Mapping[str, Fact],
+    knowledge: Knowledge,
 ) -> dict[str, Fact]:
     """All facts of the machine: those that ``stated`` (answers and keys) holds and what the text adds."""
     found: dict[str, Fact] = {}
-    said = list(cards.mentions(paste, knowledge.gpus))
-    table = _table(paste, knowledge.gpus)
+    said = list(cards.mentions(speech, knowledge.gpus))
+    table = _table(paste, said, knowledge.gpus)
     roles = {id: fact for id, fact in role_cards(paste).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
@@ -53,11 +59,11 @@ def read_machine(
     _put(found, _launcher(paste))
     _put(found, table)
     _put(found, _words(said, knowledge.gpus, found))
-    machines = cards.nodes(paste, said)
+    machines = cards.nodes(speech, said)
     if machines and "n_nodes" not in found:
         found["n_nodes"] = Fact("n_nodes", machines[0], "read", span=machines[1])
     _counts(found, stated, said)
-    if (ram := host_ram(paste)) is not None:
+    if (ram := host_ram(speech)) is not None:
         found.setdefault("host_ram_gb", ram)
     if "node_total_gb" in captured:
         node = captured["node_total_gb"]
@@ -138,15 +144,17 @@ def _read(id: str, value: Value, setting: Setting) -> Fact:
 # --- tables
 
 
-def _table(paste: Paste, gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
+def _table(paste: Paste, said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
     """nvidia-smi, its -L form and environment reports: one row a card, the capacity in MiB, a count."""
     rows: dict[str, tuple[str, Span]] = {}
     found: dict[str, Fact] = {}
-    for mention in cards.mentions(paste, gpus):
+    for mention in said:
         line = next(line for line in paste.lines if line.number == mention.span.line)
         if mention.gpu and (row := _ROW.search(line.words) or _COUNT_LINE.search(line.words)):
             rows.setdefault(row.groupdict().get("index", "all"), (mention.gpu, mention.span))
     for line in paste.lines:
+        if not _OF_A_TABLE.search(line.words):
+            continue
         if (size := _SIZE_LINE.search(line.words)) and "gpu_mem_gib" not in found:
             span = Span(line.number, line.offset + size.start(), line.offset + size.end())
             found["gpu_mem_gib"] = Fact("gpu_mem_gib", float(size["size"]), "read", written=size[0], span=span)

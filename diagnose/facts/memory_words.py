@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from diagnose.facts.prose import span_of, spoken
-from diagnose.types import Fact, Line, Paste
+from diagnose.facts.prose import span_of
+from diagnose.types import Fact, Line
 
 _RAM = r"(?:(?:system|host|physical|cpu|main|server)[-\s]*(?:ram|memory|mem)|ram(?:\s+memory)?|(?:系统|主机|物理|机器|cpu)\s*内存|内存)"
 _SIZE = r"(?P<size>\d{1,3}(?:,\d{3})+|\d{2,4}(?:\.\d+)?|\d(?:\.\d+)?(?=\s*t))\s*(?P<unit>[gt])(?:i?b)?(?![a-z])"
@@ -29,10 +30,10 @@ _FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?\b", re.I)
 _FREE_UNITS = {"": 1 / 1024**2, "k": 1 / 1024**2, "m": 1 / 1024, "g": 1.0, "t": 1024.0}
 
 
-def host_ram(paste: Paste) -> Fact | None:
+def host_ram(speech: Sequence[Line]) -> Fact | None:
     """GiB of one node as the text states it; absent when two statements differ."""
     found: dict[float, Fact] = {}
-    for line in spoken(paste):
+    for line in speech:
         fact = _of_free(line) or _of_words(line)
         if fact is not None and isinstance(fact.value, (int, float)):
             found.setdefault(float(fact.value), fact)

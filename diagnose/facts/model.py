@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from diagnose.facts import written
 from diagnose.facts.config_json import of_config
 from diagnose.facts.keys import normal
-from diagnose.facts.prose import span_of, spoken
+from diagnose.facts.prose import span_of
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model
-from diagnose.types import Fact, Paste, Setting, Span
+from diagnose.types import Fact, Line, Paste, Setting, Span
 
 _PARAMS = re.compile(r"(?<![A-Za-z\d.])(\d{1,4}(?:[._]\d{1,2})?)\s?([bBmM])(?![A-Za-z0-9])")
 _MOE_ACTIVE = re.compile(r"[-_]A\d+(?:\.\d+)?[bB]", re.I)
@@ -85,22 +85,22 @@ def _loose(name: str) -> str:
     return r"[-_. ]?".join(re.escape(part) for part in parts)
 
 
-def read_model(paste: Paste, stated: Mapping[str, Fact], knowledge: Knowledge) -> Read:
+def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact], knowledge: Knowledge) -> Read:
     """Model and size by an answer, a key, the words, or a pasted config.json."""
     models = tuple(knowledge.models.values())
     given = stated.get("model")
     if given is not None and given.origin == "answered":
         return _of_answer(given, stated, models, knowledge)
-    names = [*_of_keys(paste, models, given), *_of_words(paste, models)]
-    best = _best(names) or _of_folder(names, knowledge) or _of_family(paste, models)
+    names = [*_of_keys(paste, models, given), *_of_words(speech, models)]
+    best = _best(names) or _of_folder(names, knowledge) or _of_family(speech, models)
     if best is None:
-        size = _size_in_words(paste, knowledge)
+        size = _size_in_words(speech, knowledge)
         folder = next((name.written for name in names if not name.certain), "")
         return Read({"params_b": size} if size else {}, of_config(paste), folder)
     facts = {"model": Fact("model", best.written, "read", "", best.key, best.written, best.span)}
     record = knowledge.models.get(best.slug) if best.slug else None
     params = _params(best, record)
-    if params is None and (size := _size_in_words(paste, knowledge)) is not None:
+    if params is None and (size := _size_in_words(speech, knowledge)) is not None:
         facts["params_b"] = size
     elif params is not None:
         facts["params_b"] = Fact("params_b", params, "read", written=best.written, span=best.span)
@@ -192,10 +192,13 @@ def _of_path(setting: Setting, models: tuple[Model, ...]) -> Iterator[_Name]:
 # --- words
 
 
-def _of_words(paste: Paste, models: tuple[Model, ...]) -> Iterator[_Name]:
+def _of_words(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[_Name]:
     pattern = _spoken_names(models) if models else None
-    for line in spoken(paste):
-        for found in pattern.finditer(line.words) if pattern else ():
+    whole = packed("".join(line.words for line in speech))
+    named = [name for name in _aliases(models) if name in whole]
+    for line in speech:
+        words = packed(line.words) if named else ""
+        for found in pattern.finditer(line.words) if pattern and any(name in words for name in named) else ():
             name = found[0]
             slug = find_model(name, models)
             if slug and len(packed(name)) >= 5:
@@ -206,7 +209,7 @@ def _of_words(paste: Paste, models: tuple[Model, ...]) -> Iterator[_Name]:
                 yield _Name(found["name"], span_of(line, found, "name"))
 
 
-def _of_family(paste: Paste, models: tuple[Model, ...]) -> _Name | None:
+def _of_family(speech: Sequence[Line], models: tuple[Model, ...]) -> _Name | None:
     """A family of the catalogue with a size or a version that it does not hold: “llama-70B”, “Qwen 1.5B”."""
     stems = {found[0] for model in models if (found := re.match(r"[A-Za-z]{4,}", model.title))}
     if not stems:
@@ -215,20 +218,20 @@ def _of_family(paste: Paste, models: tuple[Model, ...]) -> _Name | None:
     sized = re.compile(rf"{family}[\d.]*(?:-[A-Za-z]+)*[ -]?\d{{1,3}}(?:\.\d+)?[bBmM](?![\w/])", re.I)
     versioned = re.compile(rf"{family}-?\d(?:\.\d)?(?:-?VL|-?Omni|-?Next)?(?![\w/.-])", re.I)
     for form in (sized, versioned):
-        for line in spoken(paste):
+        for line in speech:
             if found := form.search(line.words):
                 return _Name(found[0], span_of(line, found))
     return None
 
 
-def _size_in_words(paste: Paste, knowledge: Knowledge) -> Fact | None:
+def _size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
     """``7B`` in words; of several sizes the only one that is called a model's, else none. A card's name is no size."""
     cards = {
         word for gpu in knowledge.gpus.values() for name in (gpu.title, *gpu.aliases) for word in name.lower().split()
     }
     found: dict[float, Fact] = {}
     called: set[float] = set()
-    for line in spoken(paste):
+    for line in speech:
         for match in _SIZE_WORDS.finditer(line.words):
             if f"{match[1]}b" in cards:
                 continue

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
 
 from diagnose.facts import written
 from diagnose.facts.prose import span_of
@@ -18,14 +19,32 @@ _JOINED = 4
 _LONGEST = 4000
 
 
+@dataclass(frozen=True, slots=True)
+class _Lowered:
+    """The words of every line in lower case, and all of them as one: most signatures are nowhere, and one look tells.
+
+    ``places`` keeps where a literal stands, since many signatures begin with the same.
+    """
+
+    lines: tuple[str, ...]
+    whole: str
+    places: dict[str, frozenset[int]] = field(default_factory=dict)
+
+    def places_of(self, literal: str) -> frozenset[int]:
+        """The places of the lines that hold the literal."""
+        if literal not in self.places:
+            lines = enumerate(self.lines) if literal in self.whole else ()
+            self.places[literal] = frozenset(i for i, words in lines if literal in words)
+        return self.places[literal]
+
+
 def find_hits(paste: Paste, knowledge: Knowledge) -> tuple[tuple[Hit, ...], dict[str, Fact]]:
     """Every signature that matches, in the order of the text, and what the strongest ones captured."""
     hits: list[Hit] = []
     captured: dict[str, Fact] = {}
-    # most signatures are nowhere in the text: one look at the whole spares the look at every line
-    whole = " ".join(line.words.strip() for line in paste.lines).lower()
+    text = _lowered(paste)
     for signature in sorted(knowledge.signatures.values(), key=lambda one: -one.strength):
-        found = list(matches(signature, paste)) if _has_literals(signature, whole) else []
+        found = list(matches(signature, paste, text)) if _has_literals(signature, text.whole) else []
         # a mark of a phase may stand in hundreds of lines of a log: the last one tells how far it came
         for span, facts in found[-1:] if is_mark(signature) else found:
             hits.append(Hit(signature, span))
@@ -35,37 +54,48 @@ def find_hits(paste: Paste, knowledge: Knowledge) -> tuple[tuple[Hit, ...], dict
 
 
 def is_mark(signature: Signature) -> bool:
-    """A line of a log that tells a phase and no failure."""
-    return signature.kind == "other" and bool(signature.phase) and signature.strength == 2
+    """A line that tells a phase or a fact and no failure."""
+    return signature.kind == "other" and (bool(signature.gives) or (bool(signature.phase) and signature.strength == 2))
 
 
-def matches(signature: Signature, paste: Paste) -> Iterator[tuple[Span, dict[str, Fact]]]:
-    """Every place where the signature stands, with what its patterns capture there."""
+def matches(
+    signature: Signature, paste: Paste, lowered: _Lowered | None = None
+) -> Iterator[tuple[Span, dict[str, Fact]]]:
+    """Every place where the signature stands, with what its patterns capture there; ``lowered`` where somebody has it already."""
     after = 0
-    for i, line in enumerate(paste.lines):
-        # a message begins with the first of its literals; few lines hold one
-        if line.number < after or not _begins(signature, line.words.lower()):
+    begins = _beginnings(signature, lowered or _lowered(paste))
+    for i in sorted(begins):
+        line = paste.lines[i]
+        if line.number < after:
             continue
-        whole = _window(signature, paste.lines, i)
+        whole = _window(signature, paste.lines, i, begins)
         for size in range(1, len(whole) + 1):
             text = _text(whole[:size], " ")
             if _stands(signature, text):
                 after = whole[size - 1].number + 1
-                yield _span(signature, line, text), _captures(signature, whole)
+                span = _span(signature, line, text)
+                given = {id: Fact(id, value, "read", span=span) for id, value in signature.gives.items()}
+                yield span, {**given, **_captures(signature, whole)}
                 break
 
 
-def _window(signature: Signature, lines: Sequence[Line], i: int) -> Sequence[Line]:
+def _lowered(paste: Paste) -> _Lowered:
+    lines = tuple(line.words.lower() for line in paste.lines)
+    return _Lowered(lines, f" {' '.join(words.strip() for words in lines)} ")
+
+
+def _beginnings(signature: Signature, text: _Lowered) -> set[int]:
+    """The places of the lines that hold the first literal of an alternative, with which a message begins; few do."""
+    return {i for alternative in signature.literals for i in text.places_of(alternative[0])}
+
+
+def _window(signature: Signature, lines: Sequence[Line], i: int, begins: Set[int]) -> Sequence[Line]:
     """The line; for a program's message also the following ones, up to the next such message."""
     size = 1
     if signature.strength >= 2:
-        while size < _JOINED and i + size < len(lines) and not _begins(signature, lines[i + size].words.lower()):
+        while size < _JOINED and i + size < len(lines) and i + size not in begins:
             size += 1
     return lines[i : i + size]
-
-
-def _begins(signature: Signature, words: str) -> bool:
-    return any(alternative[0] in words for alternative in signature.literals)
 
 
 def _text(window: Sequence[Line], link: str) -> str:

@@ -24,7 +24,9 @@ _WORDS = (
     re.compile(rf"(?<![\w=]){_NUMBER}\s*步(?:左右|时|的时候|之后|后|就)"),
     re.compile(rf"(?:^|[\s(（,，])(?:global[_ ])?step\s*[#:=]?\s*{_NUMBER}\b(?!\s*[/.]\d)", re.I),
 )
-_FAILURE = re.compile(r"OOM|out of memory|爆|挂|崩|报错|fail|crash|dies|died|stops?\b|kill|runs? out|ran out", re.I)
+# in lower case; any of the forms above holds one of the first
+_STEP = re.compile("step|iter|步|迭代")
+_FAILURE = re.compile(r"oom|out of memory|爆|挂|崩|报错|fail|crash|dies|died|stops?\b|kill|runs? out|ran out")
 _COUNTERS = (
     re.compile(rf"global_step/max_steps['\"]?\s*[:=]\s*['\"]?{_NUMBER}/\d"),
     re.compile(rf"\bstep\s*[:=]\s*{_NUMBER}\b(?!\s*/?\s*epoch)", re.I),
@@ -38,9 +40,18 @@ _NEAR = 60
 
 def read_step(paste: Paste) -> Fact | None:
     """The failing step as a fact, or None: of several named ones the first that a word of failure follows."""
-    named = [found for line in paste.lines for found in _named(line)]
-    if named:
-        return next((fact for fact, failed in named if failed), named[0][0])
+    first: Fact | None = None
+    for line in paste.lines:
+        words = line.words.lower()
+        # once a step is named only a line that also tells of a failure can tell more
+        if not _STEP.search(words) or (first and not _FAILURE.search(words)):
+            continue
+        for fact, failed in _named(line):
+            if failed:
+                return fact
+            first = first or fact
+    if first:
+        return first
     counters = [fact for line in paste.lines for fact in _counted(line)]
     return counters[-1] if counters else None
 
@@ -50,7 +61,10 @@ def _named(line: Line) -> Iterator[tuple[Fact, bool]]:
         found = list(form.finditer(line.words))
         for i, match in enumerate(found):
             end = found[i + 1].start() if i + 1 < len(found) else match.end() + _NEAR
-            yield _fact(line, match), bool(_FAILURE.search(line.words[match.end() : min(end, match.end() + _NEAR)]))
+            yield (
+                _fact(line, match),
+                bool(_FAILURE.search(line.words[match.end() : min(end, match.end() + _NEAR)].lower())),
+            )
 
 
 def _counted(line: Line) -> Iterator[Fact]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts.keys import normal
-from diagnose.facts.prose import spoken
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework, Lever
-from diagnose.types import Line, Paste, Span, Tried
+from diagnose.types import Line, Span, Tried
 
 _FAILED = re.compile(
     r"no (?:effect|use|luck|avail|change|help)|(?:does|did|do)(?:n['’]t| not) (?:help|work|change|solve|fix|matter)"
@@ -37,10 +36,10 @@ _ON = re.compile(
 _SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z(])")
 
 
-def read_tried(paste: Paste, knowledge: Knowledge, framework: Framework | None) -> tuple[Tried, ...]:
+def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framework | None) -> tuple[Tried, ...]:
     """Levers that stand, by a word or by a key that maps to their fact, in a sentence that says how it went."""
     found: dict[str, Tried] = {}
-    for line in spoken(paste):
+    for line in speech:
         for start, sentence in _sentences(line):
             if not (outcome := _outcome(sentence)):
                 continue

@@ -21,6 +21,8 @@ _BEFORE_LAUNCHER = frozenset({"nohup", "sudo", "time", "env", "exec", "uv", "run
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _NAME = re.compile(r"[a-z./$][\w./${}-]*$")
 _TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]")
+# a line that begins with a word and a colon is a log's, YAML's or a sentence's
+_LABEL = re.compile(r"[ \t]*[A-Za-z][^\s=/\"'`$\\:]*:[^\s=/\"'`$\\]*(?:\s|$)")
 _ENDS = ("```", "~~~", "Traceback (")
 
 
@@ -31,7 +33,7 @@ def read_commands(rows: Sequence[Row], variables: Variables) -> tuple[list[Comma
     used: set[int] = set()
     at = 0
     while at < len(rows):
-        first = _first_tokens(rows[at])
+        first = [] if _LABEL.match(rows[at].words) else _first_tokens(rows[at])
         is_command = bool(first) and _starts_command(first, rows[at])
         if not is_command and not _is_loose(first):
             at += 1

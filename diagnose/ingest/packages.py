@@ -23,6 +23,8 @@ _COLUMN = re.compile(
 _SAYS = r"[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]?(?:version|版本|ver)[ \t]{0,2}(?:[:=：是为]|is|of)?[ \t]{0,2}|[ \t]{1,2}"
 _WORDY = re.compile(rf"(?<![\w./@-])({_NAME})[\"'`]?(?:{_SAYS})[\"'`]?[vV]?({_LONG}|{_SHORT}){_END}", re.IGNORECASE)
 _JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][A-Za-z_]{{1,30}})-?[vV]?({_LONG}){_END}")
+# a number of two parts that is not the value behind a colon, or one of three: what a version in a sentence looks like
+_LOOK = re.compile(r"\d(?:(?<![\d.:=：]\d)\d{0,3}\.\d|\.\d{1,4}\.[\ddx])")
 _FOLLOWED = re.compile(
     r"[ \t]{0,2}(?:[%xX×]|[KMGT]i?B?\b|GB|[bB]\b|s\b|sec|it/|tokens?|hours?|min|days?|亿|个|张|卡|万)"
 )
@@ -54,6 +56,8 @@ def _of_row(row: Row) -> list[Package]:
         for found in _PIN.finditer(words):
             if "." in found[2] or "==" in found[0]:
                 taken.setdefault(found.start(2), Package(found[1], found[2].rstrip(".-"), number))
+    if not _LOOK.search(words):
+        return [taken[start] for start in sorted(taken)]
     for found in _WORDY.finditer(words):
         if _is_package(found, words):
             taken.setdefault(found.start(2), Package(found[1], found[2], number))

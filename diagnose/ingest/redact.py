@@ -81,7 +81,7 @@ _ACCOUNT = re.compile(
     r"(?i)(\blogged in as:?[ \t]{1,4}|\bwandb\.ai/(?!authorize\b|site\b|settings\b|home\b))[\w.-]{1,60}( \([\w.-]{1,60}\))?"
 )
 
-_IPV4 = re.compile(r"(?<![\w.])(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?!\.?\d|[A-Za-z_])")
+_IPV4 = re.compile(r"(\d(?<![\w.]\d)\d{0,2})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?!\.?\d|[A-Za-z_])")
 # What stands before four numbers that are a version: ==, v, "version", or the name column of a package list.
 _BEFORE_VERSION = re.compile(
     r"(?:[=~<>!]=[ \t]*|(?i:version|driver)[ \t:=]{0,4}|(?:^|[\s|│])[A-Za-z][\w.-]*(?:cu\d\d\w*)[ \t]+)$"

@@ -119,6 +119,7 @@ def _signature(signature: Signature) -> Iterator[Problem]:
                 f"{place}: literals", f"“{literal}” has capitals: write it in lower case, as the text is compared"
             )
     groups = {name for pattern in signature.patterns for name in pattern.groupindex}
+    yield from _facts(place, "gives", signature.gives)
     for group, capture in signature.captures.items():
         yield from _word(place, f"captures.{group}.fact", capture.fact, vocabulary.FACTS)
         if group not in groups:
@@ -145,6 +146,10 @@ def _lever(lever: Lever) -> Iterator[Problem]:
     yield from _word(place, "results", lever.results, ("same", "may_change"))
     yield from _conditions(place, "when", lever.when)
     yield from _conditions(place, "on", lever.on)
+    for i, rank in enumerate(lever.ranks):
+        yield from _conditions(place, f"rank[{i}].when", rank.when, {**vocabulary.FACTS, **vocabulary.SIGNS})
+    if lever.only_ranked and not lever.ranks:
+        yield Problem(f"{place}: only_ranked", "no rank can hold: add one, or take it out")
 
 
 def _question(question: Question) -> Iterator[Problem]:
@@ -198,9 +203,11 @@ def _facts(place: str, where: str, facts: Mapping[str, Any]) -> Iterator[Problem
             yield from _word(place, f"{where}.{id}", str(value), dict(spec.options))
 
 
-def _conditions(place: str, where: str, conditions: Mapping[str, Any]) -> Iterator[Problem]:
+def _conditions(
+    place: str, where: str, conditions: Mapping[str, Any], words: Iterable[str] = vocabulary.FACTS
+) -> Iterator[Problem]:
     for id, test in conditions.items():
-        yield from _word(place, where, id, vocabulary.FACTS)
+        yield from _word(place, where, id, words)
         if isinstance(test, Mapping):
             for operator in test:
                 yield from _word(place, f"{where}.{id}", operator, OPERATORS)

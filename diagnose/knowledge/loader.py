@@ -22,7 +22,8 @@ MAX_DEPTH = 10
 # A table that may stand several times is named in the singular where it is written: [[key]] fills ``keys``.
 _PLURAL = {
     "key": "keys", "default": "defaults", "resident": "residents", "behaviour": "behaviours", "frame": "frames",
-    "example": "examples", "change": "changes", "claim": "claims", "fix": "fixes", "option": "options", "pattern": "patterns",
+    "example": "examples", "change": "changes", "claim": "claims", "fix": "fixes", "option": "options",
+    "pattern": "patterns", "rank": "ranks",
 }  # fmt: skip
 _SINGULAR = {plural: singular for singular, plural in _PLURAL.items()}
 

@@ -141,6 +141,7 @@ class Signature(Record):
     """A message family. All ``literals`` must stand in the line (lower case); ``patterns`` add captures, one without a group must match.
 
     ``strength``: 3 = the program's own words, 2 = a strong sign, 1 = a person's words. ``phase`` where the message alone settles it.
+    ``gives`` are facts that the words alone make known; with kind "other" they tell no failure.
     """
 
     kind: str
@@ -150,6 +151,7 @@ class Signature(Record):
     unless: tuple[str, ...] = ()
     strength: int = 3
     phase: str = ""
+    gives: Mapping[str, Value] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
 
 
@@ -166,10 +168,20 @@ class LeverChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeverRank:
+    """Where a lever stands in a situation; ``when`` may name facts and signs. ``why`` is what in the situation speaks for it."""
+
+    when: Conditions
+    order: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lever(Record):
     """A remedy. ``results``: same, may_change. ``cost`` and the rest are words for people. ``pools`` it can help.
 
     ``on`` are conditions under which it is on already; ``keyless`` levers change nothing that a configuration holds.
+    Lower ``order`` comes first; the first of ``ranks`` that holds replaces it. With ``only_ranked`` one of them must hold.
     """
 
     pools: tuple[str, ...]
@@ -181,6 +193,8 @@ class Lever(Record):
     verify: str = ""
     undo: str = ""
     order: int = 50
+    ranks: tuple[LeverRank, ...] = ()
+    only_ranked: bool = False
     keyless: bool = False
     words: tuple[str, ...] = ()
 

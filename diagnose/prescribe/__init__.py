@@ -6,8 +6,7 @@ Evidence is counted from cases. What is on, what was tried in vain and what the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from diagnose.conditions import holds, unknown
 from diagnose.estimate import turning_length
@@ -15,6 +14,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case, Lever
 from diagnose.prescribe import refuse
 from diagnose.prescribe.evidence import Record, count
+from diagnose.prescribe.order import Candidate, in_order, rank_of
 from diagnose.prescribe.patch import patch
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
 from diagnose.prescribe.trial import Refusal, Trial, try_lever
@@ -27,20 +27,9 @@ __all__ = ["prescribe"]
 MOST = 8
 # A range of lengths costs as much as ten estimates; it is told for the advice that is read first.
 RANGED = 4
-# Levers from this order on need other machines or another model; whatever else fits comes before.
-HARDWARE = 85
 # The phases that a lever must cover to be said while nothing settles the phase: our choice, not counted from cases.
 _USUAL_PHASES = ("actor_update", "rollout")
 _POOLS: tuple[Pool, ...] = ("gpu", "host")
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    lever: Lever
-    trial: Trial
-    record: Record
-    situation: Situation
-    undecided: bool
 
 
 def prescribe(
@@ -56,17 +45,17 @@ def prescribe(
 ) -> tuple[tuple[Prescription, ...], tuple[NotAdvised, ...]]:
     """What to change, best first, at most eight; and what people would expect here, with what speaks against it."""
     records = count(cases, matches, kind)
-    candidates: list[_Candidate] = []
+    candidates: list[Candidate] = []
     refusals: list[NotAdvised] = []
     for failing in _failing_pools(pool, kind, before):
         situation = Situation(facts, before, kind, phase, failing, paste, knowledge.fallback)
         for lever in knowledge.levers.values():
             judged = _judge(lever, situation, records.get(lever.slug, Record()))
-            if isinstance(judged, _Candidate):
+            if isinstance(judged, Candidate):
                 candidates.append(judged)
             elif judged is not None:
                 refusals.append(judged)
-    chosen = _first_of_each(sorted(candidates, key=_order))[:MOST]
+    chosen = _first_of_each(in_order(candidates))[:MOST]
     advised = {candidate.lever.slug for candidate in chosen}
     left = [refused for refused in refusals if refused.lever.slug not in advised]
     situation = Situation(facts, before, kind, phase, pool, paste, knowledge.fallback)
@@ -82,7 +71,7 @@ def _failing_pools(pool: Pool | None, kind: str | None, before: Estimate) -> tup
     return out or (None,)
 
 
-def _judge(lever: Lever, situation: Situation, record: Record) -> _Candidate | NotAdvised | None:
+def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | NotAdvised | None:
     """A lever on this run: advised, refused with the reason, or not to the point (None)."""
     wrong, applies = refuse.wrong_pool(lever, situation), holds(lever.when, situation.values)
     if attempt := refuse.tried(lever, situation):
@@ -92,24 +81,35 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> _Candidate | N
         return None
     if refused := wrong or refuse.on(lever, situation) or refuse.dead(lever, situation):
         return refused
+    rank = rank_of(lever, situation)
+    if (lever.only_ranked and rank is None) or (_nothing_failed(situation) and not (rank and rank.why)):
+        return None
     trial = try_lever(lever, situation, record.values)
+    if isinstance(trial, Refusal) and trial.reason == "no_gain" and _may_be_the_cause(lever, situation):
+        trial = Trial(lever, situation.facts, ())
     if isinstance(trial, Refusal):
         return NotAdvised(lever, trial.reason, trial.why, _span(lever, situation))
     undecided = trial.after is None and applies is None and _is_guess(lever, situation)
-    if situation.pool is None and situation.kind not in NOT_A_PEAK and not _has_ground(lever, record):
-        return None
-    return _Candidate(lever, trial, record, situation, undecided)
+    return Candidate(lever, trial, record, situation, undecided)
 
 
-def _has_ground(lever: Lever, record: Record) -> bool:
-    """With neither kind nor pool settled only what worked for others is worth saying; the question comes first."""
-    kinds = set(lever.when.get("oom_kind", ("gpu_oom",)))
-    return (record.near > 0 or record.far > 0) and bool(kinds & {"gpu_oom", "host_ram"})
+def _nothing_failed(situation: Situation) -> bool:
+    """Neither the text nor the estimate says that anything ran out."""
+    return situation.kind is None and situation.pool is None
+
+
+def _may_be_the_cause(lever: Lever, situation: Situation) -> bool:
+    """Whether the lever's first fact is unknown and missing in the estimate: no figure, but no reason against it either."""
+    return bool(lever.changes) and lever.changes[0].fact in situation.before.missing
 
 
 def _is_guess(lever: Lever, situation: Situation) -> bool:
-    """Whether a condition beyond the kind is open; an open phase counts only for levers of the rarer phases."""
+    """Whether a condition beyond the kind is open; an open phase counts only for levers of the rarer phases.
+
+    What a condition only rules out is not open: nobody says that it is so.
+    """
     open_facts = set(unknown(lever.when, situation.values)) - {"oom_kind"}
+    open_facts -= {id for id, test in lever.when.items() if isinstance(test, Mapping) and set(test) == {"not"}}
     if "phase" in open_facts and set(lever.when["phase"]) & set(_USUAL_PHASES):
         open_facts.discard("phase")
     return bool(open_facts)
@@ -121,31 +121,9 @@ def _span(lever: Lever, situation: Situation) -> Span | None:
     )
 
 
-def _order(candidate: _Candidate) -> tuple[float | str, ...]:
-    """What fits, then what worked in near cases less what failed, then what leaves results alone, then what costs least."""
-    lever, trial, record = candidate.lever, candidate.trial, candidate.record
-    computed = trial.after is not None
-    enough = ("fits", "close") if candidate.situation.unexplained else ("fits",)
-    group = 0 if computed and (trial.verdict in enough or trial.sure) else 1
-    saved = 0.0
-    if trial.after and candidate.situation.failing and group:
-        saved = trial.after.bytes / max(1, candidate.situation.failing.bytes)
-    return (
-        group + (1 if candidate.undecided and record.near <= 0 else 0),
-        -round(record.near, 2),
-        0 if computed else 1,
-        round(saved, 1),
-        -record.far if not computed else 0,
-        2 if lever.order >= HARDWARE else 0 if lever.results == "same" else 1,
-        -round(record.suggested, 2),
-        lever.order,
-        lever.slug,
-    )
-
-
-def _first_of_each(candidates: list[_Candidate]) -> list[_Candidate]:
+def _first_of_each(candidates: list[Candidate]) -> list[Candidate]:
     """Each lever once, and each change of a key once: two levers may come down to the same word."""
-    kept: list[_Candidate] = []
+    kept: list[Candidate] = []
     levers: set[str] = set()
     changes: set[frozenset[tuple[str, str]]] = set()
     for candidate in candidates:
@@ -157,7 +135,7 @@ def _first_of_each(candidates: list[_Candidate]) -> list[_Candidate]:
     return kept
 
 
-def _prescription(candidate: _Candidate, ranged: bool) -> Prescription:
+def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
     lever, trial, situation = candidate.lever, candidate.trial, candidate.situation
     before = situation.failing if trial.after else None
     return Prescription(
@@ -185,7 +163,9 @@ def _length_range(trial: Trial, situation: Situation) -> tuple[int | None, int |
     if not any("real_response_length" in term.moved_by for term in before.terms):
         return None
     runs_out_from = situation.runs_out_from
+    if runs_out_from is None:
+        return None
     then = turning_length(trial.facts, limit, before.phase, situation.fallback)
-    if runs_out_from is None or (then is not None and then <= runs_out_from):
+    if then is not None and then <= runs_out_from:
         return None
     return runs_out_from, None if then is None else then - 1

@@ -18,7 +18,7 @@ MOST = 8
 # Levers with an order up to this are what anybody names first.
 TOP_ORDER = 25
 # … and up to this even where the other pool runs out.
-FIRST_ORDER = 11
+FIRST_ORDER = 14
 _RANK = {"tried": 0, "on": 1, "elsewhere": 2, "no_gain": 3, "absent": 4}
 
 
@@ -85,7 +85,8 @@ def expected(refused: NotAdvised, situation: Situation, record: Record | None) -
 def _named_for_any_failure(lever: Lever) -> bool:
     """What people try against an update that runs out, and then against everything that says memory."""
     kinds, phases = lever.when.get("oom_kind", ()), lever.when.get("phase", ())
-    return lever.order <= FIRST_ORDER and "gpu_oom" in kinds and "actor_update" in phases
+    usual = lever.order <= FIRST_ORDER and lever.results == "same"
+    return usual and "gpu_oom" in kinds and "actor_update" in phases
 
 
 def shown(refusals: list[NotAdvised], situation: Situation, records: Mapping[str, Record]) -> tuple[NotAdvised, ...]:

@@ -16,6 +16,10 @@ from diagnose.vocabulary import Pool, Value
 NOT_A_PEAK = ("vllm_no_kv_blocks", "vllm_free_memory_too_low", "memory_growth", "host_shm")
 # A saving below this share of the phase is lost in the rounding of what is shown.
 LEAST_GAIN = 0.01
+# Below this share of the limit in every phase the settings that are known do not explain the failure.
+_EXPLAINED = 0.7
+# Reserved and unused from this share of the card on counts as lying in pieces, if it is more than was asked for.
+_PIECES = 0.1
 # A measured use above this share of the limit is too near to it to be called a fit.
 _ROOM = 0.95
 
@@ -38,9 +42,45 @@ class Situation:
         values = {id: value for id, value in self.facts.values.items() if id not in ("oom_kind", "phase")}
         if self.kind and self.kind != "other":
             values["oom_kind"] = self.kind
+        else:
+            # what the estimate sees run out counts as the plain failure of that pool
+            values["oom_kind"] = {"gpu": "gpu_oom", "host": "host_ram"}.get(self.pool or "", "other")
         if self.phase:
             values["phase"] = self.phase
         return values
+
+    @cached_property
+    def signs(self) -> dict[str, Value]:
+        """What the ranks of levers are tested on: the values, and what follows from printed figures and from the estimate."""
+        found: dict[str, Value | None] = {
+            "steps_passed": True if (self.facts.number("step") or 0) > 1 else None,
+            "fragmented": self._fragmented(),
+            "foreign_gib": self._foreign_gib(),
+            "explained": self.explained,
+            "judged": not self.before.missing and self.limit is not None,
+        }
+        return {**{id: value for id, value in found.items() if value is not None}, **self.values}
+
+    @cached_property
+    def explained(self) -> bool | None:
+        """Whether the settings that are known explain that a card ran out; None when that cannot be told."""
+        return explained(self.before, self.kind, self.pool)
+
+    def _fragmented(self) -> bool | None:
+        """More free than asked for, or much of what torch holds unused: what is missing is one piece of the size asked for."""
+        asked, free, total = (self.facts.number(id) for id in ("tried_alloc_gib", "gpu_free_gib", "gpu_total_gib"))
+        unused = self.facts.number("torch_reserved_gib")
+        if asked is None or (free is None and unused is None):
+            return None
+        in_pieces = unused is not None and total is not None and unused >= total * _PIECES and unused > asked
+        return in_pieces or (free is not None and free > asked)
+
+    def _foreign_gib(self) -> float | None:
+        """GiB on the card beyond what the process holds and what is free: other processes, or another engine."""
+        total, free, held = (self.facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "process_gib"))
+        if total is None or free is None or held is None or self.pool != "gpu" or held > total:
+            return None
+        return round(total - free - held, 2)
 
     @cached_property
     def framework_known(self) -> bool:
@@ -82,6 +122,16 @@ class Situation:
     def limit(self) -> int | None:
         pool = self.before.pool(self.pool) if self.pool else None
         return pool.limit if pool else None
+
+
+def explained(before: Estimate, kind: str | None, pool: Pool | None) -> bool | None:
+    """False when every phase leaves room though a card is said to have run out; None when that cannot be told."""
+    gpu = before.gpu
+    if pool == "host" or kind is None or kind in NOT_A_PEAK or before.missing:
+        return None
+    if gpu is None or not gpu.limit or not gpu.phases:
+        return None
+    return gpu.peak.bytes >= gpu.limit * _EXPLAINED
 
 
 def watched(estimate: Estimate, pool: Pool | None, phase: str | None) -> PhaseEstimate | None:

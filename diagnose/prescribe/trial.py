@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from diagnose.estimate import estimate
+from diagnose.estimate import estimate_pool
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.situation import LEAST_GAIN, Situation, pushed_over, verdict, watched
 from diagnose.prescribe.steps import Targets, steps, without
@@ -46,10 +46,14 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a lever is no help here: ``reason`` as NotAdvised names it, ``why`` in words."""
+    """Why a lever is no help here: ``reason`` as NotAdvised names it, ``why`` in words.
+
+    ``shifts``: it lowers what fails, but something else runs out for it; a smaller step may not.
+    """
 
     reason: str
     why: str
+    shifts: bool = False
 
 
 def try_lever(lever: Lever, situation: Situation, worked: Worked = frozenset()) -> Trial | Refusal:
@@ -78,6 +82,9 @@ def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:
     """The step written down; facts of several that this framework has no key for are left out."""
     if lever.keyless or not situation.framework_known:
         return write(situation, step, keyless=True)
+    made = write(situation, step, keyless=False)
+    if made or len(step) == 1:
+        return made
     possible = {id: value for id, value in step.items() if write(situation, {id: value}, keyless=False)}
     return write(situation, possible, keyless=False) if possible else None
 
@@ -131,9 +138,11 @@ def _within_printed_room(facts: Facts) -> bool:
 
 
 def _search(lever: Lever, situation: Situation, written: list[Written], worked: Worked) -> Trial | Refusal:
-    """The largest step first: when even that saves nothing, none does. Then from the smallest on, until one surely fits."""
+    """The largest step first: when even that saves nothing, or not enough, none does. Then from the smallest on, until one surely fits."""
     largest = _measure(lever, situation, written[-1])
-    if isinstance(largest, Refusal) and largest.reason == "no_gain":
+    if isinstance(largest, Refusal) and not largest.shifts:
+        return largest
+    if isinstance(largest, Trial) and _too_little(largest, situation, written, worked):
         return largest
     chosen: Trial | None = None
     best: Trial | Refusal = largest
@@ -145,15 +154,28 @@ def _search(lever: Lever, situation: Situation, written: list[Written], worked: 
             return replace(chosen, sure=trial.changes) if chosen else trial
         if chosen is None and _enough(trial, made, situation, worked):
             chosen = trial
+        if chosen and isinstance(largest, Trial) and largest.verdict != "fits":
+            break  # no step fits surely where the largest does not
         best = trial if isinstance(best, Refusal) or _bytes(trial) < _bytes(best) * (1 - LEAST_GAIN) else best
     return chosen or best
+
+
+def _too_little(largest: Trial, situation: Situation, written: list[Written], worked: Worked) -> bool:
+    """Whether the largest step is over the limit by its middle, and no step has been enough for others."""
+    if largest.verdict not in ("close", "out") or situation.limit is None or _bytes(largest) <= situation.limit:
+        return False
+    return not any(_was_enough(made, worked) for made in written)
+
+
+def _was_enough(made: Written, worked: Worked) -> bool:
+    return any((change.fact, made.facts.values.get(change.fact)) in worked for change in made.changes)
 
 
 def _enough(trial: Trial, made: Written, situation: Situation, worked: Worked) -> bool:
     """Whether a step that is too close to call is worth stopping at: its middle fits, or it was enough for others."""
     if trial.verdict != "close":
         return False
-    if any((change.fact, made.facts.values.get(change.fact)) in worked for change in made.changes):
+    if _was_enough(made, worked):
         return True
     return situation.limit is not None and _bytes(trial) <= situation.limit
 
@@ -166,7 +188,7 @@ def _measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refus
     before, pool = situation.failing, situation.pool
     assert before is not None
     assert pool is not None
-    changed = estimate(made.facts, situation.fallback)
+    changed = estimate_pool(made.facts, pool, situation.fallback)
     after = watched(changed, pool, situation.phase)
     if after is None:
         return Refusal("no_gain", "With it, the memory can no longer be computed.")
@@ -174,10 +196,10 @@ def _measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refus
         return _no_gain(lever, situation, changed)
     crowded = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
     if crowded:
-        return Refusal("elsewhere", _crowded(crowded, pool))
+        return Refusal("elsewhere", _crowded(crowded, pool), shifts=True)
     word = situation.measured_verdict(after) or verdict(changed, pool, situation.phase)
     trial = Trial(lever, made.facts, made.changes, after, word)
-    return _with_other_pool(trial, situation, changed)
+    return _with_other_pool(trial, situation)
 
 
 def _no_gain(lever: Lever, situation: Situation, changed: Estimate) -> Refusal:
@@ -215,17 +237,18 @@ def _crowded(phase: PhaseEstimate, pool: Pool) -> str:
     return f"The {_phase(phase)} would run out of {POOL_WORDS[pool]} instead, or leave the engine no cache."
 
 
-def _with_other_pool(trial: Trial, situation: Situation, changed: Estimate) -> Trial | Refusal:
+def _with_other_pool(trial: Trial, situation: Situation) -> Trial | Refusal:
     """The bytes that moved to the other pool; a lever that only shifts the failure there is refused."""
     other: Pool = "host" if situation.pool == "gpu" else "gpu"
-    was, now = situation.before.pool(other), changed.pool(other)
+    was, now = situation.before.pool(other), estimate_pool(trial.facts, other, situation.fallback).pool(other)
     if was is None or now is None or not was.phases or not now.phases or was.peak.bytes == now.peak.bytes:
         return trial
     word = now.verdict()
     more = now.peak.bytes > was.peak.bytes
     if more and word == "out":
         figures = f"{gib(now.peak.bytes)} GiB" + (f" of {gib(now.limit)}" if now.limit else "")
-        return Refusal("elsewhere", f"Then {POOL_WORDS[other]} runs out: the {_phase(now.peak)} needs {figures}.")
+        why = f"Then {POOL_WORDS[other]} runs out: the {_phase(now.peak)} needs {figures}."
+        return Refusal("elsewhere", why, shifts=True)
     return replace(trial, other_pool=(was.peak.bytes, now.peak.bytes), other_verdict=word if more else "")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose.batch import rows_held, whole
 from diagnose.knowledge.records import Lever
+from diagnose.prescribe.order import rank_of
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.trial import POOL_WORDS, Trial
 from diagnose.types import Facts, PhaseEstimate
@@ -29,9 +30,11 @@ _TOKENS = {
 
 def why(lever: Lever, trial: Trial, situation: Situation) -> str:
     """What changes in sequences, tokens or shares, then the term that falls most; the lever's own words where nothing is computed."""
+    rank = rank_of(lever, situation)
     first = next((said for id in _changed(trial) if (said := _fact_sentence(id, situation.facts, trial.facts))), "")
     if trial.after is None:
-        return " ".join(part for part in (first or opening(lever), _no_figure(lever, situation)) if part)
+        said_here = (rank.why if rank else "", first or opening(lever), _no_figure(lever, situation))
+        return " ".join(part for part in said_here if part)
     fallen = _fallen(situation.failing, trial.after) if situation.failing else ""
     first = first or fallen
     second = _moved(trial, situation) or (fallen if fallen != first else "")
@@ -124,6 +127,8 @@ def _moved(trial: Trial, situation: Situation) -> str:
 
 
 def _no_figure(lever: Lever, situation: Situation) -> str:
+    if not lever.changes:
+        return "No saving can be computed for it."
     if situation.before.missing and lever.changes and situation.failing is None and situation.pool:
         words = ", ".join(FACTS[id].title.lower() if id in FACTS else id for id in situation.before.missing[:4])
         return f"No saving is computed without: {words}."

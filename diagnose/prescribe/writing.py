@@ -30,8 +30,7 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
         if one is None:
             return None
         changed, change = one
-        for fact in changed:
-            facts = facts.with_fact(fact)
+        facts = facts.with_facts(changed)
         changes += [change, *_same_setting_elsewhere(situation, change)]
     return Written(facts, tuple(changes))
 

@@ -35,15 +35,15 @@ class PhaseEstimate:
 
     @property
     def bytes(self) -> int:
-        return sum(term.bytes for term in self.terms)
+        return sum([term.bytes for term in self.terms])
 
     @property
     def low(self) -> int:
-        return sum(term.low for term in self.terms)
+        return sum([term.low for term in self.terms])
 
     @property
     def high(self) -> int:
-        return sum(term.high for term in self.terms)
+        return sum([term.high for term in self.terms])
 
 
 @dataclass(frozen=True, slots=True)

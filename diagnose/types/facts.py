@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -94,5 +94,9 @@ class Facts:
 
     def with_fact(self, fact: Fact) -> Facts:
         """These facts with one changed, everything that follows from it computed again."""
-        stated = {**self.stated, fact.id: fact}
+        return self.with_facts((fact,))
+
+    def with_facts(self, facts: Iterable[Fact]) -> Facts:
+        """The same for several that change together."""
+        stated = {**self.stated, **{fact.id: fact for fact in facts}}
         return replace(self, stated=stated, values=resolve(stated))

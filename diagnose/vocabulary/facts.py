@@ -175,5 +175,6 @@ NUMBERS = tuple(spec.id for spec in _ALL if spec.group == "measured") + ("step",
 SIGNS = {
     "fragmented": "the message leaves more free than was asked for, or much reserved that nothing uses",
     "foreign_gib": "GiB on the card that neither this process holds nor anybody can have",
+    "judged": "true: the estimate lacks nothing, and the limit is known",
     "explained": "false: the settings that are known leave a third of the card free in every phase",
 }

@@ -9,7 +9,7 @@ from diagnose.facts import read_facts
 from diagnose.ingest import read
 from diagnose.knowledge import current
 from diagnose.questions import ask
-from diagnose.vocabulary import POOL_OF_KIND
+from diagnose.vocabulary import PHASES, POOL_OF_KIND
 from tests.diagnose.prescribe.conftest import GROUPED
 
 
@@ -51,9 +51,55 @@ def test_it_asks_no_default_that_the_framework_cannot_change(asked):
     assert "zero_stage" not in facts_of(asked(GROUPED, phase="actor_update"))
 
 
-def test_kind_and_phase_come_first_while_they_are_unsettled(asked):
+def test_the_phase_is_not_asked_for_host_ram(asked):
+    assert "phase" not in facts_of(asked(GROUPED.replace("in update_policy", "in nowhere"), kind="host_ram"))
+
+
+def test_the_phase_is_not_asked_where_the_estimate_sees_exactly_one_run_out(asked):
+    questions = asked(GROUPED.replace("in update_policy", "in nowhere"))
+    assert "phase" not in facts_of(questions)
+    assert questions[0].moves
+
+
+def test_growth_asks_for_versions_and_not_for_sizes(asked):
+    questions = facts_of(asked("python3 -m verl.trainer.main_ppo trainer.nnodes=1", kind="memory_growth"))
+    assert questions == ["engine_version", "framework_version", "worked_before"]
+
+
+def test_cards_are_not_asked_for_host_ram(asked):
+    assert not {"gpu_mem_gib", "gpu_model"} & set(facts_of(asked("the job was Killed", kind="host_ram")))
+
+
+def test_the_ram_of_the_node_is_asked_where_nothing_says_it(asked):
+    text = "python3 -m verl.trainer.main_ppo trainer.nnodes=1 trainer.n_gpus_per_node=8"
+    assert "host_ram_gb" in facts_of(asked(text, kind="host_ram"))
+
+
+def test_the_kind_comes_first_while_it_is_unsettled(asked):
     assert facts_of(asked("the run ended with OOM", kind="other"))[0] == "oom_kind"
-    assert facts_of(asked(GROUPED.replace("in update_policy", "in nowhere")))[0] == "phase"
+
+
+def test_the_phase_comes_before_what_only_lacks_in_the_estimate(asked):
+    questions = facts_of(
+        asked("torch.OutOfMemoryError: CUDA out of memory.\npython3 -m verl.trainer.main_ppo trainer.nnodes=1")
+    )
+    assert questions[0] == "phase"
+    assert set(questions) & {"model", "n_gpus"}
+
+
+def test_at_most_six_phases_are_given_to_choose_from_in_the_order_of_a_step(asked):
+    text = GROUPED.replace("in update_policy", "in nowhere").replace("rollout.n=32", "rollout.n=2")
+    (phase,) = [one for one in asked(text) if one.question.fact == "phase"]
+    ids = [id for id, _, _ in phase.options]
+    assert ids == [id for id in PHASES if id in ids]
+    assert len(ids) == 6
+    assert "actor_update" in ids
+
+
+def test_where_the_settings_explain_nothing_the_phase_comes_after_what_could(asked):
+    text = GROUPED.replace("in update_policy", "in nowhere").replace("rollout.n=32", "rollout.n=2")
+    questions = facts_of(asked(text, real_response_length=200, real_prompt_length=100))
+    assert questions.index("worked_before") < questions.index("phase")
 
 
 def test_missing_facts_are_asked_before_any_that_only_move_the_peak(asked):

@@ -53,6 +53,24 @@ def test_an_operator_is_of_the_rule_language(problems):
     assert "at_leat" in problems("levers", 'pools=["gpu"]\nwhen={sp={at_leat=2}}')
 
 
+def test_a_rank_names_facts_and_signs_alone(problems):
+    said = problems("levers", 'pools=["gpu"]\n[[rank]]\nwhen={fragmentd=true}\norder=1')
+    assert "“fragmentd”, did you mean “fragmented”?" in said
+
+
+def test_a_sign_is_no_condition_of_a_lever(problems):
+    assert "unknown word" in problems("levers", 'pools=["gpu"]\nwhen={fragmented=true}')
+
+
+def test_a_lever_that_is_said_only_where_it_is_ranked_has_ranks(problems):
+    assert "only_ranked" in problems("levers", 'pools=["gpu"]\nonly_ranked=true')
+
+
+def test_what_a_signature_gives_is_a_fact(problems):
+    text = "kind='other'\nliterals=[['x']]\ngives={nope=true}\n[[example]]\nsays='x'\ntext='x'"
+    assert "unknown fact" in problems("signatures", text)
+
+
 def test_a_pattern_that_can_take_for_ever_is_refused(problems):
     said = problems(
         "signatures", "kind='other'\nliterals=[['x']]\npatterns=['(a+)+b']\n[[example]]\nsays='x'\ntext='x'"

@@ -86,10 +86,6 @@ def test_without_a_model_it_gives_no_figures(advise):
         )
 
 
-def test_an_unsettled_kind_without_evidence_gives_no_advice(advise):
-    assert advise("the run ended with OOM", kind="other").prescriptions == ()
-
-
 def test_what_moves_the_failure_to_the_host_is_refused(advise):
     text = GROUPED.replace("optimizer_offload=True", "optimizer_offload=False")
     roomy, tight = (advise(text, phase="rollout", n_nodes=1, host_ram_gb=ram) for ram in (2000, 70))

@@ -1,0 +1,108 @@
+"""In which order levers are said: what fits, then by where the situation ranks them, what others report, and what they save.
+
+The orders themselves are content: ``order`` and ``ranks`` of each lever. Here stands only how they are weighed against
+figures and evidence; the weights are our choice, not counted from cases.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from diagnose.conditions import holds
+from diagnose.knowledge.records import Lever, LeverRank
+from diagnose.prescribe.evidence import Record
+from diagnose.prescribe.situation import Situation
+from diagnose.prescribe.trial import Trial
+
+# Levers from this order on need other machines or another model; whatever else fits comes before.
+HARDWARE = 85
+# The order at or below which a rank with a reason of its own is as good as a change that fits.
+TELLING = 4
+# A saving below this share of the phase helps only where it carries the phase over the line.
+_LITTLE = 0.05
+# What a saving of the whole phase, a near case and a doubling of far cases are worth, in places of the order.
+_SAVED, _NEAR_CASE, _FAR_CASES = 40.0, 20.0, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A lever that may be said: what it does here, what cases say of it, and whether its condition is open."""
+
+    lever: Lever
+    trial: Trial
+    record: Record
+    situation: Situation
+    undecided: bool
+
+
+def rank_of(lever: Lever, situation: Situation) -> LeverRank | None:
+    """The first of the lever's ranks that surely holds."""
+    return next((rank for rank in lever.ranks if holds(rank.when, situation.signs)), None)
+
+
+def in_order(candidates: list[Candidate]) -> list[Candidate]:
+    """Best first."""
+    return sorted(candidates, key=_key)
+
+
+def _key(candidate: Candidate) -> tuple[float | str, ...]:
+    lever, record, group = candidate.lever, candidate.record, _group(candidate)
+    costly = 0
+    if group == 0 and _computed(candidate):
+        costly = 2 if lever.order >= HARDWARE else 0 if lever.results == "same" else 1
+    near = -round(record.near, 2) if group == 0 else 0.0
+    return (
+        group,
+        near,
+        costly,
+        round(_place(candidate, group), 1),
+        -round(record.suggested, 2),
+        lever.order,
+        lever.slug,
+    )
+
+
+def _computed(candidate: Candidate) -> bool:
+    """Whether figures speak; where the settings do not explain the failure a saving is no measure of help."""
+    return candidate.trial.after is not None and candidate.situation.explained is not False
+
+
+def _group(candidate: Candidate) -> int:
+    """0: it fits, or the text itself speaks for it. 1: it may help. 2: it is a guess, or saves too little to notice."""
+    trial, situation = candidate.trial, candidate.situation
+    rank = rank_of(candidate.lever, situation)
+    if rank and rank.why and rank.order <= TELLING:
+        return 0
+    if not _computed(candidate):
+        return 2 if candidate.undecided and candidate.record.near <= 0 else 1
+    enough = ("fits", "close") if situation.unexplained else ("fits",)
+    before, limit = situation.failing, situation.limit
+    little = _saved(candidate) < _LITTLE
+    if trial.verdict in enough or trial.sure:
+        # where the run as it is seems to fit, a saving that nobody would notice is no answer
+        fitted = before and limit and before.high <= limit and not situation.unexplained
+        return 2 if little and fitted else 0
+    crosses = before and limit and trial.after and trial.after.bytes <= limit < before.bytes
+    return 2 if little and not crosses else 1
+
+
+def _saved(candidate: Candidate) -> float:
+    """The share of the failing phase that the lever takes away."""
+    before, after = candidate.situation.failing, candidate.trial.after
+    return 1 - after.bytes / before.bytes if before and after and before.bytes else 0.0
+
+
+def _place(candidate: Candidate, group: int) -> float:
+    """The lever's order here, moved by what cases report and, where it does not fit alone, by how much it saves."""
+    lever, record, situation = candidate.lever, candidate.record, candidate.situation
+    rank = rank_of(lever, situation)
+    place = float(rank.order if rank else lever.order)
+    if group > 0 and _computed(candidate):
+        place -= _SAVED * _saved(candidate)
+    if record.far > 0:
+        place -= _FAR_CASES * math.log2(0.5 + record.far)
+    elif record.far < 0:
+        # elsewhere a lever often failed only because it was not enough
+        place += _FAR_CASES / 2 * math.log2(0.5 - record.far)
+    return place - _NEAR_CASE * record.near

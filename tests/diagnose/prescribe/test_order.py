@@ -1,0 +1,158 @@
+"""In which order levers are said, by what the text tells of the situation."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnose.prescribe.conftest import GROUPED, make_case
+
+PRINTED = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {asked} GiB. GPU 0 has a total capacity of 79.10 GiB of which "
+    "{free} GiB is free. Process 77 has {held} GiB memory in use. Of the allocated memory 60.00 GiB is allocated by PyTorch, and "
+    "{unused} GiB is reserved by PyTorch but unallocated."
+)
+ASLEEP = """
+RuntimeError: CUDA Error: out of memory at /build/cumem_allocator.cpp:62
+  File "/opt/vllm/worker/worker.py", line 140, in wake_up
+    allocator.wake_up()
+"""
+
+
+def printed(asked: float, free: float, held: float, unused: float = 0.5) -> str:
+    return PRINTED.format(asked=asked, free=free, held=held, unused=unused)
+
+
+def test_an_unsettled_kind_gets_nothing_that_suits_one_kind_alone(advise):
+    levers = set(advise("the run ended with OOM", kind="other").levers)
+    assert levers
+    assert not levers & {
+        "rollout.gpu_memory_utilization.up",
+        "host.shm.up",
+        "offload.optimizer.on",
+        "offload.optimizer.off",
+    }
+
+
+def test_nothing_is_advised_where_nothing_failed(advise):
+    assert advise("4 x A100 80GB, Qwen2.5-7B, grpo").levers == []
+
+
+@pytest.mark.parametrize("algo", ["sft", "dpo"])
+def test_a_run_without_a_rollout_gets_no_lever_of_the_engine(advise, algo):
+    levers = advise("torch.OutOfMemoryError: CUDA out of memory.", algo=algo).levers
+    assert levers
+    assert not [lever for lever in levers if lever.startswith(("rollout.", "sync."))]
+
+
+def test_a_version_is_no_answer_to_a_plain_lack(advise):
+    levers = advise("torch.OutOfMemoryError: CUDA out of memory.", phase="actor_update").levers
+    assert not [lever for lever in levers if lever.startswith(("upgrade.", "downgrade."))]
+
+
+def test_more_cards_are_no_lever_of_one_card(advise):
+    levers = advise("torch.OutOfMemoryError: CUDA out of memory.", phase="load", n_gpus=1).levers
+    assert not set(levers) & {"rollout.tensor_parallel.up", "load.meta_init", "shard.zero_stage.up"}
+
+
+def test_expandable_segments_are_not_for_an_engine_that_sleeps(advise):
+    levers = advise(printed(2.0, 1.0, 78.0, unused=12.0), sleep_level=1).levers
+    assert "allocator.expandable_segments" not in levers
+    assert "allocator.empty_cache" in levers[:3]
+
+
+def test_ray_is_not_tuned_where_no_ray_runs(advise):
+    text = "swift sft --model Qwen/Qwen2.5-7B-Instruct --train_type full\n/run.sh: line 9: 4711 Killed swift sft"
+    assert not set(advise(text, kind="host_ram").levers) & {"ray.object_store.down", "ray.memory_threshold.up"}
+
+
+def test_growth_is_met_by_versions_and_a_restart_before_the_engine_share(advise):
+    levers = advise("memory grows", kind="memory_growth").levers
+    assert {"upgrade.framework", "run.restart", "downgrade.vllm"} <= set(levers[:4])
+    assert "rollout.gpu_memory_utilization.down" not in levers[:5]
+
+
+def test_a_known_leak_of_an_old_engine_names_the_newer_one_first(advise):
+    assert advise("memory grows", kind="memory_growth", engine_version="0.7.3").levers[0] == "upgrade.vllm"
+
+
+def test_what_worked_before_an_update_goes_back_first(advise):
+    told = "After upgrading to version 0.5 the job ends with CUDA out of memory in the backward pass."
+    advice = advise(told, phase="actor_update")
+    assert advice.levers[0] == "downgrade.framework"
+    assert "worked with older versions" in advice.prescriptions[0].why
+
+
+def test_no_saving_is_claimed_for_a_version(advise):
+    one = advise("memory grows", kind="memory_growth").advised("upgrade.framework")
+    assert (one.before, one.after) == (None, None)
+    assert "No saving can be computed" in one.why
+
+
+def test_more_free_than_asked_points_at_the_allocator(advise):
+    levers = advise(printed(2.0, 9.0, 70.0)).levers
+    assert levers[:2] == ["allocator.expandable_segments", "allocator.empty_cache"]
+
+
+def test_much_reserved_and_unused_points_at_the_allocator(advise):
+    assert "allocator.empty_cache" in advise(printed(2.0, 1.0, 78.0, unused=12.0)).levers[:2]
+
+
+def test_little_reserved_and_unused_does_not(advise):
+    assert advise(printed(2.0, 1.0, 78.0, unused=1.5)).levers[0] == "batch.micro.down"
+
+
+def test_memory_of_another_process_is_looked_for_first(advise):
+    assert advise(printed(2.0, 1.0, 40.0)).levers[0] == "hardware.kill_stale"
+
+
+def test_a_failed_wake_up_lowers_the_share_and_frees_the_cache_first(advise):
+    levers = advise(ASLEEP, phase="weight_sync").levers
+    assert levers[:2] == ["rollout.gpu_memory_utilization.down", "allocator.empty_cache"]
+    assert {"upgrade.framework", "upgrade.vllm"} <= set(levers[:5])
+
+
+def test_without_figures_micro_batch_lengths_and_engine_share_come_in_this_order(advise):
+    levers = advise("torch.OutOfMemoryError: CUDA out of memory.").levers
+    assert levers[:3] == ["batch.micro.down", "length.response.down", "rollout.gpu_memory_utilization.down"]
+
+
+@pytest.mark.parametrize(
+    ("phase", "first"),
+    [
+        ("rollout", "rollout.gpu_memory_utilization.down"),
+        ("init", "rollout.gpu_memory_utilization.down"),
+        ("logprob", "batch.logprob_micro.down"),
+        ("optimizer_step", "offload.optimizer.on"),
+        ("load", "load.meta_init"),
+    ],
+)
+def test_a_phase_has_its_own_first_lever(advise, phase, first):
+    assert advise("torch.OutOfMemoryError: CUDA out of memory.", phase=phase).levers[0] == first
+
+
+def test_what_leaves_the_phase_over_the_limit_stands_behind_what_fits(advise):
+    advice = advise(GROUPED, phase="actor_update")
+    fits = [one.after_verdict == "fits" or bool(one.sure) for one in advice.prescriptions if one.after]
+    assert fits == sorted(fits, reverse=True)
+
+
+def test_one_far_case_does_not_turn_the_order_around(advise):
+    case = make_case("far", {"oom_kind": "gpu_oom"}, ("rollout.n.down", True), ("batch.micro.down", False))
+    levers = advise("torch.OutOfMemoryError: CUDA out of memory.", (case,)).levers
+    assert levers.index("batch.micro.down") < 3
+    assert "rollout.n.down" not in levers[:3]
+
+
+def test_who_asks_what_hardware_it_takes_is_told_of_hardware(advise):
+    text = "How many GPUs are needed for the 14B model? With one A100 40GB it is CUDA out of memory."
+    assert advise(text).levers[0] in ("hardware.more_gpus", "hardware.bigger_gpus")
+
+
+def test_longest_rows_come_first_for_a_data_set_that_fails_after_some_steps(advise):
+    text = "DPO of Qwen2.5-7B: CUDA out of memory after a while, not at once."
+    assert advise(text, algo="dpo", phase="actor_update").levers[0] == "length.filter_long"
+
+
+def test_an_index_on_the_card_is_moved_first(advise):
+    text = "StandardGpuResources: alloc fail type FlatData dev 0 space Device (cudaMalloc error out of memory [2])"
+    assert advise(text).levers[0] == "retriever.cpu"
