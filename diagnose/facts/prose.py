@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from diagnose.types import Line, Paste, Span
 
@@ -29,19 +29,27 @@ def spoken(paste: Paste) -> Iterator[Line]:
 
     A line that says what an earlier one said with other numbers is a program's, printed step after step: the first few count.
     """
-    said: Counter[str] = Counter()
+    new = fresh(paste.lines)
     skipped = {number for command in paste.commands for number in range(command.first_line, command.last_line + 1)}
     skipped |= {frame.line for frame in paste.frames if frame.path}
     dumped = {setting.span.line: setting.key for setting in paste.settings if setting.shape == "dump"}
-    for line in paste.lines:
+    for i, line in enumerate(paste.lines):
         # a key may also stand in a sentence; a dump begins with it
         dump = line.number in dumped and line.words.lstrip().startswith(dumped[line.number])
-        if line.number in skipped or dump or _FLAG_LINE.match(line.words):
-            continue
+        if i in new and line.number not in skipped and not dump and not _FLAG_LINE.match(line.words):
+            yield line
+
+
+def fresh(lines: Sequence[Line]) -> frozenset[int]:
+    """The places of the lines that are no more than the first few of their kind: numbers apart, the same words."""
+    said: Counter[str] = Counter()
+    places = []
+    for i, line in enumerate(lines):
         shape = _NUMBER.sub("0", line.words)
         said[shape] += 1
         if said[shape] <= _REPEATS:
-            yield line
+            places.append(i)
+    return frozenset(places)
 
 
 def span_of(line: Line, found: re.Match[str], group: int | str = 0) -> Span:

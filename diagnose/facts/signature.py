@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from diagnose.facts import written
-from diagnose.facts.prose import span_of
+from diagnose.facts.prose import fresh, span_of
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Capture, Signature
 from diagnose.types import Fact, Hit, Line, Paste, Span
@@ -23,11 +23,13 @@ _LONGEST = 4000
 class _Lowered:
     """The words of every line in lower case, and all of them as one: most signatures are nowhere, and one look tells.
 
-    ``places`` keeps where a literal stands, since many signatures begin with the same.
+    ``new`` are the places of lines that no program repeats: only there a person speaks. ``places`` keeps where a
+    literal stands, since many signatures begin with the same.
     """
 
     lines: tuple[str, ...]
     whole: str
+    new: frozenset[int]
     places: dict[str, frozenset[int]] = field(default_factory=dict)
 
     def places_of(self, literal: str) -> frozenset[int]:
@@ -81,12 +83,13 @@ def matches(
 
 def _lowered(paste: Paste) -> _Lowered:
     lines = tuple(line.words.lower() for line in paste.lines)
-    return _Lowered(lines, f" {' '.join(words.strip() for words in lines)} ")
+    return _Lowered(lines, f" {' '.join(words.strip() for words in lines)} ", fresh(paste.lines))
 
 
 def _beginnings(signature: Signature, text: _Lowered) -> set[int]:
     """The places of the lines that hold the first literal of an alternative, with which a message begins; few do."""
-    return {i for alternative in signature.literals for i in text.places_of(alternative[0])}
+    places = {i for alternative in signature.literals for i in text.places_of(alternative[0])}
+    return places & text.new if signature.strength == 1 else places
 
 
 def _window(signature: Signature, lines: Sequence[Line], i: int, begins: Set[int]) -> Sequence[Line]:
