@@ -184,8 +184,16 @@ def effect_words(prescription: Prescription) -> str:
     """Before and after in the failing phase, or that no saving can be computed."""
     if prescription.before is None or prescription.after is None:
         return "no saving can be computed"
-    verdict = VERDICTS[prescription.after_verdict]
+    verdict = VERDICTS[prescription.after_verdict] + elsewhere_words(prescription)
     return f"{phase_tenths(prescription.before)[0] / 10:,.1f} → {phase_gib(prescription.after)}, {verdict}"
+
+
+def elsewhere_words(prescription: Prescription) -> str:
+    """Where the peak stands after a change that moves it to another phase; empty where it stays."""
+    before, after = prescription.before, prescription.after
+    if before is None or after is None or before.phase == after.phase:
+        return ""
+    return f", the peak is now the {phase_words(after.phase)}"
 
 
 def range_words(prescription: Prescription) -> str:

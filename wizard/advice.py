@@ -11,7 +11,7 @@ from diagnose.knowledge.records import Lever
 from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import VERDICTS, effect_words, phase_tenths, range_words, sure_words
+from diagnose.words import VERDICTS, effect_words, elsewhere_words, phase_tenths, range_words, sure_words
 from kb.evidence import Mark, marks
 from wizard.chart import before_after
 from wizard.chart.data import shown
@@ -118,18 +118,19 @@ def _bars(given: Prescription, diagnosis: Diagnosis) -> tuple[Bar, ...]:
     pool = diagnosis.estimate.pool(given.pool)
     limit = tenths(pool.limit) if pool and pool.limit is not None else None
     name = "" if given.pool == diagnosis.pool else f"{'Host' if given.pool == 'host' else 'GPU'}, "
-    bars = _pair(given.before, given.after, limit, given.after_verdict, name, PHASES.get(given.phase, given.phase))
+    words = VERDICTS[given.after_verdict] + elsewhere_words(given)
+    bars = _pair(given.before, given.after, limit, words, name, PHASES.get(given.phase, given.phase))
     return bars + (_moved(given, diagnosis) if given.other_pool else ())
 
 
 def _pair(
-    before: PhaseEstimate, after: PhaseEstimate, limit: int | None, verdict: str, name: str, phase: str
+    before: PhaseEstimate, after: PhaseEstimate, limit: int | None, words: str, name: str, phase: str
 ) -> tuple[Bar, ...]:
     was, _, _ = phase_tenths(before)
     now, low, high = phase_tenths(after)
     scale = _scale(limit, max(was, now), high)
     runs_out = limit is not None and was > limit
-    left = f", {shown(limit - now)} free" if limit is not None and verdict == "fits" else ""
+    left = f", {shown(limit - now)} free" if limit is not None and words == VERDICTS["fits"] else ""
     return (
         Bar(
             f"{name}as it is" if name else "As it is",
@@ -141,7 +142,7 @@ def _pair(
             f"{name}after" if name else "After",
             before_after(now, limit, scale, after=True, band=(low, high)),
             shown(now),
-            f"{VERDICTS[verdict]}{left}",
+            f"{words}{left}",
         ),
     )
 

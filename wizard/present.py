@@ -38,7 +38,8 @@ def present(
         "beside": ledger.beside(diagnosis, phase),
         "advice": advised[:SHOWN],
         "more": advised[SHOWN:],
-        "fitting": any(given.after_verdict == "fits" for given in diagnosis.prescriptions[:SHOWN]),
+        "fitting": diagnosis.verdict != "fits"
+        and any(given.after_verdict == "fits" for given in diagnosis.prescriptions[:SHOWN]),
         "against": advice.not_advised(diagnosis),
         "ask": next((asking.ask(a) for a in diagnosis.questions if a.question.fact not in answers.skipped), None),
         "near": near.cases(diagnosis.matches, pictures, words.titles_of(knowledge.frameworks)),

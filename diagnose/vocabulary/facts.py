@@ -28,9 +28,9 @@ _ALL = (
     FactSpec("oom_kind", "choice", "failure", "Kind", options=tuple(KINDS.items())),
     FactSpec("phase", "choice", "failure", "Phase", options=tuple(PHASES.items())),
     _fact("step", "int", "failure", "Step"),
-    _fact("worked_before", "bool", "failure", "The same run worked with older versions"),
-    _fact("asks_hardware", "bool", "failure", "The person asks what hardware it takes"),
-    _fact("steps_passed", "bool", "failure", "Some steps went through before it failed"),
+    _fact("worked_before", "bool", "failure", "Worked with older versions"),
+    _fact("asks_hardware", "bool", "failure", "Asks what hardware it takes"),
+    _fact("steps_passed", "bool", "failure", "Some steps went through"),
     # machine
     _fact("gpu_model", "text", "machine", "GPU"),
     _fact("gpu_mem_gib", "number", "machine", "Memory of one GPU", "GB as sold"),

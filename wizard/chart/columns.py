@@ -26,6 +26,7 @@ class Frame:
 
 WIDE = Frame()
 SMALL = Frame(height=236, top=46, base=208, sky=26, left=0, labels=False)
+ROOMY = 9  # columns up to which each has room for what is free beside its peak
 ABOVE = 38  # px that two lines of figures take above a column
 LETTERS = 11.5  # that fit a column of eight in a container of 680 px
 
@@ -225,7 +226,8 @@ def _figures(plot: _Plot, place: int, column: Column) -> list[str]:
     elif kill is not None and base - ABOVE > kill + 8:
         pieces.append(line("room", x, x, base - ABOVE + 2, kill + 6))
     ground = "ho" if plot.ceiling is not None and base - 20 < plot.ceiling else "hh" if worst else ""
-    top, below = (seen, "seen") if seen else (column.total, _left_over(column))
+    crowded = len(plot.drawing.columns) > ROOMY and not worst
+    top, below = (seen, "seen") if seen else (column.total, "" if crowded and not column.over else _left_over(column))
     bad = " bad" if column.over or seen else ""
     at, anchor = (_beside(plot, place), "end") if _tall(plot, column) and not seen else (x, "middle")
     pieces.append(text(f"big{bad} halo {ground}".strip(), at, base - (21.5 if below else 7.5), shown(top), anchor))
@@ -272,7 +274,9 @@ def _groups(plot: _Plot) -> list[str]:
         members = [place for place, _ in run]
         x1, x2 = plot.frame.left + (members[0] + 0.08) * plot.slot, plot.frame.left + (members[-1] + 0.92) * plot.slot
         words = GROUP_WORDS[group] if len(members) > 1 or group != "step" else "each step"
-        pieces += [line("grpl", x1, x2, 354, 354), text("ax", (x1 + x2) / 2, 368, words)]
+        last = members[-1] == len(places) - 1 and len(members) == 1
+        at, anchor = (x2, "end") if last else ((x1 + x2) / 2, "middle")
+        pieces += [line("grpl", x1, x2, 354, 354), text("ax", at, 368, words, anchor)]
     return pieces
 
 
