@@ -10,6 +10,9 @@ NBSP = "\u00a0"
 
 VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "facts missing"}
 
+# Units that have another form for one.
+_ONE = {"tokens": "token", "prompts": "prompt", "sequences": "sequence", "sequences per GPU": "sequence per GPU"}
+
 _HEADLINES = {
     "host_ram": "Host RAM runs out",
     "host_shm": "Shared memory is full",
@@ -53,7 +56,8 @@ def value_words(id: str, value: Value) -> str:
         return f"{value:.10g}{NBSP}billion" if isinstance(value, (int, float)) else str(value)
     if isinstance(value, (int, float)):
         number = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
-        return f"{number}{NBSP}{spec.unit}" if spec.unit else number
+        unit = _ONE.get(spec.unit, spec.unit) if value == 1 else spec.unit
+        return f"{number}{NBSP}{unit}" if unit else number
     return value
 
 
@@ -131,10 +135,18 @@ def lead(diagnosis: Diagnosis) -> str:
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
     if diagnosis.kind and pool.verdict(phase) == "fits":
-        parts.append("The settings that are known do not explain the failure.")
+        parts.append(_unexplained(diagnosis, phase))
     if diagnosis.kind == "other":
         parts.append(_NEXT["other"])
     return " ".join(parts)
+
+
+def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
+    """What the message counts on the node beside what the settings come to, where it counts."""
+    used = diagnosis.facts.number("node_used_gb")
+    if diagnosis.pool == "host" and used and used * GIB > phase.bytes:
+        return f"The message counts {used:,.1f}{NBSP}GiB in use on the node; the settings that are known do not explain the rest."
+    return "The settings that are known do not explain the failure."
 
 
 def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:

@@ -13,10 +13,10 @@ from django.urls import reverse
 
 from diagnose.knowledge import Knowledge
 from diagnose.vocabulary import KINDS, PHASES
-from diagnose.words import NBSP, value_words
 from kb.evidence import Mark, marks
 from kb.mini import Mini, mini
 from kb.models import Case, CaseEstimate, CaseQuerySet
+from kb.tags import case_tags
 
 PAGE = 25
 NOT_TOLD = "none"  # in the address, for cases that do not tell
@@ -114,27 +114,7 @@ def _row(case: Case, frameworks: Mapping[str, str]) -> Row:
     estimate = next(iter(case.estimates.all()), None)
     return Row(
         case=case,
-        tags=_tags(case, frameworks),
+        tags=case_tags(case.thread or frameworks.get(case.framework, case.framework), case.facts, case.solved),
         marks=marks(case.worked, case.failed, case.suggested),
         picture=mini(estimate.result, case.oom_kind) if estimate and estimate.status == "done" else None,
     )
-
-
-def _tags(case: Case, frameworks: Mapping[str, str]) -> tuple[str, ...]:
-    facts = case.facts
-    card = str(facts.get("gpu_model") or "GPU")
-    if "gpu_mem_gib" in facts:
-        card += f" {facts['gpu_mem_gib']:g}GB"
-    machine = f"{facts['n_gpus']}{NBSP}×{NBSP}{card}" if "n_gpus" in facts else (card if "gpu_model" in facts else "")
-    host = f"{value_words('host_ram_gb', facts['host_ram_gb'])} host RAM" if "host_ram_gb" in facts else ""
-    solved = {True: "solved", False: "open", None: ""}[case.solved]
-    tags = (
-        case.thread or frameworks.get(case.framework, case.framework),
-        case.kind_words,
-        case.phase_words,
-        str(facts.get("model", "")),
-        machine,
-        host,
-        solved,
-    )
-    return tuple(tag for tag in tags if tag)

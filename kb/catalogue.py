@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 
 from diagnose.knowledge import Knowledge
@@ -87,7 +88,10 @@ def errors(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
 def frameworks(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
     counts = Counter(case.facts.get("framework") for case in cases)
     ordered = sorted(knowledge.frameworks.values(), key=lambda record: (record.fallback, record.title.lower()))
-    entries = [Entry(f.title, reverse("kb:framework", args=[f.slug]), _cases(counts[f.slug])) for f in ordered]
+    entries = [
+        Entry(f.title, reverse("kb:framework", args=[f.slug]), f"{counts[f.slug]} case{pluralize(counts[f.slug])}")
+        for f in ordered
+    ]
     return [("", entries)] if entries else []
 
 
@@ -143,10 +147,6 @@ def _key_row(framework: Framework, fact: str) -> KeyRow | None:
 
 def _gives(key: Key, fact: str) -> bool:
     return key.fact == fact or any(fact in facts for facts in key.values.values())
-
-
-def _cases(count: int) -> str:
-    return f"{count} case" if count == 1 else f"{count} cases"
 
 
 def told_of(fact: str, words: Iterable[str], cases: Iterable[Case]) -> tuple[Case, ...]:

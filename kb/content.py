@@ -20,10 +20,6 @@ class Loaded:
     unchanged: list[str] = field(default_factory=list)
     left_alone: list[str] = field(default_factory=list)
 
-    @property
-    def changed(self) -> int:
-        return len(self.created) + len(self.updated)
-
 
 def load_cases(folder: Path, knowledge: Knowledge) -> Loaded:
     """Loads every case file of ``folder``; raises ``DocumentError`` with the misfits of all files, after loading the rest."""

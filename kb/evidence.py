@@ -37,9 +37,10 @@ def marks(worked: int, failed: int, suggested: int) -> tuple[Mark, ...]:
     )
 
 
-def marks_of(fix: Fix) -> tuple[Mark, ...]:
-    """The single mark of one fix."""
-    return marks(int(fix.worked is True), int(fix.worked is False), int(fix.worked is None))
+def marks_of(*fixes: Fix) -> tuple[Mark, ...]:
+    """The marks of some fixes of one case."""
+    told = [fix.worked for fix in fixes]
+    return marks(told.count(True), told.count(False), told.count(None))
 
 
 def outcomes(lever: str, cases: Iterable[Case]) -> tuple[Outcome, ...]:

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import models
 from django.db.models import Count, Exists, F, Max, OuterRef, Sum
 
-from diagnose.vocabulary import KINDS, PHASES
+from diagnose.vocabulary import KINDS
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser
@@ -79,11 +79,6 @@ class Case(models.Model):
     def __str__(self) -> str:
         return self.title
 
-    def get_absolute_url(self) -> str:
-        from django.urls import reverse
-
-        return reverse("kb:case", args=[self.slug])
-
     @property
     def edited(self) -> bool:
         """Whether the text differs from the one that was shipped."""
@@ -92,10 +87,6 @@ class Case(models.Model):
     @property
     def kind_words(self) -> str:
         return KINDS.get(self.oom_kind, "not settled")
-
-    @property
-    def phase_words(self) -> str:
-        return PHASES.get(self.phase, "")
 
 
 class CaseEstimate(models.Model):

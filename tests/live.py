@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -63,8 +64,9 @@ class Site:
 
 def environment(state: Path, **more: str) -> dict[str, str]:
     """The environment of a process of the site: nothing of this machine's own settings, a state folder of its own."""
-    dropped = ("DATABASE_URL", "REDIS_URL", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "HOST", "PORT", "WORKERS", "SECRET_KEY")
-    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    settings = re.findall(r"^(?:# )?([A-Z_]+)=", (ROOT / ".env.example").read_text(), flags=re.M)
+    of_tests = "DJANGO_ALLOW_ASYNC_UNSAFE"  # set beside the browser, see tests/conftest.py
+    kept = {name: value for name, value in os.environ.items() if name not in (*settings, of_tests)}
     return {**kept, "HEADROOM_STATE": str(state), "PYTHONUNBUFFERED": "1", **more}
 
 

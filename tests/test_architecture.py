@@ -115,7 +115,7 @@ def test_files_and_functions_stay_small(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 300
     for node in ast.walk(tree_of(path)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            assert (node.end_lineno or 0) - node.lineno + 1 <= 50, node.name
+            assert (node.end_lineno or 0) - node.lineno + 1 <= 40, node.name
 
 
 VIEWS = [path for path in CODE if path.parent.name == "views" or path.name == "views.py"]

@@ -15,6 +15,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
 from diagnose.pipeline import diagnose
 from diagnose.vocabulary import KINDS, ONLINE_ALGOS
+from kb.evidence import marks_of
 from wizard import advice, near, words
 from wizard.chart import columns, drawing
 from wizard.chart.columns import SMALL
@@ -105,4 +106,4 @@ def _confirmed(cases: Sequence[Case]) -> list[Case]:
 
 
 def _row(case: Case, frameworks: dict[str, str]) -> dict[str, Any]:
-    return {"case": case, "tags": near.case_tags(case, frameworks), "marks": near.case_marks(case)}
+    return {"case": case, "tags": near.tags(case, frameworks), "marks": marks_of(*case.fixes)}

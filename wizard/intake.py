@@ -15,7 +15,7 @@ CHUNK = 1 << 16
 
 
 class TooLong(Exception):
-    """The pasted text is longer than the box takes; ``size`` in bytes."""
+    """More text than is taken; ``size`` in bytes."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -43,8 +43,14 @@ def _chunks(text: str, files: Iterable[UploadedFile[bytes]]) -> Iterator[bytes]:
 
 
 def body(request: HttpRequest) -> Iterator[bytes]:
-    """A raw body in pieces, at most ``limits.SHELL`` bytes of it."""
-    left = limits.SHELL
-    while left > 0 and (chunk := request.read(min(CHUNK, left))):
-        left -= len(chunk)
+    """A raw body in pieces; raises ``TooLong`` where more than ``limits.SHELL`` bytes come."""
+    # Django reads no further than the announced length, and a body that is sent in chunks announces none.
+    stream = request.META["wsgi.input"] if request.META.get("wsgi.input_terminated") else request
+    if (announced := limits.content_length(request)) > limits.SHELL:
+        raise TooLong(announced)
+    came = 0
+    while chunk := stream.read(CHUNK):
+        came += len(chunk)
+        if came > limits.SHELL:
+            raise TooLong(came)
         yield chunk

@@ -9,8 +9,9 @@ from diagnose.knowledge.records import Case
 from diagnose.types import CaseMatch
 from diagnose.vocabulary import FACTS, Value
 from diagnose.words import in_sentence, value_words
-from kb.evidence import Mark, marks
+from kb.evidence import Mark, marks_of
 from kb.mini import Mini
+from kb.tags import case_tags
 
 NEAR = 5
 
@@ -38,14 +39,14 @@ def _near(match: CaseMatch, pictures: Mapping[str, Mini | None], frameworks: Map
     return Near(
         case=match.case,
         picture=pictures.get(match.case.slug),
-        tags=case_tags(match.case, frameworks),
+        tags=tags(match.case, frameworks),
         same=tuple(_said(id, value, frameworks) for id, value in match.same[:5]),
         differs=tuple(
             f"{_said(id, there, frameworks)}, here {_named(id, here, frameworks)}"
             for id, here, there in match.differs[:3]
             if id in FACTS
         ),
-        marks=case_marks(match.case),
+        marks=marks_of(*match.case.fixes),
     )
 
 
@@ -61,26 +62,7 @@ def _named(id: str, value: Value, frameworks: Mapping[str, str]) -> str:
     return value_words(id, value) if id in FACTS else str(value)
 
 
-def case_tags(case: Case, frameworks: Mapping[str, str]) -> tuple[str, ...]:
-    """Framework, cards, model, kind: what tells cases apart at a glance."""
-    facts = case.facts
-    size = f" {facts['gpu_mem_gib']:g}GB" if isinstance(facts.get("gpu_mem_gib"), (int, float)) else ""
-    card = f"{facts['gpu_model']}{size}" if "gpu_model" in facts else size.strip()
-    count = f" × {facts['n_gpus']}" if "n_gpus" in facts else ""
-    kind = value_words("oom_kind", facts["oom_kind"]) if "oom_kind" in facts else ""
-    solved = {True: "solved", False: "open"}.get(case.solved) if case.solved is not None else ""
-    framework = str(facts.get("framework", ""))
-    parts = (
-        frameworks.get(framework, framework),
-        f"{card}{count}".strip(" ×"),
-        str(facts.get("model", "")),
-        kind,
-        solved,
-    )
-    return tuple(part for part in parts if part)
-
-
-def case_marks(case: Case) -> tuple[Mark, ...]:
-    """The remedies of one case by outcome."""
-    told = [fix.worked for fix in case.fixes]
-    return marks(told.count(True), told.count(False), told.count(None))
+def tags(case: Case, frameworks: Mapping[str, str]) -> tuple[str, ...]:
+    """The words below a title, with the framework's title first."""
+    framework = str(case.facts.get("framework", ""))
+    return case_tags(frameworks.get(framework, framework), case.facts, case.solved)

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from diagnose.ingest import read_stream
 from diagnose.knowledge import current
@@ -78,7 +78,7 @@ def _answer(request: HttpRequest, diagnosis: Diagnosis, answers: Answers, *, pas
     return response
 
 
-@require_GET
+@require_safe
 def questions(request: HttpRequest) -> HttpResponse:
     step = flow.next_step(_pairs(request.GET), current(), cases_for(request.user))
     if step.ask is None:
@@ -92,11 +92,12 @@ def questions(request: HttpRequest) -> HttpResponse:
 @require_POST
 def shell(request: HttpRequest) -> HttpResponse:
     """For ``curl --data-binary @train.log``: no cookie counts, the body is read as it comes, the answer is text or JSON."""
-    if limits.content_length(request) > limits.SHELL:
+    try:
+        paste = read_stream(intake.body(request))
+    except intake.TooLong:
         words = f"The limit is {limits.size_words(limits.SHELL)}. Send the end of the log: tail -c 50M train.log\n"
         return HttpResponse(words, status=413, content_type="text/plain; charset=utf-8")
-    knowledge = current()
-    diagnosis = diagnose(read_stream(intake.body(request)), {}, knowledge, cases_for(None))
+    diagnosis = diagnose(paste, {}, current(), cases_for(None))
     as_json = request.GET.get("format") == "json" or "application/json" in request.headers.get("Accept", "")
     if as_json:
         return JsonResponse(

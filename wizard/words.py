@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from diagnose.knowledge.record import Record
@@ -10,18 +9,12 @@ from diagnose.knowledge.records import Case
 from diagnose.types import Diagnosis, Facts, PoolEstimate
 from diagnose.units import from_gib
 from diagnose.words import NBSP, gib, phase_words
-
-_ISSUE = re.compile(r"https?://[^/]+/[^/]+/([^/]+)/(?:issues|pull|discussions)/(\d+)")
-
-
-def source_name(case: Case) -> str:
-    """``repository#8`` of the thread that a case comes from; its title where the source is no issue."""
-    found = next((found for source in case.sources if (found := _ISSUE.match(source))), None)
-    return f"{found[1]}#{found[2]}" if found else case.title
+from kb.sections import thread_name
 
 
 def names_of(cases: Iterable[Case]) -> dict[str, str]:
-    return {case.slug: source_name(case) for case in cases}
+    """Slug → the thread that a case comes from; its title where no source is an issue."""
+    return {case.slug: thread_name(case.sources) or case.title for case in cases}
 
 
 def titles_of(records: Mapping[str, Record]) -> dict[str, str]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from diagnose.batch import Values, whole
 from diagnose.vocabulary import Value
 
-ADAM_STATES = 8.0  # two fp32 moments
 ZERO_STATE = 16.0  # weights, gradients, masters and moments of mixed precision (ZeRO, section 3.1)
 _STAGE_OF_STRATEGY = {"fsdp": 3, "fsdp2": 3, "ddp": 0, "none": 0, "megatron": 1}
 

@@ -43,11 +43,16 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     detected = detect(paste, answered.get("framework"), knowledge)
     hits, captured = find_hits(paste, knowledge)
     version = version_of(detected.framework, paste, answered.get("framework_version"))
-    keyed = _keys(paste, detected, str(version.value) if version else None, answered, knowledge)
+    number = str(version.value) if version else None
+    keyed = _keys(paste, detected, number, answered, knowledge)
     stated: dict[str, Fact] = {**captured, **keyed.stated, **answered}
     _failure(stated, paste, hits, detected.framework, knowledge)
     _identity(stated, detected, version)
     model = _run(stated, paste, speech, answered, detected.framework, knowledge)
+    if "algo" in stated and "algo" not in {**keyed.stated, **answered}:
+        known = {**answered, "algo": stated["algo"]}
+        before, keyed = keyed, _keys(paste, detected, number, known, knowledge)
+        stated = _exchanged(stated, before, keyed)
     stated = {id: fact for id, fact in stated.items() if id not in MACHINE} | read_machine(
         paste, speech, stated, captured, knowledge
     )
@@ -82,6 +87,12 @@ def _keys(
         return read_keys(paste, plan, version, answered)
     readings = [read_keys(paste, knowledge.frameworks[slug], None, answered) for slug in detected.candidates]
     return KeyFacts(stated=agreed(readings))
+
+
+def _exchanged(stated: Mapping[str, Fact], before: KeyFacts, now: KeyFacts) -> dict[str, Fact]:
+    """What a key means may hang on the algorithm; where words told it, the keys are read again and what they no longer say goes."""
+    kept = {id: fact for id, fact in stated.items() if before.stated.get(id) is not fact or id in now.stated}
+    return {**now.stated, **kept}
 
 
 def _failure(

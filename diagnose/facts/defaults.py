@@ -23,7 +23,7 @@ def with_defaults(
             continue
         if not in_range(default.since, default.until, version) or not holds(default.when, resolve(facts)):
             continue
-        why = default.script or f"default of {framework.title}"
+        why = default.script or ("usual in trainers" if framework.fallback else f"default of {framework.title}")
         for id, value in default.facts.items():
             if id not in stated:
                 facts[id] = Fact(id, value, "default", units.get(id, ""), why=why)

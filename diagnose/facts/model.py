@@ -23,7 +23,7 @@ _NAMED = re.compile(
 )
 _FILE = re.compile(r"\.(?:png|jpe?g|gif|sh|py|ya?ml|jsonl?|log|txt|md)$", re.I)
 _SIZE_WORDS = re.compile(
-    r"(?<![\w.\-/])(\d{1,3}(?:\.\d{1,2})?)\s?[-]?([bB])(?=$|\.(?!\d)|[\s,，。、;；:：)）的模级规?？!！]|\s*(?:model|模型"
+    r"(?<![A-Za-z0-9_.\-/])(\d{1,3}(?:\.\d{1,2})?)\s?[-]?([bB])(?=$|\.(?!\d)|[\s,，。、;；:：)）?？!！\u4e00-\u9fff]|\s*(?:model|模型"
     r"|规模))(?!\s*(?:param\w*\s+)?(?:tokens|images))"
 )
 _CALLED = re.compile(r"\s*-?(?:sized?\s+)?(?:的)?(?:models?\b|模型|规模|policy\b|actor\b|LLM\b)", re.I)
@@ -34,7 +34,6 @@ _MODEL_KEYS = re.compile(
 )
 _NOT_THE_ACTOR = re.compile(r"reward|critic|ref_|teacher|judge|embed|retriev|draft|value|tokenizer|\brm_")
 _HUB = re.compile(r"^[A-Za-z][\w.\-]*/(?P<name>[A-Za-z][\w.\-]*)$")
-_TAILS = ("instruct", "chat", "base", "it", "hf", "sft")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,12 @@ from diagnose.types import Fact, Line, Paste
 _AT = r"\b(?:at|around|about|after|until|till|near|by|past|from|for|made it|runs?|in|on)"
 _ROUGHLY = r"(?:(?:the|about|around|roughly|some|only|just|global|training|~)\s+)*"
 _NUMBER = r"(?P<step>\d{1,7})"
+_TO = r"(?:\s*(?:-|–|~|\.\.|至|到)\s*|\s+(?:to|through|until|till)\s+)"
+# the first number of a range of steps that went well is none at which it failed
+_ALONE = rf"(?!{_TO}(?:step\s*)?#?\d)"
 _WORDS = (
-    re.compile(rf"{_AT}\s+{_ROUGHLY}step\s*#?{_NUMBER}\b", re.I),
+    re.compile(rf"\bsteps?\s*#?\d{{1,7}}{_TO}(?:step\s*)?#?{_NUMBER}\b", re.I),
+    re.compile(rf"{_AT}\s+{_ROUGHLY}step\s*#?{_NUMBER}\b{_ALONE}", re.I),
     re.compile(
         rf"(?:{_AT}|~)\s*{_ROUGHLY}~?{_NUMBER}(?:st|nd|rd|th)?\s+"
         r"(?:(?:training|global|optimi[sz]er)\s+)?(?:steps?|iterations?|iters?)\b",
@@ -22,7 +26,7 @@ _WORDS = (
         rf"(?:第|到|训练?了?|约|大概|大约|跑了?)\s*{_NUMBER}\s*(?:多|几)?\s*(?:个\s*)?(?:步|steps?|iter|迭代)", re.I
     ),
     re.compile(rf"(?<![\w=]){_NUMBER}\s*步(?:左右|时|的时候|之后|后|就)"),
-    re.compile(rf"(?:^|[\s(（,，])(?:global[_ ])?step\s*[#:=]?\s*{_NUMBER}\b(?!\s*[/.]\d)", re.I),
+    re.compile(rf"(?:^|[\s(（,，])(?:global[_ ])?step\s*[#:=]?\s*{_NUMBER}\b(?!\s*[/.]\d){_ALONE}", re.I),
 )
 # in lower case; any of the forms above holds one of the first
 _STEP = re.compile("step|iter|步|迭代")

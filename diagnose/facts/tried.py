@@ -11,7 +11,7 @@ from diagnose.knowledge.records import Framework, Lever
 from diagnose.types import Line, Span, Tried
 
 _FAILED = re.compile(
-    r"no (?:effect|use|luck|avail|change|help)|(?:does|did|do)(?:n['’]t| not) (?:help|work|change|solve|fix|matter)"
+    r"\bno (?:effects?|use|luck|avail|changes?|help)\b|(?:does|did|do)(?:n['’]t| not) (?:help|work|change|solve|fix|matter)"
     r"|still (?:oom\w*|fail\w*|runs? out|crash\w*|the same|happen\w*)"
     r"|makes? no difference|made no difference|same (?:error|result|problem|oom|behaviou?r)|without success|in vain"
     r"|useless|nothing (?:helps?|changed)"

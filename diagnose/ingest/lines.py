@@ -70,35 +70,34 @@ def read_rows(lines: Iterable[tuple[int, str]]) -> tuple[Row, ...]:
 
 def _row(number: int, text: str) -> Row:
     seen = text if len(text) <= MATCHED else text[:MATCHED]
-    start, actor, source = 0, "", ""
+    start, source = 0, ""
     if seen[:1] in _STARTS or (seen[:1] == " " and seen.lstrip()[:1] in "([0123456789"):
-        start, actor, source = _prefix(seen)
+        start, source = _prefix(seen)
     end = len(seen)
     if "[repeated " in seen and (found := _REPEATED.search(seen, start)):
         end = found.start()
     words = seen[start:end]
     if ("&" in words or "m" in words) and _IN_WORDS.search(words):
         words, columns = _without_marks(words, start)
-        return Row(Line(number, text, words, start, actor), source, columns)
-    return Row(Line(number, text, words, start, actor), source)
+        return Row(Line(number, text, words, start), source, columns)
+    return Row(Line(number, text, words, start), source)
 
 
-def _prefix(text: str) -> tuple[int, str, str]:
-    """Where the words begin, the class that printed them, and a name for the process (so that mixed output can be sorted)."""
+def _prefix(text: str) -> tuple[int, str]:
+    """Where the words begin, and a name for the process that printed them (so that mixed output can be sorted)."""
     at = len(text) - len(text.lstrip(" ")) if text[:1] == " " else 0
-    indent, actor, source, in_log = at, "", "", False
+    indent, source, in_log = at, "", False
     while found := _PREFIX.match(text, at):
         kind = found.lastgroup or ""
         if kind == "after" and not in_log:
             break
         if kind in ("actor", "plain"):
-            actor, source = found[kind].rsplit(":", 1)[-1].split("[")[0].split("(")[0], found[0].strip()
-            actor = "" if "=" in actor else actor
+            source = found[0].strip()
         elif kind == "rank":
             source = source or found[0].strip(": ")
         in_log = in_log or kind == "stamp"
         at = found.end()
-    return (0, "", "") if at == indent else (at, actor, source)
+    return (0, "") if at == indent else (at, source)
 
 
 def _without_marks(words: str, start: int) -> tuple[str, tuple[int, ...]]:

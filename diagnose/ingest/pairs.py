@@ -50,6 +50,11 @@ _SOURCE = re.compile(
 _COMMENT = re.compile(r"(?:^|[ \t])#[ \t]")
 _SPECIFIC = re.compile(r"_|\..*\.")
 _FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|h|sh|json|jsonl|ya?ml|txt|log|md)$")
+# A program's hint about a setting that nobody made: "try setting X=Y to avoid fragmentation", cut at either end by a narrow pane.
+_HINT_BEFORE = re.compile(
+    r"\b(?:try|consider|recommend|suggest)(?:ed)?[ ](?:to[ ])?(?:set|setting|use|using|add|adding)[ ][`'\"]?$", re.I
+)
+_HINT_AFTER = re.compile(r"[`'\"]?[ ]to avoid fragmentation\b", re.I)
 _NOT_PLAIN = re.compile(r"0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d")
 
 
@@ -103,10 +108,19 @@ def _found(words: str) -> Iterable[tuple[str, str, str, int, int]]:
         for found in _ASSIGNED.finditer(words):
             if found["value"][0].isalpha() and words[found.end() : found.end() + 1] == "(":
                 continue  # a call: its arguments are read, its name is no value
+            if _is_hint(words, found.start(), found.end()):
+                continue
             value, end = _trimmed(found["value"], found.end("value"))
             yield found["key"], value, _assignment_shape(found), found.start("value"), end
     if "_" in words or "." in words:
         yield from _said(words)
+
+
+def _is_hint(words: str, start: int, end: int) -> bool:
+    """Whether a program suggests this setting; a line that begins with it may have lost the words before it."""
+    if _HINT_BEFORE.search(words, 0, start):
+        return True
+    return not words[:start].strip() and bool(_HINT_AFTER.match(words, end))
 
 
 def _flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:

@@ -103,6 +103,8 @@ def _key(place: str, where: str, key: Key) -> Iterator[Problem]:
     if key.fact:
         yield from _word(place, f"{where}.fact", key.fact, vocabulary.FACTS)
     yield from _unit(place, f"{where}.unit", key.unit)
+    if key.new_in:
+        yield from _word(place, f"{where}.new_in", key.new_in, ("command", "nowhere"))
     for written, facts in key.values.items():
         yield from _facts(place, f"{where}.values.{written}", facts)
     yield from _conditions(place, f"{where}.when", key.when)

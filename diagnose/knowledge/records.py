@@ -36,6 +36,8 @@ class Key:
 
     ``negated`` turns a yes/no around. ``above`` turns a number into a yes/no: true when it is above that.
     ``dead`` says why the key has no effect (then no lever may use it). ``hidden`` keys are read but never written by a lever.
+    ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
+    Python does not take it, or ``nowhere`` since it belongs to the launcher in front of the script.
     """
 
     key: str
@@ -50,6 +52,7 @@ class Key:
     when: Conditions = field(default_factory=dict)
     dead: str = ""
     hidden: bool = False
+    new_in: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

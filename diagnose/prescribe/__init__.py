@@ -17,7 +17,7 @@ from diagnose.prescribe.evidence import Record, count
 from diagnose.prescribe.order import Candidate, in_order, rank_of
 from diagnose.prescribe.patch import patch
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
-from diagnose.prescribe.trial import Refusal, Trial, try_lever
+from diagnose.prescribe.trial import Refusal, Trial, smallest, try_lever
 from diagnose.prescribe.why import why
 from diagnose.types import CaseMatch, Estimate, Facts, NotAdvised, Paste, Prescription, Span
 from diagnose.vocabulary import Pool
@@ -85,8 +85,11 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
     if (lever.only_ranked and rank is None) or (_nothing_failed(situation) and not (rank and rank.why)):
         return None
     trial = try_lever(lever, situation, record.values)
-    if isinstance(trial, Refusal) and trial.reason == "no_gain" and _may_be_the_cause(lever, situation):
-        trial = Trial(lever, situation.facts, ())
+    if isinstance(trial, Refusal) and trial.reason == "no_gain":
+        if _may_be_the_cause(lever, situation):
+            trial = Trial(lever, situation.facts, ())
+        elif lever.keyless and rank and rank.why:  # a conflict that the text shows, which no peak in bytes tells
+            trial = smallest(lever, situation) or trial
     if isinstance(trial, Refusal):
         return NotAdvised(lever, trial.reason, trial.why, _span(lever, situation))
     undecided = trial.after is None and applies is None and _is_guess(lever, situation)
@@ -148,7 +151,7 @@ def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
         after_verdict=trial.verdict,
         evidence=candidate.record.evidence,
         why=why(lever, trial, situation),
-        patch=patch(situation.paste, trial.changes),
+        patch=patch(situation.paste, trial.changes, situation.facts.framework),
         length_range=_length_range(trial, situation) if ranged else None,
         other_pool=trial.other_pool,
         sure=trial.sure,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from diagnose.types import Change, Paste, Setting
+from diagnose.knowledge.records import Framework
+from diagnose.types import Change, Command, Paste, Setting
 
 # Words at the end of a command that belong to the shell: pipes, redirections, the background, the caller's own arguments.
-_SHELL_TAIL = re.compile(r"""\s+(?:\d?>&?\d?|\d>&\d|\||&|"?\$[@*{]|;).*$""")
+_SHELL_TAIL = re.compile(r"""\s+(?:\d?>&?\d?|\d>&\d|\||&|"?\$\{?[@*]|;).*$""")
+# A last line behind which nothing can be put: an ellipsis, or the quote that ends a command given to another one.
+_ELLIPSIS = re.compile(r"\s*(?:\.{3}|…)")
 _INDENT = re.compile(r"[ \t]*")
 
 
@@ -25,8 +28,17 @@ class Insertion:
     at: int | None = None
 
 
-def insertions(paste: Paste, changes: Sequence[Change], command: int | None) -> list[Insertion]:
-    """One insertion for each new key that has a place; keys without any neighbour of their kind have none."""
+def insertions(
+    paste: Paste, changes: Sequence[Change], command: int | None, framework: Framework | None = None
+) -> list[Insertion]:
+    """One insertion for each new key that has a place; keys without any neighbour of their kind have none.
+
+    The command of a framework that is configured in a Python file alone takes no keys.
+    """
+    if framework is not None and framework.config_shape == "python":
+        command = None
+    paste = _of_framework(paste, framework)
+    changes = [change for change in changes if _may_stand(change, framework, command)]
     found = [
         insertion
         for change in changes
@@ -37,6 +49,27 @@ def insertions(paste: Paste, changes: Sequence[Change], command: int | None) -> 
     if flags and command is not None:
         found += _behind_command(paste, flags, command)
     return found
+
+
+def _may_stand(change: Change, framework: Framework | None, command: int | None) -> bool:
+    """Whether a new key may be written at all, and in a file where there is no command."""
+    keys = framework.keys if framework else ()
+    places = {key.new_in for key in keys if change.key in (key.key, *key.aliases)} - {""}
+    return "nowhere" not in places and (command is not None or not places)
+
+
+def _of_framework(paste: Paste, framework: Framework | None) -> Paste:
+    """The paste without the blocks that are none of the framework's: arguments in a log line, another library's dump."""
+    if framework is None or framework.fallback:
+        return paste
+    known = {name for key in framework.keys for name in (key.key, *key.aliases)}
+    shapes = ("python",) if framework.config_shape == "python" else ("yaml", "json", "python", "env")
+    settings = tuple(
+        setting
+        for setting in paste.settings
+        if setting.command >= 0 or setting.shape == "yaml" or (setting.key in known and setting.shape in shapes)
+    )
+    return replace(paste, settings=settings)
 
 
 def _in_command(paste: Paste, change: Change, command: int | None) -> bool:
@@ -56,6 +89,8 @@ def _behind_command(paste: Paste, changes: Sequence[Change], command: int) -> li
     words = [_command_words(change, settings) for change in changes]
     text = texts[last]
     tail = _SHELL_TAIL.search(text)
+    if tail is None and (above := _above_the_last(texts, span, settings, text, words)):
+        return [above]
     if span.first_line == span.last_line or tail:
         at = tail.start() if tail else len(text.rstrip().rstrip("\\").rstrip())
         return [Insertion(last, inline=" " + " ".join(words), at=at)]
@@ -66,6 +101,23 @@ def _behind_command(paste: Paste, changes: Sequence[Change], command: int) -> li
     if not continued:
         lines[-1] = lines[-1].removesuffix(" \\")
     return [Insertion(last, lines=lines, ending=None if continued else " \\")]
+
+
+def _above_the_last(
+    texts: dict[int, str], span: Command, settings: Sequence[Setting], text: str, words: Sequence[str]
+) -> Insertion | None:
+    """Behind the line before the last, where the last one cannot be followed: it ends in a quote that an earlier line opened,
+    in an ellipsis, or in a flag that may have lost its value."""
+    last, before = span.last_line, texts.get(span.last_line - 1, "")
+    bare = any(
+        setting.bare and setting.span.line == last and setting.span.end >= len(text.rstrip()) for setting in settings
+    )
+    odd = any(text.count(quote) % 2 for quote in "\"'")
+    if not (bare or odd or _ELLIPSIS.match(text)) or not before.rstrip().endswith("\\"):
+        return None
+    if not any(setting.span.line == last - 1 for setting in settings):
+        return None  # the line before may belong to the shell: the last one holds the whole command
+    return Insertion(last - 1, lines=[f"{_indent(before)}{word} \\" for word in words])
 
 
 def _command_words(change: Change, settings: Sequence[Setting]) -> str:
@@ -103,22 +155,26 @@ def _beside(paste: Paste, change: Change) -> list[Insertion]:
     if shape == "yaml":
         return _yaml(texts, sibling, change, shared)
     if shape in ("python", "json"):
-        return [_in_call(text, sibling, leaf, change.after)]
+        placed = _in_call(text, sibling, leaf, change.after)
+        return [placed] if placed else []
     return [Insertion(sibling.span.line, lines=[_indent(text) + _like(text, sibling, leaf, change.after)])]
 
 
 def _siblings(paste: Paste, key: str) -> list[tuple[Setting, int]]:
-    """Settings of a block with the parts of the path that they share with ``key``; without a path all of the block are siblings."""
+    """Settings of a block with the parts of the path that they share with ``key``; without a path those that have none either.
+
+    A variable of the shell stands beside variables alone.
+    """
     path = key.split(".")[:-1]
     found = []
     for setting in paste.settings:
-        if setting.shape not in ("yaml", "json", "python", "env"):
+        if setting.shape not in ("yaml", "json", "python", "env") or (setting.shape == "env" and not key.isupper()):
             continue
         parts = setting.key.split(".")[:-1]
         shared = next(
             (i for i, (a, b) in enumerate(zip(path, parts, strict=False)) if a != b), min(len(path), len(parts))
         )
-        if shared or not path:
+        if shared or not (path or parts):
             found.append((setting, shared))
     return found
 
@@ -137,8 +193,8 @@ def _yaml(texts: dict[int, str], sibling: Setting, change: Change, shared: int) 
     return [Insertion(line, lines=lines)]
 
 
-def _in_call(text: str, sibling: Setting, leaf: str, value: str) -> Insertion:
-    """A line of its own where the sibling has one; else right behind the sibling's value."""
+def _in_call(text: str, sibling: Setting, leaf: str, value: str) -> Insertion | None:
+    """A line of its own where the sibling has one; else right behind the sibling's value, unless that is a sentence."""
     new = f'"{leaf}": {_json(value)}' if sibling.shape == "json" else f"{leaf}={_python(value)}"
     end = sibling.span.end + (1 if text[sibling.span.end : sibling.span.end + 1] in ("'", '"') else 0)
     rest = text[end:].strip()
@@ -149,6 +205,8 @@ def _in_call(text: str, sibling: Setting, leaf: str, value: str) -> Insertion:
         ending = None if rest == "," else ","
         comma = "," if rest == "," else ""
         return Insertion(sibling.span.line, lines=[f"{_indent(text)}{new}{comma}"], ending=ending)
+    if sibling.shape == "python" and "(" not in text[: sibling.span.start] and text.rstrip()[-1:] not in (",", ")"):
+        return None
     return Insertion(sibling.span.line, inline=f", {new}", at=end)
 
 

@@ -51,7 +51,8 @@ def _key(candidate: Candidate) -> tuple[float | str, ...]:
     costly = 0
     if group == 0 and _computed(candidate):
         costly = 2 if lever.order >= HARDWARE else 0 if lever.results == "same" else 1
-    near = -round(record.near, 2) if group == 0 else 0.0
+    # what worked near by comes first; what failed there moves down by its place alone, since it may not have been enough there
+    near = -max(0.0, round(record.near, 2)) if group == 0 else 0.0
     return (
         group,
         near,

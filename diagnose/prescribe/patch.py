@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from diagnose.knowledge.records import Framework
 from diagnose.prescribe.insert import Insertion, insertions
 from diagnose.types import Change, Paste, PatchLine, Setting, Span
 
@@ -23,10 +24,18 @@ class _Edit:
     after: list[str] = field(default_factory=list)
     touched: bool = False
 
+    @property
+    def gone(self) -> bool:
+        """Whether nothing but the backslash is left of a line that held one flag."""
+        return self.touched and self.text.strip() == "\\"
 
-def patch(paste: Paste, changes: Sequence[Change]) -> tuple[PatchLine, ...]:
-    """The changed lines with one line of context on each side; empty when nothing of the configuration stands in the paste."""
-    edits = _edits(paste, changes)
+
+def patch(paste: Paste, changes: Sequence[Change], framework: Framework | None = None) -> tuple[PatchLine, ...]:
+    """The changed lines with one line of context on each side; empty when nothing of the configuration stands in the paste.
+
+    ``framework`` settles where a new key may stand: in its command, or in a file alone.
+    """
+    edits = _edits(paste, changes, framework)
     if not edits:
         return ()
     texts = {line.number: line.text for line in paste.lines}
@@ -48,7 +57,7 @@ def whole_command(paste: Paste, changes: Sequence[Change]) -> str:
     for line in paste.lines:
         if first <= line.number <= last:
             edit = edits.get(line.number)
-            out += [edit.text, *edit.after] if edit else [line.text]
+            out += [*([] if edit.gone else [edit.text]), *edit.after] if edit else [line.text]
     return "\n".join(out)
 
 
@@ -61,7 +70,7 @@ def main_command(paste: Paste, changes: Sequence[Change] = ()) -> int | None:
     return best[0][0] if best else (0 if paste.commands else None)
 
 
-def _edits(paste: Paste, changes: Sequence[Change]) -> dict[int, _Edit]:
+def _edits(paste: Paste, changes: Sequence[Change], framework: Framework | None = None) -> dict[int, _Edit]:
     texts = {line.number: line.text for line in paste.lines}
     edits: dict[int, _Edit] = {}
     placed = sorted((change for change in changes if change.span), key=lambda change: change.span.start, reverse=True)  # type: ignore[union-attr]
@@ -70,7 +79,7 @@ def _edits(paste: Paste, changes: Sequence[Change]) -> dict[int, _Edit]:
         if span and span.line in texts:
             _replace(edits.setdefault(span.line, _Edit(texts[span.line])), change, _setting_at(paste, span), span)
     new = [change for change in changes if change.span is None and change.key]
-    for insertion in insertions(paste, new, main_command(paste, changes)):
+    for insertion in insertions(paste, new, main_command(paste, changes), framework):
         _insert(edits.setdefault(insertion.line, _Edit(texts[insertion.line])), insertion)
     return edits
 
@@ -122,7 +131,9 @@ def _lines(number: int, text: str, edit: _Edit | None) -> list[PatchLine]:
         return [PatchLine(" ", number, text)]
     lines = [PatchLine(" ", number, text)]
     if edit.touched:
-        lines = [PatchLine("-", number, text, _reach(edit.old)), PatchLine("+", number, edit.text, _reach(edit.bold))]
+        lines = [PatchLine("-", number, text, _reach(edit.old))]
+        if not edit.gone:
+            lines.append(PatchLine("+", number, edit.text, _reach(edit.bold)))
     indent = [len(new) - len(new.lstrip()) for new in edit.after]
     return lines + [
         PatchLine("+", None, new, (start, len(new.rstrip(" \\,"))))

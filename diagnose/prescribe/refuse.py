@@ -11,7 +11,6 @@ from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.trial import POOL_WORDS, Refusal, Trial
 from diagnose.types import Fact, NotAdvised
-from diagnose.units import gib
 from diagnose.vocabulary import Value
 
 MOST = 8
@@ -36,7 +35,7 @@ def with_further_step(refused: NotAdvised, trial: Trial | Refusal, situation: Si
     if isinstance(trial, Refusal) or trial.after is None or before is None or not trial.changes:
         return refused
     change = trial.changes[0]
-    figures = f"{gib(before.bytes)} → {gib(trial.after.bytes)} GiB"
+    figures = f"{before.shown} → {trial.after.shown} GiB"
     return replace(refused, why=f"{refused.why} It would take {change.key or change.fact} = {change.after}: {figures}.")
 
 
@@ -77,7 +76,7 @@ def expected(refused: NotAdvised, situation: Situation, record: Record | None) -
         return True
     if situation.pool is not None and situation.pool not in refused.lever.pools:
         return _named_for_any_failure(refused.lever)
-    if record and (record.near or record.suggested):
+    if record and (record.near or record.suggested) and refused.reason != "absent":
         return True
     return refused.span is not None or (refused.lever.order <= TOP_ORDER and refused.reason != "absent")
 
@@ -109,12 +108,11 @@ def _fact_that_is_on(lever: Lever, situation: Situation) -> str | None:
 def _where(stated: Fact | None) -> str:
     if stated is None:
         return "Already so."
+    state = "Already so" if stated.value is False else "Already on"
     if stated.span is not None:
         key = f"{stated.key} = {stated.written or stated.value}, " if stated.key else ""
-        return f"Already on ({key}line {stated.span.line})."
-    return (
-        "Already on, by your answer." if stated.origin == "answered" else f"Already on: {stated.why or stated.origin}."
-    )
+        return f"{state} ({key}line {stated.span.line})."
+    return f"{state}, by your answer." if stated.origin == "answered" else f"{state}: {stated.why or stated.origin}."
 
 
 def _same(value: Value | None, target: Value) -> bool:

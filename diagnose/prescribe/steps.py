@@ -37,6 +37,16 @@ def steps(lever: Lever, facts: Facts) -> list[Targets]:
     ]
 
 
+def at_bound(lever: Lever, facts: Facts) -> str:
+    """What the lever moves and has no further step for, with its value; empty while its first fact is unknown."""
+    id = lever.changes[0].fact
+    value = facts.values.get(id)
+    if value is None:
+        return ""
+    told = f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value).lower()
+    return f"{FACTS[id].title} is {told}; there is no further step."
+
+
 def without(facts: Facts, targets: Targets, id: str) -> Targets:
     """The same step with one fact left alone."""
     return _with_company(facts, {other: value for other, value in targets.items() if other != id})

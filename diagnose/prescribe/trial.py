@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from diagnose.estimate import estimate_pool
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.situation import LEAST_GAIN, Situation, pushed_over, verdict, watched
-from diagnose.prescribe.steps import Targets, steps, without
+from diagnose.prescribe.steps import Targets, at_bound, steps, without
 from diagnose.prescribe.writing import Written, write
 from diagnose.types import Change, Estimate, Facts, PhaseEstimate
 from diagnose.units import gib
@@ -78,6 +78,12 @@ def try_lever(lever: Lever, situation: Situation, worked: Worked = frozenset()) 
     return _pruned(lever, situation, best, ladder) if isinstance(best, Trial) and len(ladder[0]) > 1 else best
 
 
+def smallest(lever: Lever, situation: Situation) -> Trial | None:
+    """The smallest step without figures; None where none can be written."""
+    made = next((made for step in steps(lever, situation.facts) if (made := _made(lever, situation, step))), None)
+    return Trial(lever, made.facts, made.changes) if made else None
+
+
 def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:
     """The step written down; facts of several that this framework has no key for are left out."""
     if lever.keyless or not situation.framework_known:
@@ -91,15 +97,19 @@ def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:
 
 def _without_figures(lever: Lever, situation: Situation, written: list[Written]) -> Trial | Refusal:
     if not written:
-        known = [change.fact in situation.facts.values for change in lever.changes]
-        if all(known):
-            return Refusal("no_gain", "It stands at its bound already.")
+        if bound := at_bound(lever, situation.facts):
+            return Refusal("no_gain", bound)
         if not _has_key(lever, situation):
             return Refusal("absent", "Its key does not exist in this framework and version, or has no effect there.")
         if situation.failing is not None and _counted(lever, situation):
             return Refusal("no_gain", "What it would change from is not known.")
         return Trial(lever, situation.facts, ())
-    first = next((made for made in written if _within_printed_room(made.facts)), written[0])
+    first = next((made for made in written if _within_printed_room(made.facts)), None)
+    if first is None and lever.changes[0].fact != "gpu_memory_utilization":
+        first = written[0]
+    if first is None:
+        free = situation.facts.number("gpu_free_gib") or 0
+        return Refusal("no_gain", f"Only {free:.1f} GiB are free; each smaller share still asks for more than that.")
     if len(first.changes) > 1 and all(change.op == "set" for change in lever.changes):
         # Without figures nothing says that the costlier ways are needed too.
         id = first.changes[0].fact
@@ -190,6 +200,9 @@ def _measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refus
     assert pool is not None
     changed = estimate_pool(made.facts, pool, situation.fallback)
     after = watched(changed, pool, situation.phase)
+    gone = after is None and situation.phase is not None
+    if gone:  # the failing phase is no more: the highest of the others counts
+        after = watched(changed, pool, None)
     if after is None:
         return Refusal("no_gain", "With it, the memory can no longer be computed.")
     if before.bytes - after.bytes < before.bytes * LEAST_GAIN:
@@ -197,7 +210,7 @@ def _measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refus
     crowded = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
     if crowded:
         return Refusal("elsewhere", _crowded(crowded, pool), shifts=True)
-    word = situation.measured_verdict(after) or verdict(changed, pool, situation.phase)
+    word = situation.measured_verdict(after) or verdict(changed, pool, None if gone else situation.phase)
     trial = Trial(lever, made.facts, made.changes, after, word)
     return _with_other_pool(trial, situation)
 
@@ -213,10 +226,15 @@ def _no_gain(lever: Lever, situation: Situation, changed: Estimate) -> Refusal:
         for was in (before.phases if before else ())
         if (now := after.phase(was.phase) if after else None) and was.bytes - now.bytes >= was.bytes * LEAST_GAIN
     ]
-    held = f"The {_phase(failing)} needs {gib(failing.bytes)} GiB with it or without."
+    held = f"The {_phase(failing)} needs {failing.shown} GiB with it or without."
     if not lowered:
         return Refusal("no_gain", held)
     saved, where = max(lowered, key=lambda pair: pair[0])
+    if after and any(was.phase == failing.phase for _, was in lowered):
+        # the failing phase was the highest, and the next one is as high
+        saved = next(saved for saved, was in lowered if was.phase == failing.phase)
+        then = f"then the {_phase(after.peak)} needs {after.peak.shown} GiB"
+        return Refusal("no_gain", f"It takes {gib(saved)} GiB from the {_phase(failing)}; {then}.")
     return Refusal(
         "elsewhere", f"It takes {gib(saved)} GiB from the {_phase(where)}, which is not what runs out. {held}"
     )

@@ -8,8 +8,9 @@ from diagnose.prescribe.order import rank_of
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.trial import POOL_WORDS, Trial
 from diagnose.types import Facts, PhaseEstimate
-from diagnose.units import GIB, from_gib, gib
+from diagnose.units import GIB, from_gib, gib, tenths
 from diagnose.vocabulary import FACTS, Pool
+from diagnose.words import in_sentence
 
 _ROWS = {
     "micro_batch": "The update takes {new} instead of {old} through one pass on each GPU.",
@@ -81,7 +82,20 @@ def _held(before: Facts, after: Facts) -> str:
         if not prompts or not n or not held:
             return ""
         sides.append((f"{prompts:,} × {n:,} = {prompts * n:,}", held))
-    return f"{sides[0][0]} sequences give each GPU {sides[0][1]:,}; {sides[1][0]} give it {sides[1][1]:,}."
+    shares = f"{sides[0][0]} sequences give each GPU {sides[0][1]:,}; {sides[1][0]} give it {sides[1][1]:,}."
+    return shares + _remainder(before, after)
+
+
+def _remainder(before: Facts, after: Facts) -> str:
+    """A word when the prompts no longer go evenly to the cards that train (volcengine/verl: verl/protocol.py, DataProto.chunk)."""
+    ranks, was, now = (
+        whole(facts.values, id)
+        for facts, id in ((before, "trainer_gpus"), (before, "train_batch_size"), (after, "train_batch_size"))
+    )
+    if not ranks or not was or not now or was % ranks or now % ranks == 0:
+        return ""
+    told = f"{now} prompt" + ("" if now == 1 else "s")
+    return f" A version that deals prompts out before it repeats them refuses {told} on {ranks} GPUs."
 
 
 def _cards(before: Facts, after: Facts, old: float, new: float) -> str:
@@ -110,7 +124,10 @@ def _fallen(before: PhaseEstimate, after: PhaseEstimate) -> str:
     if term is None or saved <= 0:
         return ""
     title = term.title[0].upper() + term.title[1:]
-    return f"{title}: {gib(term.bytes)} → {gib(now.get(term.id, 0))} GiB."
+    came = [new for new in after.terms if new.id not in {old.id for old in before.terms} and new.family == term.family]
+    instead = max(came, key=lambda new: new.bytes, default=None)
+    beside = f"; {instead.title} {gib(instead.bytes)} GiB instead" if instead and tenths(instead.bytes) else ""
+    return f"{title}: {gib(term.bytes)} → {gib(now.get(term.id, 0))} GiB{beside}."
 
 
 def _moved(trial: Trial, situation: Situation) -> str:
@@ -127,9 +144,7 @@ def _moved(trial: Trial, situation: Situation) -> str:
 
 
 def _no_figure(lever: Lever, situation: Situation) -> str:
-    if not lever.changes:
-        return "No saving can be computed for it."
     if situation.before.missing and lever.changes and situation.failing is None and situation.pool:
-        words = ", ".join(FACTS[id].title.lower() if id in FACTS else id for id in situation.before.missing[:4])
+        words = ", ".join(in_sentence(FACTS[id].title) if id in FACTS else id for id in situation.before.missing[:4])
         return f"No saving is computed without: {words}."
     return ""

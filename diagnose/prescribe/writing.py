@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from diagnose.batch import to_written
+from diagnose.conditions import holds
 from diagnose.knowledge.records import Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts, Setting
@@ -42,6 +43,9 @@ def key_of(facts: Facts, id: str) -> Key | None:
         return None
     named = [key for key in facts.framework.keys if name == key.key or name in key.aliases]
     for key in named:
+        holding = holds(key.when, facts.values)
+        if holding is False or (holding is None and key.new_in == "nowhere"):
+            continue  # a default settles it, or it is part of a launcher's file and nobody knows whether that launcher runs
         if not key.dead and not key.hidden and (key.fact == id or any(id in given for given in key.values.values())):
             return key
     return None
@@ -61,10 +65,28 @@ def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Ch
     stated, now = facts.stated.get(id), facts.values.get(id)
     in_paste = stated is not None and stated.origin == "read" and stated.span is not None and bool(stated.key)
     if stated and in_paste and not stated.unit and FACTS[id].type != "text" and FACTS[id].group != "machine":
-        change = Change(id, stated.key, stated.written or word(stated.value), word(target, stated.written), stated.span)
+        after = _spelled(facts, stated, target) or word(target, stated.written)
+        change = Change(id, stated.key, stated.written or word(stated.value), after, stated.span)
     else:
         change = Change(id, "", None if now is None else word(now), word(target))
     return (Fact(id, target, "answered"),), change
+
+
+def _spelled(facts: Facts, stated: Fact, target: Value) -> str:
+    """The written value with the word for the target in the place of the present one; empty where the key has no words of its own.
+
+    ``max_split_size_mb:512,expandable_segments:True`` keeps its other part.
+    """
+    keys = facts.framework.keys if facts.framework else ()
+    for key in keys:
+        if stated.key not in (key.key, *key.aliases) or not key.values:
+            continue
+        new = next((written for written, given in key.values.items() if _is(given.get(stated.id), target)), "")
+        old = [written for written, given in key.values.items() if _is(given.get(stated.id), stated.value)]
+        present = next((written for written in old if written in stated.written), "")
+        if new:
+            return stated.written.replace(present, new) if present else new
+    return ""
 
 
 def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Change] | None:

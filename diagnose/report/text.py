@@ -26,7 +26,7 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     for pool in (diagnosis.estimate.gpu, diagnosis.estimate.host):
         if pool and pool.phases:
             lines += _table(pool, markdown)
-    lines += _section("Smallest changes that fit", _advice(diagnosis, code), markdown)
+    lines += _section(_advice_title(diagnosis), _advice(diagnosis, code), markdown)
     against = [f"{item}{not_advised.lever.title}: {not_advised.why}" for not_advised in diagnosis.not_advised]
     lines += _section("Not advised, and why", against, markdown)
     cases = [f"{item}{near.case.title} ({near.case.sources[0]})" for near in diagnosis.matches[:3]]
@@ -53,7 +53,14 @@ def _fact(fact: Fact, diagnosis: Diagnosis) -> str:
         if fact.span
         else {"answered": "you", "derived": "follows"}.get(fact.origin, fact.origin)
     )
-    return f"{FACTS[fact.id].title}: {words.value_words(fact.id, diagnosis.facts.values[fact.id])} ({where})"
+    return f"{FACTS[fact.id].title}: {_value(fact, diagnosis)} ({where})"
+
+
+def _value(fact: Fact, diagnosis: Diagnosis) -> str:
+    framework = diagnosis.facts.framework
+    if fact.id == "framework" and framework and not framework.fallback:
+        return framework.title
+    return words.value_words(fact.id, diagnosis.facts.values[fact.id])
 
 
 def _table(pool: PoolEstimate, markdown: bool) -> list[str]:
@@ -70,6 +77,11 @@ def _table(pool: PoolEstimate, markdown: bool) -> list[str]:
     return ["", title.upper(), "", *body]
 
 
+def _advice_title(diagnosis: Diagnosis) -> str:
+    fitting = any(prescription.after_verdict == "fits" for prescription in diagnosis.prescriptions)
+    return "Smallest changes that fit" if fitting else "What to do"
+
+
 def _advice(diagnosis: Diagnosis, code: str) -> list[str]:
     lines: list[str] = []
     for number, prescription in enumerate(diagnosis.prescriptions, 1):
@@ -82,7 +94,7 @@ def _advice(diagnosis: Diagnosis, code: str) -> list[str]:
 
 def _details(prescription: Prescription, code: str) -> list[str]:
     changes = [
-        f"   {code}{change.key}{code} {change.before if change.before is not None else '(not set)'} → {change.after}"
+        f"   {code}{change.key}{code} {change.before if change.before is not None else '(not in the paste)'} → {change.after}"
         for change in prescription.changes
         if change.key
     ]

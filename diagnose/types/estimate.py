@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from diagnose.units import tenths
 from diagnose.vocabulary import Pool
 
 
@@ -44,6 +45,11 @@ class PhaseEstimate:
     @property
     def high(self) -> int:
         return sum([term.high for term in self.terms])
+
+    @property
+    def shown(self) -> str:
+        """The peak in GiB with one decimal, from its rounded terms, as every table and sentence shows it."""
+        return f"{sum(tenths(term.bytes) for term in self.terms) / 10:,.1f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,13 @@ class Span:
 class Line:
     """One line: its number in the person's text, the redacted text, and the words without colour, log prefix or repeat mark.
 
-    ``offset`` is the column of ``text`` at which ``words`` begins. ``actor`` is the class that a log prefix names.
+    ``offset`` is the column of ``text`` at which ``words`` begins.
     """
 
     number: int
     text: str
     words: str
     offset: int = 0
-    actor: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ _ALL = (
     _fact("sync_bucket_mib", "int", "memory", "Weight-sync buffer", "MiB"),
     _fact("expandable_segments", "bool", "memory", "Expandable segments"),
     _fact("dataloader_workers", "int", "memory", "Dataloader workers"),
-    _fact("ray_memory_threshold", "number", "memory", "Ray's memory threshold", "fraction"),
+    _fact("ray_memory_threshold", "number", "memory", "Ray's memory threshold"),
     # engine
     _fact("rollout_engine", "choice", "engine", "Rollout engine", vllm="vLLM", sglang="SGLang", hf="transformers"),
     _fact(

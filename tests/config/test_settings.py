@@ -6,13 +6,15 @@ import ast
 import os
 import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
-from tests.live import ROOT
+from tests.live import ROOT, environment
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,40 @@ def test_the_example_file_names_exactly_the_variables_that_are_read() -> None:
                 owner, name = node.func.value, node.args[0]
                 if isinstance(owner, ast.Name) and owner.id == "env" and isinstance(name, ast.Constant):
                     read.add(name.value)
-    documented = set(re.findall(r"^#? ?([A-Z_]+)=", (ROOT / ".env.example").read_text(), flags=re.M))
-    compose_only = {"POSTGRES_PASSWORD"}
-    assert documented - compose_only == read
+    compose = set(re.findall(r"\$\{([A-Z_]+)", (ROOT / "docker-compose.yml").read_text()))
+    assert set(example()) == read | compose
+    assert compose - read == {"POSTGRES_PASSWORD", "PUBLISH"}
+
+
+def test_every_line_of_the_example_file_works_as_it_stands(state_folder: Path) -> None:
+    """A comment behind a value would become part of it."""
+    variables = {**example(), "HEADROOM_STATE": str(state_folder)}
+    done = check(state_folder, **variables)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_site_behind_a_proxy_passes_every_check_for_a_deployed_one(state_folder: Path) -> None:
+    done = check(state_folder, "--deploy", "--fail-level", "WARNING", HTTPS="1", ALLOWED_HOSTS="headroom.example.org")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_containers_health_check_is_answered_whatever_the_site_is_called() -> None:
+    compose = (ROOT / "docker-compose.yml").read_text()
+    asked = re.search(r"headers=\{'Host': '(\w+)'\}", compose)
+    answered = re.search(r"ALLOWED_HOSTS: (\S+)", compose)
+    assert asked
+    assert answered
+    assert asked[1] in answered[1].split(",")
+
+
+def example() -> dict[str, str]:
+    """The variables of ``.env.example`` with their values, those behind a ``#`` as well."""
+    return dict(re.findall(r"^(?:# )?([A-Z_]+)=(.*)$", (ROOT / ".env.example").read_text(), flags=re.M))
+
+
+def check(state: Path, *flags: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """``manage.py check`` in an environment of its own."""
+    command = [sys.executable, "manage.py", "check", *flags]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment(state, **variables), capture_output=True, text=True, timeout=60
+    )

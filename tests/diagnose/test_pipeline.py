@@ -108,6 +108,6 @@ def test_every_shipped_case_can_be_estimated():
 
 def test_a_paste_of_noise_comes_back_within_seconds(ask):
     # no speed is promised here; a pattern that backtracks would take minutes
-    start = time.monotonic()
+    start = time.process_time()
     ask("([{<" * 10_000 + "\n" + "a=" * 30_000 + "\n" + "0" * 100_000)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20

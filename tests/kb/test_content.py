@@ -36,7 +36,7 @@ def test_it_loads_once(folder: Path, knowledge: Knowledge) -> None:
     assert load_cases(folder, knowledge).created == ["first"]
     before = Case.objects.values().get()
     again = load_cases(folder, knowledge)
-    assert (again.unchanged, again.changed) == (["first"], 0)
+    assert (again.unchanged, again.created, again.updated) == (["first"], [], [])
     assert Case.objects.values().get() == before
 
 

@@ -32,7 +32,7 @@ def test_it_answers_404_for_what_is_not_there(client: Client, name: str) -> None
 def test_an_unpublished_case_is_nowhere(client: Client) -> None:
     case = Case.objects.all()[0]
     Case.objects.filter(pk=case.pk).update(published=False)
-    assert client.get(case.get_absolute_url()).status_code == 404
+    assert client.get(reverse("kb:case", args=[case.slug])).status_code == 404
     assert case.title not in client.get(reverse("kb:cases")).content.decode()
     assert (
         Case.objects.visible_to(User()).counts_by("oom_kind").get(case.oom_kind, 0)

@@ -72,6 +72,19 @@ def test_a_body_that_is_too_large_gets_a_page_before_it_is_read(client):
     assert 'id="main"' in response.content.decode()
 
 
+def test_text_that_is_too_large_for_a_field_gets_the_same_page(client, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    response = client.post("/result/", {"paste": "x" * 2000})
+    assert response.status_code == 413
+    assert "16 MB is the limit here" in response.content.decode()
+
+
+def test_a_form_without_files_may_not_be_as_large_as_one_with_them(client):
+    kind = "application/x-www-form-urlencoded"
+    response = client.post("/result/", "paste=" + "x" * limits.FIELDS, content_type=kind)
+    assert response.status_code == 413
+
+
 def test_a_form_without_a_token_is_refused():
     assert Client(enforce_csrf_checks=True).post("/result/", {"paste": TORCH}).status_code == 403
 
@@ -138,6 +151,12 @@ def test_what_was_taken_out_is_in_no_part_of_the_answer(client):
     assert "hf_a1B2" not in page
 
 
+def test_nothing_of_a_paste_is_logged(client, caplog):
+    caplog.set_level("DEBUG")
+    post(client, paste=f"{TORCH}\n--output_dir /runs/codename-heron\n", model="codename-heron", n_gpus="heron")
+    assert "heron" not in caplog.text
+
+
 def test_the_reduced_paste_gives_the_same_answer(client, answer):
     carried = dict(Form(answer).hidden)
     again = post(client, reduced=carried["reduced"])
@@ -154,7 +173,7 @@ def test_a_correction_outranks_the_paste_and_is_carried_on(client, answer):
 def test_the_link_holds_certain_facts_by_the_names_of_the_vocabulary(answer):
     link = next(link for link in Form(answer).links if link.startswith("/result/?"))
     names = {name for name, _ in parse_qsl(urlsplit(link).query)}
-    assert {"framework", "rollout_n", "n_gpus"} <= names | {"n_gpus"}
+    assert {"framework", "rollout_n", "model"} <= names
     assert names <= set(FACTS)
     assert "real_response_length" not in names
 

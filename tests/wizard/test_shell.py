@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from django.test import Client
 
@@ -26,6 +28,15 @@ def test_it_refuses_what_is_above_its_limit_in_words_for_a_terminal():
     assert response.headers["Content-Type"].startswith("text/plain")
 
 
+def test_it_refuses_what_turns_out_to_be_above_its_limit_without_saying_so_first():
+    class Endless(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            return b"x\n" * (size // 2)
+
+    response = Client().generic("POST", "/diagnose", b"", **{"wsgi.input": Endless(), "wsgi.input_terminated": True})
+    assert response.status_code == 413
+
+
 def test_it_refuses_a_get():
     assert Client().get("/diagnose").status_code == 405
 
@@ -45,6 +56,12 @@ def test_it_answers_in_json_when_asked(path, headers):
     answer = send(RAY, path, **headers).json()
     assert answer["oom_kind"] == "host_ram"
     assert answer["facts"]["numbers"]["node_used_gb"] == 96.0
+
+
+def test_a_body_in_chunks_is_read_although_it_announces_no_length():
+    chunked = {"wsgi.input": io.BytesIO(RAY.encode()), "wsgi.input_terminated": True}
+    response = Client().generic("POST", "/diagnose", b"", **chunked)
+    assert response.content.decode().startswith("Host RAM")
 
 
 def test_it_gives_no_address_of_the_log_back():

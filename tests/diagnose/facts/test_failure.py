@@ -94,3 +94,10 @@ def test_bars_of_other_things_are_no_steps(values, line):
 )
 def test_it_reads_the_failing_step(values, text, step):
     assert values(text)["step"] == step
+
+
+@pytest.mark.parametrize(
+    "text", ["step 1 to 54 went well, then CUDA out of memory", "steps 1-54 fine, then CUDA out of memory"]
+)
+def test_of_a_range_of_steps_the_last_counts(values, text):
+    assert values(text)["step"] == 54

@@ -50,3 +50,8 @@ def test_a_pasted_config_defines_a_model(facts):
     assert (model.hidden, model.layers, model.kv_heads, model.tied) == (2048, 24, 8, True)
     # 24 × (2048·128·(2·16 + 2·8) + 3·2048·8192) + 32000·2048, norms left out
     assert model.published == 24 * (2048 * 128 * 48 + 3 * 2048 * 8192) + 32000 * 2048
+
+
+@pytest.mark.parametrize("text", ["8张3090跑7B的grpo，爆显存", "用verl跑7b grpo爆显存", "32B全参爆显存"])
+def test_a_size_stands_between_chinese_words_without_blanks(values, text):
+    assert values(text)["params_b"] in (7, 32)

@@ -43,3 +43,7 @@ def test_a_word_of_the_lever_is_enough(knowledge):
 
 def test_what_helped_is_kept_apart(knowledge):
     assert tried("reducing rows_on_card helped", knowledge) == {"batch.micro.down": True}
+
+
+def test_what_a_program_says_is_not_what_a_person_tried(knowledge):
+    assert tried("ValueError: No available memory for smaller rows_on_card blocks. Try meta init.", knowledge) == {}

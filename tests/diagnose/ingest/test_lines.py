@@ -27,49 +27,42 @@ def line(text: str) -> Line:
     ],
 )
 def test_it_leaves_lines_without_a_prefix_alone(text: str) -> None:
-    assert (line(text).words, line(text).offset, line(text).actor) == (text, 0, "")
+    assert (line(text).words, line(text).offset) == (text, 0)
 
 
 @pytest.mark.parametrize(
-    ("text", "words", "actor"),
+    ("text", "words"),
     [
-        ("(WorkerDict pid=7921, ip=‹address›)   File x", "  File x", "WorkerDict"),
-        (
-            "(EngineCore_DP0 pid=12) ERROR 03-01 10:07:12 [core.py:300] RuntimeError: x",
-            "RuntimeError: x",
-            "EngineCore_DP0",
-        ),
-        ("(lm_policy-0-1:PolicyWorker pid=3) hi", "hi", "PolicyWorker"),
-        ("(VllmWorker rank=3 pid=1) hi", "hi", "VllmWorker"),
-        (
-            "(raylet) [2024-01-26 02:45:03,582 E 3301 3301] (raylet) node_manager.cc:3022: 1",
-            "node_manager.cc:3022: 1",
-            "raylet",
-        ),
-        ("[rank0]:   File x", "  File x", ""),
-        ("5: [rank5]: torch.OutOfMemoryError", "torch.OutOfMemoryError", ""),
-        ("ERROR 03-01 10:07:12 [core.py:300]   File x", "  File x", ""),
-        ("INFO 02-03 10:22:48 config.py:887] Defaulting", "Defaulting", ""),
-        ("[2025-03-01 10:07:12,318] [INFO] [config.py:1003:print]   stage ... 3", "  stage ... 3", ""),
-        ("2025-06-03 22:17:40,118 ERROR worker.py:422 -- Unhandled", "Unhandled", ""),
-        ("2025-06-03T22:17:40.118Z x", "x", ""),
-        ("[INFO|trainer.py:12] 2025-03-01 10:07:12,318 >> hello", "hello", ""),
-        ("E0419 02:08:18.574000 7731 api.py:984] failed", "failed", ""),
-        ("[Tue Jun  9 03:12:55 2026] oom-kill", "oom-kill", ""),
-        ("> a quoted line", "a quoted line", ""),
-        (
-            "[36m(CriticActor pid=88231)[0m [2025-03-01 10:07:12,331] [INFO] [config.py:1003:print]   a 3",
-            "  a 3",
-            "CriticActor",
-        ),
-        ("^[[36m(main_task pid=3)^[[0m x", "x", "main_task"),
-        ("(A pid=3) out of memory [repeated 7x across cluster]", "out of memory", "A"),
+        ("(WorkerDict pid=7921, ip=‹address›)   File x", "  File x"),
+        ("(EngineCore_DP0 pid=12) ERROR 03-01 10:07:12 [core.py:300] RuntimeError: x", "RuntimeError: x"),
+        ("(lm_policy-0-1:PolicyWorker pid=3) hi", "hi"),
+        ("(VllmWorker rank=3 pid=1) hi", "hi"),
+        ("(raylet) [2024-01-26 02:45:03,582 E 3301 3301] (raylet) node_manager.cc:3022: 1", "node_manager.cc:3022: 1"),
+        ("[rank0]:   File x", "  File x"),
+        ("5: [rank5]: torch.OutOfMemoryError", "torch.OutOfMemoryError"),
+        ("ERROR 03-01 10:07:12 [core.py:300]   File x", "  File x"),
+        ("INFO 02-03 10:22:48 config.py:887] Defaulting", "Defaulting"),
+        ("[2025-03-01 10:07:12,318] [INFO] [config.py:1003:print]   stage ... 3", "  stage ... 3"),
+        ("2025-06-03 22:17:40,118 ERROR worker.py:422 -- Unhandled", "Unhandled"),
+        ("2025-06-03T22:17:40.118Z x", "x"),
+        ("[INFO|trainer.py:12] 2025-03-01 10:07:12,318 >> hello", "hello"),
+        ("E0419 02:08:18.574000 7731 api.py:984] failed", "failed"),
+        ("[Tue Jun  9 03:12:55 2026] oom-kill", "oom-kill"),
+        ("> a quoted line", "a quoted line"),
+        ("[36m(CriticActor pid=88231)[0m [2025-03-01 10:07:12,331] [INFO] [config.py:1003:print]   a 3", "  a 3"),
+        ("^[[36m(main_task pid=3)^[[0m x", "x"),
+        ("(A pid=3) out of memory [repeated 7x across cluster]", "out of memory"),
     ],
 )
-def test_it_takes_the_prefix_off_and_keeps_the_class(text: str, words: str, actor: str) -> None:
+def test_it_takes_the_prefix_off(text: str, words: str) -> None:
     found = line(text)
-    assert (found.words, found.actor) == (words, actor)
+    assert found.words == words
     assert found.text[found.offset :].startswith(words)
+
+
+def test_it_keeps_apart_what_several_processes_print() -> None:
+    rows = read_rows(enumerate(("(A pid=1) x", "(A pid=2) x", "(A pid=1) y", "[rank0]: x", "x"), 1))
+    assert [row.source for row in rows] == ["(A pid=1)", "(A pid=2)", "(A pid=1)", "[rank0]", ""]
 
 
 def test_it_takes_colour_remains_and_html_entities_out_of_words_but_not_out_of_the_text() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose import words
 from tests.diagnose.prescribe.conftest import GROUPED, make_case
 
 PRINTED = (
@@ -85,7 +86,7 @@ def test_what_worked_before_an_update_goes_back_first(advise):
 def test_no_saving_is_claimed_for_a_version(advise):
     one = advise("memory grows", kind="memory_growth").advised("upgrade.framework")
     assert (one.before, one.after) == (None, None)
-    assert "No saving can be computed" in one.why
+    assert words.effect_words(one) == "no saving can be computed"
 
 
 def test_more_free_than_asked_points_at_the_allocator(advise):
@@ -156,3 +157,12 @@ def test_longest_rows_come_first_for_a_data_set_that_fails_after_some_steps(advi
 def test_an_index_on_the_card_is_moved_first(advise):
     text = "StandardGpuResources: alloc fail type FlatData dev 0 space Device (cudaMalloc error out of memory [2])"
     assert advise(text).levers[0] == "retriever.cpu"
+
+
+def test_what_failed_in_one_near_case_is_still_said_where_it_fits_here(advise):
+    case = make_case(
+        "near",
+        {"oom_kind": "gpu_oom", "phase": "actor_update", "framework": "verl", "algo": "grpo"},
+        ("batch.micro.down", False),
+    )
+    assert "batch.micro.down" in advise(GROUPED, (case,)).levers

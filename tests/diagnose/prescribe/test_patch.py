@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from diagnose.ingest import read
 from diagnose.prescribe.patch import patch, whole_command
 from diagnose.types import Change
@@ -61,13 +63,51 @@ def test_a_new_flag_is_written_as_the_flags_are():
 def test_a_new_yes_no_flag_stands_alone_where_the_others_do():
     text = "python -m openrlhf.cli.train_ppo_ray --zero_stage 3 \\\n   --bf16 \\\n   --packing_samples"
     lines = patch(read(text), [Change("x", "vllm_enable_sleep", None, "true")])
-    assert added(lines)[-1] == "   --vllm_enable_sleep"
+    assert added(lines)[-1] == "   --vllm_enable_sleep \\"
 
 
 def test_a_flag_that_stands_alone_is_taken_out_to_turn_it_off():
     paste = read("python -m openrlhf.cli.train_ppo_ray --zero_stage 3 --colocate_all_models --bf16")
     (line,) = added(patch(paste, [change(paste, "colocate_all_models", "false")]))
     assert line == "python -m openrlhf.cli.train_ppo_ray --zero_stage 3 --bf16"
+
+
+@pytest.mark.parametrize(
+    "last",
+    ['    trainer.nnodes=1"', "    ...", "    --prompt_data", "    $@"],
+    ids=["quote", "ellipsis", "cut flag", "$@"],
+)
+def test_a_last_line_that_nothing_may_follow_stays_last(last):
+    text = f"python3 -m verl.trainer.main_ppo \\\n    data.train_batch_size=8 \\\n{last}"
+    lines = patch(read(text), [Change("sp", "actor.sp", None, "2")])
+    written = [line.text for line in lines if line.mark != "-"][-1]
+    assert written.endswith(last.strip())
+    assert "actor.sp=2" in "".join(added(lines))
+
+
+def test_a_variable_in_the_last_line_is_a_value_and_stays_behind_its_flag():
+    text = "swift rlhf --rlhf_type grpo \\\n  --sleep_level 1 \\\n  --output_dir ${OUT} \\"
+    assert added(patch(read(text), [Change("x", "padding_free", None, "true")])) == ["  --padding_free true \\"]
+
+
+def test_a_flag_alone_on_its_line_goes_with_the_line():
+    paste = read("python -m openrlhf.cli.train_ppo_ray \\\n  --vllm_enable_sleep \\\n  --zero_stage 3")
+    lines = patch(paste, [change(paste, "vllm_enable_sleep", "false")])
+    assert [line.mark for line in lines] == [" ", "-", " "]
+
+
+def test_a_key_of_a_python_file_is_no_word_of_the_command(knowledge):
+    text = (
+        "DEBUG_MODE=True python -m playground.orz_7b_ppo\nray::LLMRayActor.backload_to_gpu() (pid=88143, ip=10.0.0.1)"
+    )
+    framework = knowledge.frameworks["open-reasoner-zero"]
+    assert patch(read(text), [Change("x", "colocate_all", None, "false")], framework) == ()
+
+
+def test_a_new_key_does_not_go_into_the_dump_of_another_library(knowledge):
+    text = 'json = {\n    "steps_per_print": 100, \n    "wall_clock_breakdown": false\n}'
+    framework = knowledge.frameworks["open-reasoner-zero"]
+    assert patch(read(text), [Change("x", "colocate_all", None, "false")], framework) == ()
 
 
 def test_a_new_key_stands_before_what_belongs_to_the_shell():

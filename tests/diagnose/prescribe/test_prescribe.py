@@ -133,3 +133,10 @@ def test_the_engine_share_follows_what_the_message_says_was_free(advise):
 def test_at_most_eight_levers_and_each_once(advise):
     levers = advise(GROUPED).levers
     assert len(levers) == len(set(levers)) <= 8
+
+
+def test_prompts_that_do_not_go_evenly_to_the_cards_are_told(advise):
+    by_prompts = advise(GROUPED).advised("batch.train.down")
+    assert [change.after for change in by_prompts.changes] == ["2"]
+    assert "refuses 2 prompts on 4 GPUs" in by_prompts.why
+    assert "refuses" not in advise(GROUPED).advised("rollout.n.down").why

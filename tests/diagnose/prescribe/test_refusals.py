@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.prescribe.steps import at_bound
 from tests.diagnose.prescribe.conftest import GROUPED, ON_THE_HOST
 
 
@@ -119,3 +120,68 @@ def test_no_room_for_the_cache_never_asks_for_a_smaller_share(advise, lever):
 def test_raising_the_kill_line_stands_last(advise):
     levers = advise(ON_THE_HOST).levers
     assert "ray.memory_threshold.up" not in levers[:-1]
+
+
+def test_the_engines_own_hint_is_not_taken_for_an_attempt(advise):
+    text = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine."
+    assert "rollout.gpu_memory_utilization.up" in advise(text).levers
+
+
+def test_no_share_is_advised_that_still_asks_for_more_than_is_free(advise):
+    text = (
+        "ValueError: Free memory on device (9.10/79.15 GiB) on startup is less than desired GPU memory utilization "
+        "(0.9, 71.24 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes."
+    )
+    advice = advise(text)
+    assert advice.levers[0] == "hardware.kill_stale"
+    assert "Only 9.1 GiB are free" in advice.refused("rollout.gpu_memory_utilization.down").why
+    assert "run.restart" not in advice.levers
+
+
+def test_torchs_own_hint_is_no_setting_to_take_out(advise):
+    text = (
+        f"{GROUPED}\ntorch.OutOfMemoryError: CUDA out of memory. If reserved but unallocated memory is large try setting "
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation."
+    )
+    assert "expandable_segments" not in advise(text).facts.stated
+
+
+def test_segments_that_are_set_are_taken_out_with_the_word_that_torch_reads(advise):
+    text = f"export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512,expandable_segments:True\n{GROUPED}"
+    (change,) = advise(text, phase="weight_sync").advised("allocator.expandable_segments.off").changes
+    assert change.after == "max_split_size_mb:512,expandable_segments:False"
+
+
+def test_a_size_at_its_bound_is_said_with_its_value(advise, knowledge):
+    facts = advise(GROUPED, micro_batch=1).facts
+    said = at_bound(knowledge.levers["batch.micro.down"], facts)
+    assert said == "Update micro batch is 1; there is no further step."
+
+
+def test_a_megatron_key_is_not_for_fsdp(advise):
+    assert all("megatron" not in change.key for one in advise(GROUPED).prescriptions for change in one.changes)
+
+
+def test_what_lives_on_the_host_is_not_offloaded_once_more(advise):
+    text = "python -m openrlhf.cli.train_ppo_ray --pretrain Qwen/Qwen2.5-7B --adam_offload --zero_stage 3\n8 x A100 40GB, CUDA OOM"
+    advice = advise(text)
+    assert "offload.optimizer.on" not in advice.levers
+    assert advice.refused("offload.optimizer.on").reason == "on"
+
+
+def test_a_phase_that_is_gone_is_measured_by_the_highest_of_the_others(advise):
+    text = GROUPED.replace("adv_estimator=grpo", "adv_estimator=gae").replace("rollout.n=32", "rollout.n=1")
+    given = advise(text, phase="critic")
+    said = [one.why for one in given.not_advised if one.lever.slug == "algo.drop_critic"]
+    assert not any("no longer be computed" in why for why in said)
+
+
+def test_a_row_limit_is_lowered_where_there_is_no_response(advise):
+    text = (
+        "swift sft --model Qwen/Qwen2.5-14B --train_type full --max_length 8192 --per_device_train_batch_size 2 "
+        "--deepspeed zero2\n8 x A800 80GB, CUDA out of memory"
+    )
+    advice = advise(text)
+    assert [change.key for change in advice.advised("length.row.down").changes] == ["max_length"]
+    assert "prompt_length" not in advice.facts.stated
+    assert not {"length.response.down", "length.prompt.down"} & {one.lever.slug for one in advice.not_advised}
