@@ -18,6 +18,8 @@ MOST = 8
 TOP_ORDER = 25
 # … and up to this even where the other pool runs out.
 FIRST_ORDER = 14
+# What always stays on the host need not be moved there between phases.
+_MORE = {"optimizer_offload": "optimizer_on_cpu", "param_offload": "param_on_cpu"}
 _RANK = {"tried": 0, "on": 1, "elsewhere": 2, "no_gain": 3, "absent": 4}
 
 
@@ -101,7 +103,10 @@ def _fact_that_is_on(lever: Lever, situation: Situation) -> str | None:
     sets = [change for change in lever.changes if change.op == "set" and change.to is not None]
     values, keys = situation.facts.values, situation.facts.keys
     done = [change.fact for change in sets if _same(values.get(change.fact), change.to or False)]
-    open_still = [change.fact for change in sets if change.fact not in done and change.fact in {**values, **keys}]
+    moot = {less for less, more in _MORE.items() if more in done}
+    open_still = [
+        change.fact for change in sets if change.fact not in {*done, *moot} and change.fact in {**values, **keys}
+    ]
     return done[0] if done and not open_still else None
 
 

@@ -137,7 +137,7 @@ def _by_values(key: Key, facts: Facts, id: str, target: Value) -> tuple[tuple[Fa
 def _spoils(facts: Facts, id: str, value: Value) -> bool:
     """Whether a word would change another fact too: only what was off may come on, and the sharding library may change."""
     now = facts.values.get(id)
-    if now is None or _is(now, value) or id == "strategy":
+    if now is None or _is(now, value) or id == "strategy" or (now, value) == ("lora", "qlora"):
         return False
     return not (now is False and value is True)
 

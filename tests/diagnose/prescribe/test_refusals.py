@@ -185,3 +185,13 @@ def test_a_row_limit_is_lowered_where_there_is_no_response(advise):
     assert [change.key for change in advice.advised("length.row.down").changes] == ["max_length"]
     assert "prompt_length" not in advice.facts.stated
     assert not {"length.response.down", "length.prompt.down"} & {one.lever.slug for one in advice.not_advised}
+
+
+def test_quantised_weights_are_no_missing_key_where_a_key_makes_them(advise):
+    text = (
+        "swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-32B-Instruct --train_type lora --per_device_train_batch_size 1 "
+        "--num_generations 4 --max_completion_length 512\n4 x A100 40GB, CUDA out of memory in the actor update"
+    )
+    advice = advise(text)
+    changes = [change.key for one in advice.prescriptions if one.lever.slug == "peft.qlora" for change in one.changes]
+    assert changes == ["quant_bits"]
