@@ -134,11 +134,27 @@ def lead(diagnosis: Diagnosis) -> str:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
+    parts.append(_taken(diagnosis.estimate, pool))
     if diagnosis.kind and pool.verdict(phase) == "fits":
         parts.append(_unexplained(diagnosis, phase))
     if diagnosis.kind == "other":
         parts.append(_NEXT["other"])
-    return " ".join(parts)
+    return " ".join(part for part in parts if part)
+
+
+def _taken(estimate: Estimate, pool: PoolEstimate) -> str:
+    """Which facts of this pool nothing says, so that a guess of ours stands in the figure."""
+    other = (
+        ("gpu_mem_gib", "gpus_per_node", "host_ram_gb")
+        if pool.pool == "gpu"
+        else ("gpu_mem_gib", "gpu_memory_utilization")
+    )
+    names = [
+        in_sentence(FACTS[id].title.partition(" (")[0])
+        for id in dict.fromkeys(estimate.missing)
+        if id in FACTS and id not in other
+    ]
+    return f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:

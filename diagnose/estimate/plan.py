@@ -38,6 +38,7 @@ _ON_CPU = {"actor_weights": "param_on_cpu", "actor_optimizer": "optimizer_on_cpu
 _ACTIVE = re.compile(
     r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
 )  # 30B-A3B: 30 billion parameters, 3 of them for a token
+_LARGEST_CARD = from_gib(192)  # MI300X; of the cards in the catalogue none holds more
 _SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is firmware and ECC
 
 
@@ -199,9 +200,12 @@ def _unsettled(values: Values, gpus: int) -> tuple[str, ...]:
 
 
 def _assumed_stage(values: Values, parameters: int, capacity: int | None) -> int:
-    """The stage taken where none is known: 3 where a full training could not even hold its state on one card, else 0."""
+    """The stage taken where none is known: 3 where a full training could not even hold its state on one card, else 0.
+
+    Where the card is not known either, on the largest that the catalogue holds.
+    """
     whole_state = 0 if adapters(values) else ZERO_STATE * parameters
-    return 3 if capacity is not None and whole_state > capacity else 0
+    return 3 if whole_state > (capacity or _LARGEST_CARD) else 0
 
 
 def _phases(framework: Framework, values: Values, online: bool) -> tuple[str, ...]:

@@ -46,21 +46,6 @@ def patch(paste: Paste, changes: Sequence[Change], framework: Framework | None =
     return tuple(lines)
 
 
-def whole_command(paste: Paste, changes: Sequence[Change]) -> str:
-    """The launch command with every change in it; empty when the paste holds none."""
-    command = main_command(paste, changes)
-    if command is None:
-        return ""
-    first, last = paste.commands[command].first_line, paste.commands[command].last_line
-    edits = _edits(paste, changes)
-    out: list[str] = []
-    for line in paste.lines:
-        if first <= line.number <= last:
-            edit = edits.get(line.number)
-            out += [*([] if edit.gone else [edit.text]), *edit.after] if edit else [line.text]
-    return "\n".join(out)
-
-
 def main_command(paste: Paste, changes: Sequence[Change] = ()) -> int | None:
     """The command that the changes stand in, else the one with most settings."""
     spans = {change.span for change in changes if change.span}

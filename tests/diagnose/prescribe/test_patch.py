@@ -3,13 +3,28 @@ from __future__ import annotations
 import pytest
 
 from diagnose.ingest import read
-from diagnose.prescribe.patch import patch, whole_command
+from diagnose.prescribe.patch import _edits, main_command, patch
 from diagnose.types import Change
 
 COMMAND = r"""python3 -m verl.trainer.main_ppo \
     data.train_batch_size=8 data.max_prompt_length=400 \
     actor_rollout_ref.rollout.n=32 \
     trainer.nnodes=1"""
+
+
+def whole_command(paste, changes):
+    """The launch command with every change in it, as a person would have it after the patch."""
+    command = main_command(paste, changes)
+    if command is None:
+        return ""
+    first, last = paste.commands[command].first_line, paste.commands[command].last_line
+    edits = _edits(paste, changes)
+    out: list[str] = []
+    for line in paste.lines:
+        if first <= line.number <= last:
+            edit = edits.get(line.number)
+            out += [*([] if edit.gone else [edit.text]), *edit.after] if edit else [line.text]
+    return "\n".join(out)
 
 
 def change(paste, key, after, index=0):
