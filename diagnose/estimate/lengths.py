@@ -38,7 +38,7 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
 
 
 def turning_length(facts: Facts, limit_bytes: int, phase: str, fallback: Framework | None = None) -> int | None:
-    """The real response length in tokens, to 1/128 of the limit, from which ``phase`` needs more than ``limit_bytes`` on a GPU.
+    """The real response length in tokens, to 1/64 of the limit, from which ``phase`` needs more than ``limit_bytes`` on a GPU.
 
     None when it does not at any length within the response limit, or when the phase or the limit is unknown; 1 when it always does.
     """
@@ -49,7 +49,7 @@ def turning_length(facts: Facts, limit_bytes: int, phase: str, fallback: Framewo
     low, high = 1, longest
     if _peak(plan, high, phase) <= limit_bytes:
         return None
-    while high - low > max(1, longest // 128):
+    while high - low > max(1, longest // 64):
         middle = (low + high) // 2
         if _peak(plan, middle, phase) > limit_bytes:
             high = middle

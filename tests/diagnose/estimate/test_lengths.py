@@ -51,7 +51,7 @@ def test_the_turning_length_is_where_the_phase_crosses_the_limit(facts: Any) -> 
     length = turning_length(run, limit, "actor_update")
     assert length is not None
     assert 1 < length < 3072
-    apart = 3072 // 128  # told to 1/128 of the limit
+    apart = 3072 // 64  # told to 1/64 of the limit
     below, above = (
         _update(run.with_fact(Fact("real_response_length", n, "answered"))) for n in (length - apart, length)
     )
