@@ -19,7 +19,7 @@ from diagnose.units import gib
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
 
 MOST = 5
-MOST_ESTIMATES = 15
+MOST_ESTIMATES = 9
 _TRIED_EACH = 3
 # More phases than this to choose from help nobody.
 _MOST_PHASES = 6

@@ -26,7 +26,7 @@ __all__ = ["prescribe"]
 
 MOST = 8
 # A range of lengths costs as much as ten estimates; it is told for the advice that is read first.
-RANGED = 3
+RANGED = 2
 # The phases that a lever must cover to be said while nothing settles the phase: our choice, not counted from cases.
 _USUAL_PHASES = ("actor_update", "rollout")
 _POOLS: tuple[Pool, ...] = ("gpu", "host")

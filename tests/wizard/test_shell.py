@@ -31,7 +31,7 @@ def test_it_refuses_what_is_above_its_limit_in_words_for_a_terminal():
 def test_it_refuses_what_turns_out_to_be_above_its_limit_without_saying_so_first():
     class Endless(io.RawIOBase):
         def read(self, size: int = -1) -> bytes:
-            return (b"x" * 99 + b"\n") * (size // 100)
+            return (b"x" * 4999 + b"\n") * (size // 5000)
 
     response = Client().generic("POST", "/diagnose", b"", **{"wsgi.input": Endless(), "wsgi.input_terminated": True})
     assert response.status_code == 413
