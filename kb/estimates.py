@@ -10,7 +10,7 @@ from typing import Any
 
 import diagnose
 from diagnose.knowledge import Knowledge, current
-from diagnose.knowledge.records import Case as Record
+from diagnose.pipeline import estimate_case
 from diagnose.types import Estimate, PoolEstimate
 from diagnose.units import to_gib
 from kb import documents
@@ -44,7 +44,7 @@ def refresh(knowledge: Knowledge | None = None) -> int:
 def _store(case: Case, knowledge: Knowledge) -> None:
     status, why, result = "done", "", {}
     try:
-        result = small(_estimate(documents.read(case.slug, case.text, knowledge), knowledge))
+        result = small(estimate_case(documents.read(case.slug, case.text, knowledge), knowledge))
     except Exception as misfit:  # one case must not keep the others from being estimated; the page shows the reason
         log.exception("no estimate for case %s", case.slug)
         status, why = "failed", f"{type(misfit).__name__}: {misfit}"
@@ -60,12 +60,6 @@ def _store(case: Case, knowledge: Knowledge) -> None:
             "result": result,
         },
     )
-
-
-def _estimate(record: Record, knowledge: Knowledge) -> Estimate:
-    from diagnose.pipeline import estimate_case
-
-    return estimate_case(record, knowledge)
 
 
 def small(estimate: Estimate) -> dict[str, Any]:
