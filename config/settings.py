@@ -12,6 +12,9 @@ STATE_DIR = env.folder("HEADROOM_STATE", BASE_DIR / "data")
 
 DEBUG = env.flag("DEBUG")
 SECRET_KEY = env.secret("SECRET_KEY", STATE_DIR)
+# Everybody who reaches the site may read it, or its members alone.
+MEMBERS_ONLY = env.flag("MEMBERS_ONLY")
+
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 

@@ -15,7 +15,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.vocabulary import KINDS, PHASES
 from kb.evidence import Mark, marks
 from kb.mini import Mini, mini
-from kb.models import Case, CaseEstimate, CaseQuerySet
+from kb.models import CaseEstimate, Document, DocumentQuerySet
 from kb.tags import case_tags
 
 PAGE = 25
@@ -46,13 +46,13 @@ class Facet:
 class Row:
     """One case of the list."""
 
-    case: Case
+    case: Document
     tags: tuple[str, ...]
     marks: tuple[Mark, ...]
     picture: Mini | None
 
 
-def listing(rows: CaseQuerySet, query: QueryDict, knowledge: Knowledge) -> dict[str, Any]:
+def listing(rows: DocumentQuerySet, query: QueryDict, knowledge: Knowledge) -> dict[str, Any]:
     """What the list's template needs, for the rows that the viewer may see."""
     chosen = {name: str(query[name]) for name in FIELDS if query.get(name)}
     words = {"kind": KINDS, "phase": PHASES, "framework": {f.slug: f.title for f in knowledge.frameworks.values()}}
@@ -74,11 +74,11 @@ def listing(rows: CaseQuerySet, query: QueryDict, knowledge: Knowledge) -> dict[
     }
 
 
-def _narrow(rows: CaseQuerySet, chosen: Mapping[str, str]) -> CaseQuerySet:
+def _narrow(rows: DocumentQuerySet, chosen: Mapping[str, str]) -> DocumentQuerySet:
     return rows.filter(**{FIELDS[name]: "" if value == NOT_TOLD else value for name, value in chosen.items()})
 
 
-def _facet(name: str, rows: CaseQuerySet, chosen: Mapping[str, str], words: Mapping[str, str]) -> Facet:
+def _facet(name: str, rows: DocumentQuerySet, chosen: Mapping[str, str], words: Mapping[str, str]) -> Facet:
     """The values of one field with their counts among the cases that the other choices leave."""
     others = {key: value for key, value in chosen.items() if key != name}
     counts = _narrow(rows, others).counts_by(FIELDS[name])
@@ -104,13 +104,13 @@ def _href(chosen: Mapping[str, str], drop: str = "", page: int = 1) -> str:
     return reverse("kb:cases") + (f"?{query.urlencode()}" if query else "")
 
 
-def _turned(chosen: Mapping[str, str], page: Page[Case], by: int) -> str:
+def _turned(chosen: Mapping[str, str], page: Page[Document], by: int) -> str:
     if not (page.has_next() if by > 0 else page.has_previous()):
         return ""
     return _href(chosen, page=page.number + by)
 
 
-def _row(case: Case, frameworks: Mapping[str, str]) -> Row:
+def _row(case: Document, frameworks: Mapping[str, str]) -> Row:
     estimate = next(iter(case.estimates.all()), None)
     return Row(
         case=case,

@@ -16,7 +16,7 @@ from diagnose.vocabulary import FACTS, PHASES, POOL_OF_KIND, Value
 from diagnose.words import value_words
 from kb.evidence import Mark, marks_of
 from kb.markdown import as_rendered
-from kb.models import Case, CaseEstimate
+from kb.models import CaseEstimate, Document
 from kb.sections import source_name
 
 VERDICTS = {
@@ -70,7 +70,7 @@ class Comparison:
     failed: bool
 
 
-def page(case: Case, record: Record, estimate: CaseEstimate | None, knowledge: Knowledge) -> dict[str, Any]:
+def page(case: Document, record: Record, estimate: CaseEstimate | None, knowledge: Knowledge) -> dict[str, Any]:
     """What the case's template needs."""
     framework = knowledge.frameworks.get(case.framework)
     return {
@@ -104,7 +104,7 @@ def fact_groups(facts: Mapping[str, Value], knowledge: Knowledge) -> dict[str, l
     return groups
 
 
-def comparisons(result: Mapping[str, Any], case: Case) -> list[Comparison]:
+def comparisons(result: Mapping[str, Any], case: Document) -> list[Comparison]:
     """Each estimated pool beside what the report measured of it, the failing pool first."""
     rows = []
     for pool, title in (("gpu", "GPU"), ("host", "Host")):
@@ -124,7 +124,7 @@ def reported(title: str, facts: Mapping[str, Value]) -> float | None:
     return None if held is None else held + number.get("tried_alloc_gib", 0.0)
 
 
-def _compare(title: str, pool: Mapping[str, Any], case: Case, failed: bool) -> Comparison:
+def _compare(title: str, pool: Mapping[str, Any], case: Document, failed: bool) -> Comparison:
     phases = {phase["phase"]: phase for phase in pool["phases"]}
     phase = phases.get(case.phase) if failed else None
     phase = phase or phases[pool["peak"]]

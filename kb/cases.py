@@ -6,14 +6,12 @@ import logging
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from django.contrib.auth.models import AnonymousUser
-
 from diagnose.knowledge.loader import parse
 from diagnose.knowledge.records import Case as Record
-from kb.models import Case, CaseQuerySet
+from kb.models import Document, DocumentQuerySet
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractBaseUser
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 log = logging.getLogger(__name__)
 _KEPT = 4  # sets of cases that a process keeps: one for each group of viewers who see the same
@@ -23,9 +21,9 @@ _sets: dict[str, tuple[Record, ...]] = {}
 _lock = Lock()
 
 
-def visible(user: AbstractBaseUser | AnonymousUser | None) -> CaseQuerySet:
-    """The rows that ``user`` may see; None is somebody who is not signed in."""
-    return Case.objects.visible_to(user or AnonymousUser())
+def visible(user: AbstractBaseUser | AnonymousUser | None) -> DocumentQuerySet:
+    """The published cases that ``user`` may see; None is somebody who is not signed in."""
+    return Document.objects.visible_to(user).published().cases()
 
 
 def cases_for(user: AbstractBaseUser | AnonymousUser | None) -> tuple[Record, ...]:
@@ -42,7 +40,7 @@ def cases_for(user: AbstractBaseUser | AnonymousUser | None) -> tuple[Record, ..
         return _sets[digest]
 
 
-def record_of(case: Case) -> Record | None:
+def record_of(case: Document) -> Record | None:
     """The record in a row's text; None, with a line in the log, where this version no longer reads an old text."""
     key = (case.slug, case.digest)
     if key not in _records:
@@ -53,7 +51,7 @@ def record_of(case: Case) -> Record | None:
     return _records[key]
 
 
-def _read(rows: CaseQuerySet) -> tuple[Record, ...]:
+def _read(rows: DocumentQuerySet) -> tuple[Record, ...]:
     """Reads the texts that this process has not read yet, and forgets those that no longer stand."""
     keys = [(slug, digest) for slug, digest in rows.order_by("slug").values_list("slug", "digest")]
     unread = [slug for slug, digest in keys if (slug, digest) not in _records]

@@ -8,7 +8,7 @@ from pathlib import Path
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.loader import Problem
 from kb import documents, markdown
-from kb.models import Case
+from kb.models import Document
 
 
 @dataclass
@@ -23,7 +23,10 @@ class Loaded:
 
 def load_cases(folder: Path, knowledge: Knowledge) -> Loaded:
     """Loads every case file of ``folder``; raises ``DocumentError`` with the misfits of all files, after loading the rest."""
-    rows = {case.slug: case for case in Case.objects.only("slug", "digest", "shipped_digest", "renderer", "revision")}
+    rows = {
+        case.slug: case
+        for case in Document.objects.cases().only("slug", "digest", "shipped_digest", "renderer", "revision")
+    }
     loaded, problems = Loaded(), []
     for path in sorted(folder.glob("*.md")):
         try:
@@ -36,15 +39,15 @@ def load_cases(folder: Path, knowledge: Knowledge) -> Loaded:
     return loaded
 
 
-def _load_one(path: Path, row: Case | None, knowledge: Knowledge, loaded: Loaded) -> None:
+def _load_one(path: Path, row: Document | None, knowledge: Knowledge, loaded: Loaded) -> None:
     text = markdown.normalise(path.read_bytes())
     shipped = documents.digest(text)
     if row is None:
-        documents.write(Case(slug=path.stem), text, knowledge, shipped=True)
+        documents.write(Document(slug=path.stem), text, knowledge, shipped=True)
         loaded.created.append(path.stem)
     elif row.digest == shipped:
         if row.shipped_digest != shipped:
-            Case.objects.filter(pk=row.pk).update(shipped_digest=shipped)
+            Document.objects.filter(pk=row.pk).update(shipped_digest=shipped)
         loaded.unchanged.append(path.stem)
     elif row.edited:
         loaded.left_alone.append(path.stem)
@@ -55,7 +58,7 @@ def _load_one(path: Path, row: Case | None, knowledge: Knowledge, loaded: Loaded
 
 def _render_again(knowledge: Knowledge) -> None:
     """Pages that an older version of the renderer made, edited ones included; their text stays as it is."""
-    for case in Case.objects.exclude(renderer=markdown.RENDERER).iterator():
+    for case in Document.objects.cases().exclude(renderer=markdown.RENDERER).iterator():
         try:
             documents.derive(case, documents.read(case.slug, case.text, knowledge))
         except documents.DocumentError as misfit:

@@ -1,4 +1,4 @@
-"""One document → one row of ``Case``: checked, rendered once, its facts laid out for lists and facets."""
+"""One document → one row of ``Document``: checked, rendered once, its facts laid out for lists and facets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from diagnose.knowledge.check import check_case
 from diagnose.knowledge.loader import Problem, parse
 from diagnose.knowledge.records import Case as Record
 from kb import markdown
-from kb.models import Case
+from kb.models import Document
 from kb.sections import thread_name
 
 
@@ -38,7 +38,7 @@ def read(slug: str, text: str, knowledge: Knowledge) -> Record:
     return record
 
 
-def write(case: Case, text: str, knowledge: Knowledge, shipped: bool = False) -> Record:
+def write(case: Document, text: str, knowledge: Knowledge, shipped: bool = False) -> Record:
     """Puts a document into a row and saves it; raises ``DocumentError`` and changes nothing when it does not fit.
 
     ``shipped`` says that the text comes from the files, so that a later edit can be told from it.
@@ -54,7 +54,7 @@ def write(case: Case, text: str, knowledge: Knowledge, shipped: bool = False) ->
     return record
 
 
-def derive(case: Case, record: Record) -> None:
+def derive(case: Document, record: Record) -> None:
     """Fills the fields that follow from the text."""
     case.renderer = markdown.RENDERER
     case.title, case.summary = record.title[:300], record.summary

@@ -14,7 +14,7 @@ from diagnose.pipeline import estimate_case
 from diagnose.types import Estimate, PoolEstimate
 from diagnose.units import to_gib
 from kb import documents
-from kb.models import Case, CaseEstimate
+from kb.models import CaseEstimate, Document
 
 CHUNK = 100
 log = logging.getLogger(__name__)
@@ -34,14 +34,14 @@ def refresh(knowledge: Knowledge | None = None) -> int:
     """Makes every old estimate again, in chunks; how many. A second run finds nothing to do."""
     knowledge = knowledge or current()
     done = 0
-    while chunk := list(Case.objects.with_old_estimate(engine_digest(), knowledge.digest)[:CHUNK]):
+    while chunk := list(Document.objects.cases().with_old_estimate(engine_digest(), knowledge.digest)[:CHUNK]):
         for case in chunk:
             _store(case, knowledge)
         done += len(chunk)
     return done
 
 
-def _store(case: Case, knowledge: Knowledge) -> None:
+def _store(case: Document, knowledge: Knowledge) -> None:
     status, why, result = "done", "", {}
     try:
         result = small(estimate_case(documents.read(case.slug, case.text, knowledge), knowledge))

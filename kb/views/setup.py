@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from kb import admin_link
+from kb import links
 
 
 class AdminForm(UserCreationForm):  # type: ignore[type-arg]
@@ -33,12 +33,13 @@ class AdminForm(UserCreationForm):  # type: ignore[type-arg]
 @require_http_methods(["GET", "POST"])
 def setup(request: HttpRequest, token: str) -> HttpResponse:
     """Asks for a name and a password and signs the new admin in; 404 when the link does not hold."""
-    if not admin_link.holds(token):
+    link = links.find(token)
+    if link is None:
         return render(request, "kb/setup_spent.html", status=404)
     form = AdminForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
-            if not admin_link.use(token):
+            if not links.use(link):
                 return render(request, "kb/setup_spent.html", status=404)
             user = form.save()
         login(request, user)

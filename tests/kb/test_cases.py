@@ -12,7 +12,7 @@ from diagnose.knowledge import Knowledge
 from kb import documents
 from kb.cases import cases_for
 from kb.content import load_cases
-from kb.models import Case
+from kb.models import Document
 from tests.kb.conftest import document
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def _one_case(folder: Path, knowledge: Knowledge) -> None:
 
 
 def test_nobody_sees_what_is_not_published() -> None:
-    Case.objects.update(published=False)
+    Document.objects.update(state=Document.TRASH)
     assert cases_for(None) == ()
 
 
@@ -43,16 +43,16 @@ def test_the_same_base_costs_one_query_and_gives_the_same_tuple(
 
 def test_an_edit_shows_at_once(knowledge: Knowledge) -> None:
     cases_for(None)
-    documents.write(Case.objects.get(), document(title="Edited"), knowledge)
+    documents.write(Document.objects.get(), document(title="Edited"), knowledge)
     assert [case.title for case in cases_for(None)] == ["Edited"]
 
 
 def test_a_deletion_shows_at_once() -> None:
     cases_for(None)
-    Case.objects.all().delete()
+    Document.objects.all().delete()
     assert cases_for(None) == ()
 
 
 def test_a_text_that_this_version_cannot_read_is_left_out() -> None:
-    Case.objects.update(text="no document", digest="other", revision=9)
+    Document.objects.update(text="no document", digest="other", revision=9)
     assert cases_for(None) == ()

@@ -12,7 +12,7 @@ from diagnose.knowledge import Knowledge
 from kb import documents, markdown
 from kb.content import load_cases
 from kb.documents import DocumentError
-from kb.models import Case
+from kb.models import Document
 from tests.kb.conftest import document
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,7 @@ def test_it_refuses_a_file_that_does_not_fit_and_names_file_and_field(folder: Pa
     with pytest.raises(DocumentError) as refusal:
         load_cases(folder, knowledge)
     assert "cases/second.md: fix[0].lever: unknown lever “no.such.lever”" in str(refusal.value)
-    assert Case.objects.filter(slug="first").exists()
+    assert Document.objects.filter(slug="first").exists()
 
 
 def test_the_command_refuses_in_words(folder: Path) -> None:
@@ -34,44 +34,44 @@ def test_the_command_refuses_in_words(folder: Path) -> None:
 
 def test_it_loads_once(folder: Path, knowledge: Knowledge) -> None:
     assert load_cases(folder, knowledge).created == ["first"]
-    before = Case.objects.values().get()
+    before = Document.objects.values().get()
     again = load_cases(folder, knowledge)
     assert (again.unchanged, again.created, again.updated) == (["first"], [], [])
-    assert Case.objects.values().get() == before
+    assert Document.objects.values().get() == before
 
 
 def test_it_updates_what_nobody_edited(folder: Path, knowledge: Knowledge) -> None:
     load_cases(folder, knowledge)
     (folder / "first.md").write_text(document(title="Nine cards run out"))
     assert load_cases(folder, knowledge).updated == ["first"]
-    assert Case.objects.get().title == "Nine cards run out"
+    assert Document.objects.get().title == "Nine cards run out"
 
 
 def test_it_leaves_a_teams_edit_alone_and_says_so(folder: Path, knowledge: Knowledge) -> None:
     load_cases(folder, knowledge)
-    documents.write(Case.objects.get(), document(title="Our words"), knowledge)
+    documents.write(Document.objects.get(), document(title="Our words"), knowledge)
     (folder / "first.md").write_text(document(title="Nine cards run out"))
     said = StringIO()
     call_command("load_content", folder=folder, stdout=said)
-    assert Case.objects.get().title == "Our words"
+    assert Document.objects.get().title == "Our words"
     assert "edited here and left alone: first" in said.getvalue()
 
 
 def test_it_leaves_a_teams_own_case_of_the_same_name_alone(folder: Path, knowledge: Knowledge) -> None:
-    documents.write(Case(slug="first"), document(title="Ours"), knowledge)
+    documents.write(Document(slug="first"), document(title="Ours"), knowledge)
     assert load_cases(folder, knowledge).left_alone == ["first"]
-    assert Case.objects.get().title == "Ours"
+    assert Document.objects.get().title == "Ours"
 
 
 def test_it_stores_the_text_normalised_and_byte_for_byte_otherwise(folder: Path, knowledge: Knowledge) -> None:
     text = document()
     (folder / "first.md").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode() + b"\r\n\r\n")
     load_cases(folder, knowledge)
-    assert Case.objects.get().text == text
+    assert Document.objects.get().text == text
 
 
 def test_a_new_renderer_renders_again_what_an_older_one_made(folder: Path, knowledge: Knowledge) -> None:
     load_cases(folder, knowledge)
-    Case.objects.update(renderer=markdown.RENDERER - 1, html="old")
+    Document.objects.update(renderer=markdown.RENDERER - 1, html="old")
     load_cases(folder, knowledge)
-    assert "It stopped at step 3." in Case.objects.get().html
+    assert "It stopped at step 3." in Document.objects.get().html

@@ -9,31 +9,31 @@ import pytest
 from diagnose.knowledge import Knowledge
 from kb import documents, estimates, tasks
 from kb.content import load_cases
-from kb.models import Case, CaseEstimate
+from kb.models import CaseEstimate, Document
 from tests.kb.conftest import document
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def case(folder: Path, knowledge: Knowledge) -> Case:
+def case(folder: Path, knowledge: Knowledge) -> Document:
     load_cases(folder, knowledge)
-    return Case.objects.get()
+    return Document.objects.get()
 
 
-def test_a_second_run_finds_nothing_to_do(case: Case) -> None:
+def test_a_second_run_finds_nothing_to_do(case: Document) -> None:
     assert estimates.refresh() == 1
     stored = CaseEstimate.objects.values().get()
     assert estimates.refresh() == 0
     assert CaseEstimate.objects.values().get() == stored
 
 
-def test_the_task_does_the_same(case: Case) -> None:
+def test_the_task_does_the_same(case: Document) -> None:
     assert tasks.refresh_estimates() == 1
     assert tasks.refresh_estimates() == 0
 
 
-def test_it_stores_the_peaks_of_each_phase(case: Case) -> None:
+def test_it_stores_the_peaks_of_each_phase(case: Document) -> None:
     estimates.refresh()
     stored = CaseEstimate.objects.get()
     assert (stored.status, stored.why) == ("done", "")
@@ -44,22 +44,22 @@ def test_it_stores_the_peaks_of_each_phase(case: Case) -> None:
 
 
 @pytest.mark.parametrize("field", ["engine_digest", "knowledge_digest", "case_digest"])
-def test_it_is_old_when_engine_knowledge_or_text_moved(case: Case, field: str) -> None:
+def test_it_is_old_when_engine_knowledge_or_text_moved(case: Document, field: str) -> None:
     estimates.refresh()
     CaseEstimate.objects.update(**{field: "older"})
     assert estimates.refresh() == 1
     assert CaseEstimate.objects.count() == 1
 
 
-def test_an_edit_makes_it_old(case: Case, knowledge: Knowledge) -> None:
+def test_an_edit_makes_it_old(case: Document, knowledge: Knowledge) -> None:
     estimates.refresh()
     documents.write(case, document(title="Edited"), knowledge)
     assert estimates.refresh() == 1
 
 
-def test_a_case_that_cannot_be_read_fails_alone_and_is_not_tried_again(case: Case, knowledge: Knowledge) -> None:
-    documents.write(Case(slug="second"), document(), knowledge)
-    Case.objects.filter(pk=case.pk).update(text="no document", digest="other")
+def test_a_case_that_cannot_be_read_fails_alone_and_is_not_tried_again(case: Document, knowledge: Knowledge) -> None:
+    documents.write(Document(slug="second"), document(), knowledge)
+    Document.objects.filter(pk=case.pk).update(text="no document", digest="other")
     assert estimates.refresh() == 2
     told = dict(CaseEstimate.objects.values_list("case__slug", "status"))
     assert told == {"first": "failed", "second": "done"}
@@ -68,9 +68,9 @@ def test_a_case_that_cannot_be_read_fails_alone_and_is_not_tried_again(case: Cas
 
 
 def test_it_works_through_more_than_one_chunk(
-    case: Case, monkeypatch: pytest.MonkeyPatch, knowledge: Knowledge
+    case: Document, monkeypatch: pytest.MonkeyPatch, knowledge: Knowledge
 ) -> None:
     monkeypatch.setattr(estimates, "CHUNK", 2)
     for number in range(4):
-        documents.write(Case(slug=f"more-{number}"), document(), knowledge)
+        documents.write(Document(slug=f"more-{number}"), document(), knowledge)
     assert estimates.refresh() == 5

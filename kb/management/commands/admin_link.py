@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.urls import reverse
 
-from kb import admin_link
+from kb import links
 
 
 class Command(BaseCommand):
@@ -19,8 +19,8 @@ class Command(BaseCommand):
         parser.add_argument("--site", default="http://127.0.0.1:8000", help="the address that the site answers at")
 
     def handle(self, *, if_none: bool, site: str, **options: Any) -> None:
-        if if_none and admin_link.admin_exists():
+        if if_none and links.admin_exists():
             return
-        link = site.rstrip("/") + reverse("kb:setup", args=[admin_link.make()])
+        link = site.rstrip("/") + reverse("kb:setup", args=[links.make_admin_link()])
         self.stdout.write(f"Become an admin (once, within 24 hours): {link}")
         self.stdout.flush()

@@ -1,10 +1,9 @@
-"""Addresses of the knowledge base."""
+"""Pages of the catalogue and the list of cases."""
 
 from django.urls import path
 
-from kb.views import cases, catalogue, health, setup
+from kb.views import cases, catalogue
 
-app_name = "kb"
 urlpatterns = [
     path("cases/", cases.cases, name="cases"),
     path("cases/<str:slug>/", cases.case, name="case"),
@@ -18,6 +17,4 @@ urlpatterns = [
     path("gpus/<str:slug>/", catalogue.gpu, name="gpu"),
     path("models/", catalogue.models, name="models"),
     path("models/<str:slug>/", catalogue.model, name="model"),
-    path("setup/<str:token>/", setup.setup, name="setup"),
-    path("healthz", health.healthz, name="healthz"),
 ]

@@ -1,0 +1,27 @@
+"""What the database holds: documents and their history, people, what stands around a page, stored estimates, the search index."""
+
+from kb.models.around import Attachment, Comment, Notice, Watch
+from kb.models.document import Document, DocumentQuerySet, Draft, OldSlug, Revision
+from kb.models.estimate import CaseEstimate
+from kb.models.people import Event, Member, OneTimeLink, Role, Token, role_of
+from kb.models.search import Entry
+
+__all__ = [
+    "Attachment",
+    "CaseEstimate",
+    "Comment",
+    "Document",
+    "DocumentQuerySet",
+    "Draft",
+    "Entry",
+    "Event",
+    "Member",
+    "Notice",
+    "OldSlug",
+    "OneTimeLink",
+    "Revision",
+    "Role",
+    "Token",
+    "Watch",
+    "role_of",
+]

@@ -1,0 +1,48 @@
+"""Who may do what. What may be *seen* is ``Document.objects.visible_to``; this says what may be *done* with what is seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kb.models import Document, Role, role_of
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+NEEDS = {
+    "comment": Role.READER,
+    "watch": Role.READER,
+    "token": Role.READER,
+    "preview": Role.EDITOR,
+    "create": Role.EDITOR,
+    "edit": Role.EDITOR,
+    "attach": Role.EDITOR,
+    "publish": Role.EDITOR,
+    "rename": Role.EDITOR,
+    "delete": Role.REVIEWER,
+    "restore": Role.REVIEWER,
+    "review": Role.REVIEWER,
+    "refresh": Role.REVIEWER,
+    "purge": Role.ADMIN,
+    "invite": Role.ADMIN,
+    "members": Role.ADMIN,
+    "audit": Role.ADMIN,
+    "export": Role.ADMIN,
+    "import": Role.ADMIN,
+}
+_ITS_AUTHOR_TOO = {"delete", "restore"}  # an editor's own draft needs no reviewer to be thrown away or fetched back
+
+
+def may(user: AbstractBaseUser | AnonymousUser | None, action: str, document: Document | None = None) -> bool:
+    """Whether ``user`` may do ``action``, a word of ``NEEDS``; with a ``document``, to that one, which they can see.
+
+    Nobody changes what lies in the trash without fetching it back first.
+    """
+    role = role_of(user)
+    if document is not None and document.state == Document.TRASH and action not in ("restore", "purge"):
+        return False
+    if action in _ITS_AUTHOR_TOO and document is not None and user is not None and role >= Role.EDITOR:
+        unpublished = Document.DRAFT in (document.state, document.state_before)
+        if document.author_id == user.pk and unpublished:
+            return True
+    return role >= NEEDS[action]

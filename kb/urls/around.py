@@ -1,0 +1,5 @@
+"""Comments, watching, notices and files."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

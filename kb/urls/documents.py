@@ -1,0 +1,5 @@
+"""Writing: create, edit, history, trash."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,5 @@
+"""Search, suggestions, feeds."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
