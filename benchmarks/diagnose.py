@@ -1,14 +1,21 @@
-"""How long a whole diagnosis takes in process: a paste of 20 kB, of 1 MB and of 5 MB. ``python benchmarks/diagnose.py``"""
+"""How long a whole diagnosis takes in process: pastes of 20 kB, 1 MB and 5 MB with their stages, and every paste of the tests.
+
+Milliseconds of processor time, so that other work on the machine counts less. ``python benchmarks/diagnose.py [FOLDER]``: a folder
+of other texts instead of the tests' pastes.
+"""
 
 import statistics
 import sys
 import time
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 
+from diagnose import pipeline  # noqa: E402
 from diagnose.knowledge import current  # noqa: E402
-from diagnose.pipeline import diagnose  # noqa: E402
 
 COMMAND = """python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_files=data/kk/instruct/5ppl/train.parquet \\
     data.train_batch_size=8 actor_rollout_ref.rollout.n=32 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct-1M \\
@@ -18,6 +25,9 @@ COMMAND = """python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.
 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 13.92 GiB. GPU 0 has a total capacity of 79.15 GiB of which 6.31 GiB is free.
 """
 STEP = "(WorkerDict pid=4177) step:{i} - critic/score/mean:0.41 - response_length/mean:812.4 - timing_s/gen:41.2 - perf/throughput:1042.7\n"
+STAGES = ("read", "read_facts", "estimate", "match", "prescribe", "ask")
+
+stages: defaultdict[str, list[float]] = defaultdict(list)
 
 
 def paste(size: int) -> str:
@@ -30,19 +40,45 @@ def paste(size: int) -> str:
     return "".join(lines) + COMMAND
 
 
-def main() -> None:
+def timed(name: str, call: Callable[..., object]) -> Callable[..., object]:
+    def run(*given: object) -> object:
+        start = time.process_time()
+        answer = call(*given)
+        stages[name].append((time.process_time() - start) * 1000)
+        return answer
+
+    return run
+
+
+def times(text: str, runs: int) -> list[float]:
+    """Of so many diagnoses, after two that warm up."""
     knowledge = current()
     cases = tuple(knowledge.cases.values())
+    found = []
+    for _ in range(runs + 2):
+        start = time.process_time()
+        pipeline.diagnose(text, {}, knowledge, cases)
+        found.append((time.process_time() - start) * 1000)
+    return found[2:]
+
+
+def main() -> None:
+    for name in STAGES:
+        setattr(pipeline, name, timed(name, getattr(pipeline, name)))
     for size, runs in ((20_000, 50), (1_000_000, 20), (5_000_000, 5)):
         text = paste(size)
-        diagnose(text, {}, knowledge, cases)
-        times = []
-        for _ in range(runs):
-            start = time.perf_counter()
-            diagnose(text, {}, knowledge, cases)
-            times.append((time.perf_counter() - start) * 1000)
+        stages.clear()
+        taken = times(text, runs)
+        print(f"{len(text):9,} characters: median {statistics.median(taken):6.1f}, worst {max(taken):6.1f} of {runs}")
+        print("   ", "  ".join(f"{name} {statistics.median(stages[name]):.1f}" for name in STAGES))
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "tests" / "pastes"
+    files = sorted(path for path in folder.rglob("*.txt"))
+    each = {path: statistics.median(times(path.read_text(encoding="utf-8"), 5)) for path in files}
+    if each:
+        slowest = max(each, key=lambda path: each[path])
+        name = slowest.relative_to(folder)
         print(
-            f"{len(text):9,} characters: median {statistics.median(times):7.1f} ms, worst {max(times):7.1f} ms of {runs}"
+            f"{len(each):9,} pastes: median {statistics.median(each.values()):6.1f}, worst {each[slowest]:6.1f} ({name})"
         )
 
 

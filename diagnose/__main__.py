@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from diagnose.ingest import read_stream
+from diagnose.ingest import read_streams
 from diagnose.knowledge import ContentError, current
 from diagnose.pipeline import diagnose
 from diagnose.report import to_json, to_markdown, to_text
@@ -37,7 +37,7 @@ def main() -> int:
         print(misfits, file=sys.stderr)
         return 2
     streams = options.files or [sys.stdin.buffer]
-    paste = read_stream(chunk for stream in streams for chunk in chunks(stream))
+    paste = read_streams(chunks(stream) for stream in streams)
     diagnosis = diagnose(paste, {}, knowledge, tuple(knowledge.cases.values()))
     if options.json:
         told = json.dumps(to_json(diagnosis), ensure_ascii=False, indent=1)

@@ -111,10 +111,8 @@ def resolve(stated: Mapping[str, Fact]) -> dict[str, Value]:
                 values[id] = int(number) if float(number).is_integer() else number
     _derive_prompts(values)
     _derive_adapters(values, stated)
-    _cap(values, "micro_batch", "mini_batch_size")
-    _cap(values, "micro_batch", "train_batch_size")
-    _cap(values, "logprob_micro_batch", "train_batch_size")
-    _cap(values, "critic_micro_batch", "train_batch_size")
+    _cap(values, "mini_batch_size", ("micro_batch",))
+    _cap(values, "train_batch_size", ("micro_batch", "logprob_micro_batch", "critic_micro_batch"))
     return values
 
 
@@ -154,8 +152,9 @@ def _derive_adapters(values: dict[str, Value], stated: Mapping[str, Fact]) -> No
         values["full_or_lora"] = "lora"
 
 
-def _cap(values: dict[str, Value], id: str, prompts_id: str) -> None:
-    rows = whole(values, id)
-    held = rows_held(values, prompts_id) if rows else None
-    if held and rows and rows > held:
-        values[id] = held
+def _cap(values: dict[str, Value], prompts_id: str, ids: tuple[str, ...]) -> None:
+    held = rows_held(values, prompts_id)
+    for id in ids:
+        rows = whole(values, id)
+        if held and rows and rows > held:
+            values[id] = held

@@ -31,7 +31,7 @@ def version(text: str) -> tuple[int, ...]:
 
 def passes(test: Any, value: Value) -> bool:
     """Whether one value passes one test. Words that are compared by size are versions."""
-    if isinstance(test, Mapping):
+    if isinstance(test, dict):
         return all(_one(operator, bound, value) for operator, bound in test.items())
     if isinstance(test, (list, tuple)):
         return any(_same(item, value) for item in test)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.batch import resolve
@@ -14,7 +14,7 @@ from diagnose.knowledge.records import Case
 from diagnose.match import match
 from diagnose.prescribe import prescribe
 from diagnose.questions import ask
-from diagnose.types import Diagnosis, Estimate, Facts, Paste
+from diagnose.types import Diagnosis, Estimate, Facts, Growth, Paste
 from diagnose.vocabulary import POOL_OF_KIND, Pool, Value
 
 
@@ -24,33 +24,32 @@ def diagnose(
     knowledge: Knowledge,
     cases: Sequence[Case],
     exclude: Sequence[str] = (),
+    passed: Callable[[str], None] = lambda stage: None,
 ) -> Diagnosis:
     """What ran out, where and why, and what to change.
 
     ``answers`` are in each fact's own unit and outrank the paste. ``cases`` are those that the viewer may see; one whose
-    sources hold an address of ``exclude`` counts neither in match nor in evidence.
+    sources hold an address of ``exclude`` counts neither in match nor in evidence. ``passed`` is called with the name of each
+    stage when it is done, so that whoever has a clock can tell what took how long.
     """
     paste = text if isinstance(text, Paste) else read(text)
+    passed("read")
     facts = _with_assumed_lengths(read_facts(paste, answers, knowledge))
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
+    passed("facts")
     seen = tuple(case for case in cases if not set(case.sources) & set(exclude))
     before = estimate(facts, knowledge.fallback)
-    pool = failing_pool(kind, before)
+    passed("estimate")
+    pool = failing_pool(kind, before, facts.growth)
     matches = match(facts, paste.text, seen)
+    passed("match")
     prescriptions, not_advised = prescribe(facts, before, kind, phase, pool, seen, knowledge, paste, matches)
-    return Diagnosis(
-        paste=paste,
-        facts=facts,
-        kind=kind,
-        phase=phase,
-        pool=pool,
-        verdict=_verdict(before, pool, phase),
-        estimate=before,
-        matches=matches,
-        prescriptions=prescriptions,
-        not_advised=not_advised,
-        questions=ask(facts, before, kind, phase, pool, knowledge),
-    )
+    passed("prescribe")
+    questions = ask(facts, before, kind, phase, pool, knowledge, paste)
+    passed("questions")
+    verdict = _verdict(before, pool, phase)
+    failure = (kind, phase, pool, verdict)
+    return Diagnosis(paste, facts, *failure, before, matches, prescriptions, not_advised, questions)
 
 
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
@@ -62,10 +61,12 @@ def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge)), knowledge.fallback)
 
 
-def failing_pool(kind: str | None, before: Estimate) -> Pool | None:
-    """The pool that the kind of failure names; else the only one that the estimate sees run out; else None."""
+def failing_pool(kind: str | None, before: Estimate, grown: Sequence[Growth] = ()) -> Pool | None:
+    """The pool that the kind of failure names, or that grew where memory grows; else the only one that the estimate sees run out."""
     if kind in POOL_OF_KIND:
         return POOL_OF_KIND[kind]
+    if kind == "memory_growth" and len({one.pool for one in grown}) == 1:
+        return grown[0].pool
     pools: tuple[Pool, ...] = ("gpu", "host")
     out = [name for name in pools if (pool := before.pool(name)) and pool.verdict() == "out"]
     return out[0] if len(out) == 1 else None

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from diagnose.estimate import estimate_pool
+from diagnose.estimate import estimate_pool, plan_of
+from diagnose.facts.defaults import at_version
+from diagnose.facts.versions import turns
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
 from diagnose.prescribe.situation import NOT_A_PEAK, explained, verdict, watched
-from diagnose.types import Asked, Estimate, Fact, Facts
+from diagnose.types import Asked, Estimate, Fact, Facts, Paste
 from diagnose.units import gib
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
 
 MOST = 5
-MOST_ESTIMATES = 9
+MOST_ESTIMATES = 11
 _TRIED_EACH = 3
 # More phases than this to choose from help nobody.
 _MOST_PHASES = 6
@@ -32,7 +34,7 @@ _OF_CARDS = ("gpu_mem_gib", "gpu_model")
 # A move below this share of the peak would not change the advice.
 _LEAST_MOVE = 0.02
 _WORDS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "limit unknown"}
-_NEVER = ("oom_kind", "phase", "framework", "step", "framework_version", "worked_before")
+_NEVER = ("oom_kind", "phase", "framework", "step", "worked_before")
 
 
 @dataclass
@@ -45,6 +47,7 @@ class _Bench:
     phase: str | None
     pool: Pool
     knowledge: Knowledge
+    paste: Paste | None = None
     left: int = MOST_ESTIMATES
 
     def peak(self, estimated: Estimate) -> int | None:
@@ -60,19 +63,28 @@ class _Bench:
         if self.left <= 0:
             return None
         self.left -= 1
-        facts = self.facts.with_fact(Fact(id, value, "answered"))
-        return estimate_pool(facts, self.pool, self.knowledge.fallback, self.phase)
+        if id == "framework_version" and self.paste is not None:
+            facts = at_version(self.facts, str(value), self.paste)
+        else:
+            facts = self.facts.with_fact(Fact(id, value, "answered"))
+        return estimate_pool(plan_of(facts, self.knowledge.fallback), self.pool, self.phase)
 
 
 def ask(
-    facts: Facts, estimate: Estimate, kind: str | None, phase: str | None, pool: Pool | None, knowledge: Knowledge
+    facts: Facts,
+    estimate: Estimate,
+    kind: str | None,
+    phase: str | None,
+    pool: Pool | None,
+    knowledge: Knowledge,
+    paste: Paste | None = None,
 ) -> tuple[Asked, ...]:
-    """At most five questions, the one that would change the advice most first."""
+    """At most five questions, the one that would change the advice most first. With ``paste`` versions are tried on it."""
     words = {
         question.fact: question for question in sorted(knowledge.questions.values(), key=lambda q: (-q.rank, q.slug))
     }
     at = phase or _only_phase_out(estimate, pool or "gpu")
-    bench = _Bench(facts, estimate, kind, at, pool or "gpu", knowledge)
+    bench = _Bench(facts, estimate, kind, at, pool or "gpu", knowledge, paste)
     asked = [_unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
     place = [_unsettled(words["phase"], bench)] if "phase" in words and _phase_matters(kind, at, pool) else []
     if kind in NOT_A_PEAK:
@@ -91,7 +103,8 @@ def ask(
 
 def _first(facts: Facts, kind: str | None) -> list[str]:
     """What nearly all else hangs on: what ran out, and whose keys these are."""
-    first = ["oom_kind"] if kind in (None, "other") else []
+    told = facts.stated.get("oom_kind")
+    first = ["oom_kind"] if kind in (None, "other") or (told and told.origin == "assumed") else []
     if len(facts.candidates) > 1 or ("framework" not in facts.values and facts.framework is None):
         first.append("framework")
     return first
@@ -250,6 +263,8 @@ def _tried(question: Question, bench: _Bench, values: list[Value]) -> Asked:
 def _values(question: Question, facts: Facts) -> list[Value]:
     """Plausible answers in the fact's own type, without the present one: the question's options, else half and double."""
     spec, now = FACTS[question.fact], facts.values.get(question.fact)
+    if question.fact == "framework_version":
+        return [release for release in turns(facts.framework) if release != now]
     typed = [_typed(option.value, spec.type) for option in question.options]
     values = [value for value in typed if value is not None and str(value).lower() != str(now).lower()]
     if not values and spec.type == "bool":

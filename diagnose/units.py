@@ -51,4 +51,7 @@ def parse_size(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if not found or found[2].lower() not in PRINTED:
         raise ValueError(f"“{text}” is no size: write a number with a unit, as 760 GiB")
-    return round(float(found[1].replace(",", "")) * PRINTED[found[2].lower()])
+    size = float(found[1].replace(",", "")) * PRINTED[found[2].lower()]
+    if size == float("inf"):
+        raise ValueError(f"“{text[:40]}…” is no size that memory can have")
+    return round(size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.measured_words import growth_words
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import GIB, tenths
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
@@ -39,6 +40,11 @@ def phase_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:
     return sum(tenths(t.bytes) for t in terms), sum(tenths(t.low) for t in terms), sum(tenths(t.high) for t in terms)
 
 
+def need_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:
+    """What a phase takes in tenths of a GiB, with its low and high: measured where it was, else from its rounded terms."""
+    return phase_tenths(phase) if phase.measured is None else (tenths(phase.measured),) * 3
+
+
 def phase_gib(phase: PhaseEstimate) -> str:
     """A phase's peak as it is shown."""
     return f"{phase_tenths(phase)[0] / 10:,.1f}{NBSP}GiB"
@@ -74,7 +80,7 @@ def phase_words(phase: str | None) -> str:
 def run_words(facts: Facts) -> tuple[str, ...]:
     """Who and what in one line: framework, algorithm, model, cards; only what is known."""
     values = facts.values
-    framework = facts.framework.title if facts.framework and not facts.framework.fallback else values.get("framework")
+    framework = facts.trainer or values.get("framework")
     card = " ".join(str(part) for part in (values.get("gpu_model"), card_size(facts)) if part)
     cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values else card
     parts = (framework, str(values.get("algo", "")).upper(), values.get("model"), cards)
@@ -113,12 +119,13 @@ def _planned(estimate: Estimate, pool: str | None) -> str:
     known = estimate.host if pool == "host" else estimate.gpu
     if known is None or not known.phases:
         return "Cannot tell yet"
-    verdict, peak = known.verdict(), known.peak
+    verdict, peak = known.verdict(), known.worst
+    by = "what the log measured" if peak.measured is not None else "the estimate"
     what = "host RAM" if known.pool == "host" else "GPU memory"
     return {
-        "out": f"By the estimate {what} runs out in the {phase_words(peak.phase)}",
+        "out": f"By {by} {what} runs out in the {phase_words(peak.phase)}",
         "close": f"Too close to call: {what} in the {phase_words(peak.phase)}",
-        "fits": f"By the estimate it fits; {what} peaks in the {phase_words(peak.phase)}",
+        "fits": f"By {by} it fits; {what} peaks in the {phase_words(peak.phase)}",
     }.get(verdict, f"{what[0].upper() + what[1:]} peaks in the {phase_words(peak.phase)}; the capacity is not known")
 
 
@@ -135,7 +142,10 @@ def lead(diagnosis: Diagnosis) -> str:
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
     parts.append(_taken(diagnosis.estimate, pool))
-    if diagnosis.kind and pool.verdict(phase) == "fits":
+    grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
+    if diagnosis.kind == "memory_growth" and grown:
+        return " ".join((grown[0], *parts))
+    if diagnosis.kind and pool.verdict(phase.computed) == "fits":
         parts.append(_unexplained(diagnosis, phase))
     if diagnosis.kind == "other":
         parts.append(_NEXT["other"])
@@ -171,12 +181,16 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
         return f"The {name} needs about {phase_gib(phase)}; how much {has} has is not known."
     _, low, high = phase_tenths(phase)
     band = f" ({low / 10:,.1f} to {high / 10:,.1f})" if high > low else ""
+    if phase.measured is not None:
+        apart = ": they disagree by more than its band" if phase.disagrees else ""
+        computed = f"by the estimate it needs {phase_gib(phase)}{band}{apart}"
+        return f"The log shows {gib(phase.measured)} in the {name}; {computed}. {has.capitalize()} has {gib(pool.capacity)}."
     return f"The {name} needs about {phase_gib(phase)}{band}; {has} has {gib(pool.capacity)}."
 
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
     """The failing phase where it is known and estimated, else the pool's peak."""
-    return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.peak
+    return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.worst
 
 
 def lacking(estimate: Estimate) -> str:
@@ -213,7 +227,7 @@ def effect_words(prescription: Prescription) -> str:
     if prescription.before is None or prescription.after is None:
         return "no saving can be computed"
     verdict = VERDICTS[prescription.after_verdict] + elsewhere_words(prescription)
-    return f"{phase_tenths(prescription.before)[0] / 10:,.1f} → {phase_gib(prescription.after)}, {verdict}"
+    return f"{need_tenths(prescription.before)[0] / 10:,.1f} → {need_tenths(prescription.after)[0] / 10:,.1f}{NBSP}GiB, {verdict}"
 
 
 def elsewhere_words(prescription: Prescription) -> str:

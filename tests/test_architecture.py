@@ -90,9 +90,11 @@ def words_of(tree: ast.Module) -> Iterator[str]:
 
 
 def framework_names() -> list[str]:
-    """Ids, titles and names of the catalogue's frameworks, but for the plan for unknown ones."""
+    """Ids, titles and names of the catalogue's frameworks and their forks, but for the plan for unknown ones."""
     named = [framework for framework in current().frameworks.values() if not framework.fallback]
-    return sorted({word.lower() for f in named for word in (f.slug, f.title, *f.detect.names)})
+    forks = [fork for framework in named for fork in framework.forks]
+    words = {word.lower() for f in named for word in (f.slug, f.title, *f.detect.names)}
+    return sorted(words | {word.lower() for fork in forks for word in (fork.id, fork.title, *fork.detect.names)})
 
 
 @every_file

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from diagnose.estimate.engine import missing_share
-from diagnose.estimate.host import host_pool
+from diagnose.estimate.host import host_pool, used_bytes
 from diagnose.estimate.lengths import assumed_lengths, turning_length
-from diagnose.estimate.phases import gpu_phases, reserved_bytes, trainer_bytes
-from diagnose.estimate.plan import Plan, make_plan
+from diagnose.estimate.measured import compare, with_measured
+from diagnose.estimate.phases import gpu_phases, inside_bytes, reserved_bytes, trainer_bytes
+from diagnose.estimate.plan import Plan, make_plan, plan_of
 from diagnose.estimate.tokens import take
 from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, PoolEstimate
-from diagnose.vocabulary import Pool
+from diagnose.vocabulary import POOL_OF_KIND, Pool
 
-__all__ = ["assumed_lengths", "estimate", "estimate_pool", "turning_length"]
+__all__ = ["assumed_lengths", "estimate", "estimate_pool", "plan_of", "turning_length"]
 
 
 def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
@@ -23,26 +24,31 @@ def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
     plan, missing = make_plan(facts, fallback)
     if plan is None:
         return Estimate(missing=missing)
-    gpu, host = _gpu_pool(plan, plan.phases), host_pool(plan, facts)
+    gpu, host = _gpu_pool(plan, plan.phases), host_pool(plan)
+    compared = compare(plan, facts.measured, gpu, host)
+    failed = facts.values.get("oom_kind")
     return Estimate(
-        gpu=gpu,
-        host=host,
-        torch_allocated=max(trainer_bytes(phase) for phase in gpu.phases),
-        torch_reserved=max(reserved_bytes(phase) for phase in gpu.phases),
+        gpu=with_measured(gpu, compared, failed=failed is not None and POOL_OF_KIND.get(str(failed)) != "host"),
+        host=with_measured(host, compared, failed=failed is not None and POOL_OF_KIND.get(str(failed)) != "gpu")
+        if host
+        else None,
+        compared=compared,
+        torch_allocated=max(trainer_bytes(phase) + inside_bytes(plan, phase) for phase in gpu.phases),
+        torch_reserved=max(reserved_bytes(phase) + inside_bytes(plan, phase) for phase in gpu.phases),
+        host_used=max(used_bytes(plan, phase) for phase in host.phases) if host else None,
         missing=(*plan.missing, *_missing(plan), *(() if host else ("gpus_per_node",))),
     )
 
 
-def estimate_pool(facts: Facts, pool: Pool, fallback: Framework | None = None, phase: str | None = None) -> Estimate:
-    """The memory of this run in one pool alone: what is tried by the dozen needs no more.
+def estimate_pool(plan: Plan | None, pool: Pool, phase: str | None = None) -> Estimate:
+    """The memory of a run in one pool alone: what is tried by the dozen needs no more, and may ask for the other one later.
 
     On a GPU of one ``phase`` alone, where it is named and the run has it.
     """
-    plan, _ = make_plan(facts, fallback)
     if plan is None:
         return Estimate()
     if pool == "host":
-        return Estimate(host=host_pool(plan, facts))
+        return Estimate(host=host_pool(plan))
     return Estimate(gpu=_gpu_pool(plan, (phase,) if phase in plan.phases else plan.phases))
 
 

@@ -34,9 +34,13 @@ def kv_bytes_per_token(*, layers: int, kv_heads: int, head_dim: int, tp: int = 1
     return 2 * layers * math.ceil(kv_heads / tp) * head_dim * bytes_each
 
 
-def engine_weight_bytes(*, parameters: float, tp: int) -> float:
-    """The engine's bf16 copy."""
-    return 2 * parameters / tp
+# bytes a parameter of a quantised linear layer, scales included: arXiv:2305.14314, section 3, for 4 bits
+_QUANTISED = {"fp8": 1.0, "int8": 1.0, "int4": 0.56, "nf4": 0.56}
+
+
+def engine_weight_bytes(*, parameters: float, tp: int, root: float = 0.0, each: float = 2.0) -> float:
+    """The engine's copy: bf16, or ``each`` bytes a parameter where it is quantised, which leaves table and head (``root``) in bf16."""
+    return (2 * root + each * (parameters - root)) / tp
 
 
 def engine_activation_bytes(*, tokens: float, hidden: int, mlp: int, sequences: float, vocab: int, tp: int) -> float:
@@ -83,11 +87,17 @@ def missing_share(plan: Plan) -> bool:
 
 def _weights(plan: Plan) -> Term:
     tp = plan.whole("rollout_tp")
-    size = engine_weight_bytes(parameters=plan.shape.parameters, tp=tp)
-    how = f"{count(plan.shape.parameters)} × 2 B{f' ÷ {tp}' if tp > 1 else ''}"
-    return make_term(
-        "engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", ("rollout_tp", "model")
-    )
+    size, each = _weight_bytes(plan), _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
+    kept = "" if each == 2.0 else ", table and head in bf16"
+    how = f"{count(plan.shape.parameters)} × {each:g} B{kept}{f' ÷ {tp}' if tp > 1 else ''}"
+    moved_by = ("rollout_tp", "model", "engine_quantization")
+    return make_term("engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", moved_by)
+
+
+def _weight_bytes(plan: Plan) -> float:
+    each = _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
+    parameters, root = plan.shape.parameters, plan.shape.root
+    return engine_weight_bytes(parameters=parameters, tp=plan.whole("rollout_tp"), root=root, each=each)
 
 
 def _graphs(plan: Plan) -> list[Term]:
@@ -117,7 +127,7 @@ def _pool(plan: Plan) -> list[Term]:
     if share is None or capacity is None:
         return []
     rule = str(plan.does.get("kv_rule", "share_of_total"))
-    weights = engine_weight_bytes(parameters=plan.shape.parameters, tp=plan.whole("rollout_tp"))
+    weights = _weight_bytes(plan)
     own, resident = weights + _activation_bytes(plan), _resident_at_start(plan)
 
     def pool(non_torch: float) -> float:

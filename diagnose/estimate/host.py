@@ -1,7 +1,9 @@
 """Host RAM of one node over the phases: what is parked there, what loading and saving take, what the processes themselves need.
 
 Pinned copies go through torch's caching host allocator, which rounds every request up to a power of two and keeps it
-(torch 2.6 ATen/core/CachingHostAllocator.h:132): a factor from 1 to 2 by the size of the pieces.
+(torch 2.6 ATen/core/CachingHostAllocator.h:132): a factor from 1 to 2 by the size of the pieces. CUDA maps page-locked memory shared,
+so that the kernel counts it with its cache: it is needed like any other, Ray and the OOM killer count it, and yet
+``psutil.virtual_memory().used`` and ``free`` leave it out (psutil/_pslinux.py: total - free - buffers - cached).
 """
 
 from __future__ import annotations
@@ -15,14 +17,17 @@ from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, counts, exactly, make_term
 from diagnose.estimate.terms_held import held
 from diagnose.estimate.tokens import image_patches, row_limit
-from diagnose.types import Facts, PhaseEstimate, PoolEstimate, Term
+from diagnose.types import PhaseEstimate, PoolEstimate, Term
 from diagnose.units import GIB, from_gib
 
 _BACKUP_ROUNDING = Band(
     1.0, 1.2, 2.0
 )  # pieces are single matrices: nearer to a power of two than a whole layer on average
 _PINNED_SOURCE = "torch 2.6 ATen/core/CachingHostAllocator.h:132"
-_PROCESS = Band(3 * GIB, 4.5 * GIB, 6 * GIB)
+# A process with its share of the node's own: Ray's lists name 11.8 GB with 4 GiB of swap space in it (Logic-RL issue 15), 28 GB
+# for two (verl issue 529), 68.7 GB with 45 parked and 10 of images (EasyR1 issue 469), each less what else stands there.
+_PROCESS = Band(5 * GIB, 9 * GIB, 14 * GIB)
+_PROCESS_SOURCE = "lists of processes in Ray's messages: github.com/volcengine/verl/issues/529, hiyouga/EasyR1/issues/469, Unakar/Logic-RL/issues/15"
 _WORKER = Band(0.3 * GIB, 0.6 * GIB, 1.5 * GIB)
 _SWAP_GIB = 4.0  # vLLM V0 config.py: swap_space
 _ROW_BYTES = 40  # ids, masks, positions, log-probs and advantages of one token
@@ -32,12 +37,13 @@ _PATCH_BYTES = (
 _RAY_THRESHOLD = 0.95  # Ray: RAY_memory_usage_threshold
 
 
-def host_pool(plan: Plan, facts: Facts) -> PoolEstimate | None:
+def host_pool(plan: Plan) -> PoolEstimate | None:
     """Host RAM per phase, or None when the GPUs of a node are unknown."""
     gpus = gpus_of_node(plan)
     if gpus is None:
         return None
-    always = [*_processes(plan, gpus), *_backup(plan, gpus), *_rows(plan), *_workers(plan, gpus)]
+    always = [*_processes(plan, gpus), *_backup(plan, gpus), *_workers(plan, gpus)]
+    rows = _rows(plan)
     residents = {what for (_, pool), all in plan.residents.items() if pool == "host" for what in all}
     parked = {what: _one_parked(plan, what, gpus) for what in residents}
     phases = tuple(
@@ -47,16 +53,30 @@ def host_pool(plan: Plan, facts: Facts) -> PoolEstimate | None:
             (
                 *(term for what in plan.holds(phase, "host") for term in parked[what]),
                 *_moment(plan, phase, gpus),
+                *(rows if phase not in _BEFORE_ROWS else ()),
                 *always,
             ),
         )
         for phase in plan.phases
     )
-    capacity, capacity_why = _capacity(facts)
-    threshold = _threshold(facts)
+    capacity, capacity_why = _capacity(plan)
+    threshold = _threshold(plan)
     limit = None if capacity is None else round(capacity * (threshold or 1.0))
     why = f"Ray kills at {threshold:g} of the node's RAM" if threshold else "all of the node's RAM"
     return PoolEstimate("host", phases, capacity, limit, capacity_why, why)
+
+
+def page_locked_bytes(plan: Plan, phase: PhaseEstimate) -> int:
+    """What stands in shared pages in this phase, which counters of used memory leave out."""
+    parked = plan.does.get("pinned_rounding") == "power_of_two"
+    return sum(
+        term.bytes for term in phase.terms if term.id in _LOCKED or (parked and term.family == "held")
+    )
+
+
+def used_bytes(plan: Plan, phase: PhaseEstimate) -> int:
+    """What ``free`` and ``psutil`` show as used in this phase."""
+    return phase.bytes - page_locked_bytes(plan, phase)
 
 
 def gpus_of_node(plan: Plan) -> int | None:
@@ -69,17 +89,17 @@ def gpus_of_node(plan: Plan) -> int | None:
     return gpus if gpus and gpus <= 8 else None
 
 
-def _capacity(facts: Facts) -> tuple[int | None, str]:
+def _capacity(plan: Plan) -> tuple[int | None, str]:
     for id, why in (("node_total_gb", "as the message prints it"), ("host_ram_gb", "as stated")):
-        size = facts.number(id)
+        size = plan.number(id)
         if size:
             return from_gib(size), why
     return None, ""
 
 
-def _threshold(facts: Facts) -> float | None:
+def _threshold(plan: Plan) -> float | None:
     """The share at which Ray kills; its default where a message of Ray gave the node's use."""
-    return facts.number("ray_memory_threshold") or (_RAY_THRESHOLD if facts.number("node_used_gb") else None)
+    return plan.number("ray_memory_threshold") or (_RAY_THRESHOLD if plan.number("node_used_gb") else None)
 
 
 def _one_parked(plan: Plan, what: str, gpus: int) -> list[Term]:
@@ -143,17 +163,8 @@ def _backup(plan: Plan, gpus: int) -> list[Term]:
 
 def _processes(plan: Plan, gpus: int) -> list[Term]:
     processes = gpus * max(1.0, plan.number("host_processes_per_gpu") or 1.0)
-    how = f"{processes:g} processes × 3 to 6 GiB"
-    return [
-        make_term(
-            "processes",
-            "processes",
-            "fixed",
-            _PROCESS.times(processes),
-            how,
-            "a heuristic band without a published source; to be calibrated",
-        )
-    ]
+    how = f"{processes:g} processes × 9 GiB (5 to 14)"
+    return [make_term("processes", "processes", "fixed", _PROCESS.times(processes), how, _PROCESS_SOURCE)]
 
 
 def _rows(plan: Plan) -> list[Term]:
@@ -207,7 +218,22 @@ def _workers(plan: Plan, gpus: int) -> list[Term]:
 
 def _moment(plan: Plan, phase: str, gpus: int) -> list[Term]:
     maker = {"load": _loading, "checkpoint": _saving}.get(phase)
+    if phase == "rollout":
+        return _engine_images(plan)
     return maker(plan, gpus) if maker else []
+
+
+def _engine_images(plan: Plan) -> list[Term]:
+    """Images as the engine reads them: all prompts are handed over at once, to every rank of an engine that runs in the trainers."""
+    prompts, tp = whole(plan.values, "train_batch_size"), plan.whole("rollout_tp")
+    if plan.does.get("engine_images") != "every_rank" or not prompts or not plan.online:
+        return []
+    patches = image_patches(plan, prompts * plan.whole("rollout_n"))
+    size = patches.times(prompts * _PATCH_BYTES * tp)
+    how = f"{prompts:,} prompts × {counts(patches)} patches × {_PATCH_BYTES:,} B × {tp} ranks of an engine"
+    source = "vLLM entrypoints/llm.py: _validate_and_add_requests"
+    moved_by = ("train_batch_size", "rollout_tp", "max_pixels")
+    return [make_term("engine_images", "images that the engine reads", "work", size, how, source, moved_by)] if size.high else []
 
 
 def _loading(plan: Plan, gpus: int) -> list[Term]:
@@ -243,4 +269,6 @@ def _saving(plan: Plan, gpus: int) -> list[Term]:
     return [make_term("saving", "weights while saving", "work", sizes[kind](), how, source, ("n_gpus",))]
 
 
+_LOCKED = ("swap_space", "engine_backup")
+_BEFORE_ROWS = ("load", "init")
 _MOMENTS = {"load": "loading", "checkpoint": "saving"}

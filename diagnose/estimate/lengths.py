@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from diagnose.estimate.phases import gpu_phases
-from diagnose.estimate.plan import Plan, make_plan
+from diagnose.estimate.plan import Plan, plan_of
 from diagnose.estimate.tokens import MEAN_SHARE, real_row, row_limit, take
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts
 
 _WHY = "taken as {share:.0%} of the limit on average, nearer to it the fewer rows a pass has"
+_WHY_OF_DATA = (
+    "taken between what half of the public data sets reach and the limit, nearer to the limit the fewer rows a pass has"
+)
 
 
 def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fact, ...]:
@@ -18,7 +21,7 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
 
     None where they do not matter: rows padded to their limit, or packed to a budget.
     """
-    plan, _ = make_plan(facts, fallback)
+    plan = plan_of(facts, fallback)
     if plan is None:
         return ()
     limits = row_limit(plan)
@@ -28,7 +31,7 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
     if one.tokens.exact:
         return ()
     real = real_row(plan, one.rows)
-    why = _WHY.format(share=MEAN_SHARE)
+    why = _WHY.format(share=MEAN_SHARE) if plan.online else _WHY_OF_DATA
     ids = ("real_prompt_length", "real_response_length")
     return tuple(
         Fact(id, round(length.mid), "assumed", why=why)
@@ -42,7 +45,7 @@ def turning_length(facts: Facts, limit_bytes: int, phase: str, fallback: Framewo
 
     None when it does not at any length within the response limit, or when the phase or the limit is unknown; 1 when it always does.
     """
-    plan, _ = make_plan(facts, fallback)
+    plan = plan_of(facts, fallback)
     longest = row_limit(plan)[1] if plan else None
     if not longest or plan is None or phase not in plan.phases:
         return None

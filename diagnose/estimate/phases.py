@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 
 from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.term import Band, make_term
-from diagnose.estimate.terms_activation import kept, no_grad, recomputed, vision_tower
+from diagnose.estimate.term import Band, make_term, total
+from diagnose.estimate.terms_activation import head_inputs, kept, no_grad, recomputed, vision_tower
 from diagnose.estimate.terms_fixed import fixed, slack
 from diagnose.estimate.terms_gather import (
     adam_temporaries,
     bucketed,
+    cast_in_forward,
     gathered,
     layer_gradient,
     load_transient,
@@ -19,12 +20,13 @@ from diagnose.estimate.terms_gather import (
     root_gradient,
     sync_transient,
 )
-from diagnose.estimate.terms_held import held
+from diagnose.estimate.terms_held import gradients_so_far, held
 from diagnose.estimate.terms_logits import logits_forward, logits_train
 from diagnose.estimate.tokens import take
 from diagnose.types import PhaseEstimate, Term
 
 Moment = tuple[str, list[Term]]
+_AWAKE = ("init", "weight_sync", "rollout")  # an engine that sleeps stands here with weights and pool
 
 
 def gpu_phases(plan: Plan, phases: tuple[str, ...]) -> tuple[PhaseEstimate, ...]:
@@ -38,7 +40,7 @@ def gpu_phases(plan: Plan, phases: tuple[str, ...]) -> tuple[PhaseEstimate, ...]
 
 
 def trainer_bytes(phase: PhaseEstimate) -> int:
-    """What the trainer's process has allocated: held and work, without engine and fixed part."""
+    """What the trainer itself has allocated: held and work, without engine and fixed part."""
     return sum(term.bytes for term in phase.terms if term.family in ("held", "work"))
 
 
@@ -47,18 +49,31 @@ def reserved_bytes(phase: PhaseEstimate) -> int:
     return trainer_bytes(phase) + sum(term.bytes for term in phase.terms if term.id == "allocator_slack")
 
 
+def inside_bytes(plan: Plan, phase: PhaseEstimate) -> int:
+    """What an engine in the trainer's own process adds to its counters of torch, where it does not generate.
+
+    One that sleeps leaves its graphs behind, one that never does its weights and its pool as well: torch counts private pools and
+    those of another allocator like its own (torch 2.6 c10/cuda/CUDACachingAllocator.cpp: PrivatePool).
+    """
+    alone = (plan.number("processes_per_gpu") or 1.0) > 1 or plan.values.get("rollout_mode") != "colocated"
+    if alone or phase.phase in _AWAKE:
+        return 0
+    return sum(term.bytes for term in phase.terms if term.family == "engine")
+
+
 def _phase(
-    plan: Plan, phase: str, residents: dict[str, list[Term]], always: list[Term], worst: Moment
+    plan: Plan, phase: str, residents: dict[str, list[Term]], always: tuple[Term, ...], worst: Moment
 ) -> PhaseEstimate:
-    here = [term for what in plan.holds(phase, "gpu") for term in residents[what]]
-    trainer = [term for term in here if term.family != "engine"]
-    awake = [term for term in here if term.family == "engine"]
     moment, work = worst
+    counted = {term.id for term in work}  # gradients that come with the moment
+    here = [term for what in plan.holds(phase, "gpu") for term in residents[what] if term.id not in counted]
+    trainer = [term for term in here if term.family != "engine"] + work
+    awake = [term for term in here if term.family == "engine"]
     if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in awake):
         awake.append(engine_activations(plan))
-    everything = [*trainer, *work]
-    others = (*awake, *always)
-    return PhaseEstimate(phase, moment, (*everything, *others, slack(plan, tuple(everything), others)))
+    others = [*awake, *always]
+    works = bool(work) or any(term.family == "work" for term in trainer)
+    return PhaseEstimate(phase, moment, (*trainer, *others, slack(plan, total(trainer), total(others), works)))
 
 
 def _worst(moments: list[Moment]) -> Moment:
@@ -123,10 +138,14 @@ def _actor_update(plan: Plan) -> list[Moment]:
     # With pipeline stages the logits stand on the last one, which has a single micro batch in flight.
     layers = kept(plan, one)
     last_stage = [*layers, *tower] if stages == 1 else kept(plan, one, stages)
+    head, again = [*last_stage, *head_inputs(plan, one)], [*recomputed(plan, one), *layer_gradient(plan)]
+    first, whole = gradients_so_far(plan, 1 / (plan.model.layers + 1)), gradients_so_far(plan, 1.0)
+    none_yet, last = gradients_so_far(plan, 0.0), [*again, *whole] if whole else []
     return [
-        ("start of the backward pass", [*gathers, *last_stage, *logits_train(plan, one)]),
-        ("recomputing a layer", [*gathers, *layers, *tower, *recomputed(plan, one), *layer_gradient(plan)]),
-        ("end of the backward pass", [*gathers, *root_gradient(plan)]),
+        ("end of the forward pass", [*gathers, *cast_in_forward(plan), *head, *none_yet, *logits_forward(plan, one)]),
+        ("start of the backward pass", [*gathers, *head, *none_yet, *logits_train(plan, one)]),
+        ("recomputing a layer", [*gathers, *layers, *tower, *again, *first]),
+        ("end of the backward pass", [*gathers, *root_gradient(plan), *last]),
     ]
 
 

@@ -1,6 +1,7 @@
 """What exists in this run: the phases, what stays in which pool during each, how the framework behaves.
 
-A framework's record is read here and nowhere else in the estimate. A condition that an unknown fact would decide counts as not met.
+A framework's record is read here and in ``residents``, nowhere else in the estimate. A condition that an unknown fact would decide
+counts as not met.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from types import MappingProxyType
 
 from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range
+from diagnose.estimate.residents import Residents, has_critic, has_engine, has_reference, residents
 from diagnose.estimate.shape import Shape, lora_parameters, shape, shape_from_params, sparse_from_params
 from diagnose.estimate.sharding import ZERO_STATE, ParameterBytes, Split, adapters, parameter_bytes, split, zero_stage
 from diagnose.knowledge.hardware import Model
@@ -21,20 +23,13 @@ from diagnose.types import Facts
 from diagnose.units import from_gib
 from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value
 
-Residents = Mapping[tuple[str, str], tuple[str, ...]]
-
 # Algorithms that train on pairs: every row of a batch is two sequences.
 PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm")
 FILLED = ("pretrain",)  # documents are joined until every row is full
-WITH_REFERENCE = ("dpo", "kto", "gkd")
-_WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
 # Tasks whose head gives one number, or a few, instead of a logit for every word.
 WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_reranker", "sft_seq_cls", "embedding", "reranker", "seq_cls")
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
-_ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
-_ENGINES = ("vllm", "sglang")  # engines with weights and a pool of their own; with others the trainer generates
-_ON_CPU = {"actor_weights": "param_on_cpu", "actor_optimizer": "optimizer_on_cpu"}  # what a switch keeps on the host
 _ACTIVE = re.compile(
     r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
 )  # 30B-A3B: 30 billion parameters, 3 of them for a token
@@ -70,7 +65,7 @@ class Plan:
 
     def whole(self, id: str) -> int:
         """A whole number that divides something: 1 when it is unknown."""
-        return whole(self.values, id) or 1
+        return (whole(self.values, id) or 1) if id in self.values else 1
 
     def holds(self, phase: str, pool: Pool) -> tuple[str, ...]:
         return self.residents.get((phase, pool), ())
@@ -109,7 +104,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     version = _version(values)
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, values, version)
-    if not _has_engine(framework, values):
+    if not has_engine(framework, values):
         does = MappingProxyType({**does, "kv_rule": "dense"})
     numbers = _shape(model)
     capacity, why = gpu_capacity(facts)
@@ -121,7 +116,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         shape=numbers,
         framework=framework,
         phases=phases,
-        residents=_residents(framework, values, version, phases, online),
+        residents=residents(framework, values, version, phases, online),
         does=does,
         each=parameter_bytes(values, does, own_precision),
         split=split(
@@ -138,6 +133,11 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         capacity_why=why,
         missing=_unsettled(values, gpus),
     ), ()
+
+
+def plan_of(facts: Facts, fallback: Framework | None) -> Plan | None:
+    """The plan alone, where nobody asks what is missing."""
+    return make_plan(facts, fallback)[0]
 
 
 def gpu_capacity(facts: Facts) -> tuple[int | None, str]:
@@ -210,26 +210,15 @@ def _assumed_stage(values: Values, parameters: int, capacity: int | None) -> int
 
 def _phases(framework: Framework, values: Values, online: bool) -> tuple[str, ...]:
     if not online:
-        reference = ("ref_logprob",) if _has_reference(values, online) else ()
+        reference = ("ref_logprob",) if has_reference(values, online) else ()
         return ("load", *reference, *OFFLINE_PHASES[1:])
     listed = framework.phases if "rollout" in framework.phases else _ONLINE_PHASES
     absent = set()
-    if not _has_critic(values):
+    if not has_critic(values):
         absent |= {"values", "critic"}
     if values.get("has_ref") is not True:
         absent.add("ref_logprob")
     return tuple(phase for phase in PHASES if phase in listed and phase not in absent)
-
-
-def _has_critic(values: Values) -> bool:
-    """As stated; PPO has one by definition (Schulman et al. 2017, arXiv:1707.06347)."""
-    return values.get("has_critic", values.get("algo") == "ppo") is True
-
-
-def _has_reference(values: Values, online: bool) -> bool:
-    if not online:
-        return values.get("algo") in WITH_REFERENCE
-    return values.get("has_ref") is True
 
 
 def _behaviours(framework: Framework, values: Values, version: str | None) -> tuple[Mapping[str, Value], bool]:
@@ -243,56 +232,3 @@ def _behaviours(framework: Framework, values: Values, version: str | None) -> tu
         if holds(entry.when, values):
             does |= entry.does
     return MappingProxyType(does), own_precision
-
-
-def _residents(
-    framework: Framework, values: Values, version: str | None, phases: tuple[str, ...], online: bool
-) -> Residents:
-    found: dict[tuple[str, str], dict[str, None]] = {}
-    exist = {what for what in {entry.what for entry in framework.residents} if _exists(what, framework, values, online)}
-    for entry in framework.residents:
-        if entry.what not in exist or not in_range(entry.since, entry.until, version):
-            continue
-        if holds(entry.when, values):
-            pool = _lives_on(entry.what, entry.pool, values)
-            for phase in entry.phases:
-                if phase in phases:
-                    found.setdefault((phase, pool), {})[entry.what] = None
-    return {place: tuple(what) for place, what in found.items()}
-
-
-def _has_engine(framework: Framework, values: Values) -> bool:
-    """Whether an engine generates. Of an unknown trainer nothing is assumed: it has one where something of the engine is known."""
-    if "rollout_engine" in values or not framework.fallback:
-        return values.get("rollout_engine", _ENGINES[0]) in _ENGINES
-    return any(id in values for id in ("gpu_memory_utilization", "rollout_tp", "engine_version"))
-
-
-def _exists(what: str, framework: Framework, values: Values, online: bool) -> bool:
-    """Whether this run has such a thing at all. Under adapters the base serves as the reference."""
-    own_engine = not _has_engine(framework, values)
-    if what == "gathered_weights" or (what == "kv_pool" and own_engine):
-        return online and own_engine
-    if what in _ENGINE or what == "state_dict_copy":
-        return online and values.get("rollout_mode") != "server" and not own_engine
-    if what.startswith("ref_"):
-        return _has_reference(values, online) and (values.get("algo") in _WITH_TEACHER or not adapters(values))
-    if what.startswith("critic_"):
-        return online and _has_critic(values)
-    if what == "reward_weights":
-        return online and values.get("has_reward_model") is True
-    return True
-
-
-def _lives_on(what: str, pool: str, values: Values) -> str:
-    """The pool, after the switches that keep something on the host for good.
-
-    A CPU optimizer takes its gradient partition along (DeepSpeed zero/stage3.py), but not Megatron's main gradients, which are one
-    fp32 buffer beside the weights (Megatron-LM core/distributed/param_and_grad_buffer.py).
-    """
-    if what == "actor_gradients":
-        if values.get("strategy") == "megatron":
-            return "gpu"
-        return "host" if values.get("optimizer_on_cpu") is True else pool
-    stays = _ON_CPU.get(what)
-    return "host" if stays and values.get(stays) is True else pool

@@ -10,7 +10,7 @@ import datetime
 import math
 from dataclasses import dataclass, replace
 
-from diagnose.knowledge.hardware import Model, Moe
+from diagnose.knowledge.hardware import Latent, Model, Moe
 
 ASSUMED = "assumed"
 
@@ -63,7 +63,7 @@ def root(model: Model) -> int:
 def layer(model: Model) -> int:
     """One decoder layer; of a sparse model one with all its experts."""
     mlp = _sparse_mlp(model, model.moe) if model.moe else _mlp(model, model.intermediate)
-    return _attention(model) + 2 * model.hidden + mlp
+    return _attention(model) + model.norms * model.hidden + mlp
 
 
 def vision(model: Model) -> int:
@@ -74,7 +74,7 @@ def vision(model: Model) -> int:
 def parameters(model: Model) -> int:
     """Everything that a checkpoint holds, vision tower included."""
     dense = model.moe.dense_layers if model.moe else 0
-    dense_layer = _attention(model) + 2 * model.hidden + _mlp(model, model.intermediate)
+    dense_layer = _attention(model) + model.norms * model.hidden + _mlp(model, model.intermediate)
     return root(model) + (model.layers - dense) * layer(model) + dense * dense_layer + vision(model)
 
 
@@ -105,6 +105,8 @@ def lora_parameters(model: Model, rank: int) -> int:
 
 
 def _attention(model: Model) -> int:
+    if model.latent:
+        return _latent_attention(model, model.latent)
     h, d = model.hidden, head_dim(model)
     queries, keys = model.heads * d, model.kv_heads * d
     biases = queries + 2 * keys if model.attention_bias else 0
@@ -112,13 +114,23 @@ def _attention(model: Model) -> int:
     return 2 * h * queries + 2 * h * keys + biases + norms
 
 
+def _latent_attention(model: Model, latent: Latent) -> int:
+    """DeepSeek-V2, arXiv:2405.04434, section 2.1: down, a norm, and up again; keys share one rotary part."""
+    h, heads = model.hidden, model.heads
+    query = heads * (latent.plain + latent.rotary)
+    queries = h * latent.query + latent.query + latent.query * query if latent.query else h * query
+    keys = h * (latent.key + latent.rotary) + latent.key + latent.key * heads * (latent.plain + latent.value)
+    return queries + keys + heads * latent.value * h
+
+
 def _mlp(model: Model, width: int) -> int:
     return (3 if model.gated else 2) * model.hidden * width
 
 
 def _sparse_mlp(model: Model, moe: Moe) -> int:
-    router = moe.experts * model.hidden
-    return router + moe.experts * _mlp(model, moe.width) + _mlp(model, moe.shared)
+    router = moe.experts * model.hidden + (moe.experts if moe.router_bias else 0)
+    gate = model.hidden if moe.shared_gate else 0
+    return router + gate + moe.experts * _mlp(model, moe.width) + _mlp(model, moe.shared)
 
 
 # --- when only the size is known

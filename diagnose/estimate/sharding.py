@@ -87,6 +87,8 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
         weights, gradients, optimizer = 4.0, 4.0, 8.0
     if values.get("full_or_lora") == "qlora" or (base and "quantization" in values):
         quantized = _QUANTIZED.get(str(values.get("quantization", "nf4")), 0.55)
+        # the rest comes in 16 bits unless a type is asked for: transformers quantizers/quantizer_bnb_4bit.py
+        base = base if "precision" in values else 2.0
     return ParameterBytes(weights, gradients, optimizer, _number(does, "ref_bytes", 2.0), base, quantized)
 
 

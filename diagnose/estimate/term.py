@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from diagnose.types import Term
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(NamedTuple):
     """A number with its lowest and highest plausible value."""
 
     low: float
@@ -31,26 +31,25 @@ def exactly(number: float) -> Band:
     return Band(number, number, number)
 
 
+def total(terms: Iterable[Term]) -> Band:
+    """The bytes of several terms together, with their band."""
+    low = mid = high = 0
+    for term in terms:
+        low, mid, high = low + term.low, mid + term.bytes, high + term.high
+    return Band(low, mid, high)
+
+
 def make_term(
     id: str, title: str, family: str, size: Band | float, how: str, source: str, moved_by: tuple[str, ...] = ()
 ) -> Term:
     """A term of ``size`` bytes; never negative, and its band always holds its middle."""
-    if isinstance(size, Band):
-        mid = max(0, round(size.mid))
-        low, high = min(mid, max(0, round(size.low))), max(mid, round(size.high))
-    else:
-        mid = low = high = max(0, round(size))
-    return Term(
-        id=id,
-        title=title,
-        family=family,
-        bytes=mid,
-        low=low,
-        high=high,
-        how=how,
-        source=source,
-        moved_by=moved_by,
-    )
+    if not isinstance(size, Band):
+        bytes = round(size) if size > 0 else 0
+        return Term(id, title, family, bytes, bytes, bytes, how, source, moved_by)
+    mid = round(size.mid) if size.mid > 0 else 0
+    low = min(mid, round(size.low)) if size.low > 0 else 0
+    high = max(mid, round(size.high))
+    return Term(id, title, family, mid, low, high, how, source, moved_by)
 
 
 def count(number: float) -> str:

@@ -1,76 +1,41 @@
-"""Activations of the decoder and the vision tower, and what eager attention adds.
-
-Per layer without recomputation a bf16 decoder with gated MLP, grouped queries and FlashAttention keeps
-T (28 h + 8 f + 8 kv d + 4 a) bytes: norms in fp32, inputs and outputs of the projections, the MLP's products. Korthikanti et al.
-2022 (arXiv:2205.05198, section 4.1) count 34 s b h for GPT with a 4 h MLP and fused norms. T tokens, h hidden, f MLP width, kv key
-heads, d their width, a heads.
-"""
+"""Activations of the decoder and the vision tower as terms: what is kept, what is put together again, what a mask or scores add."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from diagnose.estimate.layer import (
+    Widths,
+    backward_bytes_per_token,
+    checkpoint_bytes_per_token,
+    eager_score_bytes,
+    frozen_layer_bytes_per_token,
+    fused_layer_bytes_per_token,
+    head_input_bytes_per_token,
+    layer_bytes_per_token,
+    no_grad_bytes_per_token,
+    rotary_bytes_per_token,
+    tower_bytes_per_patch,
+    widths,
+)
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, counts, make_term
 from diagnose.estimate.tokens import Pass, image_patches
-from diagnose.knowledge.hardware import Model
 from diagnose.types import Term
 
-_KORTHIKANTI = "after Korthikanti et al., arXiv:2205.05198, section 4.1"
+_LAYER = "autograd over transformers 4.51 models/qwen2/modeling_qwen2.py, held against tests/data/measured_cpu.toml"
 _CHECKPOINT = "Chen et al., arXiv:1604.06174; Korthikanti et al., arXiv:2205.05198, section 5"
+_SDPA = (
+    "transformers 4.51 integrations/sdpa_attention.py: repeat_kv; torch 2.6 attention.cpp: convert_boolean_attn_mask"
+)
 _MOVED = ("gradient_checkpointing", "tp")
+# low, middle, high: fp32 softmax and its bf16 copy; 2 where the kernel was meant and not scores written out
+_SCORE_BYTES = (2.0, 6.0, 6.0)
+_SCORE_BYTES_BACKWARD = 12.0  # fp32 softmax, the gradient that comes in and the one that goes out
 
 
-@dataclass(frozen=True, slots=True)
-class Widths:
-    """What a layer's activations are counted in. ``mlp`` is the width that one token passes through, all its experts together."""
-
-    hidden: int
-    mlp: int
-    keys: int
-    heads: int
-    gated: bool
-
-
-def widths(model: Model) -> Widths:
-    """The widths of a decoder layer; of a sparse model those of the experts that a token takes."""
-    mlp = model.moe.active * model.moe.width + model.moe.shared if model.moe else model.intermediate
-    head = model.head_dim or model.hidden // model.heads
-    return Widths(model.hidden, mlp, model.kv_heads * head, model.heads, model.gated)
-
-
-def layer_bytes_per_token(w: Widths) -> float:
-    """Bytes that one layer keeps of one token for its backward pass, nothing recomputed."""
-    return 28 * w.hidden + (8 if w.gated else 4) * w.mlp + 8 * w.keys + 4 * w.heads
-
-
-def frozen_layer_bytes_per_token(w: Widths) -> float:
-    """The same under adapters, whose frozen layers keep no inputs for weight gradients.
-
-    Left are the norms' fp32 copies (8 h), query and output of the attention (4 h), keys and values, the MLP's gate, its activation
-    and its product (6 f); and for each of the three adapters on query, key and value a dropped-out input with its mask (9 h).
-    """
-    return 21 * w.hidden + (6 if w.gated else 2) * w.mlp + 4 * w.keys + 4 * w.heads
-
-
-def fused_layer_bytes_per_token(w: Widths) -> float:
-    """The same where norm and MLP product are fused and keep bf16 inputs only (Megatron with selective recomputation)."""
-    return 16 * w.hidden + (6 if w.gated else 4) * w.mlp + 4 * w.keys
-
-
-def checkpoint_bytes_per_token(*, hidden: int, layers: float) -> float:
-    """The bf16 input of every layer."""
-    return 2.0 * hidden * layers
-
-
-def no_grad_bytes_per_token(w: Widths) -> float:
-    """What lives at once in one layer when nothing is kept."""
-    return 6 * w.hidden + 6 * w.mlp
-
-
-def eager_score_bytes(*, rows: float, heads: float, length: float, bytes_each: float) -> float:
-    """Scores of one layer written out: b a s² values (Korthikanti et al. 2022, equation 1: 5 bytes each with dropout)."""
-    return rows * heads * length**2 * bytes_each
+def autocasts(plan: Plan) -> bool:
+    """Whether bf16 comes from autocast over whole fp32 weights; sharded weights are cast when they are gathered."""
+    whole_fp32 = plan.each.weights >= 4 and not plan.adapters and plan.values.get("precision") != "fp32"
+    return whole_fp32 and (plan.split.stage < 3 or plan.split.group == 1)
 
 
 def checkpointing(plan: Plan) -> str:
@@ -89,18 +54,29 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     mode = checkpointing(plan)
     if mode == "full":
         on_gpu = 2 if plan.values.get("activation_offload") is True else layers
-        size = tokens.times(checkpoint_bytes_per_token(hidden=w.hidden, layers=on_gpu))
-        how = f"{one.how} × {w.hidden:,} × {on_gpu} layers × 2 B{_over(plan)}"
+        each = 4 if autocasts(plan) else 2
+        stream = checkpoint_bytes_per_token(hidden=w.hidden, layers=on_gpu, bytes_each=each)
+        size = tokens.times(stream + rotary_bytes_per_token(w, each))
+        how = f"{one.how} × {w.hidden:,} × {on_gpu} layers × {each} B{_over(plan)}"
         if "gradient_checkpointing" not in plan.values:
             size = Band(size.low, size.mid, tokens.high * layers * _layer(plan, w))
             how += "; far more if every layer keeps all"
         moved_by = (*one.moved_by, *_MOVED, "activation_offload")
         return [make_term("checkpoints", "checkpoints", "work", size, how, _CHECKPOINT, moved_by)]
-    each = fused_layer_bytes_per_token(w) if mode == "selective" else _layer(plan, w)
-    how = f"{one.how} × {each:,.0f} B × {layers} layers{_over(plan)}"
-    size = tokens.times(each * layers)
-    terms = [make_term("activations", "activations", "work", size, how, _KORTHIKANTI, (*one.moved_by, *_MOVED))]
-    return terms + eager_attention(plan, one, layers if mode == "none" else 1)
+    each_layer = fused_layer_bytes_per_token(w) if mode == "selective" else _layer(plan, w)
+    how = f"{one.how} × {each_layer:,.0f} B × {layers} layers{_over(plan)}"
+    size = tokens.times(each_layer * layers)
+    terms = [make_term("activations", "activations", "work", size, how, _LAYER, (*one.moved_by, *_MOVED))]
+    return terms + attention_beside(plan, one, layers if mode == "none" else 1)
+
+
+def head_inputs(plan: Plan, one: Pass) -> list[Term]:
+    """What the last norm keeps, and what the head reads: there until the backward pass has gone through the head."""
+    w = widths(plan.model)
+    each = head_input_bytes_per_token(w, autocasts(plan), bool(plan.adapters))
+    how = f"{one.how} × {each:,.0f} B{_over(plan)}"
+    size = _local(plan, one).times(each)
+    return [make_term("last_norm", "last norm and its output", "work", size, how, _LAYER, one.moved_by)]
 
 
 def recomputed(plan: Plan, one: Pass) -> list[Term]:
@@ -108,10 +84,12 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     if checkpointing(plan) != "full":
         return []
     w, tokens = widths(plan.model), _local(plan, one)
-    each = _layer(plan, w) + 4 * max(w.hidden, w.mlp)
+    moving = backward_bytes_per_token(w, bool(plan.adapters))
+    each = _layer(plan, w) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
-    term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, _KORTHIKANTI, one.moved_by)
-    return [term, *eager_attention(plan, one, 1)]
+    term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, _LAYER, one.moved_by)
+    freed = tokens.mid * (moving + 8 * w.mlp + 8 * w.hidden)  # the MLP is done when the gradients of scores arrive
+    return [term, *attention_beside(plan, one, 1, freed)]
 
 
 def no_grad(plan: Plan, one: Pass) -> list[Term]:
@@ -119,24 +97,54 @@ def no_grad(plan: Plan, one: Pass) -> list[Term]:
     each = no_grad_bytes_per_token(widths(plan.model))
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
     size = _local(plan, one).times(each)
-    term = make_term("activations", "one layer's tensors", "work", size, how, _KORTHIKANTI, one.moved_by)
-    return [term, *eager_attention(plan, one, 1)]
+    term = make_term("activations", "one layer's tensors", "work", size, how, _LAYER, one.moved_by)
+    return [term, *attention_beside(plan, one, 1)]
 
 
-def eager_attention(plan: Plan, one: Pass, layers: int) -> list[Term]:
-    """Attention scores where they are written out: b a s² values a layer, 2 to 6 bytes each (Korthikanti et al., eq. 1)."""
-    if plan.values.get("flash_attention") is not False:
-        return []
-    heads = plan.model.heads / plan.whole("tp")
-    size = Band(
-        layers * eager_score_bytes(rows=one.rows, heads=heads, length=one.row.low, bytes_each=2),
-        layers * eager_score_bytes(rows=one.rows, heads=heads, length=one.row.mid, bytes_each=4),
-        layers * eager_score_bytes(rows=one.rows, heads=heads, length=one.row.high, bytes_each=6),
+def attention_beside(plan: Plan, one: Pass, layers: int, freed: float = 0.0) -> list[Term]:
+    """What attention needs beside query, key, value and output: scores written out, or a padding mask; nothing with FlashAttention.
+
+    ``freed`` bytes of the layer are gone when the scores' gradients need twice what the scores do.
+    """
+    if plan.values.get("flash_attention") is False:
+        return [_scores(plan, one, layers, freed)]
+    settled = plan.values.get("flash_attention") is True or plan.values.get("remove_padding") is True
+    return [] if settled or one.packed or one.rows <= 1 else [_mask(plan, one, layers)]
+
+
+def _scores(plan: Plan, one: Pass, layers: int, freed: float) -> Term:
+    """b a s² scores a layer (Korthikanti et al., eq. 1)."""
+    heads, pairs = plan.model.heads / plan.whole("tp"), _pairs(plan, one)
+    low, mid, high = (
+        eager_score_bytes(rows=heads * number, heads=1, length=1, bytes_each=each * layers)
+        for number, each in zip(pairs, _SCORE_BYTES, strict=True)
     )
-    how = f"{count(one.rows)} rows × {heads:g} heads × {counts(one.row)}² × {layers} layers × 4 B"
+    if freed:
+        last = heads * _SCORE_BYTES_BACKWARD
+        mid, high = max(mid, last * pairs[1] - freed), max(high, last * pairs[2])
+    how = f"{count(one.rows)} rows × {heads:g} heads × {counts(one.row)}² × {layers} layers × {_SCORE_BYTES[1]:g} B"
     source = "Korthikanti et al., arXiv:2205.05198, equation 1"
-    moved_by = (*one.moved_by, "flash_attention")
-    return [make_term("attention_scores", "attention scores", "work", size, how, source, moved_by)]
+    moved_by = (*one.moved_by, *_ATTENTION)
+    return make_term("attention_scores", "attention scores", "work", Band(low, mid, high), how, source, moved_by)
+
+
+def _mask(plan: Plan, one: Pass, layers: int) -> Term:
+    """A padding mask as a byte a pair of tokens and, in bf16, once a layer; and keys and values repeated to the heads of queries."""
+    w, pairs, tokens = widths(plan.model), _pairs(plan, one), _local(plan, one)
+    repeated, each = 4 * (w.q - w.keys) / plan.whole("tp") * layers, 1 + 2 * layers
+    size = Band(0.0, pairs[1] * each + tokens.mid * repeated, pairs[2] * each + tokens.high * repeated)
+    how = f"{count(one.rows)} rows × {counts(one.row)}² × (1 + 2 × {layers}) B, and keys repeated to {w.heads} heads"
+    return make_term("attention_mask", "padding mask", "work", size, how, _SDPA, (*one.moved_by, *_ATTENTION))
+
+
+def _pairs(plan: Plan, one: Pass) -> tuple[float, float, float]:
+    """Pairs of tokens in all rows of a pass: of rows that are not padded to one length the longest decides."""
+    row, uneven = one.row, plan.values.get("remove_padding") is True and not plan.online and not one.packed
+    low, mid, high = (one.rows * length**2 for length in (row.low, row.high if uneven else row.mid, row.high))
+    return low, mid, high
+
+
+_ATTENTION = ("flash_attention", "remove_padding")
 
 
 def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
@@ -145,21 +153,23 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     if not patches.mid or not tower:
         return []
     frozen = not trains or plan.values.get("freeze_vision") is True or bool(plan.adapters)
-    w = Widths(tower.hidden, tower.intermediate or 4 * tower.hidden, tower.hidden, max(1, tower.hidden // 80), False)
+    mlp, each = tower.intermediate or 4 * tower.hidden, tower_bytes_per_patch(tower)
     if frozen:
-        each = no_grad_bytes_per_token(w)
+        each = no_grad_bytes_per_token(Widths(tower.hidden, mlp, tower.hidden, 0, False))
     elif checkpointing(plan) == "full":
-        each = checkpoint_bytes_per_token(hidden=w.hidden, layers=tower.layers) + layer_bytes_per_token(w)
+        each += checkpoint_bytes_per_token(hidden=tower.hidden, layers=tower.layers)
     else:
-        each = layer_bytes_per_token(w) * tower.layers
+        each *= tower.layers
     how = f"{count(one.rows)} rows × {counts(patches)} patches × {each:,.0f} B"
     moved_by = (*one.moved_by, "max_pixels", "images_per_prompt", "freeze_vision")
     size = patches.times(one.rows * each)
-    return [make_term("vision_tower", "vision tower's activations", "work", size, how, _KORTHIKANTI, moved_by)]
+    return [make_term("vision_tower", "vision tower's activations", "work", size, how, _LAYER, moved_by)]
 
 
 def _layer(plan: Plan, w: Widths) -> float:
-    return frozen_layer_bytes_per_token(w) if plan.adapters else layer_bytes_per_token(w)
+    if plan.adapters:
+        return frozen_layer_bytes_per_token(w, plan.number("adapter_input_bytes") or 2.0)
+    return layer_bytes_per_token(w, autocasts(plan))
 
 
 def _local(plan: Plan, one: Pass) -> Band:

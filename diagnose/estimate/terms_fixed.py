@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, make_term
 from diagnose.types import Term
@@ -13,36 +15,49 @@ NCCL = Band(0.3 * GIB, 0.7 * GIB, 1.5 * GIB)
 WORKSPACES = Band(0.1 * GIB, 0.2 * GIB, 0.3 * GIB)
 # Reserved beyond allocated, as a share of what is allocated. Four public pairs of both counters of one run lie between 1.10 and 1.22
 # (two DPO runs of 12B, two GRPO runs of 4B and 8B); their middle is taken. No pair bounds it from above: a run that never
-# empties its cache can reserve several times as much. Expandable segments grow in place, so that blocks of other lengths find room.
-SLACK = Band(0.05, 0.16, 0.40)
-_SLACK_EXPANDABLE = Band(0.01, 0.04, 0.10)
+# empties its cache can reserve several times as much; where weights and Adam state are most of it, 1.02 was measured (ms-swift
+# docs/source/LLM/Benchmark.md at c212b44: full training of 7B). Expandable segments grow in place, so that blocks of other
+# lengths find room.
+SLACK = Band(0.02, 0.16, 0.40)
+_SLACK_EXPANDABLE = Band(0.0, 0.04, 0.30)
 _PAIRS = "reserved / allocated is 1.10 to 1.22 in four public pairs (github.com/NVIDIA-NeMo/RL/pull/926; two GRPO runs of 4B and 8B)"
 
 
-def fixed(plan: Plan) -> list[Term]:
+def fixed(plan: Plan) -> tuple[Term, ...]:
     """CUDA contexts, NCCL buffers where several GPUs train, library workspaces."""
-    processes = max(1.0, plan.number("processes_per_gpu") or 1.0)
+    return _fixed(max(1.0, plan.number("processes_per_gpu") or 1.0), plan.gpus > 1)
+
+
+@lru_cache(maxsize=16)
+def _fixed(processes: float, several_gpus: bool) -> tuple[Term, ...]:
     how = f"{processes:g} × 0.5 GiB"
     terms = [make_term("cuda_context", "CUDA context", "fixed", CONTEXT.times(processes), how, _MEASURED)]
-    if plan.gpus > 1:
+    if several_gpus:
         terms.append(make_term("nccl", "NCCL buffers", "fixed", NCCL, "0.3 to 1.5 GiB", _MEASURED, ("n_gpus",)))
     how = "cuBLAS and attention kernels, 0.1 to 0.3 GiB"
-    return [*terms, make_term("workspaces", "library workspaces", "fixed", WORKSPACES, how, _MEASURED)]
+    return (*terms, make_term("workspaces", "library workspaces", "fixed", WORKSPACES, how, _MEASURED))
 
 
-def slack(plan: Plan, trainer: tuple[Term, ...], others: tuple[Term, ...]) -> Term:
-    """What the caching allocator reserves beyond the trainer's ``trainer`` terms; never more than the card still has.
+def slack(plan: Plan, trainer: Band, others: Band, works: bool) -> Term:
+    """What the caching allocator reserves beyond what the ``trainer`` takes; never more than the card still has.
+
+    ``others`` is what else stands there. Where the trainer only holds and never ``works``, little lies in pieces.
 
     Before it gives up, the allocator hands back what it caches (torch 2.6 c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks).
     """
     band = _SLACK_EXPANDABLE if plan.values.get("expandable_segments") is True else SLACK
-    if all(term.family != "work" for term in trainer):
+    if not works:
         band = Band(0.0, 0.0, band.low)
-    mid, high = sum([term.bytes for term in trainer]), sum([term.high for term in trainer])
-    size = Band(band.low * sum([term.low for term in trainer]), band.mid * mid, band.high * high)
+    low, mid, high = band.low * trainer.low, band.mid * trainer.mid, band.high * trainer.high
     if plan.capacity is not None:
-        room = max(0, plan.capacity - mid - sum([term.bytes for term in others]))
-        least = max(0, plan.capacity - high - sum([term.high for term in others]))
-        size = Band(min(size.low, room), min(size.mid, room), min(size.high, least))
-    how = f"{band.mid:.0%} ({band.low:.0%} to {band.high:.0%}) of what is allocated"
+        room = max(0, plan.capacity - trainer.mid - others.mid)
+        low, mid = min(low, room), min(mid, room)
+        high = min(high, max(0, plan.capacity - trainer.high - others.high))
+    size = Band(low, mid, high)
+    how = _shares(band)
     return make_term("allocator_slack", "allocator slack", "fixed", size, how, _PAIRS, ("expandable_segments",))
+
+
+@lru_cache(maxsize=8)
+def _shares(band: Band) -> str:
+    return f"{band.mid:.0%} ({band.low:.0%} to {band.high:.0%}) of what is allocated"

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, exactly, make_term
+from diagnose.estimate.terms_activation import autocasts, checkpointing
 from diagnose.estimate.terms_held import trained_shard
 from diagnose.types import Term
 from diagnose.units import GIB, MIB
 
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
 _ZERO3 = "DeepSpeed runtime/zero/config.py: stage3_max_live_parameters, reduce_bucket_size"
+_DDP = "torch 2.6 nn/parallel/distributed.py: gradient_as_bucket_view, which is off unless a trainer asks for it"
 _ADAM = "torch 2.6 optim/adamw.py:697-706, optim/optimizer.py:167-192"
 _PIPELINE = (
     "torch 2.6 distributed/pipelining/stage.py: backward_maybe_with_nosync; torchtitan parallelize_llama.py: apply_fsdp"
 )
+_CAST = "torch 2.6 ATen/autocast_mode.cpp: cached_cast"
 _LIVE_BYTES = 2e9  # stage3_max_live_parameters 1e9 in bf16
 _BUCKET_BYTES = 1e9  # 5e8 elements in bf16
 _SUB_GROUP_BYTES = 4e9  # sub_group_size 1e9 in fp32
@@ -59,12 +62,33 @@ def gathered(plan: Plan) -> list[Term]:
         band = zero3_live_bytes(parameters=plan.split.whole)
         how = f"2 B × at most 1 B live of {count(plan.split.whole)} + reduce bucket"
         return [make_term("gathers", "gathered weights", "work", band, how, _ZERO3, moved_by)]
-    if plan.each.weights >= 4 and not plan.adapters and plan.values.get("precision") != "fp32":
-        size = 2 * plan.split.whole
-        how = f"autocast keeps {count(plan.split.whole)} × 2 B"
-        source = "torch 2.6 ATen/autocast_mode.cpp: cached_cast"
-        return [make_term("gathers", "weights cast to bf16", "work", size, how, source, ("precision", *moved_by))]
+    if autocasts(plan):
+        size, how = _cast_in_backward(plan)
+        return [make_term("gathers", "weights cast to bf16", "work", size, how, _CAST, ("precision", *moved_by))]
     return []
+
+
+def cast_in_forward(plan: Plan) -> list[Term]:
+    """Weights that autocast keeps in bf16 until the forward pass is over, beyond those that the backward pass still needs."""
+    if not autocasts(plan):
+        return []
+    size = 2 * _cast(plan) - _cast_in_backward(plan)[0]
+    how = f"{count(_cast(plan))} × 2 B until the forward pass is over"
+    return [make_term("forward_casts", "weights cast to bf16", "work", size, how, _CAST, ("precision",))]
+
+
+def _cast(plan: Plan) -> float:
+    """Parameters that autocast casts: all but an embedding table that is not the head as well."""
+    return plan.split.whole - (0 if plan.model.tied else plan.shape.embedding / plan.whole("tp"))
+
+
+def _cast_in_backward(plan: Plan) -> tuple[float, str]:
+    """Casts that the graph holds: of all layers, or where layers are recomputed those of the head and of one layer."""
+    _, layer = _units(plan)
+    if checkpointing(plan) != "full":
+        return 2 * _cast(plan), f"autocast keeps {count(_cast(plan))} × 2 B"
+    table = plan.shape.embedding / plan.whole("tp")
+    return 2 * (table + layer), f"autocast keeps head and one layer, {count(table + layer)} × 2 B"
 
 
 def pipeline_gradients(plan: Plan) -> list[Term]:
@@ -83,7 +107,11 @@ def _pipelined(plan: Plan) -> bool:
 
 
 def bucketed(plan: Plan) -> list[Term]:
-    """Gradient buckets of ZeRO stages 1 and 2, which stand beside the gradients during the backward pass."""
+    """Gradient buckets, which stand beside the gradients during the backward pass: of ZeRO stages 1 and 2, and of DDP."""
+    if plan.values.get("strategy") == "ddp" and plan.gpus > 1 and plan.split.stage == 0:
+        size = plan.each.gradients * plan.trained
+        how = f"{plan.each.gradients:g} B × {count(plan.trained)}, as large as the gradients"
+        return [make_term("buckets", "gradient buckets", "work", size, how, _DDP, ("zero_stage", "full_or_lora"))]
     if (
         plan.split.stage not in (1, 2)
         or plan.split.group == 1
@@ -176,9 +204,19 @@ def load_transient(plan: Plan) -> list[Term]:
             each * (plan.split.whole - plan.split.shard(3)),
             f"{count(plan.split.whole)} × {each:g} B less the shard",
         )
+    elif plan.framework.fallback and plan.split.stage >= 3 and plan.values.get("strategy") != "deepspeed":
+        return [_perhaps_whole(plan)]
     else:
         return []
     return [make_term("load_transient", "loading", "work", size, how, _FSDP, ("zero_stage",))]
+
+
+def _perhaps_whole(plan: Plan) -> Term:
+    """Of an unknown trainer it is not known whether it shards while it loads or puts the whole model on every card first."""
+    each = plan.each.base or plan.each.weights
+    rest = plan.split.whole - plan.split.shard(3)
+    how = f"up to {count(rest)} × {each:g} B, if the model is whole on every card before it is sharded"
+    return make_term("load_transient", "loading", "work", Band(0, 0, each * rest), how, _FSDP, ("zero_stage",))
 
 
 def _bucket(plan: Plan) -> Band:

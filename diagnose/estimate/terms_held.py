@@ -68,6 +68,22 @@ def _gradients(plan: Plan) -> Term:
     return make_term("actor_gradients", "gradients", "held", size, how, _ZERO, (*_SPLIT, *_ADAPTER_SPLIT, "precision"))
 
 
+def gradients_so_far(plan: Plan, share: float) -> list[Term]:
+    """The part of the gradients that a moment of the backward pass has, where each step starts without any.
+
+    ``zero_grad`` drops them (torch 2.0: ``set_to_none``), so that with one micro batch a step they only come with the backward pass.
+    DeepSpeed's partition and Megatron's buffer are made once, and several micro batches add up: there they stand all the time.
+    """
+    if plan.values.get("gradient_accumulation") != 1 or plan.values.get("strategy") not in _DROPPED:
+        return []
+    whole = _gradients(plan)
+    size, how = share * whole.bytes, f"{share:.0%} of {whole.how}"
+    return [make_term("actor_gradients", whole.title, "held", size, how, _ZERO, whole.moved_by)]
+
+
+_DROPPED = (None, "none", "ddp", "fsdp", "fsdp2")
+
+
 def _optimizer(plan: Plan) -> Term:
     size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=plan.each.optimizer)
     how = f"{_trained(plan, 1)} × {plan.each.optimizer:g} B"

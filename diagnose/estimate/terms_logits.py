@@ -28,10 +28,20 @@ def logits_forward(plan: Plan, one: Pass) -> list[Term]:
     return _logits(plan, one, each, one.row.mid * each if plan.does.get("loss_by_row") == "yes" else 0.0)
 
 
+def _vocab_split(plan: Plan) -> int:
+    """GPUs that share the vocabulary of one token's logits.
+
+    A loss can be taken from parts of the vocabulary (Megatron-LM core/tensor_parallel/cross_entropy.py; torch's loss_parallel). Outside
+    Megatron log-probs of samples are taken from whole rows, which the head then gathers (ColossalChat train_ppo.py: parallel_output=False).
+    """
+    whole_rows = plan.online and plan.values.get("strategy") != "megatron"
+    return 1 if whole_rows else plan.whole("tp")
+
+
 def _logits(plan: Plan, one: Pass, each: float, row_bytes: float) -> list[Term]:
     if not plan.makes_logits:
         return []
-    tp, vocab = plan.whole("tp"), plan.model.vocab
+    tp, vocab = _vocab_split(plan), plan.model.vocab
     size = one.tokens.times(logits_bytes(tokens=one.response / tp, vocab=vocab, bytes_each=each))
     part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
     how = f"{each:g} B × {one.how}{part} × {vocab:,}{f' ÷ {tp}' if tp > 1 else ''}"

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.batch import resolve
-from diagnose.facts.algo import complete, read_algo, read_training
+from diagnose.facts.algo import read_algo, read_training
 from diagnose.facts.answers import parse_answer, read_answers
+from diagnose.facts.complete import complete
 from diagnose.facts.defaults import with_defaults
-from diagnose.facts.framework import Detected, detect, version_of
+from diagnose.facts.framework import Detected, detect
+from diagnose.facts.growth import as_kind
 from diagnose.facts.keys import KeyFacts, agreed, config, read_keys
+from diagnose.facts.killed import killed_worker
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
+from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.model import Read, read_model
 from diagnose.facts.phase import settle_phase
 from diagnose.facts.prose import spoken
+from diagnose.facts.run_words import run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
 from diagnose.facts.tried import read_tried
+from diagnose.facts.versions import version_of
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.records import Framework
+from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Facts, Hit, Line, Paste
 from diagnose.vocabulary import Value
 
@@ -42,57 +48,60 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     speech = tuple(spoken(paste))
     detected = detect(paste, answered.get("framework"), knowledge)
     hits, captured = find_hits(paste, knowledge)
-    version = version_of(detected.framework, paste, answered.get("framework_version"))
-    number = str(version.value) if version else None
-    keyed = _keys(paste, detected, number, answered, knowledge)
+    version = version_of(detected.framework, detected.fork, paste, answered.get("framework_version"))
+    keyed = _keys(paste, detected, version, answered, knowledge)
     stated: dict[str, Fact] = {**captured, **keyed.stated, **answered}
     _failure(stated, paste, hits, detected.framework, knowledge)
     _identity(stated, detected, version)
     model = _run(stated, paste, speech, answered, detected.framework, knowledge)
     if "algo" in stated and "algo" not in {**keyed.stated, **answered}:
-        known = {**answered, "algo": stated["algo"]}
-        before, keyed = keyed, _keys(paste, detected, number, known, knowledge)
-        stated = _exchanged(stated, before, keyed)
-    stated = {id: fact for id, fact in stated.items() if id not in MACHINE} | read_machine(
-        paste, speech, stated, captured, knowledge
-    )
+        before, keyed = keyed, _keys(paste, detected, version, {**answered, "algo": stated["algo"]}, knowledge)
+        stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
+    stated = _on_machine(stated, paste, speech, captured, knowledge)
+    readings = _measure(stated, paste, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     if framework is not None:
-        stated = _defaults(stated, framework, version, keyed, paste)
-    card = stated.get("gpu_model")
+        stated = _defaults(stated, framework, version, keyed, paste, detected.fork)
     return Facts(
         stated=stated,
         values=resolve(stated),
         framework=framework,
+        fork=detected.fork,
         model=model.model,
-        gpu=find_gpu(str(card.value), knowledge.gpus) if card else None,
+        gpu=find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None,
         keys=keyed.keys,
         units=keyed.units,
         dead_keys=frozenset(keyed.dead),
-        config=_config(paste, detected, knowledge),
+        config=_config(paste, speech, detected, knowledge),
         hits=hits,
+        measured=readings.of(),
+        growth=readings.growth(),
         tried=read_tried(speech, knowledge, framework),
         candidates=detected.candidates,
         unknown_model=model.unknown,
-        notes=(*notes, *(f"{key} has no effect: {why}" for key, why in keyed.dead.items())),
+        notes=(*notes, *_of_fork(detected, version), *readings.notes, *_of_dead_keys(keyed)),
     )
 
 
 def _keys(
-    paste: Paste, detected: Detected, version: str | None, answered: Mapping[str, Fact], knowledge: Knowledge
+    paste: Paste, detected: Detected, version: Fact | None, answered: Mapping[str, Fact], knowledge: Knowledge
 ) -> KeyFacts:
     """By the framework's keys; while several are possible, what all of them read alike."""
     plan = detected.framework or (knowledge.fallback if not detected.candidates else None)
     if plan is not None:
-        return read_keys(paste, plan, version, answered)
+        number = str(version.value) if version else None
+        return read_keys(paste, plan, number, answered, version is None or version.certain)
     readings = [read_keys(paste, knowledge.frameworks[slug], None, answered) for slug in detected.candidates]
     return KeyFacts(stated=agreed(readings))
 
 
-def _exchanged(stated: Mapping[str, Fact], before: KeyFacts, now: KeyFacts) -> dict[str, Fact]:
+def _exchanged(
+    stated: Mapping[str, Fact], before: KeyFacts, now: KeyFacts, named: Mapping[str, Fact]
+) -> dict[str, Fact]:
     """What a key means may hang on the algorithm; where words told it, the keys are read again and what they no longer say goes."""
     kept = {id: fact for id, fact in stated.items() if before.stated.get(id) is not fact or id in now.stated}
-    return {**now.stated, **kept}
+    exchanged = {**now.stated, **kept}
+    return exchanged if "model" in named else {id: fact for id, fact in exchanged.items() if id != "model"}
 
 
 def _failure(
@@ -102,9 +111,20 @@ def _failure(
         settle_kind(hits, paste),
         settle_phase(paste, hits, framework, knowledge),
         read_step(paste) if hits else None,
+        killed_worker(paste) if hits else None,
     ):
         if fact is not None:
             stated.setdefault(fact.id, fact)
+
+
+def _measure(stated: dict[str, Fact], paste: Paste, answered: Mapping[str, Fact], knowledge: Knowledge) -> Readings:
+    """What the log measured: lengths become facts where no key and no answer says them, a leak the kind of failure."""
+    readings = read_measured(paste, knowledge.logs, {id: fact.value for id, fact in stated.items()})
+    for id, fact in readings.facts.items():
+        stated.setdefault(id, fact)
+    if (kind := as_kind(stated.get("oom_kind"), readings.growth())) and "oom_kind" not in answered:
+        stated["oom_kind"] = kind
+    return readings
 
 
 def _identity(stated: dict[str, Fact], detected: Detected, version: Fact | None) -> None:
@@ -123,6 +143,9 @@ def _run(
 ) -> Read:
     """Model, algorithm and training mode; what is answered stays."""
     model = read_model(paste, speech, stated, knowledge)
+    if model.model is not None:
+        sees = model.model.vision is not None
+        stated["multimodal"] = Fact("multimodal", sees, "derived", why=model.model.title)
     if "model" not in answered and "model" not in model.facts:
         stated.pop("model", None)
     found = [
@@ -133,7 +156,16 @@ def _run(
     for fact in found:
         if fact is not None and fact.id not in answered:
             stated[fact.id] = fact
+    for id, fact in run_words(speech, stated).items():
+        stated.setdefault(id, fact)
     return model
+
+
+def _on_machine(
+    stated: Mapping[str, Fact], paste: Paste, speech: Sequence[Line], captured: Mapping[str, Fact], knowledge: Knowledge
+) -> dict[str, Fact]:
+    others = {id: fact for id, fact in stated.items() if id not in MACHINE}
+    return others | read_machine(paste, speech, stated, captured, knowledge)
 
 
 def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge: Knowledge) -> Framework | None:
@@ -145,10 +177,15 @@ def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge
 
 
 def _defaults(
-    stated: Mapping[str, Fact], framework: Framework, version: Fact | None, keyed: KeyFacts, paste: Paste
+    stated: Mapping[str, Fact],
+    framework: Framework,
+    version: Fact | None,
+    keyed: KeyFacts,
+    paste: Paste,
+    fork: Fork | None,
 ) -> dict[str, Fact]:
     """Defaults; those that a complete command makes certain count as derived."""
-    facts = with_defaults(stated, framework, str(version.value) if version else None, keyed.units, paste)
+    facts = with_defaults(stated, framework, str(version.value) if version else None, keyed.units, paste, fork)
     if framework.fallback or not complete(paste):
         return facts
     critic = any(setting.key.split(".")[0] == "critic" for setting in paste.settings)
@@ -158,10 +195,27 @@ def _defaults(
     return facts
 
 
-def _config(paste: Paste, detected: Detected, knowledge: Knowledge) -> dict[str, str]:
+def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:
+    return (f"{key} has no effect: {why}" for key, why in keyed.dead.items())
+
+
+def _of_fork(detected: Detected, version: Fact | None) -> tuple[str, ...]:
+    """What a person should know of a trainer that is read by another's keys, or by nobody's."""
+    fork, base = detected.fork, detected.framework
+    if fork is None:
+        return ()
+    if base is None or base.fallback:
+        known = "its name is known, its keys are not in the catalogue: read as plain training and by your answers"
+        return (f"{fork.title}: {known}. {fork.says}",)
+    number = f" {version.value}" if version else ""
+    return (f"{fork.title} is read as {base.title}{number}. {fork.says}",)
+
+
+def _config(paste: Paste, speech: Sequence[Line], detected: Detected, knowledge: Knowledge) -> dict[str, str]:
     known = (
         [detected.framework]
         if detected.framework and not detected.framework.fallback
         else list(knowledge.frameworks.values())
     )
-    return config(paste, known)
+    found = config(paste, known)
+    return found | {key: value for key, (value, _) in worded_settings(speech, found).items()}

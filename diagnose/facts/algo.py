@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from diagnose.facts import written
 from diagnose.facts.prose import span_of
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste, Span
@@ -18,18 +19,30 @@ _WORDS = {
     "rm": r"(?:reward model(?:l?ing)?\s+train\w*|train\w*\s+(?:an?\s+|the\s+)?(?:reward model|RM)|训练?\s*RM)",
 }  # fmt: skip
 _SPOKEN = {
-    algo: re.compile(rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9])(?!-\d)", re.I) for algo, words in _WORDS.items()
+    algo: re.compile(rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9_])(?!-\d)", re.I) for algo, words in _WORDS.items()
 }
+_LOSSES = ("orpo", "kto", "simpo", "cpo", "ipo")
 _ANY_SPOKEN = re.compile("|".join(_WORDS.values()), re.I)
+# a script that is named in a sentence: its name ends with what it does
+_IN_SCRIPT = re.compile(
+    r"(?<![A-Za-z0-9.])(dapo|gspo|rloo|grpo|kto|orpo|dpo|gkd)(?:[_\-]\w{1,40})?\.(?:sh|py|ya?ml)\b", re.I
+)
 # the module or script that a command starts, and classes of a trainer in a traceback
 _IN_COMMAND = re.compile(
-    r"(?:^|[/_.\-])(dapo|gspo|rloo|grpo|kto|orpo|dpo|sft|rm|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])", re.I
+    r"(?:^|[/_.\-])(dapo|gspo|rloo|grpo|kto|orpo|dpo|sft|rm|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
+    re.I,
 )
 _TRAINER = re.compile(
     r"\b(GRPO|DPO|PPO|SFT|KTO|ORPO|GKD|RLOO)(?:v2)?(?:Trainer|Config)\b|\b(grpo|dpo|rloo|kto|orpo|sft)_trainer\.py"
 )
 
-_LORA = re.compile(r"(?<![A-Za-z])(?P<q>Q)?-?LoRA(?![A-Za-z])", re.I)
+_LORA = re.compile(
+    r"(?<![A-Za-z_])(?:(?:(?P<q>Q)-?|rs|Ada)?LoRA|DoRA)(?![A-Za-z])(?!\s*(?:(?:was|is|has been)\s+)?(?:already\s+)?(?:merged|已?合并))"
+    r"|(?<=[_\-])(?P<q1>q)?lora\w{0,40}\.(?:py|sh|ya?ml|json)\b",
+    re.I,
+)
+_ADAPTER_SCRIPT = re.compile(r"(?<![A-Za-z])(?P<q>q)?lora\w{0,40}\.(?:py|sh|ya?ml)$", re.I)
+_ADAPTER_FRAMES = ("peft/peft_model", "peft/tuners/lora")
 _NO = re.compile(
     r"(?:\bno|\bnot|\bwithout|\bnon|n't use|instead of|不用|没用|没有用?|非|关掉|不开|without any)[\s\-]*(?:use\s+|using\s+)?$",
     re.I,
@@ -58,7 +71,25 @@ def read_algo(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
     if keyed is not None:
         recipe = next((fact for fact in (command, words) if fact and fact.value in ("dapo", "gigpo")), None)
         return recipe if keyed.value in ONLINE_ALGOS else None
-    return command or _of_trainer(paste) or words
+    return _of_loss(paste) or command or _of_trainer(paste) or words or _of_script(speech)
+
+
+def _of_loss(paste: Paste) -> Fact | None:
+    """A preference loss that has a name of its own outranks the stage that it belongs to."""
+    for setting in paste.settings:
+        value = written.bare(setting.value).lower()
+        if setting.key.lower().rsplit(".", 1)[-1] == "pref_loss" and value in _LOSSES:
+            return Fact("algo", value, "read", "", setting.key, setting.value, setting.span)
+    return None
+
+
+def _of_script(speech: Sequence[Line]) -> Fact | None:
+    """The algorithm by the only one that the names of scripts in the text tell."""
+    found = [(line, match) for line in speech for match in _IN_SCRIPT.finditer(line.words)]
+    if len({match[1].lower() for _, match in found}) != 1:
+        return None
+    line, match = found[0]
+    return Fact("algo", match[1].lower(), "read", written=match[0], span=span_of(line, match, 1))
 
 
 def _of_command(paste: Paste) -> Fact | None:
@@ -66,9 +97,7 @@ def _of_command(paste: Paste) -> Fact | None:
         for word in reversed(command.words):
             if found := _IN_COMMAND.search(word):
                 algo = next(group for group in found.groups() if group).lower()
-                line = next((line for line in paste.lines if line.number == command.first_line), None)
-                span = Span(line.number, 0, len(line.text)) if line else None
-                return Fact("algo", algo, "read", written=word, span=span)
+                return Fact("algo", algo, "read", written=word, span=_whole_line(paste, command.first_line))
     return None
 
 
@@ -105,10 +134,35 @@ def read_training(
     if rank is not None and rank.origin == "read":
         value = ("qlora" if _quantised(paste) else "lora") if int(rank.value) > 0 else "full"
         return Fact("full_or_lora", value, "read", key=rank.key, written=rank.written, span=rank.span)
-    if (said := _training_in_words(paste, speech)) is not None:
+    if (said := _training_in_words(paste, speech) or _in_scripts(paste) or _in_frames(paste)) is not None:
         return said
-    if framework is not None and not framework.fallback and framework.keys and not _has_lora(framework):
+    trains = bool(paste.settings or paste.commands or any(_ANY_SPOKEN.search(line.words) for line in speech))
+    if trains and framework is not None and not framework.fallback and framework.keys and not _has_lora(framework):
         return Fact("full_or_lora", "full", "derived", why=f"{framework.title} has no other way")
+    return None
+
+
+def _in_scripts(paste: Paste) -> Fact | None:
+    """A script or a configuration that a command names after adapters."""
+    for command in paste.commands:
+        found = next((match for word in command.words if (match := _ADAPTER_SCRIPT.search(word))), None)
+        if found:
+            value = "qlora" if found["q"] or _quantised(paste) else "lora"
+            return Fact("full_or_lora", value, "read", written=found[0], span=_whole_line(paste, command.first_line))
+    return None
+
+
+def _whole_line(paste: Paste, number: int) -> Span | None:
+    line = next((line for line in paste.lines if line.number == number), None)
+    return Span(line.number, 0, len(line.text)) if line else None
+
+
+def _in_frames(paste: Paste) -> Fact | None:
+    """A forward pass that goes through an adapter's wrapper."""
+    for frame in paste.frames:
+        if any(part in frame.path for part in _ADAPTER_FRAMES):
+            value = "qlora" if _quantised(paste) else "lora"
+            return Fact("full_or_lora", value, "read", span=_whole_line(paste, frame.line))
     return None
 
 
@@ -129,7 +183,7 @@ def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
         for found in _LORA.finditer(line.words):
             before = line.words[: found.start()][-24:]
             if not _NO.search(before):
-                value = "qlora" if found["q"] or _quantised(paste) else "lora"
+                value = "qlora" if found["q"] or found["q1"] or _quantised(paste) else "lora"
                 return Fact("full_or_lora", value, "read", written=found[0], span=span_of(line, found))
     return None
 
@@ -137,14 +191,3 @@ def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
 def _quantised(paste: Paste) -> bool:
     """Whether the base model's weights have 4 bits."""
     return any(_FOUR_BIT.search(line.words) for line in paste.lines)
-
-
-def complete(paste: Paste) -> bool:
-    """Whether the launch command is there to its end: its largest command is not cut."""
-    if not paste.commands:
-        return False
-    sizes = [sum(setting.command == i for setting in paste.settings) for i in range(len(paste.commands))]
-    command = paste.commands[sizes.index(max(sizes))]
-    # "$@" at the end hands on what a wrapper was called with: the person's own text is whole
-    last = next((line.words for line in paste.lines if line.number == command.last_line), "")
-    return max(sizes) > 0 and (not command.cut or bool(re.search(r"""\$@["']?\s*$""", last)))

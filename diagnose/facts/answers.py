@@ -65,6 +65,9 @@ def _known(id: str, value: Value, knowledge: Knowledge) -> Value:
         for slug, framework in knowledge.frameworks.items():
             if word in (slug, framework.title.lower(), *(name.lower() for name in framework.detect.names)):
                 return slug
+            for fork in framework.forks:
+                if word in (fork.id, fork.title.lower(), *(name.lower() for name in fork.detect.names)):
+                    return fork.id
     if id == "algo":
         return str(value).lower()
     return int(value) if isinstance(value, float) and value.is_integer() else value

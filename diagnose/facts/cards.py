@@ -7,24 +7,38 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnose.facts.card_patterns import (
+    BESIDE,
     CARD_WORD,
     EACH,
     EACH_AFTER,
+    LANDS,
     MACHINE_WORD,
+    MACHINES,
+    MACHINES_BEFORE,
     NODES,
+    ONE_CARD,
     ONE_NODE,
+    PART_OF,
     SPLIT,
+    TRIED,
     UNNAMED,
+    WENT_WELL,
     named,
 )
-from diagnose.facts.prose import numeral, span_of
+from diagnose.facts.prose import clause_of, numeral, span_of
+from diagnose.facts.said import FAILURE
 from diagnose.knowledge.hardware import Gpu
-from diagnose.types import Line, Span
+from diagnose.types import Fact, Line, Span
+
+_ON_ONE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One mention of cards: what it says, and where. ``count`` is of the whole run unless ``per_node``."""
+    """One mention of cards: what it says, and where. ``count`` is of the whole run unless ``per_node``.
+
+    ``aside``: where all went well, or what was tried besides.
+    """
 
     span: Span
     gpu: str = ""
@@ -32,6 +46,7 @@ class Mention:
     size: float | None = None
     per_node: bool = False
     nodes: int | None = None
+    aside: bool = False
 
 
 def names(gpus: Mapping[str, Gpu]) -> dict[str, str]:
@@ -50,13 +65,14 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
     long, short = names(gpus), numbers(gpus)
     known = {**short, **long}
     forms = named(tuple(sorted(long)), tuple(sorted(short))) if known else ()
-    tight = {_tight(name) for name in known}
+    whole = tight("".join(line.words for line in speech).lower())
+    there = [name for name in {tight(name) for name in known} if name in whole]
     for line in speech:
         taken: list[tuple[int, int]] = []
         words = line.words.lower()
         unnamed = UNNAMED if CARD_WORD.search(words) else ()
-        words = _tight(words)
-        for pattern in (*forms, *UNNAMED) if any(name in words for name in tight) else unnamed:
+        words = tight(words) if there else ""
+        for pattern in (*forms, *UNNAMED) if any(name in words for name in there) else unnamed:
             for found in pattern.finditer(line.words):
                 if any(found.start() < end and start < found.end() for start, end in taken):
                     continue
@@ -69,6 +85,8 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
 def _mention(found: re.Match[str], known: Mapping[str, str], span: Span, words: str) -> Mention:
     groups = found.groupdict()
     word = groups.get("count") or groups.get("times")
+    if PART_OF.search(words) or LANDS.search(words[: found.start()]):
+        word = None
     if word and word.lower() in ("a", "an") and MACHINE_WORD.match(words[found.end() :]):
         word = None
     size = next((groups[name] for name in ("size", "size0", "size1") if groups.get(name)), None)
@@ -77,26 +95,49 @@ def _mention(found: re.Match[str], known: Mapping[str, str], span: Span, words: 
         size = inside[1]
     many = int(groups["nodes"]) if groups.get("nodes") else None
     return Mention(
+        aside=_aside(words, found),
         nodes=many,
         span=span,
         gpu=_slug(card, known),
         count=numeral(word) * (many or 1) if word else None,
         size=float(size) if size else None,
-        per_node=bool(EACH.search(words[: found.start()][-24:]) or EACH_AFTER.match(words[found.end() :])),
+        per_node=_per_node(words, found, numeral(word) if word else 0),
     )
+
+
+def _aside(words: str, found: re.Match[str]) -> bool:
+    """Whether its clause says that all went well there, or names it beside the machine that failed."""
+    start, clause = clause_of(words, found)
+    well = WENT_WELL.search(clause) and not FAILURE.search(clause)
+    return bool(well or BESIDE.search(words[max(start, found.start() - 32) : found.start()]))
+
+
+def _per_node(words: str, found: re.Match[str], count: int) -> bool:
+    """Cards of each machine: so called, or no more than one holds and right behind the number of machines."""
+    before = words[: found.start()][-24:]
+    machines = MACHINES_BEFORE.search(before)
+    return bool(EACH.search(before) or EACH_AFTER.match(words[found.end() :]) or (machines and 0 < count <= _ON_ONE))
 
 
 def _slug(card: str, known: Mapping[str, str]) -> str:
     """The record of a name whose blanks may have been dashes or left out."""
     if card in known:
         return known[card]
-    packed = {_tight(name): slug for name, slug in known.items()}
+    packed = {tight(name): slug for name, slug in known.items()}
     return packed.get(card.replace(" ", ""), "")
 
 
-def _tight(words: str) -> str:
+def tight(words: str) -> str:
     """Without blanks and dashes, which names of cards are written with and without."""
-    return re.sub(r"[-\s]", "", words)
+    return "".join(words.split()).replace("-", "")
+
+
+def one_card(speech: Sequence[Line]) -> dict[str, Fact]:
+    """One card, where the text speaks of the card in the singular and nothing counts cards."""
+    for line in speech:
+        if found := ONE_CARD.search(line.words):
+            return {"n_gpus": Fact("n_gpus", 1, "read", written=found[0], span=span_of(line, found))}
+    return {}
 
 
 def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> tuple[int, Span] | None:
@@ -105,9 +146,12 @@ def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> tuple[int, Sp
         if mention.nodes:
             return mention.nodes, mention.span
     for line in speech:
+        words = line.words.lower()
+        if not any(word in words for word in MACHINES):
+            continue
         if found := NODES.search(line.words):
             count = numeral(found["nodes"])
-            if 1 <= count <= 512:
+            if 1 <= count <= 512 and not TRIED.search(line.words[max(0, found.start() - 24) : found.start()]):
                 return count, span_of(line, found)
         if found := ONE_NODE.search(line.words):
             return 1, span_of(line, found)

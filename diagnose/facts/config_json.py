@@ -1,4 +1,7 @@
-"""A pasted config.json of a dense model as a model record."""
+"""A pasted config.json as a model record: dense and sparse models, with a vision tower where it has one.
+
+Names of the keys: huggingface/transformers src/transformers/models/{qwen2,qwen3_moe,mixtral,qwen2_5_vl}/configuration_*.py.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import datetime
 from collections.abc import Mapping
 
 from diagnose.facts import written
-from diagnose.knowledge.hardware import Model
-from diagnose.types import Paste
+from diagnose.knowledge.hardware import Model, Moe, Vision
+from diagnose.types import Fact, Paste
 
 _SHAPE = {
     "hidden": "hidden_size",
@@ -16,44 +19,96 @@ _SHAPE = {
     "intermediate": "intermediate_size",
     "vocab": "vocab_size",
 }
+_EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts")
+_TOWER = ("vision_config.", "audio_config.", "visual.", "talker_config.", "speech_config.")
+_OTHER_ATTENTION = "kv_lora_rank"  # keys and values of another shape, which no record here can hold
 
 
 def of_config(paste: Paste) -> Model | None:
-    """A pasted config.json of a dense model as a record; None when a number that is needed is missing."""
-    values = {setting.key.rsplit(".", 1)[-1]: setting.value for setting in paste.settings}
-    shape = {field: written.number(values.get(key, "")) for field, key in _SHAPE.items()}
-    if not all(isinstance(number, int) for number in shape.values()) or "num_experts" in values:
+    """A pasted config.json as a record; None when a number that is needed is missing."""
+    settings = [setting for setting in paste.settings if setting.shape in ("json", "yaml", "python")]
+    towers = {setting.key: setting.value for setting in settings if setting.key.startswith(_TOWER)}
+    values = {setting.key.rsplit(".", 1)[-1]: setting.value for setting in settings if setting.key not in towers}
+    shape = {field: _whole(values, key) for field, key in _SHAPE.items()}
+    if not all(shape.values()) or _whole(values, _OTHER_ATTENTION):
         return None
-    numbers = {field: int(number or 0) for field, number in shape.items()}
-    kv_heads = written.number(values.get("num_key_value_heads", "")) or numbers["heads"]
-    head_dim = written.number(values.get("head_dim", "")) or 0
+    moe = _moe(values, shape)
+    if moe is None and any(_whole(values, key) for key in _EXPERTS):
+        return None
+    return _record(values, shape, moe, _vision(towers, shape["hidden"]))
+
+
+def params_of_config(model: Model) -> Fact:
+    """Its size as a fact."""
+    return Fact("params_b", model.params_b, "derived", why="the shape numbers of the pasted config.json")
+
+
+def _whole(values: Mapping[str, str], key: str) -> int:
+    number = written.number(values.get(key, ""))
+    return number if isinstance(number, int) and number > 0 else 0
+
+
+def _moe(values: Mapping[str, str], shape: Mapping[str, int]) -> Moe | None:
+    experts = next((count for key in _EXPERTS if (count := _whole(values, key))), 0)
+    active = _whole(values, "num_experts_per_tok")
+    if not (experts and active):
+        return None
+    width = _whole(values, "moe_intermediate_size") or shape["intermediate"]
+    shared = _whole(values, "shared_expert_intermediate_size") or _whole(values, "n_shared_experts") * width
+    dense = _whole(values, "first_k_dense_replace")
+    return Moe(experts=experts, active=active, width=width, shared=shared, dense_layers=dense)
+
+
+def _vision(values: Mapping[str, str], text_hidden: int) -> Vision | None:
+    """A tower of gated layers with a merger of four patches into a token, as in Qwen2.5-VL; another one is not counted."""
+    named = {key.rsplit(".", 1)[-1]: value for key, value in values.items() if key.startswith("vision_config.")}
+    hidden, layers, width = (_whole(named, key) for key in ("hidden_size", "depth", "intermediate_size"))
+    patch, merge = _whole(named, "patch_size") or 14, _whole(named, "spatial_merge_size") or 2
+    if not (hidden and layers and width):
+        return None
+    merged = hidden * merge**2
+    params = layers * (4 * hidden**2 + 3 * hidden * width) + merged * (merged + text_hidden) + 6 * patch**2 * hidden
+    pixels = (patch * merge) ** 2
+    return Vision(hidden=hidden, layers=layers, params=params, pixels_per_token=pixels, intermediate=width, patch=patch)
+
+
+def _record(values: Mapping[str, str], shape: Mapping[str, int], moe: Moe | None, vision: Vision | None) -> Model:
+    kv_heads = _whole(values, "num_key_value_heads") or shape["heads"]
+    head_dim = _whole(values, "head_dim")
     tied = written.truth(values.get("tie_word_embeddings", "")) or False
-    width = int(head_dim) or numbers["hidden"] // max(1, numbers["heads"])
-    attention = numbers["hidden"] * width * (2 * numbers["heads"] + 2 * int(kv_heads))
-    layer = attention + 3 * numbers["hidden"] * numbers["intermediate"]
-    params = numbers["layers"] * layer + numbers["vocab"] * numbers["hidden"] * (1 if tied else 2)
-    return _record(numbers, int(kv_heads), int(head_dim), tied, params, values)
-
-
-def _record(
-    numbers: Mapping[str, int], kv_heads: int, head_dim: int, tied: bool, params: int, values: Mapping[str, str]
-) -> Model:
+    params = _parameters(shape, kv_heads, head_dim, moe) + shape["vocab"] * shape["hidden"] * (1 if tied else 2)
+    params += vision.params if vision else 0
+    name = written.bare(values.get("_name_or_path", "")).rstrip("/").rsplit("/", 1)[-1]
     return Model(
         slug="",
         body="",
-        title=written.bare(values.get("_name_or_path", "")) or "the pasted config.json",
+        title=name or "the pasted config.json",
         reviewed=datetime.date.min,
         sources=("config.json as pasted",),
+        hidden=shape["hidden"],
+        layers=shape["layers"],
+        heads=shape["heads"],
+        intermediate=shape["intermediate"],
+        vocab=shape["vocab"],
         kv_heads=kv_heads,
         head_dim=head_dim,
         tied=tied,
         published=params,
         params_b=round(params / 1e9, 2),
-        hidden=numbers["hidden"],
-        layers=numbers["layers"],
-        heads=numbers["heads"],
-        intermediate=numbers["intermediate"],
-        vocab=numbers["vocab"],
-        max_position=int(written.number(values.get("max_position_embeddings", "")) or 0),
+        max_position=_whole(values, "max_position_embeddings"),
         attention_bias=bool(written.truth(values.get("attention_bias", ""))),
+        moe=moe,
+        vision=vision,
     )
+
+
+def _parameters(shape: Mapping[str, int], kv_heads: int, head_dim: int, moe: Moe | None) -> int:
+    """Those of the layers, norms and biases left out: they are less than a thousandth."""
+    hidden, layers = shape["hidden"], shape["layers"]
+    width = head_dim or hidden // shape["heads"]
+    attention = hidden * width * (2 * shape["heads"] + 2 * kv_heads)
+    dense = 3 * hidden * shape["intermediate"]
+    if moe is None:
+        return layers * (attention + dense)
+    sparse = hidden * moe.experts + 3 * hidden * (moe.experts * moe.width + moe.shared)
+    return layers * attention + moe.dense_layers * dense + (layers - moe.dense_layers) * sparse

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from diagnose.batch import resolve
 from diagnose.conditions import holds, in_range
-from diagnose.knowledge.records import Framework
-from diagnose.types import Fact, Paste
+from diagnose.facts.keys import read_keys
+from diagnose.knowledge.records import Fork, Framework
+from diagnose.types import Fact, Facts, Paste
 
 
 def with_defaults(
-    stated: Mapping[str, Fact], framework: Framework, version: str | None, units: Mapping[str, str], paste: Paste
+    stated: Mapping[str, Fact],
+    framework: Framework,
+    version: str | None,
+    units: Mapping[str, str],
+    paste: Paste,
+    fork: Fork | None = None,
 ) -> dict[str, Fact]:
     """The stated facts and, for those that nothing states, the defaults in the unit of the active key.
 
-    Later entries outrank earlier ones, and a condition sees what the earlier ones gave.
+    Later entries outrank earlier ones, and a condition sees what the earlier ones gave. A fork's own outrank its base's.
     """
     facts = dict(stated)
+    for id, value in fork.facts.items() if fork else ():
+        if id not in stated:
+            facts[id] = Fact(id, value, "default", units.get(id, ""), why=f"default of {fork.title if fork else ''}")
+    settled = set(facts)
     for default in framework.defaults:
         if default.script and not any(default.script in line.text for line in paste.lines):
             continue
@@ -25,6 +36,21 @@ def with_defaults(
             continue
         why = default.script or ("usual in trainers" if framework.fallback else f"default of {framework.title}")
         for id, value in default.facts.items():
-            if id not in stated:
+            if id not in settled:
                 facts[id] = Fact(id, value, "default", units.get(id, ""), why=why)
     return facts
+
+
+def at_version(facts: Facts, version: str, paste: Paste) -> Facts:
+    """The same run in another version of its framework: its keys and defaults read again, all else kept."""
+    if facts.framework is None:
+        return facts
+    kept = {id: fact for id, fact in facts.stated.items() if fact.origin != "default"}
+    answered = {id: fact for id, fact in kept.items() if fact.origin == "answered"}
+    keyed = read_keys(paste, facts.framework, version, answered)
+    for id, fact in keyed.stated.items():
+        if id not in kept or (id != "model" and kept[id].key):
+            kept[id] = fact
+    kept["framework_version"] = Fact("framework_version", version, "answered")
+    stated = with_defaults(kept, facts.framework, version, keyed.units, paste, facts.fork)
+    return replace(facts, stated=stated, values=resolve(stated), keys=keyed.keys, units=keyed.units)

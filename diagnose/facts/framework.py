@@ -1,13 +1,17 @@
-"""Which framework the paste shows, and which version of it."""
+"""Which framework the paste shows: one of the catalogue, a fork of one, or another whose name is known."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
+from diagnose.facts.prose import clause_of
+from diagnose.facts.said import FAILURE
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.records import Framework
+from diagnose.knowledge.records import Detect, Fork, Framework
+from diagnose.literals import Haystack
 from diagnose.types import Fact, Paste, Span
 
 # A command, a key, a path or a literal is the program's own mark; a name may be a mere comparison.
@@ -16,82 +20,145 @@ MARK, NAME = 2, 1
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """The framework, or the slugs of several between which the paste leaves the choice."""
+    """The framework whose keys apply, the fork by which it was found, or the slugs between which the paste leaves the choice.
+
+    A fork of the plain file has no ``framework``: its name is known and its keys are not.
+    """
 
     framework: Framework | None = None
     fact: Fact | None = None
     candidates: tuple[str, ...] = ()
+    fork: Fork | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A framework or a fork that the paste shows, how strongly and where."""
+
+    framework: Framework
+    fork: Fork | None
+    strength: int
+    span: Span | None
+
+    @property
+    def order(self) -> tuple[int, bool, int]:
+        """The strongest first; a name that the catalogue holds no keys for comes last; then by rank."""
+        mere = self.strength == NAME and self.framework.fallback
+        return -self.strength, mere, (self.fork or self.framework).detect.rank
+
+    @property
+    def id(self) -> str:
+        return self.fork.id if self.fork and self.framework.fallback else self.framework.slug
 
 
 def detect(paste: Paste, answered: Fact | None, knowledge: Knowledge) -> Detected:
     """An answer first; else the strongest evidence, then the lowest rank; a tie is left open."""
     if answered is not None:
-        known = knowledge.frameworks.get(str(answered.value))
-        return Detected(known or knowledge.fallback, answered)
-    whole = "\n".join(line.text for line in paste.lines)
-    lowered = whole.lower()
-    found = {
-        slug: evidence
-        for slug, framework in knowledge.frameworks.items()
-        if not framework.fallback and (evidence := _evidence(framework, paste, whole, lowered))
-    }
+        return _answered(answered, knowledge)
+    found = list(_all(paste, knowledge))
     if not found:
         return Detected()
-    order = {slug: (-strength, knowledge.frameworks[slug].detect.rank) for slug, (strength, _) in found.items()}
-    best = sorted(slug for slug in found if order[slug] == min(order.values()))
-    if len(best) > 1:
-        return Detected(candidates=tuple(best))
-    return Detected(knowledge.frameworks[best[0]], Fact("framework", best[0], "read", span=found[best[0]][1]))
+    best = [one for one in found if one.order == min(one.order for one in found)]
+    if len({one.id for one in best}) > 1:
+        return Detected(candidates=tuple(sorted({one.id for one in best if not one.framework.fallback})))
+    first = best[0]
+    fork = first.fork or _named_in_a_value(paste, first)
+    fact = Fact("framework", first.id, "read", span=first.span)
+    return Detected(None if first.framework.fallback else first.framework, fact, fork=fork)
 
 
-def version_of(framework: Framework | None, paste: Paste, answered: Fact | None) -> Fact | None:
-    """The version that was answered or that the paste gives for the framework's package; unknown is absent."""
-    if answered is not None or framework is None:
-        return answered
-    package = framework.package.lower().replace("_", "-")
-    for found in paste.packages:
-        if package and found.name.lower().replace("_", "-") == package:
-            line = next((line for line in paste.lines if line.number == found.line), None)
-            span = Span(found.line, 0, len(line.text)) if line else None
-            return Fact("framework_version", found.version, "read", written=found.version, span=span)
-    return None
+def fork_of(id: str, knowledge: Knowledge) -> tuple[Framework, Fork] | None:
+    """The fork of that id and the framework in whose file it stands."""
+    return next(((one, fork) for one in knowledge.frameworks.values() for fork in one.forks if fork.id == id), None)
 
 
-def _evidence(framework: Framework, paste: Paste, whole: str, lowered: str) -> tuple[int, Span | None] | None:
-    """How strong the evidence is and where it stands; None when there is none or something rules the framework out.
+def _answered(answered: Fact, knowledge: Knowledge) -> Detected:
+    fork = fork_of(str(answered.value), knowledge)
+    if fork is None:
+        return Detected(knowledge.frameworks.get(str(answered.value)) or knowledge.fallback, answered)
+    base, which = fork
+    fact = Fact("framework", which.id if base.fallback else base.slug, "answered", written=answered.written)
+    return Detected(base, fact, fork=which)
+
+
+def _all(paste: Paste, knowledge: Knowledge) -> Iterator[_Found]:
+    text = "\n".join(line.text for line in paste.lines)
+    whole, lowered = Haystack(text), Haystack(text.lower())
+    for framework in knowledge.frameworks.values():
+        if not framework.fallback and (evidence := _evidence(framework.detect, paste, whole, lowered)):
+            yield _Found(framework, None, *evidence)
+        for fork in framework.forks:
+            if evidence := _evidence(fork.detect, paste, whole, lowered):
+                yield _Found(framework, fork, *evidence)
+
+
+def _evidence(marks: Detect, paste: Paste, whole: Haystack, lowered: Haystack) -> tuple[int, Span | None] | None:
+    """How strong the evidence is and where it stands; None when there is none or something rules it out.
 
     ``whole`` are all lines as one text, ``lowered`` the same in lower case: what is not in there is in no line.
     """
-    marks = framework.detect
     if any(literal.lower() in lowered for literal in marks.unless):
         return None
-    for span in _marks(framework, paste, whole):
+    for span in _marks(marks, paste, whole):
         return MARK, span
     for name in marks.names:
-        if name.lower() not in lowered:
+        if _PART.split(name.lower())[0] not in lowered:
             continue
-        word = re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", re.I)
+        word = _as_word(name)
         for line in paste.lines:
-            if found := word.search(line.text):
-                return NAME, Span(line.number, found.start(), found.end())
+            for found in word.finditer(line.text):
+                if not _aside(line.text, found):
+                    return NAME, Span(line.number, found.start(), found.end())
     return None
 
 
-def _marks(framework: Framework, paste: Paste, whole: str) -> Iterator[Span | None]:
-    marks = framework.detect
-    for command in paste.commands:
-        if any(literal in " ".join(command.words) for literal in marks.commands):
+# what parts a name in two, as people write it
+_PART = re.compile(r"[-_ ]")
+_BESIDE = re.compile(
+    r"(?:\bnot|\bunlike|\binstead of|\bcompared? (?:to|with)|\bthan|\bvs\.?|\bneither|\bnor|不是|而不是|相比|对比|不像)\s*[`'\"“]?$",
+    re.I,
+)
+_WELL = re.compile(r"\b(?:works?|worked|fine|ok|no problem|no oom)\b|能训|能跑|没问题|正常", re.I)
+
+
+def _aside(text: str, found: re.Match[str]) -> bool:
+    """Whether another trainer is merely compared: named after “not”, or in a clause in which all goes well."""
+    _, clause = clause_of(text, found)
+    well = _WELL.search(clause) and not FAILURE.search(clause) and len(clause) < len(text)
+    return bool(well or _BESIDE.search(text[max(0, found.start() - 24) : found.start()]))
+
+
+@lru_cache(maxsize=512)
+def _as_word(name: str) -> re.Pattern[str]:
+    """The name as a word; a dash, an underscore or a blank may stand for one another or be left out."""
+    parts = "[-_ ]?".join(re.escape(part) for part in _PART.split(name))
+    return re.compile(rf"(?<![A-Za-z0-9]){parts}(?![A-Za-z0-9])", re.I)
+
+
+def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None]:
+    for command in paste.commands if marks.commands else ():
+        started = " ".join(command.words)
+        if any(literal in started for literal in marks.commands):
             yield Span(command.first_line, 0, len(_text(paste, command.first_line)))
-    for setting in paste.settings:
+    for setting in paste.settings if marks.keys else ():
         if setting.key.startswith(marks.keys):
             yield setting.span
-    for frame in paste.frames:
+    for frame in paste.frames if marks.paths else ():
         if any(part in frame.path for part in marks.paths):
             yield Span(frame.line, 0, len(_text(paste, frame.line)))
     for literal in (*marks.commands, *marks.literals):
         for line in paste.lines if literal in whole else ():
             if (start := line.text.find(literal)) >= 0:
                 yield Span(line.number, start, start + len(literal))
+
+
+def _named_in_a_value(paste: Paste, base: _Found) -> Fork | None:
+    """A fork of the framework that is shown, whose name stands in a value of the run or in a path of its code."""
+    places = "\n".join((*(setting.value for setting in paste.settings), *(frame.path for frame in paste.frames)))
+    for fork in sorted(base.framework.forks, key=lambda fork: fork.detect.rank):
+        if base.strength == MARK and any(_as_word(name).search(places) for name in fork.detect.names):
+            return fork
+    return None
 
 
 def _text(paste: Paste, number: int) -> str:

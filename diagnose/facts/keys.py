@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from diagnose.batch import resolve
@@ -14,6 +16,8 @@ from diagnose.knowledge.records import Framework, Key
 from diagnose.types import Fact, Paste, Setting
 from diagnose.vocabulary import Value
 
+# A name → the places among a framework's keys of those that it may mean.
+_Places = Mapping[str, set[int]]
 # A path that merely ends like a framework's key is that key only if this many parts agree.
 _SUFFIX_PARTS = 3
 
@@ -35,17 +39,22 @@ class _Match:
     exact: bool
 
 
+@lru_cache(maxsize=4096)
 def normal(key: str) -> str:
     """A key as it is compared: argument parsers take dashes and underscores alike."""
     return key.strip().lstrip("-+").replace("-", "_").lower()
 
 
-def read_keys(paste: Paste, framework: Framework, version: str | None, known: Mapping[str, Fact]) -> KeyFacts:
+def read_keys(
+    paste: Paste, framework: Framework, version: str | None, known: Mapping[str, Fact], certain: bool = True
+) -> KeyFacts:
     """Two passes: keys without a condition first, then those whose condition may need the first pass' facts.
 
-    ``known`` are facts that outrank the keys (answers) and count in conditions.
+    ``known`` are facts that outrank the keys (answers) and count in conditions. A version that is not ``certain`` chooses
+    between the senses of a key and rules none out.
     """
-    matches = _ranked(_matches(paste, framework, version))
+    spelled, below = _places(framework)
+    matches = _ranked(_matches(paste, framework, version, spelled, below, certain))
     stated: dict[str, Fact] = dict(known)
     dead: dict[str, str] = {}
     for conditional in (False, True):
@@ -53,38 +62,57 @@ def read_keys(paste: Paste, framework: Framework, version: str | None, known: Ma
         for match in matches:
             if bool(match.key.when) == conditional:
                 _apply(match, values, stated, dead, known)
-    keys, units = _writable(framework, version, resolve(stated), stated)
+    keys, units = _writable(framework, version, resolve(stated), stated, spelled)
     read = {id: fact for id, fact in stated.items() if id not in known}
     return KeyFacts(read, keys, units, dead)
 
 
-def _matches(paste: Paste, framework: Framework, version: str | None) -> list[_Match]:
+def _matches(
+    paste: Paste, framework: Framework, version: str | None, spelled: _Places, below: _Places, certain: bool
+) -> list[_Match]:
     """Every setting with every entry that it may mean in this version."""
-    names = [(key, tuple(normal(name) for name in (key.key, *key.aliases))) for key in framework.keys]
     found: list[_Match] = []
     for setting in paste.settings:
         word = normal(setting.key)
-        here = [_Match(setting, key, word == parts[0]) for key, parts in names if word in parts]
-        here = here or _by_last_parts(setting, word, names)
+        keys = [framework.keys[place] for place in sorted(spelled.get(word, ()))]
+        here = [_Match(setting, key, word == normal(key.key)) for key in keys]
+        here = here or _by_last_parts(setting, framework, _deeper(word, spelled, below), version)
         inside = [match for match in here if in_range(match.key.since, match.key.until, version)]
         # an old spelling tells of an old version where none is named
-        found += inside or (here if version is None else [])
+        found += inside or (here if version is None or not certain else [])
     return found
 
 
-def _by_last_parts(setting: Setting, word: str, names: list[tuple[Key, tuple[str, ...]]]) -> list[_Match]:
+def _places(framework: Framework) -> tuple[_Places, _Places]:
+    """Which of the framework's keys are spelled so, and which end so behind the head of their path."""
+    spelled: dict[str, set[int]] = defaultdict(set)
+    below: dict[str, set[int]] = defaultdict(set)
+    for place, key in enumerate(framework.keys):
+        for name in (normal(spelling) for spelling in (key.key, *key.aliases)):
+            spelled[name].add(place)
+            for end in _ends(name):
+                below[end].add(place)
+    return spelled, below
+
+
+def _ends(name: str) -> list[str]:
+    """``b.c`` and ``c`` of ``a.b.c``."""
+    parts = name.split(".")
+    return [".".join(parts[i:]) for i in range(1, len(parts))]
+
+
+def _deeper(word: str, spelled: _Places, below: _Places) -> list[int]:
+    """The places of keys that the word is the end of, and of long keys that are the end of the word."""
+    long = (end for end in _ends(word) if end.count(".") + 1 >= _SUFFIX_PARTS)
+    return sorted(below.get(word, set()).union(*(spelled.get(end, ()) for end in long)))
+
+
+def _by_last_parts(setting: Setting, framework: Framework, places: list[int], version: str | None) -> list[_Match]:
     """A key pasted without the head of its path, or below a deeper one, where only one meaning is left."""
-    found = [
-        _Match(setting, key, False)
-        for key, parts in names
-        if any(name.endswith(f".{word}") or (_long(name) and word.endswith(f".{name}")) for name in parts)
-    ]
+    found = [_Match(setting, framework.keys[place], False) for place in places if not framework.keys[place].note]
+    found = [match for match in found if in_range(match.key.since, match.key.until, version)] or found
     meanings = {(match.key.fact, match.key.unit, tuple(match.key.values), match.key.dead) for match in found}
     return found if len(meanings) == 1 else []
-
-
-def _long(name: str) -> bool:
-    return name.count(".") + 1 >= _SUFFIX_PARTS
 
 
 def _ranked(matches: list[_Match]) -> list[_Match]:
@@ -106,6 +134,9 @@ def _apply(
         if holding:
             dead[setting.key] = key.dead
         return
+    if setting.command >= 0 and "$" in setting.value and key.fact not in known:
+        # the command's value is not told: what stands elsewhere is not this run's
+        stated.pop(key.fact, None)
     for id, value in facts_of(key, setting.value).items():
         if id not in known:
             unit = key.unit if id == key.fact else ""
@@ -143,7 +174,11 @@ def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, V
 
 
 def _writable(
-    framework: Framework, version: str | None, values: Mapping[str, Value], stated: Mapping[str, Fact]
+    framework: Framework,
+    version: str | None,
+    values: Mapping[str, Value],
+    stated: Mapping[str, Fact],
+    spelled: _Places,
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Fact → the first key that a lever may write, in the person's spelling where the paste has one, and its unit."""
     keys: dict[str, str] = {}
@@ -158,7 +193,7 @@ def _writable(
                     units[id] = key.unit
     for id in list(keys):
         fact = stated.get(id)
-        if fact is not None and fact.key and not _hidden(framework, fact.key):
+        if fact is not None and fact.key and not _hidden(framework, spelled.get(normal(fact.key), ())):
             keys[id] = fact.key
             units.pop(id, None)
             if fact.unit:
@@ -166,10 +201,8 @@ def _writable(
     return keys, units
 
 
-def _hidden(framework: Framework, key: str) -> bool:
-    word = normal(key)
-    entries = [entry for entry in framework.keys if word in (normal(name) for name in (entry.key, *entry.aliases))]
-    return bool(entries) and all(entry.hidden for entry in entries)
+def _hidden(framework: Framework, places: Collection[int]) -> bool:
+    return bool(places) and all(framework.keys[place].hidden for place in places)
 
 
 def agreed(readings: list[KeyFacts]) -> dict[str, Fact]:
@@ -200,6 +233,12 @@ _NEVER = re.compile(
 )
 
 
+# a key that switches on what its parent names
+_SWITCHES = ("enabled", "enable")
+_VARIABLE = re.compile(r"[A-Za-z_]\w{0,80}")
+_LITERALS = ("True", "False", "None")
+
+
 def config(paste: Paste, frameworks: list[Framework]) -> dict[str, str]:
     """Every key that bears on memory as the person spelled it, with the value as written.
 
@@ -208,7 +247,16 @@ def config(paste: Paste, frameworks: list[Framework]) -> dict[str, str]:
     last = {normal(name).rsplit(".", 1)[-1] for f in frameworks for key in f.keys for name in (key.key, *key.aliases)}
     found: dict[str, str] = {}
     for setting in paste.settings:
-        end = normal(setting.key).rsplit(".", 1)[-1]
+        parts = normal(setting.key).split(".")
+        end = parts[-2] if parts[-1] in _SWITCHES and len(parts) > 1 else parts[-1]
         if end in last or (_MEMORY.search(end) and not _NEVER.search(end)):
-            found[setting.key] = setting.value
+            found[setting.key] = _resolved(setting, paste)
     return found
+
+
+def _resolved(setting: Setting, paste: Paste) -> str:
+    """The value; of an argument that only hands on a variable what the script gave to the variable."""
+    if setting.shape != "python" or not _VARIABLE.fullmatch(setting.value):
+        return setting.value
+    given = (other.value for other in paste.settings if other.key == setting.value and other.shape == "python")
+    return next((value for value in given if not _VARIABLE.fullmatch(value) or value in _LITERALS), setting.value)

@@ -5,24 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from diagnose.facts import cards, written
+from diagnose.facts import cards
+from diagnose.facts.allocation import read_allocation
+from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
-from diagnose.facts.keys import normal
+from diagnose.facts.launcher import launcher
 from diagnose.facts.memory_words import host_ram
 from diagnose.facts.roles import role_cards
+from diagnose.facts.tables import TABLE, with_tables
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
-from diagnose.types import Fact, Line, Paste, Setting, Span
-from diagnose.vocabulary import FACTS, Value
+from diagnose.types import Fact, Line, Paste, Span
+from diagnose.vocabulary import FACTS
 
 MACHINE = tuple(id for id, spec in FACTS.items() if spec.group == "machine")
-# The launchers' own arguments, whatever they launch: torchrun, deepspeed, accelerate.
-_PER_NODE = ("nproc_per_node", "num_gpus")
-_TOTAL = ("num_processes",)
-_NODES = ("nnodes", "num_nodes", "num_machines")
-_VISIBLE = ("cuda_visible_devices", "ascend_rt_visible_devices", "hip_visible_devices")
-
-_TABLE = "a table of the machine's cards"
 _ROW = re.compile(r"(?:^\s*\|?\s*|\bGPU\s*)(?P<index>\d{1,2})\s*(?:[:|\t]|\s+(?=NVIDIA|Tesla|GeForce|AMD|Type)|\s{2,})")
 _MIB = re.compile(r"\d+\s*Mi?B\s*/\s*(?P<mib>\d{4,6})\s*Mi?B")
 _COUNT_LINE = re.compile(
@@ -30,8 +26,9 @@ _COUNT_LINE = re.compile(
     re.I,
 )
 _SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>\d{1,3}\.\d+)\s*Gi?B", re.I)
-# what every row that tells a size or a count holds
-_OF_A_TABLE = re.compile(r"[Gg][Pp][Uu]|[Cc][Uu][Dd][Aa]|[Mm][Ee][Mm][Oo][Rr][Yy]|Mi?B")
+# in lower case; every row that tells a size or a count holds one
+_OF_A_TABLE = ("gpu", "cuda", "memory", "mib", "mb")
+_MOST_ON_ONE = 16
 # The driver shows a little less than what the catalogue says, never this much.
 _TOLERANCE = 0.03
 
@@ -46,7 +43,7 @@ def read_machine(
     """All facts of the machine: those that ``stated`` (answers and keys) holds and what the text adds."""
     found: dict[str, Fact] = {}
     said = list(cards.mentions(speech, knowledge.gpus))
-    table = _table(paste, said, knowledge.gpus)
+    table = with_tables(_table(paste, said, knowledge.gpus), paste, knowledge.gpus)
     roles = {id: fact for id, fact in role_cards(paste).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
@@ -56,20 +53,39 @@ def read_machine(
             if id not in ("n_nodes", "gpus_per_node") or fact.origin == "answered"
         }
         _put(found, roles)
-    _put(found, _launcher(paste))
+    _put(found, launcher(paste))
+    _put(found, read_allocation(paste))
     _put(found, table)
-    _put(found, _words(said, knowledge.gpus, found))
-    machines = cards.nodes(speech, said)
-    if machines and "n_nodes" not in found:
-        found["n_nodes"] = Fact("n_nodes", machines[0], "read", span=machines[1])
-    _counts(found, stated, said)
-    if (ram := host_ram(speech)) is not None:
-        found.setdefault("host_ram_gb", ram)
+    _spoken(found, stated, speech, said, knowledge.gpus)
     if "node_total_gb" in captured:
         node = captured["node_total_gb"]
         found.setdefault("host_ram_gb", Fact("host_ram_gb", node.value, "read", written=node.written, span=node.span))
     _sizes({**found, **stated}, found, captured, knowledge.gpus)
     return {**found, **{id: fact for id, fact in stated.items() if id in MACHINE}}
+
+
+def _spoken(
+    found: dict[str, Fact],
+    stated: Mapping[str, Fact],
+    speech: Sequence[Line],
+    said: list[Mention],
+    gpus: Mapping[str, Gpu],
+) -> None:
+    """What the words add. Of machines that are named side by side no count and no size is the run's."""
+    said = [mention for mention in said if not mention.aside] or said
+    several = len({mention.gpu for mention in said if mention.gpu}) > 1 and "gpu_model" not in found
+    _put(found, _words(said, gpus, found))
+    machines = cards.nodes(speech, said)
+    if machines and "n_nodes" not in found:
+        found["n_nodes"] = Fact("n_nodes", machines[0], "read", span=machines[1])
+    parted = several or any(PART_OF.search(line.words) for line in speech)
+    _counts(found, stated, [] if parted else said)
+    if "n_gpus" not in {**found, **stated} and not several:
+        _put(found, cards.one_card(speech))
+    if "n_nodes" not in {**found, **stated}:
+        _put(found, _one_node(found, stated))
+    if not several and (ram := host_ram(speech, _many(found, stated))) is not None:
+        found.setdefault("host_ram_gb", ram)
 
 
 def _answered(stated: Mapping[str, Fact], id: str) -> bool:
@@ -79,66 +95,6 @@ def _answered(stated: Mapping[str, Fact], id: str) -> bool:
 def _put(found: dict[str, Fact], more: Mapping[str, Fact]) -> None:
     for id, fact in more.items():
         found.setdefault(id, fact)
-
-
-# --- launchers
-
-
-def _launcher(paste: Paste) -> dict[str, Fact]:
-    """Cards by the launcher: a list of visible devices, processes per node, nodes."""
-    found: dict[str, Fact] = {}
-    nodes = _last(paste, _NODES)
-    if nodes:
-        found["n_nodes"] = _read("n_nodes", nodes[1], nodes[0])
-    devices = _visible(paste)
-    per_node = _last(paste, _PER_NODE)
-    if per_node:
-        found["gpus_per_node"] = _read("gpus_per_node", per_node[1], per_node[0])
-    one = int(found["n_nodes"].value) == 1 if "n_nodes" in found else True
-    total = _last(paste, _TOTAL)
-    everything = {device for _, listed in devices for device in listed}
-    if one and devices and len(everything) >= (per_node[1] if per_node else 0):
-        found["n_gpus"] = _read("n_gpus", len(everything), devices[-1][0])
-        trained = per_node[1] if per_node else len(devices[-1][1]) if len(devices) > 1 else len(everything)
-        if trained < len(everything):
-            found["trainer_gpus"] = _read("trainer_gpus", trained, per_node[0] if per_node else devices[-1][0])
-            found.pop("gpus_per_node", None)
-    elif per_node:
-        if one:
-            found["n_gpus"] = _read("n_gpus", per_node[1], per_node[0])
-    elif total:
-        found["n_gpus"] = _read("n_gpus", total[1], total[0])
-    if one and "n_gpus" in found and "n_nodes" not in found and (devices or per_node):
-        why = "the launcher's default is one machine"
-        found["n_nodes"] = Fact("n_nodes", 1, "derived", why=why)
-    return found
-
-
-def _visible(paste: Paste) -> list[tuple[Setting, frozenset[str]]]:
-    listed = []
-    for setting in paste.settings:
-        if normal(setting.key) in _VISIBLE:
-            devices = frozenset(
-                part.strip() for part in written.bare(setting.value).split(",") if part.strip().isdigit()
-            )
-            if devices:
-                listed.append((setting, devices))
-    return listed
-
-
-def _last(paste: Paste, keys: tuple[str, ...]) -> tuple[Setting, int] | None:
-    for setting in reversed(paste.settings):
-        if (
-            normal(setting.key) in keys
-            and isinstance(value := written.number(setting.value), int)
-            and 1 <= value <= 4096
-        ):
-            return setting, value
-    return None
-
-
-def _read(id: str, value: Value, setting: Setting) -> Fact:
-    return Fact(id, value, "read", "", setting.key, setting.value, setting.span)
 
 
 # --- tables
@@ -153,7 +109,8 @@ def _table(paste: Paste, said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[s
         if mention.gpu and (row := _ROW.search(line.words) or _COUNT_LINE.search(line.words)):
             rows.setdefault(row.groupdict().get("index", "all"), (mention.gpu, mention.span))
     for line in paste.lines:
-        if not _OF_A_TABLE.search(line.words):
+        words = line.words.lower()
+        if not any(word in words for word in _OF_A_TABLE):
             continue
         if (size := _SIZE_LINE.search(line.words)) and "gpu_mem_gib" not in found:
             span = Span(line.number, line.offset + size.start(), line.offset + size.end())
@@ -164,7 +121,7 @@ def _table(paste: Paste, said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[s
         if count := _COUNT_LINE.search(line.words):
             span = Span(line.number, line.offset + count.start(), line.offset + count.end())
             found.setdefault(
-                "n_gpus", Fact("n_gpus", int(count["count"]), "read", written=count[0], span=span, why=_TABLE)
+                "n_gpus", Fact("n_gpus", int(count["count"]), "read", written=count[0], span=span, why=TABLE)
             )
     models = {gpu for gpu, _ in rows.values()}
     if len(models) == 1:
@@ -172,7 +129,7 @@ def _table(paste: Paste, said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[s
         found["gpu_model"] = Fact("gpu_model", gpus[gpu].title, "read", span=place)
     if len(rows) > 1:
         first = next(iter(rows.values()))[1]
-        found.setdefault("n_gpus", Fact("n_gpus", len(rows), "read", span=first, why=_TABLE))
+        found.setdefault("n_gpus", Fact("n_gpus", len(rows), "read", span=first, why=TABLE))
     return found
 
 
@@ -196,25 +153,43 @@ def _words(said: list[Mention], gpus: Mapping[str, Gpu], found: Mapping[str, Fac
 
 
 def _counts(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Mention]) -> None:
-    """How many cards: never the same ones twice. Keys and launchers first, then a table, then the first count in words."""
+    """How many cards: never the same ones twice. Keys and launchers first, then a table, then the first count in words.
+
+    A list of cards that leaves out the first ones is a part of the machine's: then the words tell how many there are.
+    """
     both = {**found, **stated}
     per_node, nodes = both.get("gpus_per_node"), both.get("n_nodes")
     spoken = _spoken_count(said, nodes)
-    if spoken is not None and "n_gpus" not in both and not (per_node and nodes):
+    if spoken is None or (per_node and nodes):
+        return
+    if "n_gpus" not in both or _left_out(both["n_gpus"], int(spoken.value)):
         found["n_gpus"] = spoken
+
+
+def _left_out(listed: Fact, count: int) -> bool:
+    devices = [int(device) for device in listed.written.split(",") if device.strip().isdigit()]
+    return "," in listed.written and bool(devices) and min(devices) > 0 and count > max(devices)
+
+
+def _one_node(found: Mapping[str, Fact], stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """One machine where the cards of the run say so."""
+    both = {**found, **stated}
+    gpus, per_node = both.get("n_gpus"), both.get("gpus_per_node")
+    if gpus is None:
+        return {}
+    if gpus.value == 1:
+        why = "one card"
+    elif per_node and per_node.value == gpus.value:
+        why = "all cards are on one node"
+    else:
+        why = "the table lists the cards of one machine" if gpus.why == TABLE else ""
+    return {"n_nodes": Fact("n_nodes", 1, "derived", why=why)} if why else {}
+
+
+def _many(found: Mapping[str, Fact], stated: Mapping[str, Fact]) -> bool:
+    """Whether the run has more cards than a machine holds: then a size of RAM may be that of all machines together."""
     gpus = {**found, **stated}.get("n_gpus")
-    if gpus and not nodes:
-        why = (
-            "one card"
-            if gpus.value == 1
-            else "all cards are on one node"
-            if per_node and per_node.value == gpus.value
-            else "the table lists the cards of one machine"
-            if gpus.why == _TABLE
-            else ""
-        )
-        if why:
-            found["n_nodes"] = Fact("n_nodes", 1, "derived", why=why)
+    return gpus is not None and isinstance(gpus.value, int) and gpus.value > _MOST_ON_ONE
 
 
 def _spoken_count(said: list[Mention], nodes: Fact | None) -> Fact | None:
@@ -264,8 +239,8 @@ def _gpu(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> Gpu | None:
 
 def find_gpu(name: str, gpus: Mapping[str, Gpu]) -> Gpu | None:
     """The record of a card by any of its names; a size behind the name does not matter."""
-    known = {re.sub(r"[-\s]", "", word): slug for word, slug in cards.names(gpus).items()}
-    packed = re.sub(r"[-\s]", "", name.lower())
+    known = {cards.tight(word): slug for word, slug in cards.names(gpus).items()}
+    packed = cards.tight(name.lower())
     inside = [word for word in known if word in packed]
     slug = known.get(packed) or (known[max(inside, key=len)] if inside else None)
     return gpus[slug] if slug else None

@@ -30,10 +30,21 @@ _FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?\b", re.I)
 _FREE_UNITS = {"": 1 / 1024**2, "k": 1 / 1024**2, "m": 1 / 1024, "g": 1.0, "t": 1024.0}
 
 
-def host_ram(speech: Sequence[Line]) -> Fact | None:
-    """GiB of one node as the text states it; absent when two statements differ."""
+# where a run needs several machines, only a size that is called one machine's is that
+_OF_ONE = re.compile(r"\b(?:each|every|per|node|machine|server|box)\b|每|节点|(?<!主)机", re.I)
+# the same size again in the other unit, as people write a round terabyte
+_AGAIN = re.compile(r"\s*[(（]\s*(?P<size>\d{3,5})\s*g(?:i?b)?\s*[)）]", re.I)
+
+
+def host_ram(speech: Sequence[Line], many: bool = False) -> Fact | None:
+    """GiB of one node as the text states it; absent when two statements differ.
+
+    ``many``: the run has more cards than one machine holds.
+    """
     found: dict[float, Fact] = {}
     for line in speech:
+        if many and not _OF_ONE.search(line.words):
+            continue
         fact = _of_free(line) or _of_words(line)
         if fact is not None and isinstance(fact.value, (int, float)):
             found.setdefault(float(fact.value), fact)
@@ -41,13 +52,18 @@ def host_ram(speech: Sequence[Line]) -> Fact | None:
 
 
 def _of_words(line: Line) -> Fact | None:
+    words = line.words.lower()
+    if "ram" not in words and "mem" not in words and "内存" not in words:
+        return None
     for form in _FORMS:
         for match in form.finditer(line.words):
             if _NOT_CAPACITY.search(line.words[: match.start()][-40:]) or _NOT_CAPACITY_AFTER.search(
                 line.words[match.end() :]
             ):
                 continue
+            again = _AGAIN.match(line.words, match.end("unit"))
             size = float(match["size"].replace(",", "")) * (1024 if match["unit"].lower() == "t" else 1)
+            size = float(again["size"]) if again else size
             if size >= 8:
                 value = int(size) if size.is_integer() else size
                 return Fact("host_ram_gb", value, "read", written=match[0].strip(), span=span_of(line, match))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from diagnose.facts.signature import is_mark
+from diagnose.facts.steps import counted
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework, PhaseFrame
 from diagnose.types import Fact, Frame, Hit, Paste, Span
@@ -44,6 +45,8 @@ def _by_mark(paste: Paste, said: Sequence[Hit]) -> Fact | None:
     if not marks:
         return None
     last = max(marks, key=lambda hit: hit.span.line)
+    if any(True for line in paste.lines if line.number > last.span.line for _ in counted(line)):
+        return None  # steps were counted since
     end = max((line.number for line in paste.lines if line.text.strip()), default=0)
     return _fact(last.signature.phase, last.signature.title, last.span) if end - last.span.line <= _END else None
 
@@ -57,14 +60,29 @@ def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, k
     tables.append(tuple(entry for other in knowledge.frameworks.values() for entry in other.frames))
     code = {line.number: line.words for line in paste.lines}
     told: list[tuple[Frame, PhaseFrame]] = []
-    for frame in _deepest_first(paste, hits):
-        entry = _telling(tables, frame, code.get(frame.line + 1, "") if frame.path else "", paste.frames)
+    frames = list(_deepest_first(paste, hits))
+    # printed last frame first, a frame's line of code stands above it
+    below = -1 if _upside_down(paste, frames) else 1
+    for frame in frames:
+        entry = _telling(tables, frame, code.get(frame.line + below, "") if frame.path else "", paste.frames)
         if entry is not None and (not told or frame.traceback == told[0][0].traceback):
             told.append((frame, entry))
     if not told:
         return None
     frame, entry = next((one for one in told if PHASE_GROUPS.get(one[1].phase) == "sometimes"), told[0])
+    if frame.path and frame.function != entry.function and (mark := _once_mark(hits, entry, paste.frames)):
+        return _fact(mark.signature.phase, mark.signature.title, mark.span)
     return _fact(entry.phase, entry.function, _line(paste, frame))
+
+
+def _once_mark(hits: Sequence[Hit], entry: PhaseFrame, frames: Sequence[Frame]) -> Hit | None:
+    """What the log did last before the traceback, where a call to a worker covers all that happens before the first step."""
+    if PHASE_GROUPS.get(entry.phase) != "once":
+        return None
+    first = min(frame.line for frame in frames)
+    marks = [hit for hit in hits if is_mark(hit.signature) and hit.signature.phase and hit.span.line < first]
+    last = max(marks, key=lambda hit: hit.span.line, default=None)
+    return last if last and PHASE_GROUPS.get(last.signature.phase) == "once" else None
 
 
 def _telling(
@@ -73,7 +91,7 @@ def _telling(
     """What the frame's line of code calls, else the frame itself, by the first table that knows it without contradiction."""
     for table in tables:
         possible = [entry for entry in table if not entry.inside or _inside(entry, frame, frames)]
-        for entries in (_called(possible, code), _best(possible, frame)):
+        for entries in (_called(possible, code), _best(possible, frame), _called(possible, code, frame.path)):
             if len({entry.phase for entry in entries}) == 1:
                 return entries[0]
     return None
@@ -89,10 +107,22 @@ def _deepest_first(paste: Paste, hits: Sequence[Hit]) -> Iterable[Frame]:
     """Frames above the last failure, the last first; after a host kill also the calls in the table of processes below it."""
     ends = [hit for hit in hits if hit.signature.strength >= 2 and not is_mark(hit.signature)]
     end = max((hit.span.line for hit in ends), default=None)
-    before = [frame for frame in paste.frames if end is None or frame.line <= end]
+    # a remote failure is told first and then traced
+    headed = {frame.traceback for frame in paste.frames if frame.line == end and not frame.path}
+    before = [frame for frame in paste.frames if end is None or frame.line <= end or frame.traceback in headed]
     if any(hit.signature.kind == "host_ram" for hit in ends):
         return [*_table(paste), *before[::-1]]
-    return reversed(before or list(paste.frames))
+    return reversed(before) if before else _as_called(paste)
+
+
+def _as_called(paste: Paste) -> Iterable[Frame]:
+    """Frames that follow the failure: in their order where a log was turned upside down, else the last first."""
+    turned = not any("Traceback (most recent" in line.words for line in paste.lines)
+    return paste.frames if turned else reversed(paste.frames)
+
+
+def _upside_down(paste: Paste, frames: Sequence[Frame]) -> bool:
+    return len(frames) > 1 and frames[0].line < frames[-1].line and all(frame.traceback == 0 for frame in paste.frames)
 
 
 def _table(paste: Paste) -> list[Frame]:
@@ -116,9 +146,12 @@ def _fits(entry: PhaseFrame, frame: Frame) -> bool:
     return frame.function == entry.function or (not frame.path and frame.function.endswith(f"_{entry.function}"))
 
 
-def _called(table: Iterable[PhaseFrame], code: str) -> list[PhaseFrame]:
-    """The entries that the frame's own line of code calls on a remote object: what happens inside is not in this traceback."""
-    return [entry for entry in table if not entry.path and re.search(rf"\.{re.escape(entry.function)}\(", code)]
+def _called(table: Iterable[PhaseFrame], code: str, path: str = "") -> list[PhaseFrame]:
+    """The entries that the frame's own line of code calls on a remote object: what happens inside is not in this traceback.
+
+    With ``path`` also those of that path: a call within the file, for a frame that tells nothing itself.
+    """
+    return [entry for entry in table if f".{entry.function}(" in code and (not entry.path or entry.path in path)]
 
 
 def _line(paste: Paste, frame: Frame) -> Span | None:

@@ -14,6 +14,7 @@ _NUMERALS = {
 }  # fmt: skip
 # a line of arguments whose command was not pasted
 _FLAG_LINE = re.compile(r"\s*--[a-z]")
+_EITHER = re.compile(r"=[^=\n]{1,200}?\sif\s[^\n]{1,200}?\selse\s")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _REPEATS = 16  # a table of cards has as many rows
 NUMERAL = r"(?:\d{1,4}|one|single|two|three|four|five|six|seven|eight|sixteen|十六|[一单两双二三四五六七八])"
@@ -31,13 +32,36 @@ def spoken(paste: Paste) -> Iterator[Line]:
     """
     new = fresh(paste.lines)
     skipped = {number for command in paste.commands for number in range(command.first_line, command.last_line + 1)}
-    skipped |= {frame.line for frame in paste.frames if frame.path}
+    frames = {frame.line for frame in paste.frames if frame.path}
+    skipped |= frames
     dumped = {setting.span.line: setting.key for setting in paste.settings if setting.shape == "dump"}
     for i, line in enumerate(paste.lines):
         # a key may also stand in a sentence; a dump begins with it
         dump = line.number in dumped and line.words.lstrip().startswith(dumped[line.number])
-        if i in new and line.number not in skipped and not dump and not _FLAG_LINE.match(line.words):
+        code = line.number - 1 in frames and line.words.startswith("    ")
+        if (
+            i in new
+            and line.number not in skipped
+            and not (dump or code or _FLAG_LINE.match(line.words) or _either(line.words))
+        ):
             yield line
+
+
+def _either(words: str) -> bool:
+    """A line of code that chooses between two values says neither."""
+    return " else " in words and "=" in words and bool(_EITHER.search(words))
+
+
+_CLAUSE_END = re.compile(r"[,，;；。！？!?\n]|\.(?=\s)|\bbut\b|\bwhile\b|但是?|而")
+_CLAUSE = 240  # characters to either side that a clause may reach
+
+
+def clause_of(words: str, found: re.Match[str]) -> tuple[int, str]:
+    """The clause that a match stands in, and where it begins."""
+    low, high = max(0, found.start() - _CLAUSE), found.end() + _CLAUSE
+    start = max((end.end() for end in _CLAUSE_END.finditer(words, low, found.start())), default=low)
+    end = _CLAUSE_END.search(words, found.end(), high)
+    return start, words[start : end.start() if end else high]
 
 
 def fresh(lines: Sequence[Line]) -> frozenset[int]:

@@ -38,7 +38,14 @@ def role_cards(paste: Paste) -> dict[str, Fact]:
     total = max([*cards.values(), engines]) if everything else _total(cards, on) + engines
     why = "the sum of the roles"
     first = next(iter(cards))
+    machines = {count.get("nodes", 1) for count in roles.values()}
+    together = everything and len(machines) == 1 and engines <= total
     return {
+        **(
+            {"n_nodes": Fact("n_nodes", machines.pop(), "derived", why="all roles share the same nodes")}
+            if together
+            else {}
+        ),
         "n_gpus": Fact("n_gpus", total, "derived", why=why),
         "trainer_gpus": Fact("trainer_gpus", cards.get("actor", cards[first]), "derived", why="the actor's cards"),
     }

@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from diagnose.facts import written
 from diagnose.facts.prose import fresh, span_of
+from diagnose.facts.said import bound
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Capture, Signature
+from diagnose.literals import Haystack
 from diagnose.types import Fact, Hit, Line, Paste, Span
 from diagnose.units import PRINTED, parse_size, to_gib
-from diagnose.vocabulary import FACTS, Value
+from diagnose.vocabulary import FACTS, Origin, Value
 
 # A console breaks a message into at most this many lines; then literals and patterns are tried on the lines put together.
 _JOINED = 4
 _LONGEST = 4000
+_NARROW, _AROUND = 60, 40  # characters of a line that a console breaks, and of a literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class _Lowered:
     """
 
     lines: tuple[str, ...]
-    whole: str
+    whole: Haystack
     new: frozenset[int]
     places: dict[str, frozenset[int]] = field(default_factory=dict)
 
@@ -36,7 +40,7 @@ class _Lowered:
         """The places of the lines that hold the literal."""
         if literal not in self.places:
             lines = enumerate(self.lines) if literal in self.whole else ()
-            self.places[literal] = frozenset(i for i, words in lines if literal in words)
+            self.places[literal] = frozenset([i for i, words in lines if literal in words])
         return self.places[literal]
 
 
@@ -57,7 +61,8 @@ def find_hits(paste: Paste, knowledge: Knowledge) -> tuple[tuple[Hit, ...], dict
 
 def is_mark(signature: Signature) -> bool:
     """A line that tells a phase or a fact and no failure."""
-    return signature.kind == "other" and (bool(signature.gives) or (bool(signature.phase) and signature.strength == 2))
+    tells = bool(signature.gives or signature.captures) or (bool(signature.phase) and signature.strength == 2)
+    return signature.kind == "other" and tells
 
 
 def matches(
@@ -72,8 +77,8 @@ def matches(
             continue
         whole = _window(signature, paste.lines, i, begins)
         for size in range(1, len(whole) + 1):
-            text = _text(whole[:size], " ")
-            if _stands(signature, text):
+            text = next((text for text in _texts(whole[:size]) if _stands(signature, text)), "")
+            if text:
                 after = whole[size - 1].number + 1
                 span = _span(signature, line, text)
                 given = {id: Fact(id, value, "read", span=span) for id, value in signature.gives.items()}
@@ -83,7 +88,15 @@ def matches(
 
 def _lowered(paste: Paste) -> _Lowered:
     lines = tuple(line.words.lower() for line in paste.lines)
-    return _Lowered(lines, f" {' '.join(words.strip() for words in lines)} ", fresh(paste.lines))
+    whole = f" {' '.join(words.strip() for words in lines)} {' '.join(_broken(lines))} "
+    return _Lowered(lines, Haystack(whole), fresh(paste.lines))
+
+
+def _broken(lines: Sequence[str]) -> Iterator[str]:
+    """What stands around the place where a narrow console broke a word."""
+    for words, after in pairwise(lines):
+        if len(words) >= _NARROW and words[-1:].isalnum() and after[:1].isalnum():
+            yield words[-_AROUND:] + after[:_AROUND]
 
 
 def _beginnings(signature: Signature, text: _Lowered) -> set[int]:
@@ -108,7 +121,14 @@ def _text(window: Sequence[Line], link: str) -> str:
     return link.join(line.words.strip() if link else line.words.strip("\r\n") for line in window)[:_LONGEST]
 
 
-def _has_literals(signature: Signature, words: str) -> bool:
+def _texts(window: Sequence[Line]) -> Iterator[str]:
+    """The words of the lines put together with a blank, then without one."""
+    yield _text(window, " ")
+    if len(window) > 1:
+        yield _text(window, "")
+
+
+def _has_literals(signature: Signature, words: str | Haystack) -> bool:
     """Whether all literals of one alternative stand in the lower-case words."""
     return any(all(literal in words for literal in alternative) for alternative in signature.literals)
 
@@ -121,12 +141,16 @@ def _stands(signature: Signature, text: str) -> bool:
     if any(literal in words for literal in signature.unless):
         return False
     required = [pattern for pattern in signature.patterns if not pattern.groupindex]
+    if signature.strength == 1 and signature.phase:
+        return bound(required, text) is not None
     return not required or any(pattern.search(text) for pattern in required)
 
 
 def _span(signature: Signature, line: Line, text: str) -> Span:
     """The first literal's place in the line, or the whole line where the message began further down."""
     words = line.words.lower()
+    if signature.strength == 1 and signature.phase and (place := bound(signature.patterns, line.words)):
+        return Span(line.number, line.offset + place[0], line.offset + place[1])
     for pattern in signature.patterns:
         if not pattern.groupindex and (found := pattern.search(line.words)):
             return span_of(line, found)
@@ -183,9 +207,32 @@ def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
     pools = {found.signature.kind for found in hits if found.signature.strength == hit.signature.strength}
     if hit.signature.strength == 1 and {"gpu_oom", "host_ram"} <= pools and not growth:
         kind = "other"
-    if kind == "other" and any("/torch/" in frame.path or frame.path.startswith("torch/") for frame in paste.frames):
+    if kind == "other" and (_raised_on_card(paste) or (hit.signature.strength == 1 and _speaks_of_cards(paste))):
         kind = "gpu_oom"
-    return Fact("oom_kind", kind, "read", written=hit.signature.title, span=hit.span)
+    presumed = hit.signature.presumed if kind == hit.signature.kind else ""
+    if presumed and any(other.signature.kind == kind and not other.signature.presumed for other in hits):
+        presumed = ""
+    origin: Origin = "assumed" if presumed else "read"
+    return Fact("oom_kind", kind, origin, written=hit.signature.title, span=hit.span, why=presumed)
+
+
+# a tensor library's own frames: a Python exception there is the allocator's, a host kill leaves none
+_TENSORS = re.compile(r"(?:^|/)(?:torch|transformers|accelerate)/(?!distributed/(?:run|launcher|elastic))")
+_OF_CARDS = re.compile(r"显存|\bVRAM\b|\b(?:gpu|cuda|video|device) memory\b", re.I)
+_OF_HOST = re.compile(
+    r"(?<!显)内存|\bRAM\b|\b(?:host|cpu|system|node|main)[ -]memory\b|/dev/shm|\bkilled\b|OOM[ -]?killer", re.I
+)
+
+
+def _raised_on_card(paste: Paste) -> bool:
+    """Whether a traceback runs through a tensor library."""
+    return any(_TENSORS.search(frame.path) for frame in paste.frames)
+
+
+def _speaks_of_cards(paste: Paste) -> bool:
+    """Whether the text beside a bare word of failure is about a card's memory and nowhere about the host's."""
+    words = [line.words for line in paste.lines]
+    return any(_OF_CARDS.search(line) for line in words) and not any(_OF_HOST.search(line) for line in words)
 
 
 def _rank(hit: Hit) -> tuple[bool, int, bool, int]:

@@ -26,15 +26,35 @@ _WORDS = (
         rf"(?:第|到|训练?了?|约|大概|大约|跑了?)\s*{_NUMBER}\s*(?:多|几)?\s*(?:个\s*)?(?:步|steps?|iter|迭代)", re.I
     ),
     re.compile(rf"(?<![\w=]){_NUMBER}\s*步(?:左右|时|的时候|之后|后|就)"),
+    re.compile(rf"\b(?:in|at|on|during)\s+(?:iteration|iter)\s*#?{_NUMBER}\b{_ALONE}", re.I),
     re.compile(rf"(?:^|[\s(（,，])(?:global[_ ])?step\s*[#:=]?\s*{_NUMBER}\b(?!\s*[/.]\d){_ALONE}", re.I),
 )
 # in lower case; any of the forms above holds one of the first
 _STEP = re.compile("step|iter|步|迭代")
-_FAILURE = re.compile(r"oom|out of memory|爆|挂|崩|报错|fail|crash|dies|died|stops?\b|kill|runs? out|ran out")
+_FAILURE = re.compile(
+    r"oom|out of memory|爆|挂|崩|炸|溢出|报错|fail|crash|dies|died|dead\b|stops?\b|kill|runs? out|ran out"
+)
+# a step that went well is none at which it failed, and neither is a number that a program prints for itself
+_WELL = re.compile(
+    r"^\s*(?:(?:is|was|are|were|runs?|ran|went|goes|all|still|again|completely)\s+){0,3}(?:fine|ok|okay|well|through|passe[sd]|works?)\b"
+    r"|^\s*(?:都|也)?(?:能过|正常|没问题|过了)",
+    re.I,
+)
+_PRINTED = re.compile(r"@\s*$")
+# the first step, in words; only beside a word of failure
+_FIRST = re.compile(
+    r"\bfirst\s+(?:(?:training|global|optimi[sz]er|[A-Z]{3,5})\s+)?(?:step|iteration)\b|第一(?:个)?\s*(?:步|step|iter)",
+    re.I,
+)
+# as a heading over a step's metrics, and as an entry of a dictionary
+_HEADING = re.compile(rf"^\s*step\s+{_NUMBER}\s*$", re.I)
 _COUNTERS = (
+    _HEADING,
+    re.compile(rf"['\"](?:global_)?step['\"]\s*:\s*{_NUMBER}\b"),
+    re.compile(rf"['\"]iteration['\"]\s*:\s*['\"]{_NUMBER}/\d"),
     re.compile(rf"global_step/max_steps['\"]?\s*[:=]\s*['\"]?{_NUMBER}/\d"),
     re.compile(rf"\bstep\s*[:=]\s*{_NUMBER}\b(?!\s*/?\s*epoch)", re.I),
-    re.compile(rf"(?:^|\|)\s*(?P<bar>[^|]{{0,40}}?)\s*\d{{1,3}}%\s*\|[^|]*\|\s*{_NUMBER}/\d+\s*\["),
+    re.compile(rf"(?:^|\|)\s*(?P<bar>[^|]{{0,40}}?)\s*\d{{1,3}}%\s*\|[^|]*\|\s*{_NUMBER}(?:\.0+)?/[\d.]+\s*\["),
     re.compile(rf"\b(?:iteration|iter|step)\s+{_NUMBER}\s*/\s*\d+", re.I),
 )
 # a bar with another label counts something else: shards, prompts, graphs, rows of a data set
@@ -56,26 +76,40 @@ def read_step(paste: Paste) -> Fact | None:
             first = first or fact
     if first:
         return first
-    counters = [fact for line in paste.lines for fact in _counted(line)]
-    return counters[-1] if counters else None
+    for line in reversed(paste.lines):
+        if counters := list(counted(line)):
+            return _fact(line, counters[-1])
+    return None
 
 
 def _named(line: Line) -> Iterator[tuple[Fact, bool]]:
+    if _HEADING.match(line.words):
+        return
+    """Every step that the words name and that did not go well, with whether a word of failure follows."""
+    if "%|" in line.words:
+        return
     for form in _WORDS:
         found = list(form.finditer(line.words))
         for i, match in enumerate(found):
             end = found[i + 1].start() if i + 1 < len(found) else match.end() + _NEAR
-            yield (
-                _fact(line, match),
-                bool(_FAILURE.search(line.words[match.end() : min(end, match.end() + _NEAR)].lower())),
-            )
+            after = line.words[match.end() : min(end, match.end() + _NEAR)].lower()
+            well = form is not _WORDS[0] and _WELL.match(after)
+            if not well and not _PRINTED.search(line.words[: match.start()]):
+                yield _fact(line, match), bool(_FAILURE.search(after))
+    first = _FIRST.search(line.words)
+    if first and _FAILURE.search(line.words.lower()) and not _WELL.match(line.words[first.end() :]):
+        yield Fact("step", 1, "read", written=first[0], span=span_of(line, first)), False
 
 
-def _counted(line: Line) -> Iterator[Fact]:
+def counted(line: Line) -> Iterator[re.Match[str]]:
+    """The places where a trainer's own counters name a step on a line, each with a group ``step``."""
+    words = line.words.lower()
+    if "step" not in words and "iter" not in words and "%|" not in words:
+        return
     for form in _COUNTERS:
         for found in form.finditer(line.words):
             if "bar" not in form.groupindex or _TRAINING_BAR.match(found["bar"].strip(" :")):
-                yield _fact(line, found)
+                yield found
 
 
 def _fact(line: Line, found: re.Match[str]) -> Fact:

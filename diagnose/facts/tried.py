@@ -11,11 +11,12 @@ from diagnose.knowledge.records import Framework, Lever
 from diagnose.types import Line, Span, Tried
 
 _FAILED = re.compile(
-    r"\bno (?:effects?|use|luck|avail|changes?|help)\b|(?:does|did|do)(?:n['’]t| not) (?:help|work|change|solve|fix|matter)"
-    r"|still (?:oom\w*|fail\w*|runs? out|crash\w*|the same|happen\w*)"
+    r"\bno (?:effects?|use|luck|avail|changes?|help|differences?|improvement)\b"
+    r"|(?:does|did|do)(?:n['’]t| not) (?:help|work|change|solve|fix|matter)"
+    r"|still (?:(?:goes|go|gets?|gives?|hits?)\s+(?:an?\s+)?)?(?:oom\w*|out of memory|fail\w*|runs? out|crash\w*|the same|happen\w*)"
     r"|makes? no difference|made no difference|same (?:error|result|problem|oom|behaviou?r)|without success|in vain"
     r"|useless|nothing (?:helps?|changed)"
-    r"|没效果|没有效果|没用|无效|不管用|没有?变化|没改善|还是(?:一样)?(?:会)?(?:oom|爆|报|不行|崩|挂)|照样|依然|仍然|也不行|不起作用|一样(?:爆|oom|报错)",
+    r"|没效果|没有效果|没用|无效|不管用|没有?变化|没有?改善|没有?解决|没(?:什么|啥)用|没有?区别|还是(?:一样)?(?:会)?(?:oom|爆|报|不行|崩|挂)|照样|依然|仍然|也不行|不起作用|一样(?:爆|oom|报错)",
     re.I,
 )
 _HELPED = re.compile(
@@ -65,13 +66,7 @@ def _sentences(line: Line) -> Iterator[tuple[int, str]]:
 
 
 def _levers(sentence: str, levers: Mapping[str, Lever], framework: Framework | None) -> Iterator[tuple[str, int, int]]:
-    words = sentence.lower()
-    for slug, lever in levers.items():
-        for word in lever.words:
-            at = words.find(word.lower())
-            if at >= 0 and _direction_fits(lever, sentence):
-                yield slug, at, at + len(word)
-                break
+    yield from _by_words(sentence, levers)
     if framework is None:
         return
     for fact, at, end in _facts_named(sentence, framework):
@@ -80,24 +75,50 @@ def _levers(sentence: str, levers: Mapping[str, Lever], framework: Framework | N
                 yield slug, at, end
 
 
+def _by_words(sentence: str, levers: Mapping[str, Lever]) -> list[tuple[str, int, int]]:
+    """Levers by their words; a word that another's longer or earlier one runs into is a part of that."""
+    words = _evened(sentence)
+    found: list[tuple[str, int, int]] = []
+    for slug, lever in levers.items():
+        for word in lever.words:
+            at = words.find(_evened(word))
+            if at >= 0 and _direction_fits(lever, sentence):
+                found.append((slug, at, at + len(word)))
+                break
+    return [one for one in found if not any(_runs_into(other, one) for other in found)]
+
+
+def _runs_into(other: tuple[str, int, int], one: tuple[str, int, int]) -> bool:
+    overlap = other[1] < one[2] and one[1] < other[2]
+    return overlap and (other[1], -other[2]) < (one[1], -one[2])
+
+
 def _facts_named(sentence: str, framework: Framework) -> Iterator[tuple[str, int, int]]:
     """Facts whose key stands in the sentence, whole or by its last part if that is a long enough word."""
+    words = normal_sentence(sentence)
     for key in framework.keys:
         for name in (key.key, *key.aliases):
             last = name.rsplit(".", 1)[-1]
             for form in (name, last) if len(last) >= 6 else (name,):
-                found = re.search(rf"(?<![\w.]){re.escape(normal(form))}(?![\w])", normal_sentence(sentence))
-                whole = re.search(rf"(?<![\w]){re.escape(normal(form))}(?![\w])", normal_sentence(sentence))
-                if found or (whole and form is last and _only(framework, last, key.fact)):
+                if normal(form) not in words:
+                    continue
+                found = re.search(rf"(?<![\w.]){re.escape(normal(form))}(?![\w])", words)
+                whole = re.search(rf"(?<![\w]){re.escape(normal(form))}(?![\w])", words)
+                if (found and form is name) or (whole and form is last and _only(framework, last, key.fact)):
                     place = found or whole
                     if place and key.fact:
                         yield key.fact, place.start(), place.end()
                         break
 
 
+def _evened(words: str) -> str:
+    """In small letters, with dashes and underscores as blanks; columns kept."""
+    return words.lower().replace("-", " ").replace("_", " ")
+
+
 def _only(framework: Framework, last: str, fact: str) -> bool:
     """Whether every key with this last part means the same fact."""
-    return {key.fact for key in framework.keys if key.key.rsplit(".", 1)[-1] == last} <= {fact}
+    return {key.fact for key in framework.keys if key.key.rsplit(".", 1)[-1] == last and not key.note} <= {fact}
 
 
 def normal_sentence(sentence: str) -> str:

@@ -11,7 +11,7 @@ _FALSE = {"false", "0", "off", "no", "n"}
 _NOT_SET = {"", "none", "null", "~", "nil"}
 _NUMBER = re.compile(r"([+-]?\d[\d_,]*(?:\.\d*)?(?:e[+-]?\d+)?|[+-]?\.\d+)\s*([kKmM]?)", re.I)
 _SHELL_ARITHMETIC = re.compile(r"^\$\(\(?\s*(?:expr\s+)?(.*?)\s*\)?\)$")
-_OPERATION = re.compile(r"(\d+)\s*(\*\*|//|[*/+-])\s*(\d+)")
+_OPERATION = re.compile(r"(\d{1,15})\s*(\*\*|//|[*/+-])\s*(\d{1,15})")
 _MULTIPLIER = {"": 1, "k": 1024, "m": 1024**2}
 
 
@@ -44,6 +44,8 @@ def number(text: str) -> int | float | None:
     if not found:
         return None
     value = float(found[1].replace("_", "").replace(",", "")) * _MULTIPLIER[found[2].lower()]
+    if value == float("inf"):
+        return None
     return int(value) if value.is_integer() and not re.search(r"[.e]", found[1], re.I) else value
 
 

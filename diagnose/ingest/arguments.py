@@ -15,6 +15,8 @@ _NEGATIVE = re.compile(r"-\d")
 _IN_WORDS = frozenset({"-m", "-u", "-c", "-E", "-O", "-W"})
 _LIST_ITEM = re.compile(r"[‹›\w./:@#%+{}$\[\]\"',*<>|=-]+$")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)\S")
+HOLDER = re.compile(r"[A-Za-z_]\w*=[\"'(](?=--[A-Za-z])")
+_VARIABLE = re.compile(r"\"?\$\{?[A-Za-z_]\w*\}?\"?$")
 _TRAILING = ",;，。；、）)"
 
 
@@ -38,6 +40,14 @@ def _end(value: str) -> int:
         return len(value)
     kept = value[:-1] if value[-1] in "\"'" and value.count(value[-1]) == 1 else value
     return max(len(kept.rstrip(_TRAILING)), 1)
+
+
+def opened(token: Token) -> Token:
+    """Without the name of the variable or the array that holds a list of flags: ``ARGS="--a 1``, ``ARGS=(--a 1``."""
+    found = HOLDER.match(token.text)
+    if found is None or token.text.count(token.text[found.end() - 1]) > 1:
+        return token
+    return Token(token.text[found.end() :], token.row, token.start + found.end(), token.end)
 
 
 def _is_prose(word: str) -> bool:
@@ -77,7 +87,7 @@ class _Reader:
         self.words, self.open_end = [], False
 
     def _one(self, at: int) -> int:
-        token = self.chain[at]
+        token = self.chain[at] = opened(self.chain[at])
         text = token.text
         if text in ("&&", ";", "||"):
             self._finish()
@@ -140,6 +150,7 @@ class _Reader:
             text = self.chain[at].text
             if (
                 text.strip("\"'") == "$@"
+                or text.endswith("[@]}")
                 or text[:1] == "-"
                 and not _NEGATIVE.match(text)
                 or _SEPARATOR.match(text)
@@ -148,7 +159,7 @@ class _Reader:
                 break
             if self._is_script(text, bool(values)) or _is_prose(text):
                 break
-            if values and not _LIST_ITEM.match(text):
+            if values and (not _LIST_ITEM.match(text) or _VARIABLE.match(text)):
                 break
             values.append(self.chain[at])
             if text[-1] in ",;，。；）" and text[0] not in "[({":

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from diagnose.ingest.braces import read_flow
 from diagnose.ingest.lines import Row
-from diagnose.types import Setting
+from diagnose.types import Setting, Span
 
 _PAIR = re.compile(
     r"(?P<indent>[ \t]*)(?P<dash>(?:- )?)(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w./-]{0,120})(?P=quote)[ ]?:(?:[ \t]+(?P<value>\S.*)|[ \t]*)$"
 )
 _COMMENT = re.compile(r"[ \t]+#(?:[ \t].*)?$")
 _ITEM = re.compile(r"[ \t]*- \S")
+_SCALAR_ITEM = re.compile(
+    r"(?P<indent>[ \t]*)- (?P<value>\"[^\"]{1,200}\"|'[^']{1,200}'|[^\s\"'\[{&*!#]\S{0,200})[ \t]*(?:#.*)?$"
+)
+_LIST_KEY = re.compile(r"[a-z][\w./-]*$")  # a heading with its points begins with a capital
 _ANCHOR = re.compile(r"[&!][\w./-]+[ \t]+")
-_FLOW_PAIR = re.compile(r"([A-Za-z_][\w./-]{0,120})\s*:\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s,{}\"']+))")
 _SCALAR = re.compile(r"(?:[^\s\"'\[{(,;，。；、（]+|\[[^\[\]]{0,400}\]|\"[^\"]{0,400}\"|'[^']{0,400}')[,;]?$")
 _NUMBER = re.compile(
     r"(-?\d[\d_]*(?:\.\d+)?(?:[eE]-?\d+)?[kKmM]?|[Tt]rue|[Ff]alse|[Nn]one|null)(?=[\s,;，。；、（()]|$)(?!\s*[x×*/]\s*\d)"
@@ -27,6 +31,7 @@ def read_yaml(rows: Sequence[Row]) -> tuple[list[Setting], set[int]]:
     """The settings of YAML-like lines, and the numbers of the lines that they stand on."""
     settings: list[Setting] = []
     used: set[int] = set()
+    blocks: list[_Block] = []
     open_blocks: dict[str, _Block] = {}
     for row in rows:
         stripped = row.words.strip()
@@ -35,24 +40,50 @@ def read_yaml(rows: Sequence[Row]) -> tuple[list[Setting], set[int]]:
         block = open_blocks.get(row.source)
         if block is None or (not row.source and block.number_of_lines_since(row) > 3):
             block = open_blocks[row.source] = _Block()
+            blocks.append(block)
         found = _PAIR.match(row.words) if ":" in stripped and '"--' not in stripped else None
         if found is None or _NO_KEY.search(found["key"]):
             if not block.stack or not _ITEM.match(row.words):
                 open_blocks.pop(row.source, None)
+            elif block.take_item(row):
+                used.add(row.line.number)
             continue
+        settings.extend(block.end_of_list())
         new = block.take(row, found)
         if new:
             settings.extend(new)
             used.add(row.line.number)
+    settings.extend(setting for block in blocks for setting in block.end_of_list())
     return settings, used
 
 
 class _Block:
-    """The keys that are open at the present indentation."""
+    """The keys that are open at the present indentation, and the list of scalars that stands under the last one."""
 
     def __init__(self) -> None:
         self.stack: list[tuple[int, str]] = []
         self.last = 0
+        self.items: list[str] = []
+        self.first_item: Span | None = None
+
+    def take_item(self, row: Row) -> bool:
+        """Whether the row is a scalar in the list of the key above it."""
+        found = _SCALAR_ITEM.match(row.words)
+        if found is None or row.line.number > self.last + 1 or not _LIST_KEY.match(self.stack[-1][1]):
+            return False
+        if len(found["indent"].expandtabs(4)) < self.stack[-1][0]:
+            return False
+        self.last = row.line.number
+        self.first_item = self.first_item or row.span(found.start("value"), found.end("value"))
+        self.items.append(found["value"].strip("\"'"))
+        return True
+
+    def end_of_list(self) -> list[Setting]:
+        """The list as one setting, as it would be written in one line; its place is that of its first item."""
+        span, items = self.first_item, self.items
+        self.first_item, self.items = None, []
+        path = ".".join(key for _, key in self.stack)
+        return [Setting(path, f"[{', '.join(items)}]", "yaml", span)] if span else []
 
     def number_of_lines_since(self, row: Row) -> int:
         return row.line.number - self.last if self.last else 0
@@ -69,17 +100,8 @@ class _Block:
         path = ".".join([key for _, key in self.stack] + [found["key"]])
         start = found.start("value")
         if value[0] == "{":
-            return _flow_map(row, path, value, start)
+            return read_flow(row, path, start, start + len(value))
         return _scalar(row, path, value, start, bool(self.stack))
-
-
-def _flow_map(row: Row, path: str, value: str, start: int) -> list[Setting]:
-    settings = []
-    for found in _FLOW_PAIR.finditer(value):
-        group = found.lastindex or 4
-        span = row.span(start + found.start(group), start + found.end(group))
-        settings.append(Setting(f"{path}.{found[1]}", found[group], "yaml", span))
-    return settings
 
 
 def _scalar(row: Row, path: str, value: str, start: int, nested: bool) -> list[Setting]:

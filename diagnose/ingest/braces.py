@@ -3,50 +3,106 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from diagnose.ingest.lines import Row
-from diagnose.types import Setting
+from diagnose.ingest.values import plain
+from diagnose.types import Line, Setting
 
 # A line that can stand inside a dictionary: closing brackets, a quoted key with what follows, or an item of a list.
 _INSIDE = re.compile(
     r"""\s*[\]\[{}(),\s]*(?:["'][\w./:@*+-]{1,120}["']\s*:\s*\S.*|["'][^"']{0,300}["']\s*,?|[\w.+-]{1,40},?)?[\]}),\s]*$"""
 )
 _OPENING = re.compile(r"""\{\s*(?:["'][\w./:@*+-]{1,120}["']\s*:|$)""")
+_NAMED = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,80})=$")  # a dictionary behind the name of an argument
 _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.){0,2000}+"|'(?:[^'\\]|\\.){0,2000}+')|(?P<mark>[{}\[\]:,])|(?P<scalar>[^\s{}\[\]:,"']++)"""
 )
 _KEY = re.compile(r"[A-Za-z_0-9][\w./@*+-]{0,120}$")
 
 
-def read_braces(rows: Sequence[Row]) -> tuple[list[Setting], set[int]]:
-    """The settings in dictionaries, and the numbers of the lines that they stand on."""
-    settings: list[Setting] = []
-    used: set[int] = set()
-    for run in _runs(rows):
-        found = _read_run(run)
-        if found:
-            settings.extend(found)
-            used.update(row.line.number for row in run)
-    return settings, used
-
-
-def _runs(rows: Sequence[Row]) -> Iterable[list[Row]]:
-    """Lines that follow each other in one process's output and belong to one dictionary."""
-    open_runs: dict[str, list[Row]] = {}
+def read_braces(rows: Sequence[Row]) -> tuple[list[Setting], list[Row]]:
+    """The settings in dictionaries, and the rows that other shapes may still read, with what was read here blanked out."""
+    runs: list[_Run] = []
+    open_runs: dict[str, _Run] = {}
+    rest: list[Row] = []
     for row in rows:
         run = open_runs.get(row.source)
-        if run and (row.line.number != run[-1].line.number + 1 and not row.source):
-            yield open_runs.pop(row.source)
+        if run and not run.goes_on(row):
+            del open_runs[row.source]
             run = None
-        if run and _INSIDE.match(row.words) and row.words.strip():
-            run.append(row)
-            continue
-        if run:
-            yield open_runs.pop(row.source)
-        if _opens(row.words):
-            open_runs[row.source] = [row]
-    yield from open_runs.values()
+        if run is None:
+            if not _opens(row.words):
+                rest.append(row)
+                continue
+            run = open_runs[row.source] = _Run()
+            runs.append(run)
+        run.read(row)
+        if run.closed:
+            del open_runs[row.source]
+    settings = [setting for run in runs for setting in run.settings]
+    rest += [row for run in runs for row in (run.left if run.settings else run.rows)]
+    return settings, sorted(rest, key=lambda row: row.line.number)
+
+
+def read_flow(row: Row, path: str, start: int, end: int) -> list[Setting]:
+    """The settings of ``{a: 1, b: [2]}`` in a part of a row, behind the key that it belongs to."""
+    settings: list[Setting] = []
+    reader = _Reader(settings)
+    reader.key, reader.awaits_value = path, True
+    for token in _TOKEN.finditer(row.words, start, end):
+        reader.take(row, token)
+    return [Setting(one.key, one.value, "yaml", one.span) for one in settings]
+
+
+class _Run:
+    """Lines that follow each other in one process's output and belong to one dictionary, or to several in one line."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.left: list[Row] = []
+        self.settings: list[Setting] = []
+        self.reader = _Reader(self.settings)
+        self.closed = False
+
+    def goes_on(self, row: Row) -> bool:
+        follows = row.source or row.line.number == self.rows[-1].line.number + 1
+        return bool(follows and _INSIDE.match(row.words) and row.words.strip())
+
+    def read(self, row: Row) -> None:
+        start = 0 if self.rows else self._begin(row.words, 0)
+        self.rows.append(row)
+        words = row.words
+        while start >= 0:
+            end = self._tokens(row, start)
+            words = words[:start] + " " * (end - start) + words[end:]
+            self.closed = self.reader.closed
+            start = self._begin(row.words, end) if self.closed else -1
+        self.reader.end_of_row()
+        if "=" in words:  # other pairs stand around the dictionary
+            line = row.line
+            self.left.append(Row(Line(line.number, line.text, words, line.offset), row.source, row.columns))
+
+    def _tokens(self, row: Row, start: int) -> int:
+        for token in _TOKEN.finditer(row.words, start):
+            self.reader.take(row, token)
+            if self.reader.closed:
+                return token.end()
+        return len(row.words)
+
+    def _begin(self, words: str, at: int) -> int:
+        """Where the next dictionary of a line begins, -1 for none; a name that it is given in a list of pairs is its first key."""
+        if at == 0 and words.lstrip()[:1] in ("'", '"'):
+            self.reader.in_fragment = True
+            return 0
+        found = _OPENING.search(words, at)
+        if found is None:
+            return 0 if at == 0 else -1
+        self.reader = _Reader(self.settings)
+        named = _NAMED.search(words, at, found.start())
+        if named and (named.start() > 0 or words.rstrip()[-1] == ","):
+            self.reader.key, self.reader.awaits_value = named[1], True
+        return found.start()
 
 
 def _opens(words: str) -> bool:
@@ -58,31 +114,17 @@ def _opens(words: str) -> bool:
     return stripped[:1] in "\"'" and ":" in stripped and bool(_INSIDE.match(words))
 
 
-def _read_run(run: list[Row]) -> list[Setting]:
-    reader = _Reader()
-    for at, row in enumerate(run):
-        start = 0
-        if at == 0 and (found := _OPENING.search(row.words)):
-            start = found.start()
-        for token in _TOKEN.finditer(row.words, start):
-            reader.take(row, token)
-        reader.end_of_row()
-        if reader.closed and at == 0:
-            break
-    return reader.settings
-
-
 class _Reader:
     """A pushdown reader that never fails: what does not fit is passed over."""
 
-    def __init__(self) -> None:
-        self.settings: list[Setting] = []
+    def __init__(self, settings: list[Setting]) -> None:
+        self.settings = settings
         self.path: list[str] = []  # one key for each open bracket; "" for a list or the outermost
         self.lists: list[bool] = []
         self.key: str | None = None
         self.pending: tuple[Row, re.Match[str]] | None = None  # a string that may turn out to be a key
         self.awaits_value = False
-        self.closed = False
+        self.closed = self.in_fragment = False
         self.list_at: tuple[Row, int, str] | None = None  # a list of scalars that is a value, while it is open
 
     def take(self, row: Row, token: re.Match[str]) -> None:
@@ -127,12 +169,12 @@ class _Reader:
         if self.path:
             self.path.pop()
             self.lists.pop()
-            self.closed = not self.path
+            self.closed = not self.path and not self.in_fragment
         self.key, self.awaits_value, self.pending = None, False, None
 
     def _value(self, row: Row, token: re.Match[str]) -> None:
         text, inner = token[0], int(token.lastgroup == "string")
-        value = text[1:-1] if inner else text
+        value = plain(text[1:-1] if inner else text)
         if value and self.key and _KEY.match(self.key) and not value.startswith("<"):
             span = row.span(token.start() + inner, token.end() - inner)
             self.settings.append(Setting(self._full(self.key), value, "json", span))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from diagnose.ingest.arguments import is_argument, is_assignment, read_arguments
+from diagnose.ingest.arguments import HOLDER, is_argument, is_assignment, opened, read_arguments
 from diagnose.ingest.lines import Row
 from diagnose.ingest.shell import Token, Variables, tokens
 from diagnose.types import Command, Setting
@@ -19,10 +19,15 @@ _LAUNCHER = re.compile(
 _SCRIPT_RUNNER = re.compile(r"(?:\S{0,200}/)?(?:bash|sh|source|zsh|\.)$")
 _BEFORE_LAUNCHER = frozenset({"nohup", "sudo", "time", "env", "exec", "uv", "run", "poetry", "export", "-E", "numactl"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_DOTTED = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+$")
+_REST_OF_KEY = re.compile(r"[\w.]{1,80}=\S")
+_BARE_FLAG = re.compile(r"--[A-Za-z][\w.-]*$")
+_PLAIN_VALUE = re.compile(r"-?\d[\w.+-]*$|(?:[Tt]rue|[Ff]alse|[Nn]one)$|[\w.-]+/[\w./-]+$")
 _NAME = re.compile(r"[a-z./$][\w./${}-]*$")
 _TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]")
 # a line that begins with a word and a colon is a log's, YAML's or a sentence's
 _LABEL = re.compile(r"[ \t]*[A-Za-z][^\s=/\"'`$\\:]*:[^\s=/\"'`$\\]*(?:\s|$)")
+_LINE_ENDS = ("\\", "\\ ", "\\\t")  # a backslash alone, or before a comment
 _ENDS = ("```", "~~~", "Traceback (")
 
 
@@ -66,13 +71,21 @@ def _first_tokens(row: Row) -> list[Token]:
         start += found.end()
     elif stripped[0] in "-*" and stripped[1:2] == " ":
         start += 2
-    return _without_tail(tokens(row, start))
+    return _without_tail(_held(tokens(row, start), row))
+
+
+def _held(found: list[Token], row: Row) -> list[Token]:
+    """The flags inside of ``ARGS="--a 1 --b 2"``; other tokens as they are."""
+    if found and len(found) == 1 + (found[0].text == "export") and (holder := HOLDER.match(found[-1].text)):
+        last = found[-1]
+        return tokens(row, last.start + holder.end(), last.end - (last.text[-1] in "\"')"))
+    return [opened(found[0]), *found[1:]] if found else found
 
 
 def _without_tail(found: list[Token]) -> list[Token]:
     """The tokens up to a comment, without the backslash that continues the line."""
     for at, token in enumerate(found):
-        if token.text == "\\" or token.text[0] == "#" and (len(token.text) == 1 or at > 0):
+        if token.text[:2] in _LINE_ENDS or token.text[0] == "#" and (len(token.text) == 1 or at > 0):
             return found[:at]
     if found and found[-1].text.endswith("\\") and len(found[-1].text) > 1:
         last = found[-1]
@@ -121,9 +134,9 @@ def _chain(rows: Sequence[Row], at: int, first: list[Token]) -> tuple[list[Token
             at += 1
             continue
         found = _first_tokens(row)
-        if not _belongs(row, found, more, rows[at - 1]):
+        if not _belongs(row, chain, found, more, rows[at - 1]):
             break
-        chain.extend(found)
+        chain = _joined(chain, found)
         more = _continues(row)
         cut = cut and True
         at += 1
@@ -131,12 +144,34 @@ def _chain(rows: Sequence[Row], at: int, first: list[Token]) -> tuple[list[Token
     return chain, at, cut or open_end
 
 
-def _belongs(row: Row, found: list[Token], more: bool, before: Row) -> bool:
+def _belongs(row: Row, chain: list[Token], found: list[Token], more: bool, before: Row) -> bool:
     if not found or row.line.number != before.line.number + 1 or row.words.lstrip().startswith(_ENDS):
         return False
-    if is_argument(found[0].text):
+    if is_argument(found[0].text) or (not more and _is_cut_off(chain[-1], found)):
         return True
     return more and found[0].text.replace("‹path›", "").isascii() and not _prose(found)
+
+
+def _is_cut_off(last: Token, found: list[Token]) -> bool:
+    """Whether a narrow window broke the line: inside a key, or between a flag and its value."""
+    first = found[0].text
+    if _DOTTED.match(last.text):
+        return bool(_REST_OF_KEY.match(first))
+    alone = len(found) == 1 or is_argument(found[1].text)
+    return bool(_BARE_FLAG.match(last.text)) and alone and bool(_PLAIN_VALUE.match(first))
+
+
+def _joined(chain: list[Token], found: list[Token]) -> list[Token]:
+    """Both, with a key put together that a narrow window broke; it stands where its value does."""
+    last, first = chain[-1], found[0]
+    if (
+        last.row is first.row
+        or not (_DOTTED.match(last.text) and _REST_OF_KEY.match(first.text))
+        or _continues(last.row)
+    ):
+        return chain + found
+    whole = Token(last.text + first.text, first.row, first.start - len(last.text), first.end)
+    return [*chain[:-1], whole, *found[1:]]
 
 
 def _prose(found: list[Token]) -> bool:

@@ -11,8 +11,11 @@ from diagnose.types import Line, Span
 MATCHED = 4_000  # characters of a line that are looked at
 
 _COLOUR = r"(?:\x1b|\^\[|\\(?:x1b|033|e))?\[\d{1,3}(?:;\d{1,3}){0,4}m"
-_IN_WORDS = re.compile(rf"{_COLOUR}|&(?:lt|gt|amp|quot|#39);")
-_ENTITY = {"&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#39;": "'"}
+_ENTITY = {
+    "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#34;": '"', "&apos;": "'", "&#39;": "'", "&#x27;": "'", "&#96;": "`",
+    "&nbsp;": " ", "&#x2F;": "/", "&#47;": "/",
+}  # fmt: skip
+_IN_WORDS = re.compile(rf"{_COLOUR}|{'|'.join(_ENTITY)}")
 _REPEATED = re.compile(r"[ \t]*\[repeated \d+x across (?:all nodes|cluster)\].*$")
 
 _TIME = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"

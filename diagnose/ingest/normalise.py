@@ -6,31 +6,47 @@ import re
 from collections.abc import Iterable, Iterator
 
 # CSI and OSC sequences of ECMA-48, as terminals and log collectors leave them.
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,24}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][A-Za-z0-9])")
+_ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,24}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][A-Za-z0-9])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\ufffe\uffff]")
+_CONTROL_BYTES = bytes([*range(9), *range(11, 32), 127])
+# Marks that no eye sees: byte order, no characters, blanks of no width.
+_INSTEAD = (*((mark.encode(), b"") for mark in "\ufeff\ufffe\uffff\u200b\u2060"), ("\u00a0".encode(), b" "))
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _GAP = re.compile(r"⋯ (\d{1,9}) lines? ⋯")
 
-_SAMPLE = 65_536  # characters that are looked at to tell a binary file
+_SAMPLE = 65_536  # bytes that are looked at to tell a binary file
 _BINARY_SHARE = 0.1
 
 
 def normalise(text: str) -> str:
     """The text with LF line ends and without escapes and control characters; no line end at its end."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.isascii() and _SURROGATE.search(text):
-        text = _SURROGATE.sub("\ufffd", text)
-    if "\x1b" in text:
-        text = _ESCAPE.sub("", text)
-    if _CONTROL.search(text):
-        text = _CONTROL.sub("", text)
-    return text.rstrip("\n")
+    return normalise_bytes(encode(text)).decode()
 
 
-def is_binary(text: str) -> bool:
+def encode(text: str) -> bytes:
+    """UTF-8, also of a text with halves of characters."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text).encode()
+
+
+def normalise_bytes(data: bytes) -> bytes:
+    """The same on valid UTF-8: taking bytes out is many times faster than looking for characters."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if b"\x1b" in data:
+        data = _ESCAPE.sub(b"", data)
+    data = data.translate(None, _CONTROL_BYTES)
+    for character, instead in _INSTEAD:
+        if character[-1:] in data:  # one byte is found ten times faster than three
+            data = data.replace(character, instead)
+    return data.rstrip(b"\n")
+
+
+def is_binary(data: bytes) -> bool:
     """Whether a tenth of the start is NULs, other unprintables or bytes that no encoding fitted."""
-    sample = text[:_SAMPLE]
+    sample = data[:_SAMPLE].decode("utf-8", "ignore")
     odd = len(_CONTROL.findall(sample)) - sample.count("\r") - sample.count("\x1b") + sample.count("\ufffd")
     return odd > _BINARY_SHARE * max(len(sample), 1)
 
@@ -58,18 +74,18 @@ def numbered(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         yield number, line
 
 
-def with_gaps(rows: Iterable[tuple[int, str]], total: int) -> str:
+def with_gaps(rows: Iterable[tuple[int, bytes]], total: int) -> bytes:
     """Text of some numbered lines out of ``total``, with gap lines where others were."""
-    parts: list[str] = []
+    parts: list[bytes] = []
     last = 0
     for number, line in rows:
         if number > last + 1:
-            parts.append(gap(number - last - 1))
+            parts.append(gap(number - last - 1).encode())
         parts.append(line)
         last = number
     if total > last:
-        parts.append(gap(total - last))
-    return "\n".join(parts)
+        parts.append(gap(total - last).encode())
+    return b"\n".join(parts)
 
 
 def count_lines(text: str) -> int:

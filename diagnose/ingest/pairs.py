@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from diagnose.ingest.lines import Row
 from diagnose.ingest.shell import Variables, unquote
+from diagnose.ingest.values import plain
 from diagnose.types import Setting
 
 _KEY = r"[A-Za-z_][\w-]{0,80}(?:\.[A-Za-z_][\w-]{0,80}){0,8}"
@@ -27,13 +28,20 @@ _ENVIRON = re.compile(
 )
 _DUMP = re.compile(r"[ \t│|]*(?P<key>[A-Za-z_][\w.]{1,80}) (?:\.{3,80}|-{4,80}|={4,80})[ ]?(?P<value>\S.{0,400})$")
 _WIDE = re.compile(r"[ \t]{0,8}(?P<key>[a-z]\w*_\w{1,80})(?:[ ]{2,}|\t)(?P<value>[\w.+-]{1,80})$")
+_CELLS = re.compile(
+    r"[ \t]*\|[ \t]*[`*]{0,2}(?P<key>[a-z]\w*[_.][\w.]{1,80})[`*]{0,2}[ \t]*\|[ \t]*`?(?P<value>[\w.+/-]{1,80})`?[ \t]*\|[ \t]*$"
+)
+_DECLARED = re.compile(
+    r"add_argument\([ \t]*(?:[\"']-\w[\"'],[ \t]*)?[\"']--(?P<key>[A-Za-z][\w.-]{0,80})[\"'][^\n]{0,300}?\bdefault[ \t]?=[ \t]?"
+    r"(?P<value>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[\w.+-]{1,80})"
+)
 _QUOTED = re.compile(
     r"[\"']--(?P<key>[A-Za-z][\w.-]{0,80})(?:=(?P<joined>[^\"'\n]{1,400})[\"']"
-    r"|[\"'](?:[ \t]*,[ \t]*[\"'](?!--)(?P<value>[^\"'\n]{0,400})[\"']|(?=[ \t]*(?:,|\]))))"
+    r"|[\"'](?:[ \t]*,[ \t]*[\"'](?!--)(?P<value>[^\"'\n]{0,400})[\"']|(?=[ \t]*(?:,|\]|$))))"
 )
 _FLAG = re.compile(
     r"(?<![\w-])--(?P<key>[A-Za-z][\w.-]{0,80})(?:[=]|[ \t]{1,3})"
-    r"(?P<value>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s,;)`'\"，。；、）（(:：]{1,200})"
+    r"(?P<value>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{1,200}|(?=--[A-Za-z]))"
 )
 _NUMBER = r"-?\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?[kK]?|[Tt]rue|[Ff]alse|[Nn]one|null"
 _LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]|设|给|用|开"
@@ -55,6 +63,7 @@ _HINT_BEFORE = re.compile(
     r"\b(?:try|consider|recommend|suggest)(?:ed)?[ ](?:to[ ])?(?:set|setting|use|using|add|adding)[ ][`'\"]?$", re.I
 )
 _HINT_AFTER = re.compile(r"[`'\"]?[ ]to avoid fragmentation\b", re.I)
+_EITHER = re.compile(r"\s+if\s[^\n]{1,200}?\selse\s")
 _NOT_PLAIN = re.compile(r"0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d")
 
 
@@ -76,6 +85,7 @@ def _of_row(row: Row, words: str, variables: Variables) -> list[Setting]:
     occupied: set[int] = set()  # columns that are a value already
     for key, value, shape, start, end in _found(words):
         value, left, right = unquote(value)
+        value = plain(value)
         if not value or _NOT_PLAIN.search(value):
             continue
         span = row.span(start + left, end - right)
@@ -99,21 +109,28 @@ def _found(words: str) -> Iterable[tuple[str, str, str, int, int]]:
         value = found["value"].rstrip()
         yield found["key"], value, "dump", found.start("value"), found.start("value") + len(value)
         return
+    if "add_argument(" in words:
+        yield from _named(words, (_DECLARED,), "python")
+        return
     if "environ" in words:
-        for found in _ENVIRON.finditer(words):
-            yield found["key"], found["value"], "env", found.start("value"), found.end("value")
+        yield from _named(words, (_ENVIRON,), "env")
     if "--" in words:
         yield from _flags(words)
     if "=" in words:
-        for found in _ASSIGNED.finditer(words):
-            if found["value"][0].isalpha() and words[found.end() : found.end() + 1] == "(":
-                continue  # a call: its arguments are read, its name is no value
-            if _is_hint(words, found.start(), found.end()):
-                continue
-            value, end = _trimmed(found["value"], found.end("value"))
-            yield found["key"], value, _assignment_shape(found), found.start("value"), end
+        yield from _assigned(words)
     if "_" in words or "." in words:
         yield from _said(words)
+
+
+def _assigned(words: str) -> Iterable[tuple[str, str, str, int, int]]:
+    for found in _ASSIGNED.finditer(words):
+        if found["value"][0].isalpha() and words[found.end() : found.end() + 1] == "(":
+            continue  # a call: its arguments are read, its name is no value
+        if _EITHER.match(words, found.end()):
+            continue  # one of two values, and nothing says which
+        if not _is_hint(words, found.start(), found.end()):
+            value, end = _trimmed(found["value"], found.end("value"))
+            yield found["key"], value, _assignment_shape(found), found.start("value"), end
 
 
 def _is_hint(words: str, start: int, end: int) -> bool:
@@ -121,6 +138,12 @@ def _is_hint(words: str, start: int, end: int) -> bool:
     if _HINT_BEFORE.search(words, 0, start):
         return True
     return not words[:start].strip() and bool(_HINT_AFTER.match(words, end))
+
+
+def _named(words: str, patterns: Iterable[re.Pattern[str]], shape: str) -> Iterable[tuple[str, str, str, int, int]]:
+    for pattern in patterns:
+        for found in pattern.finditer(words):
+            yield found["key"], found["value"], shape, found.start("value"), found.end("value")
 
 
 def _flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:
@@ -132,6 +155,9 @@ def _flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:
             yield found["key"], found[group], "flag", found.start(group), found.end(group)
     for found in _FLAG.finditer(words):
         value = found["value"]
+        if not value:  # a flag follows at once
+            yield found["key"], "true", "flag", found.end("key"), found.end("key")
+            continue
         sure = (
             words[found.end("key")] == "="
             or words[found.start() - 1 : found.start()] == words[found.end() : found.end() + 1] == "`"
@@ -152,9 +178,9 @@ def _is_value(value: str, sure: bool) -> bool:
 
 
 def _said(words: str) -> Iterable[tuple[str, str, str, int, int]]:
-    if found := _WIDE.match(words):
+    if found := _WIDE.match(words) or _CELLS.match(words):
         yield found["key"], found["value"], "dump", found.start("value"), found.end("value")
-    for pattern in (_SAID, _ALONE):
+    for pattern in (_SAID, _ALONE) if "(" in words or "（" in words or "`" in words else (_SAID,):
         for found in pattern.finditer(words):
             if _SPECIFIC.search(found["key"]) and not _FILE.search(found["key"]):
                 yield found["key"], found["value"].rstrip(","), "dump", found.start("value"), found.end("value")

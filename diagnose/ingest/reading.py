@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from diagnose.ingest.blocks import read_yaml
 from diagnose.ingest.braces import read_braces
 from diagnose.ingest.commands import read_commands
+from diagnose.ingest.files import without_files
 from diagnose.ingest.frames import read_frames
 from diagnose.ingest.lines import Row, read_rows
-from diagnose.ingest.normalise import count_lines, is_binary, normalise, numbered
+from diagnose.ingest.normalise import count_lines, encode, is_binary, normalise_bytes, numbered
 from diagnose.ingest.packages import read_packages
 from diagnose.ingest.pairs import read_pairs
 from diagnose.ingest.redact import marks
 from diagnose.ingest.reduce import reduce_text
 from diagnose.ingest.shell import read_variables
-from diagnose.ingest.stream import read_lines, thin
+from diagnose.ingest.stream import thin
 from diagnose.types import Command, Frame, Paste, Setting
 
 
 def read(text: str) -> Paste:
     """What shapes alone tell of a text. Reading the ``text`` of the result again gives the same."""
-    return _parse(reduce_text(normalise(text)), is_binary(text))
+    return _read(encode(text))
 
 
 def read_stream(chunks: Iterable[bytes]) -> Paste:
     """The same for bytes that come in pieces and may be a hundred megabytes: a few megabytes are held at a time."""
-    return read(thin(read_lines(chunks)))
+    return read_streams([chunks])
+
+
+def read_streams(streams: Iterable[Iterable[bytes]]) -> Paste:
+    """Several streams in their order as one text; one that holds no text is left out, and the first such kind is said."""
+    chunks, kinds = without_files(streams)
+    data = thin(chunks)
+    return replace(_read(data), file=kinds[0]) if kinds else _read(data)
+
+
+def _read(data: bytes) -> Paste:
+    return _parse(reduce_text(normalise_bytes(data)), is_binary(data))
 
 
 def _parse(text: str, binary: bool) -> Paste:
@@ -51,10 +64,10 @@ def _read_shapes(rows: tuple[Row, ...]) -> tuple[tuple[Setting, ...], tuple[Comm
     frames, used = read_frames(rows)
     rest = [row for row in rows if row.line.number not in used]
     commands, settings, used = read_commands(rest, variables)
-    for reader in (read_braces, read_yaml):
-        rest = [row for row in rest if row.line.number not in used]
-        found, used = reader(rest)
-        settings += found
+    found, rest = read_braces([row for row in rest if row.line.number not in used])
+    settings += found
+    found, used = read_yaml(rest)
+    settings += found
     rest = [row for row in rest if row.line.number not in used]
     settings += read_pairs(rest, variables)
     settings.sort(key=lambda setting: (setting.span.line, setting.span.start))

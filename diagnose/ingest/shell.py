@@ -22,7 +22,7 @@ _ASSIGNED = re.compile(
 _INNER = r"(?:[^()]|\([^()]{0,80}\)){1,120}+"
 _REFERENCE = re.compile(
     rf"\$\(\((?P<sum>{_INNER})\)\)|\$\([ \t]*expr[ \t]+(?P<expr>{_INNER})\)|`[ \t]*expr[ \t]+(?P<tick>[^`]{{1,120}})`"
-    r"|\$\{(?P<name>[A-Za-z_]\w{0,80})(?::?[-=](?P<default>[^{}]{0,200}))?\}|\$(?P<bare>[A-Za-z_]\w{0,80})"
+    r"|\$\{(?P<name>[A-Za-z_]\w{0,80}|\d)(?::?[-=](?P<default>[^{}]{0,200}))?\}|\$(?P<bare>[A-Za-z_]\w{0,80})"
 )
 _ARITHMETIC = re.compile(r"\s*(?:(\d{1,15})|\$?\{?([A-Za-z_]\w{0,80})\}?|(\*\*|\\?\*|//|[-+/%()]))")
 _DEEP = 5  # variables that name variables

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.loader import Problem, parse
+from diagnose.knowledge.log import Log
 from diagnose.knowledge.record import Record
-from diagnose.knowledge.records import FRONT_MATTER_KINDS, Case, Framework, Lever, Question, Signature
+from diagnose.knowledge.records import FRONT_MATTER_KINDS, Case, Framework, Guide, Lever, Question, Signature
 
 CONTENT = Path(__file__).resolve().parents[2] / "content"
 
@@ -30,11 +31,13 @@ class Knowledge:
 
     frameworks: Mapping[str, Framework] = field(default_factory=dict)
     signatures: Mapping[str, Signature] = field(default_factory=dict)
+    logs: Mapping[str, Log] = field(default_factory=dict)
     levers: Mapping[str, Lever] = field(default_factory=dict)
     gpus: Mapping[str, Gpu] = field(default_factory=dict)
     models: Mapping[str, Model] = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
     cases: Mapping[str, Case] = field(default_factory=dict)
+    guides: Mapping[str, Guide] = field(default_factory=dict)
     digest: str = ""
 
     @property

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnose import vocabulary
-from diagnose.conditions import OPERATORS
+from diagnose.conditions import OPERATORS, version
+from diagnose.knowledge.check_log import check_log
+from diagnose.knowledge.check_pattern import repeats_a_repeat
 from diagnose.knowledge.loader import Problem, did_you_mean
-from diagnose.knowledge.records import Case, Framework, Key, Lever, Question, Signature
+from diagnose.knowledge.records import Case, Fork, Framework, Key, Lever, Question, Signature
 
 if TYPE_CHECKING:
     from diagnose.knowledge import Knowledge
 
-# (x+)+ and its kin can take exponential time on a line that almost matches.
-_NESTED_QUANTIFIER = re.compile(r"\((?:[^()\\]|\\.)*[+*](?:[^()\\]|\\.)*\)[+*]")
 _CASE_SECTIONS = ("Symptom", "Why it ran out", "What was tried", "What worked", "Evidence")
 
 
@@ -28,6 +28,8 @@ def cross_check(knowledge: Knowledge) -> list[Problem]:
         problems += _framework(framework)
     for signature in knowledge.signatures.values():
         problems += _signature(signature)
+    for log in knowledge.logs.values():
+        problems += check_log(log)
     for lever in knowledge.levers.values():
         problems += _lever(lever)
     for case in knowledge.cases.values():
@@ -35,6 +37,7 @@ def cross_check(knowledge: Knowledge) -> list[Problem]:
     for question in knowledge.questions.values():
         problems += _question(question)
     problems += _aliases("gpus", knowledge.gpus) + _aliases("models", knowledge.models)
+    problems += _fork_ids(knowledge)
     if sum(framework.fallback for framework in knowledge.frameworks.values()) > 1:
         problems.append(Problem("frameworks", "more than one has fallback = true: keep one"))
     return problems
@@ -85,6 +88,45 @@ def _framework(framework: Framework) -> Iterator[Problem]:
         yield from _word(place, "phases", phase, vocabulary.PHASES)
     for i, example in enumerate(framework.examples):
         yield from _facts(place, f"example[{i}].facts", example.facts)
+    for fork in framework.forks:
+        yield from _fork(place, fork, framework)
+    yield from _releases(place, framework)
+
+
+def _fork(place: str, fork: Fork, framework: Framework) -> Iterator[Problem]:
+    yield from _facts(place, f"fork {fork.id}.facts", fork.facts)
+    if fork.version and fork.version not in framework.releases:
+        known = did_you_mean(fork.version, framework.releases)
+        yield Problem(f"{place}: fork {fork.id}.version", f"no release of {framework.title}{known}")
+
+
+def _releases(place: str, framework: Framework) -> Iterator[Problem]:
+    """The releases stand oldest first, and what tells a version names one of them."""
+    numbers = [version(release) for release in framework.releases]
+    if numbers != sorted(numbers):
+        yield Problem(f"{place}: releases", "are out of order: write the oldest first")
+    for i, mark in enumerate(framework.marks):
+        if not (mark.since or mark.until):
+            yield Problem(f"{place}: mark[{i}]", f"“{mark.literal}” tells nothing: give since or until")
+    for i, code in enumerate(framework.code):
+        for release, lines in code.at.items():
+            if release not in framework.releases:
+                yield Problem(f"{place}: code[{i}].at", f"unknown release{did_you_mean(release, framework.releases)}")
+            if len(lines) != 2 or lines[0] > lines[1]:
+                yield Problem(f"{place}: code[{i}].at.{release}", f"is {list(lines)}, must be [first line, last line]")
+
+
+def _fork_ids(knowledge: Knowledge) -> list[Problem]:
+    """A fork's id is its own: no other fork and no framework has it."""
+    seen = {slug: f"frameworks/{slug}.md" for slug in knowledge.frameworks}
+    problems = []
+    for framework in knowledge.frameworks.values():
+        for fork in framework.forks:
+            if fork.id in seen:
+                place = f"frameworks/{framework.slug}.md: fork"
+                problems.append(Problem(place, f"“{fork.id}” stands in {seen[fork.id]} too: keep it in one"))
+            seen[fork.id] = f"frameworks/{framework.slug}.md"
+    return problems
 
 
 def _does(place: str, where: str, does: Mapping[str, Any]) -> Iterator[Problem]:
@@ -98,8 +140,8 @@ def _does(place: str, where: str, does: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _key(place: str, where: str, key: Key) -> Iterator[Problem]:
-    if bool(key.fact) == bool(key.values) and not key.dead:
-        yield Problem(f"{place}: {where}", f"“{key.key}” must have either a fact or a table of values")
+    if bool(key.fact) + bool(key.values) + bool(key.note) != 1 and not key.dead:
+        yield Problem(f"{place}: {where}", f"“{key.key}” must have either a fact or a table of values, or a note")
     if key.fact:
         yield from _word(place, f"{where}.fact", key.fact, vocabulary.FACTS)
     yield from _unit(place, f"{where}.unit", key.unit)
@@ -127,7 +169,7 @@ def _signature(signature: Signature) -> Iterator[Problem]:
         if group not in groups:
             yield Problem(f"{place}: captures.{group}", "no pattern has a group of this name")
     for i, pattern in enumerate(signature.patterns):
-        if _NESTED_QUANTIFIER.search(pattern.pattern):
+        if repeats_a_repeat(pattern.pattern):
             yield Problem(
                 f"{place}: patterns[{i}]", "repeats a group that repeats: it can hang on a long line, rewrite it"
             )

@@ -36,18 +36,38 @@ class Vision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moe:
-    """Experts of a sparse model: ``width`` is one expert's MLP width, ``shared`` the width of the shared expert."""
+    """Experts of a sparse model: ``width`` is one expert's MLP width, ``shared`` the width of the shared expert.
+
+    ``shared_gate``: the shared expert has a gate of its own; ``router_bias``: the router adds a number to each expert.
+    """
 
     experts: int
     active: int
     width: int
     shared: int = 0
     dense_layers: int = 0
+    shared_gate: bool = False
+    router_bias: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latent:
+    """Latent attention: queries and keys go through narrow ranks; ``query`` 0 means that queries do not.
+
+    ``plain``, ``rotary`` and ``value`` are the widths of one head. The cache holds ``key`` + ``rotary`` numbers a token and
+    layer on every rank, which a record says by one KV head of half that width.
+    """
+
+    key: int
+    plain: int
+    rotary: int
+    value: int
+    query: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model(Record):
-    """Shape numbers as in config.json. ``published`` is the parameter count that its authors give."""
+    """Shape numbers as in config.json. ``published`` is the parameter count that its authors give, ``norms`` those of a layer."""
 
     hidden: int
     layers: int
@@ -63,7 +83,13 @@ class Model(Record):
     attention_bias: bool = False
     qk_norm: bool = False
     gated: bool = True
+    norms: int = 2
     aliases: tuple[str, ...] = ()
     moe: Moe | None = None
+    latent: Latent | None = None
     vision: Vision | None = None
     family: str = ""
+
+    def __hash__(self) -> int:
+        """Of the name alone: what is computed once for a model is looked up by it many times a diagnosis."""
+        return hash(self.title)

@@ -23,7 +23,7 @@ MAX_DEPTH = 10
 _PLURAL = {
     "key": "keys", "default": "defaults", "resident": "residents", "behaviour": "behaviours", "frame": "frames",
     "example": "examples", "change": "changes", "claim": "claims", "fix": "fixes", "option": "options",
-    "pattern": "patterns", "rank": "ranks",
+    "pattern": "patterns", "rank": "ranks", "measure": "measures", "label": "labels", "fork": "forks", "mark": "marks",
 }  # fmt: skip
 _SINGULAR = {plural: singular for singular, plural in _PLURAL.items()}
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from diagnose.vocabulary import Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,3 +18,14 @@ class Record:
     title: str
     reviewed: datetime.date
     sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A text and what must be read from it; each is a test. ``absent`` facts must not be found."""
+
+    says: str
+    text: str
+    facts: Mapping[str, Value] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    matches: bool = True

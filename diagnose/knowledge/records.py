@@ -8,127 +8,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diagnose.conditions import Conditions
+from diagnose.knowledge.frameworks import Behaviour, Default, Detect, Fork, Framework, Key, PhaseFrame, Resident
 from diagnose.knowledge.hardware import Gpu, Model
-from diagnose.knowledge.record import Record
+from diagnose.knowledge.log import Log
+from diagnose.knowledge.record import Example, Record
 from diagnose.vocabulary import Value
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detect:
-    """How a framework is recognised. Each list holds literals; ``names`` (in prose) are the weakest evidence.
-
-    ``unless`` are literals whose presence anywhere rules the framework out. Of frameworks with evidence of the same
-    strength the lower ``rank`` wins (a fork before its base); an equal rank is a tie, and a tie is a question.
-    """
-
-    commands: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    literals: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-    rank: int = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """One key of a framework. Either ``fact`` (with the unit of the written number) or ``values``: written word → facts.
-
-    ``negated`` turns a yes/no around. ``above`` turns a number into a yes/no: true when it is above that.
-    ``dead`` says why the key has no effect (then no lever may use it). ``hidden`` keys are read but never written by a lever.
-    ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
-    Python does not take it, or ``nowhere`` since it belongs to the launcher in front of the script.
-    """
-
-    key: str
-    aliases: tuple[str, ...] = ()
-    fact: str = ""
-    unit: str = ""
-    values: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
-    negated: bool = False
-    above: float | None = None
-    since: str = ""
-    until: str = ""
-    when: Conditions = field(default_factory=dict)
-    dead: str = ""
-    hidden: bool = False
-    new_in: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Default:
-    """Facts that hold when nothing sets them, each in the unit of the key that sets it. Later entries outrank earlier ones.
-
-    ``script`` is a literal whose presence in the text means that a shipped script or example file is used.
-    """
-
-    facts: Mapping[str, Value]
-    script: str = ""
-    since: str = ""
-    until: str = ""
-    when: Conditions = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resident:
-    """Something that stays in a pool during phases. Entries add up; the same resident twice in a phase counts once."""
-
-    what: str
-    phases: tuple[str, ...]
-    pool: str = "gpu"
-    since: str = ""
-    until: str = ""
-    when: Conditions = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behaviour:
-    """Named switches of the vocabulary. Of several entries that hold, the last one that names a switch counts."""
-
-    does: Mapping[str, Value]
-    since: str = ""
-    until: str = ""
-    when: Conditions = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseFrame:
-    """A word of a traceback or a remote call that settles the phase: a function's name, with a part of its path if needed.
-
-    ``inside`` is a function that must stand further out in the same traceback: the same pass serves several phases.
-    """
-
-    function: str
-    phase: str
-    path: str = ""
-    inside: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """A text and what must be read from it; each is a test. ``absent`` facts must not be found."""
-
-    says: str
-    text: str
-    facts: Mapping[str, Value] = field(default_factory=dict)
-    absent: tuple[str, ...] = ()
-    matches: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Framework(Record):
-    detect: Detect
-    phases: tuple[str, ...]
-    keys: tuple[Key, ...] = ()
-    defaults: tuple[Default, ...] = ()
-    residents: tuple[Resident, ...] = ()
-    behaviours: tuple[Behaviour, ...] = ()
-    frames: tuple[PhaseFrame, ...] = ()
-    examples: tuple[Example, ...] = ()
-    newest: str = ""
-    package: str = ""
-    config_shape: str = "override"
-    fallback: bool = False
+__all__ = [
+    "FRONT_MATTER_KINDS",
+    "Behaviour",
+    "Capture",
+    "Case",
+    "Claim",
+    "Default",
+    "Detect",
+    "Example",
+    "Fix",
+    "Fork",
+    "Framework",
+    "Guide",
+    "Key",
+    "Lever",
+    "LeverChange",
+    "LeverRank",
+    "Option",
+    "PhaseFrame",
+    "Question",
+    "Resident",
+    "Signature",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +52,8 @@ class Signature(Record):
     """A message family. All ``literals`` must stand in the line (lower case); ``patterns`` add captures, one without a group must match.
 
     ``strength``: 3 = the program's own words, 2 = a strong sign, 1 = a person's words. ``phase`` where the message alone settles it.
-    ``gives`` are facts that the words alone make known; with kind "other" they tell no failure.
+    ``gives`` are facts that the words alone make known; with kind "other" they tell no failure. ``presumed`` says why the kind
+    is only likely: it is then assumed and asked for.
     """
 
     kind: str
@@ -155,6 +64,7 @@ class Signature(Record):
     strength: int = 3
     phase: str = ""
     gives: Mapping[str, Value] = field(default_factory=dict)
+    presumed: str = ""
     examples: tuple[Example, ...] = ()
 
 
@@ -252,12 +162,21 @@ class Case(Record):
     date: datetime.date | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guide(Record):
+    """A piece of explanation; ``summary`` is its first sentence in lists."""
+
+    summary: str = ""
+
+
 FRONT_MATTER_KINDS: dict[str, type[Record]] = {
     "frameworks": Framework,
     "signatures": Signature,
+    "logs": Log,
     "levers": Lever,
     "gpus": Gpu,
     "models": Model,
     "questions": Question,
     "cases": Case,
+    "guides": Guide,
 }

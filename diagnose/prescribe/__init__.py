@@ -146,8 +146,8 @@ def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
         changes=trial.changes,
         pool=situation.pool or lever.pools[0],  # type: ignore[arg-type]
         phase=before.phase if before else (situation.phase or ""),
-        before=before,
-        after=trial.after,
+        before=situation.seen(before),
+        after=situation.seen(trial.after),
         after_verdict=trial.verdict,
         evidence=candidate.record.evidence,
         why=why(lever, trial, situation),

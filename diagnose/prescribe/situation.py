@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
+from diagnose.allocator import foreign_gib, fragmented
 from diagnose.estimate import turning_length
 from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, Paste, PhaseEstimate, PoolEstimate
@@ -18,8 +20,6 @@ NOT_A_PEAK = ("vllm_no_kv_blocks", "vllm_free_memory_too_low", "memory_growth", 
 LEAST_GAIN = 0.01
 # Below this share of the limit in every phase the settings that are known do not explain the failure.
 _EXPLAINED = 0.7
-# Reserved and unused from this share of the card on counts as lying in pieces, if it is more than was asked for.
-_PIECES = 0.1
 # A measured use above this share of the limit is too near to it to be called a fit.
 _ROOM = 0.95
 
@@ -54,8 +54,8 @@ class Situation:
         """What the ranks of levers are tested on: the values, and what follows from printed figures and from the estimate."""
         found: dict[str, Value | None] = {
             "steps_passed": True if (self.facts.number("step") or 0) > 1 else None,
-            "fragmented": self._fragmented(),
-            "foreign_gib": self._foreign_gib(),
+            "fragmented": fragmented(self.facts),
+            "foreign_gib": foreign_gib(self.facts) if self.pool == "gpu" else None,
             "explained": self.explained,
             "judged": not self.before.missing and self.limit is not None,
         }
@@ -66,25 +66,19 @@ class Situation:
         """Whether the settings that are known explain that a card ran out; None when that cannot be told."""
         return explained(self.before, self.kind, self.pool)
 
-    def _fragmented(self) -> bool | None:
-        """More free than asked for, or much of what torch holds unused: what is missing is one piece of the size asked for."""
-        asked, free, total = (self.facts.number(id) for id in ("tried_alloc_gib", "gpu_free_gib", "gpu_total_gib"))
-        unused = self.facts.number("torch_reserved_gib")
-        if asked is None or (free is None and unused is None):
-            return None
-        in_pieces = unused is not None and total is not None and unused >= total * _PIECES and unused > asked
-        return in_pieces or (free is not None and free > asked)
-
-    def _foreign_gib(self) -> float | None:
-        """GiB on the card beyond what the process holds and what is free: other processes, or another engine."""
-        total, free, held = (self.facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "process_gib"))
-        if total is None or free is None or held is None or self.pool != "gpu" or held > total:
-            return None
-        return round(total - free - held, 2)
-
     @cached_property
     def framework_known(self) -> bool:
         return self.facts.framework is not None and not self.facts.framework.fallback
+
+    @cached_property
+    def counted(self) -> frozenset[str]:
+        """The facts of which the estimate speaks: in a term of any phase, or in a condition of what stays where."""
+        pools = (pool for pool in (self.before.gpu, self.before.host) if pool)
+        terms = (term.moved_by for pool in pools for phase in pool.phases for term in phase.terms)
+        framework = self.facts.framework or self.fallback
+        residents = (entry.when for entry in framework.residents) if framework else ()
+        behaviours = (entry.when for entry in framework.behaviours) if framework else ()
+        return frozenset(chain(*terms, *residents, *behaviours))
 
     @cached_property
     def failing(self) -> PhaseEstimate | None:
@@ -100,16 +94,23 @@ class Situation:
 
     @cached_property
     def unexplained(self) -> int:
-        """Bytes that the message measured on the node beyond what the settings explain; 0 when nothing measured it."""
-        used = self.facts.number("node_used_gb")
-        if self.pool != "host" or self.failing is None or not used:
+        """Bytes that message or log measured in the failing phase beyond what the settings explain; 0 when nothing measured it."""
+        if self.failing is None:
             return 0
-        return max(0, from_gib(used) - self.failing.bytes)
+        used = from_gib(self.facts.number("node_used_gb") or 0) if self.pool == "host" else self._refused()
+        return max(0, used - self.failing.bytes, (self.failing.measured or 0) - self.failing.bytes)
+
+    def _refused(self) -> int:
+        """Bytes in use on the card when it ran out and what was asked for; 0 unless the message says all and the phase is known."""
+        total, free, asked = (self.facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "tried_alloc_gib"))
+        if self.phase is None or total is None or free is None or asked is None:
+            return 0
+        return from_gib(total - free + asked)
 
     def measured_verdict(self, after: PhaseEstimate) -> str:
         """What is left of the measured use once the saving is taken off; empty when nothing was measured.
 
-        A measurement outranks the estimate: a band below the limit means little when the node was full.
+        A measurement outranks the estimate: a band below the limit means little when the pool was full.
         """
         if not self.unexplained or self.limit is None:
             return ""
@@ -117,6 +118,10 @@ class Situation:
         if left > self.limit:
             return "out"
         return "close" if left > self.limit * _ROOM else "fits"
+
+    def seen(self, phase: PhaseEstimate | None) -> PhaseEstimate | None:
+        """A phase with what was measured beyond the settings on top, as it is told beside the verdict."""
+        return replace(phase, measured=phase.bytes + self.unexplained) if phase and self.unexplained else phase
 
     @property
     def limit(self) -> int | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from diagnose.estimate import estimate_pool
+from diagnose.estimate import estimate_pool, plan_of
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.situation import LEAST_GAIN, Situation, pushed_over, verdict, watched
 from diagnose.prescribe.steps import Targets, at_bound, steps, without
@@ -118,18 +118,8 @@ def _without_figures(lever: Lever, situation: Situation, written: list[Written])
 
 
 def _counted(lever: Lever, situation: Situation) -> bool:
-    """Whether the estimate speaks of a fact that the lever moves: in a term of any phase, or in a condition of what stays where."""
-    moved = {change.fact for change in lever.changes}
-    pools = (situation.before.gpu, situation.before.host)
-    terms = (term for pool in pools if pool for phase in pool.phases for term in phase.terms)
-    if any(moved & set(term.moved_by) for term in terms):
-        return True
-    framework = situation.facts.framework or situation.fallback
-    conditions = [
-        *(entry.when for entry in (framework.residents if framework else ())),
-        *(entry.when for entry in (framework.behaviours if framework else ())),
-    ]
-    return bool(moved & _ALWAYS_COUNTED) or any(moved & set(when) for when in conditions)
+    """Whether the estimate speaks of a fact that the lever moves."""
+    return any(change.fact in _ALWAYS_COUNTED or change.fact in situation.counted for change in lever.changes)
 
 
 def _has_key(lever: Lever, situation: Situation) -> bool:
@@ -198,7 +188,8 @@ def _measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refus
     before, pool = situation.failing, situation.pool
     assert before is not None
     assert pool is not None
-    changed = estimate_pool(made.facts, pool, situation.fallback)
+    plan = plan_of(made.facts, situation.fallback)
+    changed = estimate_pool(plan, pool)
     after = watched(changed, pool, situation.phase)
     gone = after is None and situation.phase is not None
     if gone:  # the failing phase is no more: the highest of the others counts
@@ -212,7 +203,8 @@ def _measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refus
         return Refusal("elsewhere", _crowded(crowded, pool), shifts=True)
     word = situation.measured_verdict(after) or verdict(changed, pool, None if gone else situation.phase)
     trial = Trial(lever, made.facts, made.changes, after, word)
-    return _with_other_pool(trial, situation)
+    other: Pool = "host" if pool == "gpu" else "gpu"
+    return _with_other_pool(trial, situation, other, estimate_pool(plan, other))
 
 
 def _no_gain(lever: Lever, situation: Situation, changed: Estimate) -> Refusal:
@@ -255,10 +247,9 @@ def _crowded(phase: PhaseEstimate, pool: Pool) -> str:
     return f"The {_phase(phase)} would run out of {POOL_WORDS[pool]} instead, or leave the engine no cache."
 
 
-def _with_other_pool(trial: Trial, situation: Situation) -> Trial | Refusal:
+def _with_other_pool(trial: Trial, situation: Situation, other: Pool, changed: Estimate) -> Trial | Refusal:
     """The bytes that moved to the other pool; a lever that only shifts the failure there is refused."""
-    other: Pool = "host" if situation.pool == "gpu" else "gpu"
-    was, now = situation.before.pool(other), estimate_pool(trial.facts, other, situation.fallback).pool(other)
+    was, now = situation.before.pool(other), changed.pool(other)
     if was is None or now is None or not was.phases or not now.phases or was.peak.bytes == now.peak.bytes:
         return trial
     word = now.verdict()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnose.types import Change, Diagnosis, Fact, Facts, PhaseEstimate, PoolEstimate, Prescription
+from diagnose.measured_words import reached, unheld
+from diagnose.types import Change, Compared, Diagnosis, Fact, Facts, Growth, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import GIB
-from diagnose.vocabulary import FACTS, NUMBERS
+from diagnose.vocabulary import FACTS, NUMBERS, Value
 
 _FITS = {"fits": True, "out": False}
 
@@ -14,17 +15,24 @@ _FITS = {"fits": True, "out": False}
 def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
     """The whole answer with plain types; sizes in GiB, absent or null where something is unknown."""
     return {
-        "framework": diagnosis.facts.values.get("framework"),
+        "framework": _framework(diagnosis.facts),
         "oom_kind": diagnosis.kind,
         "phase": diagnosis.phase,
         "facts": _facts(diagnosis.facts),
         "assumed": _assumed(diagnosis.facts),
         "config": dict(diagnosis.facts.config),
         "estimate": _estimate(diagnosis),
+        "measured": [_measured(one) for one in diagnosis.estimate.compared or unheld(diagnosis.facts.measured)],
+        "growth": [_growth(one, diagnosis) for one in diagnosis.facts.growth],
         "prescriptions": [_prescription(prescription) for prescription in diagnosis.prescriptions],
         "cases": [{"slug": near.case.slug, "score": round(near.score, 3)} for near in diagnosis.matches],
         "questions": [asked.question.fact for asked in diagnosis.questions],
     }
+
+
+def _framework(facts: Facts) -> Value | None:
+    """The framework's id; a fork or another trainer whose name is known as ``other:`` and its own id."""
+    return f"other:{facts.fork.id}" if facts.fork else facts.values.get("framework")
 
 
 def _shown(facts: Facts, fact: Fact) -> bool:
@@ -59,19 +67,24 @@ def _estimate(diagnosis: Diagnosis) -> dict[str, Any]:
     if gpu is not None:
         gpu["torch_allocated_gib"] = _gib(estimate.torch_allocated)
         gpu["torch_reserved_gib"] = _gib(estimate.torch_reserved)
-    return {"gpu": gpu, "host": _pool(estimate.host), "missing": list(estimate.missing)}
+    host = _pool(estimate.host)
+    if host is not None:
+        # like the peak of a card, the peak of a node is what its usual counter shows
+        host["need_gib"] = host["peak_gib"]
+        host["peak_gib"] = _gib(estimate.host_used)
+    return {"gpu": gpu, "host": host, "missing": list(estimate.missing)}
 
 
 def _pool(pool: PoolEstimate | None) -> dict[str, Any] | None:
     if pool is None or not pool.phases:
         return None
-    peak = pool.peak
+    peak = pool.worst
     return {
         "capacity_gib": _gib(pool.capacity),
         "limit_gib": _gib(pool.limit),
-        "peak_gib": _gib(peak.bytes),
-        "low_gib": _gib(max(phase.low for phase in pool.phases)),
-        "high_gib": _gib(max(phase.high for phase in pool.phases)),
+        "peak_gib": _gib(peak.need),
+        "low_gib": _gib(max(phase.bounds[0] for phase in pool.phases)),
+        "high_gib": _gib(max(phase.bounds[1] for phase in pool.phases)),
         "peak_phase": peak.phase,
         "fits": _FITS.get(pool.verdict()),
         "phases": [_phase(phase) for phase in pool.phases],
@@ -83,9 +96,40 @@ def _phase(phase: PhaseEstimate) -> dict[str, Any]:
     return {
         "phase": phase.phase,
         "gib": _gib(phase.bytes),
+        "measured_gib": _gib(phase.measured),
         "low_gib": _gib(phase.low),
         "high_gib": _gib(phase.high),
         "terms": terms,
+    }
+
+
+def _measured(one: Compared) -> dict[str, Any]:
+    """A reading of the log beside the estimate of the same thing."""
+    reading = one.measured
+    return {
+        "phase": reading.phase or None,
+        "moment": reading.moment,
+        "pool": reading.pool,
+        "counter": reading.counter,
+        "gib": _gib(reading.bytes) if reading.bytes or not reading.tokens else None,
+        "tokens": reading.tokens or None,
+        "step": reading.step,
+        "line": reading.span.line,
+        "estimate_gib": _gib(one.estimate),
+        "difference_gib": _gib(one.difference),
+    }
+
+
+def _growth(one: Growth, diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        "pool": one.pool,
+        "counter": one.counter,
+        "gib_a_step": round(one.each / GIB, 4),
+        "first_step": one.first[0],
+        "last_step": one.last[0],
+        "last_gib": _gib(one.last[1]),
+        "reaches_limit_at_step": reached(one, diagnosis.estimate),
+        "line": one.span.line,
     }
 
 
@@ -97,8 +141,8 @@ def _prescription(prescription: Prescription) -> dict[str, Any]:
         "changes": [_change(change) for change in prescription.changes],
         "pool": prescription.pool,
         "phase": prescription.phase,
-        "before_gib": _gib(prescription.before.bytes) if prescription.before else None,
-        "after_gib": _gib(prescription.after.bytes) if prescription.after else None,
+        "before_gib": _gib(prescription.before.need) if prescription.before else None,
+        "after_gib": _gib(prescription.after.need) if prescription.after else None,
         "fits_after": _FITS.get(prescription.after_verdict),
         "evidence": {
             "worked": len(evidence.worked),

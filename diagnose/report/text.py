@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from diagnose import words
-from diagnose.types import Diagnosis, Fact, PoolEstimate, Prescription
+from diagnose import file_words, measured_words, refusal_words, words
+from diagnose.types import Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
+from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
 
 
@@ -20,12 +21,17 @@ def to_markdown(diagnosis: Diagnosis) -> str:
 def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     head, item, code = ("## ", "- ", "`") if markdown else ("", "  ", "")
     lines = [f"{head}{words.headline(diagnosis)}", "", words.lead(diagnosis)]
+    if diagnosis.paste.file:
+        lines += ["", file_words.told(diagnosis.paste.file)]
     if run := words.run_words(diagnosis.facts):
         lines += ["", " · ".join(run)]
     lines += _section("What was read", [f"{item}{_fact(fact, diagnosis)}" for fact in _told(diagnosis)], markdown)
+    told = [f"{item}{sentence}" for sentence in refusal_words.told(diagnosis)]
+    lines += _section("What the message’s figures say", told, markdown)
     for pool in (diagnosis.estimate.gpu, diagnosis.estimate.host):
         if pool and pool.phases:
             lines += _table(pool, markdown)
+    lines += _section("What the log measured", [f"{item}{told}" for told in measured_words.told(diagnosis)], markdown)
     lines += _section(_advice_title(diagnosis), _advice(diagnosis, code), markdown)
     against = [f"{item}{not_advised.lever.title}: {not_advised.why}" for not_advised in diagnosis.not_advised]
     lines += _section("Not advised, and why", against, markdown)
@@ -57,24 +63,34 @@ def _fact(fact: Fact, diagnosis: Diagnosis) -> str:
 
 
 def _value(fact: Fact, diagnosis: Diagnosis) -> str:
-    framework = diagnosis.facts.framework
-    if fact.id == "framework" and framework and not framework.fallback:
-        return framework.title
+    if fact.id == "framework" and diagnosis.facts.trainer:
+        return diagnosis.facts.trainer
     return words.value_words(fact.id, diagnosis.facts.values[fact.id])
 
 
 def _table(pool: PoolEstimate, markdown: bool) -> list[str]:
     what = "Host RAM per node" if pool.pool == "host" else "GPU memory per GPU"
     capacity = f" of {words.gib(pool.capacity)}" if pool.capacity else ""
-    rows = [
-        (words.phase_words(phase.phase), *(size / 10 for size in words.phase_tenths(phase))) for phase in pool.phases
-    ]
+    rows = [(*_row(phase), _seen(phase, markdown)) for phase in pool.phases]
     title = f"{what}, peak of each phase{capacity} (GiB)"
     if markdown:
-        body = [f"| {name} | {size:.1f} | {low:.1f} to {high:.1f} |" for name, size, low, high in rows]
+        body = [f"| {name} | {size:.1f}{seen} | {low:.1f} to {high:.1f} |" for name, size, low, high, seen in rows]
         return ["", f"### {title}", "", "| phase | peak | band |", "| --- | ---: | ---: |", *body]
-    body = [f"  {name:22}{size:8.1f}   ({low:.1f} to {high:.1f})" for name, size, low, high in rows]
+    body = [f"  {name:22}{size:8.1f}   ({low:.1f} to {high:.1f}){seen}" for name, size, low, high, seen in rows]
     return ["", title.upper(), "", *body]
+
+
+def _row(phase: PhaseEstimate) -> tuple[str, float, float, float]:
+    total, low, high = words.phase_tenths(phase)
+    return words.phase_words(phase.phase), total / 10, low / 10, high / 10
+
+
+def _seen(phase: PhaseEstimate, markdown: bool) -> str:
+    """What the log shows the phase to take, behind its estimate."""
+    if phase.measured is None:
+        return ""
+    size = tenths(phase.measured) / 10
+    return f" (the log shows {size:.1f})" if markdown else f"   the log shows {size:.1f}"
 
 
 def _advice_title(diagnosis: Diagnosis) -> str:

@@ -1,8 +1,9 @@
 """The frozen records that pass between the stages, in the order of the arrow: Paste → Facts → Estimate → Diagnosis."""
 
 from diagnose.types.advice import Asked, CaseMatch, Change, Diagnosis, Evidence, NotAdvised, PatchLine, Prescription
-from diagnose.types.estimate import Estimate, PhaseEstimate, PoolEstimate, Term
+from diagnose.types.estimate import Compared, Estimate, PhaseEstimate, PoolEstimate, Term
 from diagnose.types.facts import Fact, Facts, Hit, Tried
+from diagnose.types.measured import Growth, Measured
 from diagnose.types.paste import Command, Frame, Line, Package, Paste, Redaction, Setting, Span
 
 __all__ = [
@@ -10,14 +11,17 @@ __all__ = [
     "CaseMatch",
     "Change",
     "Command",
+    "Compared",
     "Diagnosis",
     "Estimate",
     "Evidence",
     "Fact",
     "Facts",
     "Frame",
+    "Growth",
     "Hit",
     "Line",
+    "Measured",
     "NotAdvised",
     "Package",
     "Paste",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
+from diagnose.types.measured import Measured
 from diagnose.units import tenths
 from diagnose.vocabulary import Pool
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One named amount of memory in one phase of one pool, in bytes; ``low`` and ``high`` are its band.
 
     ``family``: held, work, engine or fixed. ``how`` is the formula with the numbers put in; ``moved_by`` the facts in it.
@@ -26,25 +28,49 @@ class Term:
     moved_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PhaseEstimate:
-    """The worst moment of one phase in one pool."""
+    """The worst moment of one phase in one pool. Its sums are asked for again and again, and made once.
+
+    ``measured`` is what the log shows it to take, in bytes: it outranks the sum of the terms.
+    """
 
     phase: str
     moment: str
     terms: tuple[Term, ...]
+    measured: int | None = None
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         return sum([term.bytes for term in self.terms])
 
-    @property
+    @cached_property
     def low(self) -> int:
         return sum([term.low for term in self.terms])
 
-    @property
+    @cached_property
     def high(self) -> int:
         return sum([term.high for term in self.terms])
+
+    @property
+    def need(self) -> int:
+        """What it takes: measured, else computed."""
+        return self.bytes if self.measured is None else self.measured
+
+    @property
+    def computed(self) -> PhaseEstimate:
+        """The same by the estimate alone."""
+        return self if self.measured is None else replace(self, measured=None)
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether what was measured lies outside the band of what is computed."""
+        return self.measured is not None and not self.low <= self.measured <= self.high
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Low and high of what it takes; what was measured has no band."""
+        return (self.low, self.high) if self.measured is None else (self.measured, self.measured)
 
     @property
     def shown(self) -> str:
@@ -52,7 +78,7 @@ class PhaseEstimate:
         return f"{sum(tenths(term.bytes) for term in self.terms) / 10:,.1f}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PoolEstimate:
     """One pool over all phases, in the order of a step. ``capacity`` is bytes, ``limit`` the bytes at which it kills."""
 
@@ -63,9 +89,14 @@ class PoolEstimate:
     capacity_why: str = ""
     limit_why: str = ""
 
-    @property
+    @cached_property
     def peak(self) -> PhaseEstimate:
         return max(self.phases, key=lambda phase: phase.bytes)
+
+    @property
+    def worst(self) -> PhaseEstimate:
+        """The phase that takes most, by what was measured where something was."""
+        return max(self.phases, key=lambda phase: phase.need)
 
     def phase(self, id: str) -> PhaseEstimate | None:
         return next((phase for phase in self.phases if phase.phase == id), None)
@@ -75,9 +106,31 @@ class PoolEstimate:
         if self.limit is None:
             return "unknown"
         phases = (phase,) if phase else self.phases
-        if any(p.bytes > self.limit for p in phases):
-            return "out" if any(p.low > self.limit for p in phases) else "close"
-        return "close" if any(p.high > self.limit for p in phases) else "fits"
+        if any(p.need > self.limit for p in phases):
+            return "out" if any(p.bounds[0] > self.limit for p in phases) else "close"
+        return "close" if any(p.bounds[1] > self.limit for p in phases) else "fits"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A reading of the log beside the estimate of the same thing, in bytes; None where nothing is computed that it counts.
+
+    ``phase`` is the phase that it was held against, ``total`` what the whole phase takes by it; a ``floor`` is the least of that.
+    """
+
+    measured: Measured
+    estimate: int | None = None
+    phase: str = ""
+    total: int | None = None
+    floor: bool = False
+
+    def of(self, pool: Pool, phase: PhaseEstimate) -> bool:
+        return self.measured.pool == pool and self.phase == phase.phase
+
+    @property
+    def difference(self) -> int | None:
+        """Measured less computed."""
+        return None if self.estimate is None else self.measured.bytes - self.estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +138,17 @@ class Estimate:
     """Memory per pool. ``missing`` names the facts without which a pool cannot be computed (then that pool is None).
 
     ``torch_allocated`` and ``torch_reserved`` are the trainer process's own peaks in bytes, without an engine's pool.
+    ``host_used`` is what counters of used memory show of a node at its worst moment: they leave shared pages out.
+    ``compared`` are the readings of the log beside it.
     """
 
     gpu: PoolEstimate | None = None
     host: PoolEstimate | None = None
     torch_allocated: int | None = None
     torch_reserved: int | None = None
+    host_used: int | None = None
     missing: tuple[str, ...] = ()
+    compared: tuple[Compared, ...] = ()
 
     def pool(self, pool: Pool) -> PoolEstimate | None:
         return self.gpu if pool == "gpu" else self.host

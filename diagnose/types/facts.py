@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from diagnose.batch import resolve
+from diagnose.types.measured import Growth, Measured
 from diagnose.types.paste import Span
 from diagnose.vocabulary import Origin, Value
 
 if TYPE_CHECKING:
     from diagnose.knowledge.hardware import Gpu, Model
-    from diagnose.knowledge.records import Framework, Signature
+    from diagnose.knowledge.records import Fork, Framework, Signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Facts:
     """What is known. ``stated`` holds facts in the unit they were written in; ``values`` the same in each fact's own unit.
 
     ``values`` is computed from ``stated`` by ``diagnose.batch.resolve``; a lever changes ``stated`` through ``with_fact``.
+    ``fork`` is the trainer that was recognised where it is not ``framework`` itself but read by its keys.
     ``keys`` maps a fact to the key that the run's framework and version uses for it, also where the paste does not set it.
     ``config`` holds every memory-relevant key as the person wrote it.
     """
@@ -66,6 +68,7 @@ class Facts:
     stated: Mapping[str, Fact] = field(default_factory=dict)
     values: Mapping[str, Value] = field(default_factory=dict)
     framework: Framework | None = None
+    fork: Fork | None = None
     model: Model | None = None
     gpu: Gpu | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -73,10 +76,19 @@ class Facts:
     dead_keys: frozenset[str] = frozenset()
     config: Mapping[str, str] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
+    measured: tuple[Measured, ...] = ()
+    growth: tuple[Growth, ...] = ()
     tried: tuple[Tried, ...] = ()
     candidates: tuple[str, ...] = ()
     unknown_model: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def trainer(self) -> str:
+        """The trainer by its title, "" where it is not known."""
+        if self.fork is not None:
+            return self.fork.title
+        return self.framework.title if self.framework is not None and not self.framework.fallback else ""
 
     def number(self, id: str) -> float | None:
         """The value of a number fact, or None when it is unknown."""

@@ -87,7 +87,10 @@ class Redaction:
 
 @dataclass(frozen=True, slots=True)
 class Paste:
-    """Everything that shapes alone can tell. ``text`` is the reduced paste: redacted, at most 64 kB, line numbers kept."""
+    """Everything that shapes alone can tell. ``text`` is the reduced paste: redacted, at most 64 kB, line numbers kept.
+
+    ``binary``: hardly any of it is text. ``file`` is the kind of a file that was left out since it holds none.
+    """
 
     text: str
     lines: tuple[Line, ...] = ()
@@ -98,3 +101,4 @@ class Paste:
     redactions: tuple[Redaction, ...] = ()
     total_lines: int = 0
     binary: bool = False
+    file: str = ""

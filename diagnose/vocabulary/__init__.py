@@ -7,17 +7,21 @@ query string speak of the same thing.
 
 from diagnose.vocabulary.facts import FACTS, NUMBERS, SIGNS, FactSpec
 from diagnose.vocabulary.failure import KINDS, ONLINE_ALGOS, PHASE_GROUPS, PHASES, POOL_OF_KIND, Origin, Pool, Value
+from diagnose.vocabulary.measured import COUNTERS, MOMENTS, PARTS, pool_of
 from diagnose.vocabulary.plan import BATCH_UNITS, BEHAVIOURS, RESIDENTS
 
 __all__ = [
     "BATCH_UNITS",
     "BEHAVIOURS",
+    "COUNTERS",
     "FACTS",
     "FactSpec",
     "KINDS",
+    "MOMENTS",
     "NUMBERS",
     "ONLINE_ALGOS",
     "Origin",
+    "PARTS",
     "PHASES",
     "PHASE_GROUPS",
     "POOL_OF_KIND",
@@ -25,4 +29,5 @@ __all__ = [
     "RESIDENTS",
     "SIGNS",
     "Value",
+    "pool_of",
 ]

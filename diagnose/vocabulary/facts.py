@@ -44,6 +44,7 @@ _ALL = (
     _fact("framework_version", "text", "run", "Version"),
     _fact("model", "text", "run", "Model"),
     _fact("params_b", "number", "run", "Parameters", "billions"),
+    _fact("multimodal", "bool", "run", "Reads images"),
     _fact("algo", "text", "run", "Algorithm"),
     _fact("full_or_lora", "choice", "run", "Training", full="full parameters", lora="LoRA", qlora="QLoRA"),
     _fact("lora_rank", "int", "run", "LoRA rank"),
@@ -83,6 +84,8 @@ _ALL = (
     _fact("max_length", "int", "sizes", "Length limit of a row", "tokens"),
     _fact("real_prompt_length", "int", "sizes", "Real prompt length", "tokens"),
     _fact("real_response_length", "int", "sizes", "Real response length", "tokens"),
+    _fact("longest_prompt_length", "int", "sizes", "Longest real prompt", "tokens"),
+    _fact("longest_response_length", "int", "sizes", "Longest real response", "tokens"),
     _fact("start_length", "int", "sizes", "First prompt kept for training", "tokens"),
     _fact("max_turns", "int", "sizes", "Turns of a conversation"),
     _fact("max_pixels", "int", "sizes", "Pixels of an image"),
@@ -157,6 +160,10 @@ _ALL = (
     _fact("max_num_seqs", "int", "engine", "Concurrent sequences"),
     _fact("max_num_batched_tokens", "int", "engine", "Tokens per engine step"),
     _fact("swap_space_gib", "number", "engine", "Swap space per GPU", "GiB"),
+    _fact(
+        "engine_quantization", "choice", "engine", "Engine's weights in", fp8="fp8", int8="int8", int4="int4", nf4="nf4"
+    ),
+    _fact("kv_cache_dtype", "choice", "engine", "Engine's cache in", auto="the type of the weights", fp8="fp8"),
     # what a message measured; the batch interface gives these under "numbers"
     _fact("tried_alloc_gib", "number", "measured", "Asked for", "GiB"),
     _fact("gpu_total_gib", "number", "measured", "Capacity as printed", "GiB"),

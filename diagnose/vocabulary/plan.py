@@ -71,5 +71,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "pinned_rounding": ("how host copies are rounded", ("power_of_two", "exact")),
     "checkpoint_on_host": ("what saving takes on a node", ("sharded_all", "whole_fp32", "whole_bf16", "none")),
     "sleep_backup": ("whether the sleeping engine keeps its weights on the host", ("yes", "no")),
+    "adapter_input_bytes": (
+        "bytes that an adapter keeps of each value that enters it: a copy in 16 bits, and with dropout a mask",
+        (),
+    ),
     "images_on_host": ("copies of the step's image tensors on the host", ()),
+    "engine_images": ("which of an engine's processes read the images of its prompts", ("every_rank", "one_process")),
 }

@@ -98,3 +98,39 @@ def test_the_core_answers_without_django():
     done = subprocess.run([sys.executable, "-c", blocked], input=GROUPED.encode(), capture_output=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr.decode()
     assert "GPU memory runs out" in done.stdout.decode()
+
+
+MEASURED = f"""{GROUPED}
+4 x A100 80GB
+(main_task pid=7) step:2 - perf/cpu_memory_used_gb:100.5 - response_length/mean:300.0
+(main_task pid=7) step:3 - perf/cpu_memory_used_gb:110.5 - response_length/mean:310.0
+(main_task pid=7) step:4 - perf/cpu_memory_used_gb:120.5 - response_length/mean:320.0
+(main_task pid=7) step:5 - perf/cpu_memory_used_gb:130.5 - response_length/mean:315.0
+"""
+
+
+def test_what_the_log_measured_stands_beside_the_estimate_and_names_its_line():
+    said = to_json(found(MEASURED))
+    (one,) = said["measured"]
+    assert (one["pool"], one["counter"], one["gib"], one["step"]) == ("host", "host", 130.5, 5)
+    assert one["difference_gib"] == pytest.approx(one["gib"] - one["estimate_gib"], abs=0.002)
+    assert MEASURED.splitlines()[one["line"] - 1].startswith("(main_task pid=7) step:5")
+    assert said["facts"]["real_response_length"] == 320
+
+
+def test_growth_says_what_a_step_adds():
+    (one,) = to_json(found(MEASURED))["growth"]
+    assert (one["gib_a_step"], one["first_step"], one["last_step"]) == (10.0, 2, 5)
+
+
+def test_without_readings_both_are_empty():
+    said = to_json(found(GROUPED))
+    assert (said["measured"], said["growth"]) == ([], [])
+    assert all(phase["measured_gib"] is None for phase in said["estimate"]["gpu"]["phases"])
+
+
+def test_the_text_tells_readings_and_growth():
+    said = to_text(found(MEASURED))
+    assert "WHAT THE LOG MEASURED" in said
+    assert "grows by 10.0 GiB a step" in said
+    assert "the log shows 130.5" in said

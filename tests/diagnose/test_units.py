@@ -25,3 +25,8 @@ def test_it_reads_a_printed_size(text, size):
 
 def test_it_shows_gib_with_one_decimal():
     assert gib(from_gib(100.74)) == "100.7"
+
+
+def test_a_size_beyond_all_numbers_is_refused():
+    with pytest.raises(ValueError, match="no size that memory can have"):
+        parse_size("9" * 400 + " GiB")

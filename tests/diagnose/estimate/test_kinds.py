@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from diagnose.estimate import estimate, shape
+from diagnose.estimate.layer import Widths, frozen_layer_bytes_per_token, layer_bytes_per_token
 from diagnose.estimate.plan import make_plan
-from diagnose.estimate.terms_activation import Widths, frozen_layer_bytes_per_token, layer_bytes_per_token
 from diagnose.estimate.tokens import take
 from diagnose.types import Fact, Facts, Term
 
@@ -65,9 +65,11 @@ def test_a_training_whose_state_fits_no_card_is_taken_as_sharded(facts: Any, rec
     assert large["actor_weights"].bytes == pytest.approx(small["actor_weights"].bytes / 8, rel=0.01)
 
 
-def test_adapters_keep_less_of_a_layer_than_full_training() -> None:
+def test_adapters_spare_inputs_of_frozen_weights_but_keep_their_own() -> None:
+    """With adapters on all linear layers a layer keeps more than in full training, as tests/data/measured_cpu.toml shows."""
     widths = Widths(hidden=4096, mlp=11008, keys=4096, heads=32, gated=True)
-    assert frozen_layer_bytes_per_token(widths) < layer_bytes_per_token(widths)
+    full = layer_bytes_per_token(widths)
+    assert frozen_layer_bytes_per_token(widths, each_input=0) < full < frozen_layer_bytes_per_token(widths)
 
 
 def test_an_embedding_trained_beside_adapters_costs_sixteen_bytes_a_parameter(facts: Any) -> None:
@@ -80,9 +82,9 @@ def test_an_embedding_trained_beside_adapters_costs_sixteen_bytes_a_parameter(fa
 
 
 def test_a_padded_batch_without_a_rollout_is_as_long_as_its_longest_row(facts: Any) -> None:
-    plan, _ = make_plan(facts(**SFT, remove_padding=False), None)
+    plan, _ = make_plan(facts(**{**SFT, "max_length": 1024}, remove_padding=False), None)
     assert plan is not None
-    assert take(plan, "update").tokens.mid == 4 * 2048
+    assert take(plan, "update").tokens.mid == 4 * 1024
 
 
 def test_pipeline_stages_that_shard_keep_their_weights_and_gradients_whole(facts: Any) -> None:

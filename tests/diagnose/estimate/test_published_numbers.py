@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 
 from diagnose.estimate.engine import engine_activation_bytes, kv_bytes_per_token, kv_pool_bytes
+from diagnose.estimate.layer import Widths, checkpoint_bytes_per_token, eager_score_bytes, layer_bytes_per_token
 from diagnose.estimate.sharding import parameter_bytes, split
-from diagnose.estimate.terms_activation import (
-    Widths,
-    checkpoint_bytes_per_token,
-    eager_score_bytes,
-    layer_bytes_per_token,
-)
 from diagnose.estimate.terms_gather import fsdp_gather_bytes, fsdp_root_gradient_bytes
 from diagnose.estimate.terms_held import frozen_base_bytes, shard_bytes
 from diagnose.estimate.terms_logits import logits_bytes

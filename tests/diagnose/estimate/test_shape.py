@@ -12,9 +12,6 @@ from diagnose.knowledge import CONTENT
 from diagnose.knowledge.hardware import Model, Moe
 from diagnose.knowledge.loader import parse
 
-# These have four norms a layer, of which the count holds two; nothing else is left out. The other records must fit exactly.
-ROUNDED = {"gemma-2-2b", "gemma-2-9b", "gemma-2-27b"}
-
 
 def model(slug: str) -> Model:
     record, problems = parse("models", slug, (CONTENT / "models" / f"{slug}.md").read_text(encoding="utf-8"))
@@ -26,19 +23,11 @@ def files() -> list[Path]:
     return sorted((CONTENT / "models").glob("*.md"))
 
 
-@pytest.mark.parametrize("slug", [path.stem for path in files() if path.stem not in ROUNDED])
+@pytest.mark.parametrize("slug", [path.stem for path in files()])
 def test_it_counts_exactly_what_the_authors_publish(slug):
     record = model(slug)
 
     assert shape.parameters(record) == record.published
-
-
-@pytest.mark.parametrize("slug", sorted(ROUNDED))
-def test_it_comes_within_half_a_percent_where_a_family_has_more_norms(slug):
-    record = model(slug)
-
-    assert shape.parameters(record) == pytest.approx(record.published, rel=0.005)
-    assert shape.parameters(record) != record.published
 
 
 @pytest.mark.parametrize("slug", [path.stem for path in files()])

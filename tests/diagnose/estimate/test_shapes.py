@@ -97,6 +97,46 @@ def test_more_rows_and_longer_rows_never_need_less(facts: Any, run: dict[str, An
     assert peaks == sorted(peaks)
 
 
+@quick
+@given(RUNS)
+def test_more_gpus_in_a_shard_group_never_need_more_each(facts: Any, run: dict[str, Any]) -> None:
+    gpus = [
+        estimate(facts(**{**run, "zero_stage": 3, "n_gpus": gpus, "tp": 1, "gpu_mem_gib": None, "micro_batch": 1})).gpu
+        for gpus in (2, 4, 8)
+    ]
+    peaks = [max(_in_use(phase) for phase in gpu.phases) for gpu in gpus]
+    assert peaks == sorted(peaks, reverse=True)
+
+
+@quick
+@given(RUNS, st.sampled_from(["train_batch_size", "response_length"]))
+def test_more_and_longer_rows_never_need_less_of_the_node(facts: Any, run: dict[str, Any], id: str) -> None:
+    hosts = [estimate(facts(**{**run, id: number})).host for number in (64, 512, 4096)]
+    needs = [host.peak.bytes for host in hosts]
+    assert needs == sorted(needs)
+
+
+@quick
+@given(RUNS, st.sampled_from(["optimizer_on_cpu", "param_on_cpu", "optimizer_offload", "ref_offload"]))
+def test_what_an_offload_takes_from_the_cards_stands_on_the_host(facts: Any, run: dict[str, Any], switch: str) -> None:
+    stays, leaves = (estimate(facts(**{**run, switch: on})) for on in (False, True))
+    for before, after, parked, empty in zip(
+        stays.gpu.phases, leaves.gpu.phases, leaves.host.phases, stays.host.phases, strict=True
+    ):
+        freed = _held_in(before) - _held_in(after)
+        assert freed >= 0
+        assert _held_in(parked) - _held_in(empty) == pytest.approx(run["n_gpus"] * freed, rel=0.001, abs=run["n_gpus"])
+
+
+@quick
+@given(RUNS)
+def test_counters_of_used_memory_see_no_more_than_the_node_needs(facts: Any, run: dict[str, Any]) -> None:
+    answer = estimate(facts(**run))
+    assert answer.host is not None
+    assert answer.host_used is not None
+    assert 0 < answer.host_used <= answer.host.peak.bytes
+
+
 @pytest.mark.parametrize("phase", ["rollout", "logprob"])
 def test_offload_moves_bytes_from_the_gpu_to_the_host(facts: Any, phase: str) -> None:
     stays, leaves = (estimate(facts(optimizer_offload=off)) for off in (False, True))
@@ -114,6 +154,10 @@ def test_offload_between_updates_does_not_lower_the_update(facts: Any) -> None:
 
 def _held(facts: Any) -> int:
     phase = estimate(facts).gpu.phase("actor_update")
+    return sum(term.bytes for term in phase.terms if term.family == "held")
+
+
+def _held_in(phase: PhaseEstimate) -> int:
     return sum(term.bytes for term in phase.terms if term.family == "held")
 
 

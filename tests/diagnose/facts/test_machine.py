@@ -6,7 +6,7 @@ import pytest
     [
         "Tried to allocate 80.00 GiB on GPU 3 of the list",
         "Sleep mode freed 40.00 GiB memory, 8 x more than before",
-        "The old H100 box was fine, the A100 one is not",
+        "The H100 box and the A100 box behave alike",
     ],
 )
 def test_it_does_not_take_other_numbers_for_cards(values, text):
@@ -30,6 +30,20 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
         ("4*90G 的卡", None, 90, 4),
         ("我有 4 张 80G 的卡", None, 80, 4),
         ("2 x 8 A100", "A100", None, 16),
+        ("2x8xH100", "H100", None, 16),
+        ("A100 * 8 (80G)", "A100", 80, 8),
+        ("A100（40G）8 卡", "A100", 40, 8),
+        ("3 台 8 卡 A100", "A100", None, 24),
+        ("两台机器 每台 8 张 A100 80G", "A100", 80, 16),
+        ("4机32卡 H100", "H100", None, 32),
+        ("4 nodes with 8 H100s each", "H100", None, 32),
+        ("3090 双卡", "RTX 3090", 24, 2),
+        ("my 3090 is full", "RTX 3090", 24, None),
+        ("单机 8*64GB", None, 64, 8),
+        ("训练用 8 张 A100，推理用 2 张", "A100", None, None),
+        ("with 4 of the 8 A100", "A100", None, None),
+        ("two H100s and two A100s", None, None, None),
+        ("all of it is put on a single GPU", None, None, None),
     ],
 )
 def test_it_reads_cards_in_words(values, text, model, size, count):
@@ -41,9 +55,81 @@ def test_the_number_of_cards_alone_does_not_say_how_many_machines(values):
     assert "n_nodes" not in values("GRPO on 8*A100")
 
 
-@pytest.mark.parametrize("text", ["one node with 8 H100", "单机 8 卡", "一台机器 4 张 A100", "a single H100 80GB"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "one node with 8 H100",
+        "单机 8 卡",
+        "一台机器 4 张 A100",
+        "a single H100 80GB",
+        "one Ubuntu 22.04 machine, 4×A100",
+        "Node: 8*A800, CPU memory 250GB",
+        "a box with four 4090s",
+        "机器是 8 卡 A800",
+        "T4 x2 on Kaggle",
+    ],
+)
 def test_one_machine_is_one_node(values, text):
     assert values(text)["n_nodes"] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I would expect one copy per node",
+        "I tried two machines, 8 x A100",
+        "每台机器是 8 卡 A800",
+        "on one of the nodes",
+    ],
+)
+def test_other_words_about_machines_do_not_say_how_many_there_are(values, text):
+    assert "n_nodes" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "card"),
+    [
+        ("On H100 it is fine, on A100 it OOMs.", "A100"),
+        ("放到 H100 上没有问题，换到 A100 上就爆显存", "A100"),
+        ("OOM on one RTX 4090. I also tried a 3090, fails the same way.", "RTX 4090"),
+    ],
+)
+def test_of_two_cards_the_one_that_fails_counts(values, text, card):
+    assert values(text)["gpu_model"] == card
+
+
+def test_the_card_in_the_singular_is_one_card(values):
+    found = values("CUDA OOM with GRPO. The card has 20GB.")
+    assert (found["n_gpus"], found["n_nodes"]) == (1, 1)
+
+
+def test_a_list_of_cards_that_leaves_out_the_first_is_not_all_of_them(values):
+    found = values(
+        "h20*8 95gb, one node\n\nCUDA_VISIBLE_DEVICES=6,7 swift rollout --model Qwen/Qwen3-4B --vllm_data_parallel_size 2"
+    )
+    assert found["n_gpus"] == 8
+
+
+def test_a_configuration_gives_nodes_and_cards_of_each(values):
+    found = values("uv run train.py cluster.num_nodes=2 cluster.gpus_per_node=8 policy.model_name=Qwen/Qwen3-8B")
+    assert (found["n_nodes"], found["n_gpus"]) == (2, 16)
+
+
+def test_a_number_of_cards_that_a_variable_holds_is_unknown(values):
+    text = (
+        "GRPO is fine with `trainer.n_gpus_per_node=2`, more gives OOM.\n\n"
+        "python -m verl.trainer.main_ppo \\\n  data.train_batch_size=512 \\\n  trainer.n_gpus_per_node=$NGPU"
+    )
+    assert "n_gpus" not in values(text)
+
+
+def test_ram_of_a_whole_cluster_is_not_that_of_one_machine(values):
+    assert "host_ram_gb" not in values("64 GPUs with 6 TB of host memory")
+    assert values("64 GPUs, 2 TB of RAM per node")["host_ram_gb"] == 2048
+
+
+def test_a_terabyte_that_is_spelt_out_is_what_it_is_spelt_as(values):
+    assert values("4 台机器，每台内存 1T（1000G）")["host_ram_gb"] == 1000
 
 
 def test_cards_of_each_node_are_multiplied_once(values):

@@ -3,7 +3,9 @@ import pytest
 from diagnose.facts import written
 
 
-@pytest.mark.parametrize("text", ["$LEN", "a few", "", "1.2.3", "128 if DEBUG else 16"])
+@pytest.mark.parametrize(
+    "text", ["$LEN", "a few", "", "1.2.3", "128 if DEBUG else 16", "1e999", "9" * 400, "9" * 400 + " * 2"]
+)
 def test_it_does_not_guess_a_number(text):
     assert written.number(text) is None
 

@@ -59,6 +59,7 @@ last: no
         "worker.rollout.map.lr": "1e-6",
         "worker.rollout.map.name": "x",
         "data.max_length": "2048",
+        "steps": "[run]",
         "last": "no",
     }
 
@@ -85,6 +86,79 @@ def test_it_reads_json_that_breaks_off() -> None:
   "batch": 4,
   "x": {"""
     assert values(text) == {"zero.stage": "3", "zero.offload.device": "none", "zero.bucket": "5e8", "batch": "4"}
+
+
+def test_a_fragment_keeps_the_key_that_it_begins_with() -> None:
+    text = '"zero_optimization": {\n    "stage": 2,\n    "offload_optimizer": {\n        "device": "cpu"\n    }\n},\n"batch": 4'
+    assert values(text) == {
+        "zero_optimization.stage": "2",
+        "zero_optimization.offload_optimizer.device": "cpu",
+        "batch": "4",
+    }
+
+
+def test_every_line_of_json_by_lines_is_read() -> None:
+    settings = read("{'loss': 0.5, 'step': '3/9'}\n{'loss': 0.4, 'step': '4/9'}").settings
+    assert [(setting.span.line, setting.value) for setting in settings] == [
+        (1, "0.5"),
+        (1, "3/9"),
+        (2, "0.4"),
+        (2, "4/9"),
+    ]
+
+
+def test_a_list_of_scalars_is_one_value_at_its_first_item() -> None:
+    text = "lora:\n  target_modules:\n    - q_proj\n    - v_proj   # both\n  rank: 16\ndataset:\n- a/b\n- 'c d'"
+    assert values(text) == {"lora.target_modules": "[q_proj, v_proj]", "lora.rank": "16", "dataset": "[a/b, c d]"}
+    (first, *_) = read(text).settings
+    assert (first.span.line, first.span.start, first.span.end) == (3, 6, 12)
+
+
+@pytest.mark.parametrize("text", ["Setup:\n- torch\n- vllm", "config:\n\n- torch", "tried:\n- a smaller batch"])
+def test_points_of_a_text_are_no_list(text: str) -> None:
+    assert values(text) == {}
+
+
+def test_maps_in_one_line_keep_their_path() -> None:
+    assert values("fsdp_config: {offload: true, wrap: [a, b], deep: {x: 1}}") == {
+        "fsdp_config.offload": "true",
+        "fsdp_config.wrap": "[a, b]",
+        "fsdp_config.deep.x": "1",
+    }
+
+
+def test_pairs_around_a_dictionary_are_read_too() -> None:
+    text = 'engine (v0.8.2) with config: model=\'a/b-7B\', compilation_config={"level":0,"sizes":[2,1]}, eager=True, x_y={"z":1}'
+    assert values(text) == {
+        "model": "a/b-7B",
+        "compilation_config.level": "0",
+        "compilation_config.sizes": "[2,1]",
+        "eager": "True",
+        "x_y.z": "1",
+    }
+
+
+ARGUMENTS = """TrainingArguments(
+_n_gpu=1,
+bf16=True,
+fsdp=[],
+fsdp_config={'min_num_params': 0, 'xla': False},
+hub_token=<HUB_TOKEN>,
+optim=OptimizerNames.ADAMW_TORCH,
+save_strategy=<SaveStrategy.STEPS: 'steps'>,
+)"""
+
+
+def test_it_reads_a_dump_of_arguments_with_members_by_their_values() -> None:
+    assert values(ARGUMENTS) == {
+        "_n_gpu": "1",
+        "bf16": "True",
+        "fsdp": "[]",
+        "fsdp_config.min_num_params": "0",
+        "fsdp_config.xla": "False",
+        "optim": "adamw_torch",
+        "save_strategy": "steps",
+    }
 
 
 def test_it_reads_a_fragment_of_json_in_a_sentence_or_alone() -> None:
@@ -136,6 +210,11 @@ def test_it_reads_a_dump_and_its_json_behind_prefixes() -> None:
         ('os.environ["SOME_FLAG"] = "1"', {"SOME_FLAG": "1"}),
         ("with data.train_batch_size = 8 it runs", {"data.train_batch_size": "8"}),
         ("我把 actor.ppo_micro_batch_size=4，还是爆", {"actor.ppo_micro_batch_size": "4"}),
+        ("I set --colocate_actor_ref --critic_num_nodes 1 there", {"colocate_actor_ref": "true", "critic_num_nodes": "1"}),
+        ('parser.add_argument("--micro_batch", type=int, default=4)', {"micro_batch": "4"}),
+        ("parser.add_argument('--bf16', action='store_true')", {}),
+        ("| train_batch_size | 128 |", {"train_batch_size": "128"}),
+        ('    "--bf16"', {"bf16": "true"}),
         ("Observed with `--deepspeed zero2` and --tp 4.", {"deepspeed": "zero2", "tp": "4"}),
         ("* mem_util: 0.8  ->  CUDA out of memory", {"mem_util": "0.8"}),
         ("mem_util 0.32", {"mem_util": "0.32"}),

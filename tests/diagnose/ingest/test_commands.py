@@ -216,3 +216,44 @@ def test_it_reads_a_command_that_stands_in_a_variable() -> None:
 def test_it_reads_the_argument_list_that_a_launcher_prints() -> None:
     text = "[2025-03-01 10:07:12,318] [ERROR] [launch.py:325:sigkill_handler] ['python', '-u', 'a.py', '--zero=3', '--lr', '1e-6'] exits"
     assert values(read(text)) == {"zero": "3", "lr": "1e-6"}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('ARGS="--bf16 --tp 3"\npython t.py $ARGS --n 5', {"bf16": "true", "tp": "3", "n": "5"}),
+        ("ARGS=(--model a/b --tp 2)", {"model": "a/b", "tp": "2"}),
+        ("ARGS=(\n  --model a/b\n  --tp 2\n)", {"model": "a/b", "tp": "2"}),
+        ('export ARGS="--model a/b \\\n  --tp 32"', {"model": "a/b", "tp": "32"}),
+        ("python t.py --nodes 1 ${ARGS[@]} --tp 2", {"nodes": "1", "tp": "2"}),
+        ("python t.py --nodes 1 $MORE", {"nodes": "1"}),
+    ],
+)  # fmt: skip
+def test_it_reads_flags_that_a_variable_holds(text: str, found: dict[str, str]) -> None:
+    assert {setting.key: setting.value for setting in read(text).settings} == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("python t.py a.path=a/b a.mini_batch\n_size=256 a.n=5", {"a.path": "a/b", "a.mini_batch_size": "256", "a.n": "5"}),
+        ("swift rlhf --model a/b --tp 4 --max_length\n2048 --n 8", {"model": "a/b", "tp": "4", "max_length": "2048", "n": "8"}),
+        ("swift rlhf --model a/b --bf16\nThen it fails 2 times", {"model": "a/b", "bf16": "true"}),
+    ],
+)  # fmt: skip
+def test_it_puts_together_what_a_narrow_window_broke(text: str, found: dict[str, str]) -> None:
+    paste = read(text)
+    assert {setting.key: setting.value for setting in paste.settings} == found
+    for setting in paste.settings:
+        if not setting.bare:
+            assert paste.lines[setting.span.line - 1].text[setting.span.start : setting.span.end] == setting.value
+
+
+def test_a_comment_behind_the_backslash_belongs_to_no_value() -> None:
+    paste = read("python t.py \\  # main\n  --a 4 \\ # was 8\n  # --b 2 \\\n  --c 3")
+    assert [(setting.key, setting.value) for setting in paste.settings] == [("a", "4"), ("c", "3")]
+    assert paste.commands[0].words == ("python", "t.py")
+
+
+def test_an_argument_of_the_script_has_its_default() -> None:
+    assert read("M=${1:-a/b}\npython t.py --model $M").settings[-1].value == "a/b"

@@ -72,5 +72,9 @@ def test_it_takes_colour_remains_and_html_entities_out_of_words_but_not_out_of_t
     assert (span.line, row.line.text[span.start : span.end]) == (4, "42")
 
 
+def test_it_reads_the_entities_that_web_pages_leave() -> None:
+    assert line("--model &quot;a&quot; &#39;b&#x27; 2.50&nbsp;GiB").words == "--model \"a\" 'b' 2.50 GiB"
+
+
 def test_it_looks_at_the_first_four_thousand_characters_of_a_line() -> None:
     assert len(line("x" * 100_000).words) == 4_000

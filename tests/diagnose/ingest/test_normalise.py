@@ -22,6 +22,7 @@ def test_it_takes_no_other_line_for_a_gap(line: str) -> None:
         ("a\ud800b", "a\ufffdb"),
         ("\n\na\n\n", "\n\na"),
         ("a\tb", "a\tb"),
+        ("2.50\u00a0GiB\u200b", "2.50 GiB"),
     ],
 )
 def test_it_brings_a_text_into_one_form(written: str, text: str) -> None:
@@ -30,8 +31,8 @@ def test_it_brings_a_text_into_one_form(written: str, text: str) -> None:
 
 
 def test_it_knows_a_binary_file_by_its_unprintables() -> None:
-    assert is_binary("\x00\x01\x02PNG\x07" * 40)
-    assert not is_binary("显存不足\r\n" * 40)
+    assert is_binary(b"\x00\x01\x02PNG\x07" * 40)
+    assert not is_binary("显存不足\r\n".encode() * 40)
 
 
 def test_a_gap_counts_as_the_lines_that_it_stands_for() -> None:
@@ -41,4 +42,4 @@ def test_a_gap_counts_as_the_lines_that_it_stands_for() -> None:
 
 
 def test_it_writes_gaps_where_numbers_jump() -> None:
-    assert with_gaps([(2, "b"), (3, "c"), (5, "e")], 9) == "⋯ 1 line ⋯\nb\nc\n⋯ 1 line ⋯\ne\n⋯ 4 lines ⋯"
+    assert with_gaps([(2, b"b"), (3, b"c"), (5, b"e")], 9).decode() == "⋯ 1 line ⋯\nb\nc\n⋯ 1 line ⋯\ne\n⋯ 4 lines ⋯"

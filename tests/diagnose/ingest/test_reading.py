@@ -17,6 +17,9 @@ PARTS = (
     'File "/home/u/a.py", line 3, in f', "Traceback (most recent call last):", "ray::A.b()", "hf_" + "a1" * 15, "key: ", "a" * 40,
     "-----BEGIN RSA PRIVATE KEY-----", "QUJD" * 10, "://a:b@", "v1.2.3.4", "==", "export ", "...", "python3 -m x ", "> ", "- ",
     "[repeated 7x across cluster]", "ERROR 03-01 10:07:12 [core.py:300] ", "password=", "torch 2.6.0", "x = {", "rror: ",
+    "ARGS=(--a 1", 'A="--b 2', "k_k:\n  - q\n", "- q", "<Ab.XY: 'x'>", "Ab.XY", "add_argument('--a', default=3", "&nbsp;", "\u00a0",
+    "| a_b | 1 |", "::", "fe80::1", "host: n-01", "on node n-01", "token ", "key ", "--master_addr ",
+    "cfg={'a': 1}", '"z": {"y": 1', "a.b_c\n_d=1", "user=", "@gpu1",
 )
 # fmt: on
 TEXTS = st.one_of(st.lists(st.sampled_from(PARTS), max_size=60).map("".join), st.text(max_size=200))

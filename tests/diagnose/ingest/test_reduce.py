@@ -14,12 +14,12 @@ def long_text(*lines: str, at: int = 6_000) -> str:
 
 def test_it_leaves_a_short_text_whole() -> None:
     text = "\n".join(FILLER[:500])
-    assert reduce_text(text) == text
+    assert reduce_text(text.encode()) == text
 
 
 def test_it_keeps_within_the_limit() -> None:
     for text in (long_text(), "显存不足 " * 60_000, "10.0.0.1 " * 40_000, "\n".join("10.0.0.1" for _ in range(30_000))):
-        assert len(reduce_text(text).encode()) <= LIMIT
+        assert len(reduce_text(text.encode()).encode()) <= LIMIT
 
 
 def test_it_keeps_the_telling_lines_with_their_numbers() -> None:
@@ -52,7 +52,8 @@ def test_it_drops_repeats_that_differ_in_numbers_only() -> None:
 
 def test_it_takes_secrets_out_of_what_it_chooses() -> None:
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(["QUJDREVGR0hJSktMTU5PUFFS"] * 20)
-    text = reduce_text(key + "\n" + long_text("error: hf_" + "aB3" * 12 + " at 10.1.2.3, out of memory"))
+    error = "error: hf_" + "aB3" * 12 + " at 10.1.2.3, out of memory"
+    text = reduce_text(f"{key}\n{long_text(error)}".encode())
     assert "aB3aB3" not in text
     assert "10.1.2.3" not in text
     assert "QUJDREVGR0" not in text

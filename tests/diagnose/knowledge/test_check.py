@@ -39,6 +39,29 @@ def test_a_key_needs_a_fact_or_values(problems):
     )
 
 
+def test_a_key_has_a_note_or_a_meaning_and_not_both(problems):
+    key = 'phases=[]\n[detect]\n[[key]]\nkey="k"\nnote="more on the card"\n'
+    assert "all fit" in problems("frameworks", key)
+    assert "or a note" in problems("frameworks", key + 'fact="micro_batch"')
+
+
+def test_what_tells_a_version_names_a_release(problems):
+    said = problems(
+        "frameworks",
+        'phases=[]\nmark=[{literal="x"}]\n[releases]\n"1.1"=2024-02-01\n"1.0"=2024-01-01\n[detect]\n'
+        '[[code]]\npath="a.py"\nfunction="f"\nat={"1.2"=[5, 3]}\n'
+        '[[fork]]\nid="f"\ntitle="F"\nsource="https://example.org"\ndetect={}\nsays="s"\nversion="1.3"',
+    )
+    for word in (
+        "write the oldest first",
+        "“x” tells nothing",
+        "unknown release “1.2”",
+        "is [5, 3]",
+        "no release of T “1.3”",
+    ):
+        assert word in said
+
+
 def test_a_resident_a_unit_and_a_behaviour_are_of_the_vocabulary(problems):
     said = problems(
         "frameworks",

@@ -1,0 +1,193 @@
+"""Bytes of real PyTorch on the CPU: a transformers model with random weights, and the storages that live while it trains.
+
+A dispatch mode sees every tensor that an operator makes, in the forward pass, in the backward pass and in the optimizer step; a
+storage counts from then on until it is freed. What a kernel takes inside itself is not seen, as it is not where the bytes lie.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
+
+
+class Live(TorchDispatchMode):
+    """Sum of the storages that live, and its highest value since ``rest`` was last called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.peak = 0
+        self._seen: dict[int, weakref.ref] = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        out = func(*args, **(kwargs or {}))
+        tree_map_only(torch.Tensor, self.see, out)
+        return out
+
+    def see(self, tensor: torch.Tensor) -> None:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key in self._seen:
+            return
+        size = storage.nbytes()
+
+        def gone(_: object) -> None:
+            self._seen.pop(key, None)
+            self.now -= size
+
+        self._seen[key] = weakref.ref(storage, gone)
+        self.now += size
+        self.peak = max(self.peak, self.now)
+
+    def rest(self) -> int:
+        """The peak so far; the next one starts from what lives now."""
+        peak, self.peak = self.peak, self.now
+        return peak
+
+
+class Packed:
+    """Unique storages that autograd saves and that are no parameter."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self._own = {p.untyped_storage()._cdata for p in model.parameters()}
+        self._kept: dict[int, tuple[torch.UntypedStorage, int]] = {}
+
+    def pack(self, tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in self._own:
+            self._kept[storage._cdata] = (storage, storage.nbytes())
+        return tensor
+
+    def bytes(self) -> int:
+        return sum(size for _, size in self._kept.values())
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a model is trained. ``attention`` is transformers' name; ``padded`` leaves a part of every second row to padding."""
+
+    rows: int = 2
+    length: int = 512
+    precision: str = "bf16"
+    attention: str = "sdpa"
+    checkpointing: str = "off"
+    padded: bool = False
+    lora_rank: int = 0
+    optimizer: str = "foreach"
+    accumulation: int = 2
+
+
+def autocast(setting: Setting) -> AbstractContextManager[object]:
+    """bf16 autocast over fp32 weights, and over adapters, which peft keeps in fp32."""
+    cast = setting.precision == "mixed" or setting.lora_rank > 0
+    return torch.autocast("cpu", dtype=torch.bfloat16) if cast else nullcontext()
+
+
+def build(config: object, setting: Setting, backbone: bool) -> torch.nn.Module:
+    """The model of ``config`` in the precision of the weights, with adapters and checkpointing as ``setting`` says."""
+    from transformers import AutoModel, AutoModelForCausalLM, AutoModelForImageTextToText
+
+    torch.manual_seed(0)
+    config._attn_implementation = setting.attention  # type: ignore[attr-defined]
+    seeing = hasattr(config, "vision_config")
+    maker = AutoModel if backbone else AutoModelForImageTextToText if seeing else AutoModelForCausalLM
+    dtype = torch.bfloat16 if setting.precision == "bf16" else torch.float32
+    model = maker.from_config(config).to(dtype)
+    if setting.lora_rank:
+        from peft import LoraConfig, get_peft_model
+
+        lora = LoraConfig(r=setting.lora_rank, target_modules="all-linear", lora_dropout=0.0)
+        model = get_peft_model(model, lora)
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter.data = parameter.data.float()
+        model.enable_input_require_grads()
+    if setting.checkpointing != "off":
+        model.gradient_checkpointing_enable({"use_reentrant": setting.checkpointing == "reentrant"})
+        if setting.checkpointing == "reentrant" and not setting.lora_rank:
+            model.enable_input_require_grads()
+    return model.train()
+
+
+def batch(vocab: int, setting: Setting) -> dict[str, torch.Tensor]:
+    """Random rows. Without padding no mask is passed, as a packed or padding-free batch passes none."""
+    ids = torch.randint(0, vocab, (setting.rows, setting.length))
+    if not setting.padded:
+        return {"input_ids": ids}
+    mask = torch.ones_like(ids)
+    mask[::2, : setting.length // 4] = 0
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+def kept_bytes(config: object, setting: Setting, vocab: int) -> dict[str, int]:
+    """What a forward pass of the decoder leaves for the backward pass: by storages that live, and as autograd packs them."""
+    with Live() as live:
+        model, inputs = build(config, setting, backbone=True), batch(vocab, setting)
+        packed, held = Packed(model), live.now
+        with torch.autograd.graph.saved_tensors_hooks(packed.pack, lambda kept: kept), autocast(setting):
+            hidden = model(**inputs, use_cache=False).last_hidden_state
+        gc.collect()
+        return {"kept": live.now - held - hidden.untyped_storage().nbytes(), "packed": packed.bytes()}
+
+
+def tower_bytes(family: str, shape: dict[str, int], patches: int, checkpointing: str) -> dict[str, int]:
+    """What a forward pass of a vision tower keeps of one image of ``patches`` patches, in bf16."""
+    from transformers.models import qwen2_5_vl, qwen2_vl
+
+    side = int(patches**0.5)
+    if family == "qwen2-vl":
+        config = qwen2_vl.configuration_qwen2_vl.Qwen2VLVisionConfig(
+            depth=shape["layers"], embed_dim=shape["hidden"], hidden_size=64, num_heads=4
+        )
+        tower = qwen2_vl.modeling_qwen2_vl.Qwen2VisionTransformerPretrainedModel(config)
+    else:
+        config = qwen2_5_vl.configuration_qwen2_5_vl.Qwen2_5_VLVisionConfig(
+            depth=shape["layers"],
+            hidden_size=shape["hidden"],
+            intermediate_size=shape["intermediate"],
+            out_hidden_size=64,
+            num_heads=4,
+        )
+        tower = qwen2_5_vl.modeling_qwen2_5_vl.Qwen2_5_VisionTransformerPretrainedModel(config)
+    tower = tower.to(torch.bfloat16).train()
+    if checkpointing == "on":
+        tower.gradient_checkpointing_enable({"use_reentrant": False})
+    packed = Packed(tower)
+    with torch.autograd.graph.saved_tensors_hooks(packed.pack, lambda kept: kept):
+        tower(torch.randn(side * side, 1176, dtype=torch.bfloat16), torch.tensor([[1, side, side]]))
+    return {"packed": packed.bytes()}
+
+
+def step_bytes(config: object, setting: Setting, vocab: int) -> dict[str, int]:
+    """Peaks of the second optimizer step, when Adam's state is there: forward, backward, optimizer; weights included."""
+    with Live() as live:
+        model = build(config, setting, backbone=False)
+        trained = [p for p in model.parameters() if p.requires_grad]
+        how = {"foreach": {"foreach": True}, "loop": {"foreach": False}, "fused": {"fused": True}}[setting.optimizer]
+        adam = torch.optim.AdamW(trained, lr=1e-5, **how)
+        inputs = batch(vocab, setting)
+        inputs["labels"] = inputs["input_ids"].clone()
+        peaks = dict.fromkeys(("forward_peak", "backward_peak", "step_peak"), 0)
+        for step in range(2):
+            for micro in range(setting.accumulation):
+                live.rest()
+                with autocast(setting):
+                    loss = model(**inputs, use_cache=False).loss
+                forward = live.rest()
+                loss.backward()
+                backward = live.rest()
+                del loss
+                last = step == 1 and micro == setting.accumulation - 1
+                if last:
+                    peaks |= {"forward_peak": forward, "backward_peak": backward}
+            live.rest()
+            adam.step()
+            peaks["step_peak"] = live.rest()
+            adam.zero_grad(set_to_none=True)
+            held = live.now
+    return peaks | {"held": held}

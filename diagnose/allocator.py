@@ -1,0 +1,60 @@
+"""The figures of an allocator's message are arithmetic: who holds the rest of the card, and whether what is free or idle would do."""
+
+from __future__ import annotations
+
+from diagnose.types import Facts
+
+# Reserved and unused from this share of the card on counts as lying in pieces, if it is more than was asked for.
+_PIECES = 0.1
+# Figures are printed with two decimals and read at slightly different moments.
+_SLACK = 0.02
+
+
+def fragmented(facts: Facts) -> bool | None:
+    """More free than asked for, or much of what torch holds unused: what is missing is one piece of the size asked for."""
+    asked, free, total = (facts.number(id) for id in ("tried_alloc_gib", "gpu_free_gib", "gpu_total_gib"))
+    unused = facts.number("torch_reserved_gib")
+    if asked is None or (free is None and unused is None):
+        return None
+    in_pieces = unused is not None and total is not None and unused >= total * _PIECES and unused > asked
+    return in_pieces or (free is not None and free > asked)
+
+
+def foreign_gib(facts: Facts) -> float | None:
+    """GiB on the card beyond what the process holds and what is free: other processes, or another engine."""
+    total, free, held = (facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "process_gib"))
+    if total is None or free is None or held is None or held > total:
+        return None
+    return round(total - free - held, 2)
+
+
+def false_shortage(facts: Facts) -> bool:
+    """Whether the card had clearly more free than was asked for: more than roundings and what a mapping itself takes."""
+    asked, free = facts.number("tried_alloc_gib"), facts.number("gpu_free_gib")
+    return asked is not None and free is not None and free > asked * 1.1 + 0.05
+
+
+def idle_gib(facts: Facts) -> float | None:
+    """GiB that nothing uses: free on the card, and reserved by torch without being allocated."""
+    free, unused = facts.number("gpu_free_gib"), facts.number("torch_reserved_gib")
+    return None if free is None or unused is None else free + unused
+
+
+def beyond_card(facts: Facts) -> bool:
+    """Whether a single request is larger than the whole card."""
+    asked, total = facts.number("tried_alloc_gib"), facts.number("gpu_total_gib") or facts.number("gpu_mem_gib")
+    if total is None and facts.gpu is not None:
+        total = max(float(size) for size in facts.gpu.sizes)
+    return asked is not None and total is not None and asked > total
+
+
+def contradictions(facts: Facts) -> tuple[str, ...]:
+    """Figures that cannot all be true of one moment and one view of the card: ``overfull``, ``beyond_process`` or ``unseen``."""
+    total, free, held = (facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "process_gib"))
+    allocated = facts.number("torch_allocated_gib")
+    found = []
+    if total and free is not None and held is not None and free + held > total * (1 + _SLACK):
+        found.append("overfull")
+    if allocated is not None and held is not None and allocated > held + _SLACK:
+        found.append("unseen" if held < 0.1 else "beyond_process")
+    return tuple(found)

@@ -1,0 +1,133 @@
+"""Bytes that one decoder layer keeps of one token, as autograd counts them over the published model code.
+
+T tokens, h hidden, q and k the widths of all query and all key heads, f MLP width, a heads. In bf16 a layer of this kind keeps
+
+    16 h   two RMSNorms: the fp32 copy of the input (4), the normed value in bf16 (2) and the product with the weight (2)
+    4 q + 4 k + 4 a   query, key, value and output of the attention kernel, and its one fp32 number a head
+    8 f    gate, its activation, up and their product; 4 f without a gate
+
+(transformers 4.37 and later, models/qwen2/modeling_qwen2.py: Qwen2RMSNorm, Qwen2MLP; flash_attn_interface.py: FlashAttnFunc). With a
+norm over each head of query and key 6 (q + k) more. Korthikanti et al. 2022 (arXiv:2205.05198, section 4.1) count 34 s b h for GPT with
+f = 4 h and fused 16-bit norms. tests/data/measured_cpu.toml holds what PyTorch really keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from diagnose.knowledge.hardware import Model, Vision
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """What a layer's activations are counted in. ``mlp`` is the width that one token passes through, all its experts together.
+
+    ``queries`` 0 stands for ``hidden``; ``chosen`` counts the experts that a token goes to, 0 in a dense layer.
+    """
+
+    hidden: int
+    mlp: int
+    keys: int
+    heads: int
+    gated: bool
+    queries: int = 0
+    chosen: int = 0
+    qk_norm: bool = False
+
+    @property
+    def q(self) -> int:
+        return self.queries or self.hidden
+
+
+def widths(model: Model) -> Widths:
+    """The widths of a decoder layer; of a sparse model those of the experts that a token takes."""
+    mlp = model.moe.active * model.moe.width + model.moe.shared if model.moe else model.intermediate
+    head = model.head_dim or model.hidden // model.heads
+    return Widths(
+        hidden=model.hidden,
+        mlp=mlp,
+        keys=model.kv_heads * head,
+        heads=model.heads,
+        gated=model.gated,
+        queries=model.heads * head,
+        chosen=model.moe.active if model.moe else 0,
+        qk_norm=model.qk_norm,
+    )
+
+
+def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
+    """Bytes that one layer keeps of one token for its backward pass, nothing recomputed.
+
+    Under autocast over fp32 weights the norms' values are fp32, and each of the five projections that read them keeps a bf16 copy of
+    its own (torch 2.6 aten/src/ATen/autocast_mode.cpp: only casts of parameters are cached). Rows for an expert are copied out and its
+    outputs kept for the router's weight: 4 h for each chosen expert.
+    """
+    norms = (26 if autocast else 16) * w.hidden + (6 * (w.q + w.keys) if w.qk_norm else 0)
+    attention = 4 * w.q + 4 * w.keys + 4 * w.heads
+    return norms + attention + (8 if w.gated else 4) * w.mlp + 4 * w.chosen * w.hidden
+
+
+def frozen_layer_bytes_per_token(w: Widths, each_input: float = 2.0) -> float:
+    """The same under adapters on all linear layers, whose frozen weights need no inputs of their own.
+
+    Left are the norms' fp32 copies (8 h), what the attention keeps, and gate, activation and up (6 f). Each adapter keeps its input in
+    ``each_input`` bytes: a bf16 copy of its own, since peft casts to the adapter's fp32 first, and with dropout one byte of mask.
+    """
+    norms = 8 * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0)
+    attention = 4 * w.q + 4 * w.keys + 4 * w.heads
+    inputs = (5 if w.gated else 4) * w.hidden + w.q + w.mlp
+    return norms + attention + (6 if w.gated else 4) * w.mlp + each_input * inputs + 4 * w.chosen * w.hidden
+
+
+def fused_layer_bytes_per_token(w: Widths) -> float:
+    """The same where norm and MLP product are fused and keep bf16 inputs only (Megatron with selective recomputation)."""
+    return 12 * w.hidden + 4 * w.q + (6 if w.gated else 4) * w.mlp + 4 * w.keys + 4 * w.chosen * w.hidden
+
+
+def backward_bytes_per_token(w: Widths, adapters: bool = False) -> float:
+    """Gradients on their way in a layer's MLP while all that it keeps still stands: of the gate and of up, and of the layer's output.
+
+    The gradient of an adapter's input comes once in the adapter's fp32 and once in bf16 beside that of the frozen weight.
+    """
+    return (8 * w.mlp + 4 * w.hidden) if adapters else 4 * w.mlp + (2 + 2 * w.chosen) * w.hidden
+
+
+def checkpoint_bytes_per_token(*, hidden: int, layers: float, bytes_each: float = 2.0) -> float:
+    """The input of every layer: bf16, or fp32 under autocast over fp32 weights, where the residual stream is fp32."""
+    return bytes_each * hidden * layers
+
+
+def rotary_bytes_per_token(w: Widths, bytes_each: float = 2.0) -> float:
+    """Cosine and sine of a token's position, as wide as one head; all layers share them."""
+    return 2 * bytes_each * w.q / max(1, w.heads)
+
+
+def head_input_bytes_per_token(w: Widths, autocast: bool = False, adapters: bool = False) -> float:
+    """What the last norm keeps, and its output, which the head reads."""
+    return (10 if autocast else 6 if adapters else 8) * w.hidden
+
+
+def no_grad_bytes_per_token(w: Widths) -> float:
+    """What lives at once in one layer when nothing is kept."""
+    return 6 * w.hidden + 6 * w.mlp
+
+
+def eager_score_bytes(*, rows: float, heads: float, length: float, bytes_each: float) -> float:
+    """Scores of one layer written out: b a s² values (Korthikanti et al. 2022, equation 1: 5 bytes each with dropout)."""
+    return rows * heads * length**2 * bytes_each
+
+
+_GATED_BELOW = 3  # a gated MLP is narrower than 4 h (Qwen2.5-VL, arXiv:2502.13923, table 1: 3456 of 1280)
+
+
+def tower_bytes_per_patch(tower: Vision) -> float:
+    """What a vision tower's layer keeps of one patch: norms, attention, the MLP.
+
+    14 h for the attention: query, key and value in one tensor, rotated copies of the first two, the output of each image and all of
+    them joined. With LayerNorm 8 h for the norms and 6 f, since a sigmoid GELU keeps its input, the sigmoid and the product
+    (transformers 4.45 models/qwen2_vl/modeling_qwen2_vl.py); with RMSNorm and a gate 16 h and 8 f (models/qwen2_5_vl).
+    """
+    mlp = tower.intermediate or 4 * tower.hidden
+    if mlp < _GATED_BELOW * tower.hidden:
+        return 30 * tower.hidden + 8 * mlp
+    return 22 * tower.hidden + 6 * mlp

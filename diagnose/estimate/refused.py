@@ -1,0 +1,142 @@
+"""What a refused request was: its size held against the matrices, layers and logits of the model at hand.
+
+torch asks the driver for more than a tensor takes: below 1 MiB for 2 MiB, below 10 MiB for 20 MiB, above it for the next 2 MiB
+(c10/cuda/CUDACachingAllocator.cpp, kSmallBuffer, kLargeBuffer, kRoundLarge). What is printed is that size with two decimals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from diagnose.estimate.shape import head_dim, layer
+from diagnose.knowledge.hardware import Model
+from diagnose.types import Facts, Paste
+from diagnose.units import MIB, parse_size
+
+_ROUND = 2 * MIB
+_SMALL = {2 * MIB: (0, MIB), 20 * MIB: (MIB, 10 * MIB)}
+_LEAST = 32 * MIB
+# The printed figure leaves a window; a shape that falls into it says something only where the window is this narrow.
+_NARROW = 0.01
+_MOST = 2
+_LOGITS = re.compile(r"log_softmax|logits|cross_entropy|logsumexp|log_probs?\b|logps\b|entropy|lm_head", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Something of the size that was asked for: its name, its factors with their words, and bytes of one number."""
+
+    name: str
+    factors: tuple[tuple[str, int], ...]
+    each: int
+
+    @property
+    def bytes(self) -> int:
+        total = self.each
+        for _, factor in self.factors:
+            total *= factor
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """``small``: bounds of the tensor behind one of the allocator's fixed pieces. ``tokens``: how many tokens' logits it holds, by
+    bytes of a logit, where the traceback is about logits and no length that is known explains it.
+    """
+
+    asked: int
+    pieces: tuple[Piece, ...] = ()
+    small: tuple[int, int] | None = None
+    tokens: tuple[tuple[int, int], ...] = ()
+    vocab: int = 0
+
+
+def explain(facts: Facts, paste: Paste) -> Refused | None:
+    """What the request may have been; None where nothing was refused or nothing is known that it could be."""
+    fact = facts.stated.get("tried_alloc_gib")
+    if fact is None or not fact.written:
+        return None
+    try:
+        asked = parse_size(fact.written)
+    except ValueError:
+        return None
+    if asked in _SMALL:
+        return Refused(asked, small=_SMALL[asked])
+    if asked < _LEAST or facts.model is None:
+        return None
+    low, high = _window(fact.written, asked)
+    if (high - low) / asked <= _NARROW:
+        fitting = [piece for piece in _pieces(facts, facts.model) if low <= piece.bytes <= high]
+        if fitting:
+            return Refused(asked, _different(fitting))
+    return _logits(asked, facts.model, paste)
+
+
+def _window(words: str, asked: int) -> tuple[float, float]:
+    """Bounds of the tensor: half a digit of the print to both sides, and what the allocator rounds up."""
+    number, unit = words.split()[0], words.split()[-1]
+    digits = len(number.partition(".")[2])
+    half = parse_size(f"1 {unit}") / 10**digits / 2
+    return asked - half - _ROUND, asked + half
+
+
+def _different(pieces: list[Piece]) -> tuple[Piece, ...]:
+    """One of each name, the first two."""
+    found = {piece.name: piece for piece in reversed(pieces)}
+    order = [piece.name for piece in pieces]
+    return tuple(sorted(found.values(), key=lambda piece: order.index(piece.name)))[:_MOST]
+
+
+def _logits(asked: int, model: Model, paste: Paste) -> Refused | None:
+    if not any(_LOGITS.search(line.words) for line in paste.lines):
+        return None
+    tokens = tuple((each, round(asked / (model.vocab * each))) for each in (2, 4))
+    return Refused(asked, tokens=tokens, vocab=model.vocab)
+
+
+def _pieces(facts: Facts, model: Model) -> Iterator[Piece]:
+    """Every shape of the run, what hangs on no length first."""
+    hidden, vocab, wide = ("hidden", model.hidden), ("vocabulary", model.vocab), ("intermediate", model.intermediate)
+    for each in (2, 4):
+        yield Piece("embedding or output matrix", (vocab, hidden), each)
+        yield Piece("MLP matrix", (hidden, wide), each)
+        yield Piece("gate and up matrix of the MLP together", (("2", 2), hidden, wide), each)
+        yield Piece("decoder layer", (("parameters", layer(model)),), each)
+        yield Piece("query matrix", (hidden, ("heads × width", model.heads * head_dim(model))), each)
+    for name, rows in _rows(facts):
+        for each in (2, 4):
+            yield Piece(f"logits of {name}", (*rows, vocab), each)
+            yield Piece(f"MLP activations of {name}", (*rows, wide), each)
+    yield from _scores(facts, model)
+
+
+def _rows(facts: Facts) -> Iterator[tuple[str, tuple[tuple[str, int], ...]]]:
+    """Rows × tokens that one pass may hold, by the batch and length limits that are known."""
+    lengths = _lengths(facts)
+    for id, name in (("micro_batch", "an update micro batch"), ("logprob_micro_batch", "a log-prob micro batch")):
+        rows = facts.values.get(id)
+        if isinstance(rows, int) and not isinstance(rows, bool) and rows > 0:
+            for length in lengths:
+                yield name, (("rows", rows), ("tokens", length))
+    for id, name in (("micro_tokens", "an update's token budget"), ("logprob_tokens", "a log-prob token budget")):
+        budget = facts.values.get(id)
+        if isinstance(budget, int) and budget > 0:
+            yield name, (("tokens", budget),)
+
+
+def _lengths(facts: Facts) -> list[int]:
+    """The whole row, the response, the limit of a row: those that are known, each once."""
+    prompt, response, row = (facts.number(id) for id in ("prompt_length", "response_length", "max_length"))
+    found = [prompt + response if prompt and response else None, response, row]
+    return list(dict.fromkeys(int(length) for length in found if length))
+
+
+def _scores(facts: Facts, model: Model) -> Iterator[Piece]:
+    """Attention scores, where attention is computed in full."""
+    rows = facts.number("micro_batch") or 1
+    for length in _lengths(facts):
+        for each in (2, 4):
+            factors = (("rows", int(rows)), ("heads", model.heads), ("tokens", length), ("tokens", length))
+            yield Piece("attention scores, rows against rows", factors, each)

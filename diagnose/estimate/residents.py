@@ -1,0 +1,84 @@
+"""What stays in which pool during each phase: weights, optimizer, engine, as the framework's record says and as far as the run has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from diagnose.batch import Values
+from diagnose.conditions import holds, in_range
+from diagnose.estimate.sharding import adapters
+from diagnose.knowledge.records import Framework
+
+Residents = Mapping[tuple[str, str], tuple[str, ...]]
+
+WITH_REFERENCE = ("dpo", "kto", "gkd")
+_WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
+_ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
+_ENGINES = ("vllm", "sglang")  # engines with weights and a pool of their own; with others the trainer generates
+_ON_CPU = {"actor_weights": "param_on_cpu", "actor_optimizer": "optimizer_on_cpu"}  # what a switch keeps on the host
+
+
+def has_critic(values: Values) -> bool:
+    """As stated; PPO has one by definition (Schulman et al. 2017, arXiv:1707.06347)."""
+    return values.get("has_critic", values.get("algo") == "ppo") is True
+
+
+def has_reference(values: Values, online: bool) -> bool:
+    if not online:
+        return values.get("algo") in WITH_REFERENCE
+    return values.get("has_ref") is True
+
+
+def has_engine(framework: Framework, values: Values) -> bool:
+    """Whether an engine generates. Of an unknown trainer nothing is assumed: it has one where something of the engine is known."""
+    if "rollout_engine" in values or not framework.fallback:
+        return values.get("rollout_engine", _ENGINES[0]) in _ENGINES
+    return any(id in values for id in ("gpu_memory_utilization", "rollout_tp", "engine_version"))
+
+
+def residents(
+    framework: Framework, values: Values, version: str | None, phases: tuple[str, ...], online: bool
+) -> Residents:
+    """What stays where during each of these phases, in the order of the framework's record."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    named = {entry.what for entry in framework.residents}
+    engine = has_engine(framework, values)
+    exist = {what for what in named if _exists(what, values, online, engine)}
+    for entry in framework.residents:
+        if entry.what not in exist or not in_range(entry.since, entry.until, version):
+            continue
+        if holds(entry.when, values):
+            pool = _lives_on(entry.what, entry.pool, values)
+            for phase in entry.phases:
+                if phase in phases:
+                    found.setdefault((phase, pool), {})[entry.what] = None
+    return {place: tuple(what) for place, what in found.items()}
+
+
+def _exists(what: str, values: Values, online: bool, engine: bool) -> bool:
+    """Whether this run has such a thing at all. Under adapters the base serves as the reference."""
+    if what == "gathered_weights" or (what == "kv_pool" and not engine):
+        return online and not engine
+    if what in _ENGINE or what == "state_dict_copy":
+        return online and values.get("rollout_mode") != "server" and engine
+    if what.startswith("ref_"):
+        return has_reference(values, online) and (values.get("algo") in _WITH_TEACHER or not adapters(values))
+    if what.startswith("critic_"):
+        return online and has_critic(values)
+    if what == "reward_weights":
+        return online and values.get("has_reward_model") is True
+    return True
+
+
+def _lives_on(what: str, pool: str, values: Values) -> str:
+    """The pool, after the switches that keep something on the host for good.
+
+    A CPU optimizer takes its gradient partition along (DeepSpeed zero/stage3.py), but not Megatron's main gradients, which are one
+    fp32 buffer beside the weights (Megatron-LM core/distributed/param_and_grad_buffer.py).
+    """
+    if what == "actor_gradients":
+        if values.get("strategy") == "megatron":
+            return "gpu"
+        return "host" if values.get("optimizer_on_cpu") is True else pool
+    stays = _ON_CPU.get(what)
+    return "host" if stays and values.get(stays) is True else pool

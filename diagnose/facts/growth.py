@@ -1,0 +1,103 @@
+"""Growth over steps: a series that rises steadily to its end. What rises and then stays is warm-up, and a single jump is a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import linear_regression, median
+
+from diagnose.types import Fact, Growth, Measured, Span
+from diagnose.units import GIB
+from diagnose.vocabulary import POOL_OF_KIND
+
+_POINTS = 4
+# Below both, a rise is lost in what lengths and caches do from step to step.
+_LEAST = GIB // 2
+_LEAST_SHARE = 0.02
+# The later half must rise at least this much of what the whole does a step, or the series has come to rest.
+_GOES_ON = 0.4
+# A line through the points must explain this share of their spread, else they wander.
+_STRAIGHT = 0.8
+# What rises by this share of the whole within less than that share of the steps is a jump.
+_JUMP = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    step: int
+    bytes: int
+    span: Span
+
+
+def growth(measured: Measured, points: list[Point]) -> Growth | None:
+    """The growth of one thing, or None: fewer than four steps, a rise too small, a jump, a plateau, or a wandering."""
+    highest: dict[int, Point] = {}
+    for point in points:
+        if point.step not in highest or point.bytes > highest[point.step].bytes:
+            highest[point.step] = point
+    line = [highest[step] for step in sorted(highest)]
+    if len(line) < _POINTS or measured.counter not in ("host", "host_used", "device", "reserved", "allocated"):
+        return None
+    first, last = line[0], line[-1]
+    rise = last.bytes - first.bytes
+    if rise < max(_LEAST, first.bytes * _LEAST_SHARE) or not _steady(line, rise):
+        return None
+    each = _slope(line)
+    return Growth(
+        pool=measured.pool,
+        counter=measured.counter,
+        each=each,
+        first=(first.step, first.bytes),
+        last=(last.step, last.bytes),
+        points=len(line),
+        span=last.span,
+        title=measured.title,
+        peak=measured.moment == "peak",
+    )
+
+
+def _steady(line: list[Point], rise: int) -> bool:
+    """Whether it rises as a line does and to its end."""
+    pairs, steps = list(zip(line, line[1:], strict=False)), line[-1].step - line[0].step
+    rises = [after.bytes - before.bytes for before, after in pairs]
+    jumps = any(
+        up > _JUMP * rise and after.step - before.step < _JUMP * steps
+        for up, (before, after) in zip(rises, pairs, strict=True)
+    )
+    if jumps or sum(up > 0 for up in rises) * 2 <= len(rises):
+        return False
+    middle = len(line) // 2
+    whole = rise / steps
+    late = (line[-1].bytes - line[middle].bytes) / (line[-1].step - line[middle].step)
+    return late >= _GOES_ON * whole and _straightness(line) >= _STRAIGHT
+
+
+def _slope(line: list[Point]) -> float:
+    """Bytes a step; by medians of the slopes between points, so that one odd reading moves nothing."""
+    slopes = [
+        (after.bytes - before.bytes) / (after.step - before.step)
+        for i, before in enumerate(line)
+        for after in line[i + 1 :: max(1, len(line) // 32)]
+    ]
+    return median(slopes)
+
+
+def _straightness(line: list[Point]) -> float:
+    """The share of the spread that a straight line explains (R²)."""
+    steps, sizes = [float(point.step) for point in line], [float(point.bytes) for point in line]
+    slope, start = linear_regression(steps, sizes)
+    mean = sum(sizes) / len(sizes)
+    spread = sum((size - mean) ** 2 for size in sizes)
+    rest = sum((size - start - slope * step) ** 2 for step, size in zip(steps, sizes, strict=True))
+    return 1 - rest / spread if spread else 0.0
+
+
+def as_kind(kind: Fact | None, grown: tuple[Growth, ...]) -> Fact | None:
+    """The failure as a growth over steps, where what ran out is what grew; None where nothing says so.
+
+    Peaks on a card follow the lengths of a step, so that their rise alone is no leak.
+    """
+    pool = POOL_OF_KIND.get(str(kind.value)) if kind else None
+    leak = next((one for one in grown if one.pool == pool and not one.peak), None)
+    if leak is None:
+        return None
+    return Fact("oom_kind", "memory_growth", "read", written=leak.title, span=leak.span, why="it rises step by step")

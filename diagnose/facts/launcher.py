@@ -1,0 +1,85 @@
+"""Cards by the launcher: a list of visible devices, processes per node, nodes."""
+
+from __future__ import annotations
+
+from diagnose.facts import written
+from diagnose.facts.keys import normal
+from diagnose.types import Fact, Paste, Setting
+from diagnose.vocabulary import Value
+
+# The launchers' own arguments, whatever they launch: torchrun, deepspeed, accelerate.
+_PER_NODE = ("nproc_per_node", "num_gpus")
+_TOTAL = ("num_processes",)
+_NODES = ("nnodes", "num_nodes", "num_machines")
+# the same in a trainer's own configuration, below any head: only both together tell the cards of a run
+_CONFIGURED = (("gpus_per_node", "n_gpus_per_node", "num_gpus_per_node"), ("num_nodes", "n_nodes", "nnodes"))
+_VISIBLE = ("cuda_visible_devices", "ascend_rt_visible_devices", "hip_visible_devices")
+
+
+def launcher(paste: Paste) -> dict[str, Fact]:
+    """Cards by the launcher: a list of visible devices, processes per node, nodes."""
+    found: dict[str, Fact] = {}
+    nodes = _last(paste, _NODES)
+    if nodes:
+        found["n_nodes"] = _read("n_nodes", nodes[1], nodes[0])
+    devices = _visible(paste)
+    per_node = _last(paste, _PER_NODE)
+    if per_node:
+        found["gpus_per_node"] = _read("gpus_per_node", per_node[1], per_node[0])
+    one = int(found["n_nodes"].value) == 1 if "n_nodes" in found else True
+    total = _last(paste, _TOTAL)
+    if not (per_node or devices or total):
+        _put_configured(paste, found)
+    everything = {device for _, listed in devices for device in listed}
+    if one and devices and len(everything) >= (per_node[1] if per_node else 0):
+        found["n_gpus"] = _read("n_gpus", len(everything), devices[-1][0])
+        trained = per_node[1] if per_node else len(devices[-1][1]) if len(devices) > 1 else len(everything)
+        if trained < len(everything):
+            found["trainer_gpus"] = _read("trainer_gpus", trained, per_node[0] if per_node else devices[-1][0])
+            found.pop("gpus_per_node", None)
+    elif per_node:
+        if one:
+            found["n_gpus"] = _read("n_gpus", per_node[1], per_node[0])
+    elif total:
+        found["n_gpus"] = _read("n_gpus", total[1], total[0])
+    if one and "n_gpus" in found and "n_nodes" not in found and (devices or per_node):
+        why = "the launcher's default is one machine"
+        found["n_nodes"] = Fact("n_nodes", 1, "derived", why=why)
+    return found
+
+
+def _put_configured(paste: Paste, found: dict[str, Fact]) -> None:
+    """Cards of each node and nodes, where a configuration gives both."""
+    last = {normal(setting.key).rsplit(".", 1)[-1]: setting for setting in paste.settings if "." in setting.key}
+    both = [next((last[name] for name in names if name in last), None) for names in _CONFIGURED]
+    numbers = [written.number(setting.value) if setting else None for setting in both]
+    for id, setting, number in zip(("gpus_per_node", "n_nodes"), both, numbers, strict=True):
+        if setting and isinstance(number, int) and None not in numbers:
+            found[id] = _read(id, number, setting)
+
+
+def _visible(paste: Paste) -> list[tuple[Setting, frozenset[str]]]:
+    listed = []
+    for setting in paste.settings:
+        if normal(setting.key) in _VISIBLE:
+            devices = frozenset(
+                part.strip() for part in written.bare(setting.value).split(",") if part.strip().isdigit()
+            )
+            if devices:
+                listed.append((setting, devices))
+    return listed
+
+
+def _last(paste: Paste, keys: tuple[str, ...]) -> tuple[Setting, int] | None:
+    for setting in reversed(paste.settings):
+        if (
+            normal(setting.key) in keys
+            and isinstance(value := written.number(setting.value), int)
+            and 1 <= value <= 4096
+        ):
+            return setting, value
+    return None
+
+
+def _read(id: str, value: Value, setting: Setting) -> Fact:
+    return Fact(id, value, "read", "", setting.key, setting.value, setting.span)

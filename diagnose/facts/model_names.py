@@ -1,0 +1,129 @@
+"""Names of models: how the catalogue's are told from others, in whatever order and with whatever marks people write the parts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from diagnose.knowledge.hardware import Model
+from diagnose.types import Span
+
+# a name of the shape word-…-7B-…: hyphens hold it together, and a size in it says that it is a model
+NAMED = re.compile(
+    r"(?<![\w/.\-])(?:[A-Za-z][\w.\-]*/)?(?P<name>[A-Za-z][A-Za-z0-9.]*(?:-[A-Za-z0-9.]+)*-\d{1,3}(?:\.\d{1,2})?[bB](?:-[A-Za-z0-9.]+)*)(?![\w/])"
+)
+SIZE_IN_NAME = re.compile(r"(?<![A-Za-z\d.])(\d{1,4}(?:[._]\d{1,2})?)\s?([bBmM])(?![A-Za-z0-9])")
+_MOE_ACTIVE = re.compile(r"[-_]A\d+(?:\.\d+)?[bB]", re.I)
+# words of a name that change neither shape nor size
+_NEUTRAL = frozenset(("instruct", "chat", "base", "it", "hf", "inst"))
+# words of a name that make it another model than the one it begins with
+_OTHER = re.compile(r"^(?:vl|omni|audio|moe|next|coderv|v\d|\dv)(?![a-z]*ersion)")
+# how the family is called in Chinese
+_CHINESE = re.compile(r"(?:通义)?千问")
+_TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name with its place; ``certain`` when it is a model's name by itself and not merely a folder's.
+
+    ``aside``: the text says that all went well with it, or names it for comparison.
+    """
+
+    written: str
+    span: Span | None
+    key: str = ""
+    certain: bool = True
+    slug: str = ""
+    aside: bool = False
+
+
+def packed(name: str) -> str:
+    """A name as it is compared: lower case, letters and digits only."""
+    return re.sub(r"[^a-z0-9]", "", _CHINESE.sub("qwen", name.lower()))
+
+
+@lru_cache(maxsize=4)
+def aliases(models: tuple[Model, ...]) -> dict[str, str]:
+    """Packed name → slug, the longest first."""
+    known = {packed(name): model.slug for model in models for name in (model.title, *model.aliases)}
+    return dict(sorted(known.items(), key=lambda item: -len(item[0])))
+
+
+@lru_cache(maxsize=4)
+def _by_parts(models: tuple[Model, ...]) -> dict[tuple[str, ...], str]:
+    """The parts of a name in any order → slug, where only one model has them."""
+    found: dict[tuple[str, ...], set[str]] = {}
+    for model in models:
+        for name in (model.title, *model.aliases):
+            found.setdefault(_parts(name), set()).add(model.slug)
+    return {parts: slugs.pop() for parts, slugs in found.items() if len(slugs) == 1}
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    words = re.sub(r"(?<![\d.])(\d)_(\d)(?=[a-z_\-]|$)(?!b)", r"\1.\2", name.lower())
+    return tuple(sorted(part for part in _TOKEN.findall(words) if part not in _NEUTRAL))
+
+
+@lru_cache(maxsize=4)
+def spoken_names(models: tuple[Model, ...]) -> re.Pattern[str]:
+    """Any name of the catalogue in running words; dots, dashes and blanks may be missing or exchanged."""
+    forms = {name for model in models for name in (model.title, *model.aliases)}
+    loose = sorted((_loose(form) for form in forms), key=len, reverse=True)
+    return re.compile(
+        rf"(?<![A-Za-z0-9])(?P<name>(?:{'|'.join(loose)}))(?P<tail>(?:[-_](?:[A-Za-z0-9]+(?:\.\d+)*))*)(?![A-Za-z0-9])",
+        re.I,
+    )
+
+
+def _loose(name: str) -> str:
+    parts = re.findall(r"[A-Za-z]+|\d+", name)
+    return r"[-_. ]?".join(r"(?:Qwen|(?:通义)?千问)" if part == "Qwen" else re.escape(part) for part in parts)
+
+
+def find_model(name: str, models: tuple[Model, ...]) -> str:
+    """The slug of the catalogue's model that the name means, or "": the whole name, its parts in another order, or its beginning.
+
+    A name that goes on with another size or version is another model.
+    """
+    words = packed(name)
+    known = aliases(models)
+    if words in known:
+        return known[words]
+    if slug := _by_parts(models).get(_parts(name)):
+        return slug
+    for alias, slug in known.items():
+        rest = words[len(alias) :]
+        if (
+            len(alias) >= 5
+            and words.startswith(alias)
+            and not re.match(r"[\dab](?:\d|$)", rest)
+            and not _OTHER.match(rest)
+        ):
+            return slug
+    return ""
+
+
+def whole_name(name: str, models: tuple[Model, ...]) -> str:
+    """The catalogue's title where the name holds the parts of one of its names in another order, else ""."""
+    words = packed(name)
+    if _CHINESE.search(name):
+        return next((model.title for model in models if model.slug == find_model(words, models)), "")
+    slug = _by_parts(models).get(_parts(name), "")
+    straight = next((other for alias, other in aliases(models).items() if words.startswith(alias)), "")
+    return next((model.title for model in models if model.slug == slug), "") if slug != straight else ""
+
+
+def params_of(name: Name, record: Model | None) -> float | int | None:
+    """Billions of parameters by the name, the whole model of a sparse one; else what the record says."""
+    words = _MOE_ACTIVE.sub("", name.written)
+    found = SIZE_IN_NAME.search(words.replace("_", "-"))
+    if found:
+        number = float(found[1].replace("_", ".").replace("-", "."))
+        return plain(number / 1000 if found[2] in "mM" else number)
+    return plain(record.params_b) if record else None
+
+
+def plain(number: float) -> float | int:
+    return int(number) if float(number).is_integer() else number

@@ -1,0 +1,191 @@
+"""Models in words: names of the catalogue, names with a size, families, scripts, and a size alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from diagnose.facts.model_names import NAMED, Name, aliases, find_model, packed, plain, spoken_names, whole_name
+from diagnose.facts.prose import clause_of, span_of
+from diagnose.facts.said import FAILURE
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.hardware import Model
+from diagnose.types import Fact, Line
+
+_FILE = re.compile(r"\.(?:png|jpe?g|gif|sh|py|ya?ml|jsonl?|log|txt|md)$", re.I)
+_SIZE_WORDS = re.compile(
+    r"(?<![A-Za-z0-9_.\-/:])(\d{1,3}(?:\.\d{1,2})?)\s?[-]?([bB])(?=$|\.(?!\d)|[\s,，。、;；:：)）?？!！\u4e00-\u9fff]|\s*(?:model|模型"
+    r"|规模))(?!:\d)(?!\s*(?:param\w*\s+)?(?:tokens|images))"
+)
+# several sizes of one family
+_SIZES = re.compile(
+    r"(?<![\w.])(?:[A-Za-z][\w.]{1,20}-)?\d{1,3}(?:\.\d{1,2})?[bB]?(?:\s?(?:/|、|和|与|\band\b|\bor\b|&)\s?\d{1,3}(?:\.\d{1,2})?[bB]?){1,4}"
+    r"(?<=[bB])(?![\w/])"
+)
+_CALLED = re.compile(r"\s*-?(?:sized?\s+)?(?:的)?(?:models?\b|模型|规模|policy\b|actor\b|LLM\b)", re.I)
+# a name that stands for several sizes names no model
+_MORE_SIZES = re.compile(r"^\s*(?:/|、|,|&|and|or|to|和|与|或|到)\s*\d{1,3}(?:\.\d+)?\s?[bB]\b", re.I)
+_WELL = re.compile(
+    r"\b(?:fine|works?|worked|no (?:problem|oom)\w*|enough|fits?|is ok|without (?:any )?(?:problem|trouble|oom))\b"
+    r"|没有?问题|正常|不会|能跑|可以跑|够用|足够",
+    re.I,
+)
+_BESIDE = re.compile(
+    r"\b(?:instead of|compared (?:to|with)|unlike|previously|originally|wanted|(?:switched|moved|changed|went) from)\b[^,，;；.。]{0,20}$"
+    r"|(?:原来|之前|本来|以前|原本|想用|想跑|相比|从)[^,，;；。]{0,8}$",
+    re.I,
+)
+_SWITCHED = re.compile(
+    r"(?:(?:switch|mov|chang)\w*(?: \w+){0,3} to|replaced (?:it )?(?:by|with)|now with)\s+(?:an?\s+|the\s+)?$"
+    r"|(?:换成|改成|换到|改用|换为|换了)\s*$",
+    re.I,
+)
+# the owner's page of a model with its size behind it
+_HUB_SIZED = re.compile(
+    r"(?<![\w/.:-])[A-Za-z][\w.-]{1,40}/(?P<name>[A-Za-z][\w.-]{1,80})[`*]*\s*[(（]\s*~?(?P<size>\d{1,3}(?:\.\d+)?)\s?B\b"
+)
+# a name of capitals and small letters before a size and the word model
+_MIXED = re.compile(
+    r"(?<![\w/.-])(?P<word>(?=[A-Za-z]*[a-z])[A-Z][A-Za-z]*[A-Z][A-Za-z]*)[ -](?P<size>\d{1,3}(?:\.\d{1,2})?\s?[BM])\s+(?:models?\b|模型)"
+)
+_NOT_MODELS = frozenset(("lora", "qlora", "dora", "zero", "deepspeed"))
+_TRAINED = re.compile(
+    r"(?:\b(?:train|fine-?tune)(?:s|ing|ed)?\s+(?:of\s+)?(?:the\s+)?|训练?\s*|微调\s*)(?P<name>[A-Za-z]{2,20}-?\d\.\d(?:-?[A-Za-z]{1,10})?)(?![\w.-])",
+    re.I,
+)
+_SCRIPT = re.compile(r"(?<![\w.-])[\w./-]{1,120}\.(?:sh|py|ya?ml)\b")
+
+
+def of_words(speech: Sequence[Line], models: tuple[Model, ...]) -> list[Name]:
+    """Every name in the text; those that the person moved to first, those that all went well with marked."""
+    found = sorted(_names(speech, models), key=lambda one: not one[1])
+    return [name for name, _ in found]
+
+
+def _names(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[tuple[Name, bool]]:
+    pattern = spoken_names(models) if models else None
+    whole = packed("".join(line.words for line in speech))
+    named = [name for name in aliases(models) if name in whole]
+    for line in speech:
+        words = packed(line.words) if named else ""
+        taken: list[int] = []
+        for found in pattern.finditer(line.words) if pattern and any(name in words for name in named) else ():
+            name = found[0]
+            slug = find_model(name, models)
+            if slug and _long_enough(name) and not _MORE_SIZES.match(line.words[found.end() :]):
+                taken.append(found.start())
+                other = whole_name(name, models)
+                # words joined by underscores are a folder's or an experiment's name
+                certain = bool(other) or "_" not in found["tail"]
+                aside, moved = _standing(line.words, found)
+                yield Name(other or name.strip(), span_of(line, found), certain=certain, slug=slug, aside=aside), moved
+            elif slug:
+                taken.append(found.start())
+        for found in NAMED.finditer(line.words):
+            slug = find_model(found["name"], models)
+            several = _MORE_SIZES.match(line.words[found.end() :])
+            if several or _FILE.search(found["name"]) or any(found.start() <= at < found.end() for at in taken):
+                continue
+            aside, moved = _standing(line.words, found)
+            written = (slug and whole_name(found["name"], models)) or found["name"]
+            yield Name(written, span_of(line, found, "name"), slug=slug, aside=aside), moved
+
+
+def _long_enough(name: str) -> bool:
+    """Five letters, or fewer with a mark that no word has: a number behind a dash, capitals inside."""
+    return len(packed(name)) >= 5 or bool(re.search(r"[A-Za-z]-\d|[a-z][A-Z]", name))
+
+
+def _standing(words: str, found: re.Match[str]) -> tuple[bool, bool]:
+    """Whether the clause says that all went well with it or only compares, and whether the person moved to it."""
+    _, clause = clause_of(words, found)
+    before = words[max(0, found.start() - 32) : found.start()]
+    well = bool(_WELL.search(clause)) and not FAILURE.search(clause)
+    return well or bool(_BESIDE.search(before)), bool(_SWITCHED.search(before))
+
+
+def of_family(speech: Sequence[Line], models: tuple[Model, ...], stop: Iterable[str] = ()) -> Name | None:
+    """What is surely a model's name though the catalogue does not hold it: a family with a size or a version, a hub page."""
+    forms = _family_forms(models)
+    for form in forms:
+        for line in speech:
+            if found := form.search(line.words):
+                several = _MORE_SIZES.match(line.words[found.end() :])
+                return None if several else Name(found[0], span_of(line, found))
+    others = _NOT_MODELS | {word.lower() for word in stop}
+    for line in speech:
+        if found := _HUB_SIZED.search(line.words):
+            return Name(found["name"], span_of(line, found, "name"))
+        if (found := _MIXED.search(line.words)) and found["word"].lower() not in others:
+            return Name(f"{found['word']} {found['size']}", span_of(line, found))
+    return _of_script(speech, models) or _trained(speech, others)
+
+
+@lru_cache(maxsize=4)
+def _stems(models: tuple[Model, ...]) -> tuple[str, ...]:
+    return tuple(sorted({found[0] for model in models if (found := re.match(r"[A-Za-z]{4,}", model.title))}))
+
+
+@lru_cache(maxsize=4)
+def _family_forms(models: tuple[Model, ...]) -> tuple[re.Pattern[str], ...]:
+    """A family of the catalogue with a size or a version that it does not hold: “llama-70B”, “Qwen 1.5B”."""
+    if not _stems(models):
+        return ()
+    family = rf"(?<![\w/.-])(?:{'|'.join(_stems(models))})"
+    return (
+        re.compile(rf"{family}[\d.]*(?:-[A-Za-z]+)*[ -]?\d{{1,3}}(?:\.\d+)?[bBmM](?![\w/])", re.I),
+        re.compile(rf"{family}-?\d(?:\.\d)?(?:-?VL|-?Omni|-?Next)?(?![\w/.-])", re.I),
+    )
+
+
+def _of_script(speech: Sequence[Line], models: tuple[Model, ...]) -> Name | None:
+    """A script whose name holds a family of the catalogue and a size."""
+    for line in speech:
+        for found in _SCRIPT.finditer(line.words):
+            parts = re.split(r"[/_.-]", found[0].lower())
+            stem = next((stem for stem in _stems(models) if stem.lower() in parts), "")
+            size = next((part for part in parts if re.fullmatch(r"\d{1,3}b", part)), "")
+            if stem and size:
+                return Name(f"{stem.lower()}-{size.upper()}", span_of(line, found))
+    return None
+
+
+def _trained(speech: Sequence[Line], others: frozenset[str]) -> Name | None:
+    """A word with a version that the text says is trained."""
+    for line in speech:
+        found = _TRAINED.search(line.words)
+        if found and re.split(r"[\d-]", found["name"])[0].lower() not in others:
+            return Name(found["name"], span_of(line, found, "name"))
+    return None
+
+
+def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
+    """``7B`` in words; of several sizes the only one that is called a model's, else none. A card's name is no size."""
+    cards = {
+        word for gpu in knowledge.gpus.values() for name in (gpu.title, *gpu.aliases) for word in name.lower().split()
+    }
+    found: dict[float, Fact] = {}
+    called: set[float] = set()
+    compared: set[float] = set()
+    for line in speech:
+        for listed in _SIZES.finditer(line.words):
+            for size in re.findall(r"(?<![\w.])\d{1,3}(?:\.\d{1,2})?(?=[bB]?(?:\W|$))", listed[0]):
+                value = plain(float(size))
+                found.setdefault(
+                    float(value), Fact("params_b", value, "read", written=listed[0], span=span_of(line, listed))
+                )
+        for match in _SIZE_WORDS.finditer(line.words):
+            if f"{match[1]}b" in cards or not float(match[1]):
+                continue
+            value = plain(float(match[1]))
+            aside, moved = _standing(line.words, match)
+            if aside:
+                compared.add(float(value))
+            if moved:
+                called.add(float(value))
+            found.setdefault(float(value), Fact("params_b", value, "read", written=match[0], span=span_of(line, match)))
+            if _CALLED.match(line.words[match.end() :]):
+                called.add(float(value))
+    sizes = called if len(called) == 1 else (set(found) - compared or set(found))
+    return found[sizes.pop()] if len(sizes) == 1 else None

@@ -1,0 +1,109 @@
+"""Settings in a sentence, where no key gives them: ZeRO stage, ranks, batch words, lengths, samples a prompt, switches.
+
+A value counts where the text gives one and no other; what was merely tried, advised or asked about is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from diagnose.facts import written
+from diagnose.facts.prose import clause_of, span_of
+from diagnose.types import Fact, Line, Span
+from diagnose.vocabulary import Value
+
+_IS = r"\s*(?:=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到|(?:is |was )?(?:set|cut|lowered|reduced|down) to|to)?\s*"
+_N = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?P<k>[kK]\b)?(?![\w.]*[A-Za-z\d%])"
+_LONG = r"(?:length|len|长度|tokens?)"
+_MICRO = (
+    r"\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
+)
+_REPLIES = r"(?:samples|completions|responses|rollouts|generations|answers)"
+_WORDS = (
+    ("zero_stage", r"(?<![\w-])(?:deepspeed|ds)?[\s_-]*zero(?:[\s_-]*stage)?[\s_-]*(?P<n>[123])(?!\d|[.]\d|\+\+)"),
+    ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){_IS}{_N}"),
+    ("lora_rank", rf"\brank{_IS}{_N}\s*(?:的\s*)?LoRA"),
+    ("micro_batch", rf"{_MICRO}{_IS}{_N}"),
+    ("micro_batch", rf"\bbatch(?:[ _-]?size)?\s+(?:per (?:gpu|card|device)|on (?:each|every) (?:gpu|card)){_IS}{_N}"),
+    ("micro_batch", rf"每(?:张)?卡\s*(?:的)?\s*(?:batch(?:[ _-]?size)?|bs){_IS}{_N}"),
+    ("gradient_accumulation", rf"\b(?:gradient|grad)[ _-]accum\w*(?:\s+steps?)?{_IS}{_N}"),
+    ("gradient_accumulation", rf"梯度累[积计](?:步数)?{_IS}{_N}"),
+    (
+        "response_length",
+        rf"\b(?:max(?:imum)?[ _-])?(?:response|completion|output|answer|generation)[ _-]{_LONG}{_IS}{_N}",
+    ),
+    ("response_length", rf"(?:回复|回答|输出|响应|生成)(?:的)?(?:最大)?长度{_IS}{_N}"),
+    ("prompt_length", rf"\b(?:max(?:imum)?[ _-])?(?:prompt|input)[ _-]{_LONG}{_IS}{_N}"),
+    ("prompt_length", rf"(?:输入|提示词?|prompt)(?:的)?(?:最大)?长度{_IS}{_N}"),
+    ("rollout_n", rf"\bgroup[ _-]size{_IS}{_N}"),
+    ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),
+    ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
+)
+_FORMS = tuple((fact, re.compile(form, re.I)) for fact, form in _WORDS)
+_ON = re.compile(
+    r"\b(?:with|use|using|enabled?|turned on)\s+(?:gradient|activation)[ _-]checkpointing\b|\b(?:gradient|activation)[ _-]checkpointing\s+"
+    r"(?:is\s+)?(?:on|enabled|active|true)\b|(?:开了?|开启了?|打开了?|启用了?)\s*(?:gradient[ _-]checkpointing|梯度检查点|重计算)"
+    r"|(?:gradient[ _-]checkpointing|梯度检查点|重计算)\s*(?:都|也|已经?)?\s*(?:开|启用)了?",
+    re.I,
+)
+_OFF = re.compile(
+    r"\b(?:without|no)\s+(?:gradient|activation)[ _-]checkpointing\b"
+    r"|\b(?:gradient|activation)[ _-]checkpointing\s+(?:is\s+)?(?:off|disabled|false)\b"
+    r"|(?:没有?开|不开|关了?)\s*(?:gradient[ _-]checkpointing|梯度检查点|重计算)",
+    re.I,
+)
+_ALMOST = re.compile(
+    r"\b(?:tried|try|should|could|would|if|whether|instead of|previous\w*|before|need|recommend\w*|suggest\w*"
+    r"|or|does|do|maybe)\b|试过?|换成|建议|应该|如果|需要|吗|或者?",
+    re.I,
+)
+_STAGE_WORD = re.compile(
+    r"(?<![\w-])(?P<key>deepspeed)\s*(?:也|都)?\s*(?:=|:|：|是|用的?是?|with|is|at)?\s*[`\"']?"
+    r"(?P<value>(?:default-)?zero[-_ ]?[123](?:[-_ ]?offload)?)\b",
+    re.I,
+)
+
+
+def run_words(speech: Sequence[Line], stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Facts that sentences give and nothing else does."""
+    found: dict[str, list[Fact]] = {}
+    for line in speech:
+        if len(line.words) > 2000:
+            continue
+        for fact in _of_line(line):
+            if fact.id not in stated:
+                found.setdefault(fact.id, []).append(fact)
+    return {id: facts[0] for id, facts in found.items() if len({fact.value for fact in facts}) == 1}
+
+
+def _of_line(line: Line) -> Iterator[Fact]:
+    for id, form in _FORMS:
+        for match in form.finditer(line.words):
+            if not _almost(line.words, match):
+                value: Value = int(match["n"].replace(",", "")) * (1024 if match.groupdict().get("k") else 1)
+                yield Fact(id, value, "read", written=match[0].strip(), span=span_of(line, match))
+    for form, on in ((_OFF, "false"), (_ON, "true")):
+        told, switch = form.search(line.words), written.of("gradient_checkpointing", on)
+        if told and switch is not None and not _almost(line.words, told):
+            yield Fact("gradient_checkpointing", switch, "read", written=told[0], span=span_of(line, told))
+            return
+
+
+def _almost(words: str, found: re.Match[str]) -> bool:
+    """Whether the clause says that it was tried, is advised or asked about."""
+    start, clause = clause_of(words, found)
+    asked = words[start + len(clause) : start + len(clause) + 1]  # a question mark ends the clause
+    return bool(_ALMOST.search(clause)) or asked in ("?", "？")
+
+
+def worded_settings(speech: Sequence[Line], given: Mapping[str, str]) -> dict[str, tuple[str, Span]]:
+    """A launcher's stage named in a sentence, as the key that would set it; nothing where a key does, or where two are named."""
+    if any(key.lower().rsplit(".", 1)[-1] == "deepspeed" for key in given):
+        return {}
+    found = [(match, line) for line in speech for match in _STAGE_WORD.finditer(line.words)]
+    values = {match["value"].lower() for match, _ in found}
+    if len(values) != 1:
+        return {}
+    match, line = found[0]
+    return {match["key"]: (match["value"], span_of(line, match, "value"))}

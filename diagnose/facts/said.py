@@ -1,0 +1,113 @@
+"""Where a person's sentence puts the failure: a phase's words bound to a word of failure in one sentence.
+
+The words of a phase stand in its record; how English and Chinese bind them to a failure is the same for all phases and stands here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+FAILURE = re.compile(
+    r"\bOOM\w*|\bout[ -]of[ -](?:(?:gpu|cuda|host|device|system) )?memory|\b(?:runs?|ran|running) out\b|\bblow(?:s|n)? up"
+    r"|\bfail(?:s|ed|ure)?\b|\bcrash\w*"
+    r"|\bdies\b|\bdied\b|\bdead\b|\bkill(?:s|ed)\b|\bstops?\b|\bcannot allocate|\bshoots? up|\bspik(?:es?|ing)\b"
+    r"|\bright before (?:that|this|it)\b|\bat that (?:moment|point)\b"
+    r"|OOM|爆|挂(?!载)|崩|报错|溢出|炸|被杀|杀掉|干掉|被\s*kill|起不来|显存不|内存不|显存(?:就|直接|会|突然)?(?:猛|暴|飙|窜)|占用直接窜",
+    re.I,
+)
+_NO_FAILURE = re.compile(
+    r"(?:\bno|\bnot|\bwithout|\bnever|\bavoid\w*|\bprevent\w*|\bdoes(?:n['’]t| not)|\bdid(?:n['’]t| not)|\bany)\s+(?:an?\s+|get\s+|go\s+)?$"
+    r"|(?:不会|没有|没|不再|避免|防止|也不|都不|不)\s*(?:再|报|会|有)?\s*$",
+    re.I,
+)
+# what stands before the words of a phase and says that the failure was not in it
+_NOT_IN = re.compile(
+    r"(?:\bafter|\bbefore|\buntil|\btill|\bnot|\bnor|\bno|\bwithout|\bnever reach\w*|\bbeyond|\bpast|\bfor"
+    r"|\b(?:gets?|got|went|goes|made it) through)"
+    r"\s+(?:the\s+|a\s+|any\s+|in\s+|during\s+|each\s+|every\s+)*[`*“”\"']?$"
+    r"|(?:还没|没有?|未|不是|而不是|除了)\s*(?:开始|走到|到|进入?|跑到?|在)?\s*$|(?:训|训练|train(?:ing)?)\s*(?:a|the|an)?\s*$",
+    re.I,
+)
+# what follows them and says that it went well or was over
+_WENT_WELL = re.compile(
+    r"^[`*”\"')）\s]*(?:phase|stage|step|part|阶段|过程|这一步|那一步)?\s*(?:with \w+ |itself |again |also |still )*"
+    r"(?:(?:is|are|was|were|went|goes|runs?|works?|ran)\s+(?:again |also |still |completely |all )*"
+    r"(?:fine|ok|okay|good|well|smooth\w*|normal\w*|through|complete\w*|done|over|without)"
+    r"|works?\b|passes|passed|succeed\w*|finish\w*|completes?|completed"
+    r"|ends?\b|ended|is not the problem"
+    r"|(?:都|也|还|是|能|可以|就|完全|一直)*(?:没问题|没有问题|正常|能过|过了|通过|成功|没事|不报|不会)|(?:刚刚?)?(?:结束|做完|跑完|完成)|完(?!就|了?就))",
+    re.I,
+)
+_LINK = re.compile(
+    r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|into|as soon as|every time|from|by|of|whenever)\b"
+    r"[^.。;；,，:：\n]{0,50}$",
+    re.I,
+)
+_LINK_CLOSE = re.compile(
+    r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|as soon as|from|by|whenever|every time)\b[^.。;；,，:：\n]{0,36}$"
+    r"|(?:在|于|位置是?|处是?|走到|跑到|到了?|卡在|出现在)[^。；;，,\n]{0,10}$",
+    re.I,
+)
+# what may stand between the words of a phase and the failure that they belong to without any link
+_GLUE = re.compile(
+    r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|an?|the|with|hits?|ends?"
+    r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|直接|就|会|又|也|显存|内存|主机)\s*){0,6}$",
+    re.I,
+)
+_CHINESE = re.compile(
+    r"^[`*”\"')）\s\w]{0,12}(?:[（(][^）)]{0,24}[）)])?\s*(?:的)?\s*(?:阶段|时候?|期间|过程|这一?步|那一?步|那一?下|这里|这一?下|中|就|直接|还没完|以后|之后|一下)",
+)
+_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z`*(\"])|\n")
+_FAR, _NEAR = 100, 80
+
+
+def bound(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | None:
+    """Where the phase's words stand in a sentence that puts the failure there; None where no sentence does."""
+    for start, sentence, failures in _failing(text):
+        for pattern in patterns:
+            for found in pattern.finditer(sentence):
+                if _excluded(sentence, found):
+                    continue
+                if any(_belongs(sentence, found, failure) for failure in failures):
+                    return start + found.start(), start + found.end()
+    return None
+
+
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for end in _SENTENCE.finditer(text):
+        yield start, text[start : end.start()]
+        start = end.end()
+    yield start, text[start:]
+
+
+@lru_cache(maxsize=512)
+def _failing(text: str) -> tuple[tuple[int, str, tuple[re.Match[str], ...]], ...]:
+    """The sentences that tell of a failure, each with its place and its words of failure; a text is asked once for each phase."""
+    told = ((start, sentence, tuple(_failures(sentence))) for start, sentence in _sentences(text))
+    return tuple((start, sentence, failures) for start, sentence, failures in told if failures)
+
+
+def _failures(sentence: str) -> Iterator[re.Match[str]]:
+    for found in FAILURE.finditer(sentence):
+        if not _NO_FAILURE.search(sentence[max(0, found.start() - 24) : found.start()]):
+            yield found
+
+
+def _excluded(sentence: str, found: re.Match[str]) -> bool:
+    before, after = sentence[max(0, found.start() - 32) : found.start()], sentence[found.end() : found.end() + 60]
+    return bool(_NOT_IN.search(before) or _WENT_WELL.match(after))
+
+
+def _belongs(sentence: str, found: re.Match[str], failure: re.Match[str]) -> bool:
+    """Whether a link or mere nearness ties the phase's words to this word of failure."""
+    if found.end() <= failure.start():
+        between = sentence[found.end() : failure.start()]
+        if len(between) > _FAR:
+            return False
+        linked = _LINK.search(sentence[max(0, found.start() - 60) : found.start()])
+        return bool(linked or _GLUE.match(between) or _CHINESE.match(sentence[found.end() :]))
+    between = sentence[failure.end() : found.start()]
+    return len(between) <= _NEAR and bool(_LINK_CLOSE.search(between))

@@ -1,0 +1,168 @@
+"""Which version of the framework: named, frozen by a fork, or bounded by keys, literals, line numbers and days.
+
+A bound is told as the newest release inside it, since that is what conditions and ranges compare; ``why`` says what bounds it.
+A lower bound alone tells nothing: an unknown version counts as the newest anyway.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from diagnose.conditions import version
+from diagnose.facts.keys import normal
+from diagnose.knowledge.records import Behaviour, Default, Fork, Framework, Resident
+from diagnose.types import Fact, Paste, Span
+from diagnose.vocabulary import Origin
+
+_NUMBER = r"v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev|a|b)\d{0,8})?)(?![\w%]|\.\d)"
+_SAYS = r"(?:[ \t]{0,2}(?:version|ver\.?|版本)?[ \t]{0,2}[:=：是为@]{0,2}[ \t]{0,2})"
+# a day with a time of day behind it is a log's
+_DAY = re.compile(r"(?<!\d)(20[12]\d)[-/](\d\d)[-/](\d\d)[ T_,]{1,2}\d\d:\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """since ≤ version < until, and what says so."""
+
+    since: str
+    until: str
+    why: str
+
+
+def version_of(framework: Framework | None, fork: Fork | None, paste: Paste, answered: Fact | None) -> Fact | None:
+    """The version that was answered or named; else that which a fork froze; else the newest that the text leaves possible."""
+    if answered is not None or framework is None:
+        return answered
+    if (named := _of_package(framework, paste) or _of_words(framework, paste)) is not None:
+        return named
+    if fork is not None and fork.version:
+        why = f"{fork.title} is built on {framework.title} of this time"
+        return Fact("framework_version", fork.version, "derived", why=why)
+    sure = [*_of_keys(framework, paste), *_of_literals(framework, paste), *_of_code(framework, paste)]
+    likely = [*_of_literals(framework, paste, likely=True), *_of_days(framework, paste)]
+    derived = _inside(framework, sure, "derived")
+    assumed = _inside(framework, [*sure, *likely], "assumed")
+    return derived if assumed is None or (derived and derived.value == assumed.value) else assumed
+
+
+def _of_package(framework: Framework, paste: Paste) -> Fact | None:
+    package = _plain(framework.package)
+    for found in paste.packages:
+        if package and _plain(found.name) == package:
+            line = next((line for line in paste.lines if line.number == found.line), None)
+            span = Span(found.line, 0, len(line.text)) if line else None
+            return Fact("framework_version", found.version, "read", written=found.version, span=span)
+    return None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _of_words(framework: Framework, paste: Paste) -> Fact | None:
+    """“… 0.4” or “… v0.3.1” behind one of the framework's names."""
+    if not framework.releases:
+        return None
+    names = "|".join(re.escape(name) for name in {framework.title, framework.slug, *framework.detect.names})
+    said = re.compile(rf"(?<![A-Za-z0-9/_.-])(?:{names}){_SAYS}{_NUMBER}", re.I)
+    for line in paste.lines:
+        if "." in line.text and (found := said.search(line.text)):
+            span = Span(line.number, found.start(1), found.end(1))
+            return Fact("framework_version", found[1], "read", written=found[1], span=span)
+    return None
+
+
+def _of_keys(framework: Framework, paste: Paste) -> Iterator[_Bound]:
+    """A key that only some versions take: all its entries together, since a range may only mean another sense of it."""
+    ranges: dict[str, list[tuple[str, str]]] = {}
+    for key in framework.keys:
+        for name in (key.key, *key.aliases):
+            ranges.setdefault(normal(name), []).append((key.since, key.until))
+    for setting in paste.settings:
+        since, until = _union(ranges.get(normal(setting.key), ()))
+        if since or until:
+            yield _Bound(since, until, setting.key)
+
+
+def _union(ranges: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """The smallest range that holds all of them; "" is open."""
+    sinces, untils = [since for since, _ in ranges], [until for _, until in ranges]
+    since = "" if not all(sinces) else min(sinces, key=version, default="")
+    return since, "" if not all(untils) else max(untils, key=version, default="")
+
+
+def _of_literals(framework: Framework, paste: Paste, likely: bool = False) -> Iterator[_Bound]:
+    for mark in framework.marks:
+        if mark.likely is likely and any(mark.literal in line.text for line in paste.lines):
+            yield _Bound(mark.since, mark.until, f"“{mark.literal}”")
+
+
+def _of_code(framework: Framework, paste: Paste) -> Iterator[_Bound]:
+    """Releases in which the named function held the line that a traceback names."""
+    releases = list(framework.releases)
+    for frame in paste.frames:
+        for code in framework.code:
+            if frame.function != code.function or not frame.path.endswith(code.path):
+                continue
+            inside = [release for release, (first, last) in code.at.items() if first <= frame.source_line <= last]
+            if inside:
+                after = releases.index(max(inside, key=version)) + 1
+                until = releases[after] if after < len(releases) else ""
+                yield _Bound(min(inside, key=version), until, f"{code.function} at line {frame.source_line}")
+
+
+def _of_days(framework: Framework, paste: Paste) -> Iterator[_Bound]:
+    """A run of one day cannot use a release of a later one."""
+    lines = (line.text for line in paste.lines if "20" in line.text)
+    days = [day for text in lines for found in _DAY.finditer(text) if (day := _day(found))]
+    later = [release for release, day in framework.releases.items() if days and day > max(days)]
+    if later:
+        yield _Bound("", later[0], f"the log is of {max(days).isoformat()}")
+
+
+def _day(found: re.Match[str]) -> datetime.date | None:
+    try:
+        return datetime.date(int(found[1]), int(found[2]), int(found[3]))
+    except ValueError:
+        return None
+
+
+def _inside(framework: Framework, bounds: list[_Bound], origin: Origin) -> Fact | None:
+    """The newest release that every bound allows; nothing when none is bounded above, or they contradict each other."""
+    above = [bound for bound in bounds if bound.until]
+    if not above:
+        return None
+    allowed = [release for release in framework.releases if all(_allows(bound, release) for bound in bounds)]
+    if not allowed:
+        return None
+    nearest = min(above, key=lambda bound: version(bound.until))
+    return Fact("framework_version", allowed[-1], origin, why=f"before {nearest.until}, by {nearest.why}")
+
+
+def _allows(bound: _Bound, release: str) -> bool:
+    number = version(release)
+    return (not bound.since or number >= version(bound.since)) and (not bound.until or number < version(bound.until))
+
+
+def turns(framework: Framework | None) -> tuple[str, ...]:
+    """Two releases that show how much hangs on the version: the last before the newest change of the plan, and before the middle one."""
+    if framework is None:
+        return ()
+    plan: tuple[Default | Resident | Behaviour, ...] = (
+        *framework.defaults,
+        *framework.residents,
+        *framework.behaviours,
+    )
+    ranges = [(entry.since, entry.until) for entry in plan]
+    ranges += [(key.since, key.until) for key in framework.keys if not key.note]
+    changes = {bound for bounds in ranges for bound in bounds if bound}
+    before = [
+        older[-1]
+        for change in sorted(changes, key=version)
+        if (older := [release for release in framework.releases if version(release) < version(change)])
+    ]
+    apart = list(dict.fromkeys(before))
+    return tuple(dict.fromkeys((apart[-1], apart[len(apart) // 2]))) if apart else ()

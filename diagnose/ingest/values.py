@@ -1,0 +1,15 @@
+"""Values as programs print them: members of an enumeration by what they stand for."""
+
+from __future__ import annotations
+
+import re
+
+# OptimizerNames.ADAMW_TORCH and <OptimizerNames.ADAMW_TORCH: 'adamw_torch'>, as Python prints members.
+_MEMBER = re.compile(r"<?\b[A-Z][a-z]\w{1,40}\.([A-Z][A-Z0-9_]{1,40})\b(?::[ ]?'([^'\n]{0,80})'>)?")
+
+
+def plain(value: str) -> str:
+    """The value with members of an enumeration as they are written in a configuration."""
+    if "." not in value:
+        return value
+    return _MEMBER.sub(lambda found: found[1].lower() if found[2] is None else found[2], value)

@@ -1,0 +1,56 @@
+"""The words of a log record against the vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from diagnose import vocabulary
+from diagnose.knowledge.check_pattern import repeats_a_repeat
+from diagnose.knowledge.loader import Problem, did_you_mean
+from diagnose.knowledge.log import Log, Measure
+from diagnose.units import PRINTED
+
+
+def check_log(log: Log) -> list[Problem]:
+    """Everything that is wrong with one record."""
+    place = f"logs/{log.slug}.md"
+    problems = []
+    for literal in (one for alternative in log.literals for one in alternative):
+        if literal != literal.lower():
+            problems.append(Problem(f"{place}: literals", f"“{literal}” has capitals: write it in lower case"))
+    for i, measure in enumerate(log.measures):
+        problems += _measure(place, f"measure[{i}]", measure)
+    for i, label in enumerate(log.labels):
+        problems += _word(place, f"label[{i}].phase", label.phase, vocabulary.PHASES)
+        if label.moment:
+            problems += _word(place, f"label[{i}].moment", label.moment, vocabulary.MOMENTS)
+        for counter in label.peak:
+            problems += _word(place, f"label[{i}].peak", counter, vocabulary.COUNTERS)
+    if not any(example.reads or example.facts for example in log.examples):
+        problems.append(Problem(f"{place}: example", "none from which anything is read: add one"))
+    return problems
+
+
+def _measure(place: str, where: str, measure: Measure) -> Iterator[Problem]:
+    if bool(measure.counter) == bool(measure.fact):
+        yield Problem(f"{place}: {where}", "must have either a counter or a fact")
+    if measure.counter:
+        yield from _word(place, f"{where}.counter", measure.counter, vocabulary.COUNTERS)
+    if measure.fact:
+        yield from _word(place, f"{where}.fact", measure.fact, vocabulary.FACTS)
+    if measure.phase:
+        yield from _word(place, f"{where}.phase", measure.phase, vocabulary.PHASES)
+    yield from _word(place, f"{where}.moment", measure.moment, vocabulary.MOMENTS)
+    yield from _word(place, f"{where}.unit", measure.unit, (*PRINTED, "printed", "binary"))
+    for id in (id for conditions in measure.apart for id in conditions):
+        yield from _word(place, f"{where}.apart", id, vocabulary.FACTS)
+    if not measure.key and "size" not in measure.pattern.groupindex:
+        yield Problem(f"{place}: {where}", "must have a key, or a pattern with a group “size”")
+    if repeats_a_repeat(measure.pattern.pattern):
+        yield Problem(f"{place}: {where}.pattern", "repeats a group that repeats: it can hang on a long line")
+
+
+def _word(place: str, where: str, word: str, words: Iterable[str]) -> Iterator[Problem]:
+    known = list(words)
+    if word not in known:
+        yield Problem(f"{place}: {where}", f"unknown word{did_you_mean(word, known)}")

@@ -1,0 +1,35 @@
+"""Whether a pattern can hang: ``(x+)+`` and its kin take exponential time on a line that almost matches."""
+
+from __future__ import annotations
+
+import re
+
+_PART = re.compile(
+    r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]"  # an escape, a class
+    r"|(?P<open>\((?!\?#)(?P<atomic>\?>)?)|(?P<close>\))"
+    r"|(?P<endless>[*+]|\{\d*,\})(?P<manner>[?+]?)|\{\d+(?:,\d+)?\}[?+]?|.",
+    re.S,
+)
+
+
+def repeats_a_repeat(pattern: str) -> bool:
+    """Whether a group without an upper limit holds something without one; what never gives back (``x++``, ``(?>…)``) is none."""
+    holds = [False]  # for each open group whether it holds an endless repeat
+    atomic = [False]
+    closed = False  # whether the part before was a group that does
+    for part in _PART.finditer(pattern):
+        kind = part.lastgroup
+        if part["open"] is not None:
+            holds.append(False)
+            atomic.append(part["atomic"] is not None)
+            closed = False
+        elif kind == "close" and len(holds) > 1:
+            closed = holds.pop() and not atomic.pop()
+            holds[-1] = holds[-1] or closed
+        elif part["endless"] is not None and part["manner"] != "+":
+            if closed:
+                return True
+            holds[-1], closed = True, False
+        else:
+            closed = False
+    return False

@@ -1,0 +1,162 @@
+"""What a framework file holds: its marks, keys, defaults, residents, behaviours, frames, forks and what tells its version."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from diagnose.conditions import Conditions
+from diagnose.knowledge.record import Example, Record
+from diagnose.vocabulary import Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detect:
+    """How a framework is recognised. Each list holds literals; ``names`` (in prose) are the weakest evidence.
+
+    ``unless`` are literals whose presence anywhere rules the framework out. Of frameworks with evidence of the same
+    strength the lower ``rank`` wins (a fork before its base); an equal rank is a tie, and a tie is a question.
+    """
+
+    commands: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    literals: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    rank: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One key of a framework. Either ``fact`` (with the unit of the written number) or ``values``: written word → facts.
+
+    ``negated`` turns a yes/no around. ``above`` turns a number into a yes/no: true when it is above that.
+    ``dead`` says why the key has no effect (then no lever may use it). ``note`` says what a key changes that no fact tells.
+    ``hidden`` keys are read but never written by a lever.
+    ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
+    Python does not take it, or ``nowhere`` since it belongs to the launcher in front of the script.
+    """
+
+    key: str
+    aliases: tuple[str, ...] = ()
+    fact: str = ""
+    unit: str = ""
+    values: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    negated: bool = False
+    above: float | None = None
+    since: str = ""
+    until: str = ""
+    when: Conditions = field(default_factory=dict)
+    dead: str = ""
+    note: str = ""
+    hidden: bool = False
+    new_in: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Default:
+    """Facts that hold when nothing sets them, each in the unit of the key that sets it. Later entries outrank earlier ones.
+
+    ``script`` is a literal whose presence in the text means that a shipped script or example file is used.
+    """
+
+    facts: Mapping[str, Value]
+    script: str = ""
+    since: str = ""
+    until: str = ""
+    when: Conditions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resident:
+    """Something that stays in a pool during phases. Entries add up; the same resident twice in a phase counts once."""
+
+    what: str
+    phases: tuple[str, ...]
+    pool: str = "gpu"
+    since: str = ""
+    until: str = ""
+    when: Conditions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """Named switches of the vocabulary. Of several entries that hold, the last one that names a switch counts."""
+
+    does: Mapping[str, Value]
+    since: str = ""
+    until: str = ""
+    when: Conditions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseFrame:
+    """A word of a traceback or a remote call that settles the phase: a function's name, with a part of its path if needed.
+
+    ``inside`` is a function that must stand further out in the same traceback: the same pass serves several phases.
+    """
+
+    function: str
+    phase: str
+    path: str = ""
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionMark:
+    """A literal of a log, a path or a flag that only versions of a range write; ``likely``: others take it as well."""
+
+    literal: str
+    since: str = ""
+    until: str = ""
+    likely: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """Where a function stood: release → its first and last line in the file that ends like ``path``."""
+
+    path: str
+    function: str
+    at: Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """A trainer that is read by the keys of the file it stands in; in the plain file one whose keys nobody has told us.
+
+    ``version`` is the version of the base that it froze, ``says`` what differs, ``facts`` its own defaults, each in the unit of
+    the key that sets it. A name counts as its mark inside a value or a path, where the base is marked as well.
+    """
+
+    id: str
+    title: str
+    source: str
+    detect: Detect
+    says: str
+    version: str = ""
+    facts: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framework(Record):
+    """A trainer. ``releases`` are its versions with their days, oldest first; ``newest`` is the newest version that was read."""
+
+    detect: Detect
+    phases: tuple[str, ...]
+    keys: tuple[Key, ...] = ()
+    defaults: tuple[Default, ...] = ()
+    residents: tuple[Resident, ...] = ()
+    behaviours: tuple[Behaviour, ...] = ()
+    frames: tuple[PhaseFrame, ...] = ()
+    examples: tuple[Example, ...] = ()
+    forks: tuple[Fork, ...] = ()
+    marks: tuple[VersionMark, ...] = ()
+    code: tuple[Code, ...] = ()
+    releases: Mapping[str, datetime.date] = field(default_factory=dict)
+    newest: str = ""
+    package: str = ""
+    config_shape: str = "override"
+    fallback: bool = False

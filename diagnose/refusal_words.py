@@ -1,0 +1,108 @@
+"""The sentences on an allocator's message, written once for the page and the terminal: what was asked for, and who holds the card."""
+
+from __future__ import annotations
+
+from diagnose.allocator import beyond_card, contradictions, false_shortage, foreign_gib, idle_gib
+from diagnose.estimate.refused import Piece, Refused, explain
+from diagnose.types import Diagnosis, Facts
+from diagnose.units import MIB
+from diagnose.words import NBSP
+
+_TYPES = {2: "bf16", 4: "fp32"}
+# Less than this on a card that is not the process's own is the driver's and the contexts'.
+_TENANT = 1.5
+# A card with less than this share idle is full, whatever was asked for.
+_FULL = 0.05
+
+
+def told(diagnosis: Diagnosis) -> list[str]:
+    """What the figures of the message say, the request first; empty without figures."""
+    facts = diagnosis.facts
+    if facts.number("tried_alloc_gib") is None and facts.number("gpu_total_gib") is None:
+        return []
+    refused = explain(facts, diagnosis.paste)
+    return [*_request(refused), *_shortage(facts), *_tenant(facts), *_idle(facts), *_contradictions(facts)]
+
+
+def _request(refused: Refused | None) -> list[str]:
+    if refused is None:
+        return []
+    asked = _size(refused.asked)
+    if refused.small:
+        low, high = refused.small
+        tensor = f"less than {high // MIB}{NBSP}MiB" if not low else f"{low // MIB} to {high // MIB}{NBSP}MiB"
+        return [
+            f"{asked} is the allocator’s own piece for a tensor of {tensor}: the request was small, the card was full before it."
+        ]
+    if refused.tokens:
+        each = " or ".join(f"{_TYPES[width]} logits of {tokens:,} tokens" for width, tokens in refused.tokens)
+        return [f"{asked} are the {each} at a vocabulary of {refused.vocab:,}."]
+    pieces = ", or ".join(_piece(piece) for piece in refused.pieces)
+    return [f"{asked} is the size of {pieces}."]
+
+
+def _piece(piece: Piece) -> str:
+    product = " × ".join(f"{factor:,}" if words.isdigit() else f"{factor:,} {words}" for words, factor in piece.factors)
+    article = "the" if piece.name.startswith(("logits", "MLP activations", "attention", "gate")) else "one"
+    return f"{article} {piece.name} in {_TYPES[piece.each]} ({product} × {piece.each} bytes)"
+
+
+def _shortage(facts: Facts) -> list[str]:
+    if beyond_card(facts):
+        whole = _gib(facts.number("tried_alloc_gib") or 0.0)
+        return [
+            f"{whole} in one piece is more than the whole card: no other setting makes room for that. Such a size is a product of two "
+            "lengths (attention computed in full over long rows or image patches), or a wrong shape."
+        ]
+    if not false_shortage(facts):
+        return []
+    asked, free = facts.number("tried_alloc_gib") or 0.0, facts.number("gpu_free_gib") or 0.0
+    return [
+        f"{_gib(free)} were free and {_gib(asked)} were asked for: the card was not short of memory when this was printed. "
+        "Memory came free just before, the process has a limit of its own, or the driver refused for another reason."
+    ]
+
+
+def _tenant(facts: Facts) -> list[str]:
+    others = foreign_gib(facts)
+    if others is None or others < _TENANT or contradictions(facts):
+        return []
+    return [
+        f"{_gib(others)} of the card are neither this process’s nor free: another process holds them, an engine, another rank or a job "
+        "that was left behind."
+    ]
+
+
+def _idle(facts: Facts) -> list[str]:
+    """Whether what is free and what torch holds and does not use would have done, had it been in one piece."""
+    asked, idle, unused = facts.number("tried_alloc_gib"), idle_gib(facts), facts.number("torch_reserved_gib")
+    if asked is None or idle is None or false_shortage(facts) or beyond_card(facts):
+        return []
+    what = f"{_gib(idle)} are free or reserved and unused"
+    total = facts.number("gpu_total_gib") or 0.0
+    if idle >= asked and idle < total * _FULL:
+        return [f"Only {what}: the card is full."]
+    if idle >= asked:
+        return [
+            f"{what} ({_gib(unused or 0.0)} of it reserved), and {_gib(asked)} were asked for: enough, but not in one piece."
+        ]
+    return [f"{what}, less than the {_gib(asked)} asked for: a full card, not a fragmented one."]
+
+
+def _contradictions(facts: Facts) -> list[str]:
+    held, allocated = facts.number("process_gib") or 0.0, facts.number("torch_allocated_gib") or 0.0
+    said = {
+        "overfull": "What the process holds and what is free come to more than the card has: the figures are of two moments.",
+        "beyond_process": f"torch counts {_gib(allocated)} as allocated and the process holds {_gib(held)}: a sleeping engine’s pool is "
+        "still counted although the driver has it back, or the figures are of two moments. Do not add them up.",
+        "unseen": "The driver tells nothing of this process, as in a container: what the process holds is not known.",
+    }
+    return [said[found] for found in contradictions(facts)]
+
+
+def _gib(size: float) -> str:
+    return f"{size:,.1f}{NBSP}GiB" if size >= 1 else f"{size * 1024:,.0f}{NBSP}MiB"
+
+
+def _size(size: int) -> str:
+    return f"{size / MIB:,.0f}{NBSP}MiB" if size < 1024 * MIB else f"{size / MIB / 1024:,.2f}{NBSP}GiB"

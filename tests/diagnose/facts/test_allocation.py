@@ -1,0 +1,57 @@
+"""What a scheduler or a container gives."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#SBATCH --mem=0",
+        "##SBATCH --mem=900G",
+        "python train.py --mem 900",
+        "requests:\n  memory: 256Gi",
+        "limits:\n  memory: 200Mi",
+        "$ cat /sys/fs/cgroup/memory.max\nmax",
+        "$ cat /sys/fs/cgroup/memory/memory.limit_in_bytes\n9223372036854771712",
+        "/sys/fs/cgroup/memory.max is what counts\n549755813888123456",
+        "docker run --gpus all --shm-size 32g img",
+        "MemFree: 12345678 kB",
+    ],
+)
+def test_what_is_no_limit_tells_no_memory(values, text):
+    assert "host_ram_gb" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("#SBATCH --mem=900G", 900),
+        ("#SBATCH --mem 512000", 500),
+        ("srun --mem=1T --gres=gpu:8 python train.py --bf16", 1024),
+        ("    Limits:\n      memory:          512Gi\n    Requests:\n      memory:          256Gi", 512),
+        ("resources:\n  limits:\n    memory: \"1Ti\"", 1024),
+        ("resources:\n  limits:\n    memory: 500G", 465.7),
+        ('"limits": {"memory": "64Gi", "nvidia.com/gpu": "1"}', 64),
+        ("sidecar:\n  limits:\n    memory: 2Gi\nmain:\n  limits:\n    memory: 480Gi", 480),
+        ("$ cat /sys/fs/cgroup/memory.max\n549755813888", 512),
+        ("/sys/fs/cgroup/memory.max: 549755813888", 512),
+        ("memory.limit_in_bytes 137438953472", 128),
+        ("[Tue Jun  9 03:12:55 2026] memory: usage 536870912kB, limit 536870912kB, failcnt 1234", 512),
+        ("docker run --gpus all --shm-size 32g -m 256g --ipc=host img", 256),
+        ("MemTotal:       1056270524 kB", 1007.3),
+        ("MemTotal:       1056270524 kB\n#SBATCH --mem=200G", 200),
+    ],
+)  # fmt: skip
+def test_it_reads_the_limit_of_host_memory(values, text, size):
+    assert values(text)["host_ram_gb"] == size
+
+
+def test_it_reads_cards_and_nodes_of_a_batch_script(values):
+    found = values("#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gres=gpu:a100:8\nsrun python train.py --bf16")
+    assert (found["n_nodes"], found["gpus_per_node"], found["n_gpus"]) == (2, 8, 16)
+    assert values("#SBATCH -N 4\n#SBATCH --gpus-per-node=8")["n_gpus"] == 32
+    assert values("salloc -G 16")["n_gpus"] == 16
+
+
+def test_it_reads_the_cards_of_a_pod(values):
+    assert values("resources:\n  limits:\n    nvidia.com/gpu: 8")["gpus_per_node"] == 8

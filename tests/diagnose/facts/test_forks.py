@@ -1,0 +1,115 @@
+"""Forks: by which marks they are found, whose keys read them, and what is said of a trainer whose keys nobody told us."""
+
+import pytest
+
+from diagnose.facts import read_facts
+from diagnose.ingest import read
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.loader import parse
+from diagnose.pipeline import diagnose
+from diagnose.report import to_json
+
+HEAD = 'title = "{}"\nreviewed = 2026-11-20\nsources = ["https://example.org"]\nphases = ["rollout", "actor_update"]\n'
+QUILL = """
+[detect]
+commands = ["quill.train"]
+names = ["Quill"]
+rank = 6
+
+[[key]]
+key = "rows"
+fact = "micro_batch"
+
+[[default]]
+facts = { rollout_n = 8 }
+
+[[fork]]
+id = "plume"
+title = "Plume"
+source = "https://example.org/plume"
+detect = { paths = ["plume/"], literals = ["plume_loop"], names = ["Plume"], rank = 2 }
+says = "Its rows are whole conversations."
+facts = { rollout_n = 3 }
+"""
+PLAIN = """
+fallback = true
+[detect]
+rank = 99
+
+[[key]]
+key = "rows"
+fact = "micro_batch"
+
+[[fork]]
+id = "stylus"
+title = "Stylus"
+source = "https://example.org/stylus"
+detect = { literals = ["stylus.run"], names = ["Stylus"], rank = 2 }
+says = "Two kinds of cards."
+"""
+
+
+def record(slug, title, text):
+    found, problems = parse("frameworks", slug, f"+++\n{HEAD.format(title)}{text}\n+++\n")
+    assert problems == []
+    return found
+
+
+@pytest.fixture(scope="module")
+def knowledge():
+    return Knowledge(frameworks={"quill": record("quill", "Quill", QUILL), "plain": record("plain", "Other", PLAIN)})
+
+
+@pytest.fixture
+def facts(knowledge):
+    return lambda text, **answers: read_facts(read(text), answers, knowledge)
+
+
+def test_a_mere_mention_beside_the_base_is_no_fork(facts):
+    found = facts("python -m quill.train rows=4\nPlume does this better, I hear")
+    assert (found.values["framework"], found.fork) == ("quill", None)
+
+
+def test_a_name_without_keys_gives_way_to_one_of_the_catalogue(facts):
+    assert facts("Stylus runs, Quill does not").values["framework"] == "quill"
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ['  File "/srv/plume/main.py", line 3, in main', "plume_loop is up", "python -m quill.train out=/runs/Plume/7"],
+)
+def test_a_fork_is_read_by_the_keys_of_its_base(facts, mark):
+    found = facts(f"python -m quill.train rows=4\n{mark}")
+    assert (found.values["framework"], found.fork.id, found.values["micro_batch"]) == ("quill", "plume", 4)
+
+
+def test_a_fork_is_found_where_the_base_is_not_named(facts):
+    assert facts("Plume runs out of memory").fork.id == "plume"
+
+
+def test_a_fork_brings_its_own_defaults(facts):
+    assert facts("plume_loop").values["rollout_n"] == 3
+    assert facts("python -m quill.train").values["rollout_n"] == 8
+
+
+def test_what_differs_is_noted(facts):
+    assert facts("plume_loop").notes == ("Plume is read as Quill. Its rows are whole conversations.",)
+
+
+def test_a_trainer_known_by_name_alone_is_said_to_be_so(facts):
+    found = facts("stylus.run --rows 4")
+    assert (found.values["framework"], found.framework) == ("stylus", None)
+    assert "its keys are not in the catalogue" in found.notes[0]
+
+
+def test_an_answer_may_name_a_fork(facts):
+    found = facts("rows=4", framework="Plume")
+    assert (found.values["framework"], found.fork.id, found.trainer) == ("quill", "plume", "Plume")
+    assert facts("rows=4", framework="stylus").values["framework"] == "stylus"
+
+
+@pytest.mark.parametrize(
+    ("text", "id"), [("python -m quill.train", "quill"), ("plume_loop", "other:plume"), ("stylus.run", "other:stylus")]
+)
+def test_the_batch_interface_tells_a_fork_from_its_base(knowledge, text, id):
+    assert to_json(diagnose(text, {}, knowledge, ()))["framework"] == id

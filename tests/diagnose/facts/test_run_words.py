@@ -1,0 +1,111 @@
+"""Settings in sentences, and whether a paste holds the whole run."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Should I use ZeRO-3?",
+        "I tried micro batch size 1.",
+        "ZeRO-2 OOMs and ZeRO-3 OOMs",
+        "LoRA rank 16 or LoRA rank 32",
+        "We need a micro batch of 4",
+    ],
+)
+def test_what_is_tried_asked_or_open_is_no_setting(values, text):
+    found = values(f"{text} CUDA OOM")
+    assert not {"zero_stage", "micro_batch", "lora_rank"} & set(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "id", "value"),
+    [
+        ("we run ZeRO-3", "zero_stage", 3),
+        ("deepspeed zero2", "zero_stage", 2),
+        ("LoRA rank 16", "lora_rank", 16),
+        ("LoRA (r=32)", "lora_rank", 32),
+        ("micro batch size is 2", "micro_batch", 2),
+        ("batch size per GPU 1", "micro_batch", 1),
+        ("每卡 batch 1", "micro_batch", 1),
+        ("max response length 8k", "response_length", 8192),
+        ("最大输出长度 4096", "max_length", None),
+        ("输出长度 4096", "response_length", 4096),
+        ("8 samples per prompt", "rollout_n", 8),
+        ("每个 prompt 采样 16 个", "rollout_n", 16),
+        ("梯度累积 8", "gradient_accumulation", 8),
+        ("gradient checkpointing is on", "gradient_checkpointing", True),
+        ("without gradient checkpointing", "gradient_checkpointing", False),
+    ],
+)
+def test_it_reads_settings_in_sentences(values, text, id, value):
+    assert values(f"GRPO, {text}, CUDA OOM").get(id) == value
+
+
+def test_a_key_outranks_a_sentence(values):
+    assert values("We use ZeRO-2.\n\nopenrlhf.cli.train_ppo --zero_stage 3 --pretrain a/b")["zero_stage"] == 3
+
+
+def test_a_stage_in_a_sentence_is_shown_as_the_key_that_sets_it(facts):
+    assert facts("swift 训 grpo，deepspeed 也是 zero3，爆显存").config["deepspeed"] == "zero3"
+
+
+def test_a_switch_below_its_name_is_a_setting_about_memory(facts):
+    assert (
+        facts("policy:\n  dynamic_batching:\n    enabled: False\n").config["policy.dynamic_batching.enabled"] == "False"
+    )
+
+
+def test_an_argument_that_hands_on_a_variable_has_the_variables_value(facts):
+    text = "from trl import GRPOTrainer\nresume_from_checkpoint = True\ntrainer.train(resume_from_checkpoint=resume_from_checkpoint)"
+    assert facts(text).config["resume_from_checkpoint"] == "True"
+
+
+VERL = "python3 -m verl.trainer.main_ppo \\\n  algorithm.adv_estimator=grpo \\\n  data.train_batch_size=64"
+MODEL = " \\\n  actor_rollout_ref.model.path=Qwen/Qwen2.5-7B"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        VERL,
+        f"{VERL}{MODEL} \\",
+        f"Script (the rest is unchanged):\n\n{VERL}{MODEL}",
+        f"脚本（其余没动）：\n\n{VERL}{MODEL}",
+    ],
+)
+def test_a_part_of_a_command_does_not_say_that_all_parameters_are_trained(facts, text):
+    assert facts(text).stated["full_or_lora"].origin == "default"
+
+
+def test_a_whole_command_without_adapters_trains_all_parameters(facts):
+    fact = facts(f"{VERL}{MODEL}\n\nCUDA OOM").stated["full_or_lora"]
+    assert (fact.value, fact.origin) == ("full", "derived")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("DoRA with trl GRPO", "lora"),
+        ("python train_grpo_lora.py with trl", "lora"),
+        ('  File "/x/site-packages/peft/peft_model.py", line 849, in forward\n    return x', "lora"),
+        ("llama3-8b (SFT LoRA already merged), PPO", None),
+        ("WARNING Methods add_lora,add_prompt not implemented", None),
+    ],
+)
+def test_it_reads_adapters_and_not_their_traces(values, text, value):
+    assert values(f"{text}\nCUDA OOM").get("full_or_lora") == value
+
+
+@pytest.mark.parametrize(
+    ("text", "algo"),
+    [
+        ("bash examples/qwen2_5_vl_3b_geo3k_grpo.sh", "grpo"),
+        ("stage: dpo\npref_loss: orpo\nfinetuning_type: full", "orpo"),
+        ("python examples/scripts/ppo/ppo.py --model_name_or_path a/b", "ppo"),
+        ("    ray.get(main_task.remote(ppo_config))", None),
+        ('"ppo_epochs": 1,', None),
+    ],
+)
+def test_it_reads_the_algorithm_and_no_key_that_bears_its_name(values, text, algo):
+    assert values(text).get("algo") == algo

@@ -1,0 +1,133 @@
+"""Tables of cards as the drivers' tools print them."""
+
+import pytest
+
+SMI = """+-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 550.90.07              Driver Version: 550.90.07      CUDA Version: 12.4     |
+|-----------------------------------------+------------------------+----------------------+
+|   0  NVIDIA A100-SXM4-80GB          On  |   00000000:01:00.0 Off |                   On |
+| N/A   30C    P0             60W /  400W |     105MiB /  81920MiB |     N/A      Default |
++-----------------------------------------+------------------------+----------------------+
+"""
+MIG = """| MIG devices:                                                                            |
++------------------+----------------------------------+-----------+-----------------------+
+| GPU  GI  CI  MIG |                     Memory-Usage |        Vol|        Shared         |
+|  0    1   0   0  |              37MiB / {mib}MiB    | 42      0 |  3   0    2    0    0 |
+|                  |                 0MiB / 65535MiB  |           |                       |
++------------------+----------------------------------+-----------+-----------------------+
+"""
+
+
+def test_a_table_that_breaks_off_does_not_tell_how_many_cards_there_are(values):
+    assert "n_gpus" not in values("\n".join(SMI.split("\n")[:5]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0, 4096, 2048\n1, 4096, 2048",
+        "NVIDIA said 8192, 40960 and more about A100 cards",
+        "name, age [years]\nAda, 36",
+        "Total : 81559 MiB",
+        "0       2     0x74a1,   55354  45.0",
+        "the A100 has MIG",
+    ],
+)
+def test_other_tables_tell_no_cards(values, text):
+    assert {"n_gpus", "gpu_mem_gib"}.isdisjoint(values(text))
+
+
+def test_a_whole_table_of_one_card_is_one_card(values):
+    found = values(SMI)
+    assert (found["gpu_model"], found["gpu_mem_gib"], found["n_gpus"], found["n_nodes"]) == ("A100", 80, 1, 1)
+
+
+@pytest.mark.parametrize(("mib", "size"), [(40192, 40), (19968, 20), (9856, 10), (4864, 5)])
+def test_of_a_card_in_slices_the_slice_counts(values, mib, size):
+    found = values(SMI + MIG.format(mib=mib))
+    assert (found["gpu_model"], found["gpu_mem_gib"]) == ("A100", size)
+    assert "n_gpus" not in found
+
+
+def test_a_slice_is_known_by_its_name(values):
+    assert values("OOM on an NVIDIA A100-SXM4-80GB MIG 3g.40gb slice")["gpu_mem_gib"] == 40
+    text = "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1)\n  MIG 2g.10gb     Device  0: (UUID: MIG-1)"
+    assert values(text)["gpu_mem_gib"] == 10
+
+
+def test_of_slices_that_differ_the_smallest_is_assumed(facts):
+    fact = facts(SMI + MIG.format(mib=40192) + MIG.format(mib=19968)).stated["gpu_mem_gib"]
+    assert (fact.value, fact.origin) == (20, "assumed")
+
+
+LISTING = """Attached GPUs                             : 8
+GPU 00000000:07:00.0
+    Product Name                          : NVIDIA H100 80GB HBM3
+    FB Memory Usage
+        Total                             : 81559 MiB
+        Reserved                          : 551 MiB
+    BAR1 Memory Usage
+        Total                             : 131072 MiB
+"""
+
+
+def test_it_reads_the_long_listing(values):
+    found = values(LISTING)
+    assert (found["gpu_model"], found["gpu_mem_gib"], found["n_gpus"]) == ("H100", 80, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "size", "count"),
+    [
+        (
+            "name, memory.total [MiB], memory.used [MiB]\n" + "NVIDIA A100-SXM4-40GB, 40960 MiB, 39000 MiB\n" * 2,
+            "A100", 40, 2,
+        ),
+        (
+            "index, name, memory.total [MiB]\n0, NVIDIA GeForce RTX 4090, 24564 MiB\n1, NVIDIA GeForce RTX 4090, 24564 MiB",
+            "RTX 4090", 24, 2,
+        ),
+        ("0, NVIDIA L20, 46068, 45000\n1, NVIDIA L20, 46068, 45000", "L20", 48, 2),
+        (
+            "index, name, memory.total [MiB]\n" + "0, NVIDIA L20, 46068 MiB\n1, NVIDIA L20, 46068 MiB\n" * 3,
+            "L20", 48, 2,
+        ),
+    ],
+)  # fmt: skip
+def test_it_reads_the_query_form_and_counts_a_card_once(values, text, model, size, count):
+    found = values(text)
+    assert (found["gpu_model"], found["gpu_mem_gib"], found["n_gpus"]) == (model, size, count)
+
+
+def test_it_reads_the_tables_of_other_makers(values):
+    bytes_ = "\n".join(f"GPU[{i}]\t\t: VRAM Total Memory (B): 205822885888" for i in range(4))
+    assert (values(bytes_)["gpu_mem_gib"], values(bytes_)["n_gpus"]) == (192, 4)
+    concise = "Device  Node  IDs  Temp  VRAM%  GPU%\n====\n0       2     0x74a1  45.0  98%  0%\n1       3     0x74a1  45.0  98%  0%"
+    assert values(concise)["n_gpus"] == 2
+    huawei = "\n".join(
+        ["| Chip   | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)  |"]
+        + [f"| {i}     910B3  | OK            | 95.4        48                0    / 0 |\n"
+           f"| 0            | 0000:C{i}:00.0  | 0           0    / 0          62011/ 65536  |" for i in range(2)]
+    )  # fmt: skip
+    found = values(huawei)
+    assert (found["gpu_model"], found["gpu_mem_gib"], found["n_gpus"]) == ("Ascend 910B3", 64, 2)
+
+
+RAY = """======== Autoscaler status: 2025-03-01 10:07:12.331 ========
+Node status
+Active:
+ 1 node_aaaa
+ 1 node_bbbb
+Pending:
+ (no pending nodes)
+Resources
+Usage:
+ 0.0/256.0 CPU
+ 16.0/16.0 GPU
+ 0B/1.50TiB memory
+"""
+
+
+def test_it_reads_the_status_of_a_cluster(values):
+    assert (values(RAY)["n_gpus"], values(RAY)["n_nodes"]) == (16, 2)
+    assert "host_ram_gb" not in values(RAY)

@@ -1,0 +1,90 @@
+"""Patterns that can hang are refused; and no pattern of the shipped content hangs on lines that are made against it."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diagnose.knowledge import CONTENT, read_content
+from diagnose.knowledge.check_pattern import repeats_a_repeat
+
+RECORDS = read_content(CONTENT)[0]
+PATTERNS = {
+    f"{slug}: {pattern.pattern}": pattern
+    for slug, signature in RECORDS["signatures"].items()
+    for pattern in signature.patterns
+} | {
+    f"{slug}: {measure.pattern.pattern}": measure.pattern
+    for slug, log in RECORDS["logs"].items()
+    for measure in log.measures
+}  # fmt: skip
+SECONDS = 5  # of processor time; any pattern without a trap is done in a hundredth
+LINE = 4_000  # characters of a line that are looked at
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(x+)+", "(?:a*)*", "((a+))+", r"(?:a+b?)*", r"(?:\w+\s*){2,}", "(?:x|y+)+", "([a-z]+)*b", r"(?P<n>\d+,?)+", "(?:a{2,})+",
+        "((?:a|b+)c)*", r"(?:\)+)+",
+    ],
+)  # fmt: skip
+def test_it_refuses_a_repeat_of_a_repeat(pattern: str) -> None:
+    assert repeats_a_repeat(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "x+y+", "(?:a+)?", "(?:a+){0,4}", "(?:ab)+", "[(+)]+", r"\(a+\)+", "(?:a++)+", "(?>a+)+", "(?:a{1,3})+", r"\d+(?:\.\d+)?", "[]+*]+",
+    ],
+)  # fmt: skip
+def test_it_lets_other_patterns_pass(pattern: str) -> None:
+    assert not repeats_a_repeat(pattern)
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Ends a search that hangs: the pattern engine looks for signals now and then."""
+
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError("the pattern hangs")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def test_the_guard_ends_a_pattern_that_hangs() -> None:
+    with pytest.raises(TimeoutError), at_most(0.2):
+        re.search("(x+x+)+y", "x" * 4_000)
+
+
+def pieces(pattern: str) -> list[str]:
+    """Words that the pattern asks for, without what only a pattern holds."""
+    return [word for word in re.split(r"[\\()\[\]{}|?*+^$.]+|(?<=\\).", pattern) if word]
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_no_pattern_hangs_on_a_line_made_against_it(name: str, data: st.DataObject) -> None:
+    pattern = PATTERNS[name]
+    fill = st.sampled_from(("a", "1", " ", "1.", "1 ", "a b ", ".", "_", "GiB ", "显"))
+    parts = st.one_of(st.sampled_from(pieces(pattern.pattern) or ["a"]), fill)
+    start = "".join(data.draw(st.lists(parts, max_size=6)))
+    unit = "".join(data.draw(st.lists(parts, min_size=1, max_size=3)))
+    end = "".join(data.draw(st.lists(parts, max_size=3)))
+    line = (start + unit * (LINE // len(unit)))[: LINE - len(end)] + end
+    with at_most(SECONDS):
+        pattern.search(line)

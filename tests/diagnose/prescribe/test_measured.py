@@ -1,0 +1,46 @@
+"""Advice on a run whose message or log measured more than the settings explain: what was measured is what must come down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.diagnose.prescribe.conftest import GROUPED, Advice
+
+Advise = Callable[..., Advice]
+SMALL = GROUPED.replace("ppo_micro_batch_size=16", "ppo_micro_batch_size=4").replace("n=32", "n=4")
+FULL = SMALL.replace(
+    "Tried to allocate 9.10 GiB.",
+    "Tried to allocate 9.10 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.15 GiB is free.",
+)
+
+
+def test_a_change_that_saves_less_than_was_refused_is_not_said_to_fit(advise: Advise) -> None:
+    for given in advise(FULL).prescriptions:
+        if given.before and given.after and given.before.need - given.after.need < 7 * 2**30:
+            assert given.after_verdict == "out"
+
+
+def test_before_and_after_are_told_as_they_were_measured(advise: Advise) -> None:
+    plain, full = advise(SMALL), advise(FULL)
+    same = [one for one in full.prescriptions if one.before and one.lever.slug in plain.levers]
+    assert same
+    for given in same:
+        before = plain.advised(given.lever.slug).before
+        assert given.before is not None
+        assert given.after is not None
+        assert before is not None
+        assert given.before.need / 2**30 == pytest.approx(79.15 - 1.15 + 9.10, abs=0.01)
+        assert given.before.bytes == before.bytes
+        assert given.before.need - given.after.need == given.before.bytes - given.after.bytes
+
+
+def test_without_a_phase_the_card_is_not_taken_for_the_phase_that_is_highest(advise: Advise) -> None:
+    text = "\n".join(line for line in FULL.splitlines() if "dp_actor" not in line and "backward" not in line)
+    assert all(one.before is None or one.before.measured is None for one in advise(text).prescriptions)
+
+
+def test_more_free_than_asked_for_leaves_the_verdict_to_the_estimate_and_the_room(advise: Advise) -> None:
+    pieces = FULL.replace("1.15 GiB is free", "30.00 GiB is free")
+    assert all(one.after_verdict != "out" for one in advise(pieces).prescriptions if one.after)
