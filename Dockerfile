@@ -5,7 +5,7 @@ COPY requirements.txt .
 RUN pip install --requirement requirements.txt \
     && useradd --create-home headroom \
     && install --directory --owner headroom --group headroom /state
-COPY manage.py LICENSE ./
+COPY manage.py LICENSE pyproject.toml ./
 COPY config config
 COPY diagnose diagnose
 COPY kb kb

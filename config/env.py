@@ -69,6 +69,11 @@ def origins(name: str) -> list[str]:
     return values
 
 
+def origin(name: str, default: str) -> str:
+    """One origin with its scheme."""
+    return (origins(name) or [default])[0]
+
+
 def database(name: str, state: Path) -> dict[str, Any]:
     """Django's entry for the database: PostgreSQL when the variable says so, else SQLite in the state folder."""
     value = text(name)
@@ -101,6 +106,46 @@ def redis(name: str) -> str:
         refuse(name, _without_password(value), "write redis://host:6379/0, or leave it out")
     _port(name, value)
     return value
+
+
+def required(name: str, because: str) -> str:
+    """A variable that must be there because another one is."""
+    value = text(name)
+    if not value:
+        refuse(name, "", f"{because} is set and needs it")
+    return value
+
+
+def issuer(name: str) -> str:
+    """The address of an OpenID provider without its ``/.well-known/…``, or nothing. Passwords and tokens never go over plain HTTP."""
+    value = text(name).removesuffix("/.well-known/openid-configuration").rstrip("/")
+    parts = urlsplit(value)
+    near = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
+    if value and (not parts.hostname or parts.query or not (parts.scheme == "https" or near)):
+        refuse(name, _without_password(value), "write the issuer's address, as https://login.example.org/realms/team")
+    return value
+
+
+def email(name: str) -> dict[str, Any]:
+    """Django's settings for outgoing mail: a server, or the terminal; without the variable nothing is sent."""
+    value = text(name)
+    if value in ("", "console:"):
+        backend = "console" if value else "dummy"
+        return {"EMAIL_BACKEND": f"django.core.mail.backends.{backend}.EmailBackend"}
+    parts = urlsplit(value)
+    if parts.scheme not in ("smtp", "smtps", "smtp+tls") or not parts.hostname:
+        cure = "write smtp+tls://user:password@host:587, smtps://…:465, smtp://host:25 or console:"
+        refuse(name, _without_password(value), cure)
+    return {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": _port(name, value) or {"smtps": 465, "smtp+tls": 587}.get(parts.scheme, 25),
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+        "EMAIL_USE_TLS": parts.scheme == "smtp+tls",
+        "EMAIL_TIMEOUT": 10,
+    }
 
 
 def folder(name: str, default: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ DEBUG = env.flag("DEBUG")
 SECRET_KEY = env.secret("SECRET_KEY", STATE_DIR)
 # Everybody who reaches the site may read it, or its members alone.
 MEMBERS_ONLY = env.flag("MEMBERS_ONLY")
+HTTPS = env.flag("HTTPS")
 
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -27,11 +28,17 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "kb",
     "wizard",
 ]
 
 MIDDLEWARE = [
+    "config.requests.told",
     "django.middleware.security.SecurityMiddleware",
     "config.security.security_headers",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -39,8 +46,10 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "config.security.OriginCheck",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "kb.members_only.MembersOnly",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -55,6 +64,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "kb.context.viewer",
             ],
         },
     },
@@ -68,10 +78,65 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 
+# Signing in: docs/decisions/0004-accounts.md
+LOGIN_URL, LOGIN_REDIRECT_URL, ACCOUNT_LOGOUT_REDIRECT_URL = "account_login", "wizard:start", "wizard:start"
+AUTHENTICATION_BACKENDS = ["kb.accounts.Backend"]
+ACCOUNT_ADAPTER, SOCIALACCOUNT_ADAPTER = "kb.accounts.AccountAdapter", "kb.accounts.SignOnAdapter"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"  # nobody is told from another by an address, see the decision
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # no mail to an address that a stranger typed
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
+ALLAUTH_TRUSTED_PROXY_COUNT = 1 if HTTPS else 0  # the limits of sign-in count by the visitor's address
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_FORMS = {"authenticate": "kb.accounts.CodeForm"}
+MFA_TOTP_ISSUER = "Headroom"
+MFA_TOTP_TOLERANCE = 1  # a clock that is half a minute off
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+
+SIGN_ON = env.issuer("OIDC_ISSUER")
+SIGN_ON_NAME = env.text("OIDC_NAME", "single sign-on") if SIGN_ON else ""
+SIGN_ON_ROLE = env.choice("OIDC_ROLE", "READER", ("NOBODY", "READER", "EDITOR", "REVIEWER"))
+SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {}
+if SIGN_ON:
+    SOCIALACCOUNT_PROVIDERS["openid_connect"] = {
+        "OAUTH_PKCE_ENABLED": True,
+        "APP": {
+            "provider_id": "sso",
+            "name": SIGN_ON_NAME,
+            "client_id": env.required("OIDC_CLIENT_ID", "OIDC_ISSUER"),
+            "secret": env.required("OIDC_CLIENT_SECRET", "OIDC_ISSUER"),
+            "settings": {"server_url": SIGN_ON, "verified_email": env.flag("OIDC_TRUST_EMAIL")},
+        },
+    }
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
+
+# What the limits of sign-in count in: shared by all processes, there without any server beside the database.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "headroom_cache",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},
+    }
+}
+
+# Where links in mails begin.
+SITE_URL = env.origin("SITE_URL", "http://127.0.0.1:8000")
+HAS_MAIL = bool(env.text("EMAIL_URL"))
+globals().update(env.email("EMAIL_URL"))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("MAIL_FROM", "headroom@localhost")
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_EMAIL_NOTIFICATIONS = HAS_MAIL
+PASSWORD_RESET_TIMEOUT = 24 * 3600
+
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_TZ = True
 
+MEDIA_ROOT = STATE_DIR / "files"  # served by a view alone, never by their path
 STATIC_URL = "static/"
 STATIC_ROOT = STATE_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -92,7 +157,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
-if env.flag("HTTPS"):  # behind a proxy that ends TLS and sets X-Forwarded-Proto itself
+if HTTPS:  # behind a proxy that ends TLS and sets X-Forwarded-Proto itself
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_HSTS_SECONDS = 30 * 24 * 3600
@@ -125,13 +190,32 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = bool(REDIS_URL)  # answers the container's
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE_DIR / "beat")
 CELERY_BEAT_SCHEDULE = {
     "refresh estimates": {"task": "kb.tasks.refresh_estimates", "schedule": 600.0, "options": {"expires": 600}},
+    "mail notices": {"task": "kb.tasks.mail_notices", "schedule": 120.0, "options": {"expires": 120}},
+    "purge diagnoses": {"task": "wizard.tasks.purge_diagnoses", "schedule": 3600.0, "options": {"expires": 3600}},
 }
+
+# What Prometheus shows to be given the figures; without it nothing is counted.
+METRICS_TOKEN = env.text("METRICS_TOKEN")
+METRICS_DIR = STATE_DIR / "metrics"
+if METRICS_TOKEN:
+    METRICS_DIR.mkdir(exist_ok=True)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_DIR)  # read when the counters are made
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"request": {"()": "config.logs.WithRequest"}},
+    "formatters": {
+        "TEXT": {"format": "{asctime} {levelname} {name} {request_id}: {message}", "style": "{"},
+        "JSON": {"()": "config.logs.JsonLines"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "filters": ["request"],
+            "formatter": env.choice("LOG_FORMAT", "TEXT", ("TEXT", "JSON")),
+        }
+    },
     "root": {
         "handlers": ["console"],
         "level": env.choice("LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR")),

@@ -1,10 +1,10 @@
 """Every address of the site."""
 
-from django.contrib import admin
 from django.urls import include, path
 
 urlpatterns = [
-    path("admin/", admin.site.urls),
     path("", include("wizard.urls")),
+    path("", include("kb.urls.accounts")),
     path("", include("kb.urls")),
 ]
+handler500 = "config.failures.failed"

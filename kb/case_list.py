@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Prefetch
-from django.http import QueryDict
+from django.db.models import Count, Prefetch, Value
+from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 
 from diagnose.knowledge import Knowledge
 from diagnose.vocabulary import KINDS, PHASES
+from kb import data
 from kb.evidence import Mark, marks
+from kb.facets import OUTCOMES, SIZES
 from kb.mini import Mini, mini
-from kb.models import CaseEstimate, Document, DocumentQuerySet
+from kb.models import CaseEstimate, Document, DocumentQuerySet, edition
 from kb.tags import case_tags
 
 PAGE = 25
 NOT_TOLD = "none"  # in the address, for cases that do not tell
-FIELDS = {"kind": "oom_kind", "framework": "framework", "phase": "phase"}
-TITLES = {"kind": "Kind", "framework": "Framework", "phase": "Phase"}
+FIELDS = {
+    "kind": "oom_kind",
+    "framework": "framework",
+    "phase": "phase",
+    "gpu": "gpu_model",
+    "size": "model_size",
+    "outcome": "outcome",
+    "review": "review_state",
+}
+TITLES = {
+    "kind": "Kind",
+    "framework": "Framework",
+    "phase": "Phase",
+    "gpu": "GPU",
+    "size": "Model size",
+    "outcome": "Outcome",
+    "review": "Review",
+}
+_COUNTS_KEPT = 64
+_QUALIFIER = re.compile(rf"(?:^|\s)({'|'.join(FIELDS)}):(\S+)")
+_counts: dict[tuple[object, ...], dict[str, dict[str, int]]] = {}
 
 
 @dataclass(frozen=True)
@@ -52,62 +74,146 @@ class Row:
     picture: Mini | None
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the address asks for: words, and a value for each facet that is chosen."""
+
+    words: str
+    chosen: Mapping[str, str]
+    page: str
+
+    def href(self, drop: str = "", add: tuple[str, str] | None = None, page: int = 1) -> str:
+        """The address of the list with one filter fewer, or one more."""
+        query = QueryDict(mutable=True)
+        filters = {name: value for name, value in (*self.chosen.items(), *([add] if add else [])) if name != drop}
+        query.update({**({"q": self.words} if self.words and drop != "q" else {}), **filters})
+        if page > 1:
+            query["page"] = str(page)
+        return reverse("kb:cases") + (f"?{query.urlencode()}" if query else "")
+
+
+def asked(query: QueryDict) -> Asked:
+    """The words of the search box may name facets too: ``kind:host_ram 显存``."""
+    box = query.get("q", "")
+    named = dict(_QUALIFIER.findall(box))
+    given = {name: str(query[name]) for name in FIELDS if query.get(name)}
+    return Asked(_QUALIFIER.sub(" ", box).strip(), {**named, **given}, query.get("page", "1"))
+
+
 def listing(rows: DocumentQuerySet, query: QueryDict, knowledge: Knowledge) -> dict[str, Any]:
     """What the list's template needs, for the rows that the viewer may see."""
-    chosen = {name: str(query[name]) for name in FIELDS if query.get(name)}
-    words = {"kind": KINDS, "phase": PHASES, "framework": {f.slug: f.title for f in knowledge.frameworks.values()}}
-    found = _narrow(rows, chosen).prefetch_related(
-        Prefetch("estimates", CaseEstimate.objects.filter(moment=CaseEstimate.AS_IT_FAILED))
-    )
-    page = Paginator(found.defer("text", "html"), PAGE).get_page(query.get("page"))
+    wanted = asked(query)
+    page = _page(rows, wanted)
+    names = {framework.slug: framework.title for framework in knowledge.frameworks.values()}
+    words = {name: _value_words(name, knowledge) for name in FIELDS}
+    tags = [(TITLES[name], _words(words[name], value), wanted.href(drop=name)) for name, value in wanted.chosen.items()]
     return {
         "section": "cases",
-        "facets": [_facet(name, rows, chosen, words[name]) for name in FIELDS],
-        "tags": [
-            (TITLES[name], _words(words[name], value), _href(chosen, drop=name)) for name, value in chosen.items()
-        ],
-        "rows": [_row(case, words["framework"]) for case in page],
+        "query": wanted.words,
+        "chosen": wanted.chosen,
+        "facets": _facets(rows, wanted, knowledge),
+        "tags": [*([("Words", wanted.words, wanted.href(drop="q"))] if wanted.words else []), *tags],
+        "rows": [_row(case, names) for case in page],
         "page": page,
-        "previous_page": _turned(chosen, page, -1),
-        "next_page": _turned(chosen, page, 1),
-        "all_cases": _href({}),
+        "previous_page": wanted.href(page=page.number - 1) if page.has_previous() else "",
+        "next_page": wanted.href(page=page.number + 1) if page.has_next() else "",
+        "all_cases": reverse("kb:cases"),
     }
 
 
-def _narrow(rows: DocumentQuerySet, chosen: Mapping[str, str]) -> DocumentQuerySet:
-    return rows.filter(**{FIELDS[name]: "" if value == NOT_TOLD else value for name, value in chosen.items()})
+def as_data(rows: DocumentQuerySet, request: HttpRequest, knowledge: Knowledge) -> dict[str, Any]:
+    """The same list for programs: the cases of one page, the facets with the address that toggles each value."""
+    wanted = asked(request.GET)
+    page = _page(rows, wanted)
+    to_data = {reverse("kb:cases"): reverse("kb:data_list", args=[Document.CASES])}
+
+    def absolute(href: str) -> str:
+        path, mark, query = href.partition("?")
+        return request.build_absolute_uri(to_data.get(path, path) + mark + query)
+
+    facets = {
+        facet.title: [
+            {"words": choice.words, "count": choice.count, "on": choice.on, "toggle_url": absolute(choice.href)}
+            for choice in facet.choices
+        ]
+        for facet in _facets(rows, wanted, knowledge)
+    }
+    return {
+        "schema_version": data.SCHEMA,
+        "type": Document.CASES,
+        "total": page.paginator.count,
+        "items": [{**data.line(Document.CASES, case.slug, case.title, request), "facts": case.facts} for case in page],
+        "facets": facets,
+        "next_url": absolute(wanted.href(page=page.number + 1)) if page.has_next() else None,
+    }
 
 
-def _facet(name: str, rows: DocumentQuerySet, chosen: Mapping[str, str], words: Mapping[str, str]) -> Facet:
+def _page(rows: DocumentQuerySet, wanted: Asked) -> Page[Document]:
+    found = _narrow(rows, wanted.chosen, wanted.words).prefetch_related(
+        Prefetch("estimates", CaseEstimate.objects.filter(moment=CaseEstimate.AS_IT_FAILED))
+    )
+    return Paginator(found.defer("text", "html"), PAGE).get_page(wanted.page)
+
+
+def _narrow(rows: DocumentQuerySet, chosen: Mapping[str, str], words: str) -> DocumentQuerySet:
+    values = {FIELDS[name]: "" if value == NOT_TOLD else value for name, value in chosen.items()}
+    return rows.with_review_state().having_words(words).filter(**values)
+
+
+def _facets(rows: DocumentQuerySet, wanted: Asked, knowledge: Knowledge) -> list[Facet]:
+    counts = _counted(rows, wanted)
+    return [_facet(name, counts.get(name, {}), wanted, _value_words(name, knowledge)) for name in FIELDS]
+
+
+def _facet(name: str, counts: Mapping[str, int], wanted: Asked, words: Mapping[str, str]) -> Facet:
     """The values of one field with their counts among the cases that the other choices leave."""
-    others = {key: value for key, value in chosen.items() if key != name}
-    counts = _narrow(rows, others).counts_by(FIELDS[name])
     longest = max(counts.values(), default=1)
     choices = []
     for value, count in sorted(counts.items(), key=lambda pair: (not pair[0], -pair[1], pair[0])):
         key = value or NOT_TOLD
-        on = chosen.get(name) == key
-        href = _href(chosen, drop=name) if on else _href({**chosen, name: key})
+        on = wanted.chosen.get(name) == key
+        href = wanted.href(drop=name) if on else wanted.href(add=(name, key))
         choices.append(Choice(_words(words, key), count, href, on, bool(value), max(1, 100 * count // longest)))
     return Facet(TITLES[name], tuple(choices))
 
 
+def _counted(rows: DocumentQuerySet, wanted: Asked) -> dict[str, dict[str, int]]:
+    """Facet → value → count, in one query. Over 100,000 cases it takes a while, so the answer is kept until a document changes."""
+    key = (edition(), str(rows.query), wanted.words, *sorted(wanted.chosen.items()))
+    if key not in _counts:
+        if len(_counts) >= _COUNTS_KEPT:
+            _counts.clear()
+        counts: dict[str, dict[str, int]] = {}
+        for name, value, count in _counting(rows, wanted):
+            counts.setdefault(name, {})[value] = count
+        _counts[key] = counts
+    return _counts[key]
+
+
+def _counting(rows: DocumentQuerySet, wanted: Asked) -> Iterable[tuple[str, str, int]]:
+    """Each facet counts the cases that the choices of the others leave."""
+    parts = []
+    for name, field in FIELDS.items():
+        others = {key: value for key, value in wanted.chosen.items() if key != name}
+        left = _narrow(rows, others, wanted.words).order_by()
+        parts.append(left.annotate(facet=Value(name)).values_list("facet", field).annotate(Count("pk")))
+    return parts[0].union(*parts[1:], all=True)
+
+
+def _value_words(name: str, knowledge: Knowledge) -> Mapping[str, str]:
+    if name == "framework":
+        return {framework.slug: framework.title for framework in knowledge.frameworks.values()}
+    if name == "gpu":
+        return {gpu.slug: gpu.title for gpu in knowledge.gpus.values()}
+    sizes = {size: words for size, (_, words) in SIZES.items()}
+    told = {"kind": KINDS, "phase": PHASES, "review": Document.REVIEW_STATES, "outcome": OUTCOMES, "size": sizes}
+    return told[name]
+
+
 def _words(words: Mapping[str, str], value: str) -> str:
+    if words is Document.REVIEW_STATES and value == NOT_TOLD:
+        return "not reviewed"
     return "not told" if value == NOT_TOLD else words.get(value, value)
-
-
-def _href(chosen: Mapping[str, str], drop: str = "", page: int = 1) -> str:
-    query = QueryDict(mutable=True)
-    query.update({name: value for name, value in chosen.items() if name != drop})
-    if page > 1:
-        query["page"] = str(page)
-    return reverse("kb:cases") + (f"?{query.urlencode()}" if query else "")
-
-
-def _turned(chosen: Mapping[str, str], page: Page[Document], by: int) -> str:
-    if not (page.has_next() if by > 0 else page.has_previous()):
-        return ""
-    return _href(chosen, page=page.number + by)
 
 
 def _row(case: Document, frameworks: Mapping[str, str]) -> Row:

@@ -79,7 +79,7 @@ def page(case: Document, record: Record, estimate: CaseEstimate | None, knowledg
         "record": record,
         "body": as_rendered(case.html),
         "framework": framework,
-        "claims": [_judged(claim) for claim in record.claims],
+        "claims": claims_of(record),
         "trials": [_trial(fix, knowledge) for fix in record.fixes],
         "groups": fact_groups(record.facts, knowledge),
         "told": len(record.facts),
@@ -90,6 +90,11 @@ def page(case: Document, record: Record, estimate: CaseEstimate | None, knowledg
         if estimate
         else [],
     }
+
+
+def claims_of(record: Record) -> list[Judged]:
+    """The claims with their verdicts as words and marks."""
+    return [_judged(claim) for claim in record.claims]
 
 
 def fact_groups(facts: Mapping[str, Value], knowledge: Knowledge) -> dict[str, list[FactRow]]:

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 from diagnose.knowledge.loader import parse
 from diagnose.knowledge.records import Case as Record
-from kb.models import Document, DocumentQuerySet
+from kb.models import Document, DocumentQuerySet, edition, may_read
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 log = logging.getLogger(__name__)
-_KEPT = 4  # sets of cases that a process keeps: one for each group of viewers who see the same
 _CHUNK = 500
 _records: dict[tuple[str, str], Record | None] = {}
-_sets: dict[str, tuple[Record, ...]] = {}
+_kept: tuple[int | None, tuple[Record, ...]] = (None, ())  # published cases are the same for everybody who may read
 _lock = Lock()
 
 
@@ -27,24 +26,23 @@ def visible(user: AbstractBaseUser | AnonymousUser | None) -> DocumentQuerySet:
 
 
 def cases_for(user: AbstractBaseUser | AnonymousUser | None) -> tuple[Record, ...]:
-    """The cases that ``user`` may see. One short query a call; the texts are read again only when one of them moved."""
-    rows = visible(user)
-    digest = rows.revision_digest()
-    if digest in _sets:
-        return _sets[digest]
-    with _lock:
-        if digest not in _sets:
-            if len(_sets) >= _KEPT:
-                del _sets[next(iter(_sets))]
-            _sets[digest] = _read(rows)
-        return _sets[digest]
+    """The cases that ``user`` may see. One query of one row a call; the texts are read again only when a document changed."""
+    global _kept
+    if not may_read(user):
+        return ()
+    present = edition()
+    if _kept[0] != present:
+        with _lock:
+            if _kept[0] != present:
+                _kept = (present, _read(visible(user)))
+    return _kept[1]
 
 
 def record_of(case: Document) -> Record | None:
-    """The record in a row's text; None, with a line in the log, where this version no longer reads an old text."""
+    """The record in a case's text; None, with a line in the log, where this version no longer reads an old text."""
     key = (case.slug, case.digest)
     if key not in _records:
-        record, problems = parse("cases", case.slug, case.text)
+        record, problems = parse(case.kind, case.slug, case.text)
         for problem in problems:
             log.error("case left out: %s", problem)
         _records[key] = record if isinstance(record, Record) else None

@@ -1,16 +1,37 @@
-"""One document → one row of ``Document``: checked, rendered once, its facts laid out for lists and facets."""
+"""One document's text → what is kept of it: checked, rendered once, its facts laid out for lists and facets."""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from dataclasses import dataclass
+
+from django.utils.text import slugify
 
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.check import check_case
 from diagnose.knowledge.loader import Problem, parse
-from diagnose.knowledge.records import Case as Record
-from kb import markdown
+from diagnose.knowledge.record import Record
+from diagnose.knowledge.records import Case
+from kb import facets, front, markdown, notes
 from kb.models import Document
 from kb.sections import thread_name
+
+RESERVED = {
+    "new",
+    "preview",
+    "draft",
+    "trash",
+    "feed",
+    "search",
+    "export",
+    "import",
+}  # words that stand where a slug may stand
+DERIVED = (
+    "renderer", "html", "title", "summary", "thread", "facts", "framework", "oom_kind", "phase", "gpu_model", "model_size", "outcome",
+    "worked", "failed", "suggested", "solved", "happened",
+)  # fmt: skip
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
 
 
 class DocumentError(Exception):
@@ -21,50 +42,104 @@ class DocumentError(Exception):
         super().__init__("\n".join(str(problem) for problem in problems))
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A text that fits, with what follows from it; ``record`` is None for a note."""
+
+    text: str
+    digest: str
+    title: str
+    summary: str
+    html: str
+    record: Record | None
+
+
 def digest(text: str) -> str:
     """Of a normalised document."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def read(slug: str, text: str, knowledge: Knowledge) -> Record:
-    """The record in a normalised document; raises ``DocumentError`` with every misfit."""
-    place = f"cases/{slug}.md"
-    record, problems = parse("cases", slug, text)
-    if isinstance(record, Record):
+def read(kind: str, slug: str, text: str, knowledge: Knowledge) -> Record:
+    """The record in a normalised case or guide; raises ``DocumentError`` with every misfit."""
+    place = f"{kind}/{slug}.md"
+    if problems := front.refusals(text, place) if len(text) <= markdown.MAX_BYTES else []:
+        raise DocumentError(problems)
+    record, problems = parse(kind, slug, text)
+    body = record.body if record else body_of(text)
+    above = text[: len(text) - len(body)].count("\n")
+    problems += [Problem(f"{place}: body", refusal) for refusal in markdown.refusals(body, above)]
+    if isinstance(record, Case):
         problems += check_case(record, knowledge)
-        problems += [Problem(f"{place}: body", refusal) for refusal in markdown.refusals(record.body)]
-    if problems or not isinstance(record, Record):
+    elif record and not body.strip():
+        problems.append(Problem(f"{place}: body", "is empty: write below the second line +++"))
+    if problems or record is None:
         raise DocumentError(problems)
     return record
 
 
-def write(case: Document, text: str, knowledge: Knowledge, shipped: bool = False) -> Record:
-    """Puts a document into a row and saves it; raises ``DocumentError`` and changes nothing when it does not fit.
-
-    ``shipped`` says that the text comes from the files, so that a later edit can be told from it.
-    """
+def prepare(kind: str, slug: str, text: str, knowledge: Knowledge) -> Prepared:
+    """A text checked and rendered; raises ``DocumentError`` with every misfit."""
     text = markdown.normalise(text)
-    record = read(case.slug, text, knowledge)
-    case.text, case.digest = text, digest(text)
-    if shipped:
-        case.shipped_digest = case.digest
-    derive(case, record)
-    case.revision += 1
-    case.save()
-    return record
+    if (lines := text.count("\n")) > markdown.MAX_LINES:
+        says = f"has {lines} lines, at most {markdown.MAX_LINES} are taken: shorten it"
+        raise DocumentError([Problem(f"{kind}/{slug}.md", says)])
+    if kind == Document.NOTES:
+        return _note(slug, text, knowledge)
+    record = read(kind, slug, text, knowledge)
+    summary = getattr(record, "summary", "")
+    return Prepared(text, digest(text), record.title, summary, markdown.render(record.body), record)
 
 
-def derive(case: Document, record: Record) -> None:
-    """Fills the fields that follow from the text."""
-    case.renderer = markdown.RENDERER
-    case.title, case.summary = record.title[:300], record.summary
-    case.thread = thread_name(record.sources)[:120]
-    case.html = markdown.render(record.body)
-    case.facts = dict(record.facts)
-    case.framework = str(record.facts.get("framework", ""))[:60]
-    case.oom_kind = str(record.facts.get("oom_kind", ""))
-    case.phase = str(record.facts.get("phase", ""))
-    case.worked = sum(fix.worked is True for fix in record.fixes)
-    case.failed = sum(fix.worked is False for fix in record.fixes)
-    case.suggested = sum(fix.worked is None for fix in record.fixes)
-    case.solved, case.happened = record.solved, record.date
+def fill(document: Document, prepared: Prepared, knowledge: Knowledge) -> None:
+    """Puts a prepared text and everything that follows from it into the row."""
+    document.text, document.digest = prepared.text, prepared.digest
+    document.renderer, document.html = markdown.RENDERER, prepared.html
+    document.title, document.summary = prepared.title, prepared.summary
+    if isinstance(record := prepared.record, Case):
+        document.thread = thread_name(record.sources)[:120]
+        document.facts = dict(record.facts)
+        document.framework = str(record.facts.get("framework", ""))[:60]
+        document.oom_kind = str(record.facts.get("oom_kind", ""))
+        document.phase = str(record.facts.get("phase", ""))
+        document.gpu_model = facets.gpu_model(record.facts, knowledge)
+        document.model_size = facets.model_size(record.facts, knowledge)
+        document.outcome = facets.outcome(record)
+        document.worked = sum(fix.worked is True for fix in record.fixes)
+        document.failed = sum(fix.worked is False for fix in record.fixes)
+        document.suggested = sum(fix.worked is None for fix in record.fixes)
+        document.solved, document.happened = record.solved, record.date
+
+
+def slug_for(kind: str, title: str, text: str) -> str:
+    """An address made of a title; of the text's digest where the title has no Latin letters."""
+    return slugify(title)[:80].strip("-") or f"{kind.removesuffix('s')}-{digest(text)[:8]}"
+
+
+def slug_problems(kind: str, slug: str, knowledge: Knowledge) -> list[Problem]:
+    """Why a document cannot have this address."""
+    if kind == Document.NOTES:
+        known = notes.subject(slug, knowledge)
+        return [] if known else [Problem(f"{kind}/{slug}.md: slug", "the catalogue has no such page")]
+    if slug in RESERVED or slug.endswith((".json", ".md", ".atom")) or not _SLUG.fullmatch(slug):
+        cure = "write small Latin letters, digits, “-”, “.” or “_”, at most 100, and no word that the site uses itself"
+        return [Problem(f"{kind}/{slug}.md: slug", f"“{slug[:100]}” is no address: {cure}")]
+    return []
+
+
+def _note(slug: str, text: str, knowledge: Knowledge) -> Prepared:
+    place = f"notes/{slug}.md"
+    about = notes.subject(slug, knowledge)
+    problems = [Problem(f"{place}: body", refusal) for refusal in markdown.refusals(text)]
+    if not text.strip():
+        problems.append(Problem(f"{place}: body", "is empty: write a word, or throw the note away"))
+    if about is None:
+        problems += slug_problems(Document.NOTES, slug, knowledge)
+    if problems or about is None:
+        raise DocumentError(problems)
+    return Prepared(text, digest(text), about.title[:300], "", markdown.render(text), None)
+
+
+def body_of(text: str) -> str:
+    """What stands below the front matter of a text that is no record."""
+    parts = re.split(r"^\+\+\+[ \t]*$", text, maxsplit=2, flags=re.M)
+    return parts[2].lstrip("\n") if len(parts) == 3 else ""

@@ -1,22 +1,40 @@
-"""The estimate stored for each case: which are old, and how they are made again."""
+"""The estimates stored for cases: which are out of date, and how they are made again.
+
+The work list is the database: a case whose newest text, whose engine or whose knowledge is not that of its stored estimate. A chunk
+that is run twice changes nothing, and a run that is killed leaves the rest of the list for the next.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import time
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+from django.db import transaction
+from django.utils import timezone
 
 import diagnose
 from diagnose.knowledge import Knowledge, current
+from diagnose.knowledge.records import Case as Record
+from diagnose.knowledge.records import Fix
 from diagnose.pipeline import estimate_case
 from diagnose.types import Estimate, PoolEstimate
 from diagnose.units import to_gib
-from kb import documents
-from kb.models import CaseEstimate, Document
+from kb import agreement, documents
+from kb.models import CaseEstimate, Document, DocumentQuerySet, Refresh
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 CHUNK = 100
+LONGEST = (
+    60.0  # seconds that one message works: what is left is asked for by the next, so that no limit ever kills a run
+)
 log = logging.getLogger(__name__)
 
 
@@ -30,36 +48,112 @@ def engine_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def refresh(knowledge: Knowledge | None = None) -> int:
-    """Makes every old estimate again, in chunks; how many. A second run finds nothing to do."""
+def out_of_date(knowledge: Knowledge) -> DocumentQuerySet:
+    """The cases that wait for an estimate: the work list."""
+    return Document.objects.cases().exclude(state=Document.TRASH).with_old_estimate(engine_digest(), knowledge.digest)
+
+
+def stale(knowledge: Knowledge) -> int:
+    """How many they are."""
+    return out_of_date(knowledge).count()
+
+
+def begin(user: User | None, knowledge: Knowledge | None = None) -> Refresh | None:
+    """A new run; None where nothing is out of date or somebody works on it already."""
+    with transaction.atomic():
+        newest = Refresh.objects.select_for_update().first()
+        if newest and newest.lives:
+            return None
+        Refresh.objects.filter(ended=None).update(ended=timezone.now())
+        total = stale(knowledge or current())
+        return Refresh.objects.create(started_by=user, total=total, seen=timezone.now()) if total else None
+
+
+def refresh(run: Refresh | None = None, knowledge: Knowledge | None = None, longest: float = LONGEST) -> Refresh | None:
+    """Works through what is out of date for about ``longest`` seconds, in a run that was begun or in a new one.
+
+    The run that is to be gone on with; None when everything is done, somebody else does it, or the run was stopped.
+    """
     knowledge = knowledge or current()
-    done = 0
-    while chunk := list(Document.objects.cases().with_old_estimate(engine_digest(), knowledge.digest)[:CHUNK]):
-        for case in chunk:
-            _store(case, knowledge)
-        done += len(chunk)
-    return done
+    run = run or begin(None, knowledge)
+    if run is None or run.ended:
+        return None
+    until, last = time.monotonic() + longest, 0
+    while chunk := list(out_of_date(knowledge).filter(pk__gt=last).defer("html")[: chunk_size(run.total)]):
+        failed, last = _store(chunk, knowledge), chunk[-1].pk
+        if not _tell(run, len(chunk), failed):
+            return None
+        if time.monotonic() > until:
+            return run
+    run.total, run.ended = run.done, timezone.now()
+    run.save(update_fields=["total", "ended"])
+    return None
 
 
-def _store(case: Document, knowledge: Knowledge) -> None:
-    status, why, result = "done", "", {}
+def stop(run: Refresh) -> None:
+    """Ends a run after its present chunk. What it did stays."""
+    Refresh.objects.filter(pk=run.pk, ended=None).update(stop=True)
+
+
+def chunk_size(total: int) -> int:
+    """Progress is told to one per cent, and never by more than ``CHUNK`` cases at once."""
+    return min(CHUNK, max(1, total // 100))
+
+
+def _tell(run: Refresh, done: int, failed: int) -> bool:
+    """Writes the progress down; False where somebody stopped the run, or where another worker goes on with it."""
+    as_it_was = Refresh.objects.filter(pk=run.pk, done=run.done, ended=None)
+    run.done, run.failed, run.seen = run.done + done, run.failed + failed, timezone.now()
+    run.total = max(run.total, run.done)
+    if not as_it_was.update(done=run.done, failed=run.failed, total=run.total, seen=run.seen):
+        return False
+    return not Refresh.objects.filter(pk=run.pk, stop=True, ended=None).update(ended=run.seen)
+
+
+def _store(chunk: list[Document], knowledge: Knowledge) -> int:
+    """Estimates every moment of these cases and keeps them in one statement; how many failed."""
+    rows = [row for case in chunk for row in _moments(case, knowledge)]
+    with transaction.atomic():
+        CaseEstimate.objects.filter(case__in=chunk).exclude(moment__in={row.moment for row in rows}).delete()
+        CaseEstimate.objects.bulk_create(
+            rows,
+            update_conflicts=True,
+            unique_fields=["case", "moment"],
+            update_fields=[
+                "case_digest", "engine_digest", "knowledge_digest", "status", "why", "result", "call", "apart", "updated",
+            ],
+        )  # fmt: skip
+    return sum(row.status == "failed" and row.moment == CaseEstimate.AS_IT_FAILED for row in rows)
+
+
+def _moments(case: Document, knowledge: Knowledge) -> Iterator[CaseEstimate]:
+    """As it failed, and with the settings of each fix that tells them."""
+    made = {
+        "case": case,
+        "case_digest": case.digest,
+        "engine_digest": engine_digest(),
+        "knowledge_digest": knowledge.digest,
+    }
     try:
-        result = small(estimate_case(documents.read(case.slug, case.text, knowledge), knowledge))
+        record = cast(Record, documents.read(case.kind, case.slug, case.text, knowledge))
     except Exception as misfit:  # one case must not keep the others from being estimated; the page shows the reason
-        log.exception("no estimate for case %s", case.slug)
-        status, why = "failed", f"{type(misfit).__name__}: {misfit}"
-    CaseEstimate.objects.update_or_create(
-        case=case,
-        moment=CaseEstimate.AS_IT_FAILED,
-        defaults={
-            "case_digest": case.digest,
-            "engine_digest": engine_digest(),
-            "knowledge_digest": knowledge.digest,
-            "status": status,
-            "why": why,
-            "result": result,
-        },
-    )
+        yield _failed(case, made, CaseEstimate.AS_IT_FAILED, misfit)
+        return
+    moments: list[tuple[str, Fix | None]] = [(CaseEstimate.AS_IT_FAILED, None)]
+    moments += [(f"fix {number}", fix) for number, fix in enumerate(record.fixes, 1) if fix.facts]
+    for moment, fix in moments:
+        try:
+            after = replace(record, facts={**record.facts, **fix.facts}) if fix else record
+            result = small(estimate_case(after, knowledge))
+            says = {"call": agreement.call(record, fix, result), "apart": agreement.apart(record, fix, result)}
+            yield CaseEstimate(moment=moment, status="done", result=result, **made, **says)
+        except Exception as misfit:
+            yield _failed(case, made, moment, misfit)
+
+
+def _failed(case: Document, made: dict[str, Any], moment: str, misfit: Exception) -> CaseEstimate:
+    log.exception("no estimate for case %s, %s", case.slug, moment)
+    return CaseEstimate(moment=moment, status="failed", why=f"{type(misfit).__name__}: {misfit}", **made)
 
 
 def small(estimate: Estimate) -> dict[str, Any]:

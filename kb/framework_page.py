@@ -12,12 +12,13 @@ from kb import rules_in_words as words
 
 @dataclass(frozen=True)
 class KeyLine:
-    """A key, the facts that it gives, what its number counts and in which versions."""
+    """A key, the facts that it gives or what it changes, what its number counts and in which versions."""
 
     key: str
     facts: str
     unit: str
     dead: str
+    note: str
     versions: str
 
 
@@ -42,6 +43,8 @@ def page(framework: Framework) -> dict[str, Any]:
         "phases": [PHASES[phase] for phase in framework.phases],
         "keys": [_key(key) for key in framework.keys],
         "residents": [_resident(resident) for resident in framework.residents],
+        "forks": framework.forks,
+        "releases": list(framework.releases.items()),
         "behaviours": [line for behaviour in framework.behaviours for line in _behaviour(behaviour)],
     }
 
@@ -49,7 +52,9 @@ def page(framework: Framework) -> dict[str, Any]:
 def _key(key: Key) -> KeyLine:
     given = [key.fact] if key.fact else dict.fromkeys(fact for facts in key.values.values() for fact in facts)
     facts = ", ".join(words.title(fact) for fact in given)
-    return KeyLine(key.key, facts, BATCH_UNITS.get(key.unit, ""), key.dead, words.versions(key.since, key.until))
+    return KeyLine(
+        key.key, facts, BATCH_UNITS.get(key.unit, ""), key.dead, key.note, words.versions(key.since, key.until)
+    )
 
 
 def _resident(resident: Resident) -> ResidentLine:

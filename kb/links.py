@@ -11,13 +11,14 @@ from django.contrib.auth import get_user_model
 from django.core.signing import BadSignature, Signer
 from django.utils import timezone
 
-from kb.models import OneTimeLink, Role
+from kb.models import OneTimeLink, Role, role_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 ADMIN_LIFETIME = timedelta(hours=24)
 INVITATION_LIFETIME = timedelta(days=7)
+WAY_IN_LIFETIME = timedelta(minutes=15)
 _SIGNER = Signer(salt="kb.links")
 
 
@@ -45,12 +46,32 @@ def make_admin_link() -> str:
 
 
 def find(token: str) -> OneTimeLink | None:
-    """The link of a token that is ours, not used and not expired."""
+    """The link of a token that is ours, not used and not expired, and that its maker could still make."""
     try:
         _SIGNER.unsign(token)
     except BadSignature:
         return None
-    return OneTimeLink.objects.filter(digest=_digest(token), expires__gt=timezone.now()).first()
+    link = OneTimeLink.objects.select_related("made_by__member", "user").filter(digest=_digest(token)).first()
+    return link if link and _holds(link) else None
+
+
+def invitation(token: str) -> OneTimeLink | None:
+    """The same, when it makes a new member and is no way in for a member."""
+    link = find(token)
+    return link if link and link.user is None else None
+
+
+def invitations() -> list[OneTimeLink]:
+    """The open ones, the newest first."""
+    links = OneTimeLink.objects.select_related("made_by__member").filter(user=None).order_by("-made")
+    return [link for link in links if _holds(link)]
+
+
+def _holds(link: OneTimeLink) -> bool:
+    """Links from the command line hold by themselves; a member's only while that member is an admin of that rank."""
+    if link.expires <= timezone.now() or (link.user is not None and not link.user.is_active):
+        return False
+    return link.made_by is None or role_of(link.made_by) >= max(Role.ADMIN, link.role)
 
 
 def use(link: OneTimeLink) -> bool:

@@ -9,12 +9,16 @@ import nh3
 from django.utils.safestring import SafeString, mark_safe
 
 MAX_BYTES = 64 * 1024
+MAX_LINES = 3_000
 MAX_RUN = 20
 MAX_NESTING = 20
 MAX_OPEN = 200
+MAX_BLOCK = 1_000  # lines without a blank one between
+# How often a document may hold a sign that begins something: the parser takes 0.02 to 0.15 ms for each that leads nowhere.
+MAX_SIGNS = {"[": 1_500, "<": 1_000, "&": 2_000, "\\": 4_000, "`": 4_000, "*": 6_000, "|": 6_000, "_": 12_000}
 RENDERER = 1  # raise it when the HTML of an unchanged text changes: stored pages are then made anew
 
-_RUN = re.compile(rf"[\[\](){{}}<>]{{{MAX_RUN + 1},}}")
+_RUN = re.compile(rf"[\[\](){{}}<>`]{{{MAX_RUN + 1},}}")
 _TAGS = {
     "a", "abbr", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h2", "h3", "h4", "hr", "img", "ins", "kbd", "li",
     "mark", "ol", "p", "pre", "q", "samp", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
@@ -26,25 +30,36 @@ def normalise(text: str | bytes) -> str:
     """UTF-8, LF, one final newline, no NUL and no byte order mark: what is stored and compared."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", errors="replace")
+    text = text.encode("utf-8", errors="replace").decode()  # half of a surrogate pair, as a program may send it
     text = text.removeprefix("\ufeff").replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
     return text.rstrip("\n") + "\n"
 
 
-def refusals(text: str) -> list[str]:
-    """Why this text is not taken, each with the cure; the parser is slow or recurses on such shapes."""
+def refusals(text: str, above: int = 0) -> list[str]:
+    """Why this text is not taken, each with the cure; the parser is slow or recurses on such shapes.
+
+    ``above`` is how many lines stand before it in its document, so that the lines named are the document's.
+    """
     found = []
     size = len(text.encode())
     if size > MAX_BYTES:
-        found.append(f"The text has {size} bytes, at most {MAX_BYTES} are taken: shorten it.")
-    for number, line in enumerate(text.split("\n"), 1):
+        return [f"The text has {size} bytes, at most {MAX_BYTES} are taken: shorten it."]
+    for sign, most in MAX_SIGNS.items():
+        if (many := text.count(sign)) > most:
+            found.append(f"The text has {many} “{sign}”, at most {most} are taken: shorten it.")
+    for number, line in enumerate(text.split("\n"), above + 1):
         if run := _RUN.search(line):
-            found.append(f"Line {number} has {len(run[0])} brackets in a row, at most {MAX_RUN}: break them up.")
+            found.append(
+                f"Line {number} has {len(run[0])} brackets or backticks in a row, at most {MAX_RUN}: break them up."
+            )
         if _nesting(line) > MAX_NESTING:
             found.append(f"Line {number} is nested deeper than {MAX_NESTING}: take some of the “>” or the indent away.")
     for block in re.split(r"\n[ \t]*\n", text):
         if block.count("[") > MAX_OPEN or block.count("<") > MAX_OPEN:
-            start = text[: text.index(block)].count("\n") + 1
+            start = text[: text.index(block)].count("\n") + above + 1
             found.append(f"The paragraph at line {start} has more than {MAX_OPEN} “[” or “<”: split it.")
+        if (lines := block.count("\n")) >= MAX_BLOCK:
+            found.append(f"A paragraph has {lines} lines, at most {MAX_BLOCK}: put blank lines between.")
     return found
 
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+
+from kb.members_only import ask_to_sign_in
 from kb.models import Document, Role, role_of
 
 if TYPE_CHECKING:
@@ -30,6 +36,8 @@ NEEDS = {
     "export": Role.ADMIN,
     "import": Role.ADMIN,
 }
+View = Callable[..., HttpResponse]
+
 _ITS_AUTHOR_TOO = {"delete", "restore"}  # an editor's own draft needs no reviewer to be thrown away or fetched back
 
 
@@ -46,3 +54,25 @@ def may(user: AbstractBaseUser | AnonymousUser | None, action: str, document: Do
         if document.author_id == user.pk and unpublished:
             return True
     return role >= NEEDS[action]
+
+
+def needs(action: str) -> Callable[[View], View]:
+    """A view for those who may do ``action``: a visitor is asked to sign in, a member who may not gets 403.
+
+    What is done to one document is asked again with that document.
+    """
+    if action not in NEEDS:
+        raise ValueError(f"“{action}” is no word of kb.permissions.NEEDS")
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if may(request.user, action):
+                return view(request, *args, **kwargs)
+            if request.user.is_authenticated:
+                raise PermissionDenied
+            return ask_to_sign_in(request)
+
+        return checked
+
+    return decorate

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,9 @@ def pytest_configure() -> None:
     settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if "whitenoise" not in name]
 
 
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """A database of its own on a real PostgreSQL server."""
+@contextmanager
+def new_database() -> Iterator[str]:
+    """A database of its own on a real PostgreSQL server, gone afterwards."""
     import psycopg
 
     name = f"headroom_{uuid.uuid4().hex[:12]}"
@@ -55,6 +56,13 @@ def postgres_url() -> Iterator[str]:
         yield f"{POSTGRES.rsplit('/', 1)[0]}/{name}"
     with psycopg.connect(POSTGRES, autocommit=True) as server:
         server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def postgres_url() -> Iterator[str]:
+    """A database of the test's own, empty."""
+    with new_database() as url:
+        yield url
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from diagnose.knowledge.records import Lever
 from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import VERDICTS, effect_words, elsewhere_words, phase_tenths, range_words, sure_words
+from diagnose.words import VERDICTS, effect_words, elsewhere_words, need_tenths, range_words, sure_words
 from kb.evidence import Mark, marks
 from wizard.chart import before_after
 from wizard.chart.data import shown
@@ -126,8 +126,8 @@ def _bars(given: Prescription, diagnosis: Diagnosis) -> tuple[Bar, ...]:
 def _pair(
     before: PhaseEstimate, after: PhaseEstimate, limit: int | None, words: str, name: str, phase: str
 ) -> tuple[Bar, ...]:
-    was, _, _ = phase_tenths(before)
-    now, low, high = phase_tenths(after)
+    was, _, _ = need_tenths(before)
+    now, low, high = need_tenths(after)
     scale = _scale(limit, max(was, now), high)
     runs_out = limit is not None and was > limit
     left = f", {shown(limit - now)} free" if limit is not None and words == VERDICTS["fits"] else ""

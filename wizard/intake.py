@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
-from diagnose.ingest import read_stream
+from diagnose.ingest import read_streams
 from diagnose.types import Paste
 from wizard import limits
 
@@ -29,17 +28,14 @@ def pasted(request: HttpRequest) -> Paste | str | None:
     if len(text) > limits.PASTE:
         raise TooLong(len(text.encode()))
     if text.strip() or files:
-        return read_stream(_chunks(text, files))
+        return read_streams([*_typed(text), *(file.chunks(CHUNK) for file in files)])
     return request.POST.get("reduced") or None
 
 
-def _chunks(text: str, files: Iterable[UploadedFile[bytes]]) -> Iterator[bytes]:
-    """The paste first, then each file, with a line end between them."""
+def _typed(text: str) -> Iterator[list[bytes]]:
+    """What was typed or pasted as the first of the streams, if there is any."""
     if text.strip():
-        yield text.encode("utf-8", errors="replace")
-    for file in files:
-        yield b"\n"
-        yield from file.chunks(CHUNK)
+        yield [text.encode("utf-8", errors="replace")]
 
 
 def body(request: HttpRequest) -> Iterator[bytes]:

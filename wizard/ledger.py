@@ -26,7 +26,10 @@ class TermRow:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """One phase. ``seen`` and ``rest`` are a reported size and what of it the settings do not explain, where there is one."""
+    """One phase. ``seen`` and ``rest`` are a reported or measured size and what of it the settings do not explain.
+
+    ``less`` is what they explain too much, where it is below the estimate; ``over``: it is above the limit.
+    """
 
     phase: str
     title: str
@@ -37,6 +40,8 @@ class Ledger:
     current: bool
     seen: str = ""
     rest: str = ""
+    less: str = ""
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +57,17 @@ class Beside:
 
 def ledgers(pool: PoolEstimate, facts: Facts, current: str, seen: int | None) -> tuple[Ledger, ...]:
     """The phase in question and the highest others, in the order of a step."""
-    others = sorted((phase for phase in pool.phases if phase.phase != current), key=lambda phase: -phase.bytes)
+    others = sorted((phase for phase in pool.phases if phase.phase != current), key=lambda phase: -phase.need)
     kept = {current, *(phase.phase for phase in others[: PHASES_SHOWN - 1])}
-    return tuple(_ledger(phase, facts, phase.phase == current, seen) for phase in pool.phases if phase.phase in kept)
+    made = (_ledger(phase, facts, phase.phase == current, seen, pool.limit) for phase in pool.phases)
+    return tuple(ledger for ledger, phase in zip(made, pool.phases, strict=True) if phase.phase in kept)
 
 
-def _ledger(phase: PhaseEstimate, facts: Facts, current: bool, seen: int | None) -> Ledger:
+def _ledger(phase: PhaseEstimate, facts: Facts, current: bool, seen: int | None, limit: int | None) -> Ledger:
     total, low, high = phase_tenths(phase)
-    rest = tenths(seen) - total if seen and current else 0
+    reported = tenths(seen) if seen and current else 0
+    size = max(reported, total if phase.measured is None else tenths(phase.measured))
+    rest = size - total
     title = PHASES.get(phase.phase, phase.phase)
     return Ledger(
         phase=phase.phase,
@@ -69,8 +77,10 @@ def _ledger(phase: PhaseEstimate, facts: Facts, current: bool, seen: int | None)
         total=shown(total),
         band=f"{shown(low)} to {shown(high)}" if high > low else "",
         current=current,
-        seen=shown(tenths(seen)) if seen and rest > 0 else "",
+        seen=shown(size) if rest else "",
         rest=shown(rest) if rest > 0 else "",
+        less=shown(-rest) if rest < 0 else "",
+        over=limit is not None and size > tenths(limit),
     )
 
 
@@ -93,6 +103,7 @@ class PhaseRow:
     title: str
     cells: tuple[str, ...]
     peak: str
+    seen: str
     free: str
     current: bool
 
@@ -105,7 +116,8 @@ def all_phases(drawing: Drawing) -> tuple[tuple[str, ...], tuple[PhaseRow, ...]]
         sizes = {segment.role: segment.size for segment in column.segments}
         free = "" if column.free is None else shown(column.free).replace("-", "−")
         cells = tuple(shown(sizes[role]) if role in sizes else "" for role in roles)
-        rows.append(PhaseRow(column.title, cells, shown(column.total), free, place == drawing.worst))
+        seen = shown(column.need) if column.need != column.total else ""
+        rows.append(PhaseRow(column.title, cells, shown(column.total), seen, free, place == drawing.worst))
     return tuple(words for _, words in drawing.roles), tuple(rows)
 
 
@@ -115,9 +127,9 @@ def reported(diagnosis: Diagnosis) -> int | None:
     if diagnosis.pool == "host":
         return _bytes(number("node_used_gb"))
     total, free, tried = number("gpu_total_gib"), number("gpu_free_gib"), number("tried_alloc_gib")
-    if total is None or free is None:
+    if total is None or free is None or tried is None:
         return None
-    return _bytes(total - free + (tried or 0))
+    return _bytes(total - free + tried)
 
 
 def beside(diagnosis: Diagnosis, phase: PhaseEstimate | None) -> tuple[Beside, ...]:

@@ -11,8 +11,9 @@ from diagnose.knowledge.records import Case
 from diagnose.report import to_markdown
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
 from kb.mini import Mini
-from wizard import advice, asking, ledger, near, reading, state, verdict, words
+from wizard import advice, asking, ledger, measured, near, reading, state, verdict, words
 from wizard.chart import bars, columns, drawing
+from wizard.chart.data import Column
 from wizard.state import Answers
 
 SHOWN = 3  # prescriptions that stand open; the others are folded
@@ -36,6 +37,8 @@ def present(
         "diagnosis": diagnosis,
         "pasted": pasted,
         "beside": ledger.beside(diagnosis, phase),
+        "measured": measured.rows(diagnosis),
+        "grown": measured.grown(diagnosis),
         "advice": advised[:SHOWN],
         "more": advised[SHOWN:],
         "fitting": diagnosis.verdict != "fits"
@@ -104,21 +107,30 @@ def _lever_title(diagnosis: Diagnosis, slug: str) -> str:
 
 def _memory(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate, seen: int | None) -> dict[str, Any]:
     ceiling = words.ceiling_words(pool, diagnosis.facts)
-    ghost = seen if pool.pool == "host" else None
-    drawn = drawing(pool, phase.phase, ceiling, ghost)
+    # on a card the message speaks of the phase in which it ran out, where that is known
+    reported = seen if pool.pool == "host" or diagnosis.phase == phase.phase else None
+    drawn = drawing(pool, phase.phase, ceiling, reported)
+    frames = [column for column in drawn.columns if column.seen]
     head, rows = ledger.all_phases(drawn)
     other = diagnosis.estimate.host if pool.pool == "gpu" else diagnosis.estimate.gpu
     made: dict[str, Any] = {
-        "chart": {"wide": columns(drawn), "slim": bars(drawn), "key": drawn.roles, "ghost": drawn.seen is not None},
+        "chart": {"wide": columns(drawn), "slim": bars(drawn), "key": drawn.roles, "ghost": _hatch(frames)},
         "banded": any(column.banded for column in drawn.columns),
         "caption": words.caption(pool, diagnosis.facts),
         "pool": pool,
-        "ledgers": ledger.ledgers(pool, diagnosis.facts, phase.phase, ghost),
+        "ledgers": ledger.ledgers(pool, diagnosis.facts, phase.phase, reported),
         "table_head": head,
         "table_rows": rows,
+        "table_seen": any(row.seen for row in rows),
     }
     if other and other.phases:
-        other_drawn = drawing(other, other.peak.phase, "")
+        other_drawn = drawing(other, other.worst.phase, "")
         other_head, other_rows = ledger.all_phases(other_drawn)
         made["other"] = {"words": words.other_pool_words(other), "head": other_head, "rows": other_rows}
+        made["other"]["seen"] = any(row.seen for row in other_rows)
     return made
+
+
+def _hatch(frames: Sequence[Column]) -> str:
+    """The pattern that stands in the key for what was seen and not explained; nothing where there is no such frame."""
+    return ("x-out" if any(column.over for column in frames) else "x-seen") if frames else ""

@@ -115,8 +115,8 @@ def _row(diagnosis: Diagnosis, id: str, answers: Answers, chip: str) -> FactRow:
 def _words(diagnosis: Diagnosis, id: str, fact: Fact | None, value: Value | None) -> str:
     if value is None and fact is None:
         return "not settled" if id in ("oom_kind", "phase") else "not told"
-    if id == "framework" and diagnosis.facts.framework and not diagnosis.facts.framework.fallback:
-        return diagnosis.facts.framework.title
+    if id == "framework" and diagnosis.facts.trainer:
+        return diagnosis.facts.trainer
     shown = value if value is not None else fact.value if fact else ""
     return value_words(id, shown)
 

@@ -85,6 +85,8 @@ def _public(id: str, facts: Facts) -> Value | None:
     value = facts.values.get(id)
     if not isinstance(value, str):
         return value
+    if id == "framework" and facts.fork:
+        return facts.fork.id
     if id in _NAMED:
         record = {"model": facts.model, "gpu_model": facts.gpu, "framework": facts.framework}[id]
         if record is None or (id == "framework" and facts.framework and facts.framework.fallback):

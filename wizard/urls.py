@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from wizard import views
+from wizard import saved_views, views
 
 app_name = "wizard"
 urlpatterns = [
@@ -10,4 +10,10 @@ urlpatterns = [
     path("result/", views.result, name="result"),
     path("questions/", views.questions, name="questions"),
     path("diagnose", views.shell, name="shell"),
+    path("saved/", saved_views.save, name="save"),
+    path("saved/<str:view>/", saved_views.show, name="saved"),
+    path("saved/<str:view>/<str:key>/", saved_views.own, name="saved_own"),
+    path("saved/<str:view>/<str:key>/outcome", saved_views.outcome, name="saved_outcome"),
+    path("saved/<str:view>/<str:key>/delete", saved_views.delete, name="saved_delete"),
+    path("saved/<str:view>/<str:key>/case", saved_views.to_case, name="saved_case"),
 ]

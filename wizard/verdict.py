@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from diagnose import refusal_words
+from diagnose.file_words import FILES
+from diagnose.measured_words import growth_words, reached
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import gib, in_sentence, phase_tenths
+from diagnose.words import gib, in_sentence, phase_tenths, worst
 from wizard.chart.data import shown
 
 _STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "unknown": "FACTS MISSING"}
@@ -48,13 +51,11 @@ def figures(
         return _printed(diagnosis)
     total, low, high = phase_tenths(phase)
     limit = tenths(pool.limit) if pool.limit is not None else None
-    if seen and limit is not None and pool.pool == "host" and tenths(seen) > total:
-        return (
-            Figure("the node had in use", shown(tenths(seen)), bad=True),
-            Figure("it kills at", shown(limit)),
-            Figure("explained", shown(total)),
-            Figure("not explained", shown(tenths(seen) - total), bad=True),
-        )
+    of_phase = pool.pool == "host" or diagnosis.phase == phase.phase
+    if seen and limit is not None and of_phase and tenths(seen) > total:
+        return _reported(pool, tenths(seen), limit, total)
+    if phase.measured is not None:
+        return _measured(pool, phase, limit)
     name = PHASES.get(phase.phase, phase.phase)
     over = limit is not None and total > limit
     made = [Figure(f"the {name} needs", shown(total), bad=over)]
@@ -64,6 +65,28 @@ def figures(
     if high > low:
         made.append(Figure("band, low to high", f"{shown(low)}–{shown(high)}", unit=""))
     return tuple(made)
+
+
+def _reported(pool: PoolEstimate, seen: int, limit: int, total: int) -> tuple[Figure, ...]:
+    """What the message counts, where the settings do not come to it."""
+    host = pool.pool == "host"
+    return (
+        Figure("the node had in use" if host else "in use and asked for", shown(seen), bad=True),
+        Figure("it kills at" if host else "the card has", shown(limit)),
+        Figure("explained", shown(total)),
+        Figure("not explained", shown(seen - total), bad=seen > limit),
+    )
+
+
+def _measured(pool: PoolEstimate, phase: PhaseEstimate, limit: int | None) -> tuple[Figure, ...]:
+    """What the log shows the phase to take, and the estimate last: it no longer decides."""
+    total, need = phase_tenths(phase)[0], tenths(phase.measured or 0)
+    over = limit is not None and need > limit
+    made = [Figure(f"the {PHASES.get(phase.phase, phase.phase)}, measured", shown(need), bad=over)]
+    if limit is not None:
+        made.append(Figure("the node has" if pool.pool == "host" else "the card has", shown(limit)))
+        made.append(Figure("over by" if over else "free", shown(abs(need - limit)), bad=over))
+    return (*made, Figure("by the estimate", shown(total)))
 
 
 def _printed(diagnosis: Diagnosis) -> tuple[Figure, ...]:
@@ -82,11 +105,21 @@ def _printed(diagnosis: Diagnosis) -> tuple[Figure, ...]:
 def notes(diagnosis: Diagnosis) -> tuple[Note, ...]:
     """Everything that keeps the answer from being whole, each with its cure."""
     found = (_binary(diagnosis), _framework(diagnosis), _tie(diagnosis), _model(diagnosis), _card(diagnosis))
-    rest = (_kind(diagnosis), _missing(diagnosis), _not_explained(diagnosis))
+    rest = (
+        _refused(diagnosis),
+        _kind(diagnosis),
+        _missing(diagnosis),
+        _not_explained(diagnosis),
+        _apart(diagnosis),
+        _grows(diagnosis),
+    )
     return tuple(note for note in (*found, *rest) if note)
 
 
 def _binary(diagnosis: Diagnosis) -> Note | None:
+    if diagnosis.paste.file:
+        title, cure, command = FILES[diagnosis.paste.file]
+        return Note(title, cure, (command,) if command else ())
     if not diagnosis.paste.binary:
         return None
     return Note(
@@ -98,7 +131,8 @@ def _binary(diagnosis: Diagnosis) -> Note | None:
 
 def _framework(diagnosis: Diagnosis) -> Note | None:
     framework, settings = diagnosis.facts.framework, diagnosis.paste.settings
-    if (framework and not framework.fallback) or not settings or diagnosis.facts.candidates or diagnosis.paste.binary:
+    known = diagnosis.facts.fork or (framework and not framework.fallback)
+    if known or not settings or diagnosis.facts.candidates or diagnosis.paste.binary:
         return None
     keys = tuple(dict.fromkeys(setting.key for setting in settings))
     more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
@@ -162,6 +196,12 @@ def _kind(diagnosis: Diagnosis) -> Note | None:
     return None
 
 
+def _refused(diagnosis: Diagnosis) -> Note | None:
+    """What the figures of the allocator's message say, added up."""
+    told = refusal_words.told(diagnosis)
+    return Note("What the message’s figures say", " ".join(told)) if told else None
+
+
 def _missing(diagnosis: Diagnosis) -> Note | None:
     missing = [in_sentence(FACTS[id].title) if id in FACTS else id for id in diagnosis.estimate.missing]
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
@@ -178,9 +218,9 @@ def _missing(diagnosis: Diagnosis) -> Note | None:
 def _not_explained(diagnosis: Diagnosis) -> Note | None:
     """A failure that the settings which are known do not lead to: said, not smoothed over."""
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
-    if diagnosis.kind in (None, "other") or diagnosis.pool == "host" or diagnosis.verdict != "fits":
+    if diagnosis.kind in (None, "other") or diagnosis.pool == "host" or pool is None or not pool.phases:
         return None
-    if pool is None or not pool.phases:
+    if pool.verdict(worst(diagnosis, pool).computed) != "fits" or diagnosis.kind == "memory_growth":
         return None
     peak = gib(pool.peak.bytes)
     return Note(
@@ -189,3 +229,29 @@ def _not_explained(diagnosis: Diagnosis) -> Note | None:
         "or a setting is not in the paste. Compare the figures below with what the run prints.",
         css="warn",
     )
+
+
+def _apart(diagnosis: Diagnosis) -> Note | None:
+    """A reading and the estimate that disagree by more than the band: both stand, and why they may."""
+    pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
+    phase = worst(diagnosis, pool) if pool and pool.phases else None
+    if phase is None or phase.measured is None or not phase.disagrees:
+        return None
+    total, low, high = phase_tenths(phase)
+    side = "above" if phase.measured > phase.bytes else "below"
+    name = PHASES.get(phase.phase, phase.phase)
+    return Note(
+        "What the log measured and the estimate disagree",
+        f"In the {name} the log shows {gib(phase.measured)}, which is {side} the estimate of {shown(total)} "
+        f"({shown(low)} to {shown(high)}). The reading counts; a setting that is not in the paste, or another length, would explain it.",
+        css="warn",
+    )
+
+
+def _grows(diagnosis: Diagnosis) -> Note | None:
+    """What rises step by step though nothing says that it killed the run: a fit of today may be none of tomorrow."""
+    grown = next((one for one in diagnosis.facts.growth if reached(one, diagnosis.estimate) is not None), None)
+    if grown is None or diagnosis.kind == "memory_growth":
+        return None
+    what = "Host RAM" if grown.pool == "host" else "GPU memory"
+    return Note(f"{what} grows from step to step", growth_words(grown, diagnosis.estimate), css="warn")

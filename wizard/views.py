@@ -12,13 +12,11 @@ from diagnose.ingest import read_stream
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.report import to_json, to_text
-from diagnose.types import Diagnosis
+from kb import metrics
 from kb.cases import cases_for
+from kb.tokens import for_programs
 from wizard import flow, home, intake, limits, state
-from wizard.near import NEAR
-from wizard.pictures import pictures
-from wizard.present import present
-from wizard.state import Answers
+from wizard.answering import answer, pairs
 
 SHORTHAND = {"card", "other", "other_value"}  # fields of the page that stand for facts; the address shows the facts
 
@@ -40,7 +38,8 @@ def result(request: HttpRequest) -> HttpResponse:
 
 
 def _read_paste(request: HttpRequest) -> HttpResponse:
-    answers = state.read_answers(_pairs(request.POST))
+    answers = state.read_answers(pairs(request.POST))
+    watch = metrics.stages()
     try:
         text = intake.pasted(request)
     except intake.TooLong as too_long:
@@ -51,36 +50,24 @@ def _read_paste(request: HttpRequest) -> HttpResponse:
             request,
             "Paste something first: the last 50 lines of the log are enough, the launch command makes it better.",
         )
-    diagnosis = diagnose(text or "", answers.values, current(), cases_for(request.user))
-    return _answer(request, diagnosis, answers, pasted=text is not None)
+    diagnosis = diagnose(text or "", answers.values, current(), cases_for(request.user), passed=watch)
+    return answer(request, diagnosis, answers, pasted=text is not None)
 
 
 def _read_link(request: HttpRequest) -> HttpResponse:
-    answers = state.read_answers(_pairs(request.GET))
+    answers = state.read_answers(pairs(request.GET))
     if not answers.values and not answers.errors:
         return HttpResponseRedirect(reverse("wizard:start"))
     if not answers.errors and (SHORTHAND & request.GET.keys() or "" in request.GET.values()):
         query = state.query(answers.values, answers.skipped)
         return HttpResponseRedirect(f"{reverse('wizard:result')}?{query}")
     diagnosis = diagnose("", answers.values, current(), cases_for(request.user))
-    return _answer(request, diagnosis, answers, pasted=False)
-
-
-def _answer(request: HttpRequest, diagnosis: Diagnosis, answers: Answers, *, pasted: bool) -> HttpResponse:
-    drawn = pictures(match.case for match in diagnosis.matches[:NEAR])
-    context = present(diagnosis, answers, current(), cases_for(request.user), pasted=pasted, pictures=drawn)
-    response = render(request, "wizard/result.html", {**context, "section": "diagnose"})
-    response.headers["X-Robots-Tag"] = "noindex"
-    if request.method == "POST":
-        response.headers["Cache-Control"] = "no-store"
-    if request.headers.get("HX-Request") and context["link"]:
-        response.headers["HX-Push-Url"] = f"{reverse('wizard:result')}?{context['link']}"
-    return response
+    return answer(request, diagnosis, answers, pasted=False)
 
 
 @require_safe
 def questions(request: HttpRequest) -> HttpResponse:
-    step = flow.next_step(_pairs(request.GET), current(), cases_for(request.user))
+    step = flow.next_step(pairs(request.GET), current(), cases_for(request.user))
     if step.ask is None:
         return HttpResponseRedirect(
             f"{reverse('wizard:result')}?{step.query}" if step.query else reverse("wizard:start")
@@ -90,14 +77,16 @@ def questions(request: HttpRequest) -> HttpResponse:
 
 @csrf_exempt
 @require_POST
+@for_programs("match")
 def shell(request: HttpRequest) -> HttpResponse:
-    """For ``curl --data-binary @train.log``: no cookie counts, the body is read as it comes, the answer is text or JSON."""
+    """For ``curl --data-binary @train.log``: no cookie counts, a token may; the body is read as it comes, the answer is text or JSON."""
+    watch = metrics.stages()
     try:
         paste = read_stream(intake.body(request))
     except intake.TooLong:
         words = f"The limit is {limits.size_words(limits.SHELL)}. Send the end of the log: tail -c 50M train.log\n"
         return HttpResponse(words, status=413, content_type="text/plain; charset=utf-8")
-    diagnosis = diagnose(paste, {}, current(), cases_for(None))
+    diagnosis = diagnose(paste, {}, current(), cases_for(request.user), passed=watch)
     as_json = request.GET.get("format") == "json" or "application/json" in request.headers.get("Accept", "")
     if as_json:
         return JsonResponse(
@@ -106,8 +95,3 @@ def shell(request: HttpRequest) -> HttpResponse:
     return HttpResponse(
         to_text(diagnosis), content_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"}
     )
-
-
-def _pairs(query: object) -> list[tuple[str, str]]:
-    """Names and values of a query string or a form in their order, every value of a repeated name."""
-    return [(name, value) for name, values in query.lists() for value in values]  # type: ignore[attr-defined]

@@ -51,11 +51,12 @@ def other_pool_words(pool: PoolEstimate) -> str:
     """The pool that did not fail, in one line: ``GPU memory: fits, 14.0 GiB free at the worst``."""
     name = "Host RAM" if pool.pool == "host" else "GPU memory"
     verdict = pool.verdict()
+    worst = pool.worst
     if pool.limit is None or verdict == "unknown":
-        return f"{name}: {gib(pool.peak.bytes)} at the worst, in the {phase_words(pool.peak.phase)}"
-    left = pool.limit - pool.peak.bytes
+        return f"{name}: {gib(worst.need)} at the worst, in the {phase_words(worst.phase)}"
+    left = pool.limit - worst.need
     said = {"fits": "fits", "close": "too close to call", "out": "runs out too"}[verdict]
-    return f"{name}: {said}, {gib(abs(left))} {'free' if left >= 0 else 'over'} in the {phase_words(pool.peak.phase)}"
+    return f"{name}: {said}, {gib(abs(left))} {'free' if left >= 0 else 'over'} in the {phase_words(worst.phase)}"
 
 
 def killed_task(diagnosis: Diagnosis, seen: int | None) -> str:

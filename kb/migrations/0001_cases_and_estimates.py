@@ -5,67 +5,70 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='AdminLink',
+            name="AdminLink",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('made', models.DateTimeField(auto_now_add=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("made", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Case',
+            name="Case",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(max_length=100, unique=True)),
-                ('text', models.TextField()),
-                ('digest', models.CharField(max_length=16)),
-                ('shipped_digest', models.CharField(blank=True, max_length=16)),
-                ('revision', models.PositiveIntegerField(default=0)),
-                ('published', models.BooleanField(default=True)),
-                ('updated', models.DateTimeField(auto_now=True)),
-                ('renderer', models.PositiveSmallIntegerField(default=0)),
-                ('title', models.CharField(max_length=300)),
-                ('summary', models.TextField(blank=True)),
-                ('thread', models.CharField(blank=True, max_length=120)),
-                ('html', models.TextField(blank=True)),
-                ('facts', models.JSONField(default=dict)),
-                ('framework', models.CharField(blank=True, db_index=True, max_length=60)),
-                ('oom_kind', models.CharField(blank=True, db_index=True, max_length=40)),
-                ('phase', models.CharField(blank=True, db_index=True, max_length=40)),
-                ('worked', models.PositiveSmallIntegerField(default=0)),
-                ('failed', models.PositiveSmallIntegerField(default=0)),
-                ('suggested', models.PositiveSmallIntegerField(default=0)),
-                ('solved', models.BooleanField(null=True)),
-                ('happened', models.DateField(null=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("slug", models.SlugField(max_length=100, unique=True)),
+                ("text", models.TextField()),
+                ("digest", models.CharField(max_length=16)),
+                ("shipped_digest", models.CharField(blank=True, max_length=16)),
+                ("revision", models.PositiveIntegerField(default=0)),
+                ("published", models.BooleanField(default=True)),
+                ("updated", models.DateTimeField(auto_now=True)),
+                ("renderer", models.PositiveSmallIntegerField(default=0)),
+                ("title", models.CharField(max_length=300)),
+                ("summary", models.TextField(blank=True)),
+                ("thread", models.CharField(blank=True, max_length=120)),
+                ("html", models.TextField(blank=True)),
+                ("facts", models.JSONField(default=dict)),
+                ("framework", models.CharField(blank=True, db_index=True, max_length=60)),
+                ("oom_kind", models.CharField(blank=True, db_index=True, max_length=40)),
+                ("phase", models.CharField(blank=True, db_index=True, max_length=40)),
+                ("worked", models.PositiveSmallIntegerField(default=0)),
+                ("failed", models.PositiveSmallIntegerField(default=0)),
+                ("suggested", models.PositiveSmallIntegerField(default=0)),
+                ("solved", models.BooleanField(null=True)),
+                ("happened", models.DateField(null=True)),
             ],
             options={
-                'ordering': [models.OrderBy(models.F('happened'), descending=True, nulls_last=True), 'slug'],
+                "ordering": [models.OrderBy(models.F("happened"), descending=True, nulls_last=True), "slug"],
             },
         ),
         migrations.CreateModel(
-            name='CaseEstimate',
+            name="CaseEstimate",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('moment', models.CharField(default='as it failed', max_length=40)),
-                ('case_digest', models.CharField(max_length=16)),
-                ('engine_digest', models.CharField(max_length=16)),
-                ('knowledge_digest', models.CharField(max_length=16)),
-                ('status', models.CharField(choices=[('done', 'done'), ('failed', 'failed')], max_length=10)),
-                ('why', models.TextField(blank=True)),
-                ('result', models.JSONField(default=dict)),
-                ('updated', models.DateTimeField(auto_now=True)),
-                ('case', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='estimates', to='kb.case')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("moment", models.CharField(default="as it failed", max_length=40)),
+                ("case_digest", models.CharField(max_length=16)),
+                ("engine_digest", models.CharField(max_length=16)),
+                ("knowledge_digest", models.CharField(max_length=16)),
+                ("status", models.CharField(choices=[("done", "done"), ("failed", "failed")], max_length=10)),
+                ("why", models.TextField(blank=True)),
+                ("result", models.JSONField(default=dict)),
+                ("updated", models.DateTimeField(auto_now=True)),
+                (
+                    "case",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="estimates", to="kb.case"
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('case', 'moment'), name='one_estimate_per_moment')],
+                "constraints": [models.UniqueConstraint(fields=("case", "moment"), name="one_estimate_per_moment")],
             },
         ),
     ]

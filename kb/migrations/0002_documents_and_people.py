@@ -7,388 +7,459 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('kb', '0001_cases_and_estimates'),
+        ("kb", "0001_cases_and_estimates"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
-        migrations.RenameModel('Case', 'Document'),
+        migrations.RenameModel("Case", "Document"),
         migrations.CreateModel(
-            name='Attachment',
+            name="Attachment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=150)),
-                ('type', models.CharField(max_length=60)),
-                ('size', models.PositiveIntegerField()),
-                ('digest', models.CharField(max_length=64)),
-                ('file', models.FileField(upload_to='attachments/%Y/%m/')),
-                ('made', models.DateTimeField(auto_now_add=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=150)),
+                ("type", models.CharField(max_length=60)),
+                ("size", models.PositiveIntegerField()),
+                ("digest", models.CharField(max_length=64)),
+                ("file", models.FileField(upload_to="attachments/%Y/%m/")),
+                ("made", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'ordering': ['name'],
+                "ordering": ["name"],
             },
         ),
         migrations.CreateModel(
-            name='Comment',
+            name="Comment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('author_name', models.CharField(max_length=150)),
-                ('text', models.TextField()),
-                ('html', models.TextField()),
-                ('made', models.DateTimeField(auto_now_add=True)),
-                ('edited', models.DateTimeField(null=True)),
-                ('deleted', models.BooleanField(default=False)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("author_name", models.CharField(max_length=150)),
+                ("text", models.TextField()),
+                ("html", models.TextField()),
+                ("made", models.DateTimeField(auto_now_add=True)),
+                ("edited", models.DateTimeField(null=True)),
+                ("deleted", models.BooleanField(default=False)),
             ],
             options={
-                'ordering': ['made', 'pk'],
+                "ordering": ["made", "pk"],
             },
         ),
         migrations.CreateModel(
-            name='Draft',
+            name="Draft",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('cases', 'case'), ('guides', 'guide'), ('notes', 'note')], max_length=10)),
-                ('slug', models.CharField(blank=True, max_length=120)),
-                ('base', models.PositiveIntegerField(default=0)),
-                ('text', models.TextField()),
-                ('typed', models.BooleanField(default=False)),
-                ('seen', models.DateTimeField(db_index=True)),
-                ('saved', models.DateTimeField(auto_now=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("cases", "case"), ("guides", "guide"), ("notes", "note")], max_length=10
+                    ),
+                ),
+                ("slug", models.CharField(blank=True, max_length=120)),
+                ("base", models.PositiveIntegerField(default=0)),
+                ("text", models.TextField()),
+                ("typed", models.BooleanField(default=False)),
+                ("seen", models.DateTimeField(db_index=True)),
+                ("saved", models.DateTimeField(auto_now=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Entry',
+            name="Entry",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(max_length=20)),
-                ('slug', models.CharField(max_length=120)),
-                ('title', models.CharField(max_length=300)),
-                ('summary', models.TextField(blank=True)),
-                ('words', models.TextField(blank=True)),
-                ('digest', models.CharField(max_length=16)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("kind", models.CharField(max_length=20)),
+                ("slug", models.CharField(max_length=120)),
+                ("title", models.CharField(max_length=300)),
+                ("summary", models.TextField(blank=True)),
+                ("words", models.TextField(blank=True)),
+                ("digest", models.CharField(max_length=16)),
             ],
         ),
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField(auto_now_add=True, db_index=True)),
-                ('actor', models.CharField(blank=True, max_length=150)),
-                ('action', models.CharField(db_index=True, max_length=40)),
-                ('what', models.CharField(blank=True, max_length=200)),
-                ('detail', models.TextField(blank=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("at", models.DateTimeField(auto_now_add=True, db_index=True)),
+                ("actor", models.CharField(blank=True, max_length=150)),
+                ("action", models.CharField(db_index=True, max_length=40)),
+                ("what", models.CharField(blank=True, max_length=200)),
+                ("detail", models.TextField(blank=True)),
             ],
             options={
-                'ordering': ['-at', '-pk'],
+                "ordering": ["-at", "-pk"],
             },
         ),
         migrations.CreateModel(
-            name='Member',
+            name="Member",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.PositiveSmallIntegerField(choices=[(0, 'not a member'), (1, 'reader'), (2, 'editor'), (3, 'reviewer'), (4, 'admin')], default=1)),
-                ('mail', models.BooleanField(default=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "role",
+                    models.PositiveSmallIntegerField(
+                        choices=[(0, "not a member"), (1, "reader"), (2, "editor"), (3, "reviewer"), (4, "admin")],
+                        default=1,
+                    ),
+                ),
+                ("mail", models.BooleanField(default=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Notice',
+            name="Notice",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('words', models.CharField(max_length=300)),
-                ('made', models.DateTimeField(auto_now_add=True)),
-                ('read', models.DateTimeField(null=True)),
-                ('mailed', models.DateTimeField(db_index=True, null=True)),
-                ('tries', models.PositiveSmallIntegerField(default=0)),
-                ('why', models.TextField(blank=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("words", models.CharField(max_length=300)),
+                ("made", models.DateTimeField(auto_now_add=True)),
+                ("read", models.DateTimeField(null=True)),
+                ("mailed", models.DateTimeField(db_index=True, null=True)),
+                ("tries", models.PositiveSmallIntegerField(default=0)),
+                ("why", models.TextField(blank=True)),
             ],
             options={
-                'ordering': ['-made', '-pk'],
+                "ordering": ["-made", "-pk"],
             },
         ),
         migrations.CreateModel(
-            name='OldSlug',
+            name="OldSlug",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('cases', 'case'), ('guides', 'guide'), ('notes', 'note')], max_length=10)),
-                ('slug', models.CharField(max_length=120)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("cases", "case"), ("guides", "guide"), ("notes", "note")], max_length=10
+                    ),
+                ),
+                ("slug", models.CharField(max_length=120)),
             ],
         ),
         migrations.CreateModel(
-            name='OneTimeLink',
+            name="OneTimeLink",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('role', models.PositiveSmallIntegerField(choices=[(0, 'not a member'), (1, 'reader'), (2, 'editor'), (3, 'reviewer'), (4, 'admin')], default=1)),
-                ('email', models.EmailField(blank=True, max_length=254)),
-                ('made', models.DateTimeField(auto_now_add=True)),
-                ('expires', models.DateTimeField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                (
+                    "role",
+                    models.PositiveSmallIntegerField(
+                        choices=[(0, "not a member"), (1, "reader"), (2, "editor"), (3, "reviewer"), (4, "admin")],
+                        default=1,
+                    ),
+                ),
+                ("email", models.EmailField(blank=True, max_length=254)),
+                ("made", models.DateTimeField(auto_now_add=True)),
+                ("expires", models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name='Revision',
+            name="Revision",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('base', models.PositiveIntegerField(default=0)),
-                ('text', models.TextField()),
-                ('digest', models.CharField(max_length=16)),
-                ('title', models.CharField(max_length=300)),
-                ('author_name', models.CharField(max_length=150)),
-                ('why', models.CharField(blank=True, max_length=300)),
-                ('merged', models.BooleanField(default=False)),
-                ('made', models.DateTimeField(auto_now_add=True, db_index=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("number", models.PositiveIntegerField()),
+                ("base", models.PositiveIntegerField(default=0)),
+                ("text", models.TextField()),
+                ("digest", models.CharField(max_length=16)),
+                ("title", models.CharField(max_length=300)),
+                ("author_name", models.CharField(max_length=150)),
+                ("why", models.CharField(blank=True, max_length=300)),
+                ("merged", models.BooleanField(default=False)),
+                ("made", models.DateTimeField(auto_now_add=True, db_index=True)),
             ],
             options={
-                'ordering': ['-number'],
+                "ordering": ["-number"],
             },
         ),
         migrations.CreateModel(
-            name='Token',
+            name="Token",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('scopes', models.JSONField(default=list)),
-                ('made', models.DateTimeField(auto_now_add=True)),
-                ('expires', models.DateTimeField()),
-                ('used', models.DateTimeField(null=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=100)),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("scopes", models.JSONField(default=list)),
+                ("made", models.DateTimeField(auto_now_add=True)),
+                ("expires", models.DateTimeField()),
+                ("used", models.DateTimeField(null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Watch',
+            name="Watch",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('since', models.DateTimeField(auto_now_add=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("since", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.DeleteModel(
-            name='AdminLink',
+            name="AdminLink",
         ),
         migrations.AddField(
-            model_name='document',
-            name='author',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="document",
+            name="author",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='document',
-            name='deleted_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="document",
+            name="deleted_by",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='document',
-            name='gpu_model',
+            model_name="document",
+            name="gpu_model",
             field=models.CharField(blank=True, max_length=60),
         ),
         migrations.AddField(
-            model_name='document',
-            name='kind',
-            field=models.CharField(choices=[('cases', 'case'), ('guides', 'guide'), ('notes', 'note')], default='cases', max_length=10),
+            model_name="document",
+            name="kind",
+            field=models.CharField(
+                choices=[("cases", "case"), ("guides", "guide"), ("notes", "note")], default="cases", max_length=10
+            ),
         ),
         migrations.AddField(
-            model_name='document',
-            name='made',
+            model_name="document",
+            name="made",
             field=models.DateTimeField(auto_now_add=True, default=django.utils.timezone.now),
             preserve_default=False,
         ),
         migrations.AddField(
-            model_name='document',
-            name='model_size',
+            model_name="document",
+            name="model_size",
             field=models.CharField(blank=True, max_length=20),
         ),
         migrations.AddField(
-            model_name='document',
-            name='outcome',
+            model_name="document",
+            name="outcome",
             field=models.CharField(blank=True, max_length=20),
         ),
         migrations.AddField(
-            model_name='document',
-            name='reviewed',
+            model_name="document",
+            name="reviewed",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='document',
-            name='state',
-            field=models.CharField(choices=[('draft', 'draft'), ('published', 'published'), ('trash', 'in the trash')], default='published', max_length=10),
+            model_name="document",
+            name="state",
+            field=models.CharField(
+                choices=[("draft", "draft"), ("published", "published"), ("trash", "in the trash")],
+                default="published",
+                max_length=10,
+            ),
         ),
         migrations.AddField(
-            model_name='document',
-            name='state_before',
-            field=models.CharField(blank=True, choices=[('draft', 'draft'), ('published', 'published'), ('trash', 'in the trash')], max_length=10),
+            model_name="document",
+            name="state_before",
+            field=models.CharField(
+                blank=True,
+                choices=[("draft", "draft"), ("published", "published"), ("trash", "in the trash")],
+                max_length=10,
+            ),
         ),
         migrations.AlterField(
-            model_name='document',
-            name='framework',
+            model_name="document",
+            name="framework",
             field=models.CharField(blank=True, max_length=60),
         ),
         migrations.AlterField(
-            model_name='document',
-            name='oom_kind',
+            model_name="document",
+            name="oom_kind",
             field=models.CharField(blank=True, max_length=40),
         ),
         migrations.AlterField(
-            model_name='document',
-            name='phase',
+            model_name="document",
+            name="phase",
             field=models.CharField(blank=True, max_length=40),
         ),
         migrations.AlterField(
-            model_name='document',
-            name='slug',
+            model_name="document",
+            name="slug",
             field=models.CharField(max_length=120),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['kind', 'state', 'framework'], name='by_framework'),
+            model_name="document",
+            index=models.Index(fields=["kind", "state", "framework"], name="by_framework"),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['kind', 'state', 'oom_kind'], name='by_oom_kind'),
+            model_name="document",
+            index=models.Index(fields=["kind", "state", "oom_kind"], name="by_oom_kind"),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['kind', 'state', 'phase'], name='by_phase'),
+            model_name="document",
+            index=models.Index(fields=["kind", "state", "phase"], name="by_phase"),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['kind', 'state', 'gpu_model'], name='by_gpu_model'),
+            model_name="document",
+            index=models.Index(fields=["kind", "state", "gpu_model"], name="by_gpu_model"),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['kind', 'state', 'model_size'], name='by_model_size'),
+            model_name="document",
+            index=models.Index(fields=["kind", "state", "model_size"], name="by_model_size"),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['kind', 'state', 'outcome'], name='by_outcome'),
+            model_name="document",
+            index=models.Index(fields=["kind", "state", "outcome"], name="by_outcome"),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['kind', 'state', 'happened'], name='by_happened'),
+            model_name="document",
+            index=models.Index(fields=["kind", "state", "happened"], name="by_happened"),
         ),
         migrations.AddIndex(
-            model_name='document',
-            index=models.Index(fields=['kind', 'state', 'updated'], name='by_updated'),
+            model_name="document",
+            index=models.Index(fields=["kind", "state", "updated"], name="by_updated"),
         ),
         migrations.AddConstraint(
-            model_name='document',
-            constraint=models.UniqueConstraint(fields=('kind', 'slug'), name='one_document_per_address'),
+            model_name="document",
+            constraint=models.UniqueConstraint(fields=("kind", "slug"), name="one_document_per_address"),
         ),
         migrations.AddField(
-            model_name='attachment',
-            name='by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="attachment",
+            name="by",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='attachment',
-            name='document',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attachments', to='kb.document'),
+            model_name="attachment",
+            name="document",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="attachments", to="kb.document"
+            ),
         ),
         migrations.AddField(
-            model_name='comment',
-            name='author',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="comment",
+            name="author",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='comment',
-            name='document',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='comments', to='kb.document'),
+            model_name="comment",
+            name="document",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="comments", to="kb.document"
+            ),
         ),
         migrations.AddField(
-            model_name='draft',
-            name='document',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='drafts', to='kb.document'),
+            model_name="draft",
+            name="document",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.CASCADE, related_name="drafts", to="kb.document"
+            ),
         ),
         migrations.AddField(
-            model_name='draft',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='drafts', to=settings.AUTH_USER_MODEL),
+            model_name="draft",
+            name="user",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="drafts", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='entry',
-            name='document',
-            field=models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='entry', to='kb.document'),
+            model_name="entry",
+            name="document",
+            field=models.OneToOneField(
+                null=True, on_delete=django.db.models.deletion.CASCADE, related_name="entry", to="kb.document"
+            ),
         ),
         migrations.AddField(
-            model_name='member',
-            name='user',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='member', to=settings.AUTH_USER_MODEL),
+            model_name="member",
+            name="user",
+            field=models.OneToOneField(
+                on_delete=django.db.models.deletion.CASCADE, related_name="member", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='notice',
-            name='document',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='kb.document'),
+            model_name="notice",
+            name="document",
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="+", to="kb.document"),
         ),
         migrations.AddField(
-            model_name='notice',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notices', to=settings.AUTH_USER_MODEL),
+            model_name="notice",
+            name="user",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="notices", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='oldslug',
-            name='document',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='old_slugs', to='kb.document'),
+            model_name="oldslug",
+            name="document",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="old_slugs", to="kb.document"
+            ),
         ),
         migrations.AddField(
-            model_name='onetimelink',
-            name='made_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="onetimelink",
+            name="made_by",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='onetimelink',
-            name='user',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="onetimelink",
+            name="user",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='revision',
-            name='author',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="revision",
+            name="author",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='revision',
-            name='document',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='revisions', to='kb.document'),
+            model_name="revision",
+            name="document",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="revisions", to="kb.document"
+            ),
         ),
         migrations.AddField(
-            model_name='token',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to=settings.AUTH_USER_MODEL),
+            model_name="token",
+            name="user",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="tokens", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='watch',
-            name='document',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='watches', to='kb.document'),
+            model_name="watch",
+            name="document",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="watches", to="kb.document"
+            ),
         ),
         migrations.AddField(
-            model_name='watch',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='watches', to=settings.AUTH_USER_MODEL),
+            model_name="watch",
+            name="user",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="watches", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddConstraint(
-            model_name='attachment',
-            constraint=models.UniqueConstraint(fields=('document', 'name'), name='one_file_per_name'),
+            model_name="attachment",
+            constraint=models.UniqueConstraint(fields=("document", "name"), name="one_file_per_name"),
         ),
         migrations.AddConstraint(
-            model_name='draft',
-            constraint=models.UniqueConstraint(fields=('user', 'document'), name='one_draft_per_page'),
+            model_name="draft",
+            constraint=models.UniqueConstraint(fields=("user", "document"), name="one_draft_per_page"),
         ),
         migrations.AddConstraint(
-            model_name='draft',
-            constraint=models.UniqueConstraint(condition=models.Q(('document', None)), fields=('user', 'kind', 'slug'), name='one_draft_per_new_page'),
+            model_name="draft",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("document", None)), fields=("user", "kind", "slug"), name="one_draft_per_new_page"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.UniqueConstraint(fields=('kind', 'slug'), name='one_entry_per_page'),
+            model_name="entry",
+            constraint=models.UniqueConstraint(fields=("kind", "slug"), name="one_entry_per_page"),
         ),
         migrations.AddConstraint(
-            model_name='oldslug',
-            constraint=models.UniqueConstraint(fields=('kind', 'slug'), name='one_target_per_old_address'),
+            model_name="oldslug",
+            constraint=models.UniqueConstraint(fields=("kind", "slug"), name="one_target_per_old_address"),
         ),
         migrations.AddConstraint(
-            model_name='revision',
-            constraint=models.UniqueConstraint(fields=('document', 'number'), name='one_revision_per_number'),
+            model_name="revision",
+            constraint=models.UniqueConstraint(fields=("document", "number"), name="one_revision_per_number"),
         ),
         migrations.AddConstraint(
-            model_name='watch',
-            constraint=models.UniqueConstraint(fields=('user', 'document'), name='one_watch_per_page'),
+            model_name="watch",
+            constraint=models.UniqueConstraint(fields=("user", "document"), name="one_watch_per_page"),
         ),
     ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.db import models
-from django.db.models import Count, Exists, F, Max, OuterRef, Q, Sum
+from django.db.models import Case as CaseExpression
+from django.db.models import Exists, F, OuterRef, Q, Value, When
 
 from diagnose.vocabulary import KINDS
 from kb.models.people import Role, role_of
@@ -17,19 +17,38 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser
 
 
+def may_read(user: AbstractBaseUser | AnonymousUser | None) -> bool:
+    """Whether this viewer may see anything at all: a member, or anybody where the site is open."""
+    return not settings.MEMBERS_ONLY or role_of(user) >= Role.READER
+
+
+def visible(user: AbstractBaseUser | AnonymousUser | None, path: str = "") -> Q:
+    """The one rule of what a viewer may see, for documents at the end of ``path`` (as ``document__``).
+
+    Published pages where the site is open or the viewer is a member; a draft is its author's and the reviewers'; the trash is
+    what the viewer put there, and everything for reviewers.
+    """
+
+    def where(**fields: object) -> Q:
+        return Q(**{path + field: value for field, value in fields.items()})
+
+    role = role_of(user)
+    if not may_read(user):
+        return Q(pk__in=())
+    if role < Role.READER:
+        return where(state=Document.PUBLISHED)
+    if role >= Role.REVIEWER:
+        return where(pk__isnull=False)
+    own = where(state=Document.DRAFT, author=user) | where(state=Document.TRASH, deleted_by=user)
+    return where(state=Document.PUBLISHED) | own
+
+
 class DocumentQuerySet(models.QuerySet["Document"]):
     """Every lookup, count, facet, feed, suggestion and match begins with ``visible_to``."""
 
     def visible_to(self, user: AbstractBaseUser | AnonymousUser | None) -> DocumentQuerySet:
-        """What this viewer may see: published pages where the site is open or the viewer is a member; a draft is its author's
-        and the reviewers'; the trash is what the viewer put there, and everything for reviewers."""
-        role = role_of(user)
-        if role < Role.READER:
-            return self.none() if settings.MEMBERS_ONLY else self.filter(state=Document.PUBLISHED)
-        if role >= Role.REVIEWER:
-            return self
-        own = Q(state=Document.DRAFT, author=user) | Q(state=Document.TRASH, deleted_by=user)
-        return self.filter(Q(state=Document.PUBLISHED) | own)
+        """What this viewer may see, by ``visible``."""
+        return self.filter(visible(user))
 
     def published(self) -> DocumentQuerySet:
         """What stands in lists, counts, feeds and matches: neither drafts nor the trash."""
@@ -38,10 +57,24 @@ class DocumentQuerySet(models.QuerySet["Document"]):
     def cases(self) -> DocumentQuerySet:
         return self.filter(kind=Document.CASES)
 
-    def revision_digest(self) -> str:
-        """Differs as soon as one of these documents was added, changed or taken away; one query, no text read."""
-        sums = self.order_by().aggregate(Count("pk"), Sum("pk"), Sum("revision"), Max("updated"))
-        return hashlib.sha256(repr(sorted(sums.items())).encode()).hexdigest()[:16]
+    def having_words(self, words: str) -> DocumentQuerySet:
+        """Those that have every word, found as the search finds them."""
+        from kb.models.search import Entry
+        from kb.search.tokens import needs, query_words
+
+        wanted = query_words(words)
+        if not wanted:
+            return self.none() if words.strip() else self
+        return self.filter(pk__in=Entry.objects.exclude(document=None).having(needs(wanted)).values("document"))
+
+    def with_review_state(self) -> DocumentQuerySet:
+        """Adds ``review_state``: reviewed as it stands, changed since, or not reviewed at all (empty)."""
+        since = When(reviewed__gt=0, then=Value(Document.CHANGED))
+        return self.annotate(
+            review_state=CaseExpression(
+                When(reviewed=F("revision"), then=Value(Document.REVIEWED)), since, default=Value("")
+            )
+        )
 
     def with_old_estimate(self, engine_digest: str, knowledge_digest: str) -> DocumentQuerySet:
         """Documents without an estimate made of their present text by this engine from this knowledge."""
@@ -55,10 +88,6 @@ class DocumentQuerySet(models.QuerySet["Document"]):
         )
         return self.filter(~Exists(fresh)).order_by("pk")
 
-    def counts_by(self, field: str) -> dict[str, int]:
-        """How many of these documents have each value of an indexed field; "" stands for not told."""
-        return dict(self.order_by().values_list(field).annotate(Count("pk")))
-
 
 class Document(models.Model):
     """One document. ``text`` is the whole of it; the fields below ``renderer`` follow from it at each save and are never edited.
@@ -71,6 +100,8 @@ class Document(models.Model):
     CASES, GUIDES, NOTES = "cases", "guides", "notes"
     KINDS = [(CASES, "case"), (GUIDES, "guide"), (NOTES, "note")]
     DRAFT, PUBLISHED, TRASH = "draft", "published", "trash"
+    REVIEWED, CHANGED = "reviewed", "changed"
+    REVIEW_STATES = {REVIEWED: "reviewed", CHANGED: "changed since the review"}
     STATES = [(DRAFT, "draft"), (PUBLISHED, "published"), (TRASH, "in the trash")]
 
     kind = models.CharField(max_length=10, choices=KINDS, default=CASES)

@@ -33,17 +33,15 @@ class Member(models.Model):
 
 
 def role_of(user: AbstractBaseUser | AnonymousUser | None) -> Role:
-    """The role of whoever asks; nobody's is ``NOBODY``. One query a request, kept on the user."""
+    """The role of whoever asks; nobody's is ``NOBODY``. ``kb.accounts.Backend`` fetches it together with the user."""
     if user is None or not user.is_authenticated or not user.is_active:
         return Role.NOBODY
     if getattr(user, "is_superuser", False):
         return Role.ADMIN
-    kept: Role | None = getattr(user, "_role", None)
-    if kept is None:
-        member = Member.objects.filter(user_id=user.pk).only("role").first()
-        kept = Role(member.role) if member else Role.NOBODY
-        setattr(user, "_role", kept)  # noqa: B010
-    return kept
+    try:
+        return Role(user.member.role)  # type: ignore[attr-defined]
+    except Member.DoesNotExist:
+        return Role.NOBODY
 
 
 class OneTimeLink(models.Model):

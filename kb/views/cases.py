@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from diagnose.knowledge import current
-from kb import case_list, case_page
+from kb import around, case_list, case_page, page_tools
 from kb.cases import record_of, visible
-from kb.models import CaseEstimate
+from kb.lookup import moved
+from kb.models import CaseEstimate, Document
 
 
 @require_safe
@@ -21,9 +22,14 @@ def cases(request: HttpRequest) -> HttpResponse:
 @require_safe
 def case(request: HttpRequest, slug: str) -> HttpResponse:
     """One case with its claims, fixes, facts, estimate and sources."""
-    row = get_object_or_404(visible(request.user), slug=slug)
+    row = Document.objects.visible_to(request.user).filter(kind=Document.CASES, slug=slug).first()
+    if row is None:
+        return moved(request, Document.CASES, slug)
     record = record_of(row)
     if record is None:
         raise Http404("this version cannot read the case's text")
     estimate = row.estimates.filter(moment=CaseEstimate.AS_IT_FAILED).first()
-    return render(request, "kb/case.html", case_page.page(row, record, estimate, current()))
+    context = case_page.page(row, record, estimate, current())
+    return render(
+        request, "kb/case.html", {**context, **page_tools.tools(row, request.user), **around.context(row, request.user)}
+    )

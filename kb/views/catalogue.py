@@ -12,9 +12,10 @@ from django.views.decorators.http import require_safe
 from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.records import Case
 from diagnose.vocabulary import FACTS, KINDS, PHASES
-from kb import catalogue, framework_page, rules_in_words
+from kb import catalogue, framework_page, notes, rules_in_words
 from kb.cases import cases_for
 from kb.evidence import counted, outcomes
+from kb.markdown import as_rendered
 from kb.sections import sections, source_name
 
 R = TypeVar("R")
@@ -120,7 +121,10 @@ def _page(
     request: HttpRequest, template: str, section: str, record: object, context: Mapping[str, object]
 ) -> HttpResponse:
     sources = [(address, source_name(address)) for address in getattr(record, "sources", ())]
-    more = {"section": section, "record": record, "sources": sources}
+    note_slug = f"{notes.FOLDERS[template]}/{getattr(record, 'slug', '')}"
+    note = notes.on(note_slug, request.user)
+    more = {"section": section, "record": record, "sources": sources, "note": note, "note_slug": note_slug}
+    more["note_body"] = as_rendered(note.html) if note else ""
     return render(request, f"kb/{template}.html", {**more, **context})
 
 

@@ -21,17 +21,17 @@ TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 
 
 def addresses(patterns: list[Any], prefix: str = "/") -> Iterator[str]:
-    """Every address of the site that needs no argument, the admin's own left out."""
+    """Every address of the site that needs no argument."""
     for pattern in patterns:
         route = prefix + str(pattern.pattern)
-        if isinstance(pattern, URLResolver) and not route.startswith("/admin"):
+        if isinstance(pattern, URLResolver):
             yield from addresses(pattern.url_patterns, route)
         elif isinstance(pattern, URLPattern) and "<" not in route:
             yield route
 
 
 def pages() -> list[str]:
-    return [*addresses(get_resolver().url_patterns), "/admin/login/", "/no/such/page"]
+    return [*addresses(get_resolver().url_patterns), "/no/such/page"]
 
 
 POLICIES = {

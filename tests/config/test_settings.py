@@ -32,6 +32,11 @@ from tests.live import ROOT, environment
         (lambda: env.redis("X"), "redis://h:66666666", "the port must be a number"),
         (lambda: env.database("X", Path("/")), "sqlite:///x", "X is “sqlite:///x”: write postgres://"),
         (lambda: env.database("X", Path("/")), "postgres://host", "X is “postgres://host”"),
+        (lambda: env.email("X"), "mail.example.org", "X is “mail.example.org”: write smtp+tls://"),
+        (lambda: env.email("X"), "https://mail.example.org", "X is “https://mail.example.org”: write smtp+tls://"),
+        (lambda: env.issuer("X"), "http://login.example.org", "X is “http://login.example.org”: write the issuer's"),
+        (lambda: env.issuer("X"), "login.example.org", "X is “login.example.org”: write the issuer's"),
+        (lambda: env.required("X", "Y"), "", "X is “”: Y is set and needs it."),
         (lambda: env.secret("X", Path("/")), "short", "X is “5 characters”: write at least 32"),
         (lambda: env.folder("X", Path("/")), "/proc/nothing/here", "X is “/proc/nothing/here”: name a folder"),
     ],
@@ -48,6 +53,38 @@ def test_it_does_not_repeat_a_password_in_a_refusal(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ImproperlyConfigured) as refusal:
         env.database("X", Path("/"))
     assert "hunter2" not in str(refusal.value)
+
+
+def test_a_single_sign_on_without_its_secret_is_refused(state_folder: Path) -> None:
+    done = check(state_folder, OIDC_ISSUER="https://login.example.org", OIDC_CLIENT_ID="headroom")
+    assert done.returncode != 0
+    assert "OIDC_CLIENT_SECRET is “”: OIDC_ISSUER is set and needs it." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "port", "ssl", "tls"),
+    [
+        ("smtp+tls://me:p%40ss@mail.example.org", 587, False, True),
+        ("smtps://me:p%40ss@mail.example.org", 465, True, False),
+        ("smtp://me:p%40ss@mail.example.org:2525", 2525, False, False),
+    ],
+)
+def test_it_reads_a_mail_server_whole(
+    monkeypatch: pytest.MonkeyPatch, value: str, port: int, ssl: bool, tls: bool
+) -> None:
+    monkeypatch.setenv("X", value)
+    entry = env.email("X")
+    assert (entry["EMAIL_HOST"], entry["EMAIL_HOST_USER"], entry["EMAIL_HOST_PASSWORD"]) == (
+        "mail.example.org",
+        "me",
+        "p@ss",
+    )
+    assert (entry["EMAIL_PORT"], entry["EMAIL_USE_SSL"], entry["EMAIL_USE_TLS"]) == (port, ssl, tls)
+
+
+def test_an_issuer_is_read_without_its_well_known_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "https://login.example.org/realms/team/.well-known/openid-configuration")
+    assert env.issuer("X") == "https://login.example.org/realms/team"
 
 
 def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:

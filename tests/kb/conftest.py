@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from diagnose.knowledge import CONTENT, Knowledge, current
-from kb.content import load_cases
+from kb import content, saving
+from kb.models import Document
 
 CASE = """+++
 title = "{title}"
@@ -50,6 +51,16 @@ def document(title: str = "Eight cards run out", body: str = "It stopped at step
     return CASE.format(title=title, body=body, **given)
 
 
+def created(slug: str, text: str = "") -> Document:
+    """A case that somebody wrote."""
+    return saving.create("cases", slug, text or document(), None, "", current()).document
+
+
+def edited(case: Document, text: str) -> Document:
+    """An edit of the present text."""
+    return saving.save(case, text, case.revision, None, "", current()).document
+
+
 @pytest.fixture
 def knowledge() -> Knowledge:
     return current()
@@ -58,11 +69,12 @@ def knowledge() -> Knowledge:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with one case file."""
-    (tmp_path / "first.md").write_text(document())
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases/first.md").write_text(document())
     return tmp_path
 
 
 @pytest.fixture
 def shipped(db: None, knowledge: Knowledge) -> None:
-    """The cases that ship, loaded."""
-    load_cases(CONTENT / "cases", knowledge)
+    """What ships, loaded."""
+    content.load(CONTENT, knowledge)

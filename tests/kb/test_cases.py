@@ -9,18 +9,17 @@ from django.contrib.auth.models import AnonymousUser
 from pytest_django import DjangoAssertNumQueries
 
 from diagnose.knowledge import Knowledge
-from kb import documents
+from kb import content
 from kb.cases import cases_for
-from kb.content import load_cases
 from kb.models import Document
-from tests.kb.conftest import document
+from tests.kb.conftest import document, edited
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
 def _one_case(folder: Path, knowledge: Knowledge) -> None:
-    load_cases(folder, knowledge)
+    content.load(folder, knowledge)
 
 
 def test_nobody_sees_what_is_not_published() -> None:
@@ -43,7 +42,7 @@ def test_the_same_base_costs_one_query_and_gives_the_same_tuple(
 
 def test_an_edit_shows_at_once(knowledge: Knowledge) -> None:
     cases_for(None)
-    documents.write(Document.objects.get(), document(title="Edited"), knowledge)
+    edited(Document.objects.get(), document(title="Edited"))
     assert [case.title for case in cases_for(None)] == ["Edited"]
 
 

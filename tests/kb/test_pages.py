@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
+from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
 from diagnose.knowledge import Knowledge
-from kb import documents, estimates, links
-from kb.models import Document, OneTimeLink
+from kb import estimates
+from kb.models import Document
 from kb.templatetags.keys import breakable
-from tests.kb.conftest import document
+from tests.kb.conftest import created, document
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
 
@@ -35,10 +34,9 @@ def test_an_unpublished_case_is_nowhere(client: Client) -> None:
     Document.objects.filter(pk=case.pk).update(state=Document.TRASH)
     assert client.get(reverse("kb:case", args=[case.slug])).status_code == 404
     assert case.title not in client.get(reverse("kb:cases")).content.decode()
-    assert (
-        Document.objects.visible_to(User()).counts_by("oom_kind").get(case.oom_kind, 0)
-        < Document.objects.filter(oom_kind=case.oom_kind).count()
-    )
+    told = client.get(reverse("kb:data_list", args=["cases"])).json()
+    assert case.slug not in [item["slug"] for item in told["items"]]
+    assert sum(choice["count"] for choice in told["facets"]["Kind"]) == Document.objects.cases().count() - 1
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -85,6 +83,15 @@ def test_a_lever_page_names_the_key_of_each_framework(client: Client, knowledge:
         assert all(f"<code>{breakable(key)}</code>" in page for key in keys)
 
 
+def test_a_framework_page_shows_its_forks_and_what_a_key_without_a_fact_changes(
+    client: Client, knowledge: Knowledge
+) -> None:
+    framework = next(one for one in knowledge.frameworks.values() if one.forks and not one.fallback)
+    page = client.get(reverse("kb:framework", args=[framework.slug])).content.decode()
+    assert all(escape(fork.title) in page and escape(fork.says) in page for fork in framework.forks)
+    assert all(escape(key.note) in page for key in framework.keys)
+
+
 def test_a_facet_narrows_the_list_and_counts_what_is_left(client: Client) -> None:
     case = Document.objects.exclude(framework="")[0]
     page = client.get(reverse("kb:cases"), {"framework": case.framework})
@@ -101,7 +108,7 @@ def test_a_narrowing_that_leaves_nothing_says_what_to_drop(client: Client) -> No
 
 
 def test_cases_that_do_not_tell_their_phase_can_be_chosen(client: Client, knowledge: Knowledge) -> None:
-    documents.write(Document(slug="untold"), document(), knowledge)
+    created("untold", document())
     page = client.get(reverse("kb:cases"), {"phase": "none"})
     assert "untold" in {row.case.slug for row in page.context["rows"]}
     assert {row.case.phase for row in page.context["rows"]} == {""}
@@ -117,7 +124,7 @@ def test_the_queries_do_not_grow_with_the_base(
     client: Client, knowledge: Knowledge, django_assert_max_num_queries: DjangoAssertNumQueries, name: str
 ) -> None:
     for number in range(30):
-        documents.write(Document(slug=f"more-{number}"), document(), knowledge)
+        created(f"more-{number}", document())
     client.get(reverse(name))  # reads the texts once
     with django_assert_max_num_queries(7):
         client.get(reverse(name))
@@ -125,44 +132,9 @@ def test_the_queries_do_not_grow_with_the_base(
 
 def test_a_hostile_case_renders_no_script(client: Client, knowledge: Knowledge) -> None:
     hostile = "<script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)>"
-    documents.write(
-        Document(slug="hostile"), document(title="</title><script>alert(2)</script>", body=hostile), knowledge
-    )
+    created("hostile", document(title="</title><script>alert(2)</script>", body=hostile))
     for address in (reverse("kb:case", args=["hostile"]), reverse("kb:cases")):
         page = client.get(address).content.decode()
         assert "<script>alert" not in page
         assert "onerror=" not in page
         assert 'href="javascript' not in page
-
-
-def test_a_setup_link_that_is_not_ours_is_refused(client: Client) -> None:
-    assert client.get(reverse("kb:setup", args=["made-up:token"])).status_code == 404
-
-
-def test_a_setup_link_is_refused_after_a_day(client: Client) -> None:
-    token = links.make_admin_link()
-    OneTimeLink.objects.update(expires=timezone.now())
-    assert client.get(reverse("kb:setup", args=[token])).status_code == 404
-
-
-def test_a_newer_setup_link_replaces_the_older() -> None:
-    older, newer = links.make_admin_link(), links.make_admin_link()
-    assert links.find(older) is None
-    assert links.find(newer)
-
-
-def test_a_setup_link_refuses_a_weak_password_and_is_not_spent_by_it(client: Client) -> None:
-    address = reverse("kb:setup", args=[links.make_admin_link()])
-    page = client.post(address, {"username": "lin", "password1": "12345", "password2": "12345"})
-    assert "too short" in page.content.decode()
-    assert OneTimeLink.objects.exists()
-    assert not User.objects.exists()
-
-
-def test_a_setup_link_makes_one_admin_and_signs_in(client: Client) -> None:
-    address = reverse("kb:setup", args=[links.make_admin_link()])
-    given = {"username": "lin", "password1": "correct-horse-9", "password2": "correct-horse-9"}
-    assert client.post(address, given).status_code == 302
-    assert User.objects.get().is_superuser
-    assert client.session["_auth_user_id"] == str(User.objects.get().pk)
-    assert Client().post(address, {**given, "username": "mallory"}).status_code == 404

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import pickle
 import re
 from html.parser import HTMLParser
 from urllib.parse import parse_qsl, urlsplit
@@ -218,6 +219,14 @@ def test_files_are_read_beside_the_paste(client):
 def test_a_binary_file_is_named_as_one(client):
     core = SimpleUploadedFile("core.1", bytes(range(256)) * 400)
     assert "looks like a binary file" in client.post("/result/", {"files": [core]}).content.decode()
+
+
+def test_a_memory_snapshot_is_refused_with_its_cure_and_the_paste_beside_it_is_read(client):
+    snapshot = SimpleUploadedFile("snapshot.pickle", pickle.dumps({"segments": [], "device_traces": []}))
+    page = client.post("/result/", {"paste": TORCH, "files": [snapshot]}).content.decode()
+    assert "This is a memory snapshot of torch" in page
+    assert "torch.cuda._memory_viz stats" in page
+    assert "GPU memory" in page
 
 
 def test_settings_of_an_unknown_framework_are_counted_and_named(client):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 
 import pytest
 from django.test import Client
@@ -74,3 +75,16 @@ def test_an_empty_body_is_an_answer_too():
 
 def test_bytes_that_are_no_text_are_an_answer_too():
     assert send(bytes(range(256)) * 50).status_code == 200
+
+
+def test_a_memory_snapshot_is_not_opened_and_the_answer_says_how_to_print_it():
+    snapshot = pickle.dumps({"segments": [], "device_traces": [[{"action": "oom"}]]})
+    answer = send(snapshot).content.decode()
+    assert "torch.cuda._memory_viz stats" in answer
+    assert "segments" not in answer.split("memory snapshot")[0]
+
+
+def test_a_log_that_repeats_itself_for_megabytes_is_read_to_its_end():
+    filler = "".join(f"progress {n} of many, all is well\n" for n in range(50_000))
+    answer = send(filler + RAY + filler, "/diagnose?format=json").json()
+    assert answer["facts"]["numbers"]["node_used_gb"] == 96.0

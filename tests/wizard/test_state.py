@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from diagnose.knowledge.records import Detect, Fork
 from diagnose.types import Fact, Facts
 from diagnose.vocabulary import FACTS
 from tests import samples
@@ -70,6 +71,15 @@ def test_the_address_holds_nothing_that_was_assumed():
     assert "real_response_length" not in certain
     assert "fused_optimizer" not in certain
     assert certain["gradient_checkpointing"] == "true"
+
+
+def test_the_address_names_a_fork_and_not_its_base():
+    fork = Fork(id="plume", title="Plume", source="https://example.org", detect=Detect(), says="Its own loop.")
+    diagnosis = samples.diagnosis()
+    fact = Fact("framework", "quill", "read")
+    facts = Facts(stated={"framework": fact}, values={"framework": "quill"}, fork=fork)
+    object.__setattr__(diagnosis, "facts", facts)
+    assert state.certain(diagnosis) == {"framework": "plume"}
 
 
 def test_words_that_only_the_paste_knows_stay_out_of_the_address():

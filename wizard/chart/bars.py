@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 
+from wizard.chart import ghost
 from wizard.chart.data import Column, Drawing, shown, spoken
 from wizard.chart.svg import filled, line, pct, picture, px, rect, text
 
@@ -28,7 +29,7 @@ def _scale(drawing: Drawing) -> float:
     """Room for the words of a phase that is over at 360 px, else just above the highest thing. Beyond it, things are cut."""
     if not drawing.capacity:
         return 1.08 * drawing.highest
-    over = any(column.over for column in drawing.columns) or bool(drawing.seen)
+    over = any(column.over for column in drawing.columns)
     return (
         1.6 * drawing.capacity
         if over
@@ -42,15 +43,14 @@ def _row(drawing: Drawing, column: Column, place: int, scale: float, ceiling: fl
     if worst:
         pieces.append(rect("hi", 0, ceiling or 100, top - 1, ROW - 3))
     pieces.append(text("nm pk" if worst else "nm", 0.4, top + 13, column.title, "start"))
-    pieces.append(_words(drawing, column, worst, top + 13, ceiling))
+    pieces.append(_words(column, top + 13, ceiling))
     for segment in column.segments:
         pieces += filled(segment.role, _x(at, scale), _x(at + segment.size, scale) - _x(at, scale), bar, BAR)
         at += segment.size
     pieces.append(rect("edge", 0, _x(at, scale), bar, BAR))
-    if worst and drawing.seen:
-        rest = _x(drawing.seen, scale) - _x(at, scale)
-        pieces += [rect("", _x(at, scale), rest, bar, BAR, "x-out"), rect("ghost", _x(at, scale), rest, bar, BAR)]
-    if column.over and drawing.limit is not None:
+    if column.seen:
+        pieces += ghost.lying(_x(at, scale), _x(column.seen, scale), bar, BAR, over=bool(column.over))
+    if column.over and drawing.limit is not None and at > drawing.limit:
         pieces.append(rect("burst", _x(drawing.limit, scale), _x(at, scale) - _x(drawing.limit, scale), bar, BAR))
     if at > scale:
         pieces += [line("brk", end - 1, end + 0.4, bar + BAR + 2, bar - 2) for end in (96, 98)]
@@ -62,15 +62,16 @@ def _x(value: float, scale: float) -> float:
     return min(100.0, 100 * value / scale)
 
 
-def _words(drawing: Drawing, column: Column, worst: bool, y: float, ceiling: float | None) -> str:
+def _words(column: Column, y: float, ceiling: float | None) -> str:
     """Peak and headroom, right-aligned to the ceiling; a phase that is over has the whole width."""
-    if worst and drawing.seen:
-        return text("bad halo ho", 100, y, f"{shown(drawing.seen)} seen, {shown(column.total)} explained", "end")
+    if column.over and column.seen:
+        return text("bad halo ho", 100, y, f"{shown(column.seen)} seen, {shown(column.total)} explained", "end")
     if column.over:
         return text("bad halo ho", 100, y, f"{shown(column.total)}, over by {shown(column.over)}", "end")
-    free = f", {shown(column.free)} free" if column.free is not None else ""
+    free = " measured" if column.need < column.total else ""
+    free += f", {shown(column.free)} free" if column.free is not None else ""
     x = (ceiling or 100) - 1.2
-    peak = f'<tspan class="strong">{shown(column.total)}</tspan>'
+    peak = f'<tspan class="strong">{shown(column.need)}</tspan>'
     return f'<text class="en" x="{pct(x)}" y="{px(y)}">{peak}{escape(free)}</text>'
 
 

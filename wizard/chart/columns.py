@@ -8,6 +8,7 @@ from itertools import groupby
 
 from django.utils.safestring import SafeString
 
+from wizard.chart import ghost
 from wizard.chart.data import GROUP_WORDS, Column, Drawing, shown, spoken
 from wizard.chart.svg import filled, line, picture, rect, text
 
@@ -128,10 +129,12 @@ def _stack(plot: _Plot, place: int, column: Column) -> list[str]:
             labels += _label(plot, place, segment.role, segment.label, shown(segment.size), y, height)
         at += segment.size
     pieces.append(rect("edge", x, plot.width, plot.y(at), plot.frame.base - plot.y(at)))
-    if plot.drawing.seen and place == plot.drawing.worst:
-        pieces += _not_explained(plot, place, at)
+    if column.seen:
+        top = plot.y(column.seen)
+        free = min(plot.y(column.high), plot.y(at)) - top  # above the whisker
+        pieces += ghost.upright(x, plot.width, top, plot.y(at) - top, free, over=bool(column.over))
     pieces += labels
-    if column.over and plot.kill is not None:
+    if column.over and plot.kill is not None and plot.y(at) < plot.kill:
         pieces.append(rect("burst", x, plot.width, plot.y(at), plot.kill - plot.y(at)))
     if at > plot.top:
         pieces += [
@@ -163,20 +166,6 @@ def _larger_part(ceiling: float | None, y: float, height: float) -> tuple[float,
     return (y, above - 2) if above > height / 2 else (ceiling + 2, height - above - 2)
 
 
-def _not_explained(plot: _Plot, place: int, total: int) -> list[str]:
-    seen, x = plot.y(plot.drawing.seen or 0), plot.left(place)
-    height = plot.y(total) - seen
-    pieces = [
-        rect("", x, plot.width, seen, height, "x-out"),
-        rect("ghost", x, plot.width, seen, height),
-    ]
-    free = min(plot.y(plot.drawing.columns[place].high), plot.y(total)) - seen  # above the whisker
-    if free >= 34:
-        pieces.append(text("halo", plot.middle(place), seen + free / 2 - 2, "not"))
-        pieces.append(text("halo", plot.middle(place), seen + free / 2 + 12, "explained"))
-    return pieces
-
-
 def _ceiling(plot: _Plot) -> list[str]:
     drawing, frame, y = plot.drawing, plot.frame, plot.ceiling
     if y is None or drawing.capacity is None:
@@ -196,8 +185,7 @@ def _ceiling(plot: _Plot) -> list[str]:
 
 def _base(plot: _Plot, column: Column, place: int) -> float:
     """Where the figures of a column stand on: its top, what was seen, or the end of a short whisker."""
-    seen = plot.drawing.seen if plot.drawing.seen and place == plot.drawing.worst else 0
-    top = plot.y(max(column.total, seen))
+    top = plot.y(max(column.total, column.need))
     return top if _tall(plot, column) else min(top, plot.y(column.high))
 
 
@@ -218,7 +206,6 @@ def _figures(plot: _Plot, place: int, column: Column) -> list[str]:
     x, pieces = plot.middle(place), _whisker(plot, place, column)
     base, kill = _base(plot, column, place), plot.kill
     worst = place == plot.drawing.worst
-    seen = plot.drawing.seen if worst else None
     if kill is not None and not column.over and base > (plot.ceiling or kill) and base - ABOVE < kill + 8:
         if base > kill + 8:
             pieces.append(line("room", x, x, base - 3, kill + 4))
@@ -227,10 +214,11 @@ def _figures(plot: _Plot, place: int, column: Column) -> list[str]:
         pieces.append(line("room", x, x, base - ABOVE + 2, kill + 6))
     ground = "ho" if plot.ceiling is not None and base - 20 < plot.ceiling else "hh" if worst else ""
     crowded = len(plot.drawing.columns) > ROOMY and not worst
-    top, below = (seen, "seen") if seen else (column.total, "" if crowded and not column.over else _left_over(column))
-    bad = " bad" if column.over or seen else ""
-    at, anchor = (_beside(plot, place), "end") if _tall(plot, column) and not seen else (x, "middle")
-    pieces.append(text(f"big{bad} halo {ground}".strip(), at, base - (21.5 if below else 7.5), shown(top), anchor))
+    below = "" if crowded and not column.over else _left_over(column)
+    bad = " bad" if column.over else ""
+    at, anchor = (_beside(plot, place), "end") if _tall(plot, column) and not column.seen else (x, "middle")
+    size = shown(max(column.need, column.total))
+    pieces.append(text(f"big{bad} halo {ground}".strip(), at, base - (21.5 if below else 7.5), size, anchor))
     if below:
         pieces.append(text(f"{'bad ' if column.over else ''}halo {ground}".strip(), at, base - 7.5, below, anchor))
     return pieces + _name(plot, place, column)
@@ -242,6 +230,10 @@ def _beside(plot: _Plot, place: int) -> float:
 
 
 def _left_over(column: Column) -> str:
+    if column.need < column.total:
+        return f"{shown(column.need)} measured"
+    if column.over and column.seen:
+        return "seen"
     if column.over:
         return f"over by {shown(column.over)}"
     return f"{shown(column.free)} free" if column.free is not None else ""

@@ -35,7 +35,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One phase. ``over`` is how far it stands above the limit that kills (0 below it), ``free`` what is left below it."""
+    """One phase. ``total`` is the sum of its terms, ``need`` what was measured or reported instead, where something was.
+
+    ``over`` is how far the need stands above the limit that kills (0 below it), ``free`` what is left below it.
+    """
 
     phase: str
     title: str
@@ -46,6 +49,12 @@ class Column:
     high: int
     over: int
     free: int | None
+    need: int
+
+    @property
+    def seen(self) -> int | None:
+        """What was measured or reported, where it is above the sum of the terms."""
+        return self.need if self.need > self.total else None
 
     @property
     def banded(self) -> bool:
@@ -54,7 +63,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """All phases of a pool. ``worst`` is the place of the shaded phase; ``seen`` a reported size above its estimate."""
+    """All phases of a pool. ``worst`` is the place of the shaded phase."""
 
     pool: str
     columns: tuple[Column, ...]
@@ -62,17 +71,21 @@ class Drawing:
     limit: int | None
     worst: int
     ceiling: str
-    seen: int | None = None
+
+    @property
+    def seen(self) -> int | None:
+        """What was seen of the shaded phase above its estimate."""
+        return self.columns[self.worst].seen if self.columns else None
 
     @property
     def highest(self) -> int:
         """The tallest thing that the drawing must hold, in tenths of a GiB."""
-        return max(*(max(column.high, column.total) for column in self.columns), self.seen or 0, 1)
+        return max(*(max(column.high, column.total, column.need) for column in self.columns), 1)
 
     @property
     def tallest(self) -> int:
         """The highest peak, whiskers left out."""
-        return max(*(column.total for column in self.columns), self.seen or 0, 1)
+        return max(*(max(column.total, column.need) for column in self.columns), 1)
 
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
@@ -104,9 +117,10 @@ def role_of(term: Term) -> str:
 def drawing(pool: PoolEstimate, worst: str, ceiling: str, seen: int | None = None) -> Drawing:
     """``worst`` is the phase to shade, ``ceiling`` what has the capacity in words, ``seen`` a reported size in bytes."""
     limit = tenths(pool.limit) if pool.limit is not None else None
-    columns = tuple(_column(phase, pool.pool, limit) for phase in pool.phases)
+    columns = tuple(
+        _column(phase, pool.pool, limit, tenths(seen) if seen and phase.phase == worst else 0) for phase in pool.phases
+    )
     place = next((i for i, column in enumerate(columns) if column.phase == worst), 0)
-    reported = tenths(seen) if seen else 0
     return Drawing(
         pool=pool.pool,
         columns=columns,
@@ -114,12 +128,12 @@ def drawing(pool: PoolEstimate, worst: str, ceiling: str, seen: int | None = Non
         limit=limit,
         worst=place,
         ceiling=ceiling,
-        seen=reported if columns and reported > columns[place].total else None,
     )
 
 
-def _column(phase: PhaseEstimate, pool: str, limit: int | None) -> Column:
+def _column(phase: PhaseEstimate, pool: str, limit: int | None, reported: int) -> Column:
     total, low, high = phase_tenths(phase)
+    need = max(total if phase.measured is None else tenths(phase.measured), reported)
     sizes: dict[str, int] = {}
     for term in phase.terms:
         sizes[role_of(term)] = sizes.get(role_of(term), 0) + tenths(term.bytes)
@@ -134,8 +148,9 @@ def _column(phase: PhaseEstimate, pool: str, limit: int | None) -> Column:
         total=total,
         low=low,
         high=high,
-        over=max(0, total - limit) if limit is not None else 0,
-        free=limit - total if limit is not None else None,
+        over=max(0, need - limit) if limit is not None else 0,
+        free=limit - need if limit is not None else None,
+        need=need,
     )
 
 
@@ -144,11 +159,12 @@ def spoken(drawing: Drawing) -> str:
     what = "Host memory" if drawing.pool == "host" else "GPU memory"
     against = f" against {shown(drawing.limit)}" if drawing.limit is not None else ""
     phases = ", ".join(_spoken_column(column) for column in drawing.columns)
-    reported = f" The message reports {shown(drawing.seen)}." if drawing.seen else ""
-    return f"{what} per phase in GiB{against}: {phases}.{reported} The table of all phases follows."
+    return f"{what} per phase in GiB{against}: {phases}. The table of all phases follows."
 
 
 def _spoken_column(column: Column) -> str:
     band = f" ({shown(column.low)} to {shown(column.high)})" if column.banded else ""
     over = f", which is {shown(column.over)} over" if column.over else ""
+    if column.need != column.total:
+        return f"{column.title.lower()} {shown(column.need)} seen{over}, {shown(column.total)} estimated{band}"
     return f"{column.title.lower()} {shown(column.total)}{over}{band}"

@@ -40,7 +40,11 @@ class Command(BaseCommand):
             read_stream(chunks(sys.stdin.buffer)) if options["file"] is None else self.read_file(Path(options["file"]))
         )
         diagnosis = diagnose(paste, {}, knowledge, tuple(knowledge.cases.values()))
-        print(json.dumps(to_json(diagnosis), ensure_ascii=False, indent=1) if options["json"] else to_text(diagnosis))
+        told = json.dumps(to_json(diagnosis), ensure_ascii=False, indent=1) if options["json"] else to_text(diagnosis)
+        try:
+            print(told, flush=True)
+        except BrokenPipeError:  # as under `| head`: the reader has had enough
+            sys.stdout = None
 
     def read_file(self, path: Path) -> Paste:
         try:

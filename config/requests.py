@@ -1,0 +1,39 @@
+"""Each request has an id, a line in the log and a place in the figures; none of them holds an address, which may carry facts or a key."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from config.logs import page_of, request_id
+from kb import metrics
+
+_FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{8,64}")
+log = logging.getLogger("headroom.requests")
+
+
+def told(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware, the outermost: takes the proxy's ``X-Request-ID`` or draws one, and tells how it went."""
+
+    def tell(request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-ID", "")
+        mark = request_id.set(given if _FROM_PROXY.fullmatch(given) else secrets.token_hex(8))
+        began = time.perf_counter()
+        try:
+            response = get_response(request)
+            seconds, page = time.perf_counter() - began, page_of(request)
+            response.headers["X-Request-ID"] = request_id.get()
+            method = request.method if request.method in ("GET", "HEAD", "POST", "PUT") else "OTHER"
+            metrics.answered(page, method, response.status_code, seconds)
+            told = {"page": page, "method": method, "status": response.status_code, "ms": round(seconds * 1000, 1)}
+            log.info("%(method)s %(page)s %(status)s in %(ms)s ms", told, extra={"told": told})
+            return response
+        finally:
+            request_id.reset(mark)
+
+    return tell

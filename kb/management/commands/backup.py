@@ -1,0 +1,26 @@
+"""``manage.py backup FILE``: everything that people wrote, in one zip."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from kb import audit, backup
+
+
+class Command(BaseCommand):
+    help = "Write documents, histories, people, comments, files and the audit log to one zip. It holds secrets: keep it safe."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="where to, as headroom.zip; a file of that name is replaced")
+
+    def handle(self, *, file: Path, **options: Any) -> None:
+        audit.note(audit.COMMAND_LINE, "backed up", file.name)
+        try:
+            kept = backup.write(file)
+        except OSError as misfit:
+            raise CommandError(f"{file} cannot be written: {misfit.strerror or misfit}") from None
+        self.stdout.write(f"{kept.rows} rows and {kept.files} files in {file}")

@@ -1,0 +1,80 @@
+"""What each page gives to the index."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.record import Record
+from kb.catalogue import lever_keys
+from kb.models import Document, Entry
+from kb.search.tokens import document_tokens
+
+CATALOGUE = ("frameworks", "signatures", "levers", "gpus", "models")
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the catalogue as it is found."""
+
+    kind: str
+    slug: str
+    title: str
+    summary: str
+    text: str
+
+
+def put(document: Document) -> None:
+    """The entry of a document, made anew from what stands in it. Called within the transaction that saves it."""
+    Entry.objects.update_or_create(
+        document=document,
+        defaults={
+            "kind": document.kind,
+            "slug": document.slug,
+            "title": document.title,
+            "summary": document.summary,
+            "words": document_tokens(f"{document.title} {document.slug}", f"{document.summary}\n{document.text}"),
+            "digest": document.digest,
+        },
+    )
+
+
+def put_catalogue(knowledge: Knowledge) -> int:
+    """The entries of the catalogue's pages, those of vanished records taken out; how many changed."""
+    known = {(entry.kind, entry.slug): entry for entry in Entry.objects.filter(document=None).defer("words")}
+    changed = 0
+    for page in _pages(knowledge):
+        words = document_tokens(f"{page.title} {page.slug}", page.text)
+        digest = hashlib.sha256(f"{page.title}\0{page.summary}\0{words}".encode()).hexdigest()[:16]
+        entry = known.pop((page.kind, page.slug), None)
+        if entry is None or entry.digest != digest:
+            given = {"title": page.title, "summary": page.summary, "words": words, "digest": digest}
+            Entry.objects.update_or_create(kind=page.kind, slug=page.slug, document=None, defaults=given)
+            changed += 1
+    changed += Entry.objects.filter(pk__in=[entry.pk for entry in known.values()]).delete()[0]
+    return changed
+
+
+def _pages(knowledge: Knowledge) -> Iterator[Page]:
+    for kind in CATALOGUE:
+        for slug, record in getattr(knowledge, kind).items():
+            yield Page(kind, slug, record.title, _first_sentence(record), f"{_named(record, knowledge)}\n{record.body}")
+
+
+def _named(record: Record, knowledge: Knowledge) -> str:
+    """The names and keys that the page shows beside its text."""
+    words = [*getattr(record, "aliases", ()), *getattr(record, "words", ())]
+    words += [key.key for key in getattr(record, "keys", ())]
+    words += [alias for key in getattr(record, "keys", ()) for alias in key.aliases]
+    words += [literal for line in getattr(record, "literals", ()) for literal in line]
+    if hasattr(record, "changes"):
+        words += [key for row in lever_keys(record, knowledge) for key in row.keys]  # type: ignore[arg-type]
+    return "\n".join(words)
+
+
+def _first_sentence(record: Record) -> str:
+    """Of the body, without headings: what a list of results shows."""
+    lines = [line for line in record.body.splitlines() if line.strip() and not line.startswith(("#", "|", "```", "-"))]
+    return lines[0].split(". ")[0].strip().rstrip(".")[:300] if lines else ""

@@ -1,0 +1,105 @@
+"""What the page of results shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from diagnose.knowledge import Knowledge
+from kb.models import Document, Entry
+from kb.search.find import Found, address, find
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+LONGEST = 300  # letters of a query; what is longer is a paste
+KINDS = {
+    "cases": ("Cases", "case"),
+    "guides": ("Guides", "guide"),
+    "levers": ("Levers", "lever"),
+    "signatures": ("Errors", "error"),
+    "frameworks": ("Frameworks", "framework"),
+    "gpus": ("GPUs", "GPU"),
+    "models": ("Models", "model"),
+    "notes": ("Notes", "note"),
+}
+_LOG = re.compile(r"Traceback \(most recent call last\)|Tried to allocate|\bFile \"[^\"]+\", line \d+|\n.*\n")
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One line of the results."""
+
+    title: str
+    href: str
+    kind: str
+    summary: str
+    draft: bool
+
+
+@dataclass(frozen=True)
+class Choice:
+    words: str
+    count: int
+    href: str
+    on: bool
+
+
+def is_log(query: str) -> bool:
+    """Whether this is a paste and no query: long, of several lines, or in a traceback's words."""
+    return len(query) > LONGEST or bool(_LOG.search(query))
+
+
+def page(query: QueryDict, user: AbstractBaseUser | AnonymousUser, knowledge: Knowledge) -> dict[str, Any]:
+    """What the template needs for ``q``, ``kind`` and ``page`` of the address."""
+    words, kind = query.get("q", "").strip(), query.get("kind", "")
+    kind = kind if kind in KINDS else ""
+    asked = query.get("page", "1")
+    number = int(asked) if asked.isdecimal() and len(asked) < 6 else 1
+    found = find(words, user, knowledge, kind, number)
+    return {
+        "section": "search",
+        "query": words,
+        "found": found,
+        "hits": hits(found.entries),
+        "kinds": [
+            Choice(plural, found.kinds[name], _href(words, "" if name == kind else name), name == kind)
+            for name, (plural, _) in KINDS.items()
+            if found.kinds.get(name)
+        ],
+        "previous_page": _href(words, kind, found.page - 1) if found.page > 1 else "",
+        "next_page": _href(words, kind, found.page + 1) if found.page < found.pages else "",
+        "total_words": total_words(found),
+    }
+
+
+def hits(entries: Iterable[Entry]) -> list[Hit]:
+    """Entries with their addresses and the word for their kind."""
+    return [
+        Hit(
+            entry.title,
+            address(entry),
+            KINDS[entry.kind][1],
+            entry.summary,
+            draft=entry.document_id is not None and entry.document.state == Document.DRAFT,  # type: ignore[union-attr]
+        )
+        for entry in entries
+    ]
+
+
+def total_words(found: Found) -> str:
+    """“12 pages”, “one page”, or “more than 1,000 pages”, which are not counted."""
+    if found.more:
+        return f"more than {found.total:,} pages"
+    return "one page" if found.total == 1 else f"{found.total:,} pages"
+
+
+def _href(words: str, kind: str, number: int = 1) -> str:
+    query = QueryDict(mutable=True)
+    query.update({"q": words, **({"kind": kind} if kind else {}), **({"page": str(number)} if number > 1 else {})})
+    return f"{reverse('kb:search')}?{query.urlencode()}"

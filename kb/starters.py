@@ -1,0 +1,44 @@
+"""What the editor of a new page begins with."""
+
+from __future__ import annotations
+
+import datetime
+
+from kb.models import Document
+
+_CASE = """+++
+title = ""
+reviewed = {today}
+sources = [
+  "",
+]
+summary = ""
+
+[facts]
+oom_kind = "gpu_oom"
++++
+## Symptom
+
+## Why it ran out
+
+## What was tried
+
+## What worked
+
+## Evidence
+"""
+_GUIDE = """+++
+title = ""
+reviewed = {today}
+sources = [
+  "",
+]
+summary = ""
++++
+"""
+
+
+def text(kind: str) -> str:
+    """The empty form of a case or a guide, as a document; nothing for a note."""
+    today = datetime.date.today().isoformat()
+    return {Document.CASES: _CASE, Document.GUIDES: _GUIDE}.get(kind, "").format(today=today)

@@ -1,0 +1,95 @@
+"""From draft to page to trash and back, what a reviewer confirmed, and a new address. Each step locks its row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import IntegrityError, transaction
+
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.loader import Problem
+from kb import audit, documents, saving
+from kb.documents import DocumentError
+from kb.models import Document, OldSlug
+from kb.search import index
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+def publish(document: Document) -> None:
+    """A draft becomes a page that everybody who may read sees."""
+    _move(document, Document.DRAFT, Document.PUBLISHED)
+
+
+def delete(document: Document, user: User) -> None:
+    """Into the trash; whoever put it there sees it there."""
+    with transaction.atomic():
+        row = Document.objects.select_for_update().get(pk=document.pk)
+        if row.state == Document.TRASH:
+            return
+        row.state_before, row.state, row.deleted_by = row.state, Document.TRASH, user
+        row.save(update_fields=["state", "state_before", "deleted_by", "updated"])
+        audit.note(user, "deleted", _what(row), "into the trash")
+
+
+def fetch_back(document: Document, user: User) -> None:
+    """Out of the trash, to what it was before."""
+    with transaction.atomic():
+        row = Document.objects.select_for_update().get(pk=document.pk)
+        if row.state != Document.TRASH:
+            return
+        row.state, row.state_before, row.deleted_by = row.state_before or Document.PUBLISHED, "", None
+        row.save(update_fields=["state", "state_before", "deleted_by", "updated"])
+        audit.note(user, "restored", _what(row), "out of the trash")
+
+
+def purge(document: Document, user: User) -> None:
+    """Gone with its history, from the trash alone."""
+    with transaction.atomic():
+        row = Document.objects.select_for_update().get(pk=document.pk)
+        if row.state == Document.TRASH:
+            audit.note(user, "purged", _what(row), f"{row.revision} revisions")
+            row.delete()
+
+
+def review(document: Document, number: int) -> bool:
+    """A reviewer confirms revision ``number``; False when it is no longer the present one."""
+    rows = Document.objects.filter(pk=document.pk, revision=number).exclude(state=Document.TRASH)
+    return bool(rows.update(reviewed=number))
+
+
+def rename(document: Document, slug: str, knowledge: Knowledge) -> None:
+    """A new address; the old one leads there for good. Raises ``DocumentError`` where it cannot be had."""
+    problems = documents.slug_problems(document.kind, slug, knowledge)
+    if document.kind == Document.NOTES:
+        problems = [Problem(f"notes/{document.slug}.md: slug", "a note stays on its page")]
+    if problems:
+        raise DocumentError(problems)
+    try:
+        with transaction.atomic():
+            row = Document.objects.select_for_update().get(pk=document.pk)
+            if slug == row.slug:
+                return
+            row.old_slugs.filter(slug=slug).delete()  # back to an address that it had
+            if saving.taken(row.kind, slug):
+                raise DocumentError([saving.is_taken(row.kind, slug)])
+            OldSlug.objects.create(kind=row.kind, slug=row.slug, document=row)
+            row.slug = slug
+            row.save(update_fields=["slug", "updated"])
+            index.put(row)
+    except IntegrityError:  # somebody was a moment earlier
+        raise DocumentError([saving.is_taken(document.kind, slug)]) from None
+    document.slug = slug
+
+
+def _move(document: Document, before: str, after: str) -> None:
+    with transaction.atomic():
+        row = Document.objects.select_for_update().get(pk=document.pk)
+        if row.state == before:
+            row.state = after
+            row.save(update_fields=["state", "updated"])
+
+
+def _what(document: Document) -> str:
+    return f"{document.kind}/{document.slug}: {document.title}"[:200]

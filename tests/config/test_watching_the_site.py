@@ -1,0 +1,92 @@
+"""What machines see of a running site: health, readiness, figures and the log, none of which tells what was pasted."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+
+from tests.live import Site, start_site
+
+TOKEN = "only-for-the-figures"
+SECRET_WORDS = "CUDA out of memory in unheardof_trainer"
+
+
+@pytest.mark.django_db
+def test_a_site_without_its_migrations_is_not_ready(client: Client) -> None:
+    assert client.get("/readyz").status_code == 200
+    MigrationRecorder(connection).migration_qs.filter(app="kb", name__startswith="0007").delete()
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert "run manage.py migrate" in answer.json()["why"]
+
+
+@pytest.mark.django_db
+def test_without_a_token_in_the_settings_there_are_no_figures(client: Client) -> None:
+    assert client.get("/metrics").status_code == 404
+    assert client.get("/metrics", headers={"Authorization": "Bearer "}).status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_broker_that_is_gone_does_not_make_the_site_unready(client: Client, settings: object) -> None:
+    from config.celery import app
+
+    before = app.conf.broker_url
+    app.conf.broker_url = "redis://127.0.0.1:1/0"
+    app.set_current()
+    try:
+        answer = client.get("/readyz")
+    finally:
+        app.conf.broker_url = before
+    assert answer.status_code == 200
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    site = start_site(tmp_path_factory.mktemp("state"), METRICS_TOKEN=TOKEN, LOG_FORMAT="JSON", LOG_LEVEL="INFO")
+    yield site
+    site.stop()
+
+
+def ask(site: Site, path: str, body: bytes | None = None, **headers: str) -> tuple[int, str, str]:
+    """Status, body and request id."""
+    request = urllib.request.Request(site.url + path, body, headers)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, answer.read().decode(), answer.headers["X-Request-ID"]
+    except urllib.error.HTTPError as answer:
+        return answer.code, answer.read().decode(), answer.headers["X-Request-ID"]
+
+
+def test_the_figures_count_requests_and_stages_over_all_processes(watched: Site) -> None:
+    assert ask(watched, "/metrics", Authorization="Bearer wrong")[0] == 404
+    for _ in range(6):
+        ask(watched, "/diagnose", SECRET_WORDS.encode())
+    status, page, _ = ask(watched, "/metrics", Authorization=f"Bearer {TOKEN}")
+    assert status == 200
+    lines = dict(line.rsplit(" ", 1) for line in page.splitlines() if not line.startswith("#"))
+    assert float(lines['headroom_requests_total{method="POST",page="wizard:shell",status="200"}']) == 6
+    for stage in ("read", "facts", "estimate", "match", "prescribe", "questions"):
+        assert float(lines[f'headroom_diagnosis_seconds_count{{stage="{stage}"}}']) >= 6
+    assert {"headroom_stale_estimates", "headroom_stale_seconds", "headroom_unmailed_notices"} <= lines.keys()
+
+
+def test_the_log_is_one_object_a_line_with_the_request_and_without_what_was_pasted_or_asked(watched: Site) -> None:
+    _, _, own = ask(watched, "/diagnose", SECRET_WORDS.encode(), **{"X-Request-ID": "from-the-proxy-1"})
+    assert own == "from-the-proxy-1"
+    _, _, drawn = ask(watched, "/result/?host_ram_gb=512", **{"X-Request-ID": "bad id\twith blanks"})
+    assert drawn != "bad id\twith blanks"
+    said = watched.said()
+    told = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    line = next(line for line in told if line["request"] == "from-the-proxy-1")
+    assert (line["page"], line["method"], line["status"]) == ("wizard:shell", "POST", 200)
+    assert line["ms"] > 0
+    assert "unheardof_trainer" not in said
+    assert "host_ram_gb" not in said
+    assert Path(watched.state / "metrics").is_dir()

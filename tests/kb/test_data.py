@@ -1,0 +1,65 @@
+"""Pages as data: JSON with typed fields, and the Markdown byte for byte."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from diagnose.knowledge import CONTENT, Knowledge
+from kb.models import Document
+from kb.urls.converters import CATALOGUE
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
+
+
+@pytest.mark.parametrize("ending", ["json", "md"])
+@pytest.mark.parametrize("state", [Document.DRAFT, Document.TRASH])
+def test_what_a_visitor_may_not_see_is_not_given(client: Client, state: str, ending: str) -> None:
+    case = Document.objects.cases()[0]
+    Document.objects.filter(pk=case.pk).update(state=state)
+    assert client.get(f"/cases/{case.slug}.{ending}").status_code == 404
+
+
+@pytest.mark.parametrize("kind", CATALOGUE)
+def test_each_record_of_the_catalogue_is_given_whole(client: Client, kind: str) -> None:
+    listed = client.get(reverse("kb:data_list", args=[kind])).json()
+    assert listed["total"] == len(listed["items"]) > 0
+    for item in listed["items"][:5]:
+        found = client.get(item["url"]).json()
+        assert (found["type"], found["slug"], found["title"]) == (kind, item["slug"], item["title"])
+        assert found["sources"]
+
+
+def test_a_case_is_given_with_its_facts_fixes_and_claims(client: Client) -> None:
+    case = Document.objects.cases().exclude(framework="")[0]
+    found = client.get(reverse("kb:data", args=["cases", case.slug])).json()
+    assert found["facts"] == case.facts
+    assert {"schema_version", "revision", "updated", "state", "claims", "body"} <= found.keys()
+    assert "fixes" in found or not case.suggested + case.worked + case.failed
+
+
+def test_a_page_as_markdown_is_its_file_byte_for_byte(client: Client, knowledge: Knowledge) -> None:
+    case = Document.objects.cases()[0]
+    answer = client.get(reverse("kb:text", args=["cases", case.slug]))
+    assert answer.content == (CONTENT / "cases" / f"{case.slug}.md").read_bytes()
+    assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    lever = sorted(knowledge.levers)[0]
+    assert client.get(f"/levers/{lever}.md").content == (CONTENT / "levers" / f"{lever}.md").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "address", ["/cases/nothing.json", "/levers/nothing.md", "/frameworks/..json", "/nothing.json"]
+)
+def test_what_is_not_there_is_a_404(client: Client, address: str) -> None:
+    assert client.get(address).status_code == 404
+
+
+def test_a_facet_of_the_list_leads_to_its_narrower_list(client: Client) -> None:
+    whole = client.get(reverse("kb:data_list", args=["cases"])).json()
+    choice = next(choice for choice in whole["facets"]["Kind"])
+    narrow = client.get(choice["toggle_url"]).json()
+    assert narrow["total"] == choice["count"] < whole["total"]
+    on = next(one for one in narrow["facets"]["Kind"] if one["on"])
+    assert client.get(on["toggle_url"]).json()["total"] == whole["total"]

@@ -1,0 +1,37 @@
+"""A diagnosis → the answer to a request: the page, kept out of caches and search engines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from diagnose.knowledge import current
+from diagnose.types import Diagnosis
+from kb.cases import cases_for
+from wizard.near import NEAR
+from wizard.pictures import pictures
+from wizard.present import present
+from wizard.state import Answers
+
+
+def answer(
+    request: HttpRequest, diagnosis: Diagnosis, answers: Answers, *, pasted: bool, more: Mapping[str, object] = {}
+) -> HttpResponse:
+    """The page of a diagnosis; ``more`` is what a saved one adds."""
+    drawn = pictures(match.case for match in diagnosis.matches[:NEAR])
+    context = present(diagnosis, answers, current(), cases_for(request.user), pasted=pasted, pictures=drawn)
+    response = render(request, "wizard/result.html", {**context, **more, "section": "diagnose"})
+    response.headers["X-Robots-Tag"] = "noindex"
+    if request.method == "POST":
+        response.headers["Cache-Control"] = "no-store"
+    if request.headers.get("HX-Request") and context["link"]:
+        response.headers["HX-Push-Url"] = f"{reverse('wizard:result')}?{context['link']}"
+    return response
+
+
+def pairs(query: object) -> list[tuple[str, str]]:
+    """Names and values of a query string or a form in their order, every value of a repeated name."""
+    return [(name, value) for name, values in query.lists() for value in values]  # type: ignore[attr-defined]
