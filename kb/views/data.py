@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -14,6 +13,7 @@ from diagnose.knowledge import CONTENT, current
 from diagnose.knowledge.record import Record
 from kb import case_list, data
 from kb.cases import record_of, visible
+from kb.lookup import moved
 from kb.models import Document
 from kb.tokens import for_programs, refuse
 from kb.urls.converters import CATALOGUE
@@ -27,6 +27,8 @@ def page(request: HttpRequest, kind: str, slug: str) -> HttpResponse:
     if kind in CATALOGUE:
         return _json(data.of_record(kind, _record(kind, slug), request))
     document = _document(request, kind, slug)
+    if document is None:
+        return moved(request, kind, slug)
     return _json(data.of_document(document, record_of(document), request))
 
 
@@ -44,6 +46,8 @@ def _get(request: HttpRequest, kind: str, slug: str) -> HttpResponse:
         path = CONTENT / data.FOLDERS.get(kind, kind) / f"{_record(kind, slug).slug}.md"
         return _markdown(path.read_text())
     document = _document(request, kind, slug)
+    if document is None:
+        return moved(request, kind, slug)
     response = _markdown(document.text)
     response.headers["ETag"] = f'"{document.revision}"'
     return response
@@ -80,9 +84,9 @@ def _record(kind: str, slug: str) -> Record:
     return record
 
 
-def _document(request: HttpRequest, kind: str, slug: str) -> Document:
+def _document(request: HttpRequest, kind: str, slug: str) -> Document | None:
     rows = Document.objects.visible_to(request.user).exclude(state=Document.TRASH).prefetch_related("estimates")
-    return get_object_or_404(rows, kind=kind, slug=slug)
+    return rows.filter(kind=kind, slug=slug).first()
 
 
 def _json(found: dict[str, Any]) -> JsonResponse:

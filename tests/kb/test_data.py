@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from diagnose.knowledge import CONTENT, Knowledge
+from kb import states
 from kb.models import Document
 from kb.urls.converters import CATALOGUE
 
@@ -63,3 +64,12 @@ def test_a_facet_of_the_list_leads_to_its_narrower_list(client: Client) -> None:
     assert narrow["total"] == choice["count"] < whole["total"]
     on = next(one for one in narrow["facets"]["Kind"] if one["on"])
     assert client.get(on["toggle_url"]).json()["total"] == whole["total"]
+
+
+@pytest.mark.parametrize("ending", ["json", "md"])
+def test_an_old_address_leads_to_the_new_one(client: Client, knowledge: Knowledge, ending: str) -> None:
+    case = Document.objects.cases()[0]
+    old = case.slug
+    states.rename(case, "another-name", knowledge)
+    answer = client.get(f"/cases/{old}.{ending}")
+    assert (answer.status_code, answer.headers["Location"]) == (301, f"/cases/another-name.{ending}")
