@@ -17,29 +17,33 @@ from diagnose.questions import ask
 from diagnose.types import Diagnosis, Estimate, Facts, Growth, Paste
 from diagnose.vocabulary import POOL_OF_KIND, Pool, Value
 
+# Cases, or what finds the near ones among very many by the facts and the text of a paste.
+Cases = Sequence[Case] | Callable[[Facts, str], Sequence[Case]]
+
 
 def diagnose(
     text: str | Paste,
     answers: Mapping[str, Value],
     knowledge: Knowledge,
-    cases: Sequence[Case],
+    cases: Cases,
     exclude: Sequence[str] = (),
     passed: Callable[[str], None] = lambda stage: None,
 ) -> Diagnosis:
     """What ran out, where and why, and what to change.
 
-    ``answers`` are in each fact's own unit and outrank the paste. ``cases`` are those that the viewer may see; one whose
-    sources hold an address of ``exclude`` counts neither in match nor in evidence. ``passed`` is called with the name of each
-    stage when it is done, so that whoever has a clock can tell what took how long.
+    ``answers`` are in each fact's own unit and outrank the paste. ``cases`` are those that the viewer may see, or what
+    finds the near ones; one whose sources hold an address of ``exclude`` counts neither in match nor in evidence. ``passed`` is
+    called with the name of each stage when it is done, so that whoever has a clock can tell what took how long.
     """
     paste = text if isinstance(text, Paste) else read(text)
     passed("read")
     facts = _with_assumed_lengths(read_facts(paste, answers, knowledge))
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("facts")
-    seen = tuple(case for case in cases if not set(case.sources) & set(exclude))
     before = estimate(facts, knowledge.fallback)
     passed("estimate")
+    found = cases(facts, paste.text) if callable(cases) else cases
+    seen = tuple(case for case in found if not set(case.sources) & set(exclude))
     pool = failing_pool(kind, before, facts.growth)
     matches = match(facts, paste.text, seen)
     passed("match")
@@ -49,7 +53,7 @@ def diagnose(
     passed("questions")
     verdict = _verdict(before, pool, phase)
     failure = (kind, phase, pool, verdict)
-    return Diagnosis(paste, facts, *failure, before, matches, prescriptions, not_advised, questions)
+    return Diagnosis(paste, facts, *failure, before, matches, prescriptions, not_advised, questions, seen)
 
 
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:

@@ -1,4 +1,4 @@
-"""The catalogue as lists: frameworks, errors, levers, GPUs and models, each with a word on the right."""
+"""The catalogue as lists: frameworks, errors, levers, GPUs, models and data sets, each with a word on the right."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 
 from diagnose.knowledge import Knowledge
+from diagnose.knowledge.dataset import Dataset, Tokens
 from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Case, Framework, Key, Lever
 from diagnose.vocabulary import BATCH_UNITS, KINDS
@@ -113,6 +114,22 @@ def models(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
             Entry(model.title, reverse("kb:model", args=[model.slug]), note)
         )
     return sorted(groups.items())
+
+
+def datasets(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
+    """Grouped by what is known, the shortest first; the note holds the mean."""
+    groups: dict[str, list[Entry]] = {}
+    for dataset in sorted(knowledge.datasets.values(), key=lambda one: (lengths(one)[0][1].mean, one.title)):
+        title, tokens = lengths(dataset)[0]
+        entry = Entry(dataset.title, reverse("kb:dataset", args=[dataset.slug]), f"{tokens.mean:,.0f} tokens")
+        groups.setdefault(f"{title}, without its images" if dataset.media else title, []).append(entry)
+    return sorted(groups.items())
+
+
+def lengths(dataset: Dataset) -> list[tuple[str, Tokens]]:
+    """What of a data set's rows is known, by its name; never empty."""
+    sides = (("Whole row", dataset.row_tokens), ("Prompt", dataset.prompt_tokens), ("Answer", dataset.response_tokens))
+    return [(title, tokens) for title, tokens in sides if tokens]
 
 
 # Units in which the number that is written is the number that one GPU sees.

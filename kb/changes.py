@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from django.core.paginator import Page, Paginator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 PAGE = 50
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 FEED = 30
 
 
@@ -44,12 +46,17 @@ def feed(request: HttpRequest, user: AbstractBaseUser | AnonymousUser, kind: str
     for revision in of(user, kind)[:FEED]:
         address = request.build_absolute_uri(notes.address(revision.document))
         atom.add_item(
-            title=revision.title,
+            title=_in_xml(revision.title),
             link=address,
-            description=revision.why or ("written" if revision.number == 1 else "changed"),
-            author_name=revision.author_name or "Headroom",
+            description=_in_xml(revision.why) or ("written" if revision.number == 1 else "changed"),
+            author_name=_in_xml(revision.author_name) or "Headroom",
             pubdate=revision.made,
             updateddate=revision.made,
             unique_id=f"{address}#{revision.number}",
         )
     return atom.writeString("utf-8")
+
+
+def _in_xml(words: str) -> str:
+    """Without the control characters that XML has no way to write: one of them would take the whole feed away."""
+    return _NOT_XML.sub("", words)

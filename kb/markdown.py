@@ -12,6 +12,7 @@ MAX_BYTES = 64 * 1024
 MAX_LINES = 3_000
 MAX_RUN = 20
 MAX_NESTING = 20
+MAX_NESTED = 6_000  # levels of all paragraphs together
 MAX_OPEN = 200
 MAX_BLOCK = 1_000  # lines without a blank one between
 # How often a document may hold a sign that begins something: the parser takes 0.02 to 0.15 ms for each that leads nowhere.
@@ -19,6 +20,7 @@ MAX_SIGNS = {"[": 1_500, "<": 1_000, "&": 2_000, "\\": 4_000, "`": 4_000, "*": 6
 RENDERER = 1  # raise it when the HTML of an unchanged text changes: stored pages are then made anew
 
 _RUN = re.compile(rf"[\[\](){{}}<>`]{{{MAX_RUN + 1},}}")
+_LEAD = re.compile(r"(?:[ \t>]|[-*+] |\d{1,9}[.)] )*")
 _TAGS = {
     "a", "abbr", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h2", "h3", "h4", "hr", "img", "ins", "kbd", "li",
     "mark", "ol", "p", "pre", "q", "samp", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
@@ -54,7 +56,16 @@ def refusals(text: str, above: int = 0) -> list[str]:
             )
         if _nesting(line) > MAX_NESTING:
             found.append(f"Line {number} is nested deeper than {MAX_NESTING}: take some of the “>” or the indent away.")
-    for block in re.split(r"\n[ \t]*\n", text):
+    return found + _refused_blocks(text, above)
+
+
+def _refused_blocks(text: str, above: int) -> list[str]:
+    """The same of its paragraphs."""
+    found = []
+    blocks = re.split(r"\n[ \t]*\n", text)
+    if (levels := sum(_nesting(block) for block in blocks)) > MAX_NESTED:
+        found.append(f"Lists and quotes have {levels} levels in all, at most {MAX_NESTED} are taken: flatten them.")
+    for block in blocks:
         if block.count("[") > MAX_OPEN or block.count("<") > MAX_OPEN:
             start = text[: text.index(block)].count("\n") + above + 1
             found.append(f"The paragraph at line {start} has more than {MAX_OPEN} “[” or “<”: split it.")
@@ -91,6 +102,8 @@ def _own_images_only(tag: str, name: str, value: str) -> str | None:
 
 
 def _nesting(line: str) -> int:
-    marks = re.match(r"[ \t>]*", line)
-    lead = marks[0].expandtabs(4) if marks else ""
-    return lead.count(">") + (len(lead) - lead.count(">")) // 4
+    """How many lists, quotes and steps of indent the first words stand in."""
+    marks = _LEAD.match(line)
+    lead = re.sub(r"\d+[.)]", "-", marks[0]).expandtabs(4) if marks else ""
+    signs = sum(lead.count(sign) for sign in ">-*+")
+    return signs + (len(lead) - signs - sum(lead.count(f"{sign} ") for sign in ">-*+")) // 4

@@ -13,7 +13,14 @@ from kb.models import Document
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
-PAGES = {"levers": "lever", "signatures": "error", "frameworks": "framework", "gpus": "gpu", "models": "model"}
+PAGES = {
+    "levers": "lever",
+    "signatures": "error",
+    "frameworks": "framework",
+    "gpus": "gpu",
+    "models": "model",
+    "datasets": "dataset",
+}
 FOLDERS = {name: folder for folder, name in PAGES.items()}
 
 

@@ -27,7 +27,7 @@ _PINNED_SOURCE = "torch 2.6 ATen/core/CachingHostAllocator.h:132"
 # A process with its share of the node's own: Ray's lists name 11.8 GB with 4 GiB of swap space in it (Logic-RL issue 15), 28 GB
 # for two (verl issue 529), 68.7 GB with 45 parked and 10 of images (EasyR1 issue 469), each less what else stands there.
 _PROCESS = Band(5 * GIB, 9 * GIB, 14 * GIB)
-_PROCESS_SOURCE = "lists of processes in Ray's messages: github.com/volcengine/verl/issues/529, hiyouga/EasyR1/issues/469, Unakar/Logic-RL/issues/15"
+_PROCESS_SOURCE = "lists of processes in out-of-memory messages of Ray"
 _WORKER = Band(0.3 * GIB, 0.6 * GIB, 1.5 * GIB)
 _SWAP_GIB = 4.0  # vLLM V0 config.py: swap_space
 _ROW_BYTES = 40  # ids, masks, positions, log-probs and advantages of one token
@@ -69,9 +69,7 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
 def page_locked_bytes(plan: Plan, phase: PhaseEstimate) -> int:
     """What stands in shared pages in this phase, which counters of used memory leave out."""
     parked = plan.does.get("pinned_rounding") == "power_of_two"
-    return sum(
-        term.bytes for term in phase.terms if term.id in _LOCKED or (parked and term.family == "held")
-    )
+    return sum(term.bytes for term in phase.terms if term.id in _LOCKED or (parked and term.family == "held"))
 
 
 def used_bytes(plan: Plan, phase: PhaseEstimate) -> int:
@@ -233,7 +231,8 @@ def _engine_images(plan: Plan) -> list[Term]:
     how = f"{prompts:,} prompts × {counts(patches)} patches × {_PATCH_BYTES:,} B × {tp} ranks of an engine"
     source = "vLLM entrypoints/llm.py: _validate_and_add_requests"
     moved_by = ("train_batch_size", "rollout_tp", "max_pixels")
-    return [make_term("engine_images", "images that the engine reads", "work", size, how, source, moved_by)] if size.high else []
+    term = make_term("engine_images", "images that the engine reads", "work", size, how, source, moved_by)
+    return [term] if term.high else []
 
 
 def _loading(plan: Plan, gpus: int) -> list[Term]:

@@ -2,7 +2,8 @@
 count against the whole phase, a part of the engine against its term.
 
 A measured peak of a phase outranks the computed one. A reading inside a phase, of the first step (before Adam's state exists) or of
-a run that ran out later bounds the need from below: it counts where it is higher. Nothing is stretched to meet it.
+a run that ran out later bounds the need from below: it counts where it is higher; so does a reading of the node that leaves
+page-locked copies out. Nothing is stretched to meet it.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _compared(plan: Plan, one: Measured, gpu: PoolEstimate, host: PoolEstimate |
         if phase is None:
             return Compared(one)
         unseen = page_locked_bytes(plan, phase) if one.counter == "host_used" else 0
-        return Compared(one, phase.bytes - unseen, phase.phase, one.bytes + unseen)
+        return Compared(one, phase.bytes - unseen, phase.phase, one.bytes, floor=unseen > 0)
     if one.counter == "device":
         phase = gpu.phase(one.phase) if one.phase else None
         if phase is None:

@@ -44,6 +44,9 @@ def residents(
     named = {entry.what for entry in framework.residents}
     engine = has_engine(framework, values)
     exist = {what for what in named if _exists(what, values, online, engine)}
+    if framework.fallback and adapters(values):
+        # of an unknown trainer that trains adapters it is taken that those of its critic are as small
+        exist -= {"critic_gradients", "critic_optimizer"}
     for entry in framework.residents:
         if entry.what not in exist or not in_range(entry.since, entry.until, version):
             continue

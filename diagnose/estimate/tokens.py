@@ -69,7 +69,10 @@ def take(plan: Plan, kind: str) -> Pass:
 
 
 def row_limit(plan: Plan) -> tuple[int | None, int | None]:
-    """Limits of prompt and response in tokens; a limit of the whole row stands with the response."""
+    """Limits of prompt and response in tokens; a limit of the whole row stands with the response.
+
+    Where nothing limits them the longest of the data does.
+    """
     prompt, response = whole(plan.values, "prompt_length"), whole(plan.values, "response_length")
     longest, start = whole(plan.values, "max_length"), whole(plan.values, "start_length")
     if plan.does.get("dynamic_length") == "start_and_prompt" and start and prompt:
@@ -78,7 +81,10 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
         return prompt, response
     if longest and response and plan.online:
         return max(0, longest - response) or longest, response
-    return (0, longest or response) if longest or response else (None, None)
+    if plan.online and not longest and response:
+        return whole(plan.values, "longest_prompt_length") or 0, response
+    longest = longest or response or whole(plan.values, "longest_response_length")
+    return (0, longest) if longest else (None, None)
 
 
 def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:

@@ -8,11 +8,13 @@ from diagnose.batch import resolve
 from diagnose.facts.algo import read_algo, read_training
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.complete import complete
+from diagnose.facts.datasets import with_lengths
 from diagnose.facts.defaults import with_defaults
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
 from diagnose.facts.keys import KeyFacts, agreed, config, read_keys
 from diagnose.facts.killed import killed_worker
+from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.model import Read, read_model
@@ -45,23 +47,23 @@ _TRAINING = (
 def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     """Everything that the paste and the answers make known. An answer outranks the paste, a key outranks the words."""
     answered, notes = read_answers(answers, knowledge)
-    speech = tuple(spoken(paste))
+    lowered = lower(paste)
+    speech = tuple(spoken(paste, lowered.new))
     detected = detect(paste, answered.get("framework"), knowledge)
-    hits, captured = find_hits(paste, knowledge)
+    hits, captured = find_hits(paste, lowered, knowledge)
     version = version_of(detected.framework, detected.fork, paste, answered.get("framework_version"))
     keyed = _keys(paste, detected, version, answered, knowledge)
-    stated: dict[str, Fact] = {**captured, **keyed.stated, **answered}
-    _failure(stated, paste, hits, detected.framework, knowledge)
-    _identity(stated, detected, version)
+    stated: dict[str, Fact] = {**captured, **keyed.stated, **answered, **_identity(detected, version)}
+    _failure(stated, paste, lowered, hits, detected.framework, knowledge)
     model = _run(stated, paste, speech, answered, detected.framework, knowledge)
     if "algo" in stated and "algo" not in {**keyed.stated, **answered}:
         before, keyed = keyed, _keys(paste, detected, version, {**answered, "algo": stated["algo"]}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
-    stated = _on_machine(stated, paste, speech, captured, knowledge)
-    readings = _measure(stated, paste, answered, knowledge)
+    stated = _on_machine(stated, paste, lowered, speech, captured, knowledge)
+    readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
-    if framework is not None:
-        stated = _defaults(stated, framework, version, keyed, paste, detected.fork)
+    stated = _defaults(stated, framework, version, keyed, paste, detected.fork)
+    sets, stated = with_lengths(stated, knowledge.datasets)
     return Facts(
         stated=stated,
         values=resolve(stated),
@@ -79,6 +81,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         tried=read_tried(speech, knowledge, framework),
         candidates=detected.candidates,
         unknown_model=model.unknown,
+        datasets=sets,
         notes=(*notes, *_of_fork(detected, version), *readings.notes, *_of_dead_keys(keyed)),
     )
 
@@ -105,21 +108,28 @@ def _exchanged(
 
 
 def _failure(
-    stated: dict[str, Fact], paste: Paste, hits: tuple[Hit, ...], framework: Framework | None, knowledge: Knowledge
+    stated: dict[str, Fact],
+    paste: Paste,
+    lowered: Lowered,
+    hits: tuple[Hit, ...],
+    framework: Framework | None,
+    knowledge: Knowledge,
 ) -> None:
     for fact in (
         settle_kind(hits, paste),
         settle_phase(paste, hits, framework, knowledge),
-        read_step(paste) if hits else None,
+        read_step(paste, lowered) if hits else None,
         killed_worker(paste) if hits else None,
     ):
         if fact is not None:
             stated.setdefault(fact.id, fact)
 
 
-def _measure(stated: dict[str, Fact], paste: Paste, answered: Mapping[str, Fact], knowledge: Knowledge) -> Readings:
+def _measure(
+    stated: dict[str, Fact], paste: Paste, lowered: Lowered, answered: Mapping[str, Fact], knowledge: Knowledge
+) -> Readings:
     """What the log measured: lengths become facts where no key and no answer says them, a leak the kind of failure."""
-    readings = read_measured(paste, knowledge.logs, {id: fact.value for id, fact in stated.items()})
+    readings = read_measured(paste, lowered, knowledge.logs, {id: fact.value for id, fact in stated.items()})
     for id, fact in readings.facts.items():
         stated.setdefault(id, fact)
     if (kind := as_kind(stated.get("oom_kind"), readings.growth())) and "oom_kind" not in answered:
@@ -127,10 +137,8 @@ def _measure(stated: dict[str, Fact], paste: Paste, answered: Mapping[str, Fact]
     return readings
 
 
-def _identity(stated: dict[str, Fact], detected: Detected, version: Fact | None) -> None:
-    for fact in (detected.fact, version):
-        if fact is not None:
-            stated[fact.id] = fact
+def _identity(detected: Detected, version: Fact | None) -> dict[str, Fact]:
+    return {fact.id: fact for fact in (detected.fact, version) if fact is not None}
 
 
 def _run(
@@ -162,10 +170,15 @@ def _run(
 
 
 def _on_machine(
-    stated: Mapping[str, Fact], paste: Paste, speech: Sequence[Line], captured: Mapping[str, Fact], knowledge: Knowledge
+    stated: Mapping[str, Fact],
+    paste: Paste,
+    lowered: Lowered,
+    speech: Sequence[Line],
+    captured: Mapping[str, Fact],
+    knowledge: Knowledge,
 ) -> dict[str, Fact]:
     others = {id: fact for id, fact in stated.items() if id not in MACHINE}
-    return others | read_machine(paste, speech, stated, captured, knowledge)
+    return others | read_machine(paste, lowered, speech, stated, captured, knowledge)
 
 
 def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge: Knowledge) -> Framework | None:
@@ -177,14 +190,16 @@ def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge
 
 
 def _defaults(
-    stated: Mapping[str, Fact],
-    framework: Framework,
+    stated: dict[str, Fact],
+    framework: Framework | None,
     version: Fact | None,
     keyed: KeyFacts,
     paste: Paste,
     fork: Fork | None,
 ) -> dict[str, Fact]:
     """Defaults; those that a complete command makes certain count as derived."""
+    if framework is None:
+        return stated
     facts = with_defaults(stated, framework, str(version.value) if version else None, keyed.units, paste, fork)
     if framework.fallback or not complete(paste):
         return facts

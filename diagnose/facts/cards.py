@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from diagnose.facts.card_patterns import (
     BESIDE,
@@ -66,7 +67,7 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
     known = {**short, **long}
     forms = named(tuple(sorted(long)), tuple(sorted(short))) if known else ()
     whole = tight("".join(line.words for line in speech).lower())
-    there = [name for name in {tight(name) for name in known} if name in whole]
+    there = [name for name in {packed(name) for name in known} if name in whole]
     for line in speech:
         taken: list[tuple[int, int]] = []
         words = line.words.lower()
@@ -123,8 +124,14 @@ def _slug(card: str, known: Mapping[str, str]) -> str:
     """The record of a name whose blanks may have been dashes or left out."""
     if card in known:
         return known[card]
-    packed = {tight(name): slug for name, slug in known.items()}
-    return packed.get(card.replace(" ", ""), "")
+    slugs = {packed(name): slug for name, slug in known.items()}
+    return slugs.get(card.replace(" ", ""), "")
+
+
+@lru_cache(maxsize=1024)
+def packed(name: str) -> str:
+    """A card's name, tight."""
+    return tight(name)
 
 
 def tight(words: str) -> str:

@@ -41,14 +41,10 @@ _KEYS = 10
 
 def complete(paste: Paste) -> bool:
     """Whether a command, a configuration file or a script is there to its end, names a model, and nobody says that it is a part."""
-    if any(_says_part(line.words) for line in paste.lines):
+    whole = "\n".join([line.words for line in paste.lines]).lower()
+    if any(word in whole for word in _PART_WORDS) and any(_PART.search(line.words) for line in paste.lines):
         return False
     return _command(paste) if paste.commands else _file(paste) or _script(paste)
-
-
-def _says_part(words: str) -> bool:
-    lower = words.lower()
-    return any(word in lower for word in _PART_WORDS) and bool(_PART.search(words))
 
 
 def _command(paste: Paste) -> bool:

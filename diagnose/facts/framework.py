@@ -102,9 +102,9 @@ def _evidence(marks: Detect, paste: Paste, whole: Haystack, lowered: Haystack) -
     for span in _marks(marks, paste, whole):
         return MARK, span
     for name in marks.names:
-        if _PART.split(name.lower())[0] not in lowered:
-            continue
         word = _as_word(name)
+        if any(part not in lowered for part in _PART.split(name.lower())) or not word.search(whole.text):
+            continue
         for line in paste.lines:
             for found in word.finditer(line.text):
                 if not _aside(line.text, found):

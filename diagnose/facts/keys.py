@@ -244,7 +244,8 @@ def config(paste: Paste, frameworks: list[Framework]) -> dict[str, str]:
 
     ``frameworks`` are the recognised one or, where none is, all: their keys count by the last part of the path.
     """
-    last = {normal(name).rsplit(".", 1)[-1] for f in frameworks for key in f.keys for name in (key.key, *key.aliases)}
+    keys = [key for framework in frameworks for key in framework.keys if key.fact != "dataset"]
+    last = {normal(name).rsplit(".", 1)[-1] for key in keys for name in (key.key, *key.aliases)}
     found: dict[str, str] = {}
     for setting in paste.settings:
         parts = normal(setting.key).split(".")

@@ -10,6 +10,7 @@ from diagnose.facts.allocation import read_allocation
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launcher
+from diagnose.facts.lowered import Lowered
 from diagnose.facts.memory_words import host_ram
 from diagnose.facts.roles import role_cards
 from diagnose.facts.tables import TABLE, with_tables
@@ -35,6 +36,7 @@ _TOLERANCE = 0.03
 
 def read_machine(
     paste: Paste,
+    lowered: Lowered,
     speech: Sequence[Line],
     stated: Mapping[str, Fact],
     captured: Mapping[str, Fact],
@@ -43,7 +45,7 @@ def read_machine(
     """All facts of the machine: those that ``stated`` (answers and keys) holds and what the text adds."""
     found: dict[str, Fact] = {}
     said = list(cards.mentions(speech, knowledge.gpus))
-    table = with_tables(_table(paste, said, knowledge.gpus), paste, knowledge.gpus)
+    table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
     roles = {id: fact for id, fact in role_cards(paste).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
@@ -100,7 +102,7 @@ def _put(found: dict[str, Fact], more: Mapping[str, Fact]) -> None:
 # --- tables
 
 
-def _table(paste: Paste, said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
+def _table(paste: Paste, lowered: Lowered, said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
     """nvidia-smi, its -L form and environment reports: one row a card, the capacity in MiB, a count."""
     rows: dict[str, tuple[str, Span]] = {}
     found: dict[str, Fact] = {}
@@ -108,10 +110,8 @@ def _table(paste: Paste, said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[s
         line = next(line for line in paste.lines if line.number == mention.span.line)
         if mention.gpu and (row := _ROW.search(line.words) or _COUNT_LINE.search(line.words)):
             rows.setdefault(row.groupdict().get("index", "all"), (mention.gpu, mention.span))
-    for line in paste.lines:
-        words = line.words.lower()
-        if not any(word in words for word in _OF_A_TABLE):
-            continue
+    for i in lowered.holding(_OF_A_TABLE):
+        line = paste.lines[i]
         if (size := _SIZE_LINE.search(line.words)) and "gpu_mem_gib" not in found:
             span = Span(line.number, line.offset + size.start(), line.offset + size.end())
             found["gpu_mem_gib"] = Fact("gpu_mem_gib", float(size["size"]), "read", written=size[0], span=span)
@@ -239,7 +239,7 @@ def _gpu(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> Gpu | None:
 
 def find_gpu(name: str, gpus: Mapping[str, Gpu]) -> Gpu | None:
     """The record of a card by any of its names; a size behind the name does not matter."""
-    known = {cards.tight(word): slug for word, slug in cards.names(gpus).items()}
+    known = {cards.packed(word): slug for word, slug in cards.names(gpus).items()}
     packed = cards.tight(name.lower())
     inside = [word for word in known if word in packed]
     slug = known.get(packed) or (known[max(inside, key=len)] if inside else None)

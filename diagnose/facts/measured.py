@@ -11,14 +11,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
 from diagnose.conditions import holds
 from diagnose.facts import written
 from diagnose.facts.growth import Point, growth
+from diagnose.facts.lowered import Lowered
 from diagnose.facts.prose import span_of
-from diagnose.facts.steps import counted
+from diagnose.facts.steps import OF_COUNTERS, counted
 from diagnose.knowledge.log import Log, Measure
-from diagnose.literals import Haystack
 from diagnose.types import Fact, Growth, Line, Measured, Paste, Span
 from diagnose.units import PRINTED, parse_size
 from diagnose.vocabulary import FACTS, PHASES, Value, pool_of
@@ -54,8 +55,7 @@ class Readings:
         return tuple(one for one in found if one)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """One figure in the text. ``label`` is what the line calls its moment."""
 
     measure: Measure
@@ -66,32 +66,33 @@ class _Found:
     unit: str = ""
 
 
-def read_measured(paste: Paste, logs: Mapping[str, Log], values: Mapping[str, Value]) -> Readings:
+def read_measured(paste: Paste, lowered: Lowered, logs: Mapping[str, Log], values: Mapping[str, Value]) -> Readings:
     """All readings of the text. ``values`` tell the runs in which a counter leaves an engine out."""
-    readings, steps = Readings(), dict[int, int]()
-    lowered = [line.words.lower() for line in paste.lines]
-    whole = Haystack("\n".join(lowered))
+    readings = Readings()
+    steps: dict[int, int] | None = None
     for log in logs.values():
-        if not any(all(literal in whole for literal in alternative) for alternative in log.literals):
+        if not any(all(literal in lowered.whole for literal in alternative) for alternative in log.literals):
             continue
-        steps = steps or _steps(paste.lines)
         for found in (*_of_lines(paste.lines, lowered, log), *_of_settings(paste, log)):
             if found.measure.fact:
                 _keep_fact(readings, found)
             else:
+                steps = _steps(paste.lines, lowered) if steps is None else steps
                 apart = any(holds(conditions, values) is True for conditions in found.measure.apart)
                 counts = found.measure.with_engine and not apart
                 _keep(readings, log, found, steps.get(found.span.line), with_engine=counts)
     return readings
 
 
-def _steps(lines: Sequence[Line]) -> dict[int, int]:
+def _steps(lines: Sequence[Line], lowered: Lowered) -> dict[int, int]:
     """Line → the step that the log had counted to there: named on the line, or last before it."""
     steps: dict[int, int] = {}
     at: int | None = None
-    for line in lines:
-        report = _AFTER.search(line.words)
-        at = int(report[1]) if report else next((int(found["step"]) for found in counted(line)), at)
+    telling = frozenset(lowered.holding(OF_COUNTERS))
+    for i, line in enumerate(lines):
+        if i in telling:
+            report = _AFTER.search(line.words)
+            at = int(report[1]) if report else next((int(found["step"]) for found in counted(line)), at)
         if at is not None:
             steps[line.number] = at
     return steps
@@ -100,11 +101,11 @@ def _steps(lines: Sequence[Line]) -> dict[int, int]:
 # --- where figures stand
 
 
-def _of_lines(lines: Sequence[Line], lowered: Sequence[str], log: Log) -> Iterator[_Found]:
-    forms = [(one, one.key.lower(), _metric(one.key) if one.key else one.pattern) for one in log.measures]
-    for i, (line, words) in enumerate(zip(lines, lowered, strict=True)):
-        if not any(all(literal in words for literal in alternative) for alternative in log.literals):
-            continue
+def _of_lines(lines: Sequence[Line], lowered: Lowered, log: Log) -> Iterator[_Found]:
+    keyed = [(one, one.key.lower(), _metric(one.key) if one.key else one.pattern) for one in log.measures]
+    forms = [(measure, key, form) for measure, key, form in keyed if key in lowered.whole]
+    for i in lowered.holding_all(log.literals) if forms else ():
+        line, words = lines[i], lowered.lines[i]
         for measure, key, form in forms:
             for found in form.finditer(line.words) if key in words else ():
                 if one := _found(measure, line, found, _label(log, lines, i, found)):
@@ -122,13 +123,13 @@ def _metric(key: str) -> re.Pattern[str]:
 
 def _found(measure: Measure, line: Line, found: re.Match[str], label: str) -> _Found | None:
     """The figure, or None where its words are no size that memory can have."""
-    groups = found.groupdict()
-    size, unit = groups["size"], measure.unit
+    size, unit = found["size"], measure.unit
     try:
         if measure.unit in ("printed", "binary"):
             number, unit = _number(size, binary=measure.unit == "binary"), "bytes"
         else:
-            number = float(size.replace(",", "")) + float((groups.get("size2") or "0").replace(",", ""))
+            more = found["size2"] if "size2" in found.re.groupindex else None
+            number = float(size.replace(",", "")) + float((more or "0").replace(",", ""))
     except ValueError:
         return None
     return _Found(measure, number, span_of(line, found), found[0].strip(), label, unit) if number < _ABSURD else None
@@ -143,7 +144,7 @@ def _number(size: str, *, binary: bool) -> float:
 
 def _label(log: Log, lines: Sequence[Line], i: int, found: re.Match[str]) -> str:
     """The words that name the moment: a group of the pattern, else the line above, which the same function printed."""
-    if label := found.groupdict().get("label"):
+    if label := found["label"] if "label" in found.re.groupindex else "":
         return " ".join(str(label).split())[:_LABEL]
     if not log.above:
         return ""

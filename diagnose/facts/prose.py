@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from diagnose.types import Line, Paste, Span
 
@@ -25,25 +25,19 @@ def numeral(word: str) -> int:
     return int(word) if word.isdigit() else _NUMERALS[word.lower()]
 
 
-def spoken(paste: Paste) -> Iterator[Line]:
-    """Every line that is not part of a command, of a traceback frame or of a configuration dump.
-
-    A line that says what an earlier one said with other numbers is a program's, printed step after step: the first few count.
-    """
-    new = fresh(paste.lines)
+def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
+    """Every line that is not part of a command, of a traceback frame or of a configuration dump; ``new``: its place is ``fresh``."""
     skipped = {number for command in paste.commands for number in range(command.first_line, command.last_line + 1)}
     frames = {frame.line for frame in paste.frames if frame.path}
     skipped |= frames
     dumped = {setting.span.line: setting.key for setting in paste.settings if setting.shape == "dump"}
     for i, line in enumerate(paste.lines):
+        if i not in new or line.number in skipped:
+            continue
         # a key may also stand in a sentence; a dump begins with it
         dump = line.number in dumped and line.words.lstrip().startswith(dumped[line.number])
         code = line.number - 1 in frames and line.words.startswith("    ")
-        if (
-            i in new
-            and line.number not in skipped
-            and not (dump or code or _FLAG_LINE.match(line.words) or _either(line.words))
-        ):
+        if not (dump or code or _FLAG_LINE.match(line.words) or _either(line.words)):
             yield line
 
 
@@ -65,13 +59,13 @@ def clause_of(words: str, found: re.Match[str]) -> tuple[int, str]:
 
 
 def fresh(lines: Sequence[Line]) -> frozenset[int]:
-    """The places of the lines that are no more than the first few of their kind: numbers apart, the same words."""
-    said: Counter[str] = Counter()
+    """The places of the lines that no program prints step after step: of many that differ in numbers alone the first counts."""
+    shapes = [line.words.translate(_NO_DIGITS) for line in lines]
+    times, seen = Counter(shapes), set[str]()
     places = []
-    for i, line in enumerate(lines):
-        shape = line.words.translate(_NO_DIGITS)
-        said[shape] += 1
-        if said[shape] <= _REPEATS:
+    for i, shape in enumerate(shapes):
+        if shape not in seen or times[shape] <= _REPEATS:
+            seen.add(shape)
             places.append(i)
     return frozenset(places)
 

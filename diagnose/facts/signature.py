@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
-from itertools import pairwise
 
 from diagnose.facts import written
-from diagnose.facts.prose import fresh, span_of
+from diagnose.facts.lowered import Lowered, lower
+from diagnose.facts.prose import span_of
 from diagnose.facts.said import bound
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Capture, Signature
@@ -20,35 +19,12 @@ from diagnose.vocabulary import FACTS, Origin, Value
 # A console breaks a message into at most this many lines; then literals and patterns are tried on the lines put together.
 _JOINED = 4
 _LONGEST = 4000
-_NARROW, _AROUND = 60, 40  # characters of a line that a console breaks, and of a literal
 
 
-@dataclass(frozen=True, slots=True)
-class _Lowered:
-    """The words of every line in lower case, and all of them as one: most signatures are nowhere, and one look tells.
-
-    ``new`` are the places of lines that no program repeats: only there a person speaks. ``places`` keeps where a
-    literal stands, since many signatures begin with the same.
-    """
-
-    lines: tuple[str, ...]
-    whole: Haystack
-    new: frozenset[int]
-    places: dict[str, frozenset[int]] = field(default_factory=dict)
-
-    def places_of(self, literal: str) -> frozenset[int]:
-        """The places of the lines that hold the literal."""
-        if literal not in self.places:
-            lines = enumerate(self.lines) if literal in self.whole else ()
-            self.places[literal] = frozenset([i for i, words in lines if literal in words])
-        return self.places[literal]
-
-
-def find_hits(paste: Paste, knowledge: Knowledge) -> tuple[tuple[Hit, ...], dict[str, Fact]]:
+def find_hits(paste: Paste, text: Lowered, knowledge: Knowledge) -> tuple[tuple[Hit, ...], dict[str, Fact]]:
     """Every signature that matches, in the order of the text, and what the strongest ones captured."""
     hits: list[Hit] = []
     captured: dict[str, Fact] = {}
-    text = _lowered(paste)
     for signature in sorted(knowledge.signatures.values(), key=lambda one: -one.strength):
         found = list(matches(signature, paste, text)) if _has_literals(signature, text.whole) else []
         # a mark of a phase may stand in hundreds of lines of a log: the last one tells how far it came
@@ -66,11 +42,11 @@ def is_mark(signature: Signature) -> bool:
 
 
 def matches(
-    signature: Signature, paste: Paste, lowered: _Lowered | None = None
+    signature: Signature, paste: Paste, lowered: Lowered | None = None
 ) -> Iterator[tuple[Span, dict[str, Fact]]]:
     """Every place where the signature stands, with what its patterns capture there; ``lowered`` where somebody has it already."""
     after = 0
-    begins = _beginnings(signature, lowered or _lowered(paste))
+    begins = _beginnings(signature, lowered or lower(paste))
     for i in sorted(begins):
         line = paste.lines[i]
         if line.number < after:
@@ -86,20 +62,7 @@ def matches(
                 break
 
 
-def _lowered(paste: Paste) -> _Lowered:
-    lines = tuple(line.words.lower() for line in paste.lines)
-    whole = f" {' '.join(words.strip() for words in lines)} {' '.join(_broken(lines))} "
-    return _Lowered(lines, Haystack(whole), fresh(paste.lines))
-
-
-def _broken(lines: Sequence[str]) -> Iterator[str]:
-    """What stands around the place where a narrow console broke a word."""
-    for words, after in pairwise(lines):
-        if len(words) >= _NARROW and words[-1:].isalnum() and after[:1].isalnum():
-            yield words[-_AROUND:] + after[:_AROUND]
-
-
-def _beginnings(signature: Signature, text: _Lowered) -> set[int]:
+def _beginnings(signature: Signature, text: Lowered) -> set[int]:
     """The places of the lines that hold the first literal of an alternative, with which a message begins; few do."""
     places = {i for alternative in signature.literals for i in text.places_of(alternative[0])}
     return places & text.new if signature.strength == 1 else places
@@ -130,7 +93,7 @@ def _texts(window: Sequence[Line]) -> Iterator[str]:
 
 def _has_literals(signature: Signature, words: str | Haystack) -> bool:
     """Whether all literals of one alternative stand in the lower-case words."""
-    return any(all(literal in words for literal in alternative) for alternative in signature.literals)
+    return any(all(map(words.__contains__, alternative)) for alternative in signature.literals)
 
 
 def _stands(signature: Signature, text: str) -> bool:

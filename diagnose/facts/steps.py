@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from diagnose.facts.lowered import Lowered
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Line, Paste
 
@@ -29,8 +30,10 @@ _WORDS = (
     re.compile(rf"\b(?:in|at|on|during)\s+(?:iteration|iter)\s*#?{_NUMBER}\b{_ALONE}", re.I),
     re.compile(rf"(?:^|[\s(（,，])(?:global[_ ])?step\s*[#:=]?\s*{_NUMBER}\b(?!\s*[/.]\d){_ALONE}", re.I),
 )
+# in lower case; every line that counts steps holds one
+OF_COUNTERS = ("step", "iter", "%|")
 # in lower case; any of the forms above holds one of the first
-_STEP = re.compile("step|iter|步|迭代")
+_STEP = ("step", "iter", "步", "迭代")
 _FAILURE = re.compile(
     r"oom|out of memory|爆|挂|崩|炸|溢出|报错|fail|crash|dies|died|dead\b|stops?\b|kill|runs? out|ran out"
 )
@@ -62,13 +65,13 @@ _TRAINING_BAR = re.compile(r"^(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progr
 _NEAR = 60
 
 
-def read_step(paste: Paste) -> Fact | None:
+def read_step(paste: Paste, lowered: Lowered) -> Fact | None:
     """The failing step as a fact, or None: of several named ones the first that a word of failure follows."""
     first: Fact | None = None
-    for line in paste.lines:
-        words = line.words.lower()
+    for i in lowered.holding(_STEP):
+        line = paste.lines[i]
         # once a step is named only a line that also tells of a failure can tell more
-        if not _STEP.search(words) or (first and not _FAILURE.search(words)):
+        if first and not _FAILURE.search(lowered.lines[i]):
             continue
         for fact, failed in _named(line):
             if failed:
@@ -104,7 +107,7 @@ def _named(line: Line) -> Iterator[tuple[Fact, bool]]:
 def counted(line: Line) -> Iterator[re.Match[str]]:
     """The places where a trainer's own counters name a step on a line, each with a group ``step``."""
     words = line.words.lower()
-    if "step" not in words and "iter" not in words and "%|" not in words:
+    if not any(word in words for word in OF_COUNTERS):
         return
     for form in _COUNTERS:
         for found in form.finditer(line.words):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from diagnose.knowledge.dataset import Dataset
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.loader import Problem, parse
 from diagnose.knowledge.log import Log
@@ -35,6 +36,7 @@ class Knowledge:
     levers: Mapping[str, Lever] = field(default_factory=dict)
     gpus: Mapping[str, Gpu] = field(default_factory=dict)
     models: Mapping[str, Model] = field(default_factory=dict)
+    datasets: Mapping[str, Dataset] = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
     cases: Mapping[str, Case] = field(default_factory=dict)
     guides: Mapping[str, Guide] = field(default_factory=dict)

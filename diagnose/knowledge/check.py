@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from diagnose import vocabulary
 from diagnose.conditions import OPERATORS, version
+from diagnose.knowledge.check_dataset import check_datasets
 from diagnose.knowledge.check_log import check_log
 from diagnose.knowledge.check_pattern import repeats_a_repeat
 from diagnose.knowledge.loader import Problem, did_you_mean
@@ -37,6 +38,7 @@ def cross_check(knowledge: Knowledge) -> list[Problem]:
     for question in knowledge.questions.values():
         problems += _question(question)
     problems += _aliases("gpus", knowledge.gpus) + _aliases("models", knowledge.models)
+    problems += [*_aliases("datasets", knowledge.datasets), *check_datasets(knowledge.datasets)]
     problems += _fork_ids(knowledge)
     if sum(framework.fallback for framework in knowledge.frameworks.values()) > 1:
         problems.append(Problem("frameworks", "more than one has fallback = true: keep one"))

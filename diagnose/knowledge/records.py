@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diagnose.conditions import Conditions
+from diagnose.knowledge.dataset import Dataset
 from diagnose.knowledge.frameworks import Behaviour, Default, Detect, Fork, Framework, Key, PhaseFrame, Resident
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.log import Log
@@ -176,6 +177,7 @@ FRONT_MATTER_KINDS: dict[str, type[Record]] = {
     "levers": Lever,
     "gpus": Gpu,
     "models": Model,
+    "datasets": Dataset,
     "questions": Question,
     "cases": Case,
     "guides": Guide,

@@ -15,9 +15,10 @@ from diagnose.knowledge.records import Case, Lever
 from diagnose.prescribe import refuse
 from diagnose.prescribe.evidence import Record, count
 from diagnose.prescribe.order import Candidate, in_order, rank_of
+from diagnose.prescribe.outcome import Refusal, Trial
 from diagnose.prescribe.patch import patch
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
-from diagnose.prescribe.trial import Refusal, Trial, smallest, try_lever
+from diagnose.prescribe.trial import smallest, try_lever
 from diagnose.prescribe.why import why
 from diagnose.types import CaseMatch, Estimate, Facts, NotAdvised, Paste, Prescription, Span
 from diagnose.vocabulary import Pool

@@ -9,25 +9,30 @@ from diagnose.knowledge.records import Case, Fix
 from diagnose.types import CaseMatch, Evidence
 from diagnose.vocabulary import POOL_OF_KIND, Value
 
+# How near a case must be (see diagnose.match) for what happened there to move the advice here; our choice.
+NEAR = 0.3
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The evidence of one lever, with what worked less what failed: ``near`` weighed by nearness, ``far`` over all of the kind.
+    """The evidence of one lever; ``near`` is what worked less what failed in near cases, weighed by nearness.
 
     ``suggested`` is the nearness of cases that only suggest it. ``values`` are the facts with which it worked in near cases.
     """
 
     evidence: Evidence = Evidence()
     near: float = 0.0
-    far: int = 0
     suggested: float = 0.0
     values: frozenset[tuple[str, Value]] = frozenset()
 
 
 def count(cases: Sequence[Case], matches: Sequence[CaseMatch], kind: str | None) -> Mapping[str, Record]:
-    """By lever, from all cases about the same memory. A case whose kind nobody knows counts in what is shown, not in ``far``."""
+    """By lever, from all cases about the same memory: all are shown, those that are ``NEAR`` also weigh.
+
+    A remedy that worked in another phase of another trainer says nothing of this run, however often it did.
+    """
     kind = None if kind == "other" else kind
-    nearness = {match.case.slug: match.score for match in matches}
+    nearness = {match.case.slug: match.score for match in matches if match.score >= NEAR}
     ordered = sorted(
         (case for case in cases if _same_memory(case, kind)),
         key=lambda case: (-nearness.get(case.slug, 0.0), case.slug),
@@ -36,7 +41,7 @@ def count(cases: Sequence[Case], matches: Sequence[CaseMatch], kind: str | None)
     for case in ordered:
         for lever, outcome in _outcomes(case.fixes):
             found.setdefault(lever, []).append((case, outcome))
-    return {lever: _record(lever, said, nearness, kind) for lever, said in found.items()}
+    return {lever: _record(lever, said, nearness) for lever, said in found.items()}
 
 
 def _outcomes(fixes: Sequence[Fix]) -> Iterator[tuple[str, bool | None]]:
@@ -50,9 +55,7 @@ def _outcomes(fixes: Sequence[Fix]) -> Iterator[tuple[str, bool | None]]:
             yield lever, None
 
 
-def _record(
-    lever: str, said: list[tuple[Case, bool | None]], nearness: Mapping[str, float], kind: str | None
-) -> Record:
+def _record(lever: str, said: list[tuple[Case, bool | None]], nearness: Mapping[str, float]) -> Record:
     def slugs(outcome: bool | None) -> tuple[str, ...]:
         return tuple(case.slug for case, one in said if one is outcome)
 
@@ -60,7 +63,6 @@ def _record(
     return Record(
         Evidence(slugs(True), slugs(False), slugs(None)),
         sum(nearness.get(case.slug, 0.0) * points[outcome] for case, outcome in said),
-        sum(points[outcome] for case, outcome in said if kind is None or case.facts.get("oom_kind") == kind),
         sum(nearness.get(case.slug, 0.0) for case, outcome in said if outcome is None),
         frozenset(
             item

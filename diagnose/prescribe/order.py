@@ -6,14 +6,13 @@ figures and evidence; the weights are our choice, not counted from cases.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever, LeverRank
 from diagnose.prescribe.evidence import Record
+from diagnose.prescribe.outcome import Trial
 from diagnose.prescribe.situation import Situation
-from diagnose.prescribe.trial import Trial
 
 # Levers from this order on need other machines or another model; whatever else fits comes before.
 HARDWARE = 85
@@ -21,8 +20,8 @@ HARDWARE = 85
 TELLING = 4
 # A saving below this share of the phase helps only where it carries the phase over the line.
 _LITTLE = 0.05
-# What a saving of the whole phase, a near case and a doubling of far cases are worth, in places of the order.
-_SAVED, _NEAR_CASE, _FAR_CASES = 40.0, 20.0, 10.0
+# What a saving of the whole phase and a near case are worth, in places of the order.
+_SAVED, _NEAR_CASE = 40.0, 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +100,4 @@ def _place(candidate: Candidate, group: int) -> float:
     place = float(rank.order if rank else lever.order)
     if group > 0 and _computed(candidate):
         place -= _SAVED * _saved(candidate)
-    if record.far > 0:
-        place -= _FAR_CASES * math.log2(0.5 + record.far)
-    elif record.far < 0:
-        # elsewhere a lever often failed only because it was not enough
-        place += _FAR_CASES / 2 * math.log2(0.5 - record.far)
     return place - _NEAR_CASE * record.near

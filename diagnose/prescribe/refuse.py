@@ -8,8 +8,8 @@ from dataclasses import replace
 from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
+from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import Situation
-from diagnose.prescribe.trial import POOL_WORDS, Refusal, Trial
 from diagnose.types import Fact, NotAdvised
 from diagnose.vocabulary import Value
 

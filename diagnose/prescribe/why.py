@@ -5,8 +5,8 @@ from __future__ import annotations
 from diagnose.batch import rows_held, whole
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.order import rank_of
+from diagnose.prescribe.outcome import POOL_WORDS, Trial
 from diagnose.prescribe.situation import Situation
-from diagnose.prescribe.trial import POOL_WORDS, Trial
 from diagnose.types import Facts, PhaseEstimate
 from diagnose.units import GIB, from_gib, gib, tenths
 from diagnose.vocabulary import FACTS, Pool

@@ -41,8 +41,9 @@ def key_of(facts: Facts, id: str) -> Key | None:
     name = facts.keys.get(id)
     if not name or name in facts.dead_keys or facts.framework is None:
         return None
-    named = [key for key in facts.framework.keys if name == key.key or name in key.aliases]
-    for key in named:
+    for key in facts.framework.keys:
+        if name != key.key and name not in key.aliases:
+            continue
         holding = holds(key.when, facts.values)
         if holding is False or (holding is None and key.new_in == "nowhere"):
             continue  # a default settles it, or it is part of a launcher's file and nobody knows whether that launcher runs

@@ -107,7 +107,7 @@ class Asked:
 class Diagnosis:
     """The whole answer. ``pool`` and ``phase`` are what failed, None where nothing settles it.
 
-    ``verdict`` is the estimate's word on that: out, close, fits or unknown.
+    ``verdict`` is the estimate's word on that: out, close, fits or unknown. ``cases`` are those that were looked at.
     """
 
     paste: Paste
@@ -121,3 +121,4 @@ class Diagnosis:
     prescriptions: tuple[Prescription, ...] = ()
     not_advised: tuple[NotAdvised, ...] = ()
     questions: tuple[Asked, ...] = ()
+    cases: tuple[Case, ...] = ()

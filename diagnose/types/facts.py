@@ -62,6 +62,7 @@ class Facts:
     ``values`` is computed from ``stated`` by ``diagnose.batch.resolve``; a lever changes ``stated`` through ``with_fact``.
     ``fork`` is the trainer that was recognised where it is not ``framework`` itself but read by its keys.
     ``keys`` maps a fact to the key that the run's framework and version uses for it, also where the paste does not set it.
+    ``datasets`` are the catalogue's names of the data sets, each with the rows that the run takes of it (``name#rows``).
     ``config`` holds every memory-relevant key as the person wrote it.
     """
 
@@ -81,6 +82,7 @@ class Facts:
     tried: tuple[Tried, ...] = ()
     candidates: tuple[str, ...] = ()
     unknown_model: str = ""
+    datasets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

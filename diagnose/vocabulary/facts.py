@@ -45,6 +45,7 @@ _ALL = (
     _fact("model", "text", "run", "Model"),
     _fact("params_b", "number", "run", "Parameters", "billions"),
     _fact("multimodal", "bool", "run", "Reads images"),
+    _fact("dataset", "text", "run", "Data set"),
     _fact("algo", "text", "run", "Algorithm"),
     _fact("full_or_lora", "choice", "run", "Training", full="full parameters", lora="LoRA", qlora="QLoRA"),
     _fact("lora_rank", "int", "run", "LoRA rank"),

@@ -43,6 +43,10 @@ def visible(user: AbstractBaseUser | AnonymousUser | None, path: str = "") -> Q:
     return where(state=Document.PUBLISHED) | own
 
 
+# What near cases are chosen by, see kb.near_cases: an index holds all of it.
+NEARNESS = ("oom_kind", "framework", "phase", "gpu_model", "model_size")
+
+
 class DocumentQuerySet(models.QuerySet["Document"]):
     """Every lookup, count, facet, feed, suggestion and match begins with ``visible_to``."""
 
@@ -144,7 +148,7 @@ class Document(models.Model):
         indexes = [
             models.Index(fields=["kind", "state", field], name=f"by_{field}")
             for field in ("framework", "oom_kind", "phase", "gpu_model", "model_size", "outcome", "happened", "updated")
-        ]
+        ] + [models.Index(fields=["kind", "state", *NEARNESS, "id"], name="near_cases")]
 
     def __str__(self) -> str:
         return self.title

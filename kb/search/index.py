@@ -12,7 +12,7 @@ from kb.catalogue import lever_keys
 from kb.models import Document, Entry
 from kb.search.tokens import document_tokens
 
-CATALOGUE = ("frameworks", "signatures", "levers", "gpus", "models")
+CATALOGUE = ("frameworks", "signatures", "levers", "gpus", "models", "datasets")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _pages(knowledge: Knowledge) -> Iterator[Page]:
 
 def _named(record: Record, knowledge: Knowledge) -> str:
     """The names and keys that the page shows beside its text."""
-    words = [*getattr(record, "aliases", ()), *getattr(record, "words", ())]
+    words = [*getattr(record, "aliases", ()), *getattr(record, "folders", ()), *getattr(record, "words", ())]
     words += [key.key for key in getattr(record, "keys", ())]
     words += [alias for key in getattr(record, "keys", ()) for alias in key.aliases]
     words += [literal for line in getattr(record, "literals", ()) for literal in line]

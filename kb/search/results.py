@@ -26,6 +26,7 @@ KINDS = {
     "frameworks": ("Frameworks", "framework"),
     "gpus": ("GPUs", "GPU"),
     "models": ("Models", "model"),
+    "datasets": ("Data sets", "data set"),
     "notes": ("Notes", "note"),
 }
 _LOG = re.compile(r"Traceback \(most recent call last\)|Tried to allocate|\bFile \"[^\"]+\", line \d+|\n.*\n")

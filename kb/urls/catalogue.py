@@ -17,4 +17,6 @@ urlpatterns = [
     path("gpus/<str:slug>/", catalogue.gpu, name="gpu"),
     path("models/", catalogue.models, name="models"),
     path("models/<str:slug>/", catalogue.model, name="model"),
+    path("datasets/", catalogue.datasets, name="datasets"),
+    path("datasets/<str:slug>/", catalogue.dataset, name="dataset"),
 ]

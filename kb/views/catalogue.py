@@ -51,6 +51,11 @@ def models(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+def datasets(request: HttpRequest) -> HttpResponse:
+    return _list(request, catalogue.datasets, "datasets", "Data sets", "How long their rows are, in tokens.")
+
+
+@require_safe
 def lever(request: HttpRequest, slug: str) -> HttpResponse:
     """What it changes, in which keys, when it helps, what it costs, how to check and undo it, and who tried it."""
     record = _record(current().levers, slug)
@@ -108,6 +113,14 @@ def model(request: HttpRequest, slug: str) -> HttpResponse:
     told = catalogue.told_of("model", [record.title, *record.aliases], cases_for(request.user))
     context = {"shape": catalogue.shape(record), "cases": told, "sections": sections(record.body)}
     return _page(request, "model", "models", record, context)
+
+
+@require_safe
+def dataset(request: HttpRequest, slug: str) -> HttpResponse:
+    """Its lengths, who counted them with which tokenizer, and by what names a command is known to use it."""
+    record = _record(current().datasets, slug)
+    context = {"lengths": catalogue.lengths(record), "sections": sections(record.body)}
+    return _page(request, "dataset", "datasets", record, context)
 
 
 def _list(request: HttpRequest, grouped: Grouped, section: str, title: str, lead: str) -> HttpResponse:

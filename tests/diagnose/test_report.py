@@ -112,7 +112,7 @@ MEASURED = f"""{GROUPED}
 def test_what_the_log_measured_stands_beside_the_estimate_and_names_its_line():
     said = to_json(found(MEASURED))
     (one,) = said["measured"]
-    assert (one["pool"], one["counter"], one["gib"], one["step"]) == ("host", "host", 130.5, 5)
+    assert (one["pool"], one["counter"], one["gib"], one["step"]) == ("host", "host_used", 130.5, 5)
     assert one["difference_gib"] == pytest.approx(one["gib"] - one["estimate_gib"], abs=0.002)
     assert MEASURED.splitlines()[one["line"] - 1].startswith("(main_task pid=7) step:5")
     assert said["facts"]["real_response_length"] == 320
@@ -133,4 +133,4 @@ def test_the_text_tells_readings_and_growth():
     said = to_text(found(MEASURED))
     assert "WHAT THE LOG MEASURED" in said
     assert "grows by 10.0 GiB a step" in said
-    assert "the log shows 130.5" in said
+    assert "page-locked copies left out, actor update: 130.5 GiB; estimate" in said

@@ -84,3 +84,37 @@ def test_a_node_that_ray_measured_is_killed_at_its_default_threshold(facts: Any)
 
 def test_without_ray_all_of_the_ram_is_the_limit(facts: Any) -> None:
     assert _host(facts()).limit == 1000 * GIB
+
+
+def test_counters_of_used_memory_leave_page_locked_copies_out(facts: Any, record: Any) -> None:
+    seen, locked = (
+        estimate(facts(record(pinned_rounding=kind), optimizer_offload=True)) for kind in ("exact", "power_of_two")
+    )
+    assert seen.host_used is not None
+    assert locked.host_used is not None
+    assert seen.host_used - locked.host_used == pytest.approx(8 * PARAMETERS, rel=0.001)
+
+
+def test_a_sleeping_engines_weights_are_page_locked_whatever_else_is(facts: Any) -> None:
+    backup = _term(facts(), "rollout", "engine_backup")
+    answer = estimate(facts())
+    assert backup is not None
+    assert answer.host is not None
+    assert answer.host_used == answer.host.peak.bytes - backup.bytes
+
+
+def test_rows_stand_on_the_node_from_the_first_rollout_on(facts: Any) -> None:
+    assert _term(facts(), "load", "rows") is None
+    assert _term(facts(), "rollout", "rows") is not None
+
+
+@pytest.mark.parametrize(("who", "copies"), [("one_process", 0), ("every_rank", 2)])
+def test_every_rank_of_an_engine_in_the_trainers_reads_the_images(
+    facts: Any, record: Any, vision_model: Any, who: str, copies: int
+) -> None:
+    run = facts(record(engine_images=who, images_on_host=1), model=vision_model, max_pixels=401_408)
+    read, rows = (_term(run, "rollout", id) for id in ("engine_images", "rows"))
+    text = _term(facts(), "rollout", "rows")
+    assert rows is not None
+    assert text is not None
+    assert (read.bytes if read else 0) == pytest.approx(copies * (rows.bytes - text.bytes), rel=0.01)

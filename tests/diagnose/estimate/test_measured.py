@@ -15,7 +15,7 @@ HERE = Span(7, 0, 1)
 
 
 def reading(counter, gib, phase="", moment="peak", step=9, **more):
-    pool = "host" if counter == "host" else "gpu"
+    pool = "host" if counter.startswith("host") else "gpu"
     return Measured(phase, moment, pool, counter, from_gib(gib), HERE, "a line", step=step, **more)
 
 
@@ -107,6 +107,16 @@ def test_a_use_of_the_node_is_held_against_the_host_in_that_phase(measured):
     found = measured(reading("host", 300.0, "actor_update", "now"))
     phase = found.host.phase("actor_update")
     assert (only(found).estimate, phase.measured) == (phase.bytes, 300 * GIB)
+
+
+def test_a_counter_that_leaves_page_locked_copies_out_is_held_against_the_rest(measured, record):
+    run = {"framework_": record(pinned_rounding="power_of_two"), "optimizer_offload": True}
+    low, high = (measured(reading("host_used", gib, "rollout", "now"), **run) for gib in (100.0, 900.0))
+    phase = low.host.phase("rollout")
+    assert only(low).estimate == phase.bytes - sum(
+        t.bytes for t in phase.terms if t.id in ("actor_optimizer", "engine_backup")
+    )
+    assert (phase.measured, high.host.phase("rollout").measured) == (None, 900 * GIB)
 
 
 def test_a_part_of_the_engine_is_held_against_its_own_term(measured):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from diagnose.estimate import estimate
-from diagnose.knowledge.records import Behaviour
+from diagnose.estimate.phases import trainer_bytes
+from diagnose.knowledge.records import Behaviour, Resident
 from diagnose.types import PhaseEstimate
 from diagnose.units import GIB
 
@@ -213,3 +214,57 @@ def test_a_record_that_asks_for_precision_keeps_its_own_bytes(facts: Any, record
 def test_a_condition_on_an_unknown_fact_counts_as_not_met(facts: Any) -> None:
     gpu = estimate(facts(optimizer_offload=None)).gpu
     assert "actor_optimizer" not in _ids(gpu.phase("logprob"))
+
+
+def _engine_in_update(facts: Any) -> int:
+    return sum(t.bytes for t in estimate(facts).gpu.phase("actor_update").terms if t.family == "engine")
+
+
+def _awake(record: Any, **does: Any) -> Any:
+    """A record whose engine never sleeps."""
+    base = record(**does)
+    stays = tuple(Resident(what=what, phases=("actor_update",), pool="gpu") for what in ("engine_weights", "kv_pool"))
+    return replace(base, residents=(*base.residents, *stays))
+
+
+@pytest.mark.parametrize(("processes", "counts"), [(1, True), (2, False)])
+def test_torch_counts_an_engine_that_stays_only_in_its_own_process(
+    facts: Any, record: Any, processes: int, counts: bool
+) -> None:
+    run = facts(_awake(record, processes_per_gpu=processes), micro_batch=64)
+    answer = estimate(run)
+    engine = _engine_in_update(run)
+    assert engine > 20 * GIB
+    assert answer.torch_allocated == trainer_bytes(answer.gpu.phase("actor_update")) + (engine if counts else 0)
+
+
+def test_torch_does_not_count_an_engine_that_sleeps(facts: Any) -> None:
+    answer = estimate(facts(micro_batch=64))
+    assert answer.torch_allocated == trainer_bytes(answer.gpu.phase("actor_update"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"), [({"algo": "sft", "max_length": 2048}, 2), ({"strategy": "megatron"}, 2), ({}, 1)]
+)
+def test_tensor_parallel_splits_logits_where_a_loss_is_taken_from_parts_of_the_vocabulary(
+    facts: Any, changes: Any, parts: int
+) -> None:
+    one, two = (
+        next(
+            term.bytes
+            for term in estimate(facts(**{"real_response_length": 900, **changes, "tp": tp}))
+            .gpu.phase("actor_update")
+            .terms
+            if term.id == "logits"
+        )
+        for tp in (1, 2)
+    )
+    assert one == pytest.approx(parts * two, rel=0.001)
+
+
+@pytest.mark.parametrize(("how", "there"), [("full", True), ("lora", False)])
+def test_of_an_unknown_trainer_the_critic_trains_what_the_actor_does(
+    facts: Any, record: Any, how: str, there: bool
+) -> None:
+    run = facts(replace(record(), fallback=True), algo="ppo", has_critic=True, full_or_lora=how, lora_rank=8)
+    assert ("critic_optimizer" in _ids(estimate(run).gpu.phase("critic"))) is there

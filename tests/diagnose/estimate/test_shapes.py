@@ -100,10 +100,9 @@ def test_more_rows_and_longer_rows_never_need_less(facts: Any, run: dict[str, An
 @quick
 @given(RUNS)
 def test_more_gpus_in_a_shard_group_never_need_more_each(facts: Any, run: dict[str, Any]) -> None:
-    gpus = [
-        estimate(facts(**{**run, "zero_stage": 3, "n_gpus": gpus, "tp": 1, "gpu_mem_gib": None, "micro_batch": 1})).gpu
-        for gpus in (2, 4, 8)
-    ]
+    # of fewer rows a GPU the mean may come nearer to the longest, unless it is known
+    settled = {"zero_stage": 3, "tp": 1, "gpu_mem_gib": None, "real_prompt_length": 100, "real_response_length": 100}
+    gpus = [estimate(facts(**{**run, **settled, "micro_batch": 1, "n_gpus": gpus})).gpu for gpus in (2, 4, 8)]
     peaks = [max(_in_use(phase) for phase in gpu.phases) for gpu in gpus]
     assert peaks == sorted(peaks, reverse=True)
 

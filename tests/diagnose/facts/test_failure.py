@@ -93,6 +93,18 @@ def test_bars_of_other_things_are_no_steps(values, line):
         ("训练第一步就爆显存了", 1),
         ("In iteration 1 rollout is fine, but the update runs out of memory.", 1),
         ("step 10  fine\nstep 20  fine\nstep 21  dead, CUDA out of memory", 21),
+        (f"Invalidate trace cache @ step 561 and module 0\nTrain epoch [1/1]:   0%|  | 0/8 [00:00<?, ?it/s]\n{TORCH}", 0),
+        (f"Running step 0:   7%|▋   | 4.00/60.0 [2:09:45<23:41:20]\n{TORCH}", 4),
+        ("CUDA OOM already in the first step", 1),
+        ("训练第一步就爆显存了", 1),
+        ("In iteration 1 rollout is fine, but the update runs out of memory.", 1),
+        ("step 10  fine\nstep 20  fine\nstep 21  dead, CUDA out of memory", 21),
+        (f"Invalidate trace cache @ step 561 and module 0\nTrain epoch [1/1]:   0%|  | 0/8 [00:00<?, ?it/s]\n{TORCH}", 0),
+        (f"Running step 0:   7%|▋   | 4.00/60.0 [2:09:45<23:41:20]\n{TORCH}", 4),
+        ("CUDA OOM already in the first step", 1),
+        ("训练第一步就爆显存了", 1),
+        ("In iteration 1 rollout is fine, but the update runs out of memory.", 1),
+        ("step 10  fine\nstep 20  fine\nstep 21  dead, CUDA out of memory", 21),
         (
             f"Invalidate trace cache @ step 561 and module 0\nTrain epoch [1/1]:   0%|  | 0/8 [00:00<?, ?it/s]\n{TORCH}",
             0,
@@ -200,3 +212,159 @@ def test_a_log_that_ends_while_it_saves_failed_there(values):
 def test_steps_that_were_counted_since_make_a_mark_stale(values):
     bar = " 42%|████▏     | 210/500 [10:00<14:00,  2.90s/it]"
     assert "phase" not in values(f"{SAVING}\n{bar}\n{TORCH}")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("It goes OOM at once. How can I save VRAM?", "gpu_oom"),
+        ("一直 OOM，怎么省显存？", "gpu_oom"),
+        ("内存 OOM（不是显存），主机内存爆了", "host_ram"),
+        ("OOM, the process is killed, VRAM is half empty", "other"),
+    ],
+)
+def test_what_the_text_is_about_settles_a_bare_oom(values, text, kind):
+    assert values(text)["oom_kind"] == kind
+
+
+def test_a_launchers_own_frames_settle_nothing(values):
+    text = 'OOM\nTraceback (most recent call last):\n  File "/opt/torch/distributed/launcher/api.py", line 5, in launch_agent\n    raise x'
+    assert values(text)["oom_kind"] == "other"
+
+
+def test_signal_nine_alone_is_only_presumed_to_be_the_host(facts):
+    kind = facts("failed (exitcode: -9) local_rank: 0 (pid: 4242) of binary: /usr/bin/python3").stated["oom_kind"]
+    assert (kind.value, kind.origin) == ("host_ram", "assumed")
+    assert kind.why
+
+
+def test_signal_nine_beside_the_kernels_line_is_certain(facts):
+    text = "exit code -9\nMemory cgroup out of memory: Killed process 4242 (python)"
+    assert facts(text).stated["oom_kind"].origin == "read"
+
+
+def test_a_killed_workers_share_is_its_row_of_the_table(values):
+    text = (
+        "(raylet) task, pid=613 was running\n(raylet) task, pid=613) was running, which exceeds the memory usage threshold of 0.95. "
+        f"Ray killed this worker\n{NODE}\nPID MEM(GB) COMMAND\n614 50.94 ray::A.b\n613 46.40 ray::C.d"
+    )
+    assert values(text)["process_gib"] == 46.4
+
+
+def test_a_remote_failure_is_traced_below_its_first_line(values):
+    text = (
+        "ray.exceptions.RayTaskError(OutOfMemoryError): ray::ActorModelRayActor.fit() (pid=1, ip=10.0.0.1)\n"
+        '  File "/x/openrlhf/trainer/ray/ppo_actor.py", line 149, in ppo_train\n    status = self.training_step(experience)'
+    )
+    assert values(text)["phase"] == "actor_update"
+
+
+def test_a_log_printed_upside_down_is_read_from_its_top(values):
+    text = (
+        f"{TORCH}\n    log_prob = compute_log_probs(logits)\n"
+        '  File "/w/slime/slime/utils/ppo_utils.py", line 668, in calculate_log_probs_and_entropy\n'
+        "    self.compute_log_prob(data_iterator)\n"
+        '  File "/w/slime/slime/backends/megatron_utils/actor.py", line 402, in train_actor'
+    )
+    assert values(text)["phase"] == "logprob"
+
+
+def test_the_log_tells_more_than_the_call_that_covers_the_whole_start(values):
+    text = (
+        "(WorkerDict pid=4) before init cache memory allocated: 5.97GB, reserved: 6.08GB\nTraceback (most recent call last):\n"
+        '  File "/w/verl/trainer/ppo/ray_trainer.py", line 546, in init_workers\n    self.actor_rollout_wg.init_model()\n'
+        "Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file."
+    )
+    assert values(text)["phase"] == "init"
+
+
+def test_a_driver_side_function_names_its_phase(values):
+    text = (
+        '  File "/w/nemo_rl/algorithms/grpo.py", line 5, in grpo_train\n    ref = policy.get_reference_policy_logprobs(data)\n'
+        f"{TORCH}"
+    )
+    assert values(f"Traceback (most recent call last):\n{text}")["phase"] == "ref_logprob"
+
+
+def test_a_phase_in_words_says_where_it_was_read(facts):
+    line = "First it is fine. Then the policy update runs out of GPU memory."
+    span = facts(line).stated["phase"].span
+    assert line[span.start : span.end] == "policy update"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("It goes OOM at once. How can I save VRAM?", "gpu_oom"),
+        ("一直 OOM，怎么省显存？", "gpu_oom"),
+        ("内存 OOM（不是显存），主机内存爆了", "host_ram"),
+        ("OOM, the process is killed, VRAM is half empty", "other"),
+    ],
+)
+def test_what_the_text_is_about_settles_a_bare_oom(values, text, kind):
+    assert values(text)["oom_kind"] == kind
+
+
+def test_a_launchers_own_frames_settle_nothing(values):
+    text = 'OOM\nTraceback (most recent call last):\n  File "/opt/torch/distributed/launcher/api.py", line 5, in launch_agent\n    raise x'
+    assert values(text)["oom_kind"] == "other"
+
+
+def test_signal_nine_alone_is_only_presumed_to_be_the_host(facts):
+    kind = facts("failed (exitcode: -9) local_rank: 0 (pid: 4242) of binary: /usr/bin/python3").stated["oom_kind"]
+    assert (kind.value, kind.origin) == ("host_ram", "assumed")
+    assert kind.why
+
+
+def test_signal_nine_beside_the_kernels_line_is_certain(facts):
+    text = "exit code -9\nMemory cgroup out of memory: Killed process 4242 (python)"
+    assert facts(text).stated["oom_kind"].origin == "read"
+
+
+def test_a_killed_workers_share_is_its_row_of_the_table(values):
+    text = (
+        "(raylet) task, pid=613 was running\n(raylet) task, pid=613) was running, which exceeds the memory usage threshold of 0.95. "
+        f"Ray killed this worker\n{NODE}\nPID MEM(GB) COMMAND\n614 50.94 ray::A.b\n613 46.40 ray::C.d"
+    )
+    assert values(text)["process_gib"] == 46.4
+
+
+def test_a_remote_failure_is_traced_below_its_first_line(values):
+    text = (
+        "ray.exceptions.RayTaskError(OutOfMemoryError): ray::ActorModelRayActor.fit() (pid=1, ip=10.0.0.1)\n"
+        '  File "/x/openrlhf/trainer/ray/ppo_actor.py", line 149, in ppo_train\n    status = self.training_step(experience)'
+    )
+    assert values(text)["phase"] == "actor_update"
+
+
+def test_a_log_printed_upside_down_is_read_from_its_top(values):
+    text = (
+        f"{TORCH}\n    log_prob = compute_log_probs(logits)\n"
+        '  File "/w/slime/slime/utils/ppo_utils.py", line 668, in calculate_log_probs_and_entropy\n'
+        "    self.compute_log_prob(data_iterator)\n"
+        '  File "/w/slime/slime/backends/megatron_utils/actor.py", line 402, in train_actor'
+    )
+    assert values(text)["phase"] == "logprob"
+
+
+def test_the_log_tells_more_than_the_call_that_covers_the_whole_start(values):
+    text = (
+        "(WorkerDict pid=4) before init cache memory allocated: 5.97GB, reserved: 6.08GB\nTraceback (most recent call last):\n"
+        '  File "/w/verl/trainer/ppo/ray_trainer.py", line 546, in init_workers\n    self.actor_rollout_wg.init_model()\n'
+        "Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file."
+    )
+    assert values(text)["phase"] == "init"
+
+
+def test_a_driver_side_function_names_its_phase(values):
+    text = (
+        '  File "/w/nemo_rl/algorithms/grpo.py", line 5, in grpo_train\n    ref = policy.get_reference_policy_logprobs(data)\n'
+        f"{TORCH}"
+    )
+    assert values(f"Traceback (most recent call last):\n{text}")["phase"] == "ref_logprob"
+
+
+def test_a_phase_in_words_says_where_it_was_read(facts):
+    line = "First it is fine. Then the policy update runs out of GPU memory."
+    span = facts(line).stated["phase"].span
+    assert line[span.start : span.end] == "policy update"

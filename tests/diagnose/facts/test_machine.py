@@ -44,6 +44,34 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
         ("with 4 of the 8 A100", "A100", None, None),
         ("two H100s and two A100s", None, None, None),
         ("all of it is put on a single GPU", None, None, None),
+        ("2x8xH100", "H100", None, 16),
+        ("A100 * 8 (80G)", "A100", 80, 8),
+        ("A100（40G）8 卡", "A100", 40, 8),
+        ("3 台 8 卡 A100", "A100", None, 24),
+        ("两台机器 每台 8 张 A100 80G", "A100", 80, 16),
+        ("4机32卡 H100", "H100", None, 32),
+        ("4 nodes with 8 H100s each", "H100", None, 32),
+        ("3090 双卡", "RTX 3090", 24, 2),
+        ("my 3090 is full", "RTX 3090", 24, None),
+        ("单机 8*64GB", None, 64, 8),
+        ("训练用 8 张 A100，推理用 2 张", "A100", None, None),
+        ("with 4 of the 8 A100", "A100", None, None),
+        ("two H100s and two A100s", None, None, None),
+        ("all of it is put on a single GPU", None, None, None),
+        ("2x8xH100", "H100", None, 16),
+        ("A100 * 8 (80G)", "A100", 80, 8),
+        ("A100（40G）8 卡", "A100", 40, 8),
+        ("3 台 8 卡 A100", "A100", None, 24),
+        ("两台机器 每台 8 张 A100 80G", "A100", 80, 16),
+        ("4机32卡 H100", "H100", None, 32),
+        ("4 nodes with 8 H100s each", "H100", None, 32),
+        ("3090 双卡", "RTX 3090", 24, 2),
+        ("my 3090 is full", "RTX 3090", 24, None),
+        ("单机 8*64GB", None, 64, 8),
+        ("训练用 8 张 A100，推理用 2 张", "A100", None, None),
+        ("with 4 of the 8 A100", "A100", None, None),
+        ("two H100s and two A100s", None, None, None),
+        ("all of it is put on a single GPU", None, None, None),
     ],
 )
 def test_it_reads_cards_in_words(values, text, model, size, count):
@@ -107,6 +135,108 @@ def test_a_list_of_cards_that_leaves_out_the_first_is_not_all_of_them(values):
     found = values(
         "h20*8 95gb, one node\n\nCUDA_VISIBLE_DEVICES=6,7 swift rollout --model Qwen/Qwen3-4B --vllm_data_parallel_size 2"
     )
+    assert found["n_gpus"] == 8
+
+
+def test_a_configuration_gives_nodes_and_cards_of_each(values):
+    found = values("uv run train.py cluster.num_nodes=2 cluster.gpus_per_node=8 policy.model_name=Qwen/Qwen3-8B")
+    assert (found["n_nodes"], found["n_gpus"]) == (2, 16)
+
+
+def test_a_number_of_cards_that_a_variable_holds_is_unknown(values):
+    text = (
+        "GRPO is fine with `trainer.n_gpus_per_node=2`, more gives OOM.\n\n"
+        "python -m verl.trainer.main_ppo \\\n  data.train_batch_size=512 \\\n  trainer.n_gpus_per_node=$NGPU"
+    )
+    assert "n_gpus" not in values(text)
+
+
+def test_ram_of_a_whole_cluster_is_not_that_of_one_machine(values):
+    assert "host_ram_gb" not in values("64 GPUs with 6 TB of host memory")
+    assert values("64 GPUs, 2 TB of RAM per node")["host_ram_gb"] == 2048
+
+
+def test_a_terabyte_that_is_spelt_out_is_what_it_is_spelt_as(values):
+    assert values("4 台机器，每台内存 1T（1000G）")["host_ram_gb"] == 1000
+
+
+@pytest.mark.parametrize(
+    "text", ["I would expect one copy per node", "I tried two machines, 8 x A100", "每台机器是 8 卡 A800", "on one of the nodes"]
+)
+def test_other_words_about_machines_do_not_say_how_many_there_are(values, text):
+    assert "n_nodes" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "card"),
+    [
+        ("On H100 it is fine, on A100 it OOMs.", "A100"),
+        ("放到 H100 上没有问题，换到 A100 上就爆显存", "A100"),
+        ("OOM on one RTX 4090. I also tried a 3090, fails the same way.", "RTX 4090"),
+    ],
+)
+def test_of_two_cards_the_one_that_fails_counts(values, text, card):
+    assert values(text)["gpu_model"] == card
+
+
+def test_the_card_in_the_singular_is_one_card(values):
+    found = values("CUDA OOM with GRPO. The card has 20GB.")
+    assert (found["n_gpus"], found["n_nodes"]) == (1, 1)
+
+
+def test_a_list_of_cards_that_leaves_out_the_first_is_not_all_of_them(values):
+    found = values("h20*8 95gb, one node\n\nCUDA_VISIBLE_DEVICES=6,7 swift rollout --model Qwen/Qwen3-4B --vllm_data_parallel_size 2")
+    assert found["n_gpus"] == 8
+
+
+def test_a_configuration_gives_nodes_and_cards_of_each(values):
+    found = values("uv run train.py cluster.num_nodes=2 cluster.gpus_per_node=8 policy.model_name=Qwen/Qwen3-8B")
+    assert (found["n_nodes"], found["n_gpus"]) == (2, 16)
+
+
+def test_a_number_of_cards_that_a_variable_holds_is_unknown(values):
+    text = (
+        "GRPO is fine with `trainer.n_gpus_per_node=2`, more gives OOM.\n\n"
+        "python -m verl.trainer.main_ppo \\\n  data.train_batch_size=512 \\\n  trainer.n_gpus_per_node=$NGPU"
+    )
+    assert "n_gpus" not in values(text)
+
+
+def test_ram_of_a_whole_cluster_is_not_that_of_one_machine(values):
+    assert "host_ram_gb" not in values("64 GPUs with 6 TB of host memory")
+    assert values("64 GPUs, 2 TB of RAM per node")["host_ram_gb"] == 2048
+
+
+def test_a_terabyte_that_is_spelt_out_is_what_it_is_spelt_as(values):
+    assert values("4 台机器，每台内存 1T（1000G）")["host_ram_gb"] == 1000
+
+
+@pytest.mark.parametrize(
+    "text", ["I would expect one copy per node", "I tried two machines, 8 x A100", "每台机器是 8 卡 A800", "on one of the nodes"]
+)
+def test_other_words_about_machines_do_not_say_how_many_there_are(values, text):
+    assert "n_nodes" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "card"),
+    [
+        ("On H100 it is fine, on A100 it OOMs.", "A100"),
+        ("放到 H100 上没有问题，换到 A100 上就爆显存", "A100"),
+        ("OOM on one RTX 4090. I also tried a 3090, fails the same way.", "RTX 4090"),
+    ],
+)
+def test_of_two_cards_the_one_that_fails_counts(values, text, card):
+    assert values(text)["gpu_model"] == card
+
+
+def test_the_card_in_the_singular_is_one_card(values):
+    found = values("CUDA OOM with GRPO. The card has 20GB.")
+    assert (found["n_gpus"], found["n_nodes"]) == (1, 1)
+
+
+def test_a_list_of_cards_that_leaves_out_the_first_is_not_all_of_them(values):
+    found = values("h20*8 95gb, one node\n\nCUDA_VISIBLE_DEVICES=6,7 swift rollout --model Qwen/Qwen3-4B --vllm_data_parallel_size 2")
     assert found["n_gpus"] == 8
 
 

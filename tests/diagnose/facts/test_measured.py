@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diagnose.facts.growth import Point, growth
+from diagnose.facts.lowered import lower
 from diagnose.facts.measured import read_measured
 from diagnose.ingest import read
 from diagnose.knowledge import current
@@ -29,7 +30,8 @@ def told(one):
 @pytest.mark.parametrize(("log", "example"), EXAMPLES)
 def test_a_log_record_reads_its_example_and_nothing_else(log, example, facts):
     values = facts(example.text).values
-    readings = read_measured(read(example.text), {log.slug: log}, values)
+    paste = read(example.text)
+    readings = read_measured(paste, lower(paste), {log.slug: log}, values)
     assert sorted(told(one) for one in readings.of()) == sorted(example.reads)
     assert {id: readings.facts[id].value for id in example.facts if id in readings.facts} == dict(example.facts)
     assert bool(readings.facts) == bool(example.facts)
@@ -156,5 +158,6 @@ def test_no_line_that_holds_the_words_of_a_record_breaks_the_reader(data):
     literals = data.draw(st.sampled_from(log.literals))
     between = st.text(st.sampled_from("0123456789.,:|=()[]'\" \tGiMBKe+-/abz<&\n"), max_size=30)
     line = data.draw(between) + "".join(literal + data.draw(between) for literal in literals)
-    readings = read_measured(read(line), {log.slug: log}, {})
+    paste = read(line)
+    readings = read_measured(paste, lower(paste), {log.slug: log}, {})
     assert all(one.bytes >= 0 for one in readings.of())

@@ -113,3 +113,19 @@ def test_the_shipped_content_fits():
     )
     assert done.returncode == 0, done.stdout
     assert "all fit" in done.stdout
+
+
+def test_a_data_set_without_a_length_is_refused(problems):
+    assert "tells no length" in problems("datasets", 'tokenizer="T"')
+
+
+def test_lengths_of_a_data_set_must_be_possible(problems):
+    said = problems("datasets", 'tokenizer="T"\nrow_tokens={mean=90, sd=-1, max=50}\nprompt_tokens={mean=0}')
+    for misfit in ("row_tokens.sd: is -1", "row_tokens.max: is 50", "prompt_tokens.mean: is 0"):
+        assert misfit in said
+
+
+def test_what_anybody_calls_a_file_names_no_data_set(problems):
+    said = problems("datasets", 'tokenizer="T"\nrow_tokens={mean=9}\naliases=["train.jsonl"]\nfolders=["Data", "a/b"]')
+    for misfit in ("aliases: “train.jsonl”", "folders: “Data”", "folders: “a/b” is a path"):
+        assert misfit in said

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from diagnose.prescribe.evidence import count
+from diagnose.prescribe.evidence import NEAR, count
 from diagnose.types import CaseMatch
 from tests.diagnose.prescribe.conftest import make_case
 
@@ -12,15 +12,22 @@ def near(case, score):
 
 
 def test_a_suggestion_is_no_success():
-    record = count([make_case("a", GPU, ("one", None))], [], "gpu_oom")["one"]
+    case = make_case("a", GPU, ("one", None))
+    record = count([case], [near(case, 0.9)], "gpu_oom")["one"]
     assert (record.evidence.worked, record.evidence.suggested) == ((), ("a",))
-    assert record.far == 0
+    assert record.near == 0
 
 
 def test_a_failure_counts_as_much_as_a_success():
     cases = [make_case("a", GPU, ("one", True)), make_case("b", GPU, ("one", False))]
-    record = count(cases, [], "gpu_oom")["one"]
-    assert (record.evidence.worked, record.evidence.failed, record.far) == (("a",), ("b",), 0)
+    record = count(cases, [near(case, 0.5) for case in cases], "gpu_oom")["one"]
+    assert (record.evidence.worked, record.evidence.failed, record.near) == (("a",), ("b",), 0)
+
+
+def test_a_case_that_is_not_near_is_shown_and_does_not_weigh():
+    case = make_case("a", GPU, ("one", True))
+    record = count([case], [near(case, NEAR - 0.01)], "gpu_oom")["one"]
+    assert (record.evidence.worked, record.near) == (("a",), 0)
 
 
 def test_a_case_about_the_other_memory_says_nothing():

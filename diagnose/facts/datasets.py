@@ -1,0 +1,121 @@
+"""The data sets that a run trains on, by the names that its command gives, and the lengths that follow from their records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from diagnose.knowledge.dataset import Dataset, Tokens
+from diagnose.types import Fact
+from diagnose.vocabulary import ONLINE_ALGOS
+
+# On-policy distillation trains on answers of the student too (arXiv:2306.13649, algorithm 1), though it counts as offline training.
+_WRITES_ANSWERS = (*ONLINE_ALGOS, "gkd")
+# How one name is written: a hub before it, rows taken of it behind a #, a part of it behind a colon, @ or in brackets.
+_NAME = re.compile(r"(?:(?:hf|ms)::)?(?P<name>[^#:@\[\]]+)[^#]*(?:#(?P<rows>\d{1,12}))?", re.I)
+_SLICE = re.compile(r"\[[\d%:]*\]")  # train[:5%]
+_APART = re.compile(r"[\s,;'\"\[\]()]+")
+_FILE = re.compile(r"\.(?:parquet|jsonl?|csv|arrow|txt)$")
+
+
+class Used(NamedTuple):
+    """A data set of the catalogue that a run trains on; ``rows`` where the command takes so many of it."""
+
+    record: Dataset
+    rows: int | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.record.title}#{self.rows}" if self.rows else self.record.title
+
+
+def with_lengths(stated: dict[str, Fact], datasets: Mapping[str, Dataset]) -> tuple[tuple[str, ...], dict[str, Fact]]:
+    """The names of the run's data sets, and the facts with the lengths that follow from them where nothing states any."""
+    if "dataset" not in stated:
+        return (), stated
+    sets = used(str(stated["dataset"].value), datasets)
+    return tuple(one.name for one in sets), {**_lengths(sets, stated), **stated}
+
+
+def used(written: str, datasets: Mapping[str, Dataset]) -> tuple[Used, ...]:
+    """What the written names stand for; nothing where one of them is unknown, since it may hold the longest rows."""
+    found: list[Used] = []
+    for word in _APART.split(_SLICE.sub("", written)):
+        name = _NAME.fullmatch(word) if word else None
+        if name is None:
+            if word:
+                return ()
+            continue
+        slug = _slug(name["name"].lower(), tuple(datasets.values()))
+        if not slug:
+            return ()
+        found.append(Used(datasets[slug], int(name["rows"]) if name["rows"] else None))
+    return tuple(found)
+
+
+def _slug(name: str, datasets: tuple[Dataset, ...]) -> str:
+    """By the whole name, the end of a path that is one, or a folder or file in a path that nothing else is called."""
+    whole, folders = _names(datasets)
+    parts = _FILE.sub("", name).strip("/").split("/")
+    ends = ("/".join(parts[i:]) for i in range(len(parts)))
+    found = next((whole[end] for end in ends if end in whole and (end == name or "/" in end)), "")
+    return found or next((folders[part] for part in reversed(parts) if part in folders), "")
+
+
+@lru_cache(maxsize=4)
+def _names(datasets: tuple[Dataset, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    whole = {name.lower(): one.slug for one in datasets for name in (one.title, *one.aliases)}
+    return whole, {name.lower(): one.slug for one in datasets for name in one.folders}
+
+
+def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Real lengths of the rows. Where the model writes the answers, only those of the prompts.
+
+    Nothing follows from rows with images, sound or video, whose tokens the records leave out.
+    """
+    if not sets or any(one.record.media for one in sets):
+        return {}
+    algo = stated.get("algo")
+    found = [*_side("prompt", [one.record.prompt_tokens for one in sets], sets, stated)]
+    if algo is not None and algo.value not in _WRITES_ANSWERS:
+        # a limit for each side cuts them apart; else a row is all one
+        apart = "prompt_length" in stated and "response_length" in stated
+        if apart:
+            found += _side("response", [one.record.response_tokens for one in sets], sets, stated)
+        else:
+            found = [*_side("response", [one.record.row_tokens for one in sets], sets, stated)]
+    return {fact.id: fact for fact in found}
+
+
+def _side(side: str, tokens: list[Tokens | None], sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> Iterator[Fact]:
+    """Mean and longest of one side, unless the log or a person told the mean, or a record does not."""
+    told = [one for one in tokens if one is not None]
+    if len(told) < len(sets) or f"real_{side}_length" in stated:
+        return
+    mean, longest = _mean(told, sets), _longest(told, sets)
+    counted = ", ".join(dict.fromkeys(one.record.tokenizer for one in sets))
+    why = f"{', '.join(one.name for one in sets)}, counted with the tokenizer of {counted}"
+    yield Fact(f"real_{side}_length", round(mean), "derived", why=why)
+    if longest:
+        yield Fact(f"longest_{side}_length", round(max(mean, longest)), "derived", why=why)
+
+
+def _mean(told: list[Tokens], sets: tuple[Used, ...]) -> float:
+    """Over the rows that are taken of each; where a share is unknown, that of the set with the longest rows."""
+    shares = [one.rows or one.record.rows for one in sets]
+    known = [share for share in shares if share]
+    if len(known) < len(shares):
+        return max(one.mean for one in told)
+    return sum(share * one.mean for share, one in zip(known, told, strict=True)) / sum(known)
+
+
+def _longest(told: list[Tokens], sets: tuple[Used, ...]) -> float | None:
+    """The longest row that the run meets: of all, or of as many as are taken."""
+    tops = [
+        tokens.longest_of(one.rows) if one.rows and one.rows < (one.record.rows or one.rows + 1) else tokens.max
+        for tokens, one in zip(told, sets, strict=True)
+    ]
+    known = [top for top in tops if top]
+    return max(known) if len(known) == len(tops) else None

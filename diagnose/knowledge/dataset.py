@@ -1,0 +1,52 @@
+"""The record of a data set: how long its rows are, by whoever counted them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from diagnose.knowledge.record import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """Lengths in tokens: the mean over all rows, and where the source has them the standard deviation and the longest."""
+
+    mean: float
+    sd: float | None = None
+    max: int | None = None
+
+    def longest_of(self, rows: int) -> float | None:
+        """About the longest of that many rows, at most the longest of all.
+
+        Lengths are taken as log-normal with this mean and deviation; without a deviation the longest of all is told.
+        """
+        if not self.sd or rows < 2:
+            return self.max
+        spread = math.log(1 + (self.sd / self.mean) ** 2)
+        above = NormalDist().inv_cdf(1 - 1 / rows) * math.sqrt(spread)
+        longest = math.exp(math.log(self.mean) - spread / 2 + above)
+        return min(longest, self.max) if self.max else longest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset(Record):
+    """Lengths as the ``tokenizer`` counts them, of a whole row, its prompt or its answer. At least one of the three is told.
+
+    ``aliases`` are whole names as commands write them, ``folders`` parts of a path by which a copy of it is known.
+    ``media``: its rows hold images, sound or video, which the lengths leave out.
+    """
+
+    tokenizer: str
+    aliases: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    rows: int | None = None
+    row_tokens: Tokens | None = None
+    prompt_tokens: Tokens | None = None
+    response_tokens: Tokens | None = None
+    media: bool = False
+
+    def __hash__(self) -> int:
+        """Of the name alone: the names of all data sets are looked up by their records."""
+        return hash(self.slug)

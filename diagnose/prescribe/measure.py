@@ -1,0 +1,96 @@
+"""What one step of a lever saves in the failing phase of the failing pool, and what it costs in other phases and in the other pool."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from diagnose.estimate import estimate_pool, plan_of
+from diagnose.knowledge.records import Lever
+from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
+from diagnose.prescribe.situation import LEAST_GAIN, Situation, pushed_over, verdict, watched
+from diagnose.prescribe.writing import Written
+from diagnose.types import Estimate, PhaseEstimate
+from diagnose.units import gib
+from diagnose.vocabulary import PHASES, Pool
+
+
+def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusal:
+    """The step on the estimate: a trial with its figures, or why it is no help."""
+    before, pool = situation.failing, situation.pool
+    assert before is not None
+    assert pool is not None
+    plan = plan_of(made.facts, situation.fallback)
+    changed = estimate_pool(plan, pool)
+    after = watched(changed, pool, situation.phase)
+    gone = after is None and situation.phase is not None
+    if gone:  # the failing phase is no more: the highest of the others counts
+        after = watched(changed, pool, None)
+    if after is None:
+        return Refusal("no_gain", "With it, the memory can no longer be computed.")
+    if before.bytes - after.bytes < before.bytes * LEAST_GAIN:
+        return _no_gain(lever, situation, changed)
+    crowded = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
+    if crowded:
+        return Refusal("elsewhere", _crowded(crowded, pool), shifts=True)
+    word = situation.measured_verdict(after) or verdict(changed, pool, None if gone else situation.phase)
+    trial = Trial(lever, made.facts, made.changes, after, word)
+    other: Pool = "host" if pool == "gpu" else "gpu"
+    return _with_other_pool(trial, situation, other, estimate_pool(plan, other))
+
+
+def _no_gain(lever: Lever, situation: Situation, changed: Estimate) -> Refusal:
+    """Names the phase that it would lower instead, when there is one."""
+    pool = situation.pool
+    before, after = situation.before.pool(pool), changed.pool(pool)  # type: ignore[arg-type]
+    failing = situation.failing
+    assert failing is not None
+    lowered = [
+        (was.bytes - now.bytes, was)
+        for was in (before.phases if before else ())
+        if (now := after.phase(was.phase) if after else None) and was.bytes - now.bytes >= was.bytes * LEAST_GAIN
+    ]
+    held = f"The {_phase(failing)} needs {failing.shown} GiB with it or without."
+    if not lowered:
+        return Refusal("no_gain", held)
+    saved, where = max(lowered, key=lambda pair: pair[0])
+    if after and any(was.phase == failing.phase for _, was in lowered):
+        # the failing phase was the highest, and the next one is as high
+        saved = next(saved for saved, was in lowered if was.phase == failing.phase)
+        then = f"then the {_phase(after.peak)} needs {after.peak.shown} GiB"
+        return Refusal("no_gain", f"It takes {gib(saved)} GiB from the {_phase(failing)}; {then}.")
+    return Refusal(
+        "elsewhere", f"It takes {gib(saved)} GiB from the {_phase(where)}, which is not what runs out. {held}"
+    )
+
+
+def _engine_starves(situation: Situation, changed: Estimate, made: Written) -> PhaseEstimate | None:
+    """A smaller engine share that leaves the KV cache nothing: the engine would refuse to start."""
+    if not any(change.fact == "gpu_memory_utilization" for change in made.changes):
+        return None
+    rollout = changed.gpu.phase("rollout") if changed.gpu else None
+    pool = next((term for term in rollout.terms if term.id == "kv_pool"), None) if rollout else None
+    had = situation.before.gpu.phase("rollout") if situation.before.gpu else None
+    was = next((term for term in had.terms if term.id == "kv_pool"), None) if had else None
+    return rollout if was and was.bytes and (pool is None or pool.bytes <= was.bytes * LEAST_GAIN) else None
+
+
+def _crowded(phase: PhaseEstimate, pool: Pool) -> str:
+    return f"The {_phase(phase)} would run out of {POOL_WORDS[pool]} instead, or leave the engine no cache."
+
+
+def _with_other_pool(trial: Trial, situation: Situation, other: Pool, changed: Estimate) -> Trial | Refusal:
+    """The bytes that moved to the other pool; a lever that only shifts the failure there is refused."""
+    was, now = situation.before.pool(other), changed.pool(other)
+    if was is None or now is None or not was.phases or not now.phases or was.peak.bytes == now.peak.bytes:
+        return trial
+    word = now.verdict()
+    more = now.peak.bytes > was.peak.bytes
+    if more and word == "out":
+        figures = f"{gib(now.peak.bytes)} GiB" + (f" of {gib(now.limit)}" if now.limit else "")
+        why = f"Then {POOL_WORDS[other]} runs out: the {_phase(now.peak)} needs {figures}."
+        return Refusal("elsewhere", why, shifts=True)
+    return replace(trial, other_pool=(was.peak.bytes, now.peak.bytes), other_verdict=word if more else "")
+
+
+def _phase(phase: PhaseEstimate) -> str:
+    return PHASES.get(phase.phase, phase.phase)

@@ -1,0 +1,155 @@
+"""Data sets by the names in a command, and the lengths that follow from their records."""
+
+import datetime
+
+import pytest
+
+from diagnose.facts.datasets import used
+from diagnose.knowledge import current
+from diagnose.knowledge.dataset import Dataset, Tokens
+from diagnose.pipeline import diagnose
+
+REVIEWED = datetime.date(2026, 1, 1)
+SFT = "swift sft --model Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 1 --max_length 4096 --dataset "
+GRPO = "swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --max_completion_length 1024 --dataset "
+SETS = {
+    slug: Dataset(slug=slug, body="", title=f"org/{slug}", reviewed=REVIEWED, sources=("x",), tokenizer="T", **told)
+    for slug, told in {
+        "short": {"rows": 1000, "row_tokens": Tokens(mean=100, sd=50, max=900), "folders": ("short-rows",)},
+        "long": {"rows": 3000, "row_tokens": Tokens(mean=500, sd=200, max=4000), "aliases": ("elsewhere/long",)},
+    }.items()
+}
+
+
+def names(written):
+    return [one.name for one in used(written, SETS)]
+
+
+@pytest.mark.parametrize(
+    "written", ["", "train.jsonl", "data/train.parquet", "org/shorter", "short", "my/long", "long-rows/train.json"]
+)
+def test_a_file_of_ones_own_is_no_data_set_of_the_catalogue(written):
+    assert names(written) == []
+
+
+def test_nothing_follows_where_one_of_several_is_unknown(facts):
+    assert names("org/short org/unheard") == []
+    found = facts(f"{SFT} AI-ModelScope/alpaca-gpt4-data-en data/own.jsonl")
+    assert "dataset" in found.values
+    assert "real_response_length" not in found.values
+
+
+def test_nothing_follows_of_rows_with_images(facts):
+    found = facts(f"{SFT} AI-ModelScope/LaTeX_OCR:human_handwrite#2000")
+    assert found.datasets == ("AI-ModelScope/LaTeX_OCR#2000",)
+    assert "real_response_length" not in found.values
+
+
+def test_a_row_that_is_known_by_its_prompt_alone_has_no_length(facts):
+    assert "real_response_length" not in facts(f"{SFT} open-thoughts/OpenThoughts-114k").values
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["org/short", "ORG/Short", "HF::org/short", "org/short:default", "org/short@train", "org/short[:5%]"]
+    + ["/data/short-rows/train.parquet", "~/sets/short-rows.jsonl", "/hub/org/short", "['x/short-rows/train.parquet']"],
+)
+def test_a_data_set_is_known_by_name_and_by_folder(written):
+    assert names(written) == ["org/short"]
+
+
+def test_how_many_rows_are_taken_is_kept():
+    assert names("'org/short#50 elsewhere/long:part#20'") == ["org/short#50", "org/long#20"]
+
+
+@pytest.mark.parametrize(
+    ("command", "framework"),
+    [
+        ("swift sft --dataset modelscope/gsm8k", "ms-swift"),
+        ("trl grpo --dataset_name openai/gsm8k --num_generations 8", "trl"),
+        ("python -m openrlhf.cli.train_ppo_ray --prompt_data openai/gsm8k", "openrlhf"),
+        ("python3 -m openrlhf.cli.train_sft --data.dataset openai/gsm8k", "openrlhf"),
+        ("python3 -m verl.trainer.main_ppo data.train_files=$HOME/data/gsm8k/train.parquet", "verl"),
+        ("python3 -m verl.trainer.main config=x data.train_files=openai/gsm8k worker.actor.global_batch_size=8", "easyr1"),
+    ],
+)  # fmt: skip
+def test_every_trainers_own_key_names_it(command, framework, facts):
+    found = facts(command, framework=framework)
+    assert found.datasets == ("modelscope/gsm8k",)
+    assert found.stated["dataset"].span.line == 1
+
+
+def test_in_training_on_answers_the_row_has_the_length_of_the_record(facts):
+    found = facts(f"{SFT} AI-ModelScope/alpaca-gpt4-data-en")
+    mean, longest = found.stated["real_response_length"], found.stated["longest_response_length"]
+    assert (mean.value, longest.value) == (168, 607)
+    assert mean.origin == longest.origin == "derived"
+    assert "AI-ModelScope/alpaca-gpt4-data-en" in mean.why
+
+
+def test_where_the_model_answers_only_the_prompt_follows(facts):
+    values = facts(f"{GRPO} AI-MO/NuminaMath-TIR").values
+    assert (values["real_prompt_length"], values["longest_prompt_length"]) == (101, 1683)
+    assert "real_response_length" not in values
+
+
+def test_a_student_that_answers_by_itself_has_answers_of_its_own(facts):
+    gkd = SFT.replace("swift sft", "swift rlhf --rlhf_type gkd")
+    assert "real_response_length" not in facts(f"{gkd} AI-ModelScope/alpaca-gpt4-data-en").values
+
+
+def test_several_mix_by_the_rows_that_are_taken(facts):
+    few = facts(f"{SFT} AI-ModelScope/alpaca-gpt4-data-en#100 ZhipuAI/LongWriter-6k#300").values
+    assert few["real_response_length"] == round((100 * 167.6 + 300 * 5009.0) / 400)
+
+
+def test_the_longest_of_a_few_rows_is_below_the_longest_of_all():
+    tokens = SETS["long"].row_tokens
+    lengths = [tokens.longest_of(rows) for rows in (10, 100, 1000)]
+    assert tokens.mean < lengths[0] < lengths[1] < lengths[2] < tokens.max
+    assert tokens.longest_of(10**9) == tokens.max
+
+
+def test_without_a_deviation_the_longest_of_all_is_told():
+    assert Tokens(mean=100, max=900).longest_of(3) == 900
+    assert Tokens(mean=100).longest_of(3) is None
+
+
+def test_an_answered_length_outranks_the_record(facts):
+    found = facts(f"{SFT} AI-ModelScope/alpaca-gpt4-data-en", real_response_length=2000)
+    assert found.stated["real_response_length"].origin == "answered"
+    assert "longest_response_length" not in found.values
+
+
+def test_a_length_that_the_log_measured_outranks_the_record(facts):
+    log = "{'loss': 0.1, 'prompts/mean_length': 300.0, 'completions/mean_length': 412.5}"
+    found = facts(f"{GRPO} AI-MO/NuminaMath-TIR\n{log}\nresponse_length/mean:412.5 prompt_length/mean:300.0")
+    assert found.values["real_prompt_length"] == 300
+    assert found.stated["real_prompt_length"].origin == "read"
+
+
+def test_a_corrected_name_changes_the_lengths(facts):
+    found = facts(f"{SFT} data/own.jsonl", dataset="ZhipuAI/LongWriter-6k")
+    assert found.values["real_response_length"] == 5009
+
+
+def peak(command, **answers):
+    return diagnose(command, {"n_gpus": 1, "full_or_lora": "lora", **answers}, current(), ()).estimate.gpu.peak.bytes
+
+
+def test_the_limit_still_caps_what_the_record_tells():
+    command = f"{SFT} ZhipuAI/LongWriter-6k"
+    assert peak(command.replace("4096", "512")) == peak(command.replace("4096", "512"), real_response_length=9000)
+    assert peak(command.replace("4096", "512")) < peak(command)
+
+
+def test_a_run_without_a_limit_takes_the_longest_row_of_its_data():
+    unlimited = SFT.replace("--max_length 4096 ", "").replace("swift sft", "swift sft --tuner_type lora")
+    short, long = (
+        peak(f"{unlimited} {name}") for name in ("AI-ModelScope/alpaca-gpt4-data-en", "ZhipuAI/LongWriter-6k")
+    )
+    assert short < long
+
+
+def test_the_data_set_is_no_setting_that_memory_hangs_on(facts):
+    assert "dataset" not in facts(f"{SFT} ZhipuAI/LongWriter-6k").config

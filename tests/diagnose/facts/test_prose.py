@@ -1,0 +1,44 @@
+"""Which lines count as speech, and where words stand: what a program prints step after step is heard once."""
+
+from diagnose.facts.lowered import lower
+from diagnose.facts.prose import fresh, spoken
+from diagnose.ingest import read
+
+
+def heard(text: str) -> list[str]:
+    paste = read(text)
+    return [line.words for line in spoken(paste, fresh(paste.lines)) if line.words]
+
+
+def test_what_is_printed_step_after_step_is_heard_once():
+    log = "\n".join(f"rollout {step} done with batch size per device 4 after {step * 7} s" for step in range(40))
+    assert heard(f"{log}\nthen it died") == ["rollout 0 done with batch size per device 4 after 0 s", "then it died"]
+
+
+def test_a_configuration_dump_and_a_command_are_not_heard():
+    assert heard("python train.py --lr 1e-6\nlearning_rate ........ 1e-06\nwhy?") == ["why?"]
+
+
+def test_every_row_of_a_table_of_sixteen_cards_is_heard():
+    assert len(heard("\n".join(f"GPU {i} Type : H100 at {i * 3} W" for i in range(16)))) == 16
+
+
+def test_lines_that_differ_in_a_word_are_all_heard():
+    words = [f"worker {chr(97 + i)}{chr(97 + j)} is idle" for i in range(5) for j in range(5)]
+    assert heard("\n".join(words)) == words
+
+
+def test_literals_of_two_lines_are_together_on_none():
+    text = lower(read("peak memory is high\nallocated by the engine"))
+    assert text.holding_all((("peak", "engine"),)) == []
+
+
+def test_the_lines_that_hold_any_of_the_literals_come_in_the_order_of_the_text():
+    text = lower(read("Step 3\nnothing\nITERATION 4"))
+    assert text.holding(("iter", "step")) == [0, 2]
+
+
+def test_a_word_that_a_console_broke_stands_in_the_whole_though_in_no_line():
+    text = lower(read("x" * 60 + " out of mem\nory while it ran"))
+    assert "memory" in text.whole
+    assert text.holding(("memory",)) == []
