@@ -53,7 +53,7 @@ gpu_model = "{gpu}"
 gpu_mem_gib = {memory}
 n_gpus = {gpus}
 host_ram_gb = {ram}
-tried_gib = {tried}
+tried_alloc_gib = {tried}
 
 [config]
 "data.train_batch_size" = {batch}

@@ -45,7 +45,10 @@ ERROR = (
     "GPU {k} has a total capacity of 79.14 GiB of which 3.1 GiB is free.\n"
 )
 KINDS = (ENGINE, ENGINE, BAR, WORKER + BAR, WORKER + WARNING, WORKER + MEMORY, STEP, FRAME)
-WORDS = ("so", "the", "sum", "of", "both", "sides", "is", "therefore", "equal", "to", "\\frac{3}{4}", "and", "we", "see", "that", "x")  # fmt: skip
+WORDS = (
+    *("so", "the", "sum", "of", "both", "sides", "is", "therefore"),
+    *("equal", "to", "\\frac{3}{4}", "and", "we", "see", "that", "x"),
+)
 
 
 def log(size: int, seed: int = 0) -> Iterator[str]:

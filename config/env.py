@@ -86,6 +86,8 @@ def database(name: str, state: Path) -> dict[str, Any]:
         refuse(
             name, _without_password(value), "write postgres://user:password@host:5432/name, or leave it out for SQLite"
         )
+    if parts.password == "choose-one":
+        refuse("POSTGRES_PASSWORD", "choose-one", "everybody who has read .env.example knows it; choose another")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.strip("/")),

@@ -30,6 +30,7 @@ class Failure:
     cure: str = "Wait a minute, then try again."
 
 
+_KEEP = "Keep your text until then."
 GONE = Failure(
     "database does not answer", 503, "The database does not answer",
     "Every page and every diagnosis needs it. Those who run this site see it in the log; it goes on by itself when the database is back.",
@@ -39,15 +40,15 @@ BUSY = Failure(
 )  # fmt: skip
 FULL = Failure(
     "disk is full", 503, "The disk of this site is full", "Nothing can be saved until those who run this site make room.",
-    "What can be read can still be read.",
+    _KEEP,
 )  # fmt: skip
 BROKEN = Failure(
     "disk does not answer", 503, "The disk of this site does not take what is written",
-    "Nothing can be saved until those who run this site have looked at it.", "What can be read can still be read.",
+    "Nothing can be saved until those who run this site have looked at it.", _KEEP,
 )  # fmt: skip
 LOCKED = Failure(
     "database takes no writing", 503, "The database takes no writing just now",
-    "It can only be read: it is being moved, or its files do not belong to this site.", "What can be read can still be read.",
+    "It can only be read: it is being moved, or its files do not belong to this site.", _KEEP,
 )  # fmt: skip
 OURS = Failure(
     "error of the site", 500, "Headroom failed on this", "The error is ours and stands in the log of this site.",

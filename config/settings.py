@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from config import env
+from config import env, production
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = env.folder("HEADROOM_STATE", BASE_DIR / "data")
@@ -200,6 +200,16 @@ METRICS_DIR = STATE_DIR / "metrics"
 if METRICS_TOKEN:
     METRICS_DIR.mkdir(exist_ok=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_DIR)  # read when the counters are made
+
+if HTTPS:
+    production.refuse_weak(
+        debug=DEBUG,
+        hosts=ALLOWED_HOSTS,
+        secret=SECRET_KEY,
+        site_url=SITE_URL,
+        mails=HAS_MAIL,
+        metrics_token=METRICS_TOKEN,
+    )
 
 LOGGING = {
     "version": 1,

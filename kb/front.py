@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from diagnose.knowledge.loader import MAX_BYTES, MAX_DEPTH, Problem, split
+from diagnose.knowledge.loader import MAX_BYTES, MAX_DEPTH, Problem, nesting, split
 from diagnose.vocabulary import FACTS
 
 MAX_VALUES = 2_000
@@ -62,23 +62,11 @@ def read(text: str) -> dict[str, Any] | None:
         return None
     try:
         front = split(text)[0]
-        if any(line.count(".") > MAX_DOTS for line in front.split("\n")) or _brackets(front) > MAX_DEPTH:
+        if any(line.count(".") > MAX_DOTS for line in front.split("\n")) or nesting(front) > MAX_DEPTH:
             return None
         return tomllib.loads(front)
     except (ValueError, RecursionError):
         return None
-
-
-def _brackets(front: str) -> int:
-    """How deep brackets are nested, those in texts counted too."""
-    depth = deepest = 0
-    for character in front:
-        if character in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in "]}":
-            depth = max(0, depth - 1)
-    return deepest
 
 
 def _walk(data: dict[str, Any]) -> Iterator[tuple[str, str | int, Any, int]]:

@@ -76,6 +76,8 @@ def _refused_blocks(text: str, above: int) -> list[str]:
 
 def render(text: str) -> SafeString:
     """HTML of a body; raises ``ValueError`` with every refusal."""
+    if (lines := text.count("\n")) > MAX_LINES:
+        raise ValueError(f"The text has {lines} lines, at most {MAX_LINES} are taken: shorten it.")
     if found := refusals(text):
         raise ValueError(" ".join(found))
     dirty = markdown.markdown(text, extensions=["tables", "fenced_code", "sane_lists"], output_format="html")

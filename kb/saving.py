@@ -182,7 +182,7 @@ def _write(
         title=prepared.title,
         author=edit.author,
         author_name=author_name or name_of(edit.author),
-        why=edit.why.strip()[:300],
+        why=" ".join(edit.why.replace("\0", " ").split())[:300],
         merged=merged,
         made=timezone.now(),
     )

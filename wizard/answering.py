@@ -10,7 +10,6 @@ from django.urls import reverse
 
 from diagnose.knowledge import current
 from diagnose.types import Diagnosis
-from kb.cases import cases_for
 from wizard.near import NEAR
 from wizard.pictures import pictures
 from wizard.present import present
@@ -22,7 +21,7 @@ def answer(
 ) -> HttpResponse:
     """The page of a diagnosis; ``more`` is what a saved one adds."""
     drawn = pictures(match.case for match in diagnosis.matches[:NEAR])
-    context = present(diagnosis, answers, current(), cases_for(request.user), pasted=pasted, pictures=drawn)
+    context = present(diagnosis, answers, current(), pasted=pasted, pictures=drawn)
     response = render(request, "wizard/result.html", {**context, **more, "section": "diagnose"})
     response.headers["X-Robots-Tag"] = "noindex"
     if request.method == "POST":

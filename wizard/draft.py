@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import json
 
+from django.utils.text import slugify
+
 from diagnose import words
 from diagnose.knowledge import Knowledge
 from diagnose.types import Diagnosis
@@ -39,6 +41,11 @@ def text(diagnosis: Diagnosis, saved: SavedDiagnosis, source: str, knowledge: Kn
         *(["## What worked", "", saved.words, ""] if saved.words and saved.outcome == "worked" else []),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def slug(diagnosis: Diagnosis, saved: SavedDiagnosis) -> str:
+    """An address of its own, for where a case of the same title stands already."""
+    return f"{slugify(_title(diagnosis))[:80].strip('-') or 'case'}-{saved.view[:6].lower().strip('-_')}"
 
 
 def _title(diagnosis: Diagnosis) -> str:

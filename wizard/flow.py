@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.records import Case
-from diagnose.pipeline import diagnose
+from diagnose.pipeline import Cases, diagnose
 from diagnose.types import Asked, Diagnosis
 from diagnose.vocabulary import FACTS
 from diagnose.words import in_sentence
@@ -37,7 +36,7 @@ class Step:
     catalogue: tuple[str, ...] = ()
 
 
-def next_step(pairs: Sequence[tuple[str, str]], knowledge: Knowledge, cases: Sequence[Case]) -> Step:
+def next_step(pairs: Sequence[tuple[str, str]], knowledge: Knowledge, cases: Cases) -> Step:
     answers = state.read_answers(pairs)
     done = _done(pairs, answers)
     query = state.query(answers.values)

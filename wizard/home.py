@@ -15,6 +15,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
 from diagnose.pipeline import diagnose
 from diagnose.vocabulary import KINDS, ONLINE_ALGOS
+from kb.cases import Counts
 from kb.evidence import marks_of
 from wizard import advice, near, words
 from wizard.chart import columns, drawing
@@ -29,14 +30,15 @@ LATELY = 3
 class _Held:
     """The key of the cache: the very same knowledge and cases. It holds them, so that their ids stay theirs."""
 
-    ids: tuple[int, int]
+    ids: tuple[int, int, int]
     knowledge: Knowledge = field(compare=False)
     cases: Sequence[Case] = field(compare=False)
+    counts: Counts = field(compare=False)
 
 
-def context(knowledge: Knowledge, cases: Sequence[Case]) -> dict[str, Any]:
+def context(knowledge: Knowledge, cases: Sequence[Case], counts: Counts) -> dict[str, Any]:
     """What the first page shows; all but the stored pictures is computed once for the same knowledge and cases."""
-    kept = _context(_Held((id(knowledge), id(cases)), knowledge, cases))
+    kept = _context(_Held((id(knowledge), id(cases), id(counts)), knowledge, cases, counts))
     drawn = pictures(row["case"] for row in kept["lately"])
     return {**kept, "lately": [{**row, "picture": drawn[row["case"].slug]} for row in kept["lately"]]}
 
@@ -46,10 +48,10 @@ def _context(held: _Held) -> dict[str, Any]:
     knowledge, cases = held.knowledge, held.cases
     return {
         "example": _example(knowledge, cases),
-        "kinds": _kinds(knowledge, cases),
-        "frameworks": _frameworks(knowledge, cases),
+        "kinds": _kinds(knowledge, held.counts),
+        "frameworks": _frameworks(knowledge, held.counts),
         "lately": [_row(case, words.titles_of(knowledge.frameworks)) for case in _confirmed(cases)],
-        "count": len(cases),
+        "count": held.counts.total,
         "algos": [(algo, algo.upper()) for algo in ONLINE_ALGOS],
         "models": [model.title for model in knowledge.models.values()],
         "cards": [
@@ -77,9 +79,10 @@ def _example(knowledge: Knowledge, cases: Sequence[Case]) -> dict[str, Any] | No
     }
 
 
-def _kinds(knowledge: Knowledge, cases: Sequence[Case]) -> list[tuple[str, str, int, bool]]:
+def _kinds(knowledge: Knowledge, all_cases: Counts) -> list[tuple[str, str, int, bool]]:
     """Kind, the line that tells it most often, how many cases, whether the words are a program's; the kinds with cases first."""
-    counts = Counter(str(case.facts.get("oom_kind", "other")) for case in cases)
+    counts = Counter(all_cases.kinds)
+    counts["other"] += counts.pop("", 0)
     rows = []
     for kind, title in KINDS.items():
         told = [
@@ -93,9 +96,12 @@ def _kinds(knowledge: Knowledge, cases: Sequence[Case]) -> list[tuple[str, str, 
     return sorted(rows, key=lambda row: -row[2])
 
 
-def _frameworks(knowledge: Knowledge, cases: Sequence[Case]) -> list[tuple[str, str, int]]:
-    counts = Counter(str(case.facts.get("framework", "")) for case in cases)
-    known = [(slug, record.title, counts[slug]) for slug, record in knowledge.frameworks.items() if not record.fallback]
+def _frameworks(knowledge: Knowledge, all_cases: Counts) -> list[tuple[str, str, int]]:
+    known = [
+        (slug, record.title, all_cases.frameworks.get(slug, 0))
+        for slug, record in knowledge.frameworks.items()
+        if not record.fallback
+    ]
     return sorted(known, key=lambda row: (-row[2], row[1].lower()))
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from diagnose import words as core
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.records import Case
 from diagnose.report import to_markdown
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
 from kb.mini import Mini
@@ -23,7 +22,6 @@ def present(
     diagnosis: Diagnosis,
     answers: Answers,
     knowledge: Knowledge,
-    cases: Sequence[Case],
     *,
     pasted: bool,
     pictures: Mapping[str, Mini | None],
@@ -32,7 +30,7 @@ def present(
     pool = _pool(diagnosis)
     phase = core.worst(diagnosis, pool) if pool else None
     seen = ledger.reported(diagnosis)
-    advised = advice.prescriptions(diagnosis, words.names_of(cases))
+    advised = advice.prescriptions(diagnosis, words.names_of(diagnosis.cases))
     return {
         "diagnosis": diagnosis,
         "pasted": pasted,

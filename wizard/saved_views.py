@@ -16,8 +16,9 @@ from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
 from kb import saving
-from kb.cases import cases_for
+from kb.documents import DocumentError
 from kb.models import Document
+from kb.near_cases import near
 from kb.permissions import may
 from wizard import draft, limits, saved, state
 from wizard.answering import answer, pairs
@@ -31,7 +32,7 @@ def save(request: HttpRequest) -> HttpResponse:
     text, answers = request.POST.get("reduced", ""), state.read_answers(pairs(request.POST))
     if not text.strip() and not answers.values:
         return redirect("wizard:start")
-    diagnosis = diagnose(text, answers.values, current(), cases_for(request.user))
+    diagnosis = diagnose(text, answers.values, current(), near(request.user))
     row, key = saved.save(diagnosis, answers, request.user)
     address = reverse("wizard:saved_own", args=[row.view, key])
     if request.headers.get("HX-Request"):
@@ -79,9 +80,13 @@ def to_case(request: HttpRequest, view: str, key: str) -> HttpResponse:
     if not may(request.user, "create"):
         raise PermissionDenied
     source = request.build_absolute_uri(reverse("wizard:saved", args=[view]))
-    text = draft.text(_diagnosis(request, row), row, source, current(), timezone.now().date())
-    author = cast(User, request.user)
-    made = saving.create(Document.CASES, "", text, author, "from a saved diagnosis", current(), Document.DRAFT)
+    diagnosis = _diagnosis(request, row)
+    text = draft.text(diagnosis, row, source, current(), timezone.now().date())
+    author, why = cast(User, request.user), "from a saved diagnosis"
+    try:
+        made = saving.create(Document.CASES, "", text, author, why, current(), Document.DRAFT)
+    except DocumentError:  # another case has this title's address
+        made = saving.create(Document.CASES, draft.slug(diagnosis, row), text, author, why, current(), Document.DRAFT)
     return redirect("kb:edit", Document.CASES, made.document.slug)
 
 
@@ -100,7 +105,7 @@ def _owned(view: str, key: str) -> SavedDiagnosis:
 
 
 def _diagnosis(request: HttpRequest, row: SavedDiagnosis) -> Diagnosis:
-    return diagnose(row.text, saved.answers_of(row).values, current(), cases_for(request.user))
+    return diagnose(row.text, saved.answers_of(row).values, current(), near(request.user))
 
 
 def _page(request: HttpRequest, row: SavedDiagnosis, more: dict[str, object]) -> HttpResponse:

@@ -85,6 +85,8 @@ def _public(id: str, facts: Facts) -> Value | None:
     value = facts.values.get(id)
     if not isinstance(value, str):
         return value
+    if id == "dataset":
+        return " ".join(facts.datasets) or None
     if id == "framework" and facts.fork:
         return facts.fork.id
     if id in _NAMED:

@@ -13,7 +13,8 @@ from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.report import to_json, to_text
 from kb import metrics
-from kb.cases import cases_for
+from kb.cases import cases_for, counts
+from kb.near_cases import near
 from kb.tokens import for_programs
 from wizard import flow, home, intake, limits, state
 from wizard.answering import answer, pairs
@@ -27,7 +28,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 def _start(request: HttpRequest, error: str = "", text: str = "") -> HttpResponse:
-    context = home.context(current(), cases_for(request.user))
+    context = home.context(current(), cases_for(request.user), counts(request.user))
     return render(request, "wizard/start.html", {**context, "section": "diagnose", "error": error, "text": text})
 
 
@@ -50,7 +51,7 @@ def _read_paste(request: HttpRequest) -> HttpResponse:
             request,
             "Paste something first: the last 50 lines of the log are enough, the launch command makes it better.",
         )
-    diagnosis = diagnose(text or "", answers.values, current(), cases_for(request.user), passed=watch)
+    diagnosis = diagnose(text or "", answers.values, current(), near(request.user), passed=watch)
     return answer(request, diagnosis, answers, pasted=text is not None)
 
 
@@ -61,13 +62,13 @@ def _read_link(request: HttpRequest) -> HttpResponse:
     if not answers.errors and (SHORTHAND & request.GET.keys() or "" in request.GET.values()):
         query = state.query(answers.values, answers.skipped)
         return HttpResponseRedirect(f"{reverse('wizard:result')}?{query}")
-    diagnosis = diagnose("", answers.values, current(), cases_for(request.user))
+    diagnosis = diagnose("", answers.values, current(), near(request.user))
     return answer(request, diagnosis, answers, pasted=False)
 
 
 @require_safe
 def questions(request: HttpRequest) -> HttpResponse:
-    step = flow.next_step(pairs(request.GET), current(), cases_for(request.user))
+    step = flow.next_step(pairs(request.GET), current(), near(request.user))
     if step.ask is None:
         return HttpResponseRedirect(
             f"{reverse('wizard:result')}?{step.query}" if step.query else reverse("wizard:start")
@@ -86,7 +87,7 @@ def shell(request: HttpRequest) -> HttpResponse:
     except intake.TooLong:
         words = f"The limit is {limits.size_words(limits.SHELL)}. Send the end of the log: tail -c 50M train.log\n"
         return HttpResponse(words, status=413, content_type="text/plain; charset=utf-8")
-    diagnosis = diagnose(paste, {}, current(), cases_for(request.user), passed=watch)
+    diagnosis = diagnose(paste, {}, current(), near(request.user), passed=watch)
     as_json = request.GET.get("format") == "json" or "application/json" in request.headers.get("Accept", "")
     if as_json:
         return JsonResponse(

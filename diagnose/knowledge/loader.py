@@ -25,6 +25,7 @@ _PLURAL = {
     "example": "examples", "change": "changes", "claim": "claims", "fix": "fixes", "option": "options",
     "pattern": "patterns", "rank": "ranks", "measure": "measures", "label": "labels", "fork": "forks", "mark": "marks",
 }  # fmt: skip
+_STRING = re.compile(r'''"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'''')
 _SINGULAR = {plural: singular for singular, plural in _PLURAL.items()}
 
 
@@ -67,7 +68,7 @@ def _read(text: str) -> tuple[dict[str, Any], str]:
     if len(text.encode()) > MAX_BYTES:
         raise ValueError(f"{len(text.encode())} bytes: a record has at most {MAX_BYTES}")
     front, body = split(text)
-    if _depth(front) > MAX_DEPTH:
+    if nesting(front) > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH}: flatten it")
     try:
         data = tomllib.loads(front)
@@ -76,9 +77,10 @@ def _read(text: str) -> tuple[dict[str, Any], str]:
     return data, body
 
 
-def _depth(front: str) -> int:
+def nesting(front: str) -> int:
+    """How deep brackets nest; those inside of quoted strings are words."""
     depth = deepest = 0
-    for character in front:
+    for character in _STRING.sub("", front):
         if character in "[{":
             depth += 1
             deepest = max(deepest, depth)

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 ROLES = {"rea": 1, "lin": 2, "mo": 2, "ana": 3, "ida": 4}
-LONG = "A reporter with eight cards, a vision model and images of every size sees the optimizer step fail at night, twice"
+LONG = (
+    "A reporter with eight cards, a vision model and images of every size sees the optimizer step fail at night, twice"
+)
 CASE = """+++
 title = "{title}"
 reviewed = 2026-11-01
@@ -116,14 +118,20 @@ def write(team: dict[str, User]) -> None:
     for row in ROWS:
         written[row[0]] = saving.create("cases", row[0], case(*row), lin, "first words", knowledge).document
     first = written["optimizer-step"]
-    changed = case(*ROWS[0]).replace("Paragraph 3 says", "Paragraph three now says").replace("n_gpus = 8", "n_gpus = 16")
+    changed = (
+        case(*ROWS[0]).replace("Paragraph 3 says", "Paragraph three now says").replace("n_gpus = 8", "n_gpus = 16")
+    )
     saving.save(first, changed, first.revision, mo, "sixteen cards, as the log says", knowledge)
     first.refresh_from_db()
     states.review(first, first.revision)
-    guide = '+++\ntitle = "Read an out-of-memory line"\nreviewed = 2026-11-01\nsources = ["https://example.org/a"]\n+++\n'
+    guide = (
+        '+++\ntitle = "Read an out-of-memory line"\nreviewed = 2026-11-01\nsources = ["https://example.org/a"]\n+++\n'
+    )
     body = "## First\n\nRead `Tried to allocate`.\n\n- one\n- two\n\n## Then\n\nLook at the ceiling.\n"
     saving.create("guides", "read-a-line", guide + body, lin, "", knowledge)
-    saving.create("cases", "half-written", case("half", "Half written", *ROWS[0][2:]), lin, "", knowledge, Document.DRAFT)
+    saving.create(
+        "cases", "half-written", case("half", "Half written", *ROWS[0][2:]), lin, "", knowledge, Document.DRAFT
+    )
     thrown = saving.create("cases", "thrown", case("thrown", "Thrown away", *ROWS[0][2:]), lin, "", knowledge).document
     states.delete(thrown, lin)
     lever = sorted(knowledge.levers)[0]
@@ -140,7 +148,11 @@ def around(team: dict[str, User], first: Document) -> None:
 
     comments.add(first, "We saw **the same** on H800.\n\n`expandable_segments` did not help.", team["rea"])
     comments.add(first, "Second that.", team["mo"])
-    attachments.add(first, SimpleUploadedFile("train-with-a-very-long-name-of-the-night-run-2026-10-03.log", b"x" * 5000), team["lin"])
+    attachments.add(
+        first,
+        SimpleUploadedFile("train-with-a-very-long-name-of-the-night-run-2026-10-03.log", b"x" * 5000),
+        team["lin"],
+    )
     watching.watch(first, team["rea"])
     watching.watch(first, team["lin"])
     watching.tell(first, team["mo"], "mo saved revision 2: sixteen cards, as the log says")
@@ -155,6 +167,9 @@ if __name__ == "__main__":
     import django
 
     django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
     team = people()
     write(team)
     print(json.dumps({name: session_of(user) for name, user in team.items()}))

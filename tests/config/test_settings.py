@@ -146,6 +146,26 @@ def test_a_site_behind_a_proxy_passes_every_check_for_a_deployed_one(state_folde
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS is “”: HTTPS is 1 and others reach the site: write the name"),
+        ({"ALLOWED_HOSTS": "*"}, "ALLOWED_HOSTS is “*”: any name would be believed"),
+        ({"DEBUG": "1"}, "DEBUG is “1”: it shows the innards"),
+        ({"SECRET_KEY": "ab" * 20}, "SECRET_KEY is “2 different characters”: leave it out and one is made"),
+        ({"METRICS_TOKEN": "guess"}, "METRICS_TOKEN is “5 characters”: write at least 16"),
+        ({"EMAIL_URL": "smtp://mail.example.org"}, "SITE_URL is “”: links in mails begin with it"),
+        ({"DATABASE_URL": "postgres://headroom:choose-one@db/x"}, "POSTGRES_PASSWORD is “choose-one”: everybody"),
+    ],
+)
+def test_a_deployed_site_refuses_what_is_weak_or_missing_with_the_cure(
+    state_folder: Path, variables: dict[str, str], says: str
+) -> None:
+    done = check(state_folder, **{"HTTPS": "1", "ALLOWED_HOSTS": "headroom.example.org", **variables})
+    assert done.returncode != 0
+    assert says in done.stderr
+
+
 def test_the_containers_health_check_is_answered_whatever_the_site_is_called() -> None:
     compose = (ROOT / "docker-compose.yml").read_text()
     asked = re.search(r"headers=\{'Host': '(\w+)'\}", compose)

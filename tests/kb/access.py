@@ -113,6 +113,8 @@ CATALOGUE = {
     "kb:gpu": [page_of("gpus")],
     "kb:models": [anybody()],
     "kb:model": [page_of("models")],
+    "kb:datasets": [anybody()],
+    "kb:dataset": [page_of("datasets")],
 }
 SEARCH = {
     "kb:search": [anybody(send=lambda world: {"q": "offload"})],

@@ -13,12 +13,16 @@ from kb import markdown
         ("a\n" + "[" * 21, "Line 2 has 21 brackets or backticks in a row, at most 20"),
         ("> " * 21 + "deep", "Line 1 is nested deeper than 20"),
         ("    " * 21 + "deep", "Line 1 is nested deeper than 20"),
+        ("\n" * 3001, "3001 lines, at most 3000"),
+        ("> - " * 11 + "deep", "Line 1 is nested deeper than 20"),
+        ("1. " * 21 + "deep", "Line 1 is nested deeper than 20"),
+        ("> - > - > - a\n\n" * 1001, "6006 levels in all, at most 6000"),
         ("x" * (64 * 1024 + 1), "at most 65536 are taken"),
         ("[ " * 201, "The paragraph at line 1 has more than 200"),
     ],
 )
 def test_it_refuses_what_the_parser_is_slow_on(text: str, says: str) -> None:
-    with pytest.raises(ValueError, match="Line|paragraph|bytes") as refusal:
+    with pytest.raises(ValueError, match="Line|paragraph|bytes|levels|lines") as refusal:
         markdown.render(text)
     assert says in str(refusal.value)
 

@@ -11,12 +11,13 @@ from pytest_django import DjangoAssertNumQueries
 from diagnose.knowledge import Knowledge
 from kb import estimates
 from kb.models import Document
+from kb.notes import PAGES
 from kb.templatetags.keys import breakable
 from tests.kb.conftest import created, document
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
 
-LISTS = ("cases", "levers", "errors", "frameworks", "gpus", "models")
+LISTS = ("cases", "levers", "errors", "frameworks", "gpus", "models", "datasets")
 
 
 @pytest.mark.parametrize("name", [*LISTS, "healthz"])
@@ -24,7 +25,7 @@ def test_it_rejects_post(client: Client, name: str) -> None:
     assert client.post(reverse(f"kb:{name}")).status_code == 405
 
 
-@pytest.mark.parametrize("name", ["case", "lever", "error", "framework", "gpu", "model"])
+@pytest.mark.parametrize("name", ["case", "lever", "error", "framework", "gpu", "model", "dataset"])
 def test_it_answers_404_for_what_is_not_there(client: Client, name: str) -> None:
     assert client.get(reverse(f"kb:{name}", args=["nothing.like-this"])).status_code == 404
 
@@ -49,8 +50,7 @@ def test_each_list_names_its_records(client: Client, knowledge: Knowledge, name:
 
 
 def test_every_page_of_the_catalogue_opens(client: Client, knowledge: Knowledge) -> None:
-    kinds = {"lever": "levers", "error": "signatures", "framework": "frameworks", "gpu": "gpus", "model": "models"}
-    for name, kind in kinds.items():
+    for kind, name in PAGES.items():
         for slug in getattr(knowledge, kind):
             answer = client.get(reverse(f"kb:{name}", args=[slug]))
             assert answer.status_code == 200, (name, slug)

@@ -147,6 +147,16 @@ def test_an_editor_makes_a_draft_of_it_with_the_facts_filled_in(client: Client) 
     assert f"/saved/{row.view}/" in case.text
 
 
+def test_a_second_diagnosis_with_the_same_headline_gets_an_address_of_its_own(client: Client) -> None:
+    row, own = keep(client)
+    editor(client)
+    first = client.post(f"{own}case").headers["Location"]
+    SavedDiagnosis.objects.filter(pk=row.pk).update(view="another-view")
+    second = client.post(own.replace(row.view, "another-view") + "case").headers["Location"]
+    assert first != second
+    assert Document.objects.filter(kind="cases").count() == 2
+
+
 def test_words_that_would_break_the_front_matter_are_quoted(client: Client) -> None:
     _, own = keep(client)
     editor(client)

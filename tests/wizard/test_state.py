@@ -82,6 +82,15 @@ def test_the_address_names_a_fork_and_not_its_base():
     assert state.certain(diagnosis) == {"framework": "plume"}
 
 
+def test_the_address_names_the_data_sets_of_the_catalogue_and_no_others():
+    diagnosis = samples.diagnosis()
+    fact = Fact("dataset", "our-company/secret#50 org/open#50", "read")
+    for known, held in (((), {}), (("org/open#50",), {"dataset": "org/open#50"})):
+        facts = Facts(stated={"dataset": fact}, values={"dataset": fact.value}, datasets=known)
+        object.__setattr__(diagnosis, "facts", facts)
+        assert state.certain(diagnosis) == held
+
+
 def test_words_that_only_the_paste_knows_stay_out_of_the_address():
     fact = Fact("model", "our-company/secret-merge-7b", "read")
     diagnosis = samples.diagnosis()

@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 from wizard.chart import ghost
 from wizard.chart.data import Column, Drawing, shown, spoken
-from wizard.chart.svg import filled, line, pct, picture, px, rect, text
+from wizard.chart.svg import line, pct, picture, px, rect, stacked, text
 
 ROW, BAR, TOP = 47, 17, 20
 
@@ -44,9 +44,11 @@ def _row(drawing: Drawing, column: Column, place: int, scale: float, ceiling: fl
         pieces.append(rect("hi", 0, ceiling or 100, top - 1, ROW - 3))
     pieces.append(text("nm pk" if worst else "nm", 0.4, top + 13, column.title, "start"))
     pieces.append(_words(column, top + 13, ceiling))
+    terms = []
     for segment in column.segments:
-        pieces += filled(segment.role, _x(at, scale), _x(at + segment.size, scale) - _x(at, scale), bar, BAR)
+        terms.append((segment.role, (_x(at, scale), _x(at + segment.size, scale) - _x(at, scale), bar, BAR)))
         at += segment.size
+    pieces += stacked(terms)
     pieces.append(rect("edge", 0, _x(at, scale), bar, BAR))
     if column.seen:
         pieces += ghost.lying(_x(at, scale), _x(column.seen, scale), bar, BAR, over=bool(column.over))

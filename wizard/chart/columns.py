@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from wizard.chart import ghost
 from wizard.chart.data import GROUP_WORDS, Column, Drawing, shown, spoken
-from wizard.chart.svg import filled, line, picture, rect, text
+from wizard.chart.svg import line, picture, rect, stacked, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,14 @@ def _axis(plot: _Plot) -> list[str]:
 
 
 def _stack(plot: _Plot, place: int, column: Column) -> list[str]:
-    x, pieces, labels, at = plot.left(place), [], [], 0
+    x, terms, labels, at = plot.left(place), [], [], 0
     for segment in column.segments:
         y, height = plot.y(at + segment.size), plot.y(at) - plot.y(at + segment.size)
-        pieces += filled(segment.role, x, plot.width, y, height)
+        terms.append((segment.role, (x, plot.width, y, height)))
         if plot.frame.labels:
             labels += _label(plot, place, segment.role, segment.label, shown(segment.size), y, height)
         at += segment.size
+    pieces = stacked(terms)
     pieces.append(rect("edge", x, plot.width, plot.y(at), plot.frame.base - plot.y(at)))
     if column.seen:
         top = plot.y(column.seen)

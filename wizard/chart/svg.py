@@ -33,12 +33,23 @@ def text(cls: str, x: float, y: float, words: str, anchor: str = "middle") -> st
     return f'<text class="{cls}{aligned}" x="{pct(x)}" y="{px(y)}">{escape(words)}</text>'
 
 
-def filled(role: str, x: float, width: float, y: float, height: float) -> list[str]:
-    """A term's rectangle, with the texture of its family on top."""
-    pieces = [rect(f"gap f-{role}", x, width, y, height)]
-    if role in TEXTURE:
-        pieces.append(rect("", x, width, y, height, f"x-{TEXTURE[role]}"))
-    return pieces
+Box = tuple[float, float, float, float]
+
+
+def stacked(terms: Iterable[tuple[str, Box]]) -> list[str]:
+    """The rectangles of a column's terms (x, width, y, height), and on top one texture for neighbours of the same family."""
+    pieces: list[str] = []
+    textures: list[tuple[str, Box]] = []
+    for role, (x, width, y, height) in terms:
+        pieces.append(rect(f"gap f-{role}", x, width, y, height))
+        name = TEXTURE.get(role, "")
+        if textures and textures[-1][0] == name:
+            left, wide, top, high = textures.pop()[1]
+            right, below = max(left + wide, x + width), max(top + high, y + height)
+            x, y = min(left, x), min(top, y)
+            width, height = right - x, below - y
+        textures.append((name, (x, width, y, height)))
+    return pieces + [rect("", *box, f"x-{name}") for name, box in textures if name]
 
 
 def picture(cls: str, height: int, pieces: Iterable[str], label: str = "") -> SafeString:

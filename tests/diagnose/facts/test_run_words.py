@@ -51,7 +51,9 @@ def test_a_stage_in_a_sentence_is_shown_as_the_key_that_sets_it(facts):
 
 
 def test_a_switch_below_its_name_is_a_setting_about_memory(facts):
-    assert facts("policy:\n  dynamic_batching:\n    enabled: False\n")  .config["policy.dynamic_batching.enabled"] == "False"
+    assert (
+        facts("policy:\n  dynamic_batching:\n    enabled: False\n").config["policy.dynamic_batching.enabled"] == "False"
+    )
 
 
 def test_an_argument_that_hands_on_a_variable_has_the_variables_value(facts):
@@ -63,7 +65,15 @@ VERL = "python3 -m verl.trainer.main_ppo \\\n  algorithm.adv_estimator=grpo \\\n
 MODEL = " \\\n  actor_rollout_ref.model.path=Qwen/Qwen2.5-7B"
 
 
-@pytest.mark.parametrize("text", [VERL, f"{VERL}{MODEL} \\", f"Script (the rest is unchanged):\n\n{VERL}{MODEL}", f"脚本（其余没动）：\n\n{VERL}{MODEL}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        VERL,
+        f"{VERL}{MODEL} \\",
+        f"Script (the rest is unchanged):\n\n{VERL}{MODEL}",
+        f"脚本（其余没动）：\n\n{VERL}{MODEL}",
+    ],
+)
 def test_a_part_of_a_command_does_not_say_that_all_parameters_are_trained(facts, text):
     assert facts(text).stated["full_or_lora"].origin == "default"
 

@@ -47,33 +47,3 @@ def test_what_helped_is_kept_apart(knowledge):
 
 def test_what_a_program_says_is_not_what_a_person_tried(knowledge):
     assert tried("ValueError: No available memory for smaller rows_on_card blocks. Try meta init.", knowledge) == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "levers"),
-    [
-        ("I already lowered gpu_memory_utilization to 0.4, no difference.", {"rollout.gpu_memory_utilization.down"}),
-        ("gradient checkpointing 开了还是爆", {"checkpointing.activation.on"}),
-        ("Even with micro batch size 1 it still OOMs.", {"batch.micro.down"}),
-        ("升级 vllm 没用", {"upgrade.vllm"}),
-        ("offload 都打开了，依然 OOM", {"offload.param.on", "offload.optimizer.on"}),
-        ("I enabled gradient checkpointing.", set()),
-    ],
-)
-def test_it_reads_what_was_tried_in_many_words(facts, text, levers):
-    assert {tried.lever for tried in facts(f"verl GRPO, CUDA OOM.\n{text}").tried if not tried.helped} == levers
-
-
-@pytest.mark.parametrize(
-    ("text", "levers"),
-    [
-        ("I already lowered gpu_memory_utilization to 0.4, no difference.", {"rollout.gpu_memory_utilization.down"}),
-        ("gradient checkpointing 开了还是爆", {"checkpointing.activation.on"}),
-        ("Even with micro batch size 1 it still OOMs.", {"batch.micro.down"}),
-        ("升级 vllm 没用", {"upgrade.vllm"}),
-        ("offload 都打开了，依然 OOM", {"offload.param.on", "offload.optimizer.on"}),
-        ("I enabled gradient checkpointing.", set()),
-    ],
-)
-def test_it_reads_what_was_tried_in_many_words(facts, text, levers):
-    assert {tried.lever for tried in facts(f"verl GRPO, CUDA OOM.\n{text}").tried if not tried.helped} == levers

@@ -1,7 +1,7 @@
 import pytest
 
 from diagnose.knowledge import ContentError, load
-from diagnose.knowledge.loader import parse
+from diagnose.knowledge.loader import nesting, parse
 
 GPU = """+++
 title = "A100"
@@ -48,6 +48,10 @@ def test_it_refuses_a_record_without_a_source():
 
 def test_it_refuses_true_where_a_number_is_needed():
     assert says("gpus", GPU.replace("79.15", "true")) == ["gpus/x.md: sizes.80: is True, must be a number"]
+
+
+def test_brackets_inside_of_a_text_are_words():
+    assert nesting('a = "[[[[[[[[[[[["\nb = ["[", "{{{"]\n') == 1
 
 
 def test_it_refuses_deep_nesting_before_parsing():

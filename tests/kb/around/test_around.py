@@ -271,6 +271,15 @@ def test_a_feed_is_atom_whatever_stands_in_a_title(case: Document) -> None:
     assert "<script>&amp; ]]> 显存" in titles
 
 
+def test_a_control_character_in_a_why_line_does_not_take_the_feed_away(case: Document) -> None:
+    from diagnose.knowledge import current
+
+    saving.save(case, document(title="Nine cards"), case.revision, None, "a\x1b[31mb\ufffe", current())
+    feed = Client().get(reverse("kb:feed"))
+    assert feed.status_code == 200
+    assert "a[31mb" in ElementTree.parse(BytesIO(feed.content)).getroot().find("{*}entry/{*}summary").text  # type: ignore[union-attr, operator]
+
+
 def test_pages_like_this_one_share_at_least_two_of_its_facts(case: Document) -> None:
     created("like", document(title="Alike"))
     created("unlike", document(title="Unlike", kind="host_ram").replace("A100", "T4").replace("7B", "72B"))

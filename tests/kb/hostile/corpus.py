@@ -101,7 +101,9 @@ WORDS = (*SCRIPTS, *HANDLERS, *ADDRESSES, *SHAPES, *BREAKERS)
 
 def quoted(words: str) -> str:
     """A basic string of TOML on one line, without the control characters that a field refuses."""
-    return json.dumps("".join(sign for sign in " ".join(words.split()) if unicodedata.category(sign) != "Cc"), ensure_ascii=False)
+    return json.dumps(
+        "".join(sign for sign in " ".join(words.split()) if unicodedata.category(sign) != "Cc"), ensure_ascii=False
+    )
 
 
 def case(words: str, body: str = "") -> str:
@@ -118,4 +120,6 @@ def case(words: str, body: str = "") -> str:
 
 
 def guide(words: str) -> str:
-    return f"+++\ntitle = {quoted(words[:150])}\nreviewed = 2026-11-01\nsources = [\"https://a.example/\"]\n+++\n{words}\n"
+    return (
+        f'+++\ntitle = {quoted(words[:150])}\nreviewed = 2026-11-01\nsources = ["https://a.example/"]\n+++\n{words}\n'
+    )

@@ -19,7 +19,9 @@ def people() -> list[Any]:
 
     made = []
     for number, name in enumerate(["ida", *WORDS]):
-        user = User(username=f"{number}{name}"[:150] if number else name, email=f"u{number}@example.org", first_name=name[:150])
+        user = User(
+            username=f"{number}{name}"[:150] if number else name, email=f"u{number}@example.org", first_name=name[:150]
+        )
         user.set_unusable_password()
         user.save()
         Member.objects.create(user=user, role=Role.ADMIN if number < 2 else Role.EDITOR)
@@ -53,12 +55,15 @@ def around(team: list[Any]) -> None:
     """Comments, files, notices, tokens, invitations, lines of the audit log, reasons of failed estimates."""
     from django.core.files.uploadedfile import SimpleUploadedFile
 
+    from diagnose.knowledge import current
     from kb import attachments, audit, comments, links, tokens, watching
+    from kb.estimates import engine_digest
     from kb.models import CaseEstimate, Document, Notice, OneTimeLink, Role
     from tests.kb.hostile.corpus import WORDS
 
     page = Document.objects.get(kind="cases", slug="hostile-0")
     watching.watch(page, team[0])
+    comments.add(page, WORDS[6], team[0])
     for number, (author, words) in enumerate(zip(team[1:], WORDS, strict=True)):
         comments.add(page, words, author)
         audit.note(author, "deleted", words, words)
@@ -68,7 +73,9 @@ def around(team: list[Any]) -> None:
         links.make(Role.EDITOR, links.INVITATION_LIFETIME, made_by=author)
     Notice.objects.update(why=WORDS[0])
     OneTimeLink.objects.filter(user=None).update(email=WORDS[13])
-    CaseEstimate.objects.update(status="failed", why=WORDS[0])
+    digests = {"engine_digest": engine_digest(), "knowledge_digest": current().digest}
+    for case, words in zip(Document.objects.filter(kind="cases", slug__startswith="hostile"), WORDS, strict=False):
+        CaseEstimate.objects.create(case=case, case_digest=case.digest, **digests, status="failed", why=words)
 
 
 def diagnosis() -> list[str]:
@@ -93,8 +100,11 @@ if __name__ == "__main__":
     import django
 
     django.setup()
+    from django.core.management import call_command
+
     from tests.browser.scene import session_of
 
+    call_command("migrate", verbosity=0)
     team = people()
     slugs = documents(team)
     around(team)
