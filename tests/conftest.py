@@ -70,7 +70,8 @@ def redis_url() -> Iterator[str]:
     """A database of its own on a real Redis server, empty before and after."""
     import redis
 
-    url = f"{REDIS.rsplit('/', 1)[0]}/{1 + os.getpid() % 15}"
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    url = f"{REDIS.rsplit('/', 1)[0]}/{1 + worker % 15}"
     server = redis.Redis.from_url(url, socket_connect_timeout=3)
     try:
         server.flushdb()

@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, path
 
+from config import urls
 from config.security import CONTENT_SECURITY_POLICY, PERMISSIONS_POLICY, OriginCheck
 from tests.live import ROOT
 
@@ -77,6 +78,7 @@ def test_an_error_of_ours_carries_them_too_and_shows_nothing_of_it(settings: Any
 
     settings.ROOT_URLCONF = ModuleType("addresses")
     settings.ROOT_URLCONF.urlpatterns = [path("", fail)]
+    settings.ROOT_URLCONF.handler500 = urls.handler500
     response = Client(raise_request_exception=False).get("/")
     assert response.status_code == 500
     assert policies_of(response) == POLICIES
