@@ -21,7 +21,7 @@ from kb.models import Comment, Document, Entry, Event, Member, Revision, Role
 from tests.kb.conftest import created, document, edited
 from tests.live import ROOT, environment
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)  # a backup begins its own
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.kb.documents.seats import ACT, HOSTILE, case
+from tests.kb.documents.seats import ACT, case
 from tests.live import Site, environment, start_site
 
 pytestmark = pytest.mark.browser
@@ -63,47 +63,6 @@ def window(browser: Any, site: Site, seats: dict[str, str]) -> Iterator[Window]:
 def nothing_ran(page: Any) -> bool:
     page.wait_for_timeout(30)
     return page.ran == [] and not page.evaluate("!!window.pwned")
-
-
-@pytest.mark.parametrize("number", range(len(HOSTILE)))
-def test_hostile_words_run_on_no_page(site: Site, window: Window, number: int) -> None:
-    page = window("ida")
-    paths = [
-        f"/cases/hostile-{number}/{part}" for part in ("", "edit/", "history/", "diff/", "diff/?from=1&to=2&whole")
-    ]
-    for path in (*paths, f"/guides/hostile-{number}/", f"/guides/hostile-{number}/edit/"):
-        assert page.goto(site.url + path).status == 200, path
-        assert nothing_ran(page), path
-        assert (
-            page.locator(
-                "main script, main iframe, main [onerror], main a[href^='javascript' i], main [hx-on\\:click]"
-            ).count()
-            == 0
-        )
-
-
-def test_hostile_words_run_in_no_list(site: Site, window: Window) -> None:
-    page = window("ida")
-    for path in (
-        "/cases/",
-        "/guides/",
-        "/levers/batch.micro.down/",
-        "/drafts/",
-        "/trash/",
-        "/notes/levers/batch.micro.down/edit/",
-    ):
-        assert page.goto(site.url + path).status == 200, path
-        assert nothing_ran(page), path
-
-
-def test_hostile_words_do_not_run_while_they_are_typed(site: Site, window: Window) -> None:
-    page = window("lin")
-    page.goto(site.url + "/cases/new/")
-    for words in HOSTILE:
-        with page.expect_response(lambda answer: "/preview/" in answer.url):
-            page.fill("#doc", case(words) + "\n" + words)
-        page.wait_for_timeout(100)
-        assert nothing_ran(page), words
 
 
 def test_a_conflict_full_of_hostile_words_runs_nothing_and_loses_nothing(site: Site, window: Window) -> None:
