@@ -222,11 +222,18 @@ class Cluster:
 
     def start(self) -> None:
         flags = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder} -c fsync=off"
-        self._run("pg_ctl", "start", "-w", "-D", str(self.folder), "-o", flags, "-l", str(self.folder / "log.txt"))
+        words = ("start", "-w", "-D", str(self.folder), "-o", flags, "-l", str(self.folder / "log.txt"))
+        for _ in range(20):  # what a killed server held may take a moment to be free: whoever runs one starts it again
+            try:
+                return self._run("pg_ctl", *words)
+            except RuntimeError:
+                time.sleep(0.5)
+        self._run("pg_ctl", *words)
 
     def kill(self) -> None:
         """Every process of it at once, as when the machine dies."""
         pids = [int((self.folder / "postmaster.pid").read_text().split()[0])]
+        os.kill(pids[0], signal.SIGSTOP)  # so that it makes no other while its children are listed
         pids += [int(word) for word in Path(f"/proc/{pids[0]}/task/{pids[0]}/children").read_text().split()]
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
