@@ -1,9 +1,10 @@
-"""Two web workers under eight visitors: ``python benchmarks/load.py [seconds]`` on the base of ``DATABASE_URL``.
+"""Two web workers under eight visitors: ``python benchmarks/load.py [seconds [pause]]`` on the base of ``DATABASE_URL``.
 
-Fill that base first: ``python manage.py migrate``, ``load_content`` and ``python benchmarks/many.py 100000``. Each visitor pastes one time
-in four, else opens a case, the list, a search or the first page, one after another without a pause. Prints per kind how many, p50 and p99
-in milliseconds, everything that was not 200, and the memory of the web processes before and after; beside it the processor time that one
-answer costs them, which other work on the machine does not change.
+Fill that base first: ``python manage.py migrate``, ``load_content`` and ``python benchmarks/many.py 100000``. Each visitor pastes one
+time in four, else opens a case, the list, a search or the first page, and reads for ``pause`` seconds on average, 0.5 unless told. With 0
+the next request leaves at once, and eight visitors who never read saturate two cores: those figures are a queue's. Prints per kind how
+many, p50 and p99 in milliseconds, everything that was not 200, and the memory of the web processes before and after; beside it the
+processor time that one answer costs them, which other work on the machine does not change.
 """
 
 from __future__ import annotations
@@ -69,17 +70,20 @@ static_files.gather(settings.STATIC_ROOT)
 
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 120
+    pause = float(sys.argv[2]) if len(sys.argv) > 2 else 0.5
     with serving() as (workers, port):
         warm(port)
-        measure(workers, port, seconds)
+        measure(workers, port, seconds, pause)
 
 
-def measure(workers: list[str], port: int, seconds: float) -> None:
+def measure(workers: list[str], port: int, seconds: float, pause: float) -> None:
     before, spent = [memory(pid) for pid in workers], sum(processor(pid) for pid in workers)
     took: dict[str, list[float]] = defaultdict(list)
     wrong: Counter[str] = Counter()
     until = time.monotonic() + seconds
-    visitors = [threading.Thread(target=visit, args=(port, until, seed, took, wrong)) for seed in range(VISITORS)]
+    visitors = [
+        threading.Thread(target=visit, args=(port, until, pause, seed, took, wrong)) for seed in range(VISITORS)
+    ]
     for visitor in visitors:
         visitor.start()
     for visitor in visitors:
@@ -103,9 +107,10 @@ def warm(port: int) -> None:
             ask(port, "/diagnose", paste, 600)
 
 
-def visit(port: int, until: float, seed: int, took: dict[str, list[float]], wrong: Counter[str]) -> None:
+def visit(port: int, until: float, pause: float, seed: int, took: dict[str, list[float]], wrong: Counter[str]) -> None:
     draw = random.Random(seed)
     while time.monotonic() < until:
+        time.sleep(draw.uniform(0, 2 * pause))
         kind = draw.choices(("paste", *PAGES), weights=(4, 6, 2, 2, 2))[0]
         body = draw.choice(PASTES) + b"\nloss %d" % draw.randrange(10**9) if kind == "paste" else None
         began = time.perf_counter()

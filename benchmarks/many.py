@@ -20,7 +20,7 @@ import django  # noqa: E402
 
 django.setup()
 
-from django.db import transaction  # noqa: E402
+from django.db import connection, transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from diagnose.knowledge import Knowledge, current  # noqa: E402
@@ -164,3 +164,7 @@ if __name__ == "__main__":
     ):
         print(f"\r{stand} cases", end="", flush=True)
     print()
+    with (
+        connection.cursor() as cursor
+    ):  # so that queries are planned for what stands there, on a server that does not do so by itself
+        cursor.execute("ANALYZE")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Case as CaseExpression
-from django.db.models import F, IntegerField, Q, QuerySet, Value, When
+from django.db.models import IntegerField, Q, Value, When
 
 from kb.comments import may_change, may_delete
 from kb.markdown import as_rendered
@@ -35,14 +36,14 @@ def context(document: Document, user: AbstractBaseUser | AnonymousUser) -> dict[
     return {
         "remarks": remarks,
         "files": list(document.attachments.all()),
-        "related": list(related(document, user)) if document.kind == Document.CASES else [],
+        "related": related(document, user) if document.kind == Document.CASES else [],
         "may_comment": may(user, "comment", document),
         "may_attach": may(user, "attach", document),
         "watched": member and document.watches.filter(user_id=user.pk).exists(),  # type: ignore[misc]
     }
 
 
-def related(document: Document, user: AbstractBaseUser | AnonymousUser) -> QuerySet[Document]:
+def related(document: Document, user: AbstractBaseUser | AnonymousUser) -> list[Document]:
     """Cases of the same failure that share most of what lists narrow by, at least two of it; the newest of equally near ones first.
 
     The first ``_POOL`` are chosen by the index ``near_cases`` alone, which of a hundred thousand takes milliseconds.
@@ -55,12 +56,9 @@ def related(document: Document, user: AbstractBaseUser | AnonymousUser) -> Query
             told = told if told and document.oom_kind else told | same
             shared = shared + CaseExpression(When(same, then=Value(1)), default=Value(0), output_field=IntegerField())
     if not told:
-        return Document.objects.none()
+        return []
     rows = Document.objects.visible_to(user).published().cases()
-    pool = rows.filter(told).annotate(shared=shared).filter(shared__gte=2).order_by("-shared", "-pk")
-    near = rows.annotate(shared=shared).filter(pk__in=list(pool.values_list("pk", flat=True)[:_POOL]))
-    return (
-        near.exclude(pk=document.pk)
-        .order_by("-shared", F("happened").desc(nulls_last=True), "slug")
-        .only("slug", "title", "kind")[:RELATED]
-    )
+    pool = rows.filter(told).exclude(pk=document.pk).annotate(shared=shared).filter(shared__gte=2)
+    near = dict(pool.order_by("-shared", "-pk").values_list("pk", "shared")[:_POOL])
+    found = rows.filter(pk__in=near).only("slug", "title", "kind", "happened")
+    return sorted(found, key=lambda row: (-near[row.pk], -(row.happened or date.min).toordinal(), row.slug))[:RELATED]
