@@ -129,7 +129,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
             assumed_stage=_assumed_stage(values, numbers.parameters, capacity),
         ),
         gpus=gpus,
-        adapters=_trained_beside_base(model, values, adapts_all(does)) if adapters(values) else 0.0,
+        adapters=_trained_beside_base(model, values, adapts_all(values, does)) if adapters(values) else 0.0,
         online=online,
         capacity=capacity,
         capacity_why=why,
@@ -180,9 +180,9 @@ def _experts(model: Model) -> float:
     )
 
 
-def adapts_all(does: Mapping[str, Value]) -> bool:
-    """Whether every linear layer has an adapter, as far as nothing else is known of the framework."""
-    return does.get("adapters_on") != "query_value"
+def adapts_all(values: Values, does: Mapping[str, Value]) -> bool:
+    """Whether every linear layer has an adapter: as stated, else as the framework does by default."""
+    return values.get("lora_layers", does.get("adapters_on")) != "query_value"
 
 
 def _trained_beside_base(model: Model, values: Values, everywhere: bool) -> float:

@@ -66,6 +66,8 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     each_layer = fused_layer_bytes_per_token(w) if mode == "selective" else _layer(plan, w)
     how = f"{one.how} × {each_layer:,.0f} B × {layers} layers{_over(plan)}"
     size = tokens.times(each_layer * layers)
+    if mode == "none":
+        size = Band(size.low, size.mid, tokens.high * layers * _layer(plan, w, at_most=True))
     terms = [make_term("activations", "activations", "work", size, how, _LAYER, (*one.moved_by, *_MOVED))]
     return terms + attention_beside(plan, one, layers if mode == "none" else 1)
 
@@ -170,9 +172,11 @@ def _widths(plan: Plan) -> Widths:
     return widths(plan.model, plan.does.get("fused_query") == "yes")
 
 
-def _layer(plan: Plan, w: Widths) -> float:
+def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
+    """``at_most``: with adapters on all layers where nothing says which have one."""
     if plan.adapters:
-        return frozen_layer_bytes_per_token(w, plan.number("adapter_input_bytes") or 2.0, adapts_all(plan.does))
+        everywhere = adapts_all(plan.values, plan.does) or (at_most and "lora_layers" not in plan.values)
+        return frozen_layer_bytes_per_token(w, plan.number("adapter_input_bytes") or 2.0, everywhere)
     return layer_bytes_per_token(w, autocasts(plan))
 
 

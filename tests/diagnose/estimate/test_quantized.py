@@ -74,6 +74,16 @@ def test_adapters_on_query_and_value_are_fewer(facts: Any, record: Any) -> None:
     assert few < _terms(facts(**run))["actor_gradients"].bytes
 
 
+def test_the_layers_that_a_run_names_outrank_the_default(facts: Any, record: Any) -> None:
+    run, few = {**SFT, "full_or_lora": "lora", "gradient_checkpointing": False}, record(adapters_on="query_value")
+    default, stated, known = (
+        _terms(facts(few, **run, lora_layers=layers))["activations"] for layers in (None, "all_linear", "query_value")
+    )
+    assert default.bytes == known.bytes < stated.bytes
+    assert default.high >= stated.bytes
+    assert known.high < default.high
+
+
 @pytest.mark.parametrize(("optimizer", "each"), [("adamw", 8), ("paged_adamw_8bit", 2)])
 def test_an_8_bit_optimizer_holds_adapters_in_8_bits_as_well(facts: Any, optimizer: str, each: int) -> None:
     terms = _terms(facts(**SFT, full_or_lora="lora", optimizer=optimizer))
