@@ -7,8 +7,9 @@ T tokens, h hidden, q and k the widths of all query and all key heads, f MLP wid
     8 f    gate, its activation, up and their product; 4 f without a gate
 
 (transformers 4.37 and later, models/qwen2/modeling_qwen2.py: Qwen2RMSNorm, Qwen2MLP; flash_attn_interface.py: FlashAttnFunc). With a
-norm over each head of query and key 6 (q + k) more. Korthikanti et al. 2022 (arXiv:2205.05198, section 4.1) count 34 s b h for GPT with
-f = 4 h and fused 16-bit norms. tests/data/measured_cpu.toml holds what PyTorch really keeps.
+norm over each head of query and key 6 (q + k) more. A LayerNorm is one kernel that keeps its input (2 h) and gives the next product's
+(2 h); where attention and MLP are parallel both norms keep the same input. Korthikanti et al. 2022 (arXiv:2205.05198, section 4.1)
+count 34 s b h for GPT with f = 4 h and fused 16-bit norms. tests/data/measured_cpu.toml holds what PyTorch really keeps.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from diagnose.knowledge.hardware import Model, Vision
 class Widths:
     """What a layer's activations are counted in. ``mlp`` is the width that one token passes through, all its experts together.
 
-    ``queries`` 0 stands for ``hidden``; ``chosen`` counts the experts that a token goes to, 0 in a dense layer.
+    ``queries`` 0 stands for ``hidden``; ``chosen`` counts the experts that a token goes to, 0 in a dense layer. ``fused``: query, key
+    and value are one product.
     """
 
     hidden: int
@@ -33,13 +35,16 @@ class Widths:
     queries: int = 0
     chosen: int = 0
     qk_norm: bool = False
+    layer_norm: bool = False
+    parallel: bool = False
+    fused: bool = False
 
     @property
     def q(self) -> int:
         return self.queries or self.hidden
 
 
-def widths(model: Model) -> Widths:
+def widths(model: Model, fused: bool = False) -> Widths:
     """The widths of a decoder layer; of a sparse model those of the experts that a token takes."""
     mlp = model.moe.active * model.moe.width + model.moe.shared if model.moe else model.intermediate
     head = model.head_dim or model.hidden // model.heads
@@ -52,7 +57,27 @@ def widths(model: Model) -> Widths:
         queries=model.heads * head,
         chosen=model.moe.active if model.moe else 0,
         qk_norm=model.qk_norm,
+        layer_norm=model.layer_norm,
+        parallel=model.parallel,
+        fused=fused,
     )
+
+
+def attention_bytes_per_token(w: Widths) -> float:
+    """Query, key, value and output of the attention kernel, and its one fp32 number a head.
+
+    Out of one product the rotated query and key are copies, as wide as all query heads; a value that is not repeated to them is a
+    view, which holds the whole product (litgpt 2685705 litgpt/model.py: CausalSelfAttention).
+    """
+    if not w.fused:
+        return 4 * w.q + 4 * w.keys + 4 * w.heads
+    value = w.q + 2 * w.keys if w.keys == w.q else w.q
+    return 6 * w.q + 2 * value + 4 * w.heads
+
+
+def _norm_inputs(w: Widths) -> int:
+    """Bytes of what a layer's norms keep of their inputs, in h: in fp32 for RMSNorm, which is written out."""
+    return (2 if w.parallel else 4) if w.layer_norm else 8
 
 
 def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
@@ -62,21 +87,36 @@ def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
     its own (torch 2.6 aten/src/ATen/autocast_mode.cpp: only casts of parameters are cached). Rows for an expert are copied out and its
     outputs kept for the router's weight: 4 h for each chosen expert.
     """
-    norms = (26 if autocast else 16) * w.hidden + (6 * (w.q + w.keys) if w.qk_norm else 0)
-    attention = 4 * w.q + 4 * w.keys + 4 * w.heads
-    return norms + attention + (8 if w.gated else 4) * w.mlp + 4 * w.chosen * w.hidden
+    outputs = 4 if w.layer_norm else 8
+    norms = (26 if autocast else _norm_inputs(w) + outputs) * w.hidden + (6 * (w.q + w.keys) if w.qk_norm else 0)
+    return norms + attention_bytes_per_token(w) + (8 if w.gated else 4) * w.mlp + 4 * w.chosen * w.hidden
 
 
-def frozen_layer_bytes_per_token(w: Widths, each_input: float = 2.0) -> float:
+def frozen_layer_bytes_per_token(w: Widths, each_input: float = 2.0, everywhere: bool = True) -> float:
     """The same under adapters on all linear layers, whose frozen weights need no inputs of their own.
 
-    Left are the norms' fp32 copies (8 h), what the attention keeps, and gate, activation and up (6 f). Each adapter keeps its input in
-    ``each_input`` bytes: a bf16 copy of its own, since peft casts to the adapter's fp32 first, and with dropout one byte of mask.
+    Left are the norms' fp32 copies (8 h), what the attention keeps, and gate, activation and up (6 f), or what GELU reads (2 f). Each
+    adapter keeps its input in ``each_input`` bytes: a bf16 copy of its own, since peft casts to the adapter's fp32 first, and with
+    dropout one byte of mask.
     """
-    norms = 8 * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0)
-    attention = 4 * w.q + 4 * w.keys + 4 * w.heads
-    inputs = (5 if w.gated else 4) * w.hidden + w.q + w.mlp
-    return norms + attention + (6 if w.gated else 4) * w.mlp + each_input * inputs + 4 * w.chosen * w.hidden
+    norms = _norm_inputs(w) * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0)
+    mlp = (6 if w.gated else 2) * w.mlp + 4 * w.chosen * w.hidden
+    return norms + attention_bytes_per_token(w) + mlp + _adapter_bytes_per_token(w, each_input, everywhere)
+
+
+def _adapter_bytes_per_token(w: Widths, each_input: float, everywhere: bool) -> float:
+    """Inputs of adapters on all linear layers, or on query and value only.
+
+    On a part of a fused product the update is scattered into one as wide as all of it and kept (litgpt 2685705 litgpt/lora.py: zero_pad).
+    """
+    if everywhere:
+        return each_input * (((1 if w.fused else 3) + (2 if w.gated else 1)) * w.hidden + w.q + w.mlp)
+    return each_input * w.hidden + 2 * (w.q + w.keys) if w.fused else each_input * 2 * w.hidden
+
+
+def quantized_input_bytes_per_token(w: Widths) -> float:
+    """Inputs of one layer's quantized products beside what else is kept: both norms' outputs and the MLP's last input, in bf16."""
+    return 2 * (2 * w.hidden + w.mlp)
 
 
 def fused_layer_bytes_per_token(w: Widths) -> float:

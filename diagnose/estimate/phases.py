@@ -14,6 +14,7 @@ from diagnose.estimate.terms_gather import (
     bucketed,
     cast_in_forward,
     gathered,
+    gradients_between,
     layer_gradient,
     load_transient,
     pipeline_gradients,
@@ -22,6 +23,7 @@ from diagnose.estimate.terms_gather import (
 )
 from diagnose.estimate.terms_held import gradients_so_far, held
 from diagnose.estimate.terms_logits import logits_forward, logits_train
+from diagnose.estimate.terms_quantized import dequantized, quantized_inputs
 from diagnose.estimate.tokens import take
 from diagnose.types import PhaseEstimate, Term
 
@@ -134,16 +136,23 @@ def _critic(plan: Plan) -> list[Moment]:
 
 def _actor_update(plan: Plan) -> list[Moment]:
     one, stages = take(plan, "update"), plan.whole("pp")
-    gathers, tower = [*gathered(plan), *bucketed(plan), *pipeline_gradients(plan)], vision_tower(plan, one, trains=True)
+    between = [*pipeline_gradients(plan), *gradients_between(plan)]
+    gathers, tower = [*gathered(plan), *bucketed(plan), *between], vision_tower(plan, one, trains=True)
     # With pipeline stages the logits stand on the last one, which has a single micro batch in flight.
     layers = kept(plan, one)
     last_stage = [*layers, *tower] if stages == 1 else kept(plan, one, stages)
     head, again = [*last_stage, *head_inputs(plan, one)], [*recomputed(plan, one), *layer_gradient(plan)]
     first, whole = gradients_so_far(plan, 1 / (plan.model.layers + 1)), gradients_so_far(plan, 1.0)
     none_yet, last = gradients_so_far(plan, 0.0), [*again, *whole] if whole else []
+    forward = [*gathers, *cast_in_forward(plan), *head, *none_yet, *dequantized(plan, head=True)]
+    backward = [*gathers, *head, *none_yet, *dequantized(plan, head=True)]
+    again += [*dequantized(plan, head=False), *quantized_inputs(plan, one, before=False)]
     return [
-        ("end of the forward pass", [*gathers, *cast_in_forward(plan), *head, *none_yet, *logits_forward(plan, one)]),
-        ("start of the backward pass", [*gathers, *head, *none_yet, *logits_train(plan, one)]),
+        ("end of the forward pass", [*forward, *quantized_inputs(plan, one, before=True), *logits_forward(plan, one)]),
+        (
+            "start of the backward pass",
+            [*backward, *quantized_inputs(plan, one, before=False), *logits_train(plan, one)],
+        ),
         ("recomputing a layer", [*gathers, *layers, *tower, *again, *first]),
         ("end of the backward pass", [*gathers, *root_gradient(plan), *last]),
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -104,6 +104,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     version = _version(values)
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, values, version)
+    if does.get("head_of_its_own") == "yes":
+        model = replace(model, tied=False)
     if not has_engine(framework, values):
         does = MappingProxyType({**does, "kv_rule": "dense"})
     numbers = _shape(model)
@@ -127,7 +129,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
             assumed_stage=_assumed_stage(values, numbers.parameters, capacity),
         ),
         gpus=gpus,
-        adapters=_trained_beside_base(model, values) if adapters(values) else 0.0,
+        adapters=_trained_beside_base(model, values, adapts_all(values, does)) if adapters(values) else 0.0,
         online=online,
         capacity=capacity,
         capacity_why=why,
@@ -178,10 +180,15 @@ def _experts(model: Model) -> float:
     )
 
 
-def _trained_beside_base(model: Model, values: Values) -> float:
+def adapts_all(values: Values, does: Mapping[str, Value]) -> bool:
+    """Whether every linear layer has an adapter: as stated, else as the framework does by default."""
+    return values.get("lora_layers", does.get("adapters_on")) != "query_value"
+
+
+def _trained_beside_base(model: Model, values: Values, everywhere: bool) -> float:
     """Adapters, and where they are trained whole a copy of the embedding and one of the head."""
     copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
-    return float(lora_parameters(model, whole(values, "lora_rank") or 8) + copies)
+    return float(lora_parameters(model, whole(values, "lora_rank") or 8, everywhere) + copies)
 
 
 def _version(values: Values) -> str | None:

@@ -1,7 +1,7 @@
 """Parameter counts of a decoder model from the shape numbers of its config.json.
 
 Counts are of parameters, not of bytes. Biases are counted where config.json puts them in the families that the catalogue holds: on
-query, key and value, never on the output projection or the MLP. A vision tower is counted as its record states it.
+query, key and value, in a few also on the output projection and the MLP. A vision tower is counted as its record states it.
 """
 
 from __future__ import annotations
@@ -57,13 +57,14 @@ def embedding(model: Model) -> int:
 
 def root(model: Model) -> int:
     """Embedding, head where it is not tied, and final norm."""
-    return embedding(model) * (1 if model.tied else 2) + model.hidden
+    norm = model.hidden * (2 if model.layer_norm else 1)
+    return embedding(model) * (1 if model.tied else 2) + norm + (model.vocab if model.head_bias else 0)
 
 
 def layer(model: Model) -> int:
     """One decoder layer; of a sparse model one with all its experts."""
     mlp = _sparse_mlp(model, model.moe) if model.moe else _mlp(model, model.intermediate)
-    return _attention(model) + model.norms * model.hidden + mlp
+    return _attention(model) + _norms(model) + mlp
 
 
 def vision(model: Model) -> int:
@@ -74,7 +75,7 @@ def vision(model: Model) -> int:
 def parameters(model: Model) -> int:
     """Everything that a checkpoint holds, vision tower included."""
     dense = model.moe.dense_layers if model.moe else 0
-    dense_layer = _attention(model) + model.norms * model.hidden + _mlp(model, model.intermediate)
+    dense_layer = _attention(model) + _norms(model) + _mlp(model, model.intermediate)
     return root(model) + (model.layers - dense) * layer(model) + dense * dense_layer + vision(model)
 
 
@@ -87,13 +88,16 @@ def active(model: Model) -> int:
     return text - (model.layers - model.moe.dense_layers) * idle
 
 
-def lora_parameters(model: Model, rank: int) -> int:
+def lora_parameters(model: Model, rank: int, everywhere: bool = True) -> int:
     """LoRA on all linear layers of the decoder, rank x (in + out) each (Hu et al. 2021, arXiv:2106.09685, section 4.1).
 
-    Every expert has its own pair; router, head and vision tower are left out, as "all-linear" does by default.
+    Every expert has its own pair; router, head and vision tower are left out, as "all-linear" does by default. Where not
+    ``everywhere`` on query and value only, as in that paper (section 4.2).
     """
     h = model.hidden
     queries, keys = model.heads * head_dim(model), model.kv_heads * head_dim(model)
+    if not everywhere:
+        return rank * model.layers * (2 * h + queries + keys)
     attention = 2 * (h + queries) + 2 * (h + keys)
     matrices = 3 if model.gated else 2
     dense = attention + matrices * (h + model.intermediate)
@@ -104,12 +108,16 @@ def lora_parameters(model: Model, rank: int) -> int:
     return rank * ((model.layers - model.moe.dense_layers) * sparse + model.moe.dense_layers * dense)
 
 
+def _norms(model: Model) -> int:
+    return model.norms * model.hidden * (2 if model.layer_norm else 1)
+
+
 def _attention(model: Model) -> int:
     if model.latent:
         return _latent_attention(model, model.latent)
     h, d = model.hidden, head_dim(model)
     queries, keys = model.heads * d, model.kv_heads * d
-    biases = queries + 2 * keys if model.attention_bias else 0
+    biases = (queries + 2 * keys if model.attention_bias else 0) + (h if model.biases else 0)
     norms = 2 * d if model.qk_norm else 0
     return 2 * h * queries + 2 * h * keys + biases + norms
 
@@ -124,7 +132,8 @@ def _latent_attention(model: Model, latent: Latent) -> int:
 
 
 def _mlp(model: Model, width: int) -> int:
-    return (3 if model.gated else 2) * model.hidden * width
+    biases = width + model.hidden if model.biases else 0
+    return (3 if model.gated else 2) * model.hidden * width + biases
 
 
 def _sparse_mlp(model: Model, moe: Moe) -> int:

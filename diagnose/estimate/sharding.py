@@ -84,7 +84,8 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
     base = quantized = 0.0
     if adapters(values):
         base = weights if own_precision else 4.0 if precision == "fp32" else 2.0
-        weights, gradients, optimizer = 4.0, 4.0, 8.0
+        each = _number(does, "adapter_bytes", 4.0)
+        weights, gradients, optimizer = each, each, _with_optimizer(2 * each, str(values.get("optimizer", "")).lower())
     if values.get("full_or_lora") == "qlora" or (base and "quantization" in values):
         quantized = _QUANTIZED.get(str(values.get("quantization", "nf4")), 0.55)
         # the rest comes in 16 bits unless a type is asked for: transformers quantizers/quantizer_bnb_4bit.py

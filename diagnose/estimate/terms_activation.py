@@ -16,7 +16,7 @@ from diagnose.estimate.layer import (
     tower_bytes_per_patch,
     widths,
 )
-from diagnose.estimate.plan import Plan
+from diagnose.estimate.plan import Plan, adapts_all
 from diagnose.estimate.term import Band, count, counts, make_term
 from diagnose.estimate.tokens import Pass, image_patches
 from diagnose.types import Term
@@ -50,7 +50,7 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     The first of ``pp`` pipeline stages holds a part of the layers for as many micro batches in flight: all layers of one. With
     ``stages`` it is one stage's layers for one micro batch, as the last stage holds them.
     """
-    w, layers, tokens = widths(plan.model), max(1, plan.model.layers // stages), _local(plan, one)
+    w, layers, tokens = _widths(plan), max(1, plan.model.layers // stages), _local(plan, one)
     mode = checkpointing(plan)
     if mode == "full":
         on_gpu = 2 if plan.values.get("activation_offload") is True else layers
@@ -66,6 +66,8 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     each_layer = fused_layer_bytes_per_token(w) if mode == "selective" else _layer(plan, w)
     how = f"{one.how} × {each_layer:,.0f} B × {layers} layers{_over(plan)}"
     size = tokens.times(each_layer * layers)
+    if mode == "none":
+        size = Band(size.low, size.mid, tokens.high * layers * _layer(plan, w, at_most=True))
     terms = [make_term("activations", "activations", "work", size, how, _LAYER, (*one.moved_by, *_MOVED))]
     return terms + attention_beside(plan, one, layers if mode == "none" else 1)
 
@@ -83,7 +85,7 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     """One layer put together again in the backward pass, with its gradients on their way."""
     if checkpointing(plan) != "full":
         return []
-    w, tokens = widths(plan.model), _local(plan, one)
+    w, tokens = _widths(plan), _local(plan, one)
     moving = backward_bytes_per_token(w, bool(plan.adapters))
     each = _layer(plan, w) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
@@ -166,9 +168,15 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     return [make_term("vision_tower", "vision tower's activations", "work", size, how, _LAYER, moved_by)]
 
 
-def _layer(plan: Plan, w: Widths) -> float:
+def _widths(plan: Plan) -> Widths:
+    return widths(plan.model, plan.does.get("fused_query") == "yes")
+
+
+def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
+    """``at_most``: with adapters on all layers where nothing says which have one."""
     if plan.adapters:
-        return frozen_layer_bytes_per_token(w, plan.number("adapter_input_bytes") or 2.0)
+        everywhere = adapts_all(plan.values, plan.does) or (at_most and "lora_layers" not in plan.values)
+        return frozen_layer_bytes_per_token(w, plan.number("adapter_input_bytes") or 2.0, everywhere)
     return layer_bytes_per_token(w, autocasts(plan))
 
 

@@ -99,6 +99,20 @@ def pipeline_gradients(plan: Plan) -> list[Term]:
     return [make_term("whole_gradients", "gradients before reduction", "work", size, how, _PIPELINE, ("pp", "tp"))]
 
 
+def gradients_between(plan: Plan) -> list[Term]:
+    """Gradients that FSDP keeps whole from one micro batch to the next where it does not reduce them in between.
+
+    A unit with frozen and trained parameters has a gradient as large as all of them (torch 2.6
+    distributed/fsdp/fully_sharded_data_parallel.py: ``no_sync`` and ``use_orig_params``).
+    """
+    whole = plan.does.get("gradients_between") == "whole_model"
+    if not whole or plan.split.stage < 3 or plan.split.group == 1 or plan.values.get("gradient_accumulation") == 1:
+        return []
+    size, how = 2 * plan.split.whole, f"2 B × {count(plan.split.whole)}, frozen ones included"
+    moved_by = ("gradient_accumulation", "zero_stage", "tp")
+    return [make_term("whole_gradients", "gradients between micro batches", "work", size, how, _FSDP, moved_by)]
+
+
 def _pipelined(plan: Plan) -> bool:
     """Whether pipeline stages shard their weights: gathering them anew for every micro batch would cost too much, so they stay."""
     if plan.values.get("strategy") in ("megatron", "deepspeed"):

@@ -49,7 +49,7 @@ def _weights(plan: Plan) -> Term:
 
 def _base_and_adapters(plan: Plan) -> Term:
     share = plan.split.shard(3) / plan.shape.parameters
-    other = min(plan.shape.root + plan.shape.vision, plan.shape.parameters)
+    other = min(_not_quantized(plan), plan.shape.parameters)
     base = frozen_base_bytes(
         linear=(plan.shape.parameters - other) * share,
         other=other * share,
@@ -60,6 +60,12 @@ def _base_and_adapters(plan: Plan) -> Term:
     each = f"{plan.each.quantized:g} B in linear layers" if plan.each.quantized else f"{plan.each.base:g} B"
     how = f"frozen base {_spread(plan, 3)} × {each} + adapters {count(plan.trained)} × {plan.each.weights:g} B"
     return make_term("actor_weights", "weights", "held", size, how, _LORA, (*_SPLIT, *_ADAPTER_SPLIT, "quantization"))
+
+
+def _not_quantized(plan: Plan) -> int:
+    """Embedding, vision tower and norm, and the head as well where the framework leaves it as it is."""
+    head = 0 if plan.model.tied or plan.does.get("quantized_head") != "yes" else plan.shape.embedding
+    return plan.shape.root + plan.shape.vision - head
 
 
 def _gradients(plan: Plan) -> Term:

@@ -67,7 +67,11 @@ class Latent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model(Record):
-    """Shape numbers as in config.json. ``published`` is the parameter count that its authors give, ``norms`` those of a layer."""
+    """Shape numbers as in config.json. ``published`` is the parameter count that its authors give, ``norms`` those of a layer.
+
+    ``layer_norm``: its norms are LayerNorm, each with a bias, and not RMSNorm; ``parallel``: attention and MLP read the same input;
+    ``biases``: output projection and MLP have one as well.
+    """
 
     hidden: int
     layers: int
@@ -84,6 +88,10 @@ class Model(Record):
     qk_norm: bool = False
     gated: bool = True
     norms: int = 2
+    layer_norm: bool = False
+    parallel: bool = False
+    biases: bool = False
+    head_bias: bool = False
     aliases: tuple[str, ...] = ()
     moe: Moe | None = None
     latent: Latent | None = None

@@ -49,6 +49,14 @@ _ALL = (
     _fact("algo", "text", "run", "Algorithm"),
     _fact("full_or_lora", "choice", "run", "Training", full="full parameters", lora="LoRA", qlora="QLoRA"),
     _fact("lora_rank", "int", "run", "LoRA rank"),
+    _fact(
+        "lora_layers",
+        "choice",
+        "run",
+        "Layers with adapters",
+        all_linear="all linear layers",
+        query_value="query and value",
+    ),
     _fact("trains_embeddings", "bool", "run", "Embedding and head trained beside adapters"),
     _fact(
         "precision",

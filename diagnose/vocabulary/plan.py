@@ -75,6 +75,26 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "bytes that an adapter keeps of each value that enters it: a copy in 16 bits, and with dropout a mask",
         (),
     ),
+    "adapter_bytes": (
+        "bytes a parameter in which adapters and their gradients are stored, and each of their moments",
+        (),
+    ),
+    "adapters_on": ("the layers that have adapters where nothing says which", ("all_linear", "query_value")),
+    "fused_query": ("whether query, key and value are one product, of which the value is a view", ("yes", "no")),
+    "head_of_its_own": (
+        "whether the head is a matrix beside the embedding also where a model ties both",
+        ("yes", "no"),
+    ),
+    "quantized_head": ("whether the head is quantized like the other linear layers", ("yes", "no")),
+    "quantized_inputs": (
+        "passes whose inputs of quantized layers are held at once, since they are kept outside of what a backward pass frees",
+        (),
+    ),
+    "dequantized_bytes": ("bytes a parameter of one quantized matrix while it is multiplied, all copies together", ()),
+    "gradients_between": (
+        "what gradients are from one micro batch to the next where weights are sharded",
+        ("sharded", "whole_model"),
+    ),
     "images_on_host": ("copies of the step's image tensors on the host", ()),
     "engine_images": ("which of an engine's processes read the images of its prompts", ("every_rank", "one_process")),
 }

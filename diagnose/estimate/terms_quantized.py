@@ -1,0 +1,44 @@
+"""What quantized linear layers need for a moment: the matrix in 16 bits while it is multiplied, and inputs that nothing frees.
+
+bitsandbytes before 0.43.2 keeps the input of a 4-bit product on the autograd node and not among the tensors that the backward pass
+frees (autograd/_functions.py: MatMul4Bit; "fix QLoRA mem bug", github.com/bitsandbytes-foundation/bitsandbytes/pull/1270), so that it
+stays as long as the graph does: a loop that holds its loss until the next one replaces it carries the inputs of two passes.
+"""
+
+from __future__ import annotations
+
+from diagnose.estimate.layer import quantized_input_bytes_per_token, widths
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.term import count, make_term
+from diagnose.estimate.terms_activation import checkpointing
+from diagnose.estimate.tokens import Pass
+from diagnose.types import Term
+
+_MATMUL = "bitsandbytes 0.42.0 autograd/_functions.py: MatMul4Bit; functional.py: dequantize_4bit"
+_DEQUANTIZED = 2.0  # the compute type; a second copy where the quantizer was made in another type
+
+
+def quantized_inputs(plan: Plan, one: Pass, before: bool) -> list[Term]:
+    """Inputs that the products of this pass hold, and those of the pass ``before`` while its loss is still there."""
+    passes = plan.number("quantized_inputs") or 0.0
+    if not plan.each.quantized or not passes:
+        return []
+    w, layers = widths(plan.model), 1 if checkpointing(plan) == "full" else plan.model.layers
+    each = quantized_input_bytes_per_token(w)
+    if before and passes > 1:
+        each += quantized_input_bytes_per_token(w) + 2 * w.q  # the attention's output is kept by nothing else then
+    how = f"{one.how} × {each:,.0f} B × {layers} layers"
+    size = one.tokens.times(each * layers)
+    moved_by = (*one.moved_by, "quantization", "gradient_checkpointing")
+    return [make_term("quantized_inputs", "inputs of quantized layers", "work", size, how, _MATMUL, moved_by)]
+
+
+def dequantized(plan: Plan, head: bool) -> list[Term]:
+    """The largest quantized matrix while it is multiplied: of a layer, or the ``head`` where that is quantized as well."""
+    if not plan.each.quantized or (head and plan.does.get("quantized_head") != "yes"):
+        return []
+    width = plan.model.moe.width if plan.model.moe else plan.model.intermediate
+    matrix = plan.shape.embedding if head else plan.model.hidden * width
+    each = plan.number("dequantized_bytes") or _DEQUANTIZED
+    how = f"{count(matrix)} × {each:g} B"
+    return [make_term("dequantized", "a matrix in 16 bits", "work", matrix * each, how, _MATMUL, ("quantization",))]

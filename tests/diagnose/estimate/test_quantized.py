@@ -1,0 +1,98 @@
+"""What quantized layers and a fused layer keep, and gradients that wait whole between micro batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from diagnose.estimate import estimate
+from diagnose.estimate.layer import Widths, frozen_layer_bytes_per_token, quantized_input_bytes_per_token
+from diagnose.types import Facts, Term
+
+SFT = {"algo": "sft", "has_ref": None, "rollout_n": None, "micro_batch": 2, "n_gpus": 1, "strategy": None}
+
+
+def _terms(run: Facts) -> dict[str, Term]:
+    gpu = estimate(run).gpu
+    assert gpu is not None
+    update = gpu.phase("actor_update")
+    assert update is not None
+    return {term.id: term for term in update.terms}
+
+
+# Bytes that torch 2.13 saves over litgpt 5895df1 litgpt/lora.py in bf16, one byte a value for a dropout mask as on a GPU
+@pytest.mark.parametrize(
+    ("w", "everywhere", "kept"),
+    [
+        (Widths(hidden=4096, mlp=11008, keys=4096, heads=32, gated=True, fused=True), False, 177_128),
+        (Widths(hidden=2048, mlp=5632, keys=256, heads=32, gated=True, fused=True), True, 108_408),
+        (
+            Widths(2560, 10240, keys=2560, heads=32, gated=False, fused=True, layer_norm=True, parallel=True),
+            True,
+            110_372,
+        ),
+    ],
+)
+def test_a_layer_of_one_fused_product_keeps_what_torch_saves(w: Widths, everywhere: bool, kept: int) -> None:
+    assert frozen_layer_bytes_per_token(w, 3.0, everywhere) == pytest.approx(kept, rel=0.01)
+
+
+def test_quantized_inputs_are_held_only_where_the_record_says_so(facts: Any, record: Any) -> None:
+    holds = record(quantized_inputs=1)
+    assert "quantized_inputs" not in _terms(facts(**SFT, full_or_lora="qlora", gradient_checkpointing=False))
+    assert "quantized_inputs" not in _terms(facts(holds, **SFT, full_or_lora="lora", gradient_checkpointing=False))
+    assert "quantized_inputs" in _terms(facts(holds, **SFT, full_or_lora="qlora", gradient_checkpointing=False))
+
+
+def test_a_loop_that_holds_its_loss_carries_the_inputs_of_two_passes(facts: Any, record: Any) -> None:
+    run = {**SFT, "full_or_lora": "qlora", "gradient_checkpointing": False, "logits_chunked": True}
+    one, two = (_terms(facts(record(quantized_inputs=passes), **run))["quantized_inputs"] for passes in (1, 2))
+    w = Widths(hidden=3584, mlp=18944, keys=512, heads=28, gated=True)
+    assert two.bytes / one.bytes == pytest.approx(2 + 2 * w.q / quantized_input_bytes_per_token(w), rel=1e-6)
+
+
+def test_a_quantized_head_is_whole_while_it_is_multiplied(facts: Any, record: Any) -> None:
+    run = {**SFT, "full_or_lora": "qlora"}
+    terms = _terms(facts(record(quantized_head="yes", dequantized_bytes=4), **run))
+    assert terms["dequantized"].bytes == 4 * 152064 * 3584
+    assert "dequantized" not in _terms(facts(record(), **run))  # at the logits no layer is multiplied
+
+
+def test_a_quantized_head_is_stored_quantized(facts: Any, record: Any) -> None:
+    kept, quantized = (
+        _terms(facts(record(quantized_head=says), **SFT, full_or_lora="qlora"))["actor_weights"].bytes
+        for says in ("no", "yes")
+    )
+    assert kept - quantized == pytest.approx((2 - 0.55) * 152064 * 3584, rel=1e-6)
+
+
+def test_adapters_on_query_and_value_are_fewer(facts: Any, record: Any) -> None:
+    run = {**SFT, "full_or_lora": "lora", "lora_rank": 8}
+    few = _terms(facts(record(adapters_on="query_value"), **run))["actor_gradients"].bytes
+    assert few == 4 * 8 * 28 * (2 * 3584 + 3584 + 512)
+    assert few < _terms(facts(**run))["actor_gradients"].bytes
+
+
+def test_the_layers_that_a_run_names_outrank_the_default(facts: Any, record: Any) -> None:
+    run, few = {**SFT, "full_or_lora": "lora", "gradient_checkpointing": False}, record(adapters_on="query_value")
+    default, stated, known = (
+        _terms(facts(few, **run, lora_layers=layers))["activations"] for layers in (None, "all_linear", "query_value")
+    )
+    assert default.bytes == known.bytes < stated.bytes
+    assert default.high >= stated.bytes
+    assert known.high < default.high
+
+
+@pytest.mark.parametrize(("optimizer", "each"), [("adamw", 8), ("paged_adamw_8bit", 2)])
+def test_an_8_bit_optimizer_holds_adapters_in_8_bits_as_well(facts: Any, optimizer: str, each: int) -> None:
+    terms = _terms(facts(**SFT, full_or_lora="lora", optimizer=optimizer))
+    assert terms["actor_optimizer"].bytes * 4 == terms["actor_gradients"].bytes * each
+
+
+def test_gradients_of_a_sharded_model_wait_whole_between_micro_batches(facts: Any, record: Any) -> None:
+    whole = record(gradients_between="whole_model")
+    run = {**SFT, "n_gpus": 4, "zero_stage": 3, "full_or_lora": "lora"}
+    assert _terms(facts(whole, **run))["whole_gradients"].bytes == 2 * 7_615_616_512
+    assert "whole_gradients" not in _terms(facts(whole, **run, gradient_accumulation=1))
+    assert "whole_gradients" not in _terms(facts(whole, **{**run, "zero_stage": 2}))
