@@ -1,7 +1,8 @@
 """Bytes a logit of the ways in which trainers turn logits into a loss, in real PyTorch on the CPU.
 
 Each way is written here after the code that it stands for, named beside it; what is measured is the peak over forward and backward
-pass beside hidden states and head, divided by tokens x vocabulary.
+pass beside hidden states and head, divided by tokens x vocabulary. The allocator's own events are counted: a mode that looks at every
+tensor holds each once more, and autograd then adds gradients up out of place.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from oracle_measure import Live
+from oracle_measure import Live, allocated
 from torch.nn.functional import cross_entropy, log_softmax, softmax
 
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -47,6 +48,22 @@ def _of_responses(logits: torch.Tensor, ids: torch.Tensor, per_row: Loss) -> tor
     return per_row(logits, ids[:, -keep:])
 
 
+def _of_divided(logits: torch.Tensor, ids: torch.Tensor, per_row: Loss) -> torch.Tensor:
+    """The same before v1.0, and ms-swift before v4.2: the quotient is a copy."""
+    keep = ids.size(1) - 1
+    return per_row(logits[:, :-1][:, -keep:] / 0.9, ids[:, -keep:])
+
+
+def divided_in_bf16(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    """trl trainer/grpo_trainer.py at v0.29, where the model's output stays bf16."""
+    return _of_divided(logits, ids, rows_of_log_softmax)
+
+
+def divided_in_fp32(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    """trl trainer/grpo_trainer.py at v0.29, where accelerate turns the model's output into fp32."""
+    return _of_divided(logits.float(), ids, rows_of_logsumexp)
+
+
 def grpo_in_bf16(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     """The same where the model's output stays bf16, as under DeepSpeed."""
     return _of_responses(logits, ids, rows_of_log_softmax)
@@ -81,6 +98,8 @@ WAYS: dict[str, Loss] = {
         rows_of_logsumexp,
         grpo_in_bf16,
         grpo_in_fp32,
+        divided_in_bf16,
+        divided_in_fp32,
         whole_log_softmax,
         with_entropy,
     )
@@ -93,15 +112,11 @@ def bytes_a_logit(way: str, rows: int, length: int, vocab: int, hidden: int = 64
     states = torch.randn(rows, length, hidden, dtype=torch.bfloat16)
     ids = torch.randint(0, vocab, (rows, length))
     head.weight.grad = torch.zeros_like(head.weight)
-    found = {}
-    with Live() as live:
-        with torch.no_grad():
-            WAYS[way](head(states), ids)
-        found["no_grad"] = live.rest()
-        loss = WAYS[way](head(states), ids)
-        found["forward"] = live.rest()
-        loss.backward()
-        found["backward"] = live.rest()
+    with torch.no_grad():
+        _, no_grad, _ = allocated(lambda: WAYS[way](head(states), ids))
+    loss, forward, kept = allocated(lambda: WAYS[way](head(states), ids))
+    _, backward, _ = allocated(loss.backward)
+    found = {"no_grad": no_grad, "forward": forward, "backward": kept + backward}
     return {moment: round(size / (rows * length * vocab), 2) for moment, size in found.items()}
 
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
@@ -48,6 +51,18 @@ class Live(TorchDispatchMode):
         """The peak so far; the next one starts from what lives now."""
         peak, self.peak = self.peak, self.now
         return peak
+
+
+def allocated(run: Callable[[], Any]) -> tuple[Any, int, int]:
+    """What a run gives back, its highest use by the allocator's own events, and what of it is left, in bytes."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        out = run()
+    now = peak = 0
+    events = (event for event in seen.profiler.kineto_results.events() if event.name() == "[memory]")
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        now += event.nbytes()
+        peak = max(peak, now)
+    return out, peak, now
 
 
 class Packed:

@@ -1,6 +1,7 @@
 """Which version of the framework: named, frozen by a fork, or bounded by keys, literals, line numbers and days.
 
-A bound is told as the newest release inside it, since that is what conditions and ranges compare; ``why`` says what bounds it.
+A bound is told as one release inside it, since that is what conditions and ranges compare; ``why`` says what bounds it. Bounded on both
+sides it is the middle one, from which the fewest releases differ; bounded above alone the newest, since most people run what is new.
 A lower bound alone tells nothing: an unknown version counts as the newest anyway.
 """
 
@@ -131,7 +132,7 @@ def _day(found: re.Match[str]) -> datetime.date | None:
 
 
 def _inside(framework: Framework, bounds: list[_Bound], origin: Origin) -> Fact | None:
-    """The newest release that every bound allows; nothing when none is bounded above, or they contradict each other."""
+    """A release that every bound allows; nothing when none is bounded above, or they contradict each other."""
     above = [bound for bound in bounds if bound.until]
     if not above:
         return None
@@ -139,7 +140,17 @@ def _inside(framework: Framework, bounds: list[_Bound], origin: Origin) -> Fact 
     if not allowed:
         return None
     nearest = min(above, key=lambda bound: version(bound.until))
-    return Fact("framework_version", allowed[-1], origin, why=f"before {nearest.until}, by {nearest.why}")
+    below = [bound for bound in bounds if bound.since]
+    why = f"before {nearest.until}, by {nearest.why}"
+    if not below:
+        return Fact("framework_version", allowed[-1], origin, why=why)
+    oldest = max(below, key=lambda bound: version(bound.since))
+    why = (
+        f"since {oldest.since}, by {oldest.why}, and {why}"
+        if oldest is not nearest
+        else f"{oldest.since} or later, {why}"
+    )
+    return Fact("framework_version", allowed[len(allowed) // 2], origin, why=why)
 
 
 def _allows(bound: _Bound, release: str) -> bool:

@@ -111,6 +111,14 @@ def test_what_a_vision_tower_keeps_is_right(point: dict[str, Any]) -> None:
 WAYS = {
     "upcast_cross_entropy": [("plain", {"algo": "sft"}), ("trl", {"algo": "sft"}), ("ms-swift", {"algo": "sft"})],
     "grpo_in_fp32": [("trl", {"algo": "grpo"}), ("ms-swift", {"algo": "grpo"})],
+    "divided_in_fp32": [
+        ("trl", {"algo": "grpo", "framework_version": "0.29.0"}),
+        ("ms-swift", {"algo": "grpo", "framework_version": "4.1.0"}),
+    ],
+    "divided_in_bf16": [
+        ("trl", {"algo": "grpo", "zero_stage": 2, "strategy": "deepspeed", "framework_version": "0.29.0"}),
+        ("ms-swift", {"algo": "grpo", "zero_stage": 2, "strategy": "deepspeed", "framework_version": "4.1.0"}),
+    ],
     "grpo_in_bf16": [
         ("trl", {"algo": "grpo", "zero_stage": 2, "strategy": "deepspeed"}),
         ("ms-swift", {"algo": "grpo", "zero_stage": 2, "strategy": "deepspeed"}),

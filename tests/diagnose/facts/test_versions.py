@@ -147,6 +147,13 @@ def test_words_of_a_log_bound_it(version):
     assert version("\nNibWorker is up").value == "1.2"
 
 
+def test_bounded_on_both_sides_it_is_the_release_in_the_middle(version):
+    fact = version("quill.train batch.rows=2\nNibWorker pid=1")
+    assert fact.value == "1.2"
+    assert "since 1.1" in fact.why
+    assert "before 2.0" in fact.why
+
+
 def test_the_line_of_a_function_bounds_it_on_both_sides(version):
     assert version(frame(11)).value == "1.0"
     assert version(frame(42)).value == "1.1"
