@@ -134,6 +134,7 @@ _ALL = (
     _fact("remove_padding", "bool", "memory", "Padding removed"),
     _fact("entropy_in_loss", "bool", "memory", "Entropy in the loss"),
     _fact("logits_chunked", "bool", "memory", "Logits in chunks"),
+    _fact("fused_loss", "bool", "memory", "Cross-entropy in one compiled kernel"),
     _fact("fused_optimizer", "bool", "memory", "Fused optimizer step"),
     _fact("freeze_vision", "bool", "memory", "Vision tower frozen"),
     _fact("sync_batches", "int", "memory", "Weight sync in parts"),
