@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.residents import optimizer_share
 from diagnose.estimate.term import count, make_term
 from diagnose.types import Term
 
@@ -33,8 +34,10 @@ def masters_bytes(*, optimizer: float) -> float:
     return 4.0 if optimizer >= 12 else 0.0
 
 
-def held(plan: Plan, what: str) -> Term | None:
-    """The term of one resident on one GPU; None for a resident that another module makes."""
+def held(plan: Plan, what: str, pool: str = "gpu") -> Term | None:
+    """The term of one resident for one GPU in a pool; None for a resident that another module makes."""
+    if what == "actor_optimizer":
+        return _optimizer(plan, optimizer_share(plan.values, pool))
     maker = _MAKERS.get(what)
     return maker(plan) if maker else None
 
@@ -84,10 +87,10 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
 _DROPPED = (None, "none", "ddp", "fsdp", "fsdp2")
 
 
-def _optimizer(plan: Plan) -> Term:
-    size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=plan.each.optimizer)
-    how = f"{_trained(plan, 1)} × {plan.each.optimizer:g} B"
-    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", "optimizer_on_cpu")
+def _optimizer(plan: Plan, share: float) -> Term:
+    size = share * shard_bytes(parameters=trained_shard(plan, 1), bytes_each=plan.each.optimizer)
+    how = f"{_trained(plan, 1)} × {plan.each.optimizer:g} B{f' × {share:g}' if share < 1 else ''}"
+    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", "optimizer_on_cpu", "optimizer_cpu_fraction")
     return make_term("actor_optimizer", "Adam state", "held", size, how, _ZERO, moved_by)
 
 
@@ -166,7 +169,6 @@ def _trained(plan: Plan, from_stage: int) -> str:
 _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "actor_weights": _weights,
     "actor_gradients": _gradients,
-    "actor_optimizer": _optimizer,
     "actor_masters": _masters,
     "actor_moments": _moments,
     "gathered_weights": _gathered_weights,

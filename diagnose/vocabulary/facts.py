@@ -119,6 +119,7 @@ _ALL = (
     _fact("critic_optimizer_offload", "bool", "memory", "Critic Adam state offloaded between updates"),
     _fact("param_on_cpu", "bool", "memory", "Weights live on the host"),
     _fact("optimizer_on_cpu", "bool", "memory", "Optimizer lives on the host"),
+    _fact("optimizer_cpu_fraction", "number", "memory", "Share of the optimizer on the host"),
     _fact(
         "gradient_checkpointing",
         "choice",

@@ -37,3 +37,28 @@ def test_the_compiled_loss_keeps_a_copy_of_the_softmax(flags: str, each: int) ->
 
 def test_the_loss_was_not_compiled_by_default_before_version_4() -> None:
     assert _terms(_run(SFT, framework_version="3.9.0"))["logits"].bytes == 6 * 8192 * 152_064
+
+
+OFFLOAD = f"{SFT} --optimizer_cpu_offload true --use_precision_aware_optimizer true"
+
+
+def _bytes_of(run: Diagnosis, pool: str, term: str) -> int:
+    found = run.estimate.pool(pool).phase("actor_update")
+    return sum(one.bytes for one in found.terms if one.id == term)
+
+
+def test_a_part_of_the_optimizer_may_stay_on_the_card() -> None:
+    whole, part = (_run(f"{OFFLOAD} --optimizer_offload_fraction {share}") for share in (1, 0.25))
+    stays = 0.75 * 12 * 7_615_616_512 / 8
+    assert _bytes_of(whole, "gpu", "actor_optimizer") == 0
+    assert _bytes_of(part, "gpu", "actor_optimizer") == pytest.approx(stays)
+    assert _bytes_of(part, "host", "actor_optimizer") < _bytes_of(whole, "host", "actor_optimizer") / 2
+
+
+def test_all_of_it_leaves_the_card_where_nothing_says_how_much() -> None:
+    assert _bytes_of(_run(OFFLOAD), "gpu", "actor_optimizer") == 0
+
+
+def test_a_share_without_the_switch_moves_nothing() -> None:
+    run = _run(f"{SFT} --optimizer_offload_fraction 0.25")
+    assert _bytes_of(run, "gpu", "actor_optimizer") == pytest.approx(12 * 7_615_616_512 / 8)
