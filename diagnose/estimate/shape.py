@@ -104,6 +104,14 @@ def lora_parameters(model: Model, rank: int) -> int:
     return rank * ((model.layers - model.moe.dense_layers) * sparse + model.moe.dense_layers * dense)
 
 
+def expert_adapter_parameters(model: Model, rank: int) -> int:
+    """Those of ``lora_parameters`` that belong to the experts, and stand where they do."""
+    if not model.moe:
+        return 0
+    pairs = (3 if model.gated else 2) * (model.hidden + model.moe.width)
+    return rank * (model.layers - model.moe.dense_layers) * model.moe.experts * pairs
+
+
 def _attention(model: Model) -> int:
     if model.latent:
         return _latent_attention(model, model.latent)

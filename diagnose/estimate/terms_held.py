@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import optimizer_share
+from diagnose.estimate.sharding import Split
 from diagnose.estimate.term import count, make_term
 from diagnose.types import Term
 
@@ -145,23 +146,23 @@ def _state_dict_copy(plan: Plan) -> Term:
 
 def trained_shard(plan: Plan, from_stage: int) -> float:
     """Trained parameters that one GPU keeps of something that is sharded from this ZeRO stage on."""
-    if not plan.adapters:
-        return plan.split.shard(from_stage)
-    return plan.trained / plan.split.group if plan.split.stage >= from_stage else plan.trained
+    return plan.trains.shard(from_stage)
 
 
-def _spread(plan: Plan, from_stage: int) -> str:
-    parallel = plan.whole("tp") * plan.whole("pp")
-    group = plan.split.group if plan.split.stage >= from_stage else 1
-    if plan.split.experts and plan.whole("ep") > 1:
-        return f"{count(plan.split.shard(from_stage))} of {count(plan.shape.parameters)} (experts ÷ {plan.whole('ep')})"
-    over = parallel * group
+def _spread(plan: Plan, from_stage: int, part: Split | None = None) -> str:
+    """The parameters of one GPU in words: of the whole model, or of the part of it that is trained."""
+    split, parallel = part or plan.split, plan.whole("tp") * plan.whole("pp")
+    shard, over = split.shard(from_stage), parallel * (split.group if split.stage >= from_stage else 1)
+    if split.experts and plan.whole("ep") > 1:
+        return f"{count(shard)} of {count(plan.shape.parameters)} (experts ÷ {plan.whole('ep')})"
+    if round(shard * over) != plan.shape.parameters:
+        return f"{count(shard)} of {count(plan.shape.parameters)}"
     return f"{count(plan.shape.parameters)}{f' ÷ {over} GPUs' if over > 1 else ''}"
 
 
 def _trained(plan: Plan, from_stage: int) -> str:
     if not plan.adapters:
-        return _spread(plan, from_stage)
+        return _spread(plan, from_stage, plan.trains)
     group = plan.split.group if plan.split.stage >= from_stage else 1
     return f"adapters {count(plan.trained)}{f' ÷ {group} GPUs' if group > 1 else ''}"
 

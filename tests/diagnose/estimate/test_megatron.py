@@ -62,3 +62,42 @@ def test_all_of_it_leaves_the_card_where_nothing_says_how_much() -> None:
 def test_a_share_without_the_switch_moves_nothing() -> None:
     run = _run(f"{SFT} --optimizer_offload_fraction 0.25")
     assert _bytes_of(run, "gpu", "actor_optimizer") == pytest.approx(12 * 7_615_616_512 / 8)
+
+
+VISION = "megatron sft --model Qwen/Qwen2.5-VL-7B-Instruct --tensor_model_parallel_size 2 --sequence_parallel true"
+TEXT, TOWER = 7_615_616_512, 676_550_144
+
+
+def test_a_frozen_tower_has_no_gradient_and_stands_whole_on_every_rank() -> None:
+    terms = _terms(_run(VISION, n_gpus=2))
+    assert terms["actor_weights"].bytes == 2 * (TEXT // 2 + TOWER)
+    assert terms["actor_gradients"].bytes == 4 * TEXT // 2
+    assert terms["actor_optimizer"].bytes == 12 * TEXT // 2
+
+
+def test_a_tower_that_is_trained_has_its_gradients_on_every_rank_too() -> None:
+    terms = _terms(_run(f"{VISION} --freeze_vit false", n_gpus=2))
+    assert terms["actor_gradients"].bytes == 4 * (TEXT // 2 + TOWER)
+
+
+def test_a_frozen_tower_is_split_where_the_sharding_knows_no_modules() -> None:
+    run = "swift sft --model Qwen/Qwen2.5-VL-7B-Instruct --tuner_type full --deepspeed zero3 --freeze_vit true"
+    terms = _terms(_run(run))
+    assert terms["actor_weights"].bytes == pytest.approx(2 * (TEXT + TOWER) / 8)
+    assert terms["actor_optimizer"].bytes == pytest.approx(12 * TEXT / 8)
+
+
+def test_a_reward_model_has_no_vocabulary_behind_its_last_layer() -> None:
+    run = "megatron rlhf --rlhf_type rm --model Qwen/Qwen2.5-7B-Instruct"
+    assert _terms(_run(run, n_gpus=1))["actor_weights"].bytes == 2 * (TEXT - 152_064 * 3584)
+
+
+SPARSE = "megatron sft --model Qwen/Qwen3-30B-A3B --tuner_type lora --lora_rank 8"
+
+
+def test_adapters_of_experts_stand_with_their_experts() -> None:
+    """Each of 128 experts in 48 layers has three pairs of rank 8 for 2048 x 768; the attention's are on every rank."""
+    experts, attention = 48 * 128 * 3 * 8 * (2048 + 768), 48 * 8 * (2 * (2048 + 4096) + 2 * (2048 + 512))
+    two = _terms(_run(f"{SPARSE} --expert_model_parallel_size 2", n_gpus=2))
+    assert two["actor_gradients"].bytes == 4 * (experts // 2 + attention)
+    assert two["actor_optimizer"].bytes == 12 * (experts // 2 + attention // 2)
