@@ -101,3 +101,20 @@ def test_adapters_of_experts_stand_with_their_experts() -> None:
     two = _terms(_run(f"{SPARSE} --expert_model_parallel_size 2", n_gpus=2))
     assert two["actor_gradients"].bytes == 4 * (experts // 2 + attention)
     assert two["actor_optimizer"].bytes == 12 * (experts // 2 + attention // 2)
+
+
+PAIRS = f"megatron rlhf --rlhf_type dpo --model Qwen/Qwen2.5-7B-Instruct {PACKED}"
+
+
+def test_a_pair_longer_than_the_pack_goes_alone() -> None:
+    short, long = (_terms(_run(PAIRS, longest_response_length=rows))["logits"].bytes for rows in (4000, 6000))
+    assert short == 10 * 8192 * 152_064
+    assert long == 10 * 2 * 6000 * 152_064
+
+
+def test_no_row_of_a_pair_is_longer_than_the_limit() -> None:
+    assert _terms(_run(PAIRS, longest_response_length=100_000))["logits"].bytes == 10 * 2 * 8192 * 152_064
+
+
+def test_a_single_row_never_fills_more_than_the_pack() -> None:
+    assert _terms(_run(SFT, longest_response_length=100_000))["logits"].bytes == 10 * 8192 * 152_064
