@@ -111,7 +111,7 @@ def _one_parked(plan: Plan, what: str, gpus: int) -> list[Term]:
                 what, "engine's swap space", "held", size, how, "vLLM V0 config.py: swap_space", ("swap_space_gib",)
             )
         ]
-    shard = held(plan, "ref_weights" if what == "ref_gradient_buffer" else what)
+    shard = held(plan, "ref_weights" if what == "ref_gradient_buffer" else what, "host")
     if shard is None:
         return []
     title = "reference's unused gradient buffer" if what == "ref_gradient_buffer" else f"{shard.title} on the host"

@@ -15,7 +15,14 @@ from types import MappingProxyType
 from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range
 from diagnose.estimate.residents import Residents, has_critic, has_engine, has_reference, residents
-from diagnose.estimate.shape import Shape, lora_parameters, shape, shape_from_params, sparse_from_params
+from diagnose.estimate.shape import (
+    Shape,
+    expert_adapter_parameters,
+    lora_parameters,
+    shape,
+    shape_from_params,
+    sparse_from_params,
+)
 from diagnose.estimate.sharding import ZERO_STATE, ParameterBytes, Split, adapters, parameter_bytes, split, zero_stage
 from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Framework
@@ -28,6 +35,8 @@ PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm")
 FILLED = ("pretrain",)  # documents are joined until every row is full
 # Tasks whose head gives one number, or a few, instead of a logit for every word.
 WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_reranker", "sft_seq_cls", "embedding", "reranker", "seq_cls")
+# Of these the head is another one, as narrow as its answer: transformers AutoModelForSequenceClassification and its like.
+WITHOUT_HEAD = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls")
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
 _ACTIVE = re.compile(
@@ -39,7 +48,10 @@ _SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is f
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run as the terms need it. ``adapters`` counts trained parameters under LoRA, 0 without; ``gpus`` those that train."""
+    """A run as the terms need it. ``adapters`` counts trained parameters under LoRA, 0 without; ``gpus`` those that train.
+
+    ``split`` spreads the whole model, ``trains`` what has a gradient.
+    """
 
     values: Values
     assumed: frozenset[str]
@@ -51,6 +63,7 @@ class Plan:
     does: Mapping[str, Value]
     each: ParameterBytes
     split: Split
+    trains: Split
     gpus: int
     adapters: float
     online: bool
@@ -77,7 +90,7 @@ class Plan:
     @property
     def trained(self) -> float:
         """Parameters with a gradient on one GPU before data-parallel sharding."""
-        return self.adapters / (self.whole("tp") * self.whole("pp")) if self.adapters else self.split.whole
+        return self.trains.whole
 
     @property
     def makes_logits(self) -> bool:
@@ -108,8 +121,12 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         model = replace(model, tied=False)
     if not has_engine(framework, values):
         does = MappingProxyType({**does, "kv_rule": "dense"})
-    numbers = _shape(model)
+    numbers = _shape(replace(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
     capacity, why = gpu_capacity(facts)
+    stage = _assumed_stage(values, numbers.parameters, capacity)
+    everywhere = adapts_all(values, does)
+    beside = _trained_beside_base(model, values, everywhere) if adapters(values) else 0.0
+    everything, trained = _spread_parts(model, numbers, values, beside, everywhere)
     phases = _phases(framework, values, online)
     return Plan(
         values=values,
@@ -121,15 +138,10 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         residents=residents(framework, values, version, phases, online),
         does=does,
         each=parameter_bytes(values, does, own_precision),
-        split=split(
-            values,
-            parameters=numbers.parameters,
-            experts=_experts(model),
-            gpus=gpus,
-            assumed_stage=_assumed_stage(values, numbers.parameters, capacity),
-        ),
+        split=split(values, gpus=gpus, assumed_stage=stage, **everything),
+        trains=split(values, gpus=gpus, assumed_stage=stage, **trained),
         gpus=gpus,
-        adapters=_trained_beside_base(model, values, adapts_all(values, does)) if adapters(values) else 0.0,
+        adapters=beside,
         online=online,
         capacity=capacity,
         capacity_why=why,
@@ -183,6 +195,25 @@ def _experts(model: Model) -> float:
 def adapts_all(values: Values, does: Mapping[str, Value]) -> bool:
     """Whether every linear layer has an adapter: as stated, else as the framework does by default."""
     return values.get("lora_layers", does.get("adapters_on")) != "query_value"
+
+
+def _spread_parts(
+    model: Model, numbers: Shape, values: Values, beside: float, everywhere: bool
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The parts of the whole model and of what is trained, as ``split`` takes them.
+
+    A frozen tower has no gradient. In Megatron it is a module of another library, whole on every rank of the first stage
+    (modelscope/mcore-bridge model/mm_gpt_model.py: visual).
+    """
+    tower = float(numbers.vision) if values.get("strategy") == "megatron" else 0.0
+    everything = {"parameters": float(numbers.parameters), "experts": _experts(model), "tower": tower}
+    if beside:
+        rank = whole(values, "lora_rank") or 8
+        experts = expert_adapter_parameters(model, rank) if everywhere else 0.0
+        return everything, {"parameters": beside, "experts": experts}
+    if values.get("freeze_vision") is True:
+        return everything, {**everything, "parameters": float(numbers.parameters - numbers.vision), "tower": 0.0}
+    return everything, everything
 
 
 def _trained_beside_base(model: Model, values: Values, everywhere: bool) -> float:

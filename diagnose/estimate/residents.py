@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 from diagnose.batch import Values
 from diagnose.conditions import holds, in_range
@@ -51,11 +52,22 @@ def residents(
         if entry.what not in exist or not in_range(entry.since, entry.until, version):
             continue
         if holds(entry.when, values):
-            pool = _lives_on(entry.what, entry.pool, values)
-            for phase in entry.phases:
+            for phase, pool in product(entry.phases, _pools(entry.what, entry.pool, values)):
                 if phase in phases:
                     found.setdefault((phase, pool), {})[entry.what] = None
     return {place: tuple(what) for place, what in found.items()}
+
+
+def optimizer_share(values: Values, pool: str) -> float:
+    """The share of the optimizer's state that stands in this pool: all of it, unless a CPU optimizer takes a part.
+
+    The part is counted in parameters (Megatron-LM core/optimizer/cpu_offloading/hybrid_optimizer.py: offload_fraction).
+    """
+    fraction = values.get("optimizer_cpu_fraction")
+    if values.get("optimizer_on_cpu") is not True or not isinstance(fraction, (int, float)):
+        return 1.0
+    on_host = min(1.0, max(0.0, float(fraction)))
+    return on_host if pool == "host" else 1.0 - on_host
 
 
 def _exists(what: str, values: Values, online: bool, engine: bool) -> bool:
@@ -71,6 +83,13 @@ def _exists(what: str, values: Values, online: bool, engine: bool) -> bool:
     if what == "reward_weights":
         return online and values.get("has_reward_model") is True
     return True
+
+
+def _pools(what: str, pool: str, values: Values) -> tuple[str, ...]:
+    """The pool or, of an optimizer that is on both, the pools."""
+    if what == "actor_optimizer" and 0 < optimizer_share(values, "gpu") < 1:
+        return ("host", "gpu")
+    return (_lives_on(what, pool, values),)
 
 
 def _lives_on(what: str, pool: str, values: Values) -> str:

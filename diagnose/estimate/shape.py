@@ -112,6 +112,14 @@ def _norms(model: Model) -> int:
     return model.norms * model.hidden * (2 if model.layer_norm else 1)
 
 
+def expert_adapter_parameters(model: Model, rank: int) -> int:
+    """Those of ``lora_parameters`` that belong to the experts, and stand where they do."""
+    if not model.moe:
+        return 0
+    pairs = (3 if model.gated else 2) * (model.hidden + model.moe.width)
+    return rank * (model.layers - model.moe.dense_layers) * model.moe.experts * pairs
+
+
 def _attention(model: Model) -> int:
     if model.latent:
         return _latent_attention(model, model.latent)

@@ -72,7 +72,10 @@ class Split:
 
 
 def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bool) -> ParameterBytes:
-    """Bytes a parameter. ``own_precision``: the record's behaviours already follow the precision fact."""
+    """Bytes a parameter. ``own_precision``: the record's behaviours already follow the precision fact.
+
+    Adapters are fp32, but for those of Megatron, which are parameters like all its others (modelscope/mcore-bridge tuners/lora.py).
+    """
     weights, gradients, optimizer = (
         _number(does, id, default)
         for id, default in (("weight_bytes", 4.0), ("gradient_bytes", 4.0), ("optimizer_bytes", 8.0))
@@ -84,13 +87,19 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
     base = quantized = 0.0
     if adapters(values):
         base = weights if own_precision else 4.0 if precision == "fp32" else 2.0
-        each = _number(does, "adapter_bytes", 4.0)
-        weights, gradients, optimizer = each, each, _with_optimizer(2 * each, str(values.get("optimizer", "")).lower())
+        weights, gradients, optimizer = _adapter_bytes(values, does)
     if values.get("full_or_lora") == "qlora" or (base and "quantization" in values):
         quantized = _QUANTIZED.get(str(values.get("quantization", "nf4")), 0.55)
         # the rest comes in 16 bits unless a type is asked for: transformers quantizers/quantizer_bnb_4bit.py
         base = base if "precision" in values else 2.0
     return ParameterBytes(weights, gradients, optimizer, _number(does, "ref_bytes", 2.0), base, quantized)
+
+
+def _adapter_bytes(values: Values, does: Mapping[str, Value]) -> tuple[float, float, float]:
+    if values.get("strategy") == "megatron":
+        return _PRECISION["megatron"]
+    each = _number(does, "adapter_bytes", 4.0)
+    return each, each, _with_optimizer(2 * each, str(values.get("optimizer", "")).lower())
 
 
 def adapters(values: Values) -> bool:
@@ -106,14 +115,19 @@ def zero_stage(values: Values) -> int | None:
     return _STAGE_OF_STRATEGY.get(str(values.get("strategy", "")))
 
 
-def split(values: Values, *, parameters: float, experts: float, gpus: int, assumed_stage: int = 0) -> Split:
-    """How ``parameters`` (``experts`` of them in experts) are spread over ``gpus``; ``assumed_stage`` holds where none is known."""
+def split(
+    values: Values, *, parameters: float, experts: float, gpus: int, assumed_stage: int = 0, tower: float = 0.0
+) -> Split:
+    """How ``parameters`` (``experts`` of them in experts) are spread over ``gpus``; ``assumed_stage`` holds where none is known.
+
+    ``tower`` of them are split by nothing before data parallelism and stand on the first pipeline stage.
+    """
     tp, pp, ep = (whole(values, id) or 1 for id in ("tp", "pp", "ep"))
     sharded_dense = max(1, gpus // (tp * pp))
     stage = zero_stage(values)
     return Split(
         stage=stage if stage is not None else assumed_stage,
-        dense=(parameters - experts) / (tp * pp),
+        dense=(parameters - experts - tower) / (tp * pp) + tower,
         experts=experts / (ep * pp if ep > 1 else tp * pp),
         group=min(whole(values, "shard_size") or sharded_dense, sharded_dense),
         expert_group=max(1, gpus // (ep * pp)) if ep > 1 else min(whole(values, "shard_size") or sharded_dense, gpus),

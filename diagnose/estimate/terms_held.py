@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.residents import optimizer_share
+from diagnose.estimate.sharding import Split
 from diagnose.estimate.term import count, make_term
 from diagnose.types import Term
 
@@ -33,8 +35,10 @@ def masters_bytes(*, optimizer: float) -> float:
     return 4.0 if optimizer >= 12 else 0.0
 
 
-def held(plan: Plan, what: str) -> Term | None:
-    """The term of one resident on one GPU; None for a resident that another module makes."""
+def held(plan: Plan, what: str, pool: str = "gpu") -> Term | None:
+    """The term of one resident for one GPU in a pool; None for a resident that another module makes."""
+    if what == "actor_optimizer":
+        return _optimizer(plan, optimizer_share(plan.values, pool))
     maker = _MAKERS.get(what)
     return maker(plan) if maker else None
 
@@ -90,10 +94,10 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
 _DROPPED = (None, "none", "ddp", "fsdp", "fsdp2")
 
 
-def _optimizer(plan: Plan) -> Term:
-    size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=plan.each.optimizer)
-    how = f"{_trained(plan, 1)} × {plan.each.optimizer:g} B"
-    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", "optimizer_on_cpu")
+def _optimizer(plan: Plan, share: float) -> Term:
+    size = share * shard_bytes(parameters=trained_shard(plan, 1), bytes_each=plan.each.optimizer)
+    how = f"{_trained(plan, 1)} × {plan.each.optimizer:g} B{f' × {share:g}' if share < 1 else ''}"
+    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", "optimizer_on_cpu", "optimizer_cpu_fraction")
     return make_term("actor_optimizer", "Adam state", "held", size, how, _ZERO, moved_by)
 
 
@@ -148,23 +152,23 @@ def _state_dict_copy(plan: Plan) -> Term:
 
 def trained_shard(plan: Plan, from_stage: int) -> float:
     """Trained parameters that one GPU keeps of something that is sharded from this ZeRO stage on."""
-    if not plan.adapters:
-        return plan.split.shard(from_stage)
-    return plan.trained / plan.split.group if plan.split.stage >= from_stage else plan.trained
+    return plan.trains.shard(from_stage)
 
 
-def _spread(plan: Plan, from_stage: int) -> str:
-    parallel = plan.whole("tp") * plan.whole("pp")
-    group = plan.split.group if plan.split.stage >= from_stage else 1
-    if plan.split.experts and plan.whole("ep") > 1:
-        return f"{count(plan.split.shard(from_stage))} of {count(plan.shape.parameters)} (experts ÷ {plan.whole('ep')})"
-    over = parallel * group
+def _spread(plan: Plan, from_stage: int, part: Split | None = None) -> str:
+    """The parameters of one GPU in words: of the whole model, or of the part of it that is trained."""
+    split, parallel = part or plan.split, plan.whole("tp") * plan.whole("pp")
+    shard, over = split.shard(from_stage), parallel * (split.group if split.stage >= from_stage else 1)
+    if split.experts and plan.whole("ep") > 1:
+        return f"{count(shard)} of {count(plan.shape.parameters)} (experts ÷ {plan.whole('ep')})"
+    if round(shard * over) != plan.shape.parameters:
+        return f"{count(shard)} of {count(plan.shape.parameters)}"
     return f"{count(plan.shape.parameters)}{f' ÷ {over} GPUs' if over > 1 else ''}"
 
 
 def _trained(plan: Plan, from_stage: int) -> str:
     if not plan.adapters:
-        return _spread(plan, from_stage)
+        return _spread(plan, from_stage, plan.trains)
     group = plan.split.group if plan.split.stage >= from_stage else 1
     return f"adapters {count(plan.trained)}{f' ÷ {group} GPUs' if group > 1 else ''}"
 
@@ -172,7 +176,6 @@ def _trained(plan: Plan, from_stage: int) -> str:
 _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "actor_weights": _weights,
     "actor_gradients": _gradients,
-    "actor_optimizer": _optimizer,
     "actor_masters": _masters,
     "actor_moments": _moments,
     "gathered_weights": _gathered_weights,

@@ -218,7 +218,7 @@ def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
     held = rows_held(plan.values, prompts_id)
     prompt, response = real_row(plan, held or max(1.0, budget / max(1, longest)))
     row = Band(prompt.low + response.low, prompt.mid + response.mid, prompt.high + response.high)
-    tokens = exactly(budget)
+    tokens = _pairs_beside(plan, budget, longest) if plan.algo in PAIRED and not plan.online else exactly(budget)
     if held and plan.online and plan.does.get("dynamic_length") != "packed":
         tokens = row.times(held / plan.whole("sp")).at_most(budget)
     return Pass(
@@ -230,6 +230,17 @@ def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
         moved_by=_moved_by(budget_id if budget_id in plan.values else rows_id, False),
         packed=True,
     )
+
+
+def _pairs_beside(plan: Plan, budget: int, limit: int) -> Band:
+    """The budget, or the longest pair: two rows that are packed as one, and alone where they do not fit beside others.
+
+    modelscope/ms-swift swift/dataset/packing.py at 3602360: the lengths of chosen and rejected are added up, and a bin of
+    ``binpacking.to_constant_volume`` takes an item that is larger than its volume.
+    """
+    longest = whole(plan.values, _LONGEST["real_response_length"])
+    row = min(limit, longest or (_between(_SET_LONGEST.mid, limit)))
+    return Band(budget, max(budget, 2 * row), max(budget, 2 * min(limit, longest or limit)))
 
 
 def _response_share(plan: Plan, prompt: float, response: float) -> float:

@@ -127,6 +127,7 @@ _ALL = (
     _fact("critic_optimizer_offload", "bool", "memory", "Critic Adam state offloaded between updates"),
     _fact("param_on_cpu", "bool", "memory", "Weights live on the host"),
     _fact("optimizer_on_cpu", "bool", "memory", "Optimizer lives on the host"),
+    _fact("optimizer_cpu_fraction", "number", "memory", "Share of the optimizer on the host"),
     _fact(
         "gradient_checkpointing",
         "choice",
@@ -142,6 +143,7 @@ _ALL = (
     _fact("remove_padding", "bool", "memory", "Padding removed"),
     _fact("entropy_in_loss", "bool", "memory", "Entropy in the loss"),
     _fact("logits_chunked", "bool", "memory", "Logits in chunks"),
+    _fact("fused_loss", "bool", "memory", "Cross-entropy in one compiled kernel"),
     _fact("fused_optimizer", "bool", "memory", "Fused optimizer step"),
     _fact("freeze_vision", "bool", "memory", "Vision tower frozen"),
     _fact("sync_batches", "int", "memory", "Weight sync in parts"),

@@ -1,0 +1,120 @@
+"""Runs on Megatron-Core as the shipped records describe them: a command in, the bytes of its terms out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.types import Diagnosis, Term
+
+GPUS = {"n_gpus": 8, "gpu_mem_gib": 80}
+PACKED = "--packing true --max_length 8192 --micro_batch_size 1 --recompute_granularity full"
+SFT = f"megatron sft --model Qwen/Qwen2.5-7B-Instruct {PACKED} --sequence_parallel true"
+
+
+def _run(command: str, **answers: Any) -> Diagnosis:
+    return diagnose(command, {**GPUS, **answers}, current(), ())
+
+
+def _terms(run: Diagnosis, phase: str = "actor_update") -> dict[str, Term]:
+    assert run.estimate.gpu is not None
+    found = run.estimate.gpu.phase(phase)
+    assert found is not None
+    return {term.id: term for term in found.terms}
+
+
+@pytest.mark.parametrize(
+    ("flags", "each"),
+    [("--cross_entropy_loss_fusion true", 10), ("--cross_entropy_loss_fusion false", 6), ("", 10)],
+)
+def test_the_compiled_loss_keeps_a_copy_of_the_softmax(flags: str, each: int) -> None:
+    """fp32 softmax, the copy into which the labels are written, and the gradient in bf16; without it the copy is not made."""
+    assert _terms(_run(f"{SFT} {flags}"))["logits"].bytes == each * 8192 * 152_064
+
+
+def test_the_loss_was_not_compiled_by_default_before_version_4() -> None:
+    assert _terms(_run(SFT, framework_version="3.9.0"))["logits"].bytes == 6 * 8192 * 152_064
+
+
+OFFLOAD = f"{SFT} --optimizer_cpu_offload true --use_precision_aware_optimizer true"
+
+
+def _bytes_of(run: Diagnosis, pool: str, term: str) -> int:
+    found = run.estimate.pool(pool).phase("actor_update")
+    return sum(one.bytes for one in found.terms if one.id == term)
+
+
+def test_a_part_of_the_optimizer_may_stay_on_the_card() -> None:
+    whole, part = (_run(f"{OFFLOAD} --optimizer_offload_fraction {share}") for share in (1, 0.25))
+    stays = 0.75 * 12 * 7_615_616_512 / 8
+    assert _bytes_of(whole, "gpu", "actor_optimizer") == 0
+    assert _bytes_of(part, "gpu", "actor_optimizer") == pytest.approx(stays)
+    assert _bytes_of(part, "host", "actor_optimizer") < _bytes_of(whole, "host", "actor_optimizer") / 2
+
+
+def test_all_of_it_leaves_the_card_where_nothing_says_how_much() -> None:
+    assert _bytes_of(_run(OFFLOAD), "gpu", "actor_optimizer") == 0
+
+
+def test_a_share_without_the_switch_moves_nothing() -> None:
+    run = _run(f"{SFT} --optimizer_offload_fraction 0.25")
+    assert _bytes_of(run, "gpu", "actor_optimizer") == pytest.approx(12 * 7_615_616_512 / 8)
+
+
+VISION = "megatron sft --model Qwen/Qwen2.5-VL-7B-Instruct --tensor_model_parallel_size 2 --sequence_parallel true"
+TEXT, TOWER = 7_615_616_512, 676_550_144
+
+
+def test_a_frozen_tower_has_no_gradient_and_stands_whole_on_every_rank() -> None:
+    terms = _terms(_run(VISION, n_gpus=2))
+    assert terms["actor_weights"].bytes == 2 * (TEXT // 2 + TOWER)
+    assert terms["actor_gradients"].bytes == 4 * TEXT // 2
+    assert terms["actor_optimizer"].bytes == 12 * TEXT // 2
+
+
+def test_a_tower_that_is_trained_has_its_gradients_on_every_rank_too() -> None:
+    terms = _terms(_run(f"{VISION} --freeze_vit false", n_gpus=2))
+    assert terms["actor_gradients"].bytes == 4 * (TEXT // 2 + TOWER)
+
+
+def test_a_frozen_tower_is_split_where_the_sharding_knows_no_modules() -> None:
+    run = "swift sft --model Qwen/Qwen2.5-VL-7B-Instruct --tuner_type full --deepspeed zero3 --freeze_vit true"
+    terms = _terms(_run(run))
+    assert terms["actor_weights"].bytes == pytest.approx(2 * (TEXT + TOWER) / 8)
+    assert terms["actor_optimizer"].bytes == pytest.approx(12 * TEXT / 8)
+
+
+def test_a_reward_model_has_no_vocabulary_behind_its_last_layer() -> None:
+    run = "megatron rlhf --rlhf_type rm --model Qwen/Qwen2.5-7B-Instruct"
+    assert _terms(_run(run, n_gpus=1))["actor_weights"].bytes == 2 * (TEXT - 152_064 * 3584)
+
+
+SPARSE = "megatron sft --model Qwen/Qwen3-30B-A3B --tuner_type lora --lora_rank 8"
+
+
+def test_adapters_of_experts_stand_with_their_experts() -> None:
+    """Each of 128 experts in 48 layers has three pairs of rank 8 for 2048 x 768; the attention's are on every rank."""
+    experts, attention = 48 * 128 * 3 * 8 * (2048 + 768), 48 * 8 * (2 * (2048 + 4096) + 2 * (2048 + 512))
+    two = _terms(_run(f"{SPARSE} --expert_model_parallel_size 2", n_gpus=2))
+    assert two["actor_gradients"].bytes == 4 * (experts // 2 + attention)
+    assert two["actor_optimizer"].bytes == 12 * (experts // 2 + attention // 2)
+
+
+PAIRS = f"megatron rlhf --rlhf_type dpo --model Qwen/Qwen2.5-7B-Instruct {PACKED}"
+
+
+def test_a_pair_longer_than_the_pack_goes_alone() -> None:
+    short, long = (_terms(_run(PAIRS, longest_response_length=rows))["logits"].bytes for rows in (4000, 6000))
+    assert short == 10 * 8192 * 152_064
+    assert long == 10 * 2 * 6000 * 152_064
+
+
+def test_no_row_of_a_pair_is_longer_than_the_limit() -> None:
+    assert _terms(_run(PAIRS, longest_response_length=100_000))["logits"].bytes == 10 * 2 * 8192 * 152_064
+
+
+def test_a_single_row_never_fills_more_than_the_pack() -> None:
+    assert _terms(_run(SFT, longest_response_length=100_000))["logits"].bytes == 10 * 8192 * 152_064
