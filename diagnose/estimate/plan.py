@@ -77,7 +77,7 @@ class Plan:
     @property
     def trained(self) -> float:
         """Parameters with a gradient on one GPU before data-parallel sharding."""
-        return self.adapters / (self.whole("tp") * self.whole("pp")) if self.adapters else self.split.whole
+        return self.adapters / (self.whole("tp") * self.whole("pp")) if self.adapters else self.split.whole - self.split.frozen
 
     @property
     def makes_logits(self) -> bool:
@@ -125,6 +125,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
             experts=_experts(model),
             gpus=gpus,
             assumed_stage=_assumed_stage(values, numbers.parameters, capacity),
+            tower=numbers.vision,
         ),
         gpus=gpus,
         adapters=_trained_beside_base(model, values) if adapters(values) else 0.0,

@@ -52,19 +52,27 @@ class ParameterBytes:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Parameters of one GPU before data-parallel sharding (``dense`` and ``experts``), and the groups that shard them."""
+    """Parameters of one GPU before data-parallel sharding (``dense`` and ``experts``), and the groups that shard them.
+
+    ``frozen`` of the dense ones are held and not trained: they have no gradients and no optimizer state.
+    """
 
     stage: int
     dense: float
     experts: float
     group: int
     expert_group: int
+    frozen: float = 0.0
 
     def shard(self, from_stage: int) -> float:
         """Parameters that one GPU keeps of something that is sharded from this ZeRO stage on."""
         if self.stage < from_stage:
             return self.dense + self.experts
         return self.dense / self.group + self.experts / self.expert_group
+
+    def trained(self, from_stage: int) -> float:
+        """The same of those that are trained."""
+        return self.shard(from_stage) - self.frozen / (self.group if self.stage >= from_stage else 1)
 
     @property
     def whole(self) -> float:
@@ -105,8 +113,13 @@ def zero_stage(values: Values) -> int | None:
     return _STAGE_OF_STRATEGY.get(str(values.get("strategy", "")))
 
 
-def split(values: Values, *, parameters: float, experts: float, gpus: int, assumed_stage: int = 0) -> Split:
-    """How ``parameters`` (``experts`` of them in experts) are spread over ``gpus``; ``assumed_stage`` holds where none is known."""
+def split(
+    values: Values, *, parameters: float, experts: float, gpus: int, assumed_stage: int = 0, tower: float = 0.0
+) -> Split:
+    """How ``parameters`` (``experts`` of them in experts) are spread over ``gpus``; ``assumed_stage`` holds where none is known.
+
+    ``tower`` of them stand before the decoder and may be frozen.
+    """
     tp, pp, ep = (whole(values, id) or 1 for id in ("tp", "pp", "ep"))
     sharded_dense = max(1, gpus // (tp * pp))
     stage = zero_stage(values)
@@ -116,6 +129,7 @@ def split(values: Values, *, parameters: float, experts: float, gpus: int, assum
         experts=experts / (ep * pp if ep > 1 else tp * pp),
         group=min(whole(values, "shard_size") or sharded_dense, sharded_dense),
         expert_group=max(1, gpus // (ep * pp)) if ep > 1 else min(whole(values, "shard_size") or sharded_dense, gpus),
+        frozen=tower / (tp * pp) if values.get("freeze_vision") is True else 0.0,
     )
 
 

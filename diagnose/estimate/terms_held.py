@@ -143,7 +143,7 @@ def _state_dict_copy(plan: Plan) -> Term:
 def trained_shard(plan: Plan, from_stage: int) -> float:
     """Trained parameters that one GPU keeps of something that is sharded from this ZeRO stage on."""
     if not plan.adapters:
-        return plan.split.shard(from_stage)
+        return plan.split.trained(from_stage)
     return plan.trained / plan.split.group if plan.split.stage >= from_stage else plan.trained
 
 
@@ -158,7 +158,8 @@ def _spread(plan: Plan, from_stage: int) -> str:
 
 def _trained(plan: Plan, from_stage: int) -> str:
     if not plan.adapters:
-        return _spread(plan, from_stage)
+        frozen = f" less a frozen tower of {count(plan.shape.vision)}" if plan.split.frozen else ""
+        return f"{_spread(plan, from_stage)}{frozen}"
     group = plan.split.group if plan.split.stage >= from_stage else 1
     return f"adapters {count(plan.trained)}{f' ÷ {group} GPUs' if group > 1 else ''}"
 

@@ -81,6 +81,15 @@ def test_an_embedding_trained_beside_adapters_costs_sixteen_bytes_a_parameter(fa
     )  # FSDP shards gradients and Adam, not the copies
 
 
+def test_a_frozen_tower_has_no_gradients_and_no_adam_state(facts: Any, vision_model: Any) -> None:
+    whole, frozen = (_terms(facts(model=vision_model, freeze_vision=v)) for v in (False, True))
+    saved = {id: whole[id].bytes - frozen[id].bytes for id in ("actor_weights", "actor_gradients", "actor_optimizer")}
+    tower = 676_550_144 / 8
+    assert saved["actor_weights"] == 0
+    assert saved["actor_gradients"] == pytest.approx(tower * 4)
+    assert saved["actor_optimizer"] == pytest.approx(tower * 8)
+
+
 def test_a_padded_batch_without_a_rollout_is_as_long_as_its_longest_row(facts: Any) -> None:
     plan, _ = make_plan(facts(**{**SFT, "max_length": 1024}, remove_padding=False), None)
     assert plan is not None
