@@ -77,7 +77,11 @@ class Plan:
     @property
     def trained(self) -> float:
         """Parameters with a gradient on one GPU before data-parallel sharding."""
-        return self.adapters / (self.whole("tp") * self.whole("pp")) if self.adapters else self.split.whole - self.split.frozen
+        return (
+            self.adapters / (self.whole("tp") * self.whole("pp"))
+            if self.adapters
+            else self.split.whole - self.split.frozen
+        )
 
     @property
     def makes_logits(self) -> bool:
