@@ -24,8 +24,8 @@ MEAN_SHARE = 0.4
 # mean and longest row of a text data set in tokens: lower quartile, median and upper decile of that table
 _SET_MEAN, _SET_LONGEST = Band(118, 242, 1081), Band(801, 1971, 19288)
 _LONGEST = {"real_prompt_length": "longest_prompt_length", "real_response_length": "longest_response_length"}
-# small images have a quarter of the pixels of usual ones, large ones four times as many: half and twice the width
-_LARGEST = 4
+# Of one set the largest images have twice the pixels of usual ones; those of another set may have a quarter or four times as many.
+_LARGEST, _OTHER_SETS = 2, 4
 _PIXELS_PER_TOKEN = 784  # of a model whose tower is not known: patches of 14 joined by 2 x 2, as in Qwen2-VL
 _UNKNOWN_ROWS = Band(1, 1, 8)
 _UNKNOWN_LIMIT = Band(512, 2048, 8192)
@@ -119,10 +119,10 @@ def _beside(plan: Plan) -> Band:
     usual, most = whole(plan.values, "image_pixels"), whole(plan.values, "max_pixels")
     if not usual or plan.values.get("multimodal") is False:
         return exactly(0)
-    largest = min(most or _LARGEST * usual, _LARGEST * usual)
+    largest = min(most or _OTHER_SETS * usual, _OTHER_SETS * usual)
     each = plan.model.vision.pixels_per_token if plan.model.vision else _PIXELS_PER_TOKEN
     images = max(1, whole(plan.values, "images_per_prompt") or 1)
-    return Band(usual / _LARGEST, usual, largest).at_most(largest).times(images / each)
+    return Band(usual / _OTHER_SETS, usual, largest).at_most(largest).times(images / each)
 
 
 def _shown(plan: Plan) -> Band:
@@ -135,7 +135,7 @@ def image_tokens(plan: Plan, rows: float) -> Band:
     """Tokens that the images of one prompt become, as a mean over ``rows``; the prompt that holds them bounds them."""
     beside = _beside(plan)
     if beside.mid:
-        return _towards(beside.low, beside.mid, beside.high, rows)
+        return _worst_of_many(exactly(0), beside, rows)
     most = image_pixels(plan) / plan.model.vision.pixels_per_token if plan.model.vision else 0.0
     if not most:
         return exactly(0)
@@ -153,8 +153,8 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
     known, longest = whole(plan.values, id), whole(plan.values, _LONGEST[id])
     if known and id not in plan.assumed:
         images = _beside(plan) if _holds_images(plan, id) else exactly(0)
-        row = Band(known + images.low, known + images.mid, max(known, longest or 0) + images.high).at_most(limit)
-        return _towards(row.low, row.mid, row.high, rows)
+        text = Band(known, known, max(known, longest or 0))
+        return _worst_of_many(text, images, rows).at_most(limit)
     limit = min(limit, longest or limit)
     if plan.algo in FILLED:
         return exactly(limit)
@@ -164,9 +164,11 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
     return Band(0.5 * mean, mean, float(limit))
 
 
-def _towards(low: float, mean: float, longest: float, rows: float) -> Band:
-    """The worst of many passes lies above the mean, the nearer to the longest the fewer rows it has."""
-    return Band(low, mean + (longest - mean) / math.sqrt(max(1.0, rows)), longest)
+def _worst_of_many(text: Band, images: Band, rows: float) -> Band:
+    """The mean of ``rows`` rows of many passes: the fewer rows a pass has, the nearer to the longest text with the largest image."""
+    mean, longest = text.mid + images.mid, text.high + min(_LARGEST * images.mid, images.high)
+    mid = mean + (longest - mean) / math.sqrt(max(1.0, rows))
+    return Band(text.low + images.low, mid, text.high + images.high)
 
 
 def _holds_images(plan: Plan, id: str) -> bool:

@@ -87,13 +87,15 @@ def test_images_stand_beside_the_counted_text_of_a_row(facts: Any, vision_model:
     one = _update(facts(model=vision_model, micro_batch=1, **ROWS))
     photograph = 640 * 480 / 784
     assert one.row.low == pytest.approx(100 + photograph / 4)
-    assert one.row.mid == one.row.high == pytest.approx(300 + 4 * photograph)
+    assert one.row.mid == pytest.approx(300 + 2 * photograph)
+    assert one.row.high == pytest.approx(300 + 4 * photograph)
 
 
 def test_many_rows_hold_images_of_usual_size(facts: Any, vision_model: Any) -> None:
     one = _update(facts(model=vision_model, micro_batch=64, **ROWS))
     usual = 100 + 640 * 480 / 784
-    assert one.row.mid == pytest.approx(usual + (one.row.high - usual) / 8)
+    longest = 300 + 2 * 640 * 480 / 784
+    assert one.row.mid == pytest.approx(usual + (longest - usual) / 8)
 
 
 def test_a_limit_of_pixels_bounds_every_image(facts: Any, vision_model: Any) -> None:
