@@ -92,12 +92,21 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
     base = quantized = 0.0
     if adapters(values):
         base = weights if own_precision else 4.0 if precision == "fp32" else 2.0
-        weights, gradients, optimizer = 4.0, 4.0, 8.0
+        weights, gradients, optimizer = _adapter_bytes(values)
     if values.get("full_or_lora") == "qlora" or (base and "quantization" in values):
         quantized = _QUANTIZED.get(str(values.get("quantization", "nf4")), 0.55)
         # the rest comes in 16 bits unless a type is asked for: transformers quantizers/quantizer_bnb_4bit.py
         base = base if "precision" in values else 2.0
     return ParameterBytes(weights, gradients, optimizer, _number(does, "ref_bytes", 2.0), base, quantized)
+
+
+def _adapter_bytes(values: Values) -> tuple[float, float, float]:
+    """fp32 throughout (peft tuners/tuners_utils.py: cast_adapter_dtype); DeepSpeed casts them with the model and keeps fp32 masters.
+
+    (DeepSpeed runtime/engine.py: _configure_distributed_model)
+    """
+    cast = values.get("strategy") == "deepspeed" and values.get("precision") != "fp32"
+    return _ZERO_PRECISION if cast else _PRECISION["fp32"]
 
 
 def adapters(values: Values) -> bool:
