@@ -75,6 +75,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "bytes that an adapter keeps of each value that enters it: a copy in 16 bits, and with dropout a mask",
         (),
     ),
+    "frozen_tower": (
+        "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs",
+        ("kept", "dropped"),
+    ),
     "images_on_host": ("copies of the step's image tensors on the host", ()),
     "engine_images": ("which of an engine's processes read the images of its prompts", ("every_rank", "one_process")),
 }

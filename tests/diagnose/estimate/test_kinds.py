@@ -111,6 +111,24 @@ def test_a_frozen_tower_has_no_gradients_and_no_adam_state(facts: Any, vision_mo
     assert saved["actor_optimizer"] == pytest.approx(tower * 8)
 
 
+@pytest.mark.parametrize(("checkpoints", "holds"), [(True, True), (False, False)])
+def test_a_frozen_tower_keeps_its_checkpoints_where_its_inputs_need_gradients(
+    facts: Any, record: Any, vision_model: Any, checkpoints: bool, holds: bool
+) -> None:
+    images = {
+        "model": vision_model,
+        "freeze_vision": True,
+        "max_pixels": 784_000,
+        "gradient_checkpointing": checkpoints,
+    }
+    kept, dropped = (
+        _terms(facts(record(frozen_tower=what), **images))["vision_tower"].bytes for what in ("kept", "dropped")
+    )
+    assert (kept > dropped) is holds
+    if holds:
+        assert kept / dropped == pytest.approx(2 * 1280 * 32 / (6 * (1280 + 3420)), rel=0.01)
+
+
 def test_a_padded_batch_without_a_rollout_is_as_long_as_its_longest_row(facts: Any) -> None:
     plan, _ = make_plan(facts(**{**SFT, "max_length": 1024}, remove_padding=False), None)
     assert plan is not None
