@@ -72,10 +72,7 @@ class Split:
 
 
 def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bool) -> ParameterBytes:
-    """Bytes a parameter. ``own_precision``: the record's behaviours already follow the precision fact.
-
-    Adapters are fp32, but for those of Megatron, which are parameters like all its others (modelscope/mcore-bridge tuners/lora.py).
-    """
+    """Bytes a parameter. ``own_precision``: the record's behaviours already follow the precision fact."""
     weights, gradients, optimizer = (
         _number(does, id, default)
         for id, default in (("weight_bytes", 4.0), ("gradient_bytes", 4.0), ("optimizer_bytes", 8.0))
@@ -96,10 +93,17 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
 
 
 def _adapter_bytes(values: Values, does: Mapping[str, Value]) -> tuple[float, float, float]:
-    if values.get("strategy") == "megatron":
+    """fp32 throughout (peft tuners/tuners_utils.py: cast_adapter_dtype) unless the framework says otherwise.
+
+    DeepSpeed casts them with the model and keeps fp32 masters (runtime/engine.py: _configure_distributed_model), Megatron's are
+    parameters like all its others (modelscope/mcore-bridge tuners/lora.py).
+    """
+    strategy, each = values.get("strategy"), _number(does, "adapter_bytes", 4.0)
+    if strategy == "megatron":
         return _PRECISION["megatron"]
-    each = _number(does, "adapter_bytes", 4.0)
-    return each, each, _with_optimizer(2 * each, str(values.get("optimizer", "")).lower())
+    cast = strategy == "deepspeed" and values.get("precision") != "fp32"
+    weights, gradients, optimizer = _ZERO_PRECISION if cast else (each, each, 2 * each)
+    return weights, gradients, _with_optimizer(optimizer, str(values.get("optimizer", "")).lower())
 
 
 def adapters(values: Values) -> bool:

@@ -150,16 +150,22 @@ _ATTENTION = ("flash_attention", "remove_padding")
 
 
 def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
-    """What the vision tower keeps of the images of one pass; one layer's tensors where nothing of it ``trains``."""
+    """What the vision tower keeps of the images of one pass; one layer's tensors where nothing of it ``trains``.
+
+    Where gradients are asked of a frozen tower's inputs its checkpoints stay too. Its layers are recomputed when the decoder is done.
+    """
     patches, tower = image_patches(plan, one.rows), plan.model.vision
     if not patches.mid or not tower:
         return []
     frozen = not trains or plan.values.get("freeze_vision") is True or bool(plan.adapters)
     mlp, each = tower.intermediate or 4 * tower.hidden, tower_bytes_per_patch(tower)
-    if frozen:
+    checkpoints = checkpoint_bytes_per_token(hidden=tower.hidden, layers=tower.layers)
+    if frozen and trains and plan.does.get("frozen_tower") == "kept" and checkpointing(plan) == "full":
+        each = checkpoints
+    elif frozen:
         each = no_grad_bytes_per_token(Widths(tower.hidden, mlp, tower.hidden, 0, False))
     elif checkpointing(plan) == "full":
-        each += checkpoint_bytes_per_token(hidden=tower.hidden, layers=tower.layers)
+        each += checkpoints
     else:
         each *= tower.layers
     how = f"{count(one.rows)} rows × {counts(patches)} patches × {each:,.0f} B"

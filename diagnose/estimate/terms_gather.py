@@ -19,7 +19,7 @@ _PIPELINE = (
 _CAST = "torch 2.6 ATen/autocast_mode.cpp: cached_cast"
 _LIVE_BYTES = 2e9  # stage3_max_live_parameters 1e9 in bf16
 _BUCKET_BYTES = 1e9  # 5e8 elements in bf16
-_SUB_GROUP_BYTES = 4e9  # sub_group_size 1e9 in fp32
+_SUB_GROUP = 1e9  # sub_group_size, in parameters
 
 
 def fsdp_gather_bytes(*, root: float, layer: float) -> float:
@@ -172,13 +172,26 @@ def adam_temporaries(plan: Plan) -> list[Term]:
             f"{count(mine)} × {plan.each.optimizer / 2:g} B for all at once",
         )
     elif kind == "fp32_gradients":
-        band, how = exactly(min(4 * mine, _SUB_GROUP_BYTES)), f"{count(mine)} × 4 B, at most 4 GB"
+        band, how = _fp32_gradients(plan, mine)
     elif kind == "largest_shard":
         largest = max(plan.shape.embedding, plan.shape.layer / 7) / plan.split.group
         band, how = exactly(2 * 4 * largest), f"2 × 4 B × {count(largest)}"
     else:
         return []
     return [make_term("adam_temporaries", "temporaries of the optimizer step", "work", band, how, _ADAM, moved_by)]
+
+
+def _fp32_gradients(plan: Plan, mine: float) -> tuple[Band, str]:
+    """Gradients joined in 16 bits (2 B) and cast to fp32 (4 B), then in their place torch's square roots of a moment (4 B) beside the cast.
+
+    At stages 1 and 2 of all that this GPU updates, whose own gradients are dropped once they are cast, and at stage 3 of one sub group,
+    whose gradients stay. A fused step needs no square roots (DeepSpeed runtime/zero/stage_1_and_2.py: step; stage3.py:
+    _prepare_fp32_grad_for_sub_group; torch 2.6 optim/adamw.py: _multi_tensor_adamw).
+    """
+    if plan.split.stage < 3:
+        return exactly(6 * mine), f"{count(mine)} × 6 B"
+    group = min(mine, _SUB_GROUP)
+    return Band(6 * group, 6 * group, 8 * group), f"{count(group)} × 6 B, a sub group of at most 1 B"
 
 
 def sync_transient(plan: Plan) -> list[Term]:

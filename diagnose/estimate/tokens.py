@@ -24,6 +24,9 @@ MEAN_SHARE = 0.4
 # mean and longest row of a text data set in tokens: lower quartile, median and upper decile of that table
 _SET_MEAN, _SET_LONGEST = Band(118, 242, 1081), Band(801, 1971, 19288)
 _LONGEST = {"real_prompt_length": "longest_prompt_length", "real_response_length": "longest_response_length"}
+# Of one set the largest images have twice the pixels of usual ones; those of another set may have a quarter or four times as many.
+_LARGEST, _OTHER_SETS = 2, 4
+_PIXELS_PER_TOKEN = 784  # of a model whose tower is not known: patches of 14 joined by 2 x 2, as in Qwen2-VL
 _UNKNOWN_ROWS = Band(1, 1, 8)
 _UNKNOWN_LIMIT = Band(512, 2048, 8192)
 _MERGED_PATCHES = (
@@ -83,7 +86,9 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
         return max(0, longest - response) or longest, response
     if plan.online and not longest and response:
         return whole(plan.values, "longest_prompt_length") or 0, response
-    longest = longest or response or whole(plan.values, "longest_response_length")
+    longest = longest or response
+    if not longest and (counted := whole(plan.values, "longest_response_length")):
+        longest = counted + math.ceil(_beside(plan).high)
     return (0, longest) if longest else (None, None)
 
 
@@ -109,6 +114,17 @@ def image_pixels(plan: Plan) -> float:
     return pixels * (float(images) if isinstance(images, (int, float)) else 1.0)
 
 
+def _beside(plan: Plan) -> Band:
+    """Tokens of the images that stand beside the counted text of a row: of small ones, of usual ones, of the largest."""
+    usual, most = whole(plan.values, "image_pixels"), whole(plan.values, "max_pixels")
+    if not usual or plan.values.get("multimodal") is False:
+        return exactly(0)
+    largest = min(most or _OTHER_SETS * usual, _OTHER_SETS * usual)
+    each = plan.model.vision.pixels_per_token if plan.model.vision else _PIXELS_PER_TOKEN
+    images = max(1, whole(plan.values, "images_per_prompt") or 1)
+    return Band(usual / _OTHER_SETS, usual, largest).at_most(largest).times(images / each)
+
+
 def _shown(plan: Plan) -> Band:
     """Tokens of the largest images that a prompt may hold; half of them at least, since images come in all sizes."""
     most = image_pixels(plan) / plan.model.vision.pixels_per_token if plan.model.vision else 0.0
@@ -117,6 +133,9 @@ def _shown(plan: Plan) -> Band:
 
 def image_tokens(plan: Plan, rows: float) -> Band:
     """Tokens that the images of one prompt become, as a mean over ``rows``; the prompt that holds them bounds them."""
+    beside = _beside(plan)
+    if beside.mid:
+        return _worst_of_many(exactly(0), beside, rows)
     most = image_pixels(plan) / plan.model.vision.pixels_per_token if plan.model.vision else 0.0
     if not most:
         return exactly(0)
@@ -133,10 +152,9 @@ def image_patches(plan: Plan, rows: float) -> Band:
 def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band:
     known, longest = whole(plan.values, id), whole(plan.values, _LONGEST[id])
     if known and id not in plan.assumed:
-        # the worst of many passes lies above the mean, the nearer to the longest the fewer rows it has
-        known = min(known, limit)
-        top = max(known, min(longest or 0, limit))
-        return Band(known, known + (top - known) / math.sqrt(max(1.0, rows)), top)
+        images = _beside(plan) if _holds_images(plan, id) else exactly(0)
+        text = Band(known, known, max(known, longest or 0))
+        return _worst_of_many(text, images, rows).at_most(limit)
     limit = min(limit, longest or limit)
     if plan.algo in FILLED:
         return exactly(limit)
@@ -144,6 +162,18 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
         return _of_data_set(limit, rows, together)
     mean = limit * _mean_share(rows)
     return Band(0.5 * mean, mean, float(limit))
+
+
+def _worst_of_many(text: Band, images: Band, rows: float) -> Band:
+    """The mean of ``rows`` rows of many passes: the fewer rows a pass has, the nearer to the longest text with the largest image."""
+    mean, longest = text.mid + images.mid, text.high + min(_LARGEST * images.mid, images.high)
+    mid = mean + (longest - mean) / math.sqrt(max(1.0, rows))
+    return Band(text.low + images.low, mid, text.high + images.high)
+
+
+def _holds_images(plan: Plan, id: str) -> bool:
+    """Whether the images of a row stand on this side of it: with the prompt, where the two sides are apart."""
+    return id == "real_prompt_length" or not (plan.online or row_limit(plan)[0])
 
 
 def _of_data_set(limit: int, rows: float, together: float) -> Band:

@@ -13,10 +13,13 @@ from diagnose.vocabulary import ONLINE_ALGOS
 
 # On-policy distillation trains on answers of the student too (arXiv:2306.13649, algorithm 1), though it counts as offline training.
 _WRITES_ANSWERS = (*ONLINE_ALGOS, "gkd")
+_CLASSIFIES = ("seq_cls", "sft_seq_cls")
 # How one name is written: a hub before it, rows taken of it behind a #, a part of it behind a colon, @ or in brackets.
 _NAME = re.compile(r"(?:(?:hf|ms)::)?(?P<name>[^#:@\[\]]+)[^#]*(?:#(?P<rows>\d{1,12}))?", re.I)
 _SLICE = re.compile(r"\[[\d%:]*\]")  # train[:5%]
 _APART = re.compile(r"[\s,;'\"\[\]()]+")
+# COCO's usual size; its captions with their images measure 390 tokens of 28 x 28 pixels in the table that the records come from
+_PHOTOGRAPH = 640 * 480
 _FILE = re.compile(r"\.(?:parquet|jsonl?|csv|arrow|txt)$")
 
 
@@ -73,20 +76,35 @@ def _names(datasets: tuple[Dataset, ...]) -> tuple[dict[str, str], dict[str, str
 def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fact]:
     """Real lengths of the rows. Where the model writes the answers, only those of the prompts.
 
-    Nothing follows from rows with images, sound or video, whose tokens the records leave out.
+    Nothing follows from rows with sound or video, whose tokens the records leave out. Those of images stand beside the text, as many
+    as a usual image has pixels; where the model writes answers the limit of pixels alone is taken.
     """
-    if not sets or any(one.record.media for one in sets):
+    algo, media = stated.get("algo"), any(one.record.media for one in sets)
+    answers = algo is not None and algo.value in _WRITES_ANSWERS
+    if not sets or any(one.record.timed for one in sets) or (media and answers):
         return {}
-    algo = stated.get("algo")
+    images = [_image(sets)] if media else []
     found = [*_side("prompt", [one.record.prompt_tokens for one in sets], sets, stated)]
-    if algo is not None and algo.value not in _WRITES_ANSWERS:
+    if algo is not None and not answers:
         # a limit for each side cuts them apart; else a row is all one
         apart = "prompt_length" in stated and "response_length" in stated
         if apart:
             found += _side("response", [one.record.response_tokens for one in sets], sets, stated)
         else:
-            found = [*_side("response", [one.record.row_tokens for one in sets], sets, stated)]
-    return {fact.id: fact for fact in found}
+            told = [_row(one.record, str(algo.value)) for one in sets]
+            found = [*_side("response", told, sets, stated)]
+    return {fact.id: fact for fact in (*found, *images)} if found else {}
+
+
+def _row(record: Dataset, algo: str) -> Tokens | None:
+    """A whole row. One that is sorted into classes has no answer in words: its prompt is all of it."""
+    return (record.prompt_tokens or record.row_tokens) if algo in _CLASSIFIES else record.row_tokens
+
+
+def _image(sets: tuple[Used, ...]) -> Fact:
+    held = ", ".join(one.name for one in sets if one.record.media)
+    why = f"the counted rows of {held} leave images out; taken as photographs of 640 × 480"
+    return Fact("image_pixels", _PHOTOGRAPH, "derived", why=why)
 
 
 def _side(side: str, tokens: list[Tokens | None], sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> Iterator[Fact]:

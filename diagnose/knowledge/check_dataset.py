@@ -38,6 +38,8 @@ def _lengths(dataset: Dataset) -> Iterator[Problem]:
     }
     if not any(told.values()):
         yield Problem(place, f"tells no length: give one of {', '.join(told)}, or leave the record out")
+    if dataset.timed and not dataset.media:
+        yield Problem(f"{place}: timed", "is told of sound and video alone: add media = true, or leave it out")
     for field, tokens in told.items():
         if tokens and tokens.mean <= 0:
             yield Problem(f"{place}: {field}.mean", f"is {tokens.mean}, must be above 0")

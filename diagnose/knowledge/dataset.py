@@ -35,7 +35,7 @@ class Dataset(Record):
     """Lengths as the ``tokenizer`` counts them, of a whole row, its prompt or its answer. At least one of the three is told.
 
     ``aliases`` are whole names as commands write them, ``folders`` parts of a path by which a copy of it is known.
-    ``media``: its rows hold images, sound or video, which the lengths leave out.
+    ``media``: its rows hold images, sound or video, which the lengths leave out; ``timed``: sound or video, of any duration.
     """
 
     tokenizer: str
@@ -46,6 +46,7 @@ class Dataset(Record):
     prompt_tokens: Tokens | None = None
     response_tokens: Tokens | None = None
     media: bool = False
+    timed: bool = False
 
     def __hash__(self) -> int:
         """Of the name alone: the names of all data sets are looked up by their records."""

@@ -98,6 +98,7 @@ _ALL = (
     _fact("start_length", "int", "sizes", "First prompt kept for training", "tokens"),
     _fact("max_turns", "int", "sizes", "Turns of a conversation"),
     _fact("max_pixels", "int", "sizes", "Pixels of an image"),
+    _fact("image_pixels", "int", "sizes", "Pixels of a usual image"),
     _fact("images_per_prompt", "int", "sizes", "Images of a prompt"),
     _fact("val_batch_size", "int", "sizes", "Prompts per validation call"),
     # memory settings of the trainer

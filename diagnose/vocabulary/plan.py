@@ -95,6 +95,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what gradients are from one micro batch to the next where weights are sharded",
         ("sharded", "whole_model"),
     ),
+    "frozen_tower": (
+        "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs",
+        ("kept", "dropped"),
+    ),
     "images_on_host": ("copies of the step's image tensors on the host", ()),
     "engine_images": ("which of an engine's processes read the images of its prompts", ("every_rank", "one_process")),
 }

@@ -81,6 +81,54 @@ def test_an_embedding_trained_beside_adapters_costs_sixteen_bytes_a_parameter(fa
     )  # FSDP shards gradients and Adam, not the copies
 
 
+def test_adapters_under_zero_are_cast_with_the_model_and_keep_fp32_masters(facts: Any) -> None:
+    zero = {"full_or_lora": "lora", "trains_embeddings": True, "strategy": "deepspeed", "zero_stage": 2}
+    halves, whole = (_terms(facts(**zero, precision=precision)) for precision in ("mixed", "fp32"))
+    assert halves["actor_gradients"].bytes * 2 == pytest.approx(whole["actor_gradients"].bytes, abs=8)
+    assert halves["actor_optimizer"].bytes == pytest.approx(1.5 * whole["actor_optimizer"].bytes, abs=8)
+
+
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_the_step_under_zero_casts_the_gradients_of_what_a_gpu_updates(facts: Any, record: Any, stage: int) -> None:
+    run = facts(record(adam_temporaries="fp32_gradients"), strategy="deepspeed", zero_stage=stage)
+    assert _terms(run, "optimizer_step")["adam_temporaries"].bytes == pytest.approx(6 * 7_615_616_512 / 8)
+
+
+def test_at_stage_3_the_step_goes_by_sub_groups(facts: Any, record: Any) -> None:
+    run = facts(record(adam_temporaries="fp32_gradients"), strategy="deepspeed", zero_stage=3, n_gpus=4)
+    term = _terms(run, "optimizer_step")["adam_temporaries"]
+    assert (term.low, term.bytes, term.high) == (6e9, 6e9, 8e9)
+    whole = facts(record(adam_temporaries="fp32_gradients"), strategy="deepspeed", zero_stage=2, n_gpus=4)
+    assert _terms(whole, "optimizer_step")["adam_temporaries"].bytes == pytest.approx(6 * 7_615_616_512 / 4)
+
+
+def test_a_frozen_tower_has_no_gradients_and_no_adam_state(facts: Any, vision_model: Any) -> None:
+    whole, frozen = (_terms(facts(model=vision_model, freeze_vision=v)) for v in (False, True))
+    saved = {id: whole[id].bytes - frozen[id].bytes for id in ("actor_weights", "actor_gradients", "actor_optimizer")}
+    tower = 676_550_144 / 8
+    assert saved["actor_weights"] == 0
+    assert saved["actor_gradients"] == pytest.approx(tower * 4)
+    assert saved["actor_optimizer"] == pytest.approx(tower * 8)
+
+
+@pytest.mark.parametrize(("checkpoints", "holds"), [(True, True), (False, False)])
+def test_a_frozen_tower_keeps_its_checkpoints_where_its_inputs_need_gradients(
+    facts: Any, record: Any, vision_model: Any, checkpoints: bool, holds: bool
+) -> None:
+    images = {
+        "model": vision_model,
+        "freeze_vision": True,
+        "max_pixels": 784_000,
+        "gradient_checkpointing": checkpoints,
+    }
+    kept, dropped = (
+        _terms(facts(record(frozen_tower=what), **images))["vision_tower"].bytes for what in ("kept", "dropped")
+    )
+    assert (kept > dropped) is holds
+    if holds:
+        assert kept / dropped == pytest.approx(2 * 1280 * 32 / (6 * (1280 + 3420)), rel=0.01)
+
+
 def test_a_padded_batch_without_a_rollout_is_as_long_as_its_longest_row(facts: Any) -> None:
     plan, _ = make_plan(facts(**{**SFT, "max_length": 1024}, remove_padding=False), None)
     assert plan is not None

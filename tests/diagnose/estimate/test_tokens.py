@@ -75,3 +75,46 @@ def test_a_text_model_sees_no_images(facts: Any) -> None:
     plan, _ = make_plan(facts(max_pixels=4_194_304), None)
     assert plan is not None
     assert image_tokens(plan, 1).high == 0
+
+
+ROWS = {
+    "algo": "sft", "max_length": 8192, "prompt_length": None, "response_length": None, "real_response_length": 100,
+    "longest_response_length": 300, "image_pixels": 307_200,
+}  # fmt: skip
+
+
+def test_images_stand_beside_the_counted_text_of_a_row(facts: Any, vision_model: Any) -> None:
+    one = _update(facts(model=vision_model, micro_batch=1, **ROWS))
+    photograph = 640 * 480 / 784
+    assert one.row.low == pytest.approx(100 + photograph / 4)
+    assert one.row.mid == pytest.approx(300 + 2 * photograph)
+    assert one.row.high == pytest.approx(300 + 4 * photograph)
+
+
+def test_many_rows_hold_images_of_usual_size(facts: Any, vision_model: Any) -> None:
+    one = _update(facts(model=vision_model, micro_batch=64, **ROWS))
+    usual = 100 + 640 * 480 / 784
+    longest = 300 + 2 * 640 * 480 / 784
+    assert one.row.mid == pytest.approx(usual + (longest - usual) / 8)
+
+
+def test_a_limit_of_pixels_bounds_every_image(facts: Any, vision_model: Any) -> None:
+    one = _update(facts(model=vision_model, micro_batch=1, max_pixels=78_400, **ROWS))
+    assert one.row.high == pytest.approx(300 + 100)
+
+
+def test_the_limit_of_a_row_bounds_text_and_images(facts: Any, vision_model: Any) -> None:
+    assert _update(facts(model=vision_model, micro_batch=1, **{**ROWS, "max_length": 512})).row.high == 512
+
+
+def test_without_a_limit_the_longest_text_and_the_largest_image_bound_a_row(facts: Any, vision_model: Any) -> None:
+    one = _update(facts(model=vision_model, micro_batch=1, max_pixels=784_000, **{**ROWS, "max_length": None}))
+    assert one.row.high == pytest.approx(300 + 1000)
+
+
+def test_a_model_without_a_known_tower_counts_patches_of_28(facts: Any) -> None:
+    assert _update(facts(micro_batch=1, **ROWS)).row.high == pytest.approx(300 + 4 * 640 * 480 / 784)
+
+
+def test_a_model_that_reads_no_images_skips_them(facts: Any) -> None:
+    assert _update(facts(micro_batch=1, multimodal=False, **ROWS)).row.high == 300

@@ -39,10 +39,28 @@ def test_nothing_follows_where_one_of_several_is_unknown(facts):
     assert "real_response_length" not in found.values
 
 
-def test_nothing_follows_of_rows_with_images(facts):
+def test_nothing_follows_of_rows_with_sound_or_video(facts):
+    found = facts(f"{SFT} swift/VideoChatGPT#2000 AI-ModelScope/alpaca-gpt4-data-en")
+    assert found.datasets == ("swift/VideoChatGPT#2000", "AI-ModelScope/alpaca-gpt4-data-en")
+    assert not {"real_response_length", "image_pixels"} & set(found.values)
+
+
+def test_of_rows_with_images_the_text_is_counted_and_a_photograph_stands_beside_it(facts):
     found = facts(f"{SFT} AI-ModelScope/LaTeX_OCR:human_handwrite#2000")
     assert found.datasets == ("AI-ModelScope/LaTeX_OCR#2000",)
-    assert "real_response_length" not in found.values
+    assert found.values["real_response_length"] == 118
+    assert found.values["image_pixels"] == 307_200
+    assert found.stated["image_pixels"].origin == "derived"
+
+
+def test_a_row_that_is_sorted_into_classes_is_its_prompt(facts):
+    sorts = facts(f"{SFT} tany0699/garbage265", algo="seq_cls")
+    assert sorts.values["real_response_length"] == 39
+    assert "real_response_length" not in facts(f"{SFT} tany0699/garbage265").values
+
+
+def test_a_text_set_has_no_images(facts):
+    assert "image_pixels" not in facts(f"{SFT} AI-ModelScope/alpaca-gpt4-data-en").values
 
 
 def test_a_row_that_is_known_by_its_prompt_alone_has_no_length(facts):
