@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -86,12 +86,13 @@ def _score(same: float, against: float, words: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """Facts and words of a set of cases, by fact and by word; a case is its place in the set."""
+    """Facts and words of a set of cases, by fact and by word; a case is its place in the set. A word weighs by how many have it."""
 
     cases: tuple[Case, ...]
     facts: dict[str, list[tuple[int, Value]]]
     config: dict[str, list[tuple[int, str]]]
     words: dict[str, list[int]]
+    weights: list[float]
     lengths: list[float]
 
 
@@ -110,24 +111,25 @@ def _index(cases: Sequence[Case]) -> _Index:
 
 
 def _build(cases: tuple[Case, ...]) -> _Index:
-    facts: dict[str, list[tuple[int, Value]]] = {}
-    config: dict[str, list[tuple[int, str]]] = {}
-    words: dict[str, list[int]] = {}
+    facts: defaultdict[str, list[tuple[int, Value]]] = defaultdict(list)
+    config: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    words: defaultdict[str, list[int]] = defaultdict(list)
     for i, case in enumerate(cases):
         for id, value in case.facts.items():
             if id in WEIGHTS or id in _PRINTED:
-                facts.setdefault(id, []).append((i, _plain(id, value)))
+                facts[id].append((i, _plain(id, value)))
         for key, value in case.config.items():
-            config.setdefault(_config_key(key), []).append((i, _config_value(value)))
+            config[_config_key(key)].append((i, _config_value(value)))
         for word in _case_words(_Own(case)):
-            words.setdefault(word, []).append(i)
-    rare = {word: places for word, places in words.items() if _rarity(len(cases), len(places)) > 0}
+            words[word].append(i)
+    weights = [_rarity(len(cases), having) ** 2 for having in range(len(cases) + 1)]
+    rare = {word: places for word, places in words.items() if weights[len(places)]}
     lengths = [0.0] * len(cases)
     for places in rare.values():
-        weight = _rarity(len(cases), len(places)) ** 2
+        weight = weights[len(places)]
         for i in places:
             lengths[i] += weight
-    return _Index(cases, facts, config, rare, [math.sqrt(length) or 1.0 for length in lengths])
+    return _Index(cases, dict(facts), dict(config), rare, weights, [math.sqrt(length) or 1.0 for length in lengths])
 
 
 class _Own:
@@ -165,7 +167,7 @@ def _words(text: str) -> Iterator[str]:
 
 def _rarity(cases: int, having: int) -> float:
     """0 for what a quarter of the cases say, more the rarer it is. In a handful of cases every word counts a little."""
-    if cases >= 8 and having > cases * _COMMON:
+    if not having or (cases >= 8 and having > cases * _COMMON):
         return 0.0
     return math.log((cases + 1) / having)
 
@@ -212,7 +214,7 @@ def _text_points(text: str, index: _Index) -> list[float]:
     for word in set(_words(text)):
         places = index.words.get(word)
         if places:
-            weight = _rarity(len(index.cases), len(places)) ** 2
+            weight = index.weights[len(places)]
             length += weight
             for i in places:
                 points[i] += weight
