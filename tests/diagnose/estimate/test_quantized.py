@@ -8,6 +8,7 @@ import pytest
 
 from diagnose.estimate import estimate
 from diagnose.estimate.layer import Widths, frozen_layer_bytes_per_token, quantized_input_bytes_per_token
+from diagnose.estimate.sharding import parameter_bytes
 from diagnose.types import Facts, Term
 
 SFT = {"algo": "sft", "has_ref": None, "rollout_n": None, "micro_batch": 2, "n_gpus": 1, "strategy": None}
@@ -64,7 +65,21 @@ def test_a_quantized_head_is_stored_quantized(facts: Any, record: Any) -> None:
         _terms(facts(record(quantized_head=says), **SFT, full_or_lora="qlora"))["actor_weights"].bytes
         for says in ("no", "yes")
     )
-    assert kept - quantized == pytest.approx((2 - 0.55) * 152064 * 3584, rel=1e-6)
+    assert kept - quantized == pytest.approx((2 - 0.5625) * 152064 * 3584, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bits"),
+    [
+        ({"quantization": "nf4"}, 4.5),
+        ({"quantization": "nf4", "double_quant": True}, 4.127),
+        ({"quantization": "int4", "double_quant": True}, 4.156),
+    ],
+)
+def test_scales_of_nf4_take_half_a_bit_or_an_eighth(kind: dict[str, Any], bits: float) -> None:
+    """arXiv:2305.14314, section 3: 0.5 bits a parameter, 0.127 with double quantization; that is none of GPTQ's."""
+    each = parameter_bytes({"full_or_lora": "qlora", **kind}, {}, own_precision=False)
+    assert 8 * each.quantized == pytest.approx(bits, abs=0.001)
 
 
 def test_adapters_on_query_and_value_are_fewer(facts: Any, record: Any) -> None:
