@@ -104,10 +104,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     version = _version(values)
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, values, version)
-    if does.get("head_of_its_own") == "yes":
-        model = replace(model, tied=False)
-    if not has_engine(framework, values):
-        does = MappingProxyType({**does, "kv_rule": "dense"})
+    model = _untied(model) if does.get("head_of_its_own") == "yes" else model
     numbers = _shape(model)
     capacity, why = gpu_capacity(facts)
     phases = _phases(framework, values, online)
@@ -159,6 +156,11 @@ def gpu_capacity(facts: Facts) -> tuple[int | None, str]:
 @lru_cache(maxsize=64)
 def _shape(model: Model) -> Shape:
     return shape(model)
+
+
+@lru_cache(maxsize=64)
+def _untied(model: Model) -> Model:
+    return replace(model, tied=False)
 
 
 @lru_cache(maxsize=64)
@@ -238,4 +240,6 @@ def _behaviours(framework: Framework, values: Values, version: str | None) -> tu
         own_precision |= "precision" in entry.when and "weight_bytes" in entry.does
         if holds(entry.when, values):
             does |= entry.does
+    if not has_engine(framework, values):
+        does["kv_rule"] = "dense"
     return MappingProxyType(does), own_precision
