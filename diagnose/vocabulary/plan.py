@@ -84,6 +84,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         (),
     ),
     "adapters_on": ("the layers that have adapters where nothing says which", ("all_linear", "query_value")),
+    "padding_mask": ("whether padding is masked, which PyTorch's own kernel then gets as a tensor", ("yes", "no")),
     "fused_query": ("whether query, key and value are one product, of which the value is a view", ("yes", "no")),
     "head_of_its_own": (
         "whether the head is a matrix beside the embedding also where a model ties both",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,6 +104,21 @@ def test_the_layers_that_a_run_names_outrank_the_default(facts: Any, record: Any
 def test_an_8_bit_optimizer_holds_adapters_in_8_bits_as_well(facts: Any, optimizer: str, each: int) -> None:
     terms = _terms(facts(**SFT, full_or_lora="lora", optimizer=optimizer))
     assert terms["actor_optimizer"].bytes * 4 == terms["actor_gradients"].bytes * each
+
+
+def test_capped_scores_are_written_out_unless_a_kernel_for_them_is_named(facts: Any) -> None:
+    run = {**SFT, "remove_padding": None, "gradient_checkpointing": False}
+    capped, plain = (replace(facts().model, capped=says) for says in (True, False))
+    assert "attention_scores" in _terms(facts(model=capped, **run, flash_attention=None))
+    assert "attention_scores" not in _terms(facts(model=capped, **run, flash_attention=True))
+    assert "attention_scores" not in _terms(facts(model=plain, **run, flash_attention=None))
+    assert _terms(facts(model=capped, **run, flash_attention=False))["attention_scores"].how.endswith("× 8 B")
+
+
+def test_a_trainer_that_masks_no_padding_needs_no_mask(facts: Any, record: Any) -> None:
+    run = {**SFT, "remove_padding": None, "flash_attention": None, "gradient_checkpointing": False}
+    assert "attention_mask" in _terms(facts(**run))
+    assert "attention_mask" not in _terms(facts(record(padding_mask="no"), **run))
 
 
 def test_gradients_of_a_sharded_model_wait_whole_between_micro_batches(facts: Any, record: Any) -> None:
