@@ -69,6 +69,33 @@ def test_a_framework_holds_its_example(framework, example):
     _holds(example, {"framework": framework.slug} if framework.fallback else {})
 
 
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (
+            "litgpt finetune_lora google/gemma-2b --quantize bnb.nf4-dq --lora_r 16 --lora_mlp true --train.micro_batch_size 2",
+            {
+                "framework": "litgpt",
+                "micro_batch": 2,
+                "lora_rank": 16,
+                "lora_layers": "all_linear",
+                "full_or_lora": "qlora",
+                "double_quant": True,
+            },
+        ),
+        ("run_grpo_math.py policy.model_name=Qwen/Qwen2.5-7B", {"framework": "nemo-rl", "strategy": "fsdp2"}),
+        (
+            "run_grpo_math.py policy.model_name=Qwen/Qwen2.5-7B policy.megatron_cfg.enabled=true",
+            {"framework": "nemo-rl", "strategy": "megatron"},
+        ),
+    ],
+)
+def test_a_trainer_without_a_file_is_read_by_the_plain_keys(text, facts):
+    knowledge, _ = content()
+    values = read_facts(read(text), {}, knowledge).values
+    assert {id: values.get(id) for id in facts} == facts
+
+
 def _holds(example, answers):
     knowledge, _ = content()
     values = read_facts(read(example.text), answers, knowledge).values

@@ -118,10 +118,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, values, version)
     if does.get("head_of_its_own") == "yes":
-        model = replace(model, tied=False)
-    if not has_engine(framework, values):
-        does = MappingProxyType({**does, "kv_rule": "dense"})
-    numbers = _shape(replace(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
+        model = _headed(model, tied=False)
+    numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
     capacity, why = gpu_capacity(facts)
     stage = _assumed_stage(values, numbers.parameters, capacity)
     everywhere = adapts_all(values, does)
@@ -171,6 +169,12 @@ def gpu_capacity(facts: Facts) -> tuple[int | None, str]:
 @lru_cache(maxsize=64)
 def _shape(model: Model) -> Shape:
     return shape(model)
+
+
+@lru_cache(maxsize=64)
+def _headed(model: Model, tied: bool) -> Model:
+    """The model with or without a head of its own."""
+    return replace(model, tied=tied)
 
 
 @lru_cache(maxsize=64)
@@ -269,4 +273,6 @@ def _behaviours(framework: Framework, values: Values, version: str | None) -> tu
         own_precision |= "precision" in entry.when and "weight_bytes" in entry.does
         if holds(entry.when, values):
             does |= entry.does
+    if not has_engine(framework, values):
+        does["kv_rule"] = "dense"
     return MappingProxyType(does), own_precision

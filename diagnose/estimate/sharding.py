@@ -35,7 +35,10 @@ _OPTIMIZER_STATES = (
     ("muon", 4.0),
     ("sgd", 0.0),
 )
-_QUANTIZED = {"nf4": 0.55, "int4": 0.55, "int8": 1.05, "fp8": 1.0}
+# Bytes a quantized parameter with its scales. nf4: an fp32 scale for 64 values, or where scales are quantized themselves one byte and an
+# fp32 scale for 256 of them (QLoRA, arXiv:2305.14314, section 3); int4: a 16-bit scale and a 4-bit zero for 128 (GPTQ, AWQ).
+_QUANTIZED = {"nf4": 0.5 + 4 / 64, "int4": 0.5 + 2.5 / 128, "int8": 1.05, "fp8": 1.0}
+_DOUBLE_QUANTIZED = 0.5 + (1 + 4 / 256) / 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
         base = weights if own_precision else 4.0 if precision == "fp32" else 2.0
         weights, gradients, optimizer = _adapter_bytes(values, does)
     if values.get("full_or_lora") == "qlora" or (base and "quantization" in values):
-        quantized = _QUANTIZED.get(str(values.get("quantization", "nf4")), 0.55)
+        quantized = _quantized(values)
         # the rest comes in 16 bits unless a type is asked for: transformers quantizers/quantizer_bnb_4bit.py
         base = base if "precision" in values else 2.0
     return ParameterBytes(weights, gradients, optimizer, _number(does, "ref_bytes", 2.0), base, quantized)
@@ -104,6 +107,15 @@ def _adapter_bytes(values: Values, does: Mapping[str, Value]) -> tuple[float, fl
     cast = strategy == "deepspeed" and values.get("precision") != "fp32"
     weights, gradients, optimizer = _ZERO_PRECISION if cast else (each, each, 2 * each)
     return weights, gradients, _with_optimizer(optimizer, str(values.get("optimizer", "")).lower())
+
+
+def _quantized(values: Values) -> float:
+    kind = str(values.get("quantization", "nf4"))
+    return (
+        _DOUBLE_QUANTIZED
+        if kind == "nf4" and values.get("double_quant") is True
+        else _QUANTIZED.get(kind, _QUANTIZED["nf4"])
+    )
 
 
 def adapters(values: Values) -> bool:

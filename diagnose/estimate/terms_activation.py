@@ -29,6 +29,7 @@ _SDPA = (
 _MOVED = ("gradient_checkpointing", "tp")
 # low, middle, high: fp32 softmax and its bf16 copy; 2 where the kernel was meant and not scores written out
 _SCORE_BYTES = (2.0, 6.0, 6.0)
+_TANH_BYTES = 2.0  # of capped scores (litgpt 2685705 litgpt/model.py: do_softcapping; transformers 4.51 models/gemma2)
 _SCORE_BYTES_BACKWARD = 12.0  # fp32 softmax, the gradient that comes in and the one that goes out
 
 
@@ -108,23 +109,25 @@ def attention_beside(plan: Plan, one: Pass, layers: int, freed: float = 0.0) -> 
 
     ``freed`` bytes of the layer are gone when the scores' gradients need twice what the scores do.
     """
-    if plan.values.get("flash_attention") is False:
+    kernel = plan.values.get("flash_attention")
+    if kernel is False or (kernel is None and plan.model.capped):
         return [_scores(plan, one, layers, freed)]
-    settled = plan.values.get("flash_attention") is True or plan.values.get("remove_padding") is True
-    return [] if settled or one.packed or one.rows <= 1 else [_mask(plan, one, layers)]
+    unmasked = plan.does.get("padding_mask") == "no" or plan.values.get("remove_padding") is True
+    return [] if kernel or unmasked or one.packed or one.rows <= 1 else [_mask(plan, one, layers)]
 
 
 def _scores(plan: Plan, one: Pass, layers: int, freed: float) -> Term:
     """b a s² scores a layer (Korthikanti et al., eq. 1)."""
     heads, pairs = plan.model.heads / plan.whole("tp"), _pairs(plan, one)
+    tanh = _TANH_BYTES if plan.model.capped else 0.0
     low, mid, high = (
-        eager_score_bytes(rows=heads * number, heads=1, length=1, bytes_each=each * layers)
+        eager_score_bytes(rows=heads * number, heads=1, length=1, bytes_each=(each + tanh) * layers)
         for number, each in zip(pairs, _SCORE_BYTES, strict=True)
     )
     if freed:
         last = heads * _SCORE_BYTES_BACKWARD
         mid, high = max(mid, last * pairs[1] - freed), max(high, last * pairs[2])
-    how = f"{count(one.rows)} rows × {heads:g} heads × {counts(one.row)}² × {layers} layers × {_SCORE_BYTES[1]:g} B"
+    how = f"{count(one.rows)} rows × {heads:g} heads × {counts(one.row)}² × {layers} layers × {_SCORE_BYTES[1] + tanh:g} B"
     source = "Korthikanti et al., arXiv:2205.05198, equation 1"
     moved_by = (*one.moved_by, *_ATTENTION)
     return make_term("attention_scores", "attention scores", "work", Band(low, mid, high), how, source, moved_by)

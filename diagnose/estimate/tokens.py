@@ -206,7 +206,7 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     if response_limit is None:
         missing += ("response_length",) if plan.online else ("max_length",)
     stated = whole(plan.values, rows_id)
-    rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times((2 if plan.algo in PAIRED else 1) / _parts(plan))
+    rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times(_sequences_of_one(plan) / _parts(plan))
     # A batch that is padded is as long as its longest row in every row, as a single row is.
     longest = not plan.online and plan.values.get("remove_padding") is not True
     prompt, response = real_row(plan, 1.0 if longest else rows.mid, plan.whole(rows_id))
@@ -224,6 +224,13 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
         moved_by=_moved_by(rows_id, padded),
         missing=missing,
     )
+
+
+def _sequences_of_one(plan: Plan) -> int:
+    """Sequences for each that a micro batch counts: two of a pair, all samples of a prompt where prompts are counted."""
+    if plan.online and plan.does.get("micro_batch_of") == "prompts":
+        return plan.whole("rollout_n")
+    return 2 if plan.algo in PAIRED else 1
 
 
 def _parts(plan: Plan) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from diagnose.facts.prose import clause_of
@@ -73,12 +73,25 @@ def fork_of(id: str, knowledge: Knowledge) -> tuple[Framework, Fork] | None:
 
 
 def _answered(answered: Fact, knowledge: Knowledge) -> Detected:
-    fork = fork_of(str(answered.value), knowledge)
+    id = _meant(str(answered.value), knowledge)
+    fork = fork_of(id, knowledge)
     if fork is None:
-        return Detected(knowledge.frameworks.get(str(answered.value)) or knowledge.fallback, answered)
+        return Detected(knowledge.frameworks.get(id) or knowledge.fallback, replace(answered, value=id))
     base, which = fork
     fact = Fact("framework", which.id if base.fallback else base.slug, "answered", written=answered.written)
     return Detected(base, fact, fork=which)
+
+
+def _meant(answered: str, knowledge: Knowledge) -> str:
+    """The id of what was answered in a person's own words, such as “R1-V (on TRL)”: of a fork before its base, else the words."""
+    if answered in knowledge.frameworks or fork_of(answered, knowledge):
+        return answered
+    forks = (fork for one in knowledge.frameworks.values() for fork in one.forks)
+    named = (
+        *((fork.id, fork.detect) for fork in sorted(forks, key=lambda fork: fork.detect.rank)),
+        *((one.slug, one.detect) for one in knowledge.frameworks.values() if not one.fallback),
+    )
+    return next((id for id, marks in named if any(_as_word(name).search(answered) for name in marks.names)), answered)
 
 
 def _all(paste: Paste, knowledge: Knowledge) -> Iterator[_Found]:

@@ -70,7 +70,8 @@ class Model(Record):
     """Shape numbers as in config.json. ``published`` is the parameter count that its authors give, ``norms`` those of a layer.
 
     ``layer_norm``: its norms are LayerNorm, each with a bias, and not RMSNorm; ``parallel``: attention and MLP read the same input;
-    ``biases``: output projection and MLP have one as well.
+    ``biases``: output projection and MLP have one as well; ``capped``: attention scores go through a tanh, which PyTorch's own
+    kernel cannot do.
     """
 
     hidden: int
@@ -92,6 +93,7 @@ class Model(Record):
     parallel: bool = False
     biases: bool = False
     head_bias: bool = False
+    capped: bool = False
     aliases: tuple[str, ...] = ()
     moe: Moe | None = None
     latent: Latent | None = None

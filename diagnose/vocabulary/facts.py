@@ -70,6 +70,7 @@ _ALL = (
         megatron="bf16 with fp32 main weights and gradients",
     ),
     _fact("quantization", "choice", "run", "Base weights in", nf4="nf4", int4="int4", int8="int8", fp8="fp8"),
+    _fact("double_quant", "bool", "run", "Scales of the 4-bit weights quantized as well"),
     _fact("optimizer", "text", "run", "Optimizer"),
     _fact("retriever", "bool", "run", "Retrieval index on these GPUs"),
     _fact("has_ref", "bool", "run", "Reference model"),

@@ -44,6 +44,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
     "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
+    "micro_batch_of": (
+        "what a micro batch counts online: sequences, or prompts with all their samples in one pass",
+        ("sequences", "prompts"),
+    ),
     "loss_by_row": (
         "whether log-probs are taken row by row, so that a pass without gradient holds one row's copy",
         ("yes", "no"),
@@ -80,6 +84,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         (),
     ),
     "adapters_on": ("the layers that have adapters where nothing says which", ("all_linear", "query_value")),
+    "padding_mask": ("whether padding is masked, which PyTorch's own kernel then gets as a tensor", ("yes", "no")),
     "fused_query": ("whether query, key and value are one product, of which the value is a view", ("yes", "no")),
     "head_of_its_own": (
         "whether the head is a matrix beside the embedding also where a model ties both",

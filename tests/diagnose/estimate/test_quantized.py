@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from diagnose.estimate import estimate
 from diagnose.estimate.layer import Widths, frozen_layer_bytes_per_token, quantized_input_bytes_per_token
+from diagnose.estimate.sharding import parameter_bytes
 from diagnose.types import Facts, Term
 
 SFT = {"algo": "sft", "has_ref": None, "rollout_n": None, "micro_batch": 2, "n_gpus": 1, "strategy": None}
@@ -64,7 +66,21 @@ def test_a_quantized_head_is_stored_quantized(facts: Any, record: Any) -> None:
         _terms(facts(record(quantized_head=says), **SFT, full_or_lora="qlora"))["actor_weights"].bytes
         for says in ("no", "yes")
     )
-    assert kept - quantized == pytest.approx((2 - 0.55) * 152064 * 3584, rel=1e-6)
+    assert kept - quantized == pytest.approx((2 - 0.5625) * 152064 * 3584, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bits"),
+    [
+        ({"quantization": "nf4"}, 4.5),
+        ({"quantization": "nf4", "double_quant": True}, 4.127),
+        ({"quantization": "int4", "double_quant": True}, 4.156),
+    ],
+)
+def test_scales_of_nf4_take_half_a_bit_or_an_eighth(kind: dict[str, Any], bits: float) -> None:
+    """arXiv:2305.14314, section 3: 0.5 bits a parameter, 0.127 with double quantization; that is none of GPTQ's."""
+    each = parameter_bytes({"full_or_lora": "qlora", **kind}, {}, own_precision=False)
+    assert 8 * each.quantized == pytest.approx(bits, abs=0.001)
 
 
 def test_adapters_on_query_and_value_are_fewer(facts: Any, record: Any) -> None:
@@ -88,6 +104,21 @@ def test_the_layers_that_a_run_names_outrank_the_default(facts: Any, record: Any
 def test_an_8_bit_optimizer_holds_adapters_in_8_bits_as_well(facts: Any, optimizer: str, each: int) -> None:
     terms = _terms(facts(**SFT, full_or_lora="lora", optimizer=optimizer))
     assert terms["actor_optimizer"].bytes * 4 == terms["actor_gradients"].bytes * each
+
+
+def test_capped_scores_are_written_out_unless_a_kernel_for_them_is_named(facts: Any) -> None:
+    run = {**SFT, "remove_padding": None, "gradient_checkpointing": False}
+    capped, plain = (replace(facts().model, capped=says) for says in (True, False))
+    assert "attention_scores" in _terms(facts(model=capped, **run, flash_attention=None))
+    assert "attention_scores" not in _terms(facts(model=capped, **run, flash_attention=True))
+    assert "attention_scores" not in _terms(facts(model=plain, **run, flash_attention=None))
+    assert _terms(facts(model=capped, **run, flash_attention=False))["attention_scores"].how.endswith("× 8 B")
+
+
+def test_a_trainer_that_masks_no_padding_needs_no_mask(facts: Any, record: Any) -> None:
+    run = {**SFT, "remove_padding": None, "flash_attention": None, "gradient_checkpointing": False}
+    assert "attention_mask" in _terms(facts(**run))
+    assert "attention_mask" not in _terms(facts(record(padding_mask="no"), **run))
 
 
 def test_gradients_of_a_sharded_model_wait_whole_between_micro_batches(facts: Any, record: Any) -> None:

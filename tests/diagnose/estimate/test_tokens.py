@@ -22,6 +22,12 @@ def test_stated_lengths_leave_no_band(facts: Any) -> None:
     assert one.tokens.mid == 8 * 1000
 
 
+def test_a_micro_batch_of_prompts_takes_all_their_samples_at_once(facts: Any, record: Any) -> None:
+    sequences, prompts = (_update(facts(record(micro_batch_of=of))) for of in ("sequences", "prompts"))
+    assert prompts.rows == 8 * sequences.rows
+    assert _update(facts(record(micro_batch_of="prompts"), algo="sft", rollout_n=None)).rows == sequences.rows
+
+
 def test_an_unknown_length_runs_from_half_its_mean_to_the_limit(facts: Any) -> None:
     one = _update(facts())
     mean = (0.4 + 0.6 / 8**0.5) * 4096

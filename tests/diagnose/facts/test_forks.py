@@ -102,6 +102,19 @@ def test_a_trainer_known_by_name_alone_is_said_to_be_so(facts):
     assert "its keys are not in the catalogue" in found.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("words", "framework", "fork"),
+    [
+        ("plume (on quill)", "quill", "plume"),
+        ("quill sft + something", "quill", None),
+        ("Quillwort", "Quillwort", None),
+    ],
+)
+def test_an_answer_in_ones_own_words_means_what_it_names_the_fork_before_its_base(facts, words, framework, fork):
+    found = facts("rows=4", framework=words)
+    assert (found.values["framework"], found.fork.id if found.fork else None) == (framework, fork)
+
+
 def test_an_answer_may_name_a_fork(facts):
     found = facts("rows=4", framework="Plume")
     assert (found.values["framework"], found.fork.id, found.trainer) == ("quill", "plume", "Plume")
