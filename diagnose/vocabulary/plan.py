@@ -57,7 +57,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what the optimizer step needs for a moment",
         ("foreach", "fp32_gradients", "largest_shard", "none"),
     ),
-    "load_on_gpu": ("what stands on the GPU while the trainer loads", ("shard_and_root", "whole_model", "shard")),
+    "load_on_gpu": (
+        "what stands on the GPU while the trainer loads",
+        ("shard_and_root", "whole_model", "shard", "flat_buffers"),
+    ),
     "load_on_host": (
         "what loading takes on a node",
         ("one_rank_fp32", "every_rank_fp32", "one_rank_bf16", "every_rank_bf16", "none"),

@@ -118,3 +118,18 @@ def test_no_row_of_a_pair_is_longer_than_the_limit() -> None:
 
 def test_a_single_row_never_fills_more_than_the_pack() -> None:
     assert _terms(_run(SFT, longest_response_length=100_000))["logits"].bytes == 10 * 8192 * 152_064
+
+
+def test_buffers_for_weights_and_gradients_stand_beside_the_weights_while_it_loads() -> None:
+    terms = _terms(_run(OFFLOAD, n_gpus=1), "load")
+    assert terms["actor_weights"].bytes + terms["load_transient"].bytes == 8 * TEXT
+
+
+def test_the_reference_is_loaded_into_the_room_that_the_first_weights_leave() -> None:
+    terms = _terms(_run(f"{PAIRS} --optimizer_cpu_offload true", n_gpus=1), "load")
+    assert sum(terms[id].bytes for id in ("actor_weights", "load_transient", "ref_weights")) == 8 * TEXT
+
+
+@pytest.mark.parametrize(("version", "each"), [("3.8.0", 6), ("3.9.0", 2), ("4.5.0", 2)])
+def test_a_reference_that_was_wrapped_like_the_model_held_gradients_too(version: str, each: int) -> None:
+    assert _terms(_run(PAIRS, n_gpus=1, framework_version=version))["ref_weights"].bytes == each * TEXT
