@@ -25,17 +25,17 @@ class Widths:
     ``queries`` 0 stands for ``hidden``; ``chosen`` counts the experts that a token goes to, 0 in a dense layer.
     """
 
-    hidden: int
-    mlp: int
-    keys: int
-    heads: int
+    hidden: float
+    mlp: float
+    keys: float
+    heads: float
     gated: bool
-    queries: int = 0
+    queries: float = 0
     chosen: int = 0
     qk_norm: bool = False
 
     @property
-    def q(self) -> int:
+    def q(self) -> float:
         return self.queries or self.hidden
 
 
@@ -92,7 +92,7 @@ def backward_bytes_per_token(w: Widths, adapters: bool = False) -> float:
     return (8 * w.mlp + 4 * w.hidden) if adapters else 4 * w.mlp + (2 + 2 * w.chosen) * w.hidden
 
 
-def checkpoint_bytes_per_token(*, hidden: int, layers: float, bytes_each: float = 2.0) -> float:
+def checkpoint_bytes_per_token(*, hidden: float, layers: float, bytes_each: float = 2.0) -> float:
     """The input of every layer: bf16, or fp32 under autocast over fp32 weights, where the residual stream is fp32."""
     return bytes_each * hidden * layers
 

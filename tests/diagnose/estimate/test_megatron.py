@@ -133,3 +133,17 @@ def test_the_reference_is_loaded_into_the_room_that_the_first_weights_leave() ->
 @pytest.mark.parametrize(("version", "each"), [("3.8.0", 6), ("3.9.0", 2), ("4.5.0", 2)])
 def test_a_reference_that_was_wrapped_like_the_model_held_gradients_too(version: str, each: int) -> None:
     assert _terms(_run(PAIRS, n_gpus=1, framework_version=version))["ref_weights"].bytes == each * TEXT
+
+
+def test_checkpoints_are_whole_on_every_rank_unless_the_sequence_is_split_too() -> None:
+    flags = f"megatron sft --model Qwen/Qwen2.5-7B-Instruct {PACKED} --tensor_model_parallel_size 4"
+    rotary = 4 * 128
+    whole, split = (_terms(_run(f"{flags} {more}")) for more in ("", "--sequence_parallel true"))
+    assert whole["checkpoints"].bytes == 8192 * (2 * 3584 * 28 + rotary)
+    assert split["checkpoints"].bytes == whole["checkpoints"].bytes // 4
+
+
+def test_attention_and_mlp_are_split_in_any_case() -> None:
+    flags = f"megatron rlhf --rlhf_type rm --model Qwen/Qwen2.5-7B-Instruct {PACKED} --tensor_model_parallel_size 4"
+    whole, split = (_terms(_run(f"{flags} {more}")) for more in ("", "--sequence_parallel true"))
+    assert split["activations"].bytes < whole["activations"].bytes < 2 * split["activations"].bytes
