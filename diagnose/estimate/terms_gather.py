@@ -158,6 +158,8 @@ def adam_temporaries(plan: Plan) -> list[Term]:
             exactly(plan.each.optimizer / 2 * mine),
             f"{count(mine)} × {plan.each.optimizer / 2:g} B for all at once",
         )
+    elif kind == "all_fp32_gradients":
+        band, how = exactly(4 * mine), f"{count(mine)} × 4 B"
     elif kind == "fp32_gradients":
         band, how = exactly(min(4 * mine, _SUB_GROUP_BYTES)), f"{count(mine)} × 4 B, at most 4 GB"
     elif kind == "largest_shard":

@@ -55,7 +55,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "adam_temporaries": (
         "what the optimizer step needs for a moment",
-        ("foreach", "fp32_gradients", "largest_shard", "none"),
+        ("foreach", "fp32_gradients", "all_fp32_gradients", "largest_shard", "none"),
     ),
     "load_on_gpu": (
         "what stands on the GPU while the trainer loads",

@@ -147,3 +147,13 @@ def test_attention_and_mlp_are_split_in_any_case() -> None:
     flags = f"megatron rlhf --rlhf_type rm --model Qwen/Qwen2.5-7B-Instruct {PACKED} --tensor_model_parallel_size 4"
     whole, split = (_terms(_run(f"{flags} {more}")) for more in ("", "--sequence_parallel true"))
     assert split["activations"].bytes < whole["activations"].bytes < 2 * split["activations"].bytes
+
+
+@pytest.mark.parametrize(("version", "each", "copies"), [("3.12.0", 4, 0), ("4.2.0", 2, 4), ("4.4.0", 4, 0)])
+def test_gradients_were_in_16_bits_while_the_switch_did_not_reach_the_buffer(
+    version: str, each: int, copies: int
+) -> None:
+    terms = _terms(_run(SFT, n_gpus=1, framework_version=version), "optimizer_step")
+    assert terms["actor_gradients"].bytes == each * TEXT
+    assert (terms["adam_temporaries"].bytes if copies else 0) == copies * TEXT
+    assert ("adam_temporaries" in terms) is bool(copies)
