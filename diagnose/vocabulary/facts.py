@@ -59,7 +59,6 @@ _ALL = (
         fp16="all fp16",
         mixed="fp32 masters",
         fp32="fp32",
-        masters="16 bits with fp32 masters",
         megatron="bf16 with fp32 main weights and gradients",
     ),
     _fact("quantization", "choice", "run", "Base weights in", nf4="nf4", int4="int4", int8="int8", fp8="fp8"),
