@@ -44,6 +44,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
     "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
+    "reranker_head": (
+        "what a reranker takes its two words from: a narrow head, or logits of the whole vocabulary gathered on every rank",
+        ("narrow", "gathered_logits"),
+    ),
     "loss_by_row": (
         "whether log-probs are taken row by row, so that a pass without gradient holds one row's copy",
         ("yes", "no"),

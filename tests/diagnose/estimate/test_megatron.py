@@ -157,3 +157,13 @@ def test_gradients_were_in_16_bits_while_the_switch_did_not_reach_the_buffer(
     assert terms["actor_gradients"].bytes == each * TEXT
     assert (terms["adam_temporaries"].bytes if copies else 0) == copies * TEXT
     assert ("adam_temporaries" in terms) is bool(copies)
+
+
+def test_a_reranker_gathers_the_logits_of_all_ranks() -> None:
+    run = f"{SFT} --task_type generative_reranker --tensor_model_parallel_size 4"
+    assert _terms(_run(run, algo="sft_reranker"))["logits"].bytes == 4 * 8192 * 152_064
+
+
+def test_a_reranker_with_a_narrow_head_makes_no_logits() -> None:
+    run = "swift sft --model Qwen/Qwen2.5-7B-Instruct --task_type reranker --max_length 4096"
+    assert "logits" not in _terms(_run(run, algo="sft_reranker"))
