@@ -167,3 +167,22 @@ def test_a_reranker_gathers_the_logits_of_all_ranks() -> None:
 def test_a_reranker_with_a_narrow_head_makes_no_logits() -> None:
     run = "swift sft --model Qwen/Qwen2.5-7B-Instruct --task_type reranker --max_length 4096"
     assert "logits" not in _terms(_run(run, algo="sft_reranker"))
+
+
+EXPERTS, REST = 48 * 128 * 3 * 2048 * 768, 30_532_122_624 - 48 * 128 * 3 * 2048 * 768
+MOE = "--tensor_model_parallel_size 4 --expert_model_parallel_size 2"
+
+
+@pytest.mark.parametrize(("flags", "over"), [("", 2), ("--expert_tensor_parallel_size 4", 8)])
+def test_experts_are_cut_by_their_own_tensor_parallel_size(flags: str, over: int) -> None:
+    weights = _terms(_run(f"megatron sft --model Qwen/Qwen3-30B-A3B {MOE} {flags}"))["actor_weights"].bytes
+    assert weights == 2 * (REST // 4 + EXPERTS // over)
+
+
+def test_each_expert_is_cut_like_the_dense_layers_where_the_framework_leaves_it_to_megatron() -> None:
+    megatron = "actor_rollout_ref.actor.megatron"
+    run = (
+        f"python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B \
+        {megatron}.tensor_model_parallel_size=4 {megatron}.expert_model_parallel_size=2"
+    )
+    assert _terms(_run(run))["actor_weights"].bytes == 2 * (REST // 4 + EXPERTS // 8)
