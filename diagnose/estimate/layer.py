@@ -27,12 +27,12 @@ class Widths:
     and value are one product.
     """
 
-    hidden: int
-    mlp: int
-    keys: int
-    heads: int
+    hidden: float
+    mlp: float
+    keys: float
+    heads: float
     gated: bool
-    queries: int = 0
+    queries: float = 0
     chosen: int = 0
     qk_norm: bool = False
     layer_norm: bool = False
@@ -40,7 +40,7 @@ class Widths:
     fused: bool = False
 
     @property
-    def q(self) -> int:
+    def q(self) -> float:
         return self.queries or self.hidden
 
 
@@ -132,7 +132,7 @@ def backward_bytes_per_token(w: Widths, adapters: bool = False) -> float:
     return (8 * w.mlp + 4 * w.hidden) if adapters else 4 * w.mlp + (2 + 2 * w.chosen) * w.hidden
 
 
-def checkpoint_bytes_per_token(*, hidden: int, layers: float, bytes_each: float = 2.0) -> float:
+def checkpoint_bytes_per_token(*, hidden: float, layers: float, bytes_each: float = 2.0) -> float:
     """The input of every layer: bf16, or fp32 under autocast over fp32 weights, where the residual stream is fp32."""
     return bytes_each * hidden * layers
 

@@ -34,7 +34,8 @@ from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value
 PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm")
 FILLED = ("pretrain",)  # documents are joined until every row is full
 # Tasks whose head gives one number, or a few, instead of a logit for every word.
-WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_reranker", "sft_seq_cls", "embedding", "reranker", "seq_cls")
+RERANKERS = ("sft_reranker", "reranker")
+WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls", *RERANKERS)
 # Of these the head is another one, as narrow as its answer: transformers AutoModelForSequenceClassification and its like.
 WITHOUT_HEAD = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls")
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
@@ -93,8 +94,14 @@ class Plan:
         return self.trains.whole
 
     @property
+    def gathers_logits(self) -> bool:
+        """Whether a reranker picks its two words out of logits that every rank has whole."""
+        return self.algo in RERANKERS and self.does.get("reranker_head") == "gathered_logits"
+
+    @property
     def makes_logits(self) -> bool:
-        return self.algo not in WITHOUT_LOGITS and self.values.get("logits_chunked") is not True
+        whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits
+        return whole_head and self.values.get("logits_chunked") is not True
 
 
 def run_model(facts: Facts) -> Model | None:

@@ -139,15 +139,27 @@ def split(
     ``tower`` of them are split by nothing before data parallelism and stand on the first pipeline stage.
     """
     tp, pp, ep = (whole(values, id) or 1 for id in ("tp", "pp", "ep"))
+    over = _experts_over(values) * pp
+    apart = ep > 1 or values.get("strategy") == "megatron"  # whether experts have groups of their own
     sharded_dense = max(1, gpus // (tp * pp))
     stage = zero_stage(values)
     return Split(
         stage=stage if stage is not None else assumed_stage,
         dense=(parameters - experts - tower) / (tp * pp) + tower,
-        experts=experts / (ep * pp if ep > 1 else tp * pp),
+        experts=experts / over,
         group=min(whole(values, "shard_size") or sharded_dense, sharded_dense),
-        expert_group=max(1, gpus // (ep * pp)) if ep > 1 else min(whole(values, "shard_size") or sharded_dense, gpus),
+        expert_group=max(1, gpus // over) if apart else min(whole(values, "shard_size") or sharded_dense, gpus),
     )
+
+
+def _experts_over(values: Values) -> int:
+    """GPUs of one pipeline stage that share a set of experts: Megatron cuts each as its dense layers unless told otherwise.
+
+    (Megatron-LM core/parallel_state.py: expert_tensor_parallel_size)
+    """
+    tp, ep = whole(values, "tp") or 1, whole(values, "ep") or 1
+    usual = tp if ep == 1 or values.get("strategy") == "megatron" else 1
+    return ep * (whole(values, "etp") or usual)
 
 
 def _stated(precision: str, values: Values) -> tuple[float, float, float]:

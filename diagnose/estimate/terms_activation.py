@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from diagnose.estimate.layer import (
     Widths,
     backward_bytes_per_token,
@@ -75,7 +77,7 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
 
 def head_inputs(plan: Plan, one: Pass) -> list[Term]:
     """What the last norm keeps, and what the head reads: there until the backward pass has gone through the head."""
-    w = widths(plan.model)
+    w = _widths(plan)
     each = head_input_bytes_per_token(w, autocasts(plan), bool(plan.adapters))
     how = f"{one.how} × {each:,.0f} B{_over(plan)}"
     size = _local(plan, one).times(each)
@@ -97,7 +99,7 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
 
 def no_grad(plan: Plan, one: Pass) -> list[Term]:
     """The live tensors of a pass that keeps nothing."""
-    each = no_grad_bytes_per_token(widths(plan.model))
+    each = no_grad_bytes_per_token(_widths(plan))
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
     size = _local(plan, one).times(each)
     term = make_term("activations", "one layer's tensors", "work", size, how, _LAYER, one.moved_by)
@@ -189,11 +191,25 @@ def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
     return layer_bytes_per_token(w, autocasts(plan))
 
 
+def _sequence_split(plan: Plan) -> bool:
+    """Whether tensor-parallel ranks divide the tokens between their matrices as well; taken so where nothing says otherwise."""
+    return plan.values.get("sequence_parallel") is not False
+
+
 def _local(plan: Plan, one: Pass) -> Band:
-    """Tokens after tensor parallelism, which with sequence parallelism divides every activation (Korthikanti et al., section 4.2)."""
-    return one.tokens.times(1 / plan.whole("tp"))
+    """Tokens of one rank: tensor parallelism divides every activation where it splits the sequence too, else only those inside
+    attention and MLP, which ``_widths`` narrows (Korthikanti et al., section 4.2 against 4.1)."""
+    return one.tokens.times(1 / plan.whole("tp")) if _sequence_split(plan) else one.tokens
+
+
+def _widths(plan: Plan) -> Widths:
+    """The widths of a layer on one rank, for as many tokens as ``_local`` gives it."""
+    w, tp = widths(plan.model), plan.whole("tp")
+    if tp == 1 or _sequence_split(plan):
+        return w
+    return replace(w, mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp)
 
 
 def _over(plan: Plan) -> str:
-    tp = plan.whole("tp")
+    tp = plan.whole("tp") if _sequence_split(plan) else 1
     return f" ÷ {tp}" if tp > 1 else ""

@@ -12,6 +12,7 @@ from diagnose.units import GIB, MIB
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
 _ZERO3 = "DeepSpeed runtime/zero/config.py: stage3_max_live_parameters, reduce_bucket_size"
 _DDP = "torch 2.6 nn/parallel/distributed.py: gradient_as_bucket_view, which is off unless a trainer asks for it"
+_BUFFERS = "Megatron-LM core/distributed/param_and_grad_buffer.py: param_data and grad_data, which stand before old_param_data is freed"
 _ADAM = "torch 2.6 optim/adamw.py:697-706, optim/optimizer.py:167-192"
 _PIPELINE = (
     "torch 2.6 distributed/pipelining/stage.py: backward_maybe_with_nosync; torchtitan parallelize_llama.py: apply_fsdp"
@@ -171,6 +172,8 @@ def adam_temporaries(plan: Plan) -> list[Term]:
             exactly(plan.each.optimizer / 2 * mine),
             f"{count(mine)} × {plan.each.optimizer / 2:g} B for all at once",
         )
+    elif kind == "all_fp32_gradients":
+        band, how = exactly(4 * mine), f"{count(mine)} × 4 B"
     elif kind == "fp32_gradients":
         band, how = _fp32_gradients(plan, mine)
     elif kind == "largest_shard":
@@ -223,6 +226,8 @@ def load_transient(plan: Plan) -> list[Term]:
     """What stands on the GPU while the trainer loads, beside the shard."""
     kind = plan.does.get("load_on_gpu", "shard")
     root, _ = _units(plan)
+    if kind == "flat_buffers":
+        return [_flat_buffers(plan)]
     if kind == "shard_and_root":
         size, how = 4 * root, f"4 B × {count(root)} of the root unit"
     elif kind == "whole_model" and plan.split.stage >= 3:
@@ -236,6 +241,15 @@ def load_transient(plan: Plan) -> list[Term]:
     else:
         return []
     return [make_term("load_transient", "loading", "work", size, how, _FSDP, ("zero_stage",))]
+
+
+def _flat_buffers(plan: Plan) -> Term:
+    """Buffers for all weights and gradients, made before the weights move into theirs; a reference comes after that."""
+    each = plan.each.weights + plan.each.gradients
+    later = plan.each.ref * plan.split.whole if "ref_weights" in plan.holds("load", "gpu") else 0.0
+    how = f"{count(plan.trained)} × {each:g} B for weights and gradients"
+    moved_by = ("tp", "pp", "ep", "full_or_lora")
+    return make_term("load_transient", "loading", "work", each * plan.trained - later, how, _BUFFERS, moved_by)
 
 
 def _perhaps_whole(plan: Plan) -> Term:

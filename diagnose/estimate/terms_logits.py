@@ -34,7 +34,7 @@ def _vocab_split(plan: Plan) -> int:
     A loss can be taken from parts of the vocabulary (Megatron-LM core/tensor_parallel/cross_entropy.py; torch's loss_parallel). Outside
     Megatron log-probs of samples are taken from whole rows, which the head then gathers (ColossalChat train_ppo.py: parallel_output=False).
     """
-    whole_rows = plan.online and plan.values.get("strategy") != "megatron"
+    whole_rows = plan.gathers_logits or (plan.online and plan.values.get("strategy") != "megatron")
     return 1 if whole_rows else plan.whole("tp")
 
 

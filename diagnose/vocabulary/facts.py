@@ -121,6 +121,8 @@ _ALL = (
     _fact("pp", "int", "memory", "Pipeline parallel"),
     _fact("sp", "int", "memory", "Sequence parallel"),
     _fact("ep", "int", "memory", "Expert parallel"),
+    _fact("etp", "int", "memory", "Tensor parallel of each expert"),
+    _fact("sequence_parallel", "bool", "memory", "Tensor-parallel ranks split the sequence too"),
     _fact("param_offload", "bool", "memory", "Weights offloaded between phases"),
     _fact("optimizer_offload", "bool", "memory", "Adam state offloaded between updates"),
     _fact("grad_offload", "bool", "memory", "Gradients offloaded between updates"),

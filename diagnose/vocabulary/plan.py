@@ -48,6 +48,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what a micro batch counts online: sequences, or prompts with all their samples in one pass",
         ("sequences", "prompts"),
     ),
+    "reranker_head": (
+        "what a reranker takes its two words from: a narrow head, or logits of the whole vocabulary gathered on every rank",
+        ("narrow", "gathered_logits"),
+    ),
     "loss_by_row": (
         "whether log-probs are taken row by row, so that a pass without gradient holds one row's copy",
         ("yes", "no"),
@@ -59,9 +63,12 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "adam_temporaries": (
         "what the optimizer step needs for a moment",
-        ("foreach", "fp32_gradients", "largest_shard", "none"),
+        ("foreach", "fp32_gradients", "all_fp32_gradients", "largest_shard", "none"),
     ),
-    "load_on_gpu": ("what stands on the GPU while the trainer loads", ("shard_and_root", "whole_model", "shard")),
+    "load_on_gpu": (
+        "what stands on the GPU while the trainer loads",
+        ("shard_and_root", "whole_model", "shard", "flat_buffers"),
+    ),
     "load_on_host": (
         "what loading takes on a node",
         ("one_rank_fp32", "every_rank_fp32", "one_rank_bf16", "every_rank_bf16", "none"),

@@ -118,3 +118,71 @@ def test_no_row_of_a_pair_is_longer_than_the_limit() -> None:
 
 def test_a_single_row_never_fills_more_than_the_pack() -> None:
     assert _terms(_run(SFT, longest_response_length=100_000))["logits"].bytes == 10 * 8192 * 152_064
+
+
+def test_buffers_for_weights_and_gradients_stand_beside_the_weights_while_it_loads() -> None:
+    terms = _terms(_run(OFFLOAD, n_gpus=1), "load")
+    assert terms["actor_weights"].bytes + terms["load_transient"].bytes == 8 * TEXT
+
+
+def test_the_reference_is_loaded_into_the_room_that_the_first_weights_leave() -> None:
+    terms = _terms(_run(f"{PAIRS} --optimizer_cpu_offload true", n_gpus=1), "load")
+    assert sum(terms[id].bytes for id in ("actor_weights", "load_transient", "ref_weights")) == 8 * TEXT
+
+
+@pytest.mark.parametrize(("version", "each"), [("3.8.0", 6), ("3.9.0", 2), ("4.5.0", 2)])
+def test_a_reference_that_was_wrapped_like_the_model_held_gradients_too(version: str, each: int) -> None:
+    assert _terms(_run(PAIRS, n_gpus=1, framework_version=version))["ref_weights"].bytes == each * TEXT
+
+
+def test_checkpoints_are_whole_on_every_rank_unless_the_sequence_is_split_too() -> None:
+    flags = f"megatron sft --model Qwen/Qwen2.5-7B-Instruct {PACKED} --tensor_model_parallel_size 4"
+    rotary = 4 * 128
+    whole, split = (_terms(_run(f"{flags} {more}")) for more in ("", "--sequence_parallel true"))
+    assert whole["checkpoints"].bytes == 8192 * (2 * 3584 * 28 + rotary)
+    assert split["checkpoints"].bytes == whole["checkpoints"].bytes // 4
+
+
+def test_attention_and_mlp_are_split_in_any_case() -> None:
+    flags = f"megatron rlhf --rlhf_type rm --model Qwen/Qwen2.5-7B-Instruct {PACKED} --tensor_model_parallel_size 4"
+    whole, split = (_terms(_run(f"{flags} {more}")) for more in ("", "--sequence_parallel true"))
+    assert split["activations"].bytes < whole["activations"].bytes < 2 * split["activations"].bytes
+
+
+@pytest.mark.parametrize(("version", "each", "copies"), [("3.12.0", 4, 0), ("4.2.0", 2, 4), ("4.4.0", 4, 0)])
+def test_gradients_were_in_16_bits_while_the_switch_did_not_reach_the_buffer(
+    version: str, each: int, copies: int
+) -> None:
+    terms = _terms(_run(SFT, n_gpus=1, framework_version=version), "optimizer_step")
+    assert terms["actor_gradients"].bytes == each * TEXT
+    assert (terms["adam_temporaries"].bytes if copies else 0) == copies * TEXT
+    assert ("adam_temporaries" in terms) is bool(copies)
+
+
+def test_a_reranker_gathers_the_logits_of_all_ranks() -> None:
+    run = f"{SFT} --task_type generative_reranker --tensor_model_parallel_size 4"
+    assert _terms(_run(run, algo="sft_reranker"))["logits"].bytes == 4 * 8192 * 152_064
+
+
+def test_a_reranker_with_a_narrow_head_makes_no_logits() -> None:
+    run = "swift sft --model Qwen/Qwen2.5-7B-Instruct --task_type reranker --max_length 4096"
+    assert "logits" not in _terms(_run(run, algo="sft_reranker"))
+
+
+EXPERTS, REST = 48 * 128 * 3 * 2048 * 768, 30_532_122_624 - 48 * 128 * 3 * 2048 * 768
+MOE = "--tensor_model_parallel_size 4 --expert_model_parallel_size 2"
+
+
+@pytest.mark.parametrize(("flags", "over"), [("", 2), ("--expert_tensor_parallel_size 4", 8)])
+def test_experts_are_cut_by_their_own_tensor_parallel_size(flags: str, over: int) -> None:
+    weights = _terms(_run(f"megatron sft --model Qwen/Qwen3-30B-A3B {MOE} {flags}"))["actor_weights"].bytes
+    assert weights == 2 * (REST // 4 + EXPERTS // over)
+
+
+def test_each_expert_is_cut_like_the_dense_layers_where_the_framework_leaves_it_to_megatron() -> None:
+    megatron = "actor_rollout_ref.actor.megatron"
+    run = (
+        f"python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B \
+        {megatron}.tensor_model_parallel_size=4 {megatron}.expert_model_parallel_size=2"
+    )
+    assert _terms(_run(run))["actor_weights"].bytes == 2 * (REST // 4 + EXPERTS // 8)
