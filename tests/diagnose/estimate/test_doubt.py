@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diagnose.estimate import estimate
@@ -55,8 +55,12 @@ def test_pieces_that_cannot_be_handed_back_may_overfill_it() -> None:
     assert bounds([trainer], none_left, SLACK, 1000, expandable=True)[1] == 1000
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.lists(st.tuples(*(st.integers(0, 10**11),) * 3, st.booleans(), st.sampled_from(["held", "work", "engine"]))),
+    st.lists(
+        st.tuples(*(st.integers(0, 10**11),) * 3, st.booleans(), st.sampled_from(["held", "work", "engine"])),
+        max_size=6,
+    ),
     st.sampled_from([None, 24 * 10**9, 80 * 10**9]),
 )
 def test_the_band_holds_the_middle_and_is_no_wider_than_everything_at_its_worst(
