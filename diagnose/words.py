@@ -35,9 +35,8 @@ def gib(size: float) -> str:
 
 
 def phase_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:
-    """Peak, low and high of a phase in tenths of a GiB, from its rounded terms, so that a reader who adds up gets the same."""
-    terms = phase.terms
-    return sum(tenths(t.bytes) for t in terms), sum(tenths(t.low) for t in terms), sum(tenths(t.high) for t in terms)
+    """Peak, low and high of a phase in tenths of a GiB: the peak from its rounded terms, so that a reader who adds up gets the same."""
+    return sum(tenths(term.bytes) for term in phase.terms), tenths(phase.low), tenths(phase.high)
 
 
 def need_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:

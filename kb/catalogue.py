@@ -129,7 +129,8 @@ def datasets(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
 def lengths(dataset: Dataset) -> list[tuple[str, Tokens]]:
     """What of a data set's rows is known, by its name; never empty."""
     sides = (("Whole row", dataset.row_tokens), ("Prompt", dataset.prompt_tokens), ("Answer", dataset.response_tokens))
-    return [(title, tokens) for title, tokens in sides if tokens]
+    sampled = [(f"Answer of {' or '.join(one.by)}", Tokens(mean=one.mean)) for one in dataset.sampled]
+    return [*((title, tokens) for title, tokens in sides if tokens), *sampled]
 
 
 # Units in which the number that is written is the number that one GPU sees.

@@ -11,6 +11,7 @@ from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts
 
 _WHY = "taken as {share:.0%} of the limit on average, nearer to it the fewer rows a pass has"
+_WHY_USUAL = "taken as {usual}, the more above it the fewer rows a pass has"
 _WHY_OF_DATA = (
     "taken between what half of the public data sets reach and the limit, nearer to the limit the fewer rows a pass has"
 )
@@ -33,9 +34,11 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
     real = real_row(plan, one.rows)
     why = _WHY.format(share=MEAN_SHARE) if plan.online else _WHY_OF_DATA
     ids = ("real_prompt_length", "real_response_length")
+    usual = facts.stated.get("usual_response_length")
+    whys = (why, _WHY_USUAL.format(usual=usual.why) if usual else why)
     return tuple(
         Fact(id, round(length.mid), "assumed", why=why)
-        for id, length, limit in zip(ids, real, limits, strict=True)
+        for id, length, limit, why in zip(ids, real, limits, whys, strict=True)
         if limit and (id not in plan.values or id in plan.assumed)
     )
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from diagnose.estimate.doubt import bounds
 from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_activation import head_inputs, kept, no_grad, recomputed, vision_tower
-from diagnose.estimate.terms_fixed import fixed, slack
+from diagnose.estimate.terms_fixed import fixed, slack, slack_shares
 from diagnose.estimate.terms_gather import (
     adam_temporaries,
     bucketed,
@@ -75,7 +76,11 @@ def _phase(
         awake.append(engine_activations(plan))
     others = [*awake, *always]
     works = bool(work) or any(term.family == "work" for term in trainer)
-    return PhaseEstimate(phase, moment, (*trainer, *others, slack(plan, total(trainer), total(others), works)))
+    shares = slack_shares(plan, works)
+    cached = slack(plan, total(trainer), total(others), shares)
+    expandable = plan.values.get("expandable_segments") is True
+    band = bounds((*trainer, *others), cached, shares, plan.capacity, expandable)
+    return PhaseEstimate(phase, moment, (*trainer, *others, cached), band=band)
 
 
 def _worst(moments: list[Moment]) -> Moment:

@@ -179,10 +179,6 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     return [make_term("vision_tower", "vision tower's activations", "work", size, how, _LAYER, moved_by)]
 
 
-def _widths(plan: Plan) -> Widths:
-    return widths(plan.model, plan.does.get("fused_query") == "yes")
-
-
 def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
     """``at_most``: with adapters on all layers where nothing says which have one."""
     if plan.adapters:
@@ -204,7 +200,7 @@ def _local(plan: Plan, one: Pass) -> Band:
 
 def _widths(plan: Plan) -> Widths:
     """The widths of a layer on one rank, for as many tokens as ``_local`` gives it."""
-    w, tp = widths(plan.model), plan.whole("tp")
+    w, tp = widths(plan.model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
     if tp == 1 or _sequence_split(plan):
         return w
     return replace(w, mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp)

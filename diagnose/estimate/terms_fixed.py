@@ -38,16 +38,19 @@ def _fixed(processes: float, several_gpus: bool) -> tuple[Term, ...]:
     return (*terms, make_term("workspaces", "library workspaces", "fixed", WORKSPACES, how, _MEASURED))
 
 
-def slack(plan: Plan, trainer: Band, others: Band, works: bool) -> Term:
+def slack_shares(plan: Plan, works: bool) -> Band:
+    """What is reserved beyond what is allocated, as a share of it; little where the trainer only holds and never ``works``."""
+    band = _SLACK_EXPANDABLE if plan.values.get("expandable_segments") is True else SLACK
+    return band if works else Band(0.0, 0.0, band.low)
+
+
+def slack(plan: Plan, trainer: Band, others: Band, band: Band) -> Term:
     """What the caching allocator reserves beyond what the ``trainer`` takes; never more than the card still has.
 
-    ``others`` is what else stands there. Where the trainer only holds and never ``works``, little lies in pieces.
+    ``others`` is what else stands there, ``band`` the shares.
 
     Before it gives up, the allocator hands back what it caches (torch 2.6 c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks).
     """
-    band = _SLACK_EXPANDABLE if plan.values.get("expandable_segments") is True else SLACK
-    if not works:
-        band = Band(0.0, 0.0, band.low)
     low, mid, high = band.low * trainer.low, band.mid * trainer.mid, band.high * trainer.high
     if plan.capacity is not None:
         room = max(0, plan.capacity - trainer.mid - others.mid)

@@ -135,6 +135,16 @@ def _reward(plan: Plan) -> Term:
 
 def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
     def make(plan: Plan) -> Term:
+        if (
+            part == "weights"
+            and plan.adapters
+            and not any("critic_optimizer" in what for what in plan.residents.values())
+        ):
+            # trained by adapters of its own, on a frozen base like the actor's (OpenRLHF trainer/ray/ppo_critic.py: lora_rank)
+            base = _base_and_adapters(plan)
+            return make_term(
+                "critic_weights", title, "held", base.bytes, base.how, _LORA, (*base.moved_by, "has_critic")
+            )
         each = {"weights": plan.each.weights, "gradients": plan.each.gradients, "optimizer": plan.each.optimizer}[part]
         size = shard_bytes(parameters=plan.split.shard(stage), bytes_each=each)
         how = f"{_spread(plan, stage)} × {each:g} B"

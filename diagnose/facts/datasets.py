@@ -85,7 +85,9 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
         return {}
     images = [_image(sets)] if media else []
     found = [*_side("prompt", [one.record.prompt_tokens for one in sets], sets, stated)]
-    if algo is not None and not answers:
+    if answers:
+        found += _sampled(sets, stated)
+    elif algo is not None:
         # a limit for each side cuts them apart; else a row is all one
         apart = "prompt_length" in stated and "response_length" in stated
         if apart:
@@ -105,6 +107,16 @@ def _image(sets: tuple[Used, ...]) -> Fact:
     held = ", ".join(one.name for one in sets if one.record.media)
     why = f"the counted rows of {held} leave images out; taken as photographs of 640 × 480"
     return Fact("image_pixels", _PHOTOGRAPH, "derived", why=why)
+
+
+def _sampled(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> Iterator[Fact]:
+    """The usual length of answers where public runs tell it of every set and of a model of this name, the longest of them."""
+    model = str(stated["model"].value) if "model" in stated else ""
+    told = [next((one for one in used.record.sampled if one.told_of(model)), None) for used in sets]
+    known = [one for one in told if one is not None]
+    if model and len(known) == len(sets):
+        why = f"what {' and '.join(known[0].by)} answered to {', '.join(one.name for one in sets)} in public runs"
+        yield Fact("usual_response_length", round(max(one.mean for one in known)), "derived", why=why)
 
 
 def _side(side: str, tokens: list[Tokens | None], sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> Iterator[Fact]:

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from diagnose.batch import resolve
 from diagnose.conditions import holds, in_range
+from diagnose.facts.complete import complete
 from diagnose.facts.keys import read_keys
-from diagnose.knowledge.records import Fork, Framework
+from diagnose.knowledge.records import Default, Fork, Framework
 from diagnose.types import Fact, Facts, Paste
 
 
@@ -30,7 +31,7 @@ def with_defaults(
             facts[id] = Fact(id, value, "default", units.get(id, ""), why=f"default of {fork.title if fork else ''}")
     settled = set(facts)
     for default in framework.defaults:
-        if default.script and not any(default.script in line.text for line in paste.lines):
+        if default.script and not _used(default, stated, paste):
             continue
         if not in_range(default.since, default.until, version) or not holds(default.when, resolve(facts)):
             continue
@@ -39,6 +40,14 @@ def with_defaults(
             if id not in settled:
                 facts[id] = Fact(id, value, "default", units.get(id, ""), why=why)
     return facts
+
+
+def _used(default: Default, stated: Mapping[str, Fact], paste: Paste) -> bool:
+    """Whether the shipped script is named, or what is pasted looks like a part of it: settings without a model, and no other algorithm."""
+    if any(default.script in line.text for line in paste.lines):
+        return True
+    other = "algo" in stated and stated["algo"].value != default.facts.get("algo")
+    return default.excerpt and bool(paste.settings) and not other and not complete(paste)
 
 
 def at_version(facts: Facts, version: str, paste: Paste) -> Facts:

@@ -40,6 +40,9 @@ def _lengths(dataset: Dataset) -> Iterator[Problem]:
         yield Problem(place, f"tells no length: give one of {', '.join(told)}, or leave the record out")
     if dataset.timed and not dataset.media:
         yield Problem(f"{place}: timed", "is told of sound and video alone: add media = true, or leave it out")
+    for one in dataset.sampled:
+        if one.mean <= 0 or not one.by:
+            yield Problem(f"{place}: sampled", "wants a mean above 0 and the names that answered: give both")
     for field, tokens in told.items():
         if tokens and tokens.mean <= 0:
             yield Problem(f"{place}: {field}.mean", f"is {tokens.mean}, must be above 0")

@@ -31,6 +31,22 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """Answers that models gave to the prompts in public runs of RL: their mean length in tokens.
+
+    ``by`` are beginnings of the names of models that are known to answer at such length; others may think first.
+    """
+
+    by: tuple[str, ...]
+    mean: float
+
+    def told_of(self, model: str) -> bool:
+        """Whether a model of this name answers at such length."""
+        name = model.rsplit("/", 1)[-1].lower()
+        return any(name.startswith(one.lower()) for one in self.by)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset(Record):
     """Lengths as the ``tokenizer`` counts them, of a whole row, its prompt or its answer. At least one of the three is told.
 
@@ -45,6 +61,7 @@ class Dataset(Record):
     row_tokens: Tokens | None = None
     prompt_tokens: Tokens | None = None
     response_tokens: Tokens | None = None
+    sampled: tuple[Sampled, ...] = ()
     media: bool = False
     timed: bool = False
 

@@ -59,11 +59,13 @@ class Key:
 class Default:
     """Facts that hold when nothing sets them, each in the unit of the key that sets it. Later entries outrank earlier ones.
 
-    ``script`` is a literal whose presence in the text means that a shipped script or example file is used.
+    ``script`` is a literal whose presence in the text means that a shipped script or example file is used. ``excerpt``: as nearly everybody
+    starts from it, it holds too where a part of a command is pasted, since what was left out of that was not left to the code.
     """
 
     facts: Mapping[str, Value]
     script: str = ""
+    excerpt: bool = False
     since: str = ""
     until: str = ""
     when: Conditions = field(default_factory=dict)

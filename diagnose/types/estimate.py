@@ -32,13 +32,15 @@ class Term(NamedTuple):
 class PhaseEstimate:
     """The worst moment of one phase in one pool. Its sums are asked for again and again, and made once.
 
-    ``measured`` is what the log shows it to take, in bytes: it outranks the sum of the terms.
+    ``measured`` is what the log shows it to take, in bytes: it outranks the sum of the terms. ``band`` is low and high where the doubts of
+    the terms do not simply add up.
     """
 
     phase: str
     moment: str
     terms: tuple[Term, ...]
     measured: int | None = None
+    band: tuple[int, int] | None = None
 
     @cached_property
     def bytes(self) -> int:
@@ -46,11 +48,11 @@ class PhaseEstimate:
 
     @cached_property
     def low(self) -> int:
-        return sum([term.low for term in self.terms])
+        return self.band[0] if self.band else sum([term.low for term in self.terms])
 
     @cached_property
     def high(self) -> int:
-        return sum([term.high for term in self.terms])
+        return self.band[1] if self.band else sum([term.high for term in self.terms])
 
     @property
     def need(self) -> int:

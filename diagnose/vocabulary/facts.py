@@ -96,6 +96,7 @@ _ALL = (
     _fact("real_response_length", "int", "sizes", "Real response length", "tokens"),
     _fact("longest_prompt_length", "int", "sizes", "Longest real prompt", "tokens"),
     _fact("longest_response_length", "int", "sizes", "Longest real response", "tokens"),
+    _fact("usual_response_length", "int", "sizes", "Usual response in public runs", "tokens"),
     _fact("start_length", "int", "sizes", "First prompt kept for training", "tokens"),
     _fact("max_turns", "int", "sizes", "Turns of a conversation"),
     _fact("max_pixels", "int", "sizes", "Pixels of an image"),

@@ -262,6 +262,17 @@ def test_tensor_parallel_splits_logits_where_a_loss_is_taken_from_parts_of_the_v
     assert one == pytest.approx(parts * two, rel=0.001)
 
 
+def test_a_critic_that_trains_adapters_has_the_frozen_base_of_the_actor(facts: Any, record: Any) -> None:
+    adapters = replace(record(), fallback=True)
+    run = {"algo": "ppo", "has_critic": True, "full_or_lora": "lora", "lora_rank": 8, "precision": "bf16"}
+    sizes = [
+        {term.id: term.bytes for term in estimate(facts(kind, **run)).gpu.phase("critic").terms}
+        for kind in (adapters, record())
+    ]
+    assert sizes[0]["critic_weights"] == sizes[0]["actor_weights"]
+    assert sizes[1]["critic_weights"] > 1.9 * sizes[0]["critic_weights"]
+
+
 @pytest.mark.parametrize(("how", "there"), [("full", True), ("lora", False)])
 def test_of_an_unknown_trainer_the_critic_trains_what_the_actor_does(
     facts: Any, record: Any, how: str, there: bool

@@ -50,6 +50,7 @@ def test_no_term_is_negative_and_every_band_holds_its_middle(facts: Any, run: di
     for pool in (answer.gpu, answer.host):
         for phase in pool.phases if pool else ():
             assert all(0 <= term.low <= term.bytes <= term.high for term in phase.terms)
+            assert 0 <= phase.low <= phase.bytes <= phase.high
 
 
 @quick

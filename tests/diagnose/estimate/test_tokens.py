@@ -35,6 +35,23 @@ def test_an_unknown_length_runs_from_half_its_mean_to_the_limit(facts: Any) -> N
     assert (one.row.low, one.row.high) == (pytest.approx(mean / 2), 4096)
 
 
+def test_the_usual_answer_of_public_runs_outranks_a_share_of_the_limit(facts: Any) -> None:
+    one, many = (_update(facts(usual_response_length=300, real_prompt_length=100, micro_batch=n)) for n in (1, 64))
+    assert 400 < many.row.mid < one.row.mid < 100 + 3 * 300
+    assert many.row.low == 100 + 150
+    assert many.row.high < 100 + 1.5 * 300
+
+
+def test_an_answer_is_never_longer_than_its_limit(facts: Any) -> None:
+    one = _update(facts(usual_response_length=300, real_prompt_length=100, response_length=200, micro_batch=8))
+    assert (one.row.mid, one.row.high) == (300, 300)
+
+
+def test_a_length_that_is_stated_outranks_the_usual_one(facts: Any) -> None:
+    one = _update(facts(usual_response_length=300, real_prompt_length=100, real_response_length=700))
+    assert one.row.mid == 800
+
+
 def test_a_single_row_may_reach_its_limit(facts: Any) -> None:
     assert _update(facts(micro_batch=1)).row.mid == 4096
 

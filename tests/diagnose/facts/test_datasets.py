@@ -67,6 +67,25 @@ def test_a_row_that_is_known_by_its_prompt_alone_has_no_length(facts):
     assert "real_response_length" not in facts(f"{SFT} open-thoughts/OpenThoughts-114k").values
 
 
+VERL = (
+    "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_files=~/data/gsm8k/train.parquet "
+    "actor_rollout_ref.model.path="
+)
+
+
+def test_the_usual_answer_is_told_of_models_that_public_runs_tell_of(facts):
+    assert facts(f"{VERL}Qwen/Qwen2.5-7B-Instruct").values["usual_response_length"] == 278
+
+
+@pytest.mark.parametrize("model", ["deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", "Qwen/Qwen3-8B", "my/own"])
+def test_of_a_model_that_may_think_first_no_usual_answer_is_told(facts, model):
+    assert "usual_response_length" not in facts(VERL + model).values
+
+
+def test_training_on_the_answers_of_the_set_has_no_usual_answer(facts):
+    assert "usual_response_length" not in facts(f"{SFT} modelscope/gsm8k").values
+
+
 @pytest.mark.parametrize(
     "written",
     ["org/short", "ORG/Short", "HF::org/short", "org/short:default", "org/short@train", "org/short[:5%]"]
