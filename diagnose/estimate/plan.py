@@ -39,7 +39,10 @@ _SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is f
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run as the terms need it. ``adapters`` counts trained parameters under LoRA, 0 without; ``gpus`` those that train."""
+    """A run as the terms need it. ``adapters`` counts trained parameters under LoRA, 0 without; ``gpus`` those that train.
+
+    The layers of one copy are ``laid`` over so many of them.
+    """
 
     values: Values
     assumed: frozenset[str]
@@ -57,6 +60,7 @@ class Plan:
     capacity: int | None
     capacity_why: str
     missing: tuple[str, ...]
+    laid: int = 1
 
     def number(self, id: str) -> float | None:
         """A behaviour or fact that is a number."""
@@ -78,7 +82,7 @@ class Plan:
     def trained(self) -> float:
         """Parameters with a gradient on one GPU before data-parallel sharding."""
         return (
-            self.adapters / (self.whole("tp") * self.whole("pp"))
+            self.adapters / (self.whole("tp") * self.whole("pp") * self.laid)
             if self.adapters
             else self.split.whole - self.split.frozen
         )
@@ -110,6 +114,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     does, own_precision = _behaviours(framework, values, version)
     if not has_engine(framework, values):
         does = MappingProxyType({**does, "kv_rule": "dense"})
+    laid = _laid(values, does, online)
+    gpus = (whole(values, "n_gpus") or gpus) if laid > 1 else gpus
     numbers = _shape(model)
     capacity, why = gpu_capacity(facts)
     phases = _phases(framework, values, online)
@@ -130,6 +136,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
             gpus=gpus,
             assumed_stage=_assumed_stage(values, numbers.parameters, capacity),
             tower=numbers.vision,
+            laid=laid,
         ),
         gpus=gpus,
         adapters=_trained_beside_base(model, values) if adapters(values) else 0.0,
@@ -137,6 +144,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         capacity=capacity,
         capacity_why=why,
         missing=_unsettled(values, gpus),
+        laid=laid,
     ), ()
 
 
@@ -187,6 +195,15 @@ def _trained_beside_base(model: Model, values: Values) -> float:
     """Adapters, and where they are trained whole a copy of the embedding and one of the head."""
     copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
     return float(lora_parameters(model, whole(values, "lora_rank") or 8) + copies)
+
+
+def _laid(values: Values, does: Mapping[str, Value], online: bool) -> int:
+    """Cards that the layers of one copy are laid over: those that a process sees, where the trainer does so and nothing shards them.
+
+    (accelerate utils/modeling.py: infer_auto_device_map)
+    """
+    spreads = does.get("layers_over") == "cards_of_process" and not online
+    return (whole(values, "cards_per_process") or 1) if spreads else 1
 
 
 def _version(values: Values) -> str | None:

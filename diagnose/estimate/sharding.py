@@ -123,13 +123,21 @@ def zero_stage(values: Values) -> int | None:
 
 
 def split(
-    values: Values, *, parameters: float, experts: float, gpus: int, assumed_stage: int = 0, tower: float = 0.0
+    values: Values,
+    *,
+    parameters: float,
+    experts: float,
+    gpus: int,
+    assumed_stage: int = 0,
+    tower: float = 0.0,
+    laid: int = 1,
 ) -> Split:
     """How ``parameters`` (``experts`` of them in experts) are spread over ``gpus``; ``assumed_stage`` holds where none is known.
 
-    ``tower`` of them stand before the decoder and may be frozen.
+    ``tower`` of them stand before the decoder and may be frozen. A copy's layers are ``laid`` over so many GPUs, as by pipeline stages.
     """
     tp, pp, ep = (whole(values, id) or 1 for id in ("tp", "pp", "ep"))
+    pp *= laid
     sharded_dense = max(1, gpus // (tp * pp))
     stage = zero_stage(values)
     return Split(

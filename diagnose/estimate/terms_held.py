@@ -148,7 +148,7 @@ def trained_shard(plan: Plan, from_stage: int) -> float:
 
 
 def _spread(plan: Plan, from_stage: int) -> str:
-    parallel = plan.whole("tp") * plan.whole("pp")
+    parallel = plan.whole("tp") * plan.whole("pp") * plan.laid
     group = plan.split.group if plan.split.stage >= from_stage else 1
     if plan.split.experts and plan.whole("ep") > 1:
         return f"{count(plan.split.shard(from_stage))} of {count(plan.shape.parameters)} (experts ÷ {plan.whole('ep')})"

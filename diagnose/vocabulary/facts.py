@@ -38,6 +38,7 @@ _ALL = (
     _fact("trainer_gpus", "int", "machine", "GPUs that train"),
     _fact("n_nodes", "int", "machine", "Nodes"),
     _fact("gpus_per_node", "int", "machine", "GPUs per node"),
+    _fact("cards_per_process", "int", "machine", "Cards that one process sees"),
     _fact("host_ram_gb", "number", "machine", "Host RAM per node", "GiB"),
     # run
     _fact("framework", "text", "run", "Framework"),

@@ -75,6 +75,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "bytes that an adapter keeps of each value that enters it: a copy in 16 bits, and with dropout a mask",
         (),
     ),
+    "layers_over": (
+        "what the layers of one copy are laid over where nothing shards them",
+        ("one_card", "cards_of_process"),
+    ),
     "frozen_tower": (
         "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs",
         ("kept", "dropped"),
