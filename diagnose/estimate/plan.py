@@ -112,8 +112,6 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     version = _version(values)
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, values, version)
-    if not has_engine(framework, values):
-        does = MappingProxyType({**does, "kv_rule": "dense"})
     laid = _laid(values, does, online)
     gpus = (whole(values, "n_gpus") or gpus) if laid > 1 else gpus
     numbers = _shape(model)
@@ -129,15 +127,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         residents=residents(framework, values, version, phases, online),
         does=does,
         each=parameter_bytes(values, does, own_precision),
-        split=split(
-            values,
-            parameters=numbers.parameters,
-            experts=_experts(model),
-            gpus=gpus,
-            assumed_stage=_assumed_stage(values, numbers.parameters, capacity),
-            tower=numbers.vision,
-            laid=laid,
-        ),
+        split=_split(values, model, gpus, capacity, laid),
         gpus=gpus,
         adapters=_trained_beside_base(model, values) if adapters(values) else 0.0,
         online=online,
@@ -146,6 +136,19 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         missing=_unsettled(values, gpus),
         laid=laid,
     ), ()
+
+
+def _split(values: Values, model: Model, gpus: int, capacity: int | None, laid: int) -> Split:
+    numbers = _shape(model)
+    return split(
+        values,
+        parameters=numbers.parameters,
+        experts=_experts(model),
+        gpus=gpus,
+        assumed_stage=_assumed_stage(values, numbers.parameters, capacity),
+        tower=numbers.vision,
+        laid=laid,
+    )
 
 
 def plan_of(facts: Facts, fallback: Framework | None) -> Plan | None:
@@ -253,4 +256,6 @@ def _behaviours(framework: Framework, values: Values, version: str | None) -> tu
         own_precision |= "precision" in entry.when and "weight_bytes" in entry.does
         if holds(entry.when, values):
             does |= entry.does
+    if not has_engine(framework, values):
+        does["kv_rule"] = "dense"
     return MappingProxyType(does), own_precision
