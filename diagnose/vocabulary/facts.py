@@ -45,6 +45,8 @@ _ALL = (
     _fact("framework_version", "text", "run", "Version"),
     _fact("model", "text", "run", "Model"),
     _fact("params_b", "number", "run", "Parameters", "billions"),
+    _fact("teacher", "text", "run", "Teacher model"),
+    _fact("teacher_b", "number", "run", "Teacher's parameters", "billions"),
     _fact("multimodal", "bool", "run", "Reads images"),
     _fact("dataset", "text", "run", "Data set"),
     _fact("algo", "text", "run", "Algorithm"),

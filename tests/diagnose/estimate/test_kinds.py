@@ -129,6 +129,14 @@ def test_a_frozen_tower_keeps_its_checkpoints_where_its_inputs_need_gradients(
         assert kept / dropped == pytest.approx(2 * 1280 * 32 / (6 * (1280 + 3420)), rel=0.01)
 
 
+def test_a_teacher_is_as_large_as_itself(facts: Any, record: Any) -> None:
+    gkd = {**SFT, "algo": "gkd", "n_gpus": 8}
+    same, larger = (_terms(facts(**gkd, teacher_b=size)) for size in (None, 72))
+    assert same["ref_weights"].bytes == pytest.approx(2 * 7_615_616_512 / 8)
+    assert larger["ref_weights"].bytes == pytest.approx(2 * 72e9 / 8)
+    assert larger["actor_weights"].bytes == same["actor_weights"].bytes
+
+
 DDP = {**SFT, "strategy": "ddp", "full_or_lora": "lora", "n_gpus": 2, "gpu_mem_gib": 80}
 
 
