@@ -64,8 +64,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated = _defaults(stated, framework, version, keyed, paste, detected.fork)
-    stated = with_teacher(stated, knowledge.models)
-    sets, stated = with_lengths(stated, knowledge.datasets)
+    sets, stated = with_lengths(with_teacher(stated, knowledge.models), knowledge.datasets)
     return Facts(
         stated=stated,
         values=resolve(stated),
