@@ -9,7 +9,7 @@ from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_activation import head_inputs, kept, no_grad, recomputed, vision_tower
-from diagnose.estimate.terms_fixed import fixed, slack, slack_shares
+from diagnose.estimate.terms_fixed import broadcast_copies, fixed, slack, slack_shares
 from diagnose.estimate.terms_gather import (
     adam_temporaries,
     bucketed,
@@ -29,6 +29,7 @@ from diagnose.estimate.tokens import take
 from diagnose.types import PhaseEstimate, Term
 
 Moment = tuple[str, list[Term]]
+_CACHED = ("allocator_slack", "broadcast_copies")
 _AWAKE = ("init", "weight_sync", "rollout")  # an engine that sleeps stands here with weights and pool
 
 
@@ -49,7 +50,7 @@ def trainer_bytes(phase: PhaseEstimate) -> int:
 
 def reserved_bytes(phase: PhaseEstimate) -> int:
     """What the trainer's allocator has reserved."""
-    return trainer_bytes(phase) + sum(term.bytes for term in phase.terms if term.id == "allocator_slack")
+    return trainer_bytes(phase) + sum(term.bytes for term in phase.terms if term.id in _CACHED)
 
 
 def inside_bytes(plan: Plan, phase: PhaseEstimate) -> int:
@@ -75,6 +76,8 @@ def _phase(
     if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in awake):
         awake.append(engine_activations(plan))
     others = [*awake, *always]
+    if phase == "load":
+        others += broadcast_copies(plan, trainer, total(others))
     works = bool(work) or any(term.family == "work" for term in trainer)
     shares = slack_shares(plan, works)
     cached = slack(plan, total(trainer), total(others), shares)

@@ -51,7 +51,7 @@ _SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is f
 class Plan:
     """A run as the terms need it. ``adapters`` counts trained parameters under LoRA, 0 without; ``gpus`` those that train.
 
-    ``split`` spreads the whole model, ``trains`` what has a gradient.
+    ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
     """
 
     values: Values
@@ -71,6 +71,7 @@ class Plan:
     capacity: int | None
     capacity_why: str
     missing: tuple[str, ...]
+    laid: int = 1
 
     def number(self, id: str) -> float | None:
         """A behaviour or fact that is a number."""
@@ -127,6 +128,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     if does.get("head_of_its_own") == "yes":
         model = _headed(model, tied=False)
     numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
+    laid = _laid(values, does, online)
+    gpus = (whole(values, "n_gpus") or gpus) if laid > 1 else gpus
     capacity, why = gpu_capacity(facts)
     stage = _assumed_stage(values, numbers.parameters, capacity)
     everywhere = adapts_all(values, does)
@@ -143,14 +146,15 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         residents=residents(framework, values, version, phases, online),
         does=does,
         each=parameter_bytes(values, does, own_precision),
-        split=split(values, gpus=gpus, assumed_stage=stage, **everything),
-        trains=split(values, gpus=gpus, assumed_stage=stage, **trained),
+        split=split(values, gpus=gpus, laid=laid, assumed_stage=stage, **everything),
+        trains=split(values, gpus=gpus, laid=laid, assumed_stage=stage, **trained),
         gpus=gpus,
         adapters=beside,
         online=online,
         capacity=capacity,
         capacity_why=why,
         missing=_unsettled(values, gpus),
+        laid=laid,
     ), ()
 
 
@@ -231,6 +235,15 @@ def _trained_beside_base(model: Model, values: Values, everywhere: bool) -> floa
     """Adapters, and where they are trained whole a copy of the embedding and one of the head."""
     copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
     return float(lora_parameters(model, whole(values, "lora_rank") or 8, everywhere) + copies)
+
+
+def _laid(values: Values, does: Mapping[str, Value], online: bool) -> int:
+    """Cards that the layers of one copy are laid over: those that a process sees, where the trainer does so and nothing shards them.
+
+    (accelerate utils/modeling.py: infer_auto_device_map)
+    """
+    spreads = does.get("layers_over") == "cards_of_process" and not online
+    return (whole(values, "cards_per_process") or 1) if spreads else 1
 
 
 def _version(values: Values) -> str | None:

@@ -13,7 +13,7 @@ from diagnose.knowledge.records import Framework
 Residents = Mapping[tuple[str, str], tuple[str, ...]]
 
 WITH_REFERENCE = ("dpo", "kto", "gkd")
-_WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
+WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
 _ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
 _ENGINES = ("vllm", "sglang")  # engines with weights and a pool of their own; with others the trainer generates
 _ON_CPU = {"actor_weights": "param_on_cpu", "actor_optimizer": "optimizer_on_cpu"}  # what a switch keeps on the host
@@ -77,7 +77,7 @@ def _exists(what: str, values: Values, online: bool, engine: bool) -> bool:
     if what in _ENGINE or what == "state_dict_copy":
         return online and values.get("rollout_mode") != "server" and engine
     if what.startswith("ref_"):
-        return has_reference(values, online) and (values.get("algo") in _WITH_TEACHER or not adapters(values))
+        return has_reference(values, online) and (values.get("algo") in WITH_TEACHER or not adapters(values))
     if what.startswith("critic_"):
         return online and has_critic(values)
     if what == "reward_weights":

@@ -132,13 +132,22 @@ def zero_stage(values: Values) -> int | None:
 
 
 def split(
-    values: Values, *, parameters: float, experts: float, gpus: int, assumed_stage: int = 0, tower: float = 0.0
+    values: Values,
+    *,
+    parameters: float,
+    experts: float,
+    gpus: int,
+    assumed_stage: int = 0,
+    tower: float = 0.0,
+    laid: int = 1,
 ) -> Split:
     """How ``parameters`` (``experts`` of them in experts) are spread over ``gpus``; ``assumed_stage`` holds where none is known.
 
-    ``tower`` of them are split by nothing before data parallelism and stand on the first pipeline stage.
+    ``tower`` of them are split by nothing before data parallelism and stand on the first pipeline stage. A copy's layers are ``laid``
+    over so many GPUs, as by pipeline stages.
     """
     tp, pp, ep = (whole(values, id) or 1 for id in ("tp", "pp", "ep"))
+    pp *= laid
     over = _experts_over(values) * pp
     apart = ep > 1 or values.get("strategy") == "megatron"  # whether experts have groups of their own
     sharded_dense = max(1, gpus // (tp * pp))

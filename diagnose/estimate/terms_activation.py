@@ -53,7 +53,7 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     The first of ``pp`` pipeline stages holds a part of the layers for as many micro batches in flight: all layers of one. With
     ``stages`` it is one stage's layers for one micro batch, as the last stage holds them.
     """
-    w, layers, tokens = _widths(plan), max(1, plan.model.layers // stages), _local(plan, one)
+    w, layers, tokens = _widths(plan), max(1, plan.model.layers // (stages * plan.laid)), _local(plan, one)
     mode = checkpointing(plan)
     if mode == "full":
         on_gpu = 2 if plan.values.get("activation_offload") is True else layers

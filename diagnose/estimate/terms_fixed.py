@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from diagnose.conditions import in_range
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.term import Band, make_term
+from diagnose.estimate.term import Band, make_term, total
 from diagnose.types import Term
 from diagnose.units import GIB
 
@@ -22,6 +23,9 @@ SLACK = Band(0.02, 0.16, 0.40)
 _SLACK_EXPANDABLE = Band(0.0, 0.04, 0.30)
 _PAIRS = "reserved / allocated is 1.10 to 1.22 in four public pairs (github.com/NVIDIA-NeMo/RL/pull/926; two GRPO runs of 4B and 8B)"
 
+_SENT = "torch 2.6 csrc/distributed/c10d/reducer.cpp: _broadcast_coalesced; ProcessGroupNCCL.cpp: recordStream"
+_NO_COPIES_SINCE = "2.7"
+
 
 def fixed(plan: Plan) -> tuple[Term, ...]:
     """CUDA contexts, NCCL buffers where several GPUs train, library workspaces."""
@@ -36,6 +40,26 @@ def _fixed(processes: float, several_gpus: bool) -> tuple[Term, ...]:
         terms.append(make_term("nccl", "NCCL buffers", "fixed", NCCL, "0.3 to 1.5 GiB", _MEASURED, ("n_gpus",)))
     how = "cuBLAS and attention kernels, 0.1 to 0.3 GiB"
     return (*terms, make_term("workspaces", "library workspaces", "fixed", WORKSPACES, how, _MEASURED))
+
+
+def broadcast_copies(plan: Plan, trainer: list[Term], others: Band) -> list[Term]:
+    """What DDP leaves in the allocator when it starts: it sends the first rank's weights in pieces, and each piece is a copy whose memory
+    another stream still holds when the next one is made, so that up to all weights are reserved twice; never more than the card has.
+
+    (torch 2.6 csrc/distributed/c10d/reducer.cpp: _broadcast_coalesced; ProcessGroupNCCL.cpp: recordStream.) Later versions hold on to a
+    piece until it has arrived instead and use its memory again (torch 2.13 ProcessGroupNCCL.hpp: TensorShelf).
+    """
+    if plan.values.get("strategy") != "ddp" or plan.split.stage or plan.split.group == 1:
+        return []
+    version = plan.values.get("torch_version")
+    if version is not None and not in_range("", _NO_COPIES_SINCE, str(version)):
+        return []
+    copy: float = sum(term.bytes for term in trainer if term.id == "actor_weights")
+    if plan.capacity is not None:
+        copy = min(copy, max(0.0, plan.capacity - total(trainer).high - others.high))
+    size = Band(0, copy if version is not None else 0, copy)
+    how = "up to all weights a second time"
+    return [make_term("broadcast_copies", "copies sent when DDP starts", "fixed", size, how, _SENT, ("torch_version",))]
 
 
 def slack_shares(plan: Plan, works: bool) -> Band:

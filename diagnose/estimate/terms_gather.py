@@ -123,7 +123,7 @@ def _pipelined(plan: Plan) -> bool:
 
 def bucketed(plan: Plan) -> list[Term]:
     """Gradient buckets, which stand beside the gradients during the backward pass: of ZeRO stages 1 and 2, and of DDP."""
-    if plan.values.get("strategy") == "ddp" and plan.gpus > 1 and plan.split.stage == 0:
+    if plan.values.get("strategy") == "ddp" and plan.split.group > 1 and plan.split.stage == 0:
         size = plan.each.gradients * plan.trained
         how = f"{plan.each.gradients:g} B × {count(plan.trained)}, as large as the gradients"
         return [make_term("buckets", "gradient buckets", "work", size, how, _DDP, ("zero_stage", "full_or_lora"))]

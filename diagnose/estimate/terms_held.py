@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.residents import optimizer_share
+from diagnose.estimate.residents import WITH_TEACHER, optimizer_share
 from diagnose.estimate.sharding import Split
 from diagnose.estimate.term import count, make_term
 from diagnose.types import Term
@@ -122,9 +122,15 @@ def _gathered_weights(plan: Plan) -> Term:
 
 
 def _ref(plan: Plan) -> Term:
+    moved_by = (*_SPLIT, "has_ref", "ref_offload")
+    if plan.algo in WITH_TEACHER and (billions := plan.number("teacher_b")):
+        # another model than the student, sharded in the same way
+        share = plan.split.shard(3) / plan.shape.parameters
+        size, how = billions * 1e9 * share * plan.each.ref, f"{billions:g} G × {share:.3g} × {plan.each.ref:g} B"
+        return make_term("ref_weights", "teacher's weights", "held", size, how, _ZERO, (*moved_by, "teacher_b"))
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=plan.each.ref)
     how = f"{_spread(plan, 3)} × {plan.each.ref:g} B"
-    return make_term("ref_weights", "reference weights", "held", size, how, _ZERO, (*_SPLIT, "has_ref", "ref_offload"))
+    return make_term("ref_weights", "reference weights", "held", size, how, _ZERO, moved_by)
 
 
 def _reward(plan: Plan) -> Term:
@@ -167,7 +173,7 @@ def trained_shard(plan: Plan, from_stage: int) -> float:
 
 def _spread(plan: Plan, from_stage: int, part: Split | None = None) -> str:
     """The parameters of one GPU in words: of the whole model, or of the part of it that is trained."""
-    split, parallel = part or plan.split, plan.whole("tp") * plan.whole("pp")
+    split, parallel = part or plan.split, plan.whole("tp") * plan.whole("pp") * plan.laid
     shard, over = split.shard(from_stage), parallel * (split.group if split.stage >= from_stage else 1)
     if split.experts and plan.whole("ep") > 1:
         return f"{count(shard)} of {count(plan.shape.parameters)} (experts ÷ {plan.whole('ep')})"

@@ -23,6 +23,7 @@ from diagnose.facts.prose import spoken
 from diagnose.facts.run_words import run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
+from diagnose.facts.teacher import with_teacher
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
 from diagnose.knowledge import Knowledge
@@ -63,7 +64,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated = _defaults(stated, framework, version, keyed, paste, detected.fork)
-    sets, stated = with_lengths(stated, knowledge.datasets)
+    sets, stated = with_lengths(with_teacher(stated, knowledge.models), knowledge.datasets)
     return Facts(
         stated=stated,
         values=resolve(stated),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -83,6 +83,8 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
     answers = algo is not None and algo.value in _WRITES_ANSWERS
     if not sets or any(one.record.timed for one in sets) or (media and answers):
         return {}
+    if algo is not None and algo.value == "gkd":
+        return _distilled(sets, stated)
     images = [_image(sets)] if media else []
     found = [*_side("prompt", [one.record.prompt_tokens for one in sets], sets, stated)]
     if answers:
@@ -96,6 +98,16 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
             told = [_row(one.record, str(algo.value)) for one in sets]
             found = [*_side("response", told, sets, stated)]
     return {fact.id: fact for fact in (*found, *images)} if found else {}
+
+
+def _distilled(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The longest row where a student answers by itself too: a row of the data, whose prompt is no longer, and the longest answer."""
+    longest, answer = _longest([one.record.row_tokens for one in sets], sets), stated.get("response_length")
+    if longest is None or answer is None or not isinstance(answer.value, int):
+        return {}
+    why = f"the longest row of {', '.join(one.name for one in sets)} and an answer of {answer.value:,} tokens"
+    id = "longest_response_length"
+    return {id: Fact(id, round(longest) + answer.value, "derived", why=why)}
 
 
 def _row(record: Dataset, algo: str) -> Tokens | None:
@@ -141,11 +153,12 @@ def _mean(told: list[Tokens], sets: tuple[Used, ...]) -> float:
     return sum(share * one.mean for share, one in zip(known, told, strict=True)) / sum(known)
 
 
-def _longest(told: list[Tokens], sets: tuple[Used, ...]) -> float | None:
+def _longest(told: Sequence[Tokens | None], sets: tuple[Used, ...]) -> float | None:
     """The longest row that the run meets: of all, or of as many as are taken."""
     tops = [
         tokens.longest_of(one.rows) if one.rows and one.rows < (one.record.rows or one.rows + 1) else tokens.max
         for tokens, one in zip(told, sets, strict=True)
+        if tokens
     ]
     known = [top for top in tops if top]
-    return max(known) if len(known) == len(tops) else None
+    return max(known) if len(known) == len(sets) else None

@@ -37,6 +37,7 @@ def launcher(paste: Paste) -> dict[str, Fact]:
         if trained < len(everything):
             found["trainer_gpus"] = _read("trainer_gpus", trained, per_node[0] if per_node else devices[-1][0])
             found.pop("gpus_per_node", None)
+        _put_seen(found, len(everything), devices[-1][0], (per_node, total))
     elif per_node:
         if one:
             found["n_gpus"] = _read("n_gpus", per_node[1], per_node[0])
@@ -46,6 +47,15 @@ def launcher(paste: Paste) -> dict[str, Fact]:
         why = "the launcher's default is one machine"
         found["n_nodes"] = Fact("n_nodes", 1, "derived", why=why)
     return found
+
+
+def _put_seen(
+    found: dict[str, Fact], cards: int, setting: Setting, told: tuple[tuple[Setting, int] | None, ...]
+) -> None:
+    """How many cards each process sees, where it is more than one: a launcher that is told no number starts one process."""
+    processes = next((number for _, number in filter(None, told)), 1)
+    if processes < cards and cards % processes == 0:
+        found["cards_per_process"] = _read("cards_per_process", cards // processes, setting)
 
 
 def _put_configured(paste: Paste, found: dict[str, Fact]) -> None:

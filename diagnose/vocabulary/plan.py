@@ -107,6 +107,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what gradients are from one micro batch to the next where weights are sharded",
         ("sharded", "whole_model"),
     ),
+    "layers_over": (
+        "what the layers of one copy are laid over where nothing shards them",
+        ("one_card", "cards_of_process"),
+    ),
     "frozen_tower": (
         "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs",
         ("kept", "dropped"),

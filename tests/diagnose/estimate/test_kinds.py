@@ -129,6 +129,41 @@ def test_a_frozen_tower_keeps_its_checkpoints_where_its_inputs_need_gradients(
         assert kept / dropped == pytest.approx(2 * 1280 * 32 / (6 * (1280 + 3420)), rel=0.01)
 
 
+def test_a_teacher_is_as_large_as_itself(facts: Any, record: Any) -> None:
+    gkd = {**SFT, "algo": "gkd", "n_gpus": 8}
+    same, larger = (_terms(facts(**gkd, teacher_b=size)) for size in (None, 72))
+    assert same["ref_weights"].bytes == pytest.approx(2 * 7_615_616_512 / 8)
+    assert larger["ref_weights"].bytes == pytest.approx(2 * 72e9 / 8)
+    assert larger["actor_weights"].bytes == same["actor_weights"].bytes
+
+
+DDP = {**SFT, "strategy": "ddp", "full_or_lora": "lora", "n_gpus": 2, "gpu_mem_gib": 80}
+
+
+@pytest.mark.parametrize(("torch", "mid", "high"), [("2.6.0", 1, 1), (None, 0, 1), ("2.9.1", 0, 0)])
+def test_ddp_may_send_its_weights_in_copies_that_stay_reserved(facts: Any, torch: str, mid: int, high: int) -> None:
+    terms = _terms(facts(**DDP, torch_version=torch), "load")
+    copies, weights = terms.get("broadcast_copies"), terms["actor_weights"].bytes
+    assert ((copies.bytes, copies.high) if copies else (0, 0)) == (mid * weights, high * weights)
+
+
+def test_copies_of_ddp_take_no_more_than_the_card_has(facts: Any) -> None:
+    run = facts(**{**DDP, "gpu_mem_gib": 40}, torch_version="2.6.0")
+    load = estimate(run).gpu.phase("load")
+    assert load.bytes <= estimate(run).gpu.capacity
+
+
+@pytest.mark.parametrize(("does", "cards"), [("cards_of_process", 2), ("one_card", 1)])
+def test_a_process_that_sees_several_cards_lays_its_layers_over_them(
+    facts: Any, record: Any, does: str, cards: int
+) -> None:
+    run = facts(record(layers_over=does), **DDP, cards_per_process=2)
+    terms, alone = _terms(run), _terms(facts(**{**DDP, "n_gpus": 1}))
+    assert terms["actor_weights"].bytes == pytest.approx(alone["actor_weights"].bytes / cards)
+    assert terms["checkpoints"].bytes == pytest.approx(alone["checkpoints"].bytes / cards, rel=0.02)
+    assert ("buckets" in terms) is (cards == 1)
+
+
 def test_a_padded_batch_without_a_rollout_is_as_long_as_its_longest_row(facts: Any) -> None:
     plan, _ = make_plan(facts(**{**SFT, "max_length": 1024}, remove_padding=False), None)
     assert plan is not None

@@ -200,3 +200,18 @@ def test_roles_with_cards_of_their_own_are_added_up(values):
     )
     found = values(text)
     assert (found["n_gpus"], found["trainer_gpus"]) == (8, 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "cards"),
+    [
+        ("CUDA_VISIBLE_DEVICES=0,1 swift sft --model a/b --max_length 512", 2),
+        ("CUDA_VISIBLE_DEVICES=0,1,2,3 NPROC_PER_NODE=2 swift sft --model a/b --max_length 512", 2),
+        ("CUDA_VISIBLE_DEVICES=0,1,2,3 NPROC_PER_NODE=4 swift sft --model a/b --max_length 512", None),
+        ("CUDA_VISIBLE_DEVICES=0,1,2,3 NPROC_PER_NODE=3 swift sft --model a/b --max_length 512", None),
+        ("CUDA_VISIBLE_DEVICES=0,1 accelerate launch --num_processes 2 train.py --max_length 512", None),
+        ("CUDA_VISIBLE_DEVICES=0 swift sft --model a/b --max_length 512", None),
+    ],
+)
+def test_a_process_sees_its_part_of_the_visible_cards(command, cards, facts):
+    assert facts(command).values.get("cards_per_process") == cards

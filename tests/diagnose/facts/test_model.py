@@ -103,3 +103,18 @@ def test_of_two_values_that_code_chooses_from_neither_is_said(facts):
     assert "model" not in read
     assert "micro_batch" not in read
     assert read["rollout_n"] == 8
+
+
+TEACHER = "swift rlhf --rlhf_type gkd --model Qwen/Qwen2.5-7B --max_length 2048 --teacher_model "
+
+
+@pytest.mark.parametrize(
+    ("name", "billions"),
+    [("Qwen/Qwen2.5-14B-Instruct", 14.770033664), ("/models/own-40B/", 40), ("own/student", None)],
+)
+def test_a_teacher_has_the_size_of_its_own_name(name, billions, facts):
+    assert facts(TEACHER + name).values.get("teacher_b") == billions
+
+
+def test_an_answered_size_of_the_teacher_outranks_its_name(facts):
+    assert facts(TEACHER + "Qwen/Qwen2.5-14B", teacher_b=20).values["teacher_b"] == 20
