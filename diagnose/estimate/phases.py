@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_activation import head_inputs, kept, no_grad, recomputed, vision_tower
-from diagnose.estimate.terms_fixed import fixed, slack
+from diagnose.estimate.terms_fixed import cached, fixed, growth
 from diagnose.estimate.terms_gather import (
     adam_temporaries,
     bucketed,
@@ -26,6 +27,16 @@ from diagnose.estimate.tokens import take
 from diagnose.types import PhaseEstimate, Term
 
 Moment = tuple[str, list[Term]]
+
+
+class Worst(NamedTuple):
+    """The worst moment of a phase, and the most logits that any of its moments holds."""
+
+    moment: str
+    work: list[Term]
+    logits: Band
+
+
 _AWAKE = ("init", "weight_sync", "rollout")  # an engine that sleeps stands here with weights and pool
 
 
@@ -46,7 +57,7 @@ def trainer_bytes(phase: PhaseEstimate) -> int:
 
 def reserved_bytes(phase: PhaseEstimate) -> int:
     """What the trainer's allocator has reserved."""
-    return trainer_bytes(phase) + sum(term.bytes for term in phase.terms if term.id == "allocator_slack")
+    return trainer_bytes(phase) + phase.cached + sum(term.bytes for term in phase.terms if term.id == "allocator_slack")
 
 
 def inside_bytes(plan: Plan, phase: PhaseEstimate) -> int:
@@ -62,9 +73,9 @@ def inside_bytes(plan: Plan, phase: PhaseEstimate) -> int:
 
 
 def _phase(
-    plan: Plan, phase: str, residents: dict[str, list[Term]], always: tuple[Term, ...], worst: Moment
+    plan: Plan, phase: str, residents: dict[str, list[Term]], always: tuple[Term, ...], worst: Worst
 ) -> PhaseEstimate:
-    moment, work = worst
+    moment, work, logits = worst
     counted = {term.id for term in work}  # gradients that come with the moment
     here = [term for what in plan.holds(phase, "gpu") for term in residents[what] if term.id not in counted]
     trainer = [term for term in here if term.family != "engine"] + work
@@ -72,22 +83,25 @@ def _phase(
     if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in awake):
         awake.append(engine_activations(plan))
     others = [*awake, *always]
-    works = bool(work) or any(term.family == "work" for term in trainer)
-    return PhaseEstimate(phase, moment, (*trainer, *others, slack(plan, total(trainer), total(others), works)))
+    stays, goes = (total(term for term in trainer if term.family == family) for family in ("held", "work"))
+    slack, room = cached(plan, stays, goes, total(others))
+    kept, band = growth(plan, logits, room)
+    return PhaseEstimate(phase, moment, (*trainer, *others, *band, slack), cached=kept)
 
 
-def _worst(moments: list[Moment]) -> Moment:
+def _worst(moments: list[Moment]) -> Worst:
     """The moment with the largest middle; where another one reaches higher within its band, that height is kept as a term."""
     name, work = max(moments, key=lambda one: sum([term.bytes for term in one[1]]))
+    logits = max((total(term for term in one[1] if term.id == "logits") for one in moments), key=lambda band: band.mid)
     if len(moments) == 1:
-        return name, work
+        return Worst(name, work, logits)
     other, highest = max(((one[0], sum([term.high for term in one[1]])) for one in moments), key=lambda one: one[1])
     beyond = highest - sum([term.high for term in work])
     if beyond <= 0:
-        return name, work
+        return Worst(name, work, logits)
     how = f"with longer or more rows the worst moment is the {other}"
     source = work[0].source if work else ""
-    return name, [*work, make_term("other_moment", other, "work", Band(0, 0, beyond), how, source)]
+    return Worst(name, [*work, make_term("other_moment", other, "work", Band(0, 0, beyond), how, source)], logits)
 
 
 def _resident_terms(plan: Plan, phases: Iterable[str]) -> dict[str, list[Term]]:

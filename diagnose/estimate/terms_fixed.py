@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
-from diagnose.estimate.plan import Plan
-from diagnose.estimate.term import Band, make_term
+from diagnose.estimate.plan import PAIRED, Plan
+from diagnose.estimate.term import Band, make_term, total
+from diagnose.estimate.tokens import take
 from diagnose.types import Term
 from diagnose.units import GIB
 
@@ -13,14 +15,20 @@ _MEASURED = "a heuristic band without a published source; to be calibrated"
 CONTEXT = Band(0.4 * GIB, 0.5 * GIB, 0.6 * GIB)
 NCCL = Band(0.3 * GIB, 0.7 * GIB, 1.5 * GIB)
 WORKSPACES = Band(0.1 * GIB, 0.2 * GIB, 0.3 * GIB)
-# Reserved beyond allocated, as a share of what is allocated. Four public pairs of both counters of one run lie between 1.10 and 1.22
-# (two DPO runs of 12B, two GRPO runs of 4B and 8B); their middle is taken. No pair bounds it from above: a run that never
-# empties its cache can reserve several times as much; where weights and Adam state are most of it, 1.02 was measured (ms-swift
-# docs/source/LLM/Benchmark.md at c212b44: full training of 7B). Expandable segments grow in place, so that blocks of other
-# lengths find room.
-SLACK = Band(0.02, 0.16, 0.40)
+# Reserved beyond allocated. What is held is allocated once and lies in whole blocks: full training of 7B reserves 1.02 of it (ms-swift
+# docs/source/LLM/Benchmark.md at c212b44). What comes and goes leaves pieces: of the four public pairs of both counters of one run the
+# two with known settings are a DPO run of 12B, which reserves 6 GiB beside 35 GiB of such work.
+SLACK_HELD, SLACK_WORK = Band(0.0, 0.02, 0.10), Band(0.02, 0.16, 0.40)
+# Expandable segments grow in place, so that blocks of other lengths find room.
 _SLACK_EXPANDABLE = Band(0.0, 0.04, 0.30)
-_PAIRS = "reserved / allocated is 1.10 to 1.22 in four public pairs (github.com/NVIDIA-NeMo/RL/pull/926; two GRPO runs of 4B and 8B)"
+_PAIRS = "reserved / allocated of one run: github.com/NVIDIA-NeMo/RL/pull/926; full training of 7B that holds 71.9 GiB and reserves 73.4"
+# What is reserved beyond the most in use where rows differ, as a multiple of the logits of the longest: median and about the tenths of
+# 45 replays of three models over three data sets (tests/data/replayed_allocator.toml); rows of one length need 0.2 to 0.4.
+GROWTH = Band(1.0, 2.5, 5.0)
+_BLOCK = 1 / 3  # one of the three fp32 copies that stand at the worst moment
+_REPLAY = (
+    "torch 2.1 c10/cuda/CUDACachingAllocator.cpp: get_free_block, alloc_block, replayed by benchmarks/allocator.py"
+)
 
 
 def fixed(plan: Plan) -> tuple[Term, ...]:
@@ -38,26 +46,46 @@ def _fixed(processes: float, several_gpus: bool) -> tuple[Term, ...]:
     return (*terms, make_term("workspaces", "library workspaces", "fixed", WORKSPACES, how, _MEASURED))
 
 
-def slack(plan: Plan, trainer: Band, others: Band, works: bool) -> Term:
-    """What the caching allocator reserves beyond what the ``trainer`` takes; never more than the card still has.
-
-    ``others`` is what else stands there. Where the trainer only holds and never ``works``, little lies in pieces.
+def cached(plan: Plan, held: Band, work: Band, others: Band) -> tuple[Term, Band]:
+    """What the trainer's allocator keeps beside what is in use, and the room that is then left; no more than the card still has.
 
     Before it gives up, the allocator hands back what it caches (torch 2.6 c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks).
     """
-    band = _SLACK_EXPANDABLE if plan.values.get("expandable_segments") is True else SLACK
-    if not works:
-        band = Band(0.0, 0.0, band.low)
-    low, mid, high = band.low * trainer.low, band.mid * trainer.mid, band.high * trainer.high
+    room = Band(math.inf, math.inf, math.inf)
     if plan.capacity is not None:
-        room = max(0, plan.capacity - trainer.mid - others.mid)
-        low, mid = min(low, room), min(mid, room)
-        high = min(high, max(0, plan.capacity - trainer.high - others.high))
-    size = Band(low, mid, high)
-    how = _shares(band)
+        mid, high = (max(0, plan.capacity - held[i] - work[i] - others[i]) for i in (1, 2))
+        room = Band(mid, mid, high)
+    slack = _slack(plan, held, work, room)
+    return slack, Band(*(most - taken for most, taken in zip(room, total([slack]), strict=True)))
+
+
+def growth(plan: Plan, logits: Band, room: Band) -> tuple[int, list[Term]]:
+    """Blocks kept for rows of other lengths: in bytes what counters of reserved memory show of them, and the band as a term.
+
+    The logits of a longer row fit into no free block, so that each record takes new memory from the card, and the blocks of shorter
+    rows go on as pieces. It ends where the next block does not fit, on average half a block below what the card has, and is handed
+    back when it is needed: no run fails by it alone. Expandable segments grow in place instead. Where nothing is known of the rows
+    only the band holds it, and so for losses over pairs: the one such run with both counters reserves 1.10 of what it allocates
+    (NVIDIA-NeMo/RL pull 926).
+    """
+    uneven = take(plan, "update").uneven if logits.high else False
+    if uneven is False or plan.values.get("expandable_segments") is True:
+        return 0, []
+    shown = min(GROWTH.mid * logits.mid, max(0.0, room.mid - _BLOCK * logits.mid / 2))
+    how = f"up to {GROWTH.high:g} × logits, kept in blocks of other lengths and handed back when needed"
+    moved_by = ("expandable_segments", "micro_batch", "logits_chunked", "remove_padding")
+    size = Band(0.0, 0.0, min(GROWTH.high * logits.high, max(0.0, room.high)))
+    term = make_term("allocator_growth", "blocks of other lengths", "fixed", size, how, _REPLAY, moved_by)
+    return round(shown) if uneven and plan.algo not in PAIRED else 0, [term]
+
+
+def _slack(plan: Plan, held: Band, work: Band, room: Band) -> Term:
+    """Pieces beside what is in use. Where the trainer only holds and never works, little lies in pieces."""
+    expandable = plan.values.get("expandable_segments") is True
+    of_held, of_work = (_SLACK_EXPANDABLE, _SLACK_EXPANDABLE) if expandable else (SLACK_HELD, SLACK_WORK)
+    if not work.high:
+        of_held = Band(0.0, 0.0, of_held.low)
+    low, mid, high = (a * h + b * w for a, h, b, w in zip(of_held, held, of_work, work, strict=True))
+    size = Band(min(low, room.low), min(mid, room.mid), min(high, room.high))
+    how = f"{of_held.mid:.0%} of what is held, {of_work.mid:.0%} ({of_work.low:.0%} to {of_work.high:.0%}) of the rest"
     return make_term("allocator_slack", "allocator slack", "fixed", size, how, _PAIRS, ("expandable_segments",))
-
-
-@lru_cache(maxsize=8)
-def _shares(band: Band) -> str:
-    return f"{band.mid:.0%} ({band.low:.0%} to {band.high:.0%}) of what is allocated"
