@@ -181,7 +181,8 @@ def _experts(model: Model) -> float:
 def _trained_beside_base(model: Model, values: Values) -> float:
     """Adapters, and where they are trained whole a copy of the embedding and one of the head."""
     copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
-    return float(lora_parameters(model, whole(values, "lora_rank") or 8) + copies)
+    adapted = lora_parameters(model, whole(values, "lora_rank") or 8, str(values.get("lora_targets", "linear")))
+    return float(adapted + copies)
 
 
 def _version(values: Values) -> str | None:

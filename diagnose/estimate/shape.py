@@ -87,13 +87,16 @@ def active(model: Model) -> int:
     return text - (model.layers - model.moe.dense_layers) * idle
 
 
-def lora_parameters(model: Model, rank: int) -> int:
+def lora_parameters(model: Model, rank: int, targets: str = "linear") -> int:
     """LoRA on all linear layers of the decoder, rank x (in + out) each (Hu et al. 2021, arXiv:2106.09685, section 4.1).
 
-    Every expert has its own pair; router, head and vision tower are left out, as "all-linear" does by default.
+    With ``targets`` "qkv" on query, key and value alone. Every expert has its own pair; router, head and vision tower are left out, as
+    "all-linear" does by default.
     """
     h = model.hidden
     queries, keys = model.heads * head_dim(model), model.kv_heads * head_dim(model)
+    if targets == "qkv":
+        return rank * model.layers * (h + queries + 2 * (h + keys))
     attention = 2 * (h + queries) + 2 * (h + keys)
     matrices = 3 if model.gated else 2
     dense = attention + matrices * (h + model.intermediate)

@@ -49,6 +49,7 @@ _ALL = (
     _fact("algo", "text", "run", "Algorithm"),
     _fact("full_or_lora", "choice", "run", "Training", full="full parameters", lora="LoRA", qlora="QLoRA"),
     _fact("lora_rank", "int", "run", "LoRA rank"),
+    _fact("lora_targets", "choice", "run", "Adapters on", linear="all linear layers", qkv="query, key and value"),
     _fact("trains_embeddings", "bool", "run", "Embedding and head trained beside adapters"),
     _fact(
         "precision",
