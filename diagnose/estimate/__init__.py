@@ -27,14 +27,16 @@ def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
     gpu, host = _gpu_pool(plan, plan.phases), host_pool(plan)
     compared = compare(plan, facts.measured, gpu, host)
     failed = facts.values.get("oom_kind")
+    seen = with_measured(gpu, compared, failed=failed is not None and POOL_OF_KIND.get(str(failed)) != "host")
     return Estimate(
-        gpu=with_measured(gpu, compared, failed=failed is not None and POOL_OF_KIND.get(str(failed)) != "host"),
+        gpu=seen,
         host=with_measured(host, compared, failed=failed is not None and POOL_OF_KIND.get(str(failed)) != "gpu")
         if host
         else None,
         compared=compared,
         torch_allocated=max(trainer_bytes(phase) + inside_bytes(plan, phase) for phase in gpu.phases),
         torch_reserved=max(reserved_bytes(phase) + inside_bytes(plan, phase) for phase in gpu.phases),
+        device_used=max(phase.need + (phase.cached if phase.measured is None else 0) for phase in seen.phases),
         host_used=max(used_bytes(plan, phase) for phase in host.phases) if host else None,
         missing=(*plan.missing, *_missing(plan), *(() if host else ("gpus_per_node",))),
     )

@@ -6,9 +6,8 @@ of uncertainty in measurement, section 5.1). Two causes lie in no term's band:
 
 * the formulas themselves. Of 82 published runs whose lengths are settled half lie within 10 % of the estimate; what is held follows from
   the parameters, so that most of it is what works: about a fifth of that.
-* pieces. The allocator hands back what it caches before it gives up, so that its cache fills a card and never overfills it. What cannot be
-  handed back is what torch prints as reserved but unallocated when it has failed: 0.1 to 18 % of what is allocated in ten public
-  messages (ms-swift 7826, 9112, 4023, 9613, 2044; RAGEN 92; OpenRLHF 398; Agent-R1 32; slime 1951; rLLM 93), below 10 % in eight.
+* pieces. The allocator hands back what it caches before it gives up, so that its cache fills a card and never overfills it, but for
+  pieces of what is in use (terms_fixed.py: pieces).
 """
 
 from __future__ import annotations
@@ -16,31 +15,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from diagnose.estimate.term import Band
 from diagnose.types import Term
 
 _FORMULA_WORK, _FORMULA_HELD = 0.2, 0.03
-_PIECES, _PIECES_EXPANDABLE = 0.10, 0.02  # segments that grow in place leave next to none
 _LENGTH = frozenset(
     ("prompt_length", "response_length", "max_length", "micro_batch", "micro_tokens", "gradient_checkpointing")
 )
 
 
 def bounds(
-    terms: Iterable[Term], slack: Term, shares: Band, capacity: int | None, expandable: bool = False
+    terms: Iterable[Term], slack: Term, most_cached: float, pieces: float, capacity: int | None
 ) -> tuple[int, int]:
-    """Lowest and highest plausible bytes of a phase of these terms and the allocator's ``slack``, ``shares`` of what the trainer takes."""
+    """Lowest and highest plausible bytes of a phase of these terms and the allocator's ``slack``.
+
+    The allocator may cache up to ``most_cached`` bytes where the card has them, and cannot hand back ``pieces`` of these.
+    """
     terms = tuple(terms)
     middle, work, held = (_sum(terms, families) for families in (None, "work", "held"))
     formula = _FORMULA_WORK * work + _FORMULA_HELD * held
     below = math.hypot(_together((_cause(term), term.bytes - term.low) for term in terms), formula)
     above = math.hypot(_together((_cause(term), term.high - term.bytes) for term in terms), formula)
-    cached, trainer = slack.bytes, work + held
-    low = middle + cached - math.hypot(below, max(0.0, cached - shares.low * trainer))
-    high = middle + cached + math.hypot(above, max(0.0, shares.high * trainer - cached))
+    low = middle + slack.bytes - math.hypot(below, max(0, slack.bytes - slack.low))
+    high = middle + slack.bytes + math.hypot(above, max(0.0, most_cached - slack.bytes))
     if capacity is not None:
-        pieces = min(shares.high, _PIECES_EXPANDABLE if expandable else _PIECES) * trainer
-        high = max(middle + math.hypot(above, pieces), min(high, capacity), middle + cached)
+        high = max(middle + math.hypot(above, pieces), min(high, capacity), middle + slack.bytes)
     return max(0, round(low)), round(high)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from diagnose.estimate.doubt import bounds
 from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_activation import head_inputs, kept, no_grad, recomputed, vision_tower
-from diagnose.estimate.terms_fixed import broadcast_copies, fixed, slack, slack_shares
+from diagnose.estimate.terms_fixed import broadcast_copies, cached, fixed, growth, most_cached, pieces
 from diagnose.estimate.terms_gather import (
     adam_temporaries,
     bucketed,
@@ -30,6 +31,16 @@ from diagnose.types import PhaseEstimate, Term
 
 Moment = tuple[str, list[Term]]
 _CACHED = ("allocator_slack", "broadcast_copies")
+
+
+class Worst(NamedTuple):
+    """The worst moment of a phase, and the most logits that any of its moments holds."""
+
+    moment: str
+    work: list[Term]
+    logits: Band
+
+
 _AWAKE = ("init", "weight_sync", "rollout")  # an engine that sleeps stands here with weights and pool
 
 
@@ -50,7 +61,8 @@ def trainer_bytes(phase: PhaseEstimate) -> int:
 
 def reserved_bytes(phase: PhaseEstimate) -> int:
     """What the trainer's allocator has reserved."""
-    return trainer_bytes(phase) + sum(term.bytes for term in phase.terms if term.id in _CACHED)
+    shown = sum(term.bytes for term in phase.terms if term.id in _CACHED)
+    return trainer_bytes(phase) + phase.cached + shown
 
 
 def inside_bytes(plan: Plan, phase: PhaseEstimate) -> int:
@@ -66,9 +78,9 @@ def inside_bytes(plan: Plan, phase: PhaseEstimate) -> int:
 
 
 def _phase(
-    plan: Plan, phase: str, residents: dict[str, list[Term]], always: tuple[Term, ...], worst: Moment
+    plan: Plan, phase: str, residents: dict[str, list[Term]], always: tuple[Term, ...], worst: Worst
 ) -> PhaseEstimate:
-    moment, work = worst
+    moment, work, logits = worst
     counted = {term.id for term in work}  # gradients that come with the moment
     here = [term for what in plan.holds(phase, "gpu") for term in residents[what] if term.id not in counted]
     trainer = [term for term in here if term.family != "engine"] + work
@@ -78,26 +90,27 @@ def _phase(
     others = [*awake, *always]
     if phase == "load":
         others += broadcast_copies(plan, trainer, total(others))
-    works = bool(work) or any(term.family == "work" for term in trainer)
-    shares = slack_shares(plan, works)
-    cached = slack(plan, total(trainer), total(others), shares)
-    expandable = plan.values.get("expandable_segments") is True
-    band = bounds((*trainer, *others), cached, shares, plan.capacity, expandable)
-    return PhaseEstimate(phase, moment, (*trainer, *others, cached), band=band)
+    stays, goes = (total(term for term in trainer if term.family == family) for family in ("held", "work"))
+    slack, room = cached(plan, stays, goes, total(others))
+    kept, beyond = growth(plan, logits, room)
+    most = most_cached(plan, stays, goes, logits, bool(beyond))
+    band = bounds((*trainer, *others), slack, most, pieces(plan, stays, goes), plan.capacity)
+    return PhaseEstimate(phase, moment, (*trainer, *others, *beyond, slack), band=band, cached=kept)
 
 
-def _worst(moments: list[Moment]) -> Moment:
+def _worst(moments: list[Moment]) -> Worst:
     """The moment with the largest middle; where another one reaches higher within its band, that height is kept as a term."""
     name, work = max(moments, key=lambda one: sum([term.bytes for term in one[1]]))
+    logits = max((total(term for term in one[1] if term.id == "logits") for one in moments), key=lambda band: band.mid)
     if len(moments) == 1:
-        return name, work
+        return Worst(name, work, logits)
     other, highest = max(((one[0], sum([term.high for term in one[1]])) for one in moments), key=lambda one: one[1])
     beyond = highest - sum([term.high for term in work])
     if beyond <= 0:
-        return name, work
+        return Worst(name, work, logits)
     how = f"with longer or more rows the worst moment is the {other}"
     source = work[0].source if work else ""
-    return name, [*work, make_term("other_moment", other, "work", Band(0, 0, beyond), how, source)]
+    return Worst(name, [*work, make_term("other_moment", other, "work", Band(0, 0, beyond), how, source)], logits)
 
 
 def _resident_terms(plan: Plan, phases: Iterable[str]) -> dict[str, list[Term]]:

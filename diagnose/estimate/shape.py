@@ -88,16 +88,17 @@ def active(model: Model) -> int:
     return text - (model.layers - model.moe.dense_layers) * idle
 
 
-def lora_parameters(model: Model, rank: int, everywhere: bool = True) -> int:
+def lora_parameters(model: Model, rank: int, on: str = "all_linear") -> int:
     """LoRA on all linear layers of the decoder, rank x (in + out) each (Hu et al. 2021, arXiv:2106.09685, section 4.1).
 
-    Every expert has its own pair; router, head and vision tower are left out, as "all-linear" does by default. Where not
-    ``everywhere`` on query and value only, as in that paper (section 4.2).
+    Every expert has its own pair; router, head and vision tower are left out, as "all-linear" does by default. ``on``
+    "query_value" alone, as in that paper (section 4.2), or "query_key_value".
     """
     h = model.hidden
     queries, keys = model.heads * head_dim(model), model.kv_heads * head_dim(model)
-    if not everywhere:
-        return rank * model.layers * (2 * h + queries + keys)
+    if on != "all_linear":
+        matrices = 1 if on == "query_value" else 2
+        return rank * model.layers * (h + queries + matrices * (h + keys))
     attention = 2 * (h + queries) + 2 * (h + keys)
     matrices = 3 if model.gated else 2
     dense = attention + matrices * (h + model.intermediate)

@@ -38,7 +38,10 @@ _MERGED_PATCHES = (
 
 
 class Pass(NamedTuple):
-    """One forward pass on one GPU. ``row`` is the length of a row before it is split; ``response`` its share of response tokens."""
+    """One forward pass on one GPU. ``row`` is the length of a row before it is split; ``response`` its share of response tokens.
+
+    ``uneven``: whether rows of one pass are longer than those of another; None where that is not known.
+    """
 
     tokens: Band
     rows: float
@@ -48,6 +51,7 @@ class Pass(NamedTuple):
     moved_by: tuple[str, ...]
     missing: tuple[str, ...] = ()
     packed: bool = False
+    uneven: bool | None = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +243,7 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
         how=f"{several} × {counts(row)} tokens{' padded' if padded else ''}{f' ÷ {sp}' if sp > 1 else ''}",
         moved_by=_moved_by(rows_id, padded),
         missing=missing,
+        uneven=not padded and _uneven(plan, row),
     )
 
 
@@ -247,6 +252,16 @@ def _sequences_of_one(plan: Plan) -> int:
     if plan.online and plan.does.get("micro_batch_of") == "prompts":
         return plan.whole("rollout_n")
     return 2 if plan.algo in PAIRED else 1
+
+
+def _uneven(plan: Plan, row: Band) -> bool | None:
+    """Generated rows end where they end; rows of a data set differ, unless most are cut at the limit and not dropped above it."""
+    if plan.online or plan.algo in FILLED:
+        return plan.online and not row.exact
+    longest = max((whole(plan.values, id) or 0 for id in _LONGEST.values() if id not in plan.assumed), default=0)
+    if not longest:
+        return False if row.exact else None
+    return not row.exact or (longest > row.high and plan.does.get("long_rows") == "dropped")
 
 
 def _parts(plan: Plan) -> int:
@@ -282,6 +297,7 @@ def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
         how=f"{counts(tokens)} tokens packed",
         moved_by=_moved_by(budget_id if budget_id in plan.values else rows_id, False),
         packed=True,
+        uneven=plan.online,
     )
 
 

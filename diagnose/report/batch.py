@@ -64,12 +64,14 @@ def _assumed(facts: Facts) -> dict[str, Any]:
 def _estimate(diagnosis: Diagnosis) -> dict[str, Any]:
     estimate = diagnosis.estimate
     gpu = _pool(estimate.gpu)
+    # the peak is what the usual counter shows of a card or a node, the need what it cannot do without
     if gpu is not None:
         gpu["torch_allocated_gib"] = _gib(estimate.torch_allocated)
         gpu["torch_reserved_gib"] = _gib(estimate.torch_reserved)
+        gpu["need_gib"] = gpu["peak_gib"]
+        gpu["peak_gib"] = _gib(estimate.device_used)
     host = _pool(estimate.host)
     if host is not None:
-        # like the peak of a card, the peak of a node is what its usual counter shows
         host["need_gib"] = host["peak_gib"]
         host["peak_gib"] = _gib(estimate.host_used)
     return {"gpu": gpu, "host": host, "missing": list(estimate.missing)}

@@ -33,7 +33,8 @@ class PhaseEstimate:
     """The worst moment of one phase in one pool. Its sums are asked for again and again, and made once.
 
     ``measured`` is what the log shows it to take, in bytes: it outranks the sum of the terms. ``band`` is low and high where the doubts of
-    the terms do not simply add up.
+    the terms do not simply add up. ``cached`` are bytes that counters show beside that sum and nothing needs: blocks that the
+    allocator hands back before it gives up.
     """
 
     phase: str
@@ -41,6 +42,7 @@ class PhaseEstimate:
     terms: tuple[Term, ...]
     measured: int | None = None
     band: tuple[int, int] | None = None
+    cached: int = 0
 
     @cached_property
     def bytes(self) -> int:
@@ -140,6 +142,7 @@ class Estimate:
     """Memory per pool. ``missing`` names the facts without which a pool cannot be computed (then that pool is None).
 
     ``torch_allocated`` and ``torch_reserved`` are the trainer process's own peaks in bytes, without an engine's pool.
+    ``device_used`` is what the driver shows of a GPU at its worst moment, with what the allocator caches.
     ``host_used`` is what counters of used memory show of a node at its worst moment: they leave shared pages out.
     ``compared`` are the readings of the log beside it.
     """
@@ -148,6 +151,7 @@ class Estimate:
     host: PoolEstimate | None = None
     torch_allocated: int | None = None
     torch_reserved: int | None = None
+    device_used: int | None = None
     host_used: int | None = None
     missing: tuple[str, ...] = ()
     compared: tuple[Compared, ...] = ()

@@ -59,6 +59,7 @@ _ALL = (
         "Layers with adapters",
         all_linear="all linear layers",
         query_value="query and value",
+        query_key_value="query, key and value",
     ),
     _fact("trains_embeddings", "bool", "run", "Embedding and head trained beside adapters"),
     _fact(

@@ -57,6 +57,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("yes", "no"),
     ),
     "dynamic_length": ("what one row may measure", ("prompt_and_response", "start_and_prompt", "packed")),
+    "long_rows": ("what becomes of a data set's rows above the limit", ("dropped", "cut")),
     "sync_transient": (
         "what handing the weights over needs beside the residents",
         ("fsdp_full_tensor", "gather_model", "gather_in_parts", "gather_tensor", "bucket", "none"),

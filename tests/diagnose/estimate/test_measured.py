@@ -82,8 +82,10 @@ def test_the_band_of_the_estimate_no_longer_counts_where_it_was_measured(measure
 
 @pytest.mark.parametrize(("step", "kind"), [(1, None), (9, "gpu_oom")])
 def test_a_first_step_and_a_run_that_ran_out_later_bound_the_need_from_below_only(step, kind, measured):
-    low = measured(reading("device", 1.0, "actor_update", step=step), kind=kind).gpu.phase("actor_update")
-    high = measured(reading("device", 78.0, "actor_update", step=step), kind=kind).gpu.phase("actor_update")
+    low, high = (
+        measured(reading("device", gib, "actor_update", step=step), kind=kind, micro_batch=1).gpu.phase("actor_update")
+        for gib in (1.0, 78.0)
+    )
     assert (low.measured, high.measured) == (None, 78 * GIB)
 
 

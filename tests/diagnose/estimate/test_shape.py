@@ -88,6 +88,11 @@ def test_adapters_on_all_linear_layers_of_llama_2_7b():
     assert shape.lora_parameters(model("llama-2-7b"), 16) == 39_976_960
 
 
+def test_adapters_on_query_key_and_value_of_llama_2_7b():
+    # rank 8: 8 x (4096 + 4096) x 3 projections x 32 layers
+    assert shape.lora_parameters(model("llama-2-7b"), 8, "qkv") == 6_291_456
+
+
 def test_every_expert_has_its_own_adapter():
     record = replace(model("mixtral-8x7b"), layers=1)
     one = replace(record, moe=Moe(experts=1, active=1, width=14336))

@@ -69,7 +69,9 @@ def test_reserved_is_never_below_allocated_nor_the_device_below_reserved(facts: 
     assert answer.gpu is not None
     assert answer.torch_allocated is not None
     assert answer.torch_reserved is not None
-    assert answer.torch_allocated <= answer.torch_reserved <= answer.gpu.peak.bytes
+    assert answer.device_used is not None
+    assert answer.torch_allocated <= answer.torch_reserved <= answer.device_used
+    assert answer.gpu.peak.bytes <= answer.device_used
 
 
 @quick
