@@ -92,7 +92,7 @@ def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
     return norms + attention_bytes_per_token(w) + (8 if w.gated else 4) * w.mlp + 4 * w.chosen * w.hidden
 
 
-def frozen_layer_bytes_per_token(w: Widths, each_input: float = 2.0, everywhere: bool = True) -> float:
+def frozen_layer_bytes_per_token(w: Widths, each_input: float = 2.0, on: str = "all_linear") -> float:
     """The same under adapters on all linear layers, whose frozen weights need no inputs of their own.
 
     Left are the norms' fp32 copies (8 h), what the attention keeps, and gate, activation and up (6 f), or what GELU reads (2 f). Each
@@ -101,17 +101,19 @@ def frozen_layer_bytes_per_token(w: Widths, each_input: float = 2.0, everywhere:
     """
     norms = _norm_inputs(w) * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0)
     mlp = (6 if w.gated else 2) * w.mlp + 4 * w.chosen * w.hidden
-    return norms + attention_bytes_per_token(w) + mlp + _adapter_bytes_per_token(w, each_input, everywhere)
+    return norms + attention_bytes_per_token(w) + mlp + _adapter_bytes_per_token(w, each_input, on)
 
 
-def _adapter_bytes_per_token(w: Widths, each_input: float, everywhere: bool) -> float:
-    """Inputs of adapters on all linear layers, or on query and value only.
+def _adapter_bytes_per_token(w: Widths, each_input: float, on: str) -> float:
+    """Inputs of adapters ``on`` all linear layers, or on those of the attention that are named.
 
     On a part of a fused product the update is scattered into one as wide as all of it and kept (litgpt 2685705 litgpt/lora.py: zero_pad).
     """
-    if everywhere:
+    if on == "all_linear":
         return each_input * (((1 if w.fused else 3) + (2 if w.gated else 1)) * w.hidden + w.q + w.mlp)
-    return each_input * w.hidden + 2 * (w.q + w.keys) if w.fused else each_input * 2 * w.hidden
+    if w.fused:
+        return each_input * w.hidden + 2 * (w.q + w.keys)
+    return each_input * (2 if on == "query_value" else 3) * w.hidden
 
 
 def quantized_input_bytes_per_token(w: Widths) -> float:

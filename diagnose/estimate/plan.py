@@ -15,15 +15,9 @@ from types import MappingProxyType
 from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range
 from diagnose.estimate.residents import Residents, has_critic, has_engine, has_reference, residents
-from diagnose.estimate.shape import (
-    Shape,
-    expert_adapter_parameters,
-    lora_parameters,
-    shape,
-    shape_from_params,
-    sparse_from_params,
-)
-from diagnose.estimate.sharding import ZERO_STATE, ParameterBytes, Split, adapters, parameter_bytes, split, zero_stage
+from diagnose.estimate.shape import Shape, shape, shape_from_params, sparse_from_params
+from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
+from diagnose.estimate.spread import spread
 from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Framework
 from diagnose.types import Facts
@@ -43,7 +37,6 @@ _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic
 _ACTIVE = re.compile(
     r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
 )  # 30B-A3B: 30 billion parameters, 3 of them for a token
-_LARGEST_CARD = from_gib(192)  # MI300X; of the cards in the catalogue none holds more
 _SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is firmware and ECC
 
 
@@ -128,13 +121,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     if does.get("head_of_its_own") == "yes":
         model = _headed(model, tied=False)
     numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
-    laid = _laid(values, does, online)
-    gpus = (whole(values, "n_gpus") or gpus) if laid > 1 else gpus
     capacity, why = gpu_capacity(facts)
-    stage = _assumed_stage(values, numbers.parameters, capacity)
-    everywhere = adapts_all(values, does)
-    beside = _trained_beside_base(model, values, everywhere) if adapters(values) else 0.0
-    everything, trained = _spread_parts(model, numbers, values, beside, everywhere)
+    laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     phases = _phases(framework, values, online)
     return Plan(
         values=values,
@@ -146,15 +134,15 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         residents=residents(framework, values, version, phases, online),
         does=does,
         each=parameter_bytes(values, does, own_precision),
-        split=split(values, gpus=gpus, laid=laid, assumed_stage=stage, **everything),
-        trains=split(values, gpus=gpus, laid=laid, assumed_stage=stage, **trained),
-        gpus=gpus,
-        adapters=beside,
+        split=laid_out.everything,
+        trains=laid_out.trained,
+        gpus=laid_out.gpus,
+        adapters=laid_out.adapters,
         online=online,
         capacity=capacity,
         capacity_why=why,
-        missing=_unsettled(values, gpus),
-        laid=laid,
+        missing=_unsettled(values, laid_out.gpus),
+        laid=laid_out.laid,
     ), ()
 
 
@@ -198,54 +186,6 @@ def _stand_in(params_b: float) -> Model | None:
     return shape_from_params(params_b)
 
 
-def _experts(model: Model) -> float:
-    if not model.moe:
-        return 0.0
-    matrices = 3 if model.gated else 2
-    return float(
-        model.moe.experts * matrices * model.hidden * model.moe.width * (model.layers - model.moe.dense_layers)
-    )
-
-
-def adapts_all(values: Values, does: Mapping[str, Value]) -> bool:
-    """Whether every linear layer has an adapter: as stated, else as the framework does by default."""
-    return values.get("lora_layers", does.get("adapters_on")) != "query_value"
-
-
-def _spread_parts(
-    model: Model, numbers: Shape, values: Values, beside: float, everywhere: bool
-) -> tuple[dict[str, float], dict[str, float]]:
-    """The parts of the whole model and of what is trained, as ``split`` takes them.
-
-    A frozen tower has no gradient. In Megatron it is a module of another library, whole on every rank of the first stage
-    (modelscope/mcore-bridge model/mm_gpt_model.py: visual).
-    """
-    tower = float(numbers.vision) if values.get("strategy") == "megatron" else 0.0
-    everything = {"parameters": float(numbers.parameters), "experts": _experts(model), "tower": tower}
-    if beside:
-        rank = whole(values, "lora_rank") or 8
-        experts = expert_adapter_parameters(model, rank) if everywhere else 0.0
-        return everything, {"parameters": beside, "experts": experts}
-    if values.get("freeze_vision") is True:
-        return everything, {**everything, "parameters": float(numbers.parameters - numbers.vision), "tower": 0.0}
-    return everything, everything
-
-
-def _trained_beside_base(model: Model, values: Values, everywhere: bool) -> float:
-    """Adapters, and where they are trained whole a copy of the embedding and one of the head."""
-    copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
-    return float(lora_parameters(model, whole(values, "lora_rank") or 8, everywhere) + copies)
-
-
-def _laid(values: Values, does: Mapping[str, Value], online: bool) -> int:
-    """Cards that the layers of one copy are laid over: those that a process sees, where the trainer does so and nothing shards them.
-
-    (accelerate utils/modeling.py: infer_auto_device_map)
-    """
-    spreads = does.get("layers_over") == "cards_of_process" and not online
-    return (whole(values, "cards_per_process") or 1) if spreads else 1
-
-
 def _version(values: Values) -> str | None:
     version = values.get("framework_version")
     return str(version) if version is not None else None
@@ -259,15 +199,6 @@ def _is_online(values: Values, framework: Framework) -> bool:
 
 def _unsettled(values: Values, gpus: int) -> tuple[str, ...]:
     return ("zero_stage",) if gpus > 1 and zero_stage(values) is None else ()
-
-
-def _assumed_stage(values: Values, parameters: int, capacity: int | None) -> int:
-    """The stage taken where none is known: 3 where a full training could not even hold its state on one card, else 0.
-
-    Where the card is not known either, on the largest that the catalogue holds.
-    """
-    whole_state = 0 if adapters(values) else ZERO_STATE * parameters
-    return 3 if whole_state > (capacity or _LARGEST_CARD) else 0
 
 
 def _phases(framework: Framework, values: Values, online: bool) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ from diagnose.estimate.layer import (
     tower_bytes_per_patch,
     widths,
 )
-from diagnose.estimate.plan import Plan, adapts_all
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.spread import adapted_layers
 from diagnose.estimate.term import Band, count, counts, make_term
 from diagnose.estimate.tokens import Pass, image_patches
 from diagnose.types import Term
@@ -182,8 +183,9 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
 def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
     """``at_most``: with adapters on all layers where nothing says which have one."""
     if plan.adapters:
-        everywhere = adapts_all(plan.values, plan.does) or (at_most and "lora_layers" not in plan.values)
-        return frozen_layer_bytes_per_token(w, plan.number("adapter_input_bytes") or 2.0, everywhere)
+        unsaid = at_most and "lora_layers" not in plan.values
+        on = "all_linear" if unsaid else adapted_layers(plan.values, plan.does)
+        return frozen_layer_bytes_per_token(w, plan.number("adapter_input_bytes") or 2.0, on)
     return layer_bytes_per_token(w, autocasts(plan))
 
 

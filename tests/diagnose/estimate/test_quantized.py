@@ -25,19 +25,19 @@ def _terms(run: Facts) -> dict[str, Term]:
 
 # Bytes that torch 2.13 saves over litgpt 5895df1 litgpt/lora.py in bf16, one byte a value for a dropout mask as on a GPU
 @pytest.mark.parametrize(
-    ("w", "everywhere", "kept"),
+    ("w", "on", "kept"),
     [
-        (Widths(hidden=4096, mlp=11008, keys=4096, heads=32, gated=True, fused=True), False, 177_128),
-        (Widths(hidden=2048, mlp=5632, keys=256, heads=32, gated=True, fused=True), True, 108_408),
+        (Widths(hidden=4096, mlp=11008, keys=4096, heads=32, gated=True, fused=True), "query_value", 177_128),
+        (Widths(hidden=2048, mlp=5632, keys=256, heads=32, gated=True, fused=True), "all_linear", 108_408),
         (
             Widths(2560, 10240, keys=2560, heads=32, gated=False, fused=True, layer_norm=True, parallel=True),
-            True,
+            "all_linear",
             110_372,
         ),
     ],
 )
-def test_a_layer_of_one_fused_product_keeps_what_torch_saves(w: Widths, everywhere: bool, kept: int) -> None:
-    assert frozen_layer_bytes_per_token(w, 3.0, everywhere) == pytest.approx(kept, rel=0.01)
+def test_a_layer_of_one_fused_product_keeps_what_torch_saves(w: Widths, on: str, kept: int) -> None:
+    assert frozen_layer_bytes_per_token(w, 3.0, on) == pytest.approx(kept, rel=0.01)
 
 
 def test_quantized_inputs_are_held_only_where_the_record_says_so(facts: Any, record: Any) -> None:

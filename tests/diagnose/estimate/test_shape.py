@@ -90,7 +90,7 @@ def test_adapters_on_all_linear_layers_of_llama_2_7b():
 
 def test_adapters_on_query_key_and_value_of_llama_2_7b():
     # rank 8: 8 x (4096 + 4096) x 3 projections x 32 layers
-    assert shape.lora_parameters(model("llama-2-7b"), 8, "qkv") == 6_291_456
+    assert shape.lora_parameters(model("llama-2-7b"), 8, "query_key_value") == 6_291_456
 
 
 def test_every_expert_has_its_own_adapter():

@@ -1,0 +1,111 @@
+"""How the parameters of a run are spread over its GPUs: the whole model, and what of it is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from diagnose.batch import Values, whole
+from diagnose.estimate.shape import Shape, expert_adapter_parameters, lora_parameters
+from diagnose.estimate.sharding import ZERO_STATE, Split, adapters, split
+from diagnose.knowledge.hardware import Model
+from diagnose.units import from_gib
+from diagnose.vocabulary import Value
+
+_LARGEST_CARD = from_gib(192)  # MI300X; of the cards in the catalogue none holds more
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """``everything`` and what is ``trained`` of it, over ``gpus``; the layers of one copy are ``laid`` over so many of them.
+
+    ``adapters`` counts parameters that are trained beside a frozen base, 0 without one.
+    """
+
+    everything: Split
+    trained: Split
+    adapters: float
+    gpus: int
+    laid: int
+
+
+def spread(
+    model: Model,
+    numbers: Shape,
+    values: Values,
+    does: Mapping[str, Value],
+    *,
+    gpus: int,
+    capacity: int | None,
+    online: bool,
+) -> Spread:
+    """How this run spreads a model of these ``numbers`` over ``gpus`` that train; ``capacity`` is that of one of them in bytes."""
+    laid, on = _laid(values, does, online), adapted_layers(values, does)
+    gpus = (whole(values, "n_gpus") or gpus) if laid > 1 else gpus
+    stage = _assumed_stage(values, numbers.parameters, capacity)
+    beside = _trained_beside_base(model, values, on) if adapters(values) else 0.0
+    everything, trained = _parts(model, numbers, values, beside, on)
+    return Spread(
+        everything=split(values, gpus=gpus, laid=laid, assumed_stage=stage, **everything),
+        trained=split(values, gpus=gpus, laid=laid, assumed_stage=stage, **trained),
+        adapters=beside,
+        gpus=gpus,
+        laid=laid,
+    )
+
+
+def adapted_layers(values: Values, does: Mapping[str, Value]) -> str:
+    """Which linear layers have adapters, a choice of ``lora_layers``: as stated, else as the framework does by default."""
+    return str(values.get("lora_layers") or does.get("adapters_on") or "all_linear")
+
+
+def _parts(
+    model: Model, numbers: Shape, values: Values, beside: float, on: str
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The parts of the whole model and of what is trained, as ``split`` takes them.
+
+    A frozen tower has no gradient. In Megatron it is a module of another library, whole on every rank of the first stage
+    (modelscope/mcore-bridge model/mm_gpt_model.py: visual).
+    """
+    tower = float(numbers.vision) if values.get("strategy") == "megatron" else 0.0
+    everything = {"parameters": float(numbers.parameters), "experts": _experts(model), "tower": tower}
+    if beside:
+        rank = whole(values, "lora_rank") or 8
+        experts = expert_adapter_parameters(model, rank) if on == "all_linear" else 0.0
+        return everything, {"parameters": beside, "experts": experts}
+    if values.get("freeze_vision") is True:
+        return everything, {**everything, "parameters": float(numbers.parameters - numbers.vision), "tower": 0.0}
+    return everything, everything
+
+
+def _experts(model: Model) -> float:
+    if not model.moe:
+        return 0.0
+    matrices = 3 if model.gated else 2
+    return float(
+        model.moe.experts * matrices * model.hidden * model.moe.width * (model.layers - model.moe.dense_layers)
+    )
+
+
+def _trained_beside_base(model: Model, values: Values, on: str) -> float:
+    """Adapters, and where they are trained whole a copy of the embedding and one of the head."""
+    copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
+    return float(lora_parameters(model, whole(values, "lora_rank") or 8, on) + copies)
+
+
+def _laid(values: Values, does: Mapping[str, Value], online: bool) -> int:
+    """Cards that the layers of one copy are laid over: those that a process sees, where the trainer does so and nothing shards them.
+
+    (accelerate utils/modeling.py: infer_auto_device_map)
+    """
+    spreads = does.get("layers_over") == "cards_of_process" and not online
+    return (whole(values, "cards_per_process") or 1) if spreads else 1
+
+
+def _assumed_stage(values: Values, parameters: int, capacity: int | None) -> int:
+    """The stage taken where none is known: 3 where a full training could not even hold its state on one card, else 0.
+
+    Where the card is not known either, on the largest that the catalogue holds.
+    """
+    whole_state = 0 if adapters(values) else ZERO_STATE * parameters
+    return 3 if whole_state > (capacity or _LARGEST_CARD) else 0
