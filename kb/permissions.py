@@ -25,6 +25,7 @@ NEEDS = {
     "attach": Role.EDITOR,
     "publish": Role.EDITOR,
     "rename": Role.EDITOR,
+    "unpublish": Role.REVIEWER,
     "delete": Role.REVIEWER,
     "restore": Role.REVIEWER,
     "review": Role.REVIEWER,
@@ -38,8 +39,6 @@ NEEDS = {
 }
 View = Callable[..., HttpResponse]
 
-_ITS_AUTHOR_TOO = {"delete", "restore"}  # an editor's own draft needs no reviewer to be thrown away or fetched back
-
 
 def may(user: AbstractBaseUser | AnonymousUser | None, action: str, document: Document | None = None) -> bool:
     """Whether ``user`` may do ``action``, a word of ``NEEDS``; with a ``document``, to that one, which they can see.
@@ -47,13 +46,22 @@ def may(user: AbstractBaseUser | AnonymousUser | None, action: str, document: Do
     Nobody changes what lies in the trash without fetching it back first.
     """
     role = role_of(user)
-    if document is not None and document.state == Document.TRASH and action not in ("restore", "purge"):
-        return False
-    if action in _ITS_AUTHOR_TOO and document is not None and user is not None and role >= Role.EDITOR:
-        unpublished = Document.DRAFT in (document.state, document.state_before)
-        if document.author_id == user.pk and unpublished:
+    if document is not None:
+        if document.state == Document.TRASH and action not in ("restore", "purge"):
+            return False
+        if action == "unpublish" and (document.state != Document.PUBLISHED or document.kind == Document.NOTES):
+            return False
+        own = user is not None and role >= Role.EDITOR and document.author_id == user.pk
+        if own and _is_its_authors(action, document):
             return True
     return role >= NEEDS[action]
+
+
+def _is_its_authors(action: str, document: Document) -> bool:
+    """An editor takes back what they wrote, since they go on seeing it; their own draft they throw away and fetch back."""
+    if action == "unpublish":
+        return True
+    return action in ("delete", "restore") and Document.DRAFT in (document.state, document.state_before)
 
 
 def needs(action: str) -> Callable[[View], View]:

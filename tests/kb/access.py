@@ -140,10 +140,12 @@ WRITING = {
     "kb:rename": writing(Role.EDITOR, 302, method="post", send=lambda world: {"slug": "another-name"}),
     "kb:state": [
         deed("publish", "hidden", Role.REVIEWER, below=404, visitor=404),
+        deed("unpublish", "shown", Role.REVIEWER),
+        deed("unpublish", "hidden", Role.REVIEWER, ok=403, below=404, visitor=404),
         deed("review", "shown", Role.REVIEWER),
         deed("delete", "shown", Role.REVIEWER),
         deed("fetch_back", "thrown", Role.REVIEWER, below=404, visitor=404),
-        *(deed(do, "thrown", Role.REVIEWER, ok=403, below=404, visitor=404) for do in ("publish", "review", "delete")),
+        *(deed(do, "thrown", Role.REVIEWER, ok=403, below=404, visitor=404) for do in ("publish", "unpublish", "review", "delete")),
     ],
 }
 AROUND = {
