@@ -115,6 +115,8 @@ CATALOGUE = {
     "kb:model": [page_of("models")],
     "kb:datasets": [anybody()],
     "kb:dataset": [page_of("datasets")],
+    "kb:logs": [anybody()],
+    "kb:log": [page_of("logs")],
 }
 SEARCH = {
     "kb:search": [anybody(send=lambda world: {"q": "offload"})],
@@ -145,7 +147,10 @@ WRITING = {
         deed("review", "shown", Role.REVIEWER),
         deed("delete", "shown", Role.REVIEWER),
         deed("fetch_back", "thrown", Role.REVIEWER, below=404, visitor=404),
-        *(deed(do, "thrown", Role.REVIEWER, ok=403, below=404, visitor=404) for do in ("publish", "unpublish", "review", "delete")),
+        *(
+            deed(do, "thrown", Role.REVIEWER, ok=403, below=404, visitor=404)
+            for do in ("publish", "unpublish", "review", "delete")
+        ),
     ],
 }
 AROUND = {
