@@ -7,7 +7,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
 from kb.members_only import ask_to_sign_in
 from kb.models import Document, Role, role_of
@@ -37,7 +38,7 @@ NEEDS = {
     "export": Role.ADMIN,
     "import": Role.ADMIN,
 }
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 def may(user: AbstractBaseUser | AnonymousUser | None, action: str, document: Document | None = None) -> bool:
@@ -74,7 +75,7 @@ def needs(action: str) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if may(request.user, action):
                 return view(request, *args, **kwargs)
             if request.user.is_authenticated:

@@ -243,6 +243,8 @@ ADMIN = {
     "kb:member_active": [admin(method="post", at=lambda world: {"pk": world.people[Role.EDITOR].pk}, ok=302)],
     "kb:invitations": [admin(), admin(method="post", send=lambda world: {"role": 1})],
     "kb:invitation_revoke": [admin(method="post", at=lambda world: {"pk": world.open_invitation.pk}, ok=302)],
+    "kb:exchange": [admin(), admin(method="post", ok=422)],
+    "kb:export": [admin(program=True, visitor=401)],
     "kb:audit": [admin()],
 }
 ROWS: dict[str, list[Row]] = {
