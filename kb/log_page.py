@@ -10,7 +10,13 @@ from diagnose.vocabulary import FACTS, PHASES
 from diagnose.vocabulary.measured import COUNTERS, MOMENTS
 from kb import rules_in_words
 
-_UNITS = {"printed": "as printed", "binary": "powers of 1024", "": "a count"}
+_UNITS = {
+    "printed": "as printed",
+    "binary": "as printed, KB, MB and GB in powers of 1024",
+    "gib": "GiB",
+    "mib": "MiB",
+    "": "a count",
+}
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from kb import audit, exchange, saving, tasks
 from kb.attachments import clean_name
 from kb.permissions import needs
 
-LARGEST = 20 * 1000**2  # bytes of a zip
+LARGEST = 20 * 1024**2  # bytes of a zip
 MOST = 2000  # documents at once: about half a minute; more by the command
-_IN_MEMORY = 8 * 1000**2
+_IN_MEMORY = 8 * 1024**2
 
 
 @never_cache

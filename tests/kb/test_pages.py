@@ -13,7 +13,7 @@ from diagnose.vocabulary.measured import COUNTERS
 from kb import case_list, estimates
 from kb.models import Document
 from kb.notes import PAGES
-from kb.templatetags.keys import breakable
+from kb.templatetags.keys import as_time, breakable
 from tests.kb.conftest import created, document
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
@@ -69,6 +69,13 @@ def test_every_case_shows_its_claims_with_verdicts_and_its_fixes(client: Client,
         assert [trial.fix for trial in page.context["trials"]] == list(case.fixes)
         assert all(trial.marks[0].words.startswith("1 ") for trial in page.context["trials"])
         assert "Estimate against report" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.04, "0.0\u00a0s"), (119, "119\u00a0s"), (120, "2\u00a0min"), (32116, "9\u00a0h")]
+)
+def test_a_time_is_told_in_the_unit_that_fits(seconds: float, words: str) -> None:
+    assert as_time(seconds) == words
 
 
 def test_a_log_page_says_what_each_figure_is_and_shows_a_line_of_it(client: Client, knowledge: Knowledge) -> None:
