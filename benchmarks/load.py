@@ -40,13 +40,13 @@ PAGES = {
 
 
 @contextmanager
-def serving() -> Iterator[tuple[list[str], int]]:
-    """The site as ``make run`` serves it; the ids of its web processes, and its port."""
+def serving(base: Path | None = None) -> Iterator[tuple[list[str], int]]:
+    """The site as ``make run`` serves it, on ``DATABASE_URL`` or the state folder ``base``; the ids of its web processes, and its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as state:
-        around = {**os.environ, "HEADROOM_STATE": state}
+        around = {**os.environ, "HEADROOM_STATE": str(base or state)}
         subprocess.run([sys.executable, "-c", GATHER], cwd=ROOT, env=around, check=True)
         server = subprocess.Popen(web_command("127.0.0.1", port, WORKERS), cwd=ROOT, env=around)
         try:

@@ -80,7 +80,8 @@ def database(name: str, state: Path) -> dict[str, Any]:
     if not value:
         # Without IMMEDIATE, writers that began as readers lose their write to "database is locked" and no timeout helps.
         options = {"transaction_mode": "IMMEDIATE", "timeout": 20, "init_command": "PRAGMA journal_mode=WAL"}
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": state / "headroom.sqlite3", "OPTIONS": options}
+        file = {"ENGINE": "django.db.backends.sqlite3", "NAME": state / "headroom.sqlite3", "OPTIONS": options}
+        return {**file, "CONN_MAX_AGE": 60}  # opening it costs as much as two queries
     parts = urlsplit(value)
     if parts.scheme not in ("postgres", "postgresql") or not parts.path.strip("/"):
         refuse(

@@ -41,6 +41,7 @@ MIDDLEWARE = [
     "config.requests.told",
     "django.middleware.security.SecurityMiddleware",
     "config.security.security_headers",
+    "config.security.Packed",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

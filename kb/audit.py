@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from kb.models import Event
+from kb.models import Document, Event
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -37,10 +37,15 @@ ACTIONS = (
     "imported",
     "exported",
     "backed up",
+    "published",
+    "unpublished",
+    "renamed",
     "deleted",
     "restored",
     "purged",
 )
+
+OF_DOCUMENTS = ("published", "unpublished", "renamed", "deleted", "restored")
 
 
 def note(actor: AbstractBaseUser | AnonymousUser | str | None, action: str, what: str = "", detail: str = "") -> Event:
@@ -63,6 +68,13 @@ def find(action: str = "", who: str = "", since: date | None = None, until: date
     if until:
         events = events.filter(at__lt=_begin(until) + timedelta(days=1))
     return events
+
+
+def of_document(document: Document) -> QuerySet[Event]:
+    """What became of a document beside its words, under every address that it had."""
+    slugs = [document.slug, *document.old_slugs.values_list("slug", flat=True)]
+    names = [f"{document.kind}/{slug}" for slug in slugs]
+    return Event.objects.filter(what__in=names, action__in=OF_DOCUMENTS, at__gte=document.made)
 
 
 def _begin(day: date) -> datetime:

@@ -1,4 +1,4 @@
-"""The catalogue as lists: frameworks, errors, levers, GPUs, models and data sets, each with a word on the right."""
+"""The catalogue as lists: frameworks, errors, levers, GPUs, models, data sets and lines of logs, each with a word on the right."""
 
 from __future__ import annotations
 
@@ -124,6 +124,17 @@ def datasets(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
         entry = Entry(dataset.title, reverse("kb:dataset", args=[dataset.slug]), f"{tokens.mean:,.0f} tokens")
         groups.setdefault(f"{title}, without its images" if dataset.media else title, []).append(entry)
     return sorted(groups.items())
+
+
+def logs(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
+    """Grouped by what they measure; the note counts the figures."""
+    groups: dict[str, list[Entry]] = {}
+    for log in sorted(knowledge.logs.values(), key=lambda log: log.title):
+        figures = len(log.measures)
+        entry = Entry(log.title, reverse("kb:log", args=[log.slug]), f"{figures} figure{pluralize(figures)}")
+        memory = any(measure.counter for measure in log.measures)
+        groups.setdefault("Memory" if memory else "Lengths", []).append(entry)
+    return sorted(groups.items(), reverse=True)
 
 
 def lengths(dataset: Dataset) -> list[tuple[str, Tokens]]:

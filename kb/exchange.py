@@ -1,14 +1,17 @@
-"""Documents out to a folder of files, and in from a folder or a zip. What goes out comes back byte for byte."""
+"""Documents out to a folder of files or a zip, and in from either. What goes out comes back byte for byte."""
 
 from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from diagnose.knowledge import Knowledge
+from diagnose.knowledge.loader import Problem
 from kb import documents, markdown, saving
 from kb.content import Loaded, rows_of
 from kb.models import Document
@@ -25,6 +28,10 @@ class ExchangeError(Exception):
     """The folder or zip cannot be read at all."""
 
 
+# What reading one may end in.
+UNREADABLE = (ExchangeError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+
+
 @dataclass
 class Exported:
     """``strays`` stand in the folder and are no document any more; ``skipped`` are drafts and what lies in the trash."""
@@ -36,23 +43,27 @@ class Exported:
 
 @dataclass
 class Imported(Loaded):
-    """``skipped`` are names that are no document's, each with the reason."""
+    """``skipped`` are names that are no document's, each with the reason; ``why`` stands in the histories."""
 
     skipped: list[str] = field(default_factory=list)
+    why: str = "imported"
+
+
+class Unfit(documents.DocumentError):
+    """Some files do not fit; ``done`` is what became of the others."""
+
+    def __init__(self, problems: list[Problem], done: Imported) -> None:
+        super().__init__(problems)
+        self.done = done
 
 
 def export(folder: Path) -> Exported:
     """Writes every published document as ``kind/slug.md`` under ``folder``."""
     done = Exported()
-    for row in Document.objects.order_by("kind", "slug").only("kind", "slug", "text", "state").iterator(chunk_size=500):
-        name = f"{row.kind}/{row.slug}"
-        if row.state != Document.PUBLISHED:
-            done.skipped.append(f"{name} ({row.get_state_display()})")
-            continue
-        path = folder / f"{name}.md"
+    for name, raw in _published(done):
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(row.text.encode())
-        done.written.append(name)
+        path.write_bytes(raw)
     written = set(done.written)
     for kind, _ in Document.KINDS:
         there = {str(path.relative_to(folder).with_suffix("")) for path in (folder / kind).rglob("*.md")}
@@ -60,12 +71,38 @@ def export(folder: Path) -> Exported:
     return done
 
 
-def take_in(source: Path, knowledge: Knowledge, update: bool = False) -> Imported:
+def export_zip(file: IO[bytes]) -> Exported:
+    """The same as one zip."""
+    done = Exported()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in _published(done):
+            archive.writestr(name, raw)
+    return done
+
+
+def _published(done: Exported) -> Iterator[tuple[str, bytes]]:
+    """Names and bytes of the published documents; ``done`` is told of all."""
+    for row in Document.objects.order_by("kind", "slug").only("kind", "slug", "text", "state").iterator(chunk_size=500):
+        name = f"{row.kind}/{row.slug}"
+        if row.state == Document.PUBLISHED:
+            done.written.append(name)
+            yield f"{name}.md", row.text.encode()
+        else:
+            done.skipped.append(f"{name} ({row.get_state_display()})")
+
+
+def take_in(
+    source: Path | IO[bytes],
+    knowledge: Knowledge,
+    update: bool = False,
+    why: str = "imported",
+    most: int = 0,
+) -> Imported:
     """Takes in every document of a folder or zip. One that differs from what stands here is left alone, or with ``update`` becomes a new
-    revision; raises ``DocumentError`` with the misfits of all files, after taking in the rest."""
-    done, problems = Imported(), []
+    revision; raises ``Unfit`` with the misfits of all files, after taking in the rest."""
+    done, problems = Imported(why=why), []
     rows = {kind: rows_of(kind) for kind, _ in Document.KINDS}
-    for name, raw in _files(source):
+    for name, raw in _files(source, most or MAX_FILES):
         found = _NAME.fullmatch(name)
         if not found or ".." in name.split("/"):
             done.skipped.append(f"{name} (no document’s name)")
@@ -78,7 +115,7 @@ def take_in(source: Path, knowledge: Knowledge, update: bool = False) -> Importe
             except documents.DocumentError as misfit:
                 problems += misfit.problems
     if problems:
-        raise documents.DocumentError(problems)
+        raise Unfit(problems, done)
     return done
 
 
@@ -87,31 +124,35 @@ def _take_one(
 ) -> None:
     text, name = markdown.normalise(raw), f"{kind}/{slug}"
     if row is None:
-        saving.create(kind, slug, text, None, "imported", knowledge)
+        saving.create(kind, slug, text, None, done.why, knowledge)
         done.created.append(name)
     elif row.digest == documents.digest(text):
         done.unchanged.append(name)
     elif not update or row.state == Document.TRASH:
         done.left_alone.append(name)
     else:
-        saved = saving.load(row, text, "imported", "", knowledge)
+        saved = saving.load(row, text, done.why, "", knowledge)
         (done.updated if saved.revision else done.left_alone).append(name)
 
 
-def _files(source: Path) -> Iterator[tuple[str, bytes | None]]:
+def _files(source: Path | IO[bytes], most: int) -> Iterator[tuple[str, bytes | None]]:
     """Names and bytes of the Markdown files; None for the bytes of a link, which is never followed."""
-    if source.is_dir():
-        yield from _of_folder(source)
+    if isinstance(source, Path) and source.is_dir():
+        yield from _of_folder(source, most)
     elif zipfile.is_zipfile(source):
-        yield from _of_zip(source)
+        yield from _of_zip(source, most)
     else:
-        raise ExchangeError(f"{source} is neither a folder nor a zip")
+        raise ExchangeError(f"{_called(source)} is neither a folder nor a zip")
 
 
-def _of_folder(folder: Path) -> Iterator[tuple[str, bytes | None]]:
+def _called(source: Path | IO[bytes]) -> str:
+    return str(source) if isinstance(source, Path) else "The file"
+
+
+def _of_folder(folder: Path, most: int) -> Iterator[tuple[str, bytes | None]]:
     paths = sorted(path for path in folder.rglob("*.md") if not path.relative_to(folder).parts[0].startswith("."))
-    if len(paths) > MAX_FILES:
-        raise ExchangeError(f"{folder} holds {len(paths)} files, at most {MAX_FILES} are taken")
+    if len(paths) > most:
+        raise ExchangeError(f"{folder} holds {len(paths)} files, at most {most} are taken")
     for path in paths:
         name = path.relative_to(folder).as_posix()
         linked = any(part.is_symlink() for part in (path, *path.parents) if part != folder and folder in part.parents)
@@ -122,17 +163,17 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, bytes | None]]:
                 yield name, file.read(MAX_BYTES)
 
 
-def _of_zip(path: Path) -> Iterator[tuple[str, bytes | None]]:
+def _of_zip(source: Path | IO[bytes], most: int) -> Iterator[tuple[str, bytes | None]]:
     """Nothing is unpacked to the disk, and no more is read of a file than a document may have."""
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(source) as archive:
         infos = [info for info in archive.infolist() if info.filename.endswith(".md")]
-        if len(infos) > MAX_FILES or len(archive.filelist) > 4 * MAX_FILES:
-            raise ExchangeError(f"{path} holds {len(archive.filelist)} files, at most {MAX_FILES} are taken")
+        if len(infos) > most or len(archive.filelist) > 4 * most:
+            raise ExchangeError(f"{_called(source)} holds {len(archive.filelist)} files, at most {most} are taken")
         left = MAX_TOTAL
         for info in sorted(infos, key=lambda info: info.filename):
             with archive.open(info) as file:
                 raw = file.read(MAX_BYTES)
             left -= len(raw)
             if left < 0:
-                raise ExchangeError(f"{path} holds more than {MAX_TOTAL} bytes")
+                raise ExchangeError(f"{_called(source)} holds more than {MAX_TOTAL} bytes")
             yield info.filename, raw

@@ -20,6 +20,7 @@ PAGES = {
     "gpus": "gpu",
     "models": "model",
     "datasets": "dataset",
+    "logs": "log",
 }
 FOLDERS = {name: folder for folder, name in PAGES.items()}
 

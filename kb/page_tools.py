@@ -19,7 +19,7 @@ def tools(document: Document, user: AbstractBaseUser | AnonymousUser) -> dict[st
         "writers": history.writers(document),
         "can": {
             action: may(user, action, document)
-            for action in ("edit", "publish", "review", "rename", "delete", "restore", "purge")
+            for action in ("edit", "publish", "unpublish", "review", "rename", "delete", "restore", "purge")
         },
         "changed_since": bool(document.reviewed) and document.reviewed < document.revision,
     }

@@ -14,6 +14,7 @@ from kb.models import Member, Role
 from kb.tokens import LIFETIMES, SCOPES
 
 _SHORT = {"class": "in short"}
+_WHOM = "An address, if you like: the link goes there where this site sends mail, and it fills the form."
 ROLES = [(role.value, role.label) for role in Role if role > Role.NOBODY]
 
 
@@ -53,7 +54,7 @@ class InvitationForm(forms.Form):
     """Whom to invite, and as what; ``most`` is the highest role that may be given."""
 
     role = forms.TypedChoiceField(coerce=lambda value: Role(int(value)), label="As", widget=forms.Select(attrs=_SHORT))
-    email = forms.EmailField(required=False, label="For whom", help_text="An address, if you like. It fills the form.")
+    email = forms.EmailField(required=False, label="For whom", help_text=_WHOM)
 
     def __init__(self, *args: Any, most: Role, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

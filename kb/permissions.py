@@ -7,7 +7,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
 from kb.members_only import ask_to_sign_in
 from kb.models import Document, Role, role_of
@@ -25,6 +26,7 @@ NEEDS = {
     "attach": Role.EDITOR,
     "publish": Role.EDITOR,
     "rename": Role.EDITOR,
+    "unpublish": Role.REVIEWER,
     "delete": Role.REVIEWER,
     "restore": Role.REVIEWER,
     "review": Role.REVIEWER,
@@ -36,9 +38,7 @@ NEEDS = {
     "export": Role.ADMIN,
     "import": Role.ADMIN,
 }
-View = Callable[..., HttpResponse]
-
-_ITS_AUTHOR_TOO = {"delete", "restore"}  # an editor's own draft needs no reviewer to be thrown away or fetched back
+View = Callable[..., HttpResponseBase]
 
 
 def may(user: AbstractBaseUser | AnonymousUser | None, action: str, document: Document | None = None) -> bool:
@@ -47,13 +47,22 @@ def may(user: AbstractBaseUser | AnonymousUser | None, action: str, document: Do
     Nobody changes what lies in the trash without fetching it back first.
     """
     role = role_of(user)
-    if document is not None and document.state == Document.TRASH and action not in ("restore", "purge"):
-        return False
-    if action in _ITS_AUTHOR_TOO and document is not None and user is not None and role >= Role.EDITOR:
-        unpublished = Document.DRAFT in (document.state, document.state_before)
-        if document.author_id == user.pk and unpublished:
+    if document is not None:
+        if document.state == Document.TRASH and action not in ("restore", "purge"):
+            return False
+        if action == "unpublish" and (document.state != Document.PUBLISHED or document.kind == Document.NOTES):
+            return False
+        own = user is not None and role >= Role.EDITOR and document.author_id == user.pk
+        if own and _is_its_authors(action, document):
             return True
     return role >= NEEDS[action]
+
+
+def _is_its_authors(action: str, document: Document) -> bool:
+    """An editor takes back what they wrote, since they go on seeing it; their own draft they throw away and fetch back."""
+    if action == "unpublish":
+        return True
+    return action in ("delete", "restore") and Document.DRAFT in (document.state, document.state_before)
 
 
 def needs(action: str) -> Callable[[View], View]:
@@ -66,7 +75,7 @@ def needs(action: str) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if may(request.user, action):
                 return view(request, *args, **kwargs)
             if request.user.is_authenticated:

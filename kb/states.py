@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 
-def publish(document: Document) -> None:
+def publish(document: Document, user: User) -> None:
     """A draft becomes a page that everybody who may read sees."""
-    _move(document, Document.DRAFT, Document.PUBLISHED)
+    _move(document, Document.PUBLISHED, user, "published")
+
+
+def unpublish(document: Document, user: User) -> None:
+    """A page becomes a draft again, which its author and the reviewers see."""
+    _move(document, Document.DRAFT, user, "unpublished")
 
 
 def delete(document: Document, user: User) -> None:
@@ -30,7 +35,7 @@ def delete(document: Document, user: User) -> None:
             return
         row.state_before, row.state, row.deleted_by = row.state, Document.TRASH, user
         row.save(update_fields=["state", "state_before", "deleted_by", "updated"])
-        audit.note(user, "deleted", _what(row), "into the trash")
+        audit.note(user, "deleted", _name(row), f"“{row.title}”, into the trash")
 
 
 def fetch_back(document: Document, user: User) -> None:
@@ -41,7 +46,7 @@ def fetch_back(document: Document, user: User) -> None:
             return
         row.state, row.state_before, row.deleted_by = row.state_before or Document.PUBLISHED, "", None
         row.save(update_fields=["state", "state_before", "deleted_by", "updated"])
-        audit.note(user, "restored", _what(row), "out of the trash")
+        audit.note(user, "restored", _name(row), f"“{row.title}”, out of the trash")
 
 
 def purge(document: Document, user: User) -> None:
@@ -49,7 +54,7 @@ def purge(document: Document, user: User) -> None:
     with transaction.atomic():
         row = Document.objects.select_for_update().get(pk=document.pk)
         if row.state == Document.TRASH:
-            audit.note(user, "purged", _what(row), f"{row.revision} revisions")
+            audit.note(user, "purged", _name(row), f"“{row.title}”, {row.revision} revisions")
             row.delete()
 
 
@@ -59,7 +64,7 @@ def review(document: Document, number: int) -> bool:
     return bool(rows.update(reviewed=number))
 
 
-def rename(document: Document, slug: str, knowledge: Knowledge) -> None:
+def rename(document: Document, slug: str, user: User | None, knowledge: Knowledge) -> None:
     """A new address; the old one leads there for good. Raises ``DocumentError`` where it cannot be had."""
     problems = documents.slug_problems(document.kind, slug, knowledge)
     if document.kind == Document.NOTES:
@@ -75,21 +80,24 @@ def rename(document: Document, slug: str, knowledge: Knowledge) -> None:
             if saving.taken(row.kind, slug):
                 raise DocumentError([saving.is_taken(row.kind, slug)])
             OldSlug.objects.create(kind=row.kind, slug=row.slug, document=row)
-            row.slug = slug
+            before, row.slug = _name(row), slug
             row.save(update_fields=["slug", "updated"])
             index.put(row)
+            audit.note(user, "renamed", _name(row), f"“{row.title}”, before: {before}")
     except IntegrityError:  # somebody was a moment earlier
         raise DocumentError([saving.is_taken(document.kind, slug)]) from None
     document.slug = slug
 
 
-def _move(document: Document, before: str, after: str) -> None:
+def _move(document: Document, after: str, user: User, action: str) -> None:
     with transaction.atomic():
         row = Document.objects.select_for_update().get(pk=document.pk)
-        if row.state == before:
-            row.state = after
-            row.save(update_fields=["state", "updated"])
+        if row.state in (after, Document.TRASH):
+            return
+        row.state = after
+        row.save(update_fields=["state", "updated"])
+        audit.note(user, action, _name(row), f"“{row.title}”")
 
 
-def _what(document: Document) -> str:
-    return f"{document.kind}/{document.slug}: {document.title}"[:200]
+def _name(document: Document) -> str:
+    return f"{document.kind}/{document.slug}"

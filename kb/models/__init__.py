@@ -2,7 +2,7 @@
 
 from kb.models.around import Attachment, Comment, Notice, Watch
 from kb.models.document import Document, DocumentQuerySet, Draft, OldSlug, Revision, may_read
-from kb.models.edition import Edition, edition
+from kb.models.edition import Edition, edition, whole_edition
 from kb.models.estimate import CaseEstimate, Refresh
 from kb.models.people import Event, Member, OneTimeLink, Role, Token, role_of
 from kb.models.search import Entry
@@ -29,4 +29,5 @@ __all__ = [
     "edition",
     "may_read",
     "role_of",
+    "whole_edition",
 ]

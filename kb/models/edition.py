@@ -1,4 +1,4 @@
-"""A number that differs after each change of any document, so that what was worked out from all of them can be kept until then."""
+"""Numbers that differ after each change, so that what was worked out from the base can be kept until then."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from django.db import models
 
 
 class Edition(models.Model):
-    """One row. The database draws a new ``number`` itself, by triggers that a migration makes: no way of writing can forget it."""
+    """Two rows: of the documents, and of what stands around them (comments, files, estimates).
+
+    The database draws a new ``number`` itself, by triggers that a migration makes: no way of writing can forget it.
+    """
+
+    DOCUMENTS, AROUND = 1, 2
 
     number = models.BigIntegerField()
 
@@ -15,5 +20,10 @@ class Edition(models.Model):
 
 
 def edition() -> int:
-    """The present number; one query of one row, however many documents there are. 0 before the first document."""
-    return Edition.objects.values_list("number", flat=True).first() or 0
+    """The present number of the documents; one query of one row, however many there are. 0 before the first document."""
+    return Edition.objects.filter(pk=Edition.DOCUMENTS).values_list("number", flat=True).first() or 0
+
+
+def whole_edition() -> tuple[tuple[int, int], ...]:
+    """The present numbers of both; one query of two rows."""
+    return tuple(Edition.objects.order_by("pk").values_list("pk", "number"))

@@ -12,7 +12,7 @@ from kb.catalogue import lever_keys
 from kb.models import Document, Entry
 from kb.search.tokens import document_tokens
 
-CATALOGUE = ("frameworks", "signatures", "levers", "gpus", "models", "datasets")
+CATALOGUE = ("frameworks", "signatures", "levers", "gpus", "models", "datasets", "logs")
 
 
 @dataclass(frozen=True)

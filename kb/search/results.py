@@ -27,6 +27,7 @@ KINDS = {
     "gpus": ("GPUs", "GPU"),
     "models": ("Models", "model"),
     "datasets": ("Data sets", "data set"),
+    "logs": ("Log lines", "log line"),
     "notes": ("Notes", "note"),
 }
 _LOG = re.compile(r"Traceback \(most recent call last\)|Tried to allocate|\bFile \"[^\"]+\", line \d+|\n.*\n")

@@ -1,4 +1,4 @@
-"""Long keys that break where a reader would break them."""
+"""Long keys that break where a reader would break them, and times that a reader can grasp."""
 
 from __future__ import annotations
 
@@ -16,3 +16,12 @@ _BREAK = SafeString("<wbr>")
 def breakable(key: str) -> SafeString:
     """A key that may break after each ``.`` and ``_``, and nowhere else."""
     return format_html_join(_BREAK, "{}", ((part,) for part in re.split(r"(?<=[._/])", key)))
+
+
+@register.filter
+def as_time(seconds: float) -> str:
+    """Seconds up to two minutes, minutes up to two hours, then hours; each with its unit."""
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f}\u00a0{unit}"
+    return f"{seconds:.1f}\u00a0s" if seconds < 10 else f"{seconds:.0f}\u00a0s"

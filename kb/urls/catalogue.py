@@ -19,4 +19,6 @@ urlpatterns = [
     path("models/<str:slug>/", catalogue.model, name="model"),
     path("datasets/", catalogue.datasets, name="datasets"),
     path("datasets/<str:slug>/", catalogue.dataset, name="dataset"),
+    path("logs/", catalogue.logs, name="logs"),
+    path("logs/<str:slug>/", catalogue.log, name="log"),
 ]

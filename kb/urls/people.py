@@ -1,8 +1,8 @@
-"""One's own page, members, invitations, tokens, the audit log."""
+"""One's own page, members, invitations, tokens, the audit log, documents in and out."""
 
 from django.urls import path
 
-from kb.views import audit, me, people, setup, tokens
+from kb.views import audit, exchange, me, people, setup, tokens
 
 urlpatterns = [
     path("setup/<str:token>/", setup.setup, name="setup"),
@@ -18,5 +18,7 @@ urlpatterns = [
     path("members/<int:pk>/active/", people.member_active, name="member_active"),
     path("members/invitations/", people.invitations, name="invitations"),
     path("members/invitations/<int:pk>/revoke/", people.invitation_revoke, name="invitation_revoke"),
+    path("exchange/", exchange.page, name="exchange"),
+    path("exchange/documents.zip", exchange.download, name="export"),
     path("audit/", audit.audit, name="audit"),
 ]

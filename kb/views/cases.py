@@ -9,17 +9,20 @@ from django.views.decorators.http import require_safe
 from diagnose.knowledge import current
 from kb import around, case_list, case_page, page_tools
 from kb.cases import record_of, visible
+from kb.kept import kept_for_visitors
 from kb.lookup import moved
 from kb.models import CaseEstimate, Document
 
 
 @require_safe
+@kept_for_visitors
 def cases(request: HttpRequest) -> HttpResponse:
     """Every case that the viewer may see, narrowed by links."""
     return render(request, "kb/cases.html", case_list.listing(visible(request.user), request.GET, current()))
 
 
 @require_safe
+@kept_for_visitors
 def case(request: HttpRequest, slug: str) -> HttpResponse:
     """One case with its claims, fixes, facts, estimate and sources."""
     row = Document.objects.visible_to(request.user).filter(kind=Document.CASES, slug=slug).first()

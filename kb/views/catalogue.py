@@ -12,9 +12,10 @@ from django.views.decorators.http import require_safe
 from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.records import Case
 from diagnose.vocabulary import FACTS, KINDS, PHASES
-from kb import catalogue, framework_page, notes, rules_in_words
+from kb import catalogue, framework_page, log_page, notes, rules_in_words
 from kb.cases import cases_for
 from kb.evidence import counted, outcomes
+from kb.kept import kept_for_visitors
 from kb.markdown import as_rendered
 from kb.sections import sections, source_name
 
@@ -23,6 +24,7 @@ Grouped = Callable[[Knowledge, Sequence[Case]], catalogue.Groups]
 
 
 @require_safe
+@kept_for_visitors
 def levers(request: HttpRequest) -> HttpResponse:
     return _list(
         request, catalogue.levers, "levers", "Levers", "What can be changed, what it costs, and where it helped."
@@ -30,32 +32,44 @@ def levers(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@kept_for_visitors
 def errors(request: HttpRequest) -> HttpResponse:
     return _list(request, catalogue.errors, "errors", "Errors", "The messages that are recognised, by what runs out.")
 
 
 @require_safe
+@kept_for_visitors
 def frameworks(request: HttpRequest) -> HttpResponse:
     lead = "How each is recognised, which key means what, and what stays in memory when."
     return _list(request, catalogue.frameworks, "frameworks", "Frameworks", lead)
 
 
 @require_safe
+@kept_for_visitors
 def gpus(request: HttpRequest) -> HttpResponse:
     return _list(request, catalogue.gpus, "gpus", "GPUs", "What a card really has, as its driver prints it.")
 
 
 @require_safe
+@kept_for_visitors
 def models(request: HttpRequest) -> HttpResponse:
     return _list(request, catalogue.models, "models", "Models", "The numbers of config.json that memory depends on.")
 
 
 @require_safe
+@kept_for_visitors
 def datasets(request: HttpRequest) -> HttpResponse:
     return _list(request, catalogue.datasets, "datasets", "Data sets", "How long their rows are, in tokens.")
 
 
 @require_safe
+@kept_for_visitors
+def logs(request: HttpRequest) -> HttpResponse:
+    return _list(request, catalogue.logs, "logs", "Log lines", "Where programs print their memory and lengths.")
+
+
+@require_safe
+@kept_for_visitors
 def lever(request: HttpRequest, slug: str) -> HttpResponse:
     """What it changes, in which keys, when it helps, what it costs, how to check and undo it, and who tried it."""
     record = _record(current().levers, slug)
@@ -74,6 +88,7 @@ def lever(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@kept_for_visitors
 def error(request: HttpRequest, slug: str) -> HttpResponse:
     """How a message is recognised, what it gives, and an example that is and one that is not it."""
     record = _record(current().signatures, slug)
@@ -90,6 +105,7 @@ def error(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@kept_for_visitors
 def framework(request: HttpRequest, slug: str) -> HttpResponse:
     """How it is recognised, its keys, what stays resident and what it does."""
     record = _record(current().frameworks, slug)
@@ -99,6 +115,7 @@ def framework(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@kept_for_visitors
 def gpu(request: HttpRequest, slug: str) -> HttpResponse:
     """Its sizes as sold and as printed, and the cases that ran on it."""
     record = _record(current().gpus, slug)
@@ -107,6 +124,7 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@kept_for_visitors
 def model(request: HttpRequest, slug: str) -> HttpResponse:
     """Its shape, and the cases that trained it."""
     record = _record(current().models, slug)
@@ -116,11 +134,20 @@ def model(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_safe
+@kept_for_visitors
 def dataset(request: HttpRequest, slug: str) -> HttpResponse:
     """Its lengths, who counted them with which tokenizer, and by what names a command is known to use it."""
     record = _record(current().datasets, slug)
     context = {"lengths": catalogue.lengths(record), "sections": sections(record.body)}
     return _page(request, "dataset", "datasets", record, context)
+
+
+@require_safe
+@kept_for_visitors
+def log(request: HttpRequest, slug: str) -> HttpResponse:
+    """How its lines are recognised, what each figure counts at which moment, and examples with what is read from them."""
+    record = _record(current().logs, slug)
+    return _page(request, "log", "logs", record, {**log_page.page(record), "sections": sections(record.body)})
 
 
 def _list(request: HttpRequest, grouped: Grouped, section: str, title: str, lead: str) -> HttpResponse:

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from diagnose.knowledge.loader import parse
 from kb import around, page_tools
+from kb.kept import kept_for_visitors
 from kb.lookup import moved
 from kb.markdown import as_rendered
 from kb.models import Document
@@ -15,6 +16,7 @@ from kb.sections import source_name
 
 
 @require_safe
+@kept_for_visitors
 def guides(request: HttpRequest) -> HttpResponse:
     """Every published guide that the viewer may see, by title."""
     rows = Document.objects.visible_to(request.user).published().filter(kind=Document.GUIDES)
@@ -24,6 +26,7 @@ def guides(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@kept_for_visitors
 def guide(request: HttpRequest, slug: str) -> HttpResponse:
     """One guide with its sources."""
     row = Document.objects.visible_to(request.user).filter(kind=Document.GUIDES, slug=slug).first()

@@ -12,21 +12,24 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from diagnose.knowledge import current
+from kb import audit, notes
 from kb import history as revisions
-from kb import notes
 from kb.documents import DocumentError
 from kb.lookup import on_document
 from kb.models import Document, Revision
 from kb.permissions import may
 from kb.saving import Conflict
 
+STEPS = 50
+
 
 @require_safe
 @on_document()
 def history(request: HttpRequest, document: Document) -> HttpResponse:
-    """Every revision: who, when, why."""
+    """Every revision: who, when, why; and what became of the page beside its words."""
     context = revisions.listing(document, request.GET.get("page"))
-    return render(request, "kb/history.html", {**_head(request, document), **context})
+    steps = audit.of_document(document)[:STEPS]
+    return render(request, "kb/history.html", {**_head(request, document), **context, "steps": steps})
 
 
 @require_safe

@@ -9,10 +9,11 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from kb import audit, links, people
+from kb import audit, links, mail, people, saving
 from kb.models import OneTimeLink, Role, role_of
 from kb.people_forms import ROLES, InvitationForm, RoleForm
 from kb.permissions import needs
@@ -66,14 +67,18 @@ def member_active(request: HttpRequest, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @needs("invite")
 def invitations(request: HttpRequest) -> HttpResponse:
-    """The open invitations; a new one is shown once, below the form that made it."""
+    """The open invitations; a new one is mailed, or shown once above the form that made it."""
     by = cast(User, request.user)
     form, link = InvitationForm(request.POST or None, most=role_of(by), initial={"role": Role.EDITOR}), ""
     if request.method == "POST" and form.is_valid():
         role, email = form.cleaned_data["role"], form.cleaned_data["email"]
         token = links.make(role, links.INVITATION_LIFETIME, made_by=by, email=email)
         audit.note(by, "invited", email, role.label)
-        link, form = request.build_absolute_uri(reverse("kb:join", args=[token])), InvitationForm(most=role_of(by))
+        form, until = InvitationForm(most=role_of(by)), timezone.now() + links.INVITATION_LIFETIME
+        if mail.invite(email, token, saving.name_of(by), role.label, until):
+            messages.success(request, f"Mailed to {email}.")
+        else:
+            link = request.build_absolute_uri(reverse("kb:join", args=[token]))
     context = {"form": form, "link": link, "days": links.INVITATION_LIFETIME.days, "rows": links.invitations()}
     return render(request, "kb/invitations.html", context)
 

@@ -7,11 +7,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from diagnose.knowledge import current
+from kb.kept import kept_for_visitors
 from kb.search import results
 from kb.search.find import suggest
 
 
 @require_safe
+@kept_for_visitors
 def search(request: HttpRequest) -> HttpResponse:
     """The pages that have the words; a log in the search box is offered to the wizard and never searched."""
     query = request.GET.get("q", "")

@@ -1,4 +1,4 @@
-"""Publish, review, rename, delete, fetch back, purge; the trash, and what is not published or not saved yet."""
+"""Publish, take back, review, rename, delete, fetch back, purge; the trash, and what is not published or not saved yet."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -23,10 +24,19 @@ from kb.permissions import may, needs
 # What is asked → the permission that it takes and what is said afterwards.
 DEEDS = {
     "publish": ("publish", "Published: everybody who may read sees it."),
+    "unpublish": ("unpublish", "A draft again: its author and the reviewers see it."),
     "review": ("review", "Marked as reviewed."),
     "delete": ("delete", "In the trash. It can be fetched back from there."),
     "fetch_back": ("restore", "Fetched back."),
     "purge": ("purge", "Gone for good."),
+}
+
+_STEPS = {
+    "publish": states.publish,
+    "unpublish": states.unpublish,
+    "delete": states.delete,
+    "fetch_back": states.fetch_back,
+    "purge": states.purge,
 }
 
 
@@ -43,17 +53,16 @@ def state(request: HttpRequest, document: Document) -> HttpResponse:
     if not may(user, action, document):
         raise PermissionDenied
     done = _done(name, document, user, _number(request))
-    messages.info(request, said if done else "Somebody saved in the meantime: read the newest revision first.")
+    undo = reverse("kb:state", args=[document.kind, document.slug]) if name == "delete" else ""
+    said = said if done else "Somebody saved in the meantime: read the newest revision first."
+    messages.info(request, said, extra_tags=undo)
     return redirect("kb:trash" if name in ("delete", "purge") else notes.address(document))
 
 
 def _done(name: str, document: Document, user: User, number: int) -> bool:
     if name == "review":
         return states.review(document, number)
-    if name == "publish":
-        states.publish(document)
-    else:
-        {"delete": states.delete, "fetch_back": states.fetch_back, "purge": states.purge}[name](document, user)
+    _STEPS[name](document, user)
     return True
 
 
@@ -61,9 +70,9 @@ def _done(name: str, document: Document, user: User, number: int) -> bool:
 @on_document("rename")
 def rename(request: HttpRequest, document: Document) -> HttpResponse:
     """A new address; links to the old one go on leading there."""
-    slug = request.POST.get("slug", "").strip()
+    slug, user = request.POST.get("slug", "").strip(), cast(User, request.user)
     try:
-        states.rename(document, slug, current())
+        states.rename(document, slug, user, current())
     except DocumentError as misfit:
         messages.error(request, " ".join(problem.says for problem in misfit.problems))
     else:

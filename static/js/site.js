@@ -3,14 +3,18 @@
   const one = (query, root = document) => root.querySelector(query);
   const all = (query) => [...document.querySelectorAll(query)];
 
+  const fade = (note) => {
+    const leave = () => (note.matches(":hover, :focus-within") ? setTimeout(leave, 2000) : note.remove());
+    setTimeout(leave, 6000);
+  };
   const toast = (words) => {
     const region = one("#toasts"), note = document.createElement("span");
     note.className = "toast";
     note.textContent = words;
     region.replaceChildren(note);
-    const leave = () => (note.matches(":hover") ? setTimeout(leave, 2000) : note.remove());
-    setTimeout(leave, 6000);
+    fade(note);
   };
+  all(".toast").forEach(fade);
 
   const patch = (table) => [...table.rows].map(({ cells }) => (cells[1].textContent.replace("−", "-") || " ") + cells[2].textContent).join("\n");
   const copy = async (button) => {
@@ -73,6 +77,7 @@
     const keys = {
       "/": () => { const box = one("[data-slash]"); if (box) { event.preventDefault(); box.focus(); } },
       c: () => { const button = one(".rx [data-copy]"); if (button) copy(button); },
+      e: () => one("[data-edit]")?.click(),
       j: () => step(1),
       k: () => step(-1),
     };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Iterator
 from types import ModuleType
@@ -15,7 +16,7 @@ from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, path
 
 from config import urls
-from config.security import CONTENT_SECURITY_POLICY, PERMISSIONS_POLICY, OriginCheck
+from config.security import CONTENT_SECURITY_POLICY, PERMISSIONS_POLICY, OriginCheck, Packed
 from tests.live import ROOT
 
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -136,3 +137,19 @@ def _post(token: str = "a" * 32, **headers: str) -> int:
     check.process_request(request)
     answer = check.process_view(request, lambda request: HttpResponse(), (), {})
     return answer.status_code if answer else 200
+
+
+@pytest.mark.django_db
+def test_pages_and_data_are_compressed_for_those_who_take_it(client: Client) -> None:
+    takes = {"Accept-Encoding": "gzip"}
+    page = client.get("/", headers=takes)
+    assert page.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(page.content).startswith(b"<!doctype html>")
+    assert client.get("/openapi.json", headers=takes).headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in client.get("/").headers
+
+
+def test_a_file_is_not() -> None:
+    packed = Packed(lambda request: HttpResponse(b"x" * 5000, content_type="application/octet-stream"))
+    answer = packed(RequestFactory().get("/", headers={"Accept-Encoding": "gzip"}))
+    assert "Content-Encoding" not in answer.headers

@@ -115,6 +115,8 @@ CATALOGUE = {
     "kb:model": [page_of("models")],
     "kb:datasets": [anybody()],
     "kb:dataset": [page_of("datasets")],
+    "kb:logs": [anybody()],
+    "kb:log": [page_of("logs")],
 }
 SEARCH = {
     "kb:search": [anybody(send=lambda world: {"q": "offload"})],
@@ -140,10 +142,15 @@ WRITING = {
     "kb:rename": writing(Role.EDITOR, 302, method="post", send=lambda world: {"slug": "another-name"}),
     "kb:state": [
         deed("publish", "hidden", Role.REVIEWER, below=404, visitor=404),
+        deed("unpublish", "shown", Role.REVIEWER),
+        deed("unpublish", "hidden", Role.REVIEWER, ok=403, below=404, visitor=404),
         deed("review", "shown", Role.REVIEWER),
         deed("delete", "shown", Role.REVIEWER),
         deed("fetch_back", "thrown", Role.REVIEWER, below=404, visitor=404),
-        *(deed(do, "thrown", Role.REVIEWER, ok=403, below=404, visitor=404) for do in ("publish", "review", "delete")),
+        *(
+            deed(do, "thrown", Role.REVIEWER, ok=403, below=404, visitor=404)
+            for do in ("publish", "unpublish", "review", "delete")
+        ),
     ],
 }
 AROUND = {
@@ -236,6 +243,8 @@ ADMIN = {
     "kb:member_active": [admin(method="post", at=lambda world: {"pk": world.people[Role.EDITOR].pk}, ok=302)],
     "kb:invitations": [admin(), admin(method="post", send=lambda world: {"role": 1})],
     "kb:invitation_revoke": [admin(method="post", at=lambda world: {"pk": world.open_invitation.pk}, ok=302)],
+    "kb:exchange": [admin(), admin(method="post", ok=422)],
+    "kb:export": [admin(program=True, visitor=401)],
     "kb:audit": [admin()],
 }
 ROWS: dict[str, list[Row]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from diagnose.knowledge import CONTENT, Knowledge, current
-from kb import content, saving
+from kb import content, kept, saving
 from kb.models import Document
 
 CASE = """+++
@@ -59,6 +59,12 @@ def created(slug: str, text: str = "") -> Document:
 def edited(case: Document, text: str) -> Document:
     """An edit of the present text."""
     return saving.save(case, text, case.revision, None, "", current()).document
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> None:
+    """Each test looks at pages that were made in it."""
+    kept.forget()
 
 
 @pytest.fixture

@@ -70,6 +70,6 @@ def test_a_facet_of_the_list_leads_to_its_narrower_list(client: Client) -> None:
 def test_an_old_address_leads_to_the_new_one(client: Client, knowledge: Knowledge, ending: str) -> None:
     case = Document.objects.cases()[0]
     old = case.slug
-    states.rename(case, "another-name", knowledge)
+    states.rename(case, "another-name", None, knowledge)
     answer = client.get(f"/cases/{old}.{ending}")
     assert (answer.status_code, answer.headers["Location"]) == (301, f"/cases/another-name.{ending}")

@@ -9,15 +9,16 @@ from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
 from diagnose.knowledge import Knowledge
+from diagnose.vocabulary.measured import COUNTERS
 from kb import case_list, estimates
 from kb.models import Document
 from kb.notes import PAGES
-from kb.templatetags.keys import breakable
+from kb.templatetags.keys import as_time, breakable
 from tests.kb.conftest import created, document
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
 
-LISTS = ("cases", "levers", "errors", "frameworks", "gpus", "models", "datasets")
+LISTS = ("cases", "levers", "errors", "frameworks", "gpus", "models", "datasets", "logs")
 
 
 @pytest.mark.parametrize("name", [*LISTS, "healthz"])
@@ -25,7 +26,7 @@ def test_it_rejects_post(client: Client, name: str) -> None:
     assert client.post(reverse(f"kb:{name}")).status_code == 405
 
 
-@pytest.mark.parametrize("name", ["case", "lever", "error", "framework", "gpu", "model", "dataset"])
+@pytest.mark.parametrize("name", ["case", "lever", "error", "framework", "gpu", "model", "dataset", "log"])
 def test_it_answers_404_for_what_is_not_there(client: Client, name: str) -> None:
     assert client.get(reverse(f"kb:{name}", args=["nothing.like-this"])).status_code == 404
 
@@ -68,6 +69,22 @@ def test_every_case_shows_its_claims_with_verdicts_and_its_fixes(client: Client,
         assert [trial.fix for trial in page.context["trials"]] == list(case.fixes)
         assert all(trial.marks[0].words.startswith("1 ") for trial in page.context["trials"])
         assert "Estimate against report" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.04, "0.0\u00a0s"), (119, "119\u00a0s"), (120, "2\u00a0min"), (32116, "9\u00a0h")]
+)
+def test_a_time_is_told_in_the_unit_that_fits(seconds: float, words: str) -> None:
+    assert as_time(seconds) == words
+
+
+def test_a_log_page_says_what_each_figure_is_and_shows_a_line_of_it(client: Client, knowledge: Knowledge) -> None:
+    log = next(log for log in knowledge.logs.values() if any(measure.counter for measure in log.measures))
+    page = client.get(reverse("kb:log", args=[log.slug])).content.decode()
+    counter = next(measure.counter for measure in log.measures if measure.counter)
+    assert escape(COUNTERS[counter]) in page
+    assert escape(log.examples[0].text.strip().splitlines()[0]) in page
+    assert log.title in client.get(reverse("kb:logs")).content.decode()
 
 
 def test_a_lever_page_counts_the_cases_that_tell_of_it(client: Client, knowledge: Knowledge) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from diagnose.knowledge import current
 from kb import audit, exchange, tasks
-from kb.documents import DocumentError
-
-_BROKEN = (exchange.ExchangeError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
 
 class Command(BaseCommand):
@@ -27,9 +22,10 @@ class Command(BaseCommand):
     def handle(self, *, source: Path, update: bool, **options: Any) -> None:
         try:
             done = exchange.take_in(source, current(), update)
-        except DocumentError as misfit:
+        except exchange.Unfit as misfit:
+            audit.note(audit.COMMAND_LINE, "imported", source.name, misfit.done.words("Documents"))
             raise CommandError(f"Not everything fits; what fits was taken in:\n{misfit}") from None
-        except _BROKEN as misfit:
+        except exchange.UNREADABLE as misfit:
             raise CommandError(f"{source} cannot be read: {misfit}") from None
         words = done.words("Documents")
         audit.note(audit.COMMAND_LINE, "imported", source.name, words)

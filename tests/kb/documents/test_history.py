@@ -93,6 +93,51 @@ def test_from_draft_to_page(editor: User, client: Client, knowledge: Knowledge) 
     assert client.get("/cases/first/").status_code == 200
 
 
+def test_a_page_becomes_a_draft_again_and_its_history_says_by_whom(editor: User, client: Client) -> None:
+    saving.create("cases", "first", document(), editor, "", current())
+    lin = signed_in(editor)
+    lin.post("/cases/first/state/", {"do": "unpublish"})
+    assert Document.objects.get().state == Document.DRAFT
+    assert client.get("/cases/first/").status_code == 404
+    assert "<b>unpublished</b> by lin" in lin.get("/cases/first/history/").content.decode()
+    lin.post("/cases/first/state/", {"do": "publish"})
+    assert client.get("/cases/first/").status_code == 200
+    assert [event.action for event in Event.objects.all()] == ["published", "unpublished"]
+
+
+def test_a_step_that_is_done_already_is_noted_once(case: Document, reviewer: User) -> None:
+    states.unpublish(case, reviewer)
+    states.unpublish(case, reviewer)
+    assert Event.objects.count() == 1
+
+
+def test_a_rename_is_told_in_the_log_and_in_the_history(case: Document, editor: User, client: Client) -> None:
+    signed_in(editor).post("/cases/first/rename/", {"slug": "better"})
+    event = Event.objects.get()
+    assert (event.actor, event.action, event.what) == ("lin", "renamed", "cases/better")
+    assert event.detail == "“Eight cards run out”, before: cases/first"
+    signed_in(editor).post("/cases/better/rename/", {"slug": "best"})
+    history = client.get("/cases/best/history/").content.decode()
+    assert "<code>cases/better</code>" in history
+    assert "<code>cases/best</code>" in history
+
+
+def test_the_history_of_another_page_at_a_purged_address_is_its_own(case: Document, admin: User) -> None:
+    states.delete(case, admin)
+    states.purge(case, admin)
+    created("first")
+    assert "What became" not in signed_in(admin).get("/cases/first/history/").content.decode()
+
+
+def test_what_is_deleted_comes_back_by_the_toast(case: Document, reviewer: User) -> None:
+    ana = signed_in(reviewer)
+    page = ana.post("/cases/first/state/", {"do": "delete"}, follow=True).content.decode()
+    toast = page.partition('class="toast"')[2]
+    assert 'action="/cases/first/state/"' in toast
+    assert 'value="fetch_back">Undo' in toast
+    assert "Undo" not in ana.get("/trash/").content.decode()
+
+
 def test_from_page_to_trash_and_back(case: Document, reviewer: User, client: Client) -> None:
     ana = signed_in(reviewer)
     ana.post("/cases/first/state/", {"do": "delete"})
@@ -133,8 +178,8 @@ def test_an_old_address_leads_to_the_new_one_for_good(case: Document, editor: Us
 
 
 def test_a_document_may_go_back_to_its_old_address(case: Document) -> None:
-    states.rename(case, "better", current())
-    states.rename(Document.objects.get(), "first", current())
+    states.rename(case, "better", None, current())
+    states.rename(Document.objects.get(), "first", None, current())
     assert Document.objects.get().slug == "first"
     assert [old.slug for old in Document.objects.get().old_slugs.all()] == ["better"]
 
@@ -153,7 +198,7 @@ def test_a_renamed_document_that_shipped_is_loaded_no_second_time(
 ) -> None:  # type: ignore[no-untyped-def]
     from kb import content
 
-    states.rename(case, "ours", knowledge)
+    states.rename(case, "ours", None, knowledge)
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases/first.md").write_text(document(title="A newer one"))
     assert content.load(tmp_path, knowledge).left_alone == ["cases/first"]
@@ -165,5 +210,5 @@ def test_the_queries_of_a_history_do_not_grow(case: Document, client: Client, dj
     for number in range(30):
         row = edited(row, document(body=f"Step {number}."))
     created("another")
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(6):
         client.get("/cases/first/history/")

@@ -65,7 +65,7 @@ def test_its_author_and_a_reviewer_see_a_draft(hidden: Document, editor: User, r
 
 
 def test_an_old_address_of_a_draft_leads_nobody_else_to_it(hidden: Document, editor: User, other: User) -> None:
-    states.rename(hidden, "hidden-better", current())
+    states.rename(hidden, "hidden-better", None, current())
     assert signed_in(other).get("/cases/hidden/").status_code == 404
     assert signed_in(editor).get("/cases/hidden/").status_code == 301
 
@@ -91,11 +91,17 @@ def test_a_reader_writes_nothing_new(reader: User, address: str) -> None:
     assert not Document.objects.exists()
 
 
-@pytest.mark.parametrize("do", ["review", "delete", "purge"])
+@pytest.mark.parametrize("do", ["review", "unpublish", "delete", "purge"])
 def test_an_editor_neither_reviews_nor_deletes_what_is_published(case: Document, editor: User, do: str) -> None:
     assert ask(signed_in(editor), "state", case, do=do).status_code == 403
     case.refresh_from_db()
     assert (case.state, case.reviewed) == (Document.PUBLISHED, 0)
+
+
+def test_a_note_is_no_draft(reviewer: User) -> None:
+    lever = f"levers/{next(iter(current().levers))}"
+    note = saving.create("notes", lever, "Ours.\n", reviewer, "", current()).document
+    assert ask(signed_in(reviewer), "state", note, do="unpublish").status_code == 403
 
 
 def test_a_reviewer_does_not_purge(case: Document, reviewer: User) -> None:
@@ -142,14 +148,14 @@ def test_a_form_from_another_site_changes_nothing(case: Document, admin: User) -
 @pytest.mark.parametrize("slug", ["new", "First", "a/b", "..", "x.json", "", "-x", "a" * 101])
 def test_an_address_that_cannot_be_is_refused(case: Document, knowledge: Knowledge, slug: str) -> None:
     with pytest.raises(DocumentError, match="is no address"):
-        states.rename(case, slug, knowledge)
+        states.rename(case, slug, None, knowledge)
 
 
 def test_an_address_that_another_had_is_refused(case: Document, knowledge: Knowledge) -> None:
     second = created("second")
-    states.rename(case, "renamed", knowledge)
+    states.rename(case, "renamed", None, knowledge)
     with pytest.raises(DocumentError, match="“first” is taken"):
-        states.rename(second, "first", knowledge)
+        states.rename(second, "first", None, knowledge)
     with pytest.raises(DocumentError, match="“first” is taken"):
         saving.create("cases", "first", document(), None, "", knowledge)
     assert OldSlug.objects.get().document == case

@@ -134,7 +134,7 @@ def test_nothing_runs_in_any_list_or_around_any_page(browser: Any, planted: Plan
     window = watched(browser, planted, policy_off)
     paths = [
         "/", "/cases/", "/cases/?page=2", "/cases/?model_size=x&q=script", "/guides/", "/guides/hostile/", "/levers/batch.micro.down/",
-        "/changes/", "/changes/?page=2", "/notices/", "/members/", "/members/invitations/", "/audit/", "/me/", "/me/tokens/",
+        "/changes/", "/changes/?page=2", "/notices/", "/members/", "/members/invitations/", "/audit/", "/exchange/", "/me/", "/me/tokens/",
         "/drafts/", "/trash/", "/estimates/", "/cases/hostile-0/", "/cases/hostile-1/history/", "/cases/hostile-13/history/",
         "/cases/hostile-0/comments/1/", "/notes/levers/batch.micro.down/edit/", "/search/?q=script", "/search/suggest?q=script",
         "/changes.atom", "/cases.atom", "/cases.json", "/cases/hostile-13.json", "/cases/hostile-13.md", "/estimates.json",
