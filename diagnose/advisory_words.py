@@ -32,17 +32,16 @@ def why(advisories: Sequence[Advisory], at: Fact) -> str:
 
 
 def check_words(check: Check) -> str:
-    """What to look up, since no line tells the version: a question and no fact."""
+    """What to look up, since no line tells the version: no fact, but what holds if it is one of these."""
     advisory = check.advisory
     likely = f" It is likely {check.at.value}: {check.at.why}." if check.at and check.at.why else ""
     way = heading(advisory, advisory.target)
-    told = f"If {advisory.package} is {range_words(advisory)}: {_small(advisory.title)}.{likely}"
-    return f"{told} {way}. {_or_flag(advisory)}".rstrip()
+    return f"If {advisory.package} is {range_words(advisory)}: {_small(way)}.{likely} {_or_flag(advisory)}".rstrip()
 
 
 def find_out(advisory: Advisory) -> str:
     """The command that prints the version."""
-    return f"pip show {advisory.package}"
+    return advisory.find_out or f"pip show {advisory.package}"
 
 
 def _or_flag(advisory: Advisory) -> str:

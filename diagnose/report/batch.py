@@ -176,6 +176,7 @@ def _check(check: Check) -> dict[str, Any]:
         "package": advisory.package,
         "if": range_words(advisory),
         "to": advisory.target.name,
+        "title": advisory.title,
         "find_out": find_out(advisory),
         "says": check_words(check),
     }

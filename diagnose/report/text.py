@@ -34,7 +34,7 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     lines += _section("What the log measured", [f"{item}{told}" for told in measured_words.told(diagnosis)], markdown)
     lines += _section(_advice_title(diagnosis), _advice(diagnosis, code), markdown)
     checks = [
-        f"{item}{advisory_words.check_words(check)} {code}{advisory_words.find_out(check.advisory)}{code}"
+        f"{item}{check.advisory.title}. {advisory_words.check_words(check)} {code}{advisory_words.find_out(check.advisory)}{code}"
         for check in diagnosis.checks
     ]
     lines += _section("Versions to check", checks, markdown)
