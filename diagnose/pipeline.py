@@ -32,8 +32,9 @@ def diagnose(
     """What ran out, where and why, and what to change.
 
     ``answers`` are in each fact's own unit and outrank the paste. ``cases`` are those that the viewer may see, or what
-    finds the near ones; one whose sources hold an address of ``exclude`` counts neither in match nor in evidence. ``passed`` is
-    called with the name of each stage when it is done, so that whoever has a clock can tell what took how long.
+    finds the near ones; one whose sources hold an address of ``exclude`` counts neither in match nor in evidence, and an
+    advisory that rests on one is not known. ``passed`` is called with the name of each stage when it is done, so that whoever
+    has a clock can tell what took how long.
     """
     paste = text if isinstance(text, Paste) else read(text)
     passed("read")
@@ -47,13 +48,16 @@ def diagnose(
     pool = failing_pool(kind, before, facts.growth)
     matches = match(facts, paste.text, seen)
     passed("match")
-    prescriptions, not_advised = prescribe(facts, before, kind, phase, pool, seen, knowledge, paste, matches)
+    advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
+    prescriptions, not_advised, checks = prescribe(
+        facts, before, kind, phase, pool, seen, knowledge, paste, matches, advisories
+    )
     passed("prescribe")
-    questions = ask(facts, before, kind, phase, pool, knowledge, paste)
+    questions = ask(facts, before, kind, phase, pool, knowledge, paste, checks)
     passed("questions")
     verdict = _verdict(before, pool, phase)
     failure = (kind, phase, pool, verdict)
-    return Diagnosis(paste, facts, *failure, before, matches, prescriptions, not_advised, questions, seen)
+    return Diagnosis(paste, facts, *failure, before, matches, prescriptions, not_advised, checks, questions, seen)
 
 
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:

@@ -7,16 +7,17 @@ move. Where the settings that are known do not explain the failure, the unknown 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnose.estimate import estimate_pool, plan_of
 from diagnose.facts.defaults import at_version
+from diagnose.facts.packages import version_fact
 from diagnose.facts.versions import turns
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
 from diagnose.prescribe.situation import NOT_A_PEAK, explained, verdict, watched
-from diagnose.types import Asked, Estimate, Fact, Facts, Paste
+from diagnose.types import Asked, Check, Estimate, Fact, Facts, Paste
 from diagnose.units import gib
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
 
@@ -78,8 +79,12 @@ def ask(
     pool: Pool | None,
     knowledge: Knowledge,
     paste: Paste | None = None,
+    checks: Sequence[Check] = (),
 ) -> tuple[Asked, ...]:
-    """At most five questions, the one that would change the advice most first. With ``paste`` versions are tried on it."""
+    """At most five questions, the one that would change the advice most first. With ``paste`` versions are tried on it.
+
+    ``checks`` are what hangs on a version that nobody knows: it is asked for too, where the estimate asks for little else.
+    """
     words = {
         question.fact: question for question in sorted(knowledge.questions.values(), key=lambda q: (-q.rank, q.slug))
     }
@@ -98,6 +103,9 @@ def ask(
     if len(asked) < MOST:
         moving = _moving([words[id] for id in _candidates(facts, words) if id not in have], bench)
         asked += _with_place(moving, behind, words, facts)
+        have = {one.question.fact for one in asked}
+        versions = {version_fact(check.advisory.package, facts) for check in checks} - have
+        asked += [Asked(words[id], 0, _options(words[id])) for id in sorted(versions) if id in words]
     return tuple(asked[:MOST])
 
 

@@ -1,4 +1,4 @@
-"""The catalogue as lists: frameworks, errors, levers, GPUs, models, data sets and lines of logs, each with a word on the right."""
+"""The catalogue as lists, each entry with a word on the right."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
 
+from diagnose.advisory_words import range_words
+from diagnose.conditions import version
 from diagnose.knowledge import Knowledge
+from diagnose.knowledge.advisory import Advisory, Point
 from diagnose.knowledge.dataset import Dataset, Tokens
 from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Case, Framework, Key, Lever
@@ -72,6 +75,29 @@ def levers(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
         )
         groups.setdefault(GROUPS.get(word, word.capitalize()), []).append(entry)
     return sorted(groups.items())
+
+
+def advisories(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
+    """Grouped by package, the newest remedy first, each with its evidence; the note holds the versions."""
+    groups: dict[str, list[Entry]] = {}
+    ordered = sorted(
+        knowledge.advisories.values(), key=lambda one: (version(one.target.version), one.slug), reverse=True
+    )
+    for advisory in ordered:
+        entry = Entry(
+            advisory.title,
+            reverse("kb:advisory", args=[advisory.slug]),
+            range_words(advisory),
+            counted(outcomes(advisory.slug, cases)),
+        )
+        groups.setdefault(advisory.package, []).append(entry)
+    return sorted(groups.items())
+
+
+def points(advisory: Advisory) -> list[tuple[str, Point]]:
+    """The points of its package's history that are told, by their words."""
+    named = (("Introduced", advisory.introduced), ("Fixed", advisory.fixed), ("Last good", advisory.last_good))
+    return [(words, point) for words, point in named if point and (point.version or point.commit)]
 
 
 def errors(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:

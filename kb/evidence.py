@@ -43,9 +43,11 @@ def marks_of(*fixes: Fix) -> tuple[Mark, ...]:
     return marks(told.count(True), told.count(False), told.count(None))
 
 
-def outcomes(lever: str, cases: Iterable[Case]) -> tuple[Outcome, ...]:
-    """Every case that tells of a lever: those where it worked first, then failed, then suggested."""
-    found = [Outcome(case, fix, marks_of(fix)) for case in cases for fix in case.fixes if fix.lever == lever]
+def outcomes(name: str, cases: Iterable[Case]) -> tuple[Outcome, ...]:
+    """Every case that tells of a lever or of an advisory: those where it worked first, then failed, then suggested."""
+    found = [
+        Outcome(case, fix, marks_of(fix)) for case in cases for fix in case.fixes if name in (fix.lever, fix.advisory)
+    ]
     return tuple(sorted(found, key=lambda outcome: ("wfs".index(outcome.marks[0].symbol), outcome.case.slug)))
 
 

@@ -20,7 +20,7 @@ _LINK = re.compile(r"https?://[^\s/?#]+")  # what becomes a link must not become
 _NO_LINK = "is “{}”, must be an address that begins with https:// or http://"
 _WORDS = {
     "title", "reviewed", "sources", "summary", "date", "solved", "facts", "config", "claim", "fix", "claims", "fixes", "text", "verdict",
-    "ground", "source", "lever", "detail", "by", "worked", *FACTS,
+    "ground", "source", "lever", "advisory", "detail", "by", "worked", *FACTS,
 }  # fmt: skip
 
 

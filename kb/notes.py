@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PAGES = {
     "levers": "lever",
+    "advisories": "advisory",
     "signatures": "error",
     "frameworks": "framework",
     "gpus": "gpu",

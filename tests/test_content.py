@@ -1,5 +1,6 @@
 """Everything under content/: it loads, it fits, and every [[example]] holds. A new file needs no edit here."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -10,6 +11,7 @@ from diagnose.ingest import read
 from diagnose.knowledge import CONTENT, Knowledge, read_content
 from diagnose.knowledge.check import cross_check
 from diagnose.knowledge.records import FRONT_MATTER_KINDS
+from diagnose.pipeline import diagnose
 
 
 @cache
@@ -94,6 +96,16 @@ def test_a_trainer_without_a_file_is_read_by_the_plain_keys(text, facts):
     knowledge, _ = content()
     values = read_facts(read(text), {}, knowledge).values
     assert {id: values.get(id) for id in facts} == facts
+
+
+@pytest.mark.parametrize(("advisory", "example"), examples("advisories"))
+def test_an_advisory_holds_its_example(advisory, example):
+    # alone, so that no other one takes its place
+    knowledge = replace(content()[0], advisories={advisory.slug: advisory})
+    diagnosis = diagnose(example.text, example.answers, knowledge, ())
+    prescribed = any(advisory in given.advisories for given in diagnosis.prescriptions)
+    outcome = "prescribed" if prescribed else "check" if diagnosis.checks else "nothing"
+    assert outcome == example.gives
 
 
 def _holds(example, answers):

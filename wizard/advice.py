@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from diagnose.knowledge.records import Lever
+from diagnose import advisory_words
+from diagnose.knowledge.records import Advisory, Lever
 from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
@@ -57,6 +58,7 @@ class PatchRow:
 @dataclass(frozen=True, slots=True)
 class Advice:
     number: int
+    title: str
     lever: Lever
     swaps: tuple[Swap, ...]
     why: str
@@ -67,6 +69,7 @@ class Advice:
     marks: tuple[Mark, ...]
     named: tuple[tuple[str, str], ...]
     patch: tuple[PatchRow, ...]
+    advisories: tuple[Advisory, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,7 @@ def prescriptions(diagnosis: Diagnosis, titles: Mapping[str, str]) -> tuple[Advi
 def _advice(number: int, given: Prescription, diagnosis: Diagnosis, titles: Mapping[str, str]) -> Advice:
     return Advice(
         number=number,
+        title=given.title,
         lever=given.lever,
         swaps=tuple(_swap(change) for change in given.changes if change.before != change.after),
         why=given.why,
@@ -98,6 +102,15 @@ def _advice(number: int, given: Prescription, diagnosis: Diagnosis, titles: Mapp
         marks=marks(len(given.evidence.worked), len(given.evidence.failed), len(given.evidence.suggested)),
         named=tuple((slug, titles.get(slug, slug)) for slug in _told(given)[:NAMED]),
         patch=tuple(_patch_row(line) for line in given.patch),
+        advisories=given.advisories,
+    )
+
+
+def checks(diagnosis: Diagnosis) -> tuple[tuple[Advisory, str, str], ...]:
+    """What holds only if a package is of a version that nothing tells: the record, the words, how to find out."""
+    return tuple(
+        (check.advisory, advisory_words.check_words(check), advisory_words.find_out(check.advisory))
+        for check in diagnosis.checks
     )
 
 

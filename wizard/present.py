@@ -42,6 +42,7 @@ def present(
         "fitting": diagnosis.verdict != "fits"
         and any(given.after_verdict == "fits" for given in diagnosis.prescriptions[:SHOWN]),
         "against": advice.not_advised(diagnosis),
+        "checks": advice.checks(diagnosis),
         "ask": next((asking.ask(a) for a in diagnosis.questions if a.question.fact not in answers.skipped), None),
         "near": near.cases(diagnosis.matches, pictures, words.titles_of(knowledge.frameworks)),
         "link": state.query(state.certain(diagnosis)),

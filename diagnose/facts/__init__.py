@@ -18,6 +18,7 @@ from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.model import Read, read_model
+from diagnose.facts.packages import with_versions
 from diagnose.facts.phase import settle_phase
 from diagnose.facts.prose import spoken
 from diagnose.facts.run_words import run_words, worded_settings
@@ -48,8 +49,7 @@ _TRAINING = (
 def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     """Everything that the paste and the answers make known. An answer outranks the paste, a key outranks the words."""
     answered, notes = read_answers(answers, knowledge)
-    lowered = lower(paste)
-    speech = tuple(spoken(paste, lowered.new))
+    speech = tuple(spoken(paste, (lowered := lower(paste)).new))
     detected = detect(paste, answered.get("framework"), knowledge)
     hits, captured = find_hits(paste, lowered, knowledge)
     version = version_of(detected.framework, detected.fork, paste, answered.get("framework_version"))
@@ -63,7 +63,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     stated = _on_machine(stated, paste, lowered, speech, captured, knowledge)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
-    stated = _defaults(stated, framework, version, keyed, paste, detected.fork)
+    stated, versions = _defaults(stated, framework, version, keyed, paste, detected.fork)
     sets, stated = with_lengths(with_teacher(stated, knowledge.models), knowledge.datasets)
     return Facts(
         stated=stated,
@@ -80,6 +80,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         measured=readings.of(),
         growth=readings.growth(),
         tried=read_tried(speech, knowledge, framework),
+        versions=versions,
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
@@ -191,6 +192,19 @@ def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge
 
 
 def _defaults(
+    stated: dict[str, Fact],
+    framework: Framework | None,
+    version: Fact | None,
+    keyed: KeyFacts,
+    paste: Paste,
+    fork: Fork | None,
+) -> tuple[dict[str, Fact], dict[str, Fact]]:
+    """What nobody says follows from the framework and its version; then the versions of all packages, which outrank defaults."""
+    facts = _with_defaults(stated, framework, version, keyed, paste, fork)
+    return with_versions(facts, paste, framework, fork)
+
+
+def _with_defaults(
     stated: dict[str, Fact],
     framework: Framework | None,
     version: Fact | None,

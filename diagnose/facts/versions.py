@@ -117,11 +117,16 @@ def _of_code(framework: Framework, paste: Paste) -> Iterator[_Bound]:
 
 def _of_days(framework: Framework, paste: Paste) -> Iterator[_Bound]:
     """A run of one day cannot use a release of a later one."""
+    last = last_day(paste)
+    later = [release for release, day in framework.releases.items() if last and day > last]
+    if last and later:
+        yield _Bound("", later[0], f"the log is of {last.isoformat()}")
+
+
+def last_day(paste: Paste) -> datetime.date | None:
+    """The last day that a line of the log bears."""
     lines = (line.text for line in paste.lines if "20" in line.text)
-    days = [day for text in lines for found in _DAY.finditer(text) if (day := _day(found))]
-    later = [release for release, day in framework.releases.items() if days and day > max(days)]
-    if later:
-        yield _Bound("", later[0], f"the log is of {max(days).isoformat()}")
+    return max((day for text in lines for found in _DAY.finditer(text) if (day := _day(found))), default=None)
 
 
 def _day(found: re.Match[str]) -> datetime.date | None:

@@ -23,6 +23,13 @@ _COLUMN = re.compile(
 _SAYS = r"[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]?(?:version|版本|ver)[ \t]{0,2}(?:[:=：是为]|is|of)?[ \t]{0,2}|[ \t]{1,2}"
 _WORDY = re.compile(rf"(?<![\w./@-])({_NAME})[\"'`]?(?:{_SAYS})[\"'`]?[vV]?({_LONG}|{_SHORT}){_END}", re.IGNORECASE)
 _JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][A-Za-z_]{{1,30}})-?[vV]?({_LONG}){_END}")
+# what a program prints of itself when it starts: ``Name info: version=0.16.4``
+_INFO = re.compile(rf"(?<![\w./-])({_NAME}) info: version[ \t]?=[ \t]?({_LONG}|{_SHORT}){_END}")
+# a folder of an installed package: ``site-packages/name-0.8.2-py3.10.egg/name/…``, ``name-0.8.2.dist-info``
+_FOLDER = re.compile(rf"[/\\]({_NAME})-(\d{{1,4}}(?:\.\d{{1,8}}){{1,3}}{_SUFFIX})(?=-py\d|\.dist-info|\.egg)")
+# the tag of an image that names what it holds: ``owner/image:app0.5-name0.10.0-other2.7``
+_IMAGE = re.compile(r"(?<![\w.-])[\w.-]{1,60}/[\w./-]{1,80}:([A-Za-z][\w.+-]{3,160})")
+_TAGGED = re.compile(rf"([A-Za-z][A-Za-z_]{{1,30}})v?({_LONG}|{_SHORT})")
 # a number of two parts that is not the value behind a colon, or one of three: what a version in a sentence looks like
 _LOOK = re.compile(r"\d(?:(?<![\d.:=：]\d)\d{0,3}\.\d|\.\d{1,4}\.[\ddx])")
 _FOLLOWED = re.compile(
@@ -56,6 +63,7 @@ def _of_row(row: Row) -> list[Package]:
         for found in _PIN.finditer(words):
             if "." in found[2] or "==" in found[0]:
                 taken.setdefault(found.start(2), Package(found[1], found[2].rstrip(".-"), number))
+    _by_programs(words, number, taken)
     if not _LOOK.search(words):
         return [taken[start] for start in sorted(taken)]
     for found in _WORDY.finditer(words):
@@ -64,6 +72,21 @@ def _of_row(row: Row) -> list[Package]:
     for found in _JOINED.finditer(words):
         taken.setdefault(found.start(2), Package(found[1], found[2], number))
     return [taken[start] for start in sorted(taken)]
+
+
+def _by_programs(words: str, number: int, taken: dict[int, Package]) -> None:
+    """What programs, paths and images say of the packages that they are or hold."""
+    if " info: version" in words:
+        for found in _INFO.finditer(words):
+            taken.setdefault(found.start(2), Package(found[1], found[2], number))
+    if ".egg" in words or ".dist-info" in words:
+        for found in _FOLDER.finditer(words):
+            taken.setdefault(found.start(2), Package(found[1], found[2], number))
+    if "/" in words and ":" in words:
+        for image in _IMAGE.finditer(words):
+            for part in re.finditer(r"[^-]+", image[1]):
+                if tagged := _TAGGED.fullmatch(part[0]):
+                    taken.setdefault(image.start(1) + part.start(), Package(tagged[1], tagged[2], number))
 
 
 def _is_package(found: re.Match[str], words: str) -> bool:

@@ -18,7 +18,7 @@ _KNOWN = 50_000  # forms that are remembered
 
 # Literals that tell a class, by class; found in all lines at once. Later ones outrank earlier ones.
 LITERALS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("package", ("==", "version", "版本")),
+    ("package", ("==", "version", "版本", ".dist-info")),
     ("setting", (" --", "=$", "Namespace(", "Config(", "Arguments(", "verrides", " ....", "xport ", "config: ", "json = {")),
     ("frame", ('File "', "Traceback (most")),
     (

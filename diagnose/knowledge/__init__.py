@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from diagnose.knowledge.advisory import Advisory
 from diagnose.knowledge.dataset import Dataset
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.loader import Problem, parse
@@ -34,6 +35,7 @@ class Knowledge:
     signatures: Mapping[str, Signature] = field(default_factory=dict)
     logs: Mapping[str, Log] = field(default_factory=dict)
     levers: Mapping[str, Lever] = field(default_factory=dict)
+    advisories: Mapping[str, Advisory] = field(default_factory=dict)
     gpus: Mapping[str, Gpu] = field(default_factory=dict)
     models: Mapping[str, Model] = field(default_factory=dict)
     datasets: Mapping[str, Dataset] = field(default_factory=dict)

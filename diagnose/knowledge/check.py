@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from diagnose import vocabulary
 from diagnose.conditions import OPERATORS, version
+from diagnose.knowledge.check_advisory import check_advisory
 from diagnose.knowledge.check_dataset import check_datasets
 from diagnose.knowledge.check_log import check_log
 from diagnose.knowledge.check_pattern import repeats_a_repeat
 from diagnose.knowledge.loader import Problem, did_you_mean
-from diagnose.knowledge.records import Case, Fork, Framework, Key, Lever, Question, Signature
+from diagnose.knowledge.records import Case, Fix, Fork, Framework, Key, Lever, Question, Signature
 
 if TYPE_CHECKING:
     from diagnose.knowledge import Knowledge
@@ -33,6 +34,9 @@ def cross_check(knowledge: Knowledge) -> list[Problem]:
         problems += check_log(log)
     for lever in knowledge.levers.values():
         problems += _lever(lever)
+    for advisory in knowledge.advisories.values():
+        problems += check_advisory(advisory, knowledge)
+        problems += _conditions(f"advisories/{advisory.slug}.md", "when", advisory.when)
     for case in knowledge.cases.values():
         problems += check_case(case, knowledge)
     for question in knowledge.questions.values():
@@ -55,6 +59,7 @@ def check_case(case: Case, knowledge: Knowledge) -> list[Problem]:
                 Problem(f"{place}: fix[{i}].lever", f"unknown lever{did_you_mean(fix.lever, knowledge.levers)}")
             )
         problems += _facts(place, f"fix[{i}].facts", fix.facts)
+        problems += _named(place, f"fix[{i}].advisory", fix, knowledge)
         problems += _word(place, f"fix[{i}].by", fix.by, ("reporter", "maintainer", "other"))
     for i, claim in enumerate(case.claims):
         problems += _word(
@@ -68,6 +73,16 @@ def check_case(case: Case, knowledge: Knowledge) -> list[Problem]:
             )
         )
     return problems
+
+
+def _named(place: str, where: str, fix: Fix, knowledge: Knowledge) -> Iterator[Problem]:
+    """The advisory of a fix is a record, and of the same kind of move."""
+    if not fix.advisory:
+        return
+    yield from _word(place, where, fix.advisory, knowledge.advisories)
+    advisory = knowledge.advisories.get(fix.advisory)
+    if advisory and advisory.lever != fix.lever:
+        yield Problem(f"{place}: {where}", f"moves by {advisory.lever}, the fix by {fix.lever}: make them one")
 
 
 def _framework(framework: Framework) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diagnose.conditions import Conditions
+from diagnose.knowledge.advisory import Advisory
 from diagnose.knowledge.dataset import Dataset
 from diagnose.knowledge.frameworks import Behaviour, Default, Detect, Fork, Framework, Key, PhaseFrame, Resident
 from diagnose.knowledge.hardware import Gpu, Model
@@ -17,6 +18,7 @@ from diagnose.vocabulary import Value
 
 __all__ = [
     "FRONT_MATTER_KINDS",
+    "Advisory",
     "Behaviour",
     "Capture",
     "Case",
@@ -95,7 +97,8 @@ class Lever(Record):
     """A remedy. ``results``: same, may_change. ``cost`` and the rest are words for people. ``pools`` it can help.
 
     ``on`` are conditions under which it is on already; ``keyless`` levers change nothing that a configuration holds.
-    Lower ``order`` comes first; the first of ``ranks`` that holds replaces it. With ``only_ranked`` one of them must hold.
+    Lower ``order`` comes first; the first of ``ranks`` that holds replaces it. With ``only_ranked`` one of them must hold;
+    ``only_advised`` ones are said only where an advisory names the version.
     """
 
     pools: tuple[str, ...]
@@ -109,6 +112,7 @@ class Lever(Record):
     order: int = 50
     ranks: tuple[LeverRank, ...] = ()
     only_ranked: bool = False
+    only_advised: bool = False
     keyless: bool = False
     words: tuple[str, ...] = ()
 
@@ -143,11 +147,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A remedy in a case: ``worked`` true, false, or absent when it was only suggested. ``by`` reporter, maintainer or other."""
+    """A remedy in a case: ``worked`` true, false, or absent when it was only suggested. ``by`` reporter, maintainer or other.
+
+    ``advisory`` is the record that names the version, where the remedy was that very move.
+    """
 
     lever: str
     detail: str
     by: str
+    advisory: str = ""
     worked: bool | None = None
     facts: Mapping[str, Value] = field(default_factory=dict)
 
@@ -175,6 +183,7 @@ FRONT_MATTER_KINDS: dict[str, type[Record]] = {
     "signatures": Signature,
     "logs": Log,
     "levers": Lever,
+    "advisories": Advisory,
     "gpus": Gpu,
     "models": Model,
     "datasets": Dataset,

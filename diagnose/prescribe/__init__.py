@@ -6,21 +6,26 @@ Evidence is counted from cases. What is on, what was tried in vain and what the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from diagnose import advisory_words
 from diagnose.conditions import holds, unknown
 from diagnose.estimate import turning_length
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.records import Case, Lever
+from diagnose.knowledge.records import Advisory, Case, Lever
 from diagnose.prescribe import refuse
+from diagnose.prescribe.advisories import advised, to_check
 from diagnose.prescribe.evidence import Record, count
+from diagnose.prescribe.measure import measure
 from diagnose.prescribe.order import Candidate, in_order, rank_of
-from diagnose.prescribe.outcome import Refusal, Trial
+from diagnose.prescribe.outcome import Move, Refusal, Trial
 from diagnose.prescribe.patch import patch
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
 from diagnose.prescribe.trial import smallest, try_lever
 from diagnose.prescribe.why import why
-from diagnose.types import CaseMatch, Estimate, Facts, NotAdvised, Paste, Prescription, Span
+from diagnose.prescribe.writing import Written
+from diagnose.types import CaseMatch, Check, Estimate, Fact, Facts, NotAdvised, Paste, Prescription, Span
 from diagnose.vocabulary import Pool
 
 __all__ = ["prescribe"]
@@ -43,25 +48,23 @@ def prescribe(
     knowledge: Knowledge,
     paste: Paste,
     matches: Sequence[CaseMatch],
-) -> tuple[tuple[Prescription, ...], tuple[NotAdvised, ...]]:
-    """What to change, best first, at most eight; and what people would expect here, with what speaks against it."""
+    advisories: Sequence[Advisory] = (),
+) -> tuple[tuple[Prescription, ...], tuple[NotAdvised, ...], tuple[Check, ...]]:
+    """What to change, best first, at most eight; what people would expect here, with what speaks against it; what to check."""
     records = count(cases, matches, kind)
-    candidates: list[Candidate] = []
-    refusals: list[NotAdvised] = []
-    for failing in _failing_pools(pool, kind, before):
-        situation = Situation(facts, before, kind, phase, failing, paste, knowledge.fallback)
-        for lever in knowledge.levers.values():
-            judged = _judge(lever, situation, records.get(lever.slug, Record()))
-            if isinstance(judged, Candidate):
-                candidates.append(judged)
-            elif judged is not None:
-                refusals.append(judged)
-    chosen = _first_of_each(in_order(candidates))[:MOST]
-    advised = {candidate.lever.slug for candidate in chosen}
-    left = [refused for refused in refusals if refused.lever.slug not in advised]
     situation = Situation(facts, before, kind, phase, pool, paste, knowledge.fallback)
+    judged = [
+        one
+        for failing in _failing_pools(pool, kind, before)
+        for one in _all(replace(situation, pool=failing), knowledge, advisories, records)
+    ]
+    candidates = [one for one in judged if isinstance(one, Candidate)]
+    refusals = [one for one in judged if isinstance(one, NotAdvised)]
+    chosen = _first_of_each(in_order(candidates))[:MOST]
+    said = {candidate.lever.slug for candidate in chosen}
+    left = [refused for refused in refusals if refused.lever.slug not in said]
     prescriptions = tuple(_prescription(candidate, ranged=i < RANGED) for i, candidate in enumerate(chosen))
-    return prescriptions, refuse.shown(left, situation, records)
+    return prescriptions, refuse.shown(left, situation, records), to_check(advisories, situation)
 
 
 def _failing_pools(pool: Pool | None, kind: str | None, before: Estimate) -> tuple[Pool | None, ...]:
@@ -70,6 +73,18 @@ def _failing_pools(pool: Pool | None, kind: str | None, before: Estimate) -> tup
         return (pool,)
     out = tuple(name for name in _POOLS if (estimated := before.pool(name)) and estimated.verdict() == "out")
     return out or (None,)
+
+
+def _all(
+    situation: Situation, knowledge: Knowledge, advisories: Sequence[Advisory], records: Mapping[str, Record]
+) -> Iterator[Candidate | NotAdvised | None]:
+    """Every lever on one pool; where advisories surely name the version of a move, they stand for its lever."""
+    moves = advised(advisories, situation)
+    yield from (_moved(move, situation, knowledge, records) for move in moves)
+    named = {move.first.lever for move in moves if not move.undecided}
+    for lever in knowledge.levers.values():
+        if lever.slug not in named and not lever.only_advised:
+            yield _judge(lever, situation, records.get(lever.slug, Record()))
 
 
 def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | NotAdvised | None:
@@ -95,6 +110,22 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
         return NotAdvised(lever, trial.reason, trial.why, _span(lever, situation))
     undecided = trial.after is None and applies is None and _is_guess(lever, situation)
     return Candidate(lever, trial, record, situation, undecided)
+
+
+def _moved(
+    move: Move, situation: Situation, knowledge: Knowledge, records: Mapping[str, Record]
+) -> Candidate | NotAdvised:
+    """A move to a named version; tried on the estimate only where the record says which facts move with it."""
+    lever, record = knowledge.levers[move.first.lever], records.get(move.first.slug, Record())
+    if attempt := refuse.tried(lever, situation):
+        return replace(attempt, why=f"{attempt.why} {advisory_words.heading(move.first, move.target)}.")
+    trial: Trial | Refusal = Trial(lever, situation.facts, (move.change,))
+    if move.first.moves and situation.failing is not None:
+        facts = situation.facts.with_facts(Fact(id, value, "answered") for id, value in move.first.moves.items())
+        trial = measure(lever, situation, Written(facts, (move.change,)))
+    if isinstance(trial, Refusal):
+        return NotAdvised(lever, trial.reason, trial.why, move.at.span)
+    return Candidate(lever, trial, record, situation, move.undecided, move)
 
 
 def _nothing_failed(situation: Situation) -> bool:
@@ -126,21 +157,24 @@ def _span(lever: Lever, situation: Situation) -> Span | None:
 
 
 def _first_of_each(candidates: list[Candidate]) -> list[Candidate]:
-    """Each lever once, and each change of a key once: two levers may come down to the same word."""
+    """Each lever once, but for moves of several packages, and each change of a key once: two levers may come down to the same word."""
     kept: list[Candidate] = []
-    levers: set[str] = set()
+    levers: dict[str, set[str]] = {}
     changes: set[frozenset[tuple[str, str]]] = set()
     for candidate in candidates:
         change = frozenset((one.key, one.after) for one in candidate.trial.changes if one.key)
-        if candidate.lever.slug not in levers and not (change and change in changes):
+        package = candidate.move.first.package if candidate.move else ""
+        packages = levers.setdefault(candidate.lever.slug, set())
+        again = "" in packages or package in packages or (packages and not package)
+        if not again and not (change and change in changes):
             kept.append(candidate)
-            levers.add(candidate.lever.slug)
+            packages.add(package)
             changes.add(change)
     return kept
 
 
 def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
-    lever, trial, situation = candidate.lever, candidate.trial, candidate.situation
+    lever, trial, situation, move = candidate.lever, candidate.trial, candidate.situation, candidate.move
     before = situation.failing if trial.after else None
     return Prescription(
         lever=lever,
@@ -151,12 +185,22 @@ def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
         after=situation.seen(trial.after),
         after_verdict=trial.verdict,
         evidence=candidate.record.evidence,
-        why=why(lever, trial, situation),
-        patch=patch(situation.paste, trial.changes, situation.facts.framework),
+        why=_why(candidate),
+        patch=() if move else patch(situation.paste, trial.changes, situation.facts.framework),
         length_range=_length_range(trial, situation) if ranged else None,
         other_pool=trial.other_pool,
         sure=trial.sure,
+        advisories=move.advisories if move else (),
+        heading=advisory_words.heading(move.first, move.target) if move else "",
     )
+
+
+def _why(candidate: Candidate) -> str:
+    told = why(candidate.lever, candidate.trial, candidate.situation)
+    if candidate.move is None:
+        return told
+    said = advisory_words.why(candidate.move.advisories, candidate.move.at)
+    return said if candidate.trial.after is None else f"{said} {told}".rstrip()
 
 
 def _length_range(trial: Trial, situation: Situation) -> tuple[int | None, int | None] | None:

@@ -27,7 +27,7 @@ class Record:
 
 
 def count(cases: Sequence[Case], matches: Sequence[CaseMatch], kind: str | None) -> Mapping[str, Record]:
-    """By lever, from all cases about the same memory: all are shown, those that are ``NEAR`` also weigh.
+    """By lever and by advisory, from all cases about the same memory: all are shown, those that are ``NEAR`` also weigh.
 
     A remedy that worked in another phase of another trainer says nothing of this run, however often it did.
     """
@@ -45,10 +45,12 @@ def count(cases: Sequence[Case], matches: Sequence[CaseMatch], kind: str | None)
 
 
 def _outcomes(fixes: Sequence[Fix]) -> Iterator[tuple[str, bool | None]]:
-    """Each lever of a case with each of its outcomes once; a suggestion counts only where nobody tried."""
+    """Each lever and advisory of a case with each of its outcomes once; a suggestion counts only where nobody tried."""
     said: dict[str, set[bool | None]] = {}
     for fix in fixes:
-        said.setdefault(fix.lever, set()).add(fix.worked)
+        for name in (fix.lever, fix.advisory):
+            said.setdefault(name, set()).add(fix.worked)
+    said.pop("", None)
     for lever, outcomes in said.items():
         yield from ((lever, outcome) for outcome in (True, False) if outcome in outcomes)
         if outcomes == {None}:
@@ -69,7 +71,7 @@ def _record(lever: str, said: list[tuple[Case, bool | None]], nearness: Mapping[
             for case, outcome in said
             if outcome and case.slug in nearness
             for fix in case.fixes
-            if fix.lever == lever and fix.worked
+            if lever in (fix.lever, fix.advisory) and fix.worked
             for item in fix.facts.items()
         ),
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever, LeverRank
 from diagnose.prescribe.evidence import Record
-from diagnose.prescribe.outcome import Trial
+from diagnose.prescribe.outcome import Move, Trial
 from diagnose.prescribe.situation import Situation
 
 # Levers from this order on need other machines or another model; whatever else fits comes before.
@@ -22,17 +22,32 @@ TELLING = 4
 _LITTLE = 0.05
 # What a saving of the whole phase and a near case are worth, in places of the order.
 _SAVED, _NEAR_CASE = 40.0, 20.0
+# The place of a move away from a version that came after those with which the run worked.
+_REGRESSION = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A lever that may be said: what it does here, what cases say of it, and whether its condition is open."""
+    """A lever that may be said: what it does here, what cases say of it, and whether its condition is open.
+
+    ``move`` is the named version, where the lever is a move to one.
+    """
 
     lever: Lever
     trial: Trial
     record: Record
     situation: Situation
     undecided: bool
+    move: Move | None = None
+
+    @property
+    def rank(self) -> LeverRank | None:
+        """Its place in this situation. What broke a run that older versions held stands first."""
+        if self.move is None:
+            return rank_of(self.lever, self.situation)
+        broke = self.move.first.introduced.version and self.situation.values.get("worked_before") is True
+        order = _REGRESSION if broke else self.move.first.order
+        return LeverRank(when={}, order=order, why="" if self.undecided else self.move.first.title)
 
 
 def rank_of(lever: Lever, situation: Situation) -> LeverRank | None:
@@ -71,7 +86,7 @@ def _computed(candidate: Candidate) -> bool:
 def _group(candidate: Candidate) -> int:
     """0: it fits, or the text itself speaks for it. 1: it may help. 2: it is a guess, or saves too little to notice."""
     trial, situation = candidate.trial, candidate.situation
-    rank = rank_of(candidate.lever, situation)
+    rank = candidate.rank
     if rank and rank.why and rank.order <= TELLING:
         return 0
     if not _computed(candidate):
@@ -95,8 +110,7 @@ def _saved(candidate: Candidate) -> float:
 
 def _place(candidate: Candidate, group: int) -> float:
     """The lever's order here, moved by what cases report and, where it does not fit alone, by how much it saves."""
-    lever, record, situation = candidate.lever, candidate.record, candidate.situation
-    rank = rank_of(lever, situation)
+    lever, record, rank = candidate.lever, candidate.record, candidate.rank
     place = float(rank.order if rank else lever.order)
     if group > 0 and _computed(candidate):
         place -= _SAVED * _saved(candidate)

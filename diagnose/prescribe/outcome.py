@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from diagnose.conditions import version
+from diagnose.knowledge.advisory import Advisory, Point
 from diagnose.knowledge.records import Lever
-from diagnose.types import Change, Facts, PhaseEstimate
+from diagnose.types import Change, Fact, Facts, PhaseEstimate
 
 POOL_WORDS = {"gpu": "GPU memory", "host": "host RAM"}
 
@@ -37,3 +39,30 @@ class Refusal:
     reason: str
     why: str
     shifts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What one move of one package mends, the first named first; ``at`` is the version that the run has."""
+
+    advisories: tuple[Advisory, ...]
+    at: Fact
+    undecided: bool
+
+    @property
+    def first(self) -> Advisory:
+        return self.advisories[0]
+
+    @property
+    def target(self) -> Point:
+        """The version with which all of them are mended: the newest to move up to, the oldest to go back to."""
+        points = [advisory.target for advisory in self.advisories]
+        named = [point for point in points if point.version]
+        if not named:
+            return points[0]
+        return (max if self.first.fixed else min)(named, key=lambda point: version(point.version))
+
+    @property
+    def change(self) -> Change:
+        """The package, the version that was read and the one to move to."""
+        return Change("", self.first.package, str(self.at.value), self.target.name, self.at.span)

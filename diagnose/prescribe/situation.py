@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
 from diagnose.allocator import foreign_gib, fragmented
 from diagnose.estimate import turning_length
+from diagnose.facts.versions import last_day
 from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
@@ -65,6 +67,11 @@ class Situation:
     def explained(self) -> bool | None:
         """Whether the settings that are known explain that a card ran out; None when that cannot be told."""
         return explained(self.before, self.kind, self.pool)
+
+    @cached_property
+    def day(self) -> datetime.date | None:
+        """The last day that the log's lines bear: what came later the run does not have."""
+        return last_day(self.paste)
 
     @cached_property
     def framework_known(self) -> bool:

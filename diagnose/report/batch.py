@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from diagnose.advisory_words import check_words, find_out, range_words
 from diagnose.measured_words import reached, unheld
-from diagnose.types import Change, Compared, Diagnosis, Fact, Facts, Growth, PhaseEstimate, PoolEstimate, Prescription
+from diagnose.types import (
+    Change,
+    Check,
+    Compared,
+    Diagnosis,
+    Fact,
+    Facts,
+    Growth,
+    PhaseEstimate,
+    PoolEstimate,
+    Prescription,
+)
 from diagnose.units import GIB
 from diagnose.vocabulary import FACTS, NUMBERS, Value
 
@@ -25,6 +37,7 @@ def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "measured": [_measured(one) for one in diagnosis.estimate.compared or unheld(diagnosis.facts.measured)],
         "growth": [_growth(one, diagnosis) for one in diagnosis.facts.growth],
         "prescriptions": [_prescription(prescription) for prescription in diagnosis.prescriptions],
+        "checks": [_check(check) for check in diagnosis.checks],
         "cases": [{"slug": near.case.slug, "score": round(near.score, 3)} for near in diagnosis.matches],
         "questions": [asked.question.fact for asked in diagnosis.questions],
     }
@@ -139,7 +152,8 @@ def _prescription(prescription: Prescription) -> dict[str, Any]:
     evidence = prescription.evidence
     return {
         "lever": prescription.lever.slug,
-        "title": prescription.lever.title,
+        "title": prescription.title,
+        "advisories": [advisory.slug for advisory in prescription.advisories],
         "changes": [_change(change) for change in prescription.changes],
         "pool": prescription.pool,
         "phase": prescription.phase,
@@ -152,6 +166,21 @@ def _prescription(prescription: Prescription) -> dict[str, Any]:
             "suggested": len(evidence.suggested),
         },
         "why": prescription.why,
+    }
+
+
+def _check(check: Check) -> dict[str, Any]:
+    """What holds only if a package is of these versions, which nothing tells."""
+    advisory = check.advisory
+    return {
+        "advisory": advisory.slug,
+        "lever": advisory.lever,
+        "package": advisory.package,
+        "if": range_words(advisory),
+        "to": advisory.target.name,
+        "title": advisory.title,
+        "find_out": find_out(advisory),
+        "says": check_words(check),
     }
 
 

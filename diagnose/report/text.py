@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose import file_words, measured_words, refusal_words, words
+from diagnose import advisory_words, file_words, measured_words, refusal_words, words
 from diagnose.types import Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
@@ -33,6 +33,11 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
             lines += _table(pool, markdown)
     lines += _section("What the log measured", [f"{item}{told}" for told in measured_words.told(diagnosis)], markdown)
     lines += _section(_advice_title(diagnosis), _advice(diagnosis, code), markdown)
+    checks = [
+        f"{item}{check.advisory.title}. {advisory_words.check_words(check)} {code}{advisory_words.find_out(check.advisory)}{code}"
+        for check in diagnosis.checks
+    ]
+    lines += _section("Versions to check", checks, markdown)
     against = [f"{item}{not_advised.lever.title}: {not_advised.why}" for not_advised in diagnosis.not_advised]
     lines += _section("Not advised, and why", against, markdown)
     cases = [f"{item}{near.case.title} ({near.case.sources[0]})" for near in diagnosis.matches[:3]]
@@ -102,7 +107,7 @@ def _advice(diagnosis: Diagnosis, code: str) -> list[str]:
     lines: list[str] = []
     for number, prescription in enumerate(diagnosis.prescriptions, 1):
         lines += [
-            f"{number}. {prescription.lever.title}: {words.effect_words(prescription)}",
+            f"{number}. {prescription.title}: {words.effect_words(prescription)}",
             *_details(prescription, code),
         ]
     return lines

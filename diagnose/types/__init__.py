@@ -1,6 +1,16 @@
 """The frozen records that pass between the stages, in the order of the arrow: Paste → Facts → Estimate → Diagnosis."""
 
-from diagnose.types.advice import Asked, CaseMatch, Change, Diagnosis, Evidence, NotAdvised, PatchLine, Prescription
+from diagnose.types.advice import (
+    Asked,
+    CaseMatch,
+    Change,
+    Check,
+    Diagnosis,
+    Evidence,
+    NotAdvised,
+    PatchLine,
+    Prescription,
+)
 from diagnose.types.estimate import Compared, Estimate, PhaseEstimate, PoolEstimate, Term
 from diagnose.types.facts import Fact, Facts, Hit, Tried
 from diagnose.types.measured import Growth, Measured
@@ -10,6 +20,7 @@ __all__ = [
     "Asked",
     "CaseMatch",
     "Change",
+    "Check",
     "Command",
     "Compared",
     "Diagnosis",

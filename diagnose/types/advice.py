@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diagnose.types.estimate import Estimate, PhaseEstimate
-from diagnose.types.facts import Facts
+from diagnose.types.facts import Fact, Facts
 from diagnose.types.paste import Paste, Span
 from diagnose.vocabulary import Pool, Value
 
 if TYPE_CHECKING:
-    from diagnose.knowledge.records import Case, Lever, Question
+    from diagnose.knowledge.records import Advisory, Case, Lever, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class Prescription:
 
     ``phase`` is the phase that the figures are of. ``length_range`` is the range of real response lengths (tokens; None = no
     end within the limit) in which the run as it is runs out and the changed one fits. ``sure`` are the changes of a further
-    step that fits with its whole band, where ``changes`` leaves it too close to call.
+    step that fits with its whole band, where ``changes`` leaves it too close to call. ``advisories`` are those that name the
+    version of a move, with their ``heading``.
     """
 
     lever: Lever
@@ -79,6 +80,20 @@ class Prescription:
     length_range: tuple[int | None, int | None] | None = None
     other_pool: tuple[int, int] | None = None
     sure: tuple[Change, ...] = ()
+    advisories: tuple[Advisory, ...] = ()
+    heading: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.heading or self.lever.title
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An advisory that fits but for the version, which nothing tells for certain; ``at`` is the likely one."""
+
+    advisory: Advisory
+    at: Fact | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,5 +135,6 @@ class Diagnosis:
     matches: tuple[CaseMatch, ...] = ()
     prescriptions: tuple[Prescription, ...] = ()
     not_advised: tuple[NotAdvised, ...] = ()
+    checks: tuple[Check, ...] = ()
     questions: tuple[Asked, ...] = ()
     cases: tuple[Case, ...] = ()

@@ -63,6 +63,7 @@ class Facts:
     ``fork`` is the trainer that was recognised where it is not ``framework`` itself but read by its keys.
     ``keys`` maps a fact to the key that the run's framework and version uses for it, also where the paste does not set it.
     ``datasets`` are the catalogue's names of the data sets, each with the rows that the run takes of it (``name#rows``).
+    ``versions`` are those of packages, by their plain name.
     ``config`` holds every memory-relevant key as the person wrote it.
     """
 
@@ -80,6 +81,7 @@ class Facts:
     measured: tuple[Measured, ...] = ()
     growth: tuple[Growth, ...] = ()
     tried: tuple[Tried, ...] = ()
+    versions: Mapping[str, Fact] = field(default_factory=dict)
     candidates: tuple[str, ...] = ()
     unknown_model: str = ""
     datasets: tuple[str, ...] = ()

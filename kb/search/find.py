@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from django.urls import reverse
 
 from kb.models import Entry
+from kb.notes import PAGES
 from kb.search.names import names, nearest
 from kb.search.tokens import TITLE, Word, needs, query_words
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 LIMIT = 1000
 PAGE = 20
 SUGGESTED = 8
-_PAGES = {"signatures": "error", "cases": "case", "guides": "guide"}
+_PAGES = {**PAGES, "cases": "case", "guides": "guide"}
 _NEEDS = tuple[tuple[str, bool], ...]
 
 
@@ -85,7 +86,7 @@ def address(entry: Entry) -> str:
     kind, slug = entry.kind, entry.slug
     if kind == "notes":
         kind, _, slug = slug.partition("/")
-    return reverse(f"kb:{_PAGES.get(kind, kind.removesuffix('s'))}", args=[slug])
+    return reverse(f"kb:{_PAGES[kind]}", args=[slug])
 
 
 def _hits(words: tuple[Word, ...], user: AbstractBaseUser | AnonymousUser | None) -> dict[int, str]:

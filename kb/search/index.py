@@ -12,7 +12,7 @@ from kb.catalogue import lever_keys
 from kb.models import Document, Entry
 from kb.search.tokens import document_tokens
 
-CATALOGUE = ("frameworks", "signatures", "levers", "gpus", "models", "datasets", "logs")
+CATALOGUE = ("frameworks", "signatures", "levers", "advisories", "gpus", "models", "datasets", "logs")
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,7 @@ def _named(record: Record, knowledge: Knowledge) -> str:
     words += [key.key for key in getattr(record, "keys", ())]
     words += [alias for key in getattr(record, "keys", ()) for alias in key.aliases]
     words += [literal for line in getattr(record, "literals", ()) for literal in line]
+    words += [word for word in (getattr(record, "package", ""), getattr(record, "symptom", "")) if word]
     if hasattr(record, "changes"):
         words += [key for row in lever_keys(record, knowledge) for key in row.keys]  # type: ignore[arg-type]
     return "\n".join(words)

@@ -22,6 +22,7 @@ KINDS = {
     "cases": ("Cases", "case"),
     "guides": ("Guides", "guide"),
     "levers": ("Levers", "lever"),
+    "advisories": ("Advisories", "advisory"),
     "signatures": ("Errors", "error"),
     "frameworks": ("Frameworks", "framework"),
     "gpus": ("GPUs", "GPU"),

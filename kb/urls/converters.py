@@ -4,7 +4,7 @@ from django.urls import register_converter
 
 from kb.models import Document
 
-CATALOGUE = ("levers", "errors", "frameworks", "gpus", "models", "datasets", "logs")
+CATALOGUE = ("levers", "advisories", "errors", "frameworks", "gpus", "models", "datasets", "logs")
 
 
 class Written:

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from diagnose.advisory_words import find_out, heading, range_words
 from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.records import Case
 from diagnose.vocabulary import FACTS, KINDS, PHASES
@@ -29,6 +30,13 @@ def levers(request: HttpRequest) -> HttpResponse:
     return _list(
         request, catalogue.levers, "levers", "Levers", "What can be changed, what it costs, and where it helped."
     )
+
+
+@require_safe
+@kept_for_visitors
+def advisories(request: HttpRequest) -> HttpResponse:
+    lead = "Memory faults and changes of packages: from which version to which, how they show, and where to move."
+    return _list(request, catalogue.advisories, "advisories", "Advisories", lead)
 
 
 @require_safe
@@ -82,9 +90,31 @@ def lever(request: HttpRequest, slug: str) -> HttpResponse:
         "group": catalogue.GROUPS.get(slug.split(".")[0], slug.split(".")[0].capitalize()),
         "outcomes": [(outcome, PHASES.get(str(outcome.case.facts.get("phase")), "")) for outcome in told],
         "marks": counted(told),
+        "advisories": [one for one in current().advisories.values() if one.lever == slug],
         "sections": sections(record.body),
     }
     return _page(request, "lever", "levers", record, context)
+
+
+@require_safe
+@kept_for_visitors
+def advisory(request: HttpRequest, slug: str) -> HttpResponse:
+    """Which versions have it, how it shows, when it is told, and where to move."""
+    record = _record(current().advisories, slug)
+    told = outcomes(slug, cases_for(request.user))
+    context = {
+        "range": range_words(record),
+        "heading": heading(record, record.target),
+        "points": catalogue.points(record),
+        "when": rules_in_words.conditions(record.when),
+        "lever": current().levers[record.lever],
+        "errors": [current().signatures[one] for one in record.signatures],
+        "find_out": find_out(record),
+        "outcomes": [(outcome, PHASES.get(str(outcome.case.facts.get("phase")), "")) for outcome in told],
+        "marks": counted(told),
+        "sections": sections(record.body),
+    }
+    return _page(request, "advisory", "advisories", record, context)
 
 
 @require_safe

@@ -134,3 +134,26 @@ def test_the_text_tells_readings_and_growth():
     assert "WHAT THE LOG MEASURED" in said
     assert "grows by 10.0 GiB a step" in said
     assert "page-locked copies left out, actor update: 130.5 GiB; estimate" in said
+
+
+WAKING = """torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.10 GiB.
+python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.name=vllm
+"""
+
+
+def test_a_move_to_a_version_tells_package_versions_and_advisory():
+    said = to_json(found(f"{WAKING}vllm==0.8.2", {"phase": "weight_sync"}))
+    given = next(one for one in said["prescriptions"] if one["advisories"])
+    assert (given["lever"], given["advisories"]) == ("upgrade.vllm", ["vllm-wakes-all-at-once"])
+    assert given["changes"] == [{"key": "vllm", "before": "0.8.2", "after": "0.8.3"}]
+    assert given["evidence"]["worked"] >= 1
+    assert "Move to vllm 0.8.3 or newer" in to_text(found(f"{WAKING}vllm==0.8.2", {"phase": "weight_sync"}))
+
+
+def test_a_version_that_nothing_tells_is_to_be_checked_with_a_command():
+    diagnosis = found(WAKING, {"phase": "weight_sync"})
+    checks = {one["advisory"]: one for one in to_json(diagnosis)["checks"]}
+    one = checks["vllm-wakes-all-at-once"]
+    assert (one["if"], one["to"], one["find_out"]) == ("from 0.7.0 on and before 0.8.3", "0.8.3", "pip show vllm")
+    assert "VERSIONS TO CHECK" in to_text(diagnosis)
+    assert "If vllm is from 0.7.0 on and before 0.8.3: move to vllm 0.8.3 or newer." in to_markdown(diagnosis)

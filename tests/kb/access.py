@@ -105,6 +105,8 @@ CATALOGUE = {
     "kb:guide": [anybody(at=lambda world: {"slug": "none"}, ok=404)],
     "kb:levers": [anybody()],
     "kb:lever": [page_of("levers")],
+    "kb:advisories": [anybody()],
+    "kb:advisory": [page_of("advisories")],
     "kb:errors": [anybody()],
     "kb:error": [page_of("signatures")],
     "kb:frameworks": [anybody()],

@@ -18,7 +18,7 @@ from tests.kb.conftest import created, document
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
 
-LISTS = ("cases", "levers", "errors", "frameworks", "gpus", "models", "datasets", "logs")
+LISTS = ("cases", "levers", "advisories", "errors", "frameworks", "gpus", "models", "datasets", "logs")
 
 
 @pytest.mark.parametrize("name", [*LISTS, "healthz"])
@@ -26,7 +26,7 @@ def test_it_rejects_post(client: Client, name: str) -> None:
     assert client.post(reverse(f"kb:{name}")).status_code == 405
 
 
-@pytest.mark.parametrize("name", ["case", "lever", "error", "framework", "gpu", "model", "dataset", "log"])
+@pytest.mark.parametrize("name", ["case", "lever", "advisory", "error", "framework", "gpu", "model", "dataset", "log"])
 def test_it_answers_404_for_what_is_not_there(client: Client, name: str) -> None:
     assert client.get(reverse(f"kb:{name}", args=["nothing.like-this"])).status_code == 404
 
@@ -49,7 +49,7 @@ def test_each_list_names_its_records(client: Client, knowledge: Knowledge, name:
     pages = [client.get(reverse(f"kb:{name}"), {"page": turn + 1}) for turn in range(turns)]
     listed = "".join(page.content.decode() for page in pages)
     for record in records:
-        assert reverse(f"kb:{name.removesuffix('s')}", args=[record.slug]) in listed
+        assert reverse(f"kb:{PAGES.get(kind, 'case')}", args=[record.slug]) in listed
 
 
 def test_every_page_of_the_catalogue_opens(client: Client, knowledge: Knowledge) -> None:
@@ -136,6 +136,18 @@ def test_cases_that_do_not_tell_their_phase_can_be_chosen(client: Client, knowle
 @pytest.mark.parametrize("page", ["0", "999", "x"])
 def test_a_page_number_out_of_range_is_no_error(client: Client, page: str) -> None:
     assert client.get(reverse("kb:cases"), {"page": page}).status_code == 200
+
+
+def test_an_advisory_says_which_versions_what_to_do_and_who_tried_it(client: Client, knowledge: Knowledge) -> None:
+    name, case = next((fix.advisory, case) for case in knowledge.cases.values() for fix in case.fixes if fix.advisory)
+    advisory = knowledge.advisories[name]
+    page = client.get(reverse("kb:advisory", args=[name])).content.decode()
+    for words in (advisory.package, advisory.target.version, case.title, reverse("kb:lever", args=[advisory.lever])):
+        assert escape(words) in page
+    assert reverse("kb:advisory", args=[name]) in client.get(reverse("kb:case", args=[case.slug])).content.decode()
+    assert (
+        reverse("kb:advisory", args=[name]) in client.get(reverse("kb:lever", args=[advisory.lever])).content.decode()
+    )
 
 
 @pytest.mark.parametrize("name", ["kb:cases", "kb:levers", "kb:frameworks"])

@@ -112,7 +112,7 @@ def test_every_described_address_is_one_of_the_site() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["cases", "guides", "levers", "errors", "frameworks", "gpus", "models", "datasets", "logs"]
+    "kind", ["cases", "guides", "levers", "advisories", "errors", "frameworks", "gpus", "models", "datasets", "logs"]
 )
 def test_answers_are_as_they_are_described(shipped: None, kind: str) -> None:
     estimates.refresh()

@@ -239,6 +239,19 @@ def test_a_card_of_which_the_memory_is_unknown_is_asked_for(client):
     assert "Memory of one GPU" in html.unescape(page)
 
 
+def test_a_move_to_a_version_and_a_version_to_check_lead_to_their_pages(client):
+    run = "algorithm.adv_estimator=grpo actor_rollout_ref.rollout.name=vllm"
+    frame = '  File "verl/workers/sharding_manager/fsdp_vllm.py", line 94, in __enter__\n    self.inference_engine.wake_up()'
+    text = f"{TORCH}\n{frame}\npython3 -m verl.trainer.main_ppo {run}\n"
+    page = post(client, paste=f"{text}vllm==0.8.2")
+    assert "Move to vllm 0.8.3 or newer" in page
+    assert "/advisories/vllm-wakes-all-at-once/" in page
+    page = post(client, paste=text)
+    assert "Move to vllm 0.8.3 or newer" not in page
+    assert "Versions to check" in page
+    assert "pip show vllm" in page
+
+
 def test_words_without_any_fact_are_no_failure_of_ours(client):
     page = post(client, paste="it died, no idea why")
     assert "FACTS MISSING" in page

@@ -39,6 +39,10 @@ def test_it_takes_no_measure_for_a_version(text: str) -> None:
         ("pkg-0.5.7", [("pkg", "0.5.7")]),
         ("tool 3.10.dev", [("tool", "3.10.dev")]),
         ("Python 3.11", [("Python", "3.11")]),
+        ("Tool info: version=0.16.4, git-hash=unknown", [("Tool", "0.16.4")]),
+        ("/opt/site-packages/tool-0.8.2+cu121-py3.10-linux.egg/tool/a.py", [("tool", "0.8.2+cu121")]),
+        ("/opt/site-packages/tool-0.8.2.dist-info/METADATA", [("tool", "0.8.2")]),
+        ("docker run some/image:app-base0.5-tool0.10.0-te2.2", [("base", "0.5"), ("tool", "0.10.0"), ("te", "2.2")]),
     ],
 )
 def test_it_reads_packages_as_people_and_tools_write_them(text: str, found: list[tuple[str, str]]) -> None:

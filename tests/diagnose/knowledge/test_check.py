@@ -107,6 +107,32 @@ def test_a_case_names_levers_that_exist_and_has_its_sections(problems):
     assert "must be these in this order" in said
 
 
+def test_an_advisory_names_kinds_a_way_out_and_examples(problems):
+    said = problems("advisories", 'package="A_b"\nlever="nope"\nsignatures=["no-such"]\nwhen={}\nmoves={nope=1}')
+    for misfit in ("package: “A_b”", "lever: unknown word “nope”", "“no-such”", "moves", "when.oom_kind: is missing"):
+        assert misfit in said
+    assert "give either fixed, or last_good" in said
+    assert "one that gives “prescribed” and one that gives “nothing”" in said
+
+
+@pytest.mark.parametrize(
+    ("points", "misfit"),
+    [
+        ('fixed={version="1.0"}\nintroduced={version="1.2"}', "not behind introduced.version"),
+        ('last_good={version="1.3"}\nintroduced={version="1.2"}', "not before introduced.version"),
+        ('last_good={version="1.0"}', "introduced.version: is missing"),
+        ('fixed={commit="abc"}', "a commit and its date"),
+    ],
+)
+def test_the_range_of_an_advisory_is_possible(problems, points, misfit):
+    assert misfit in problems("advisories", f'package="a"\nlever="l"\nwhen={{oom_kind=["gpu_oom"]}}\n{points}')
+
+
+def test_a_fix_names_an_advisory_that_exists(problems):
+    fix = '[[fix]]\nlever="l"\ndetail="d"\nby="reporter"\nadvisory="nope"'
+    assert "“nope”" in problems("cases", f"facts={{}}\n{fix}", "## Symptom\n")
+
+
 def test_the_shipped_content_fits():
     done = subprocess.run(
         [sys.executable, "-m", "diagnose.knowledge.check"], capture_output=True, text=True, encoding="utf-8"

@@ -13,7 +13,7 @@ from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.records import Case, Fix
 from diagnose.match import match
 from diagnose.prescribe import prescribe
-from diagnose.types import Estimate, Facts, NotAdvised, Paste, Prescription
+from diagnose.types import Check, Estimate, Facts, NotAdvised, Paste, Prescription
 from diagnose.vocabulary import POOL_OF_KIND, Value
 
 GROUPED = r"""
@@ -60,6 +60,7 @@ class Advice:
     before: Estimate
     prescriptions: tuple[Prescription, ...]
     not_advised: tuple[NotAdvised, ...]
+    checks: tuple[Check, ...]
 
     @property
     def levers(self) -> list[str]:
@@ -91,7 +92,9 @@ def advise(knowledge: Knowledge) -> Callable[..., Advice]:
         before = estimate(facts, knowledge.fallback)
         pool = POOL_OF_KIND.get(kind or "")
         near = match(facts, paste.text, cases)
-        return Advice(paste, facts, before, *prescribe(facts, before, kind, phase, pool, cases, knowledge, paste, near))
+        advisories = tuple(knowledge.advisories.values())
+        given = prescribe(facts, before, kind, phase, pool, cases, knowledge, paste, near, advisories)
+        return Advice(paste, facts, before, *given)
 
     return run
 

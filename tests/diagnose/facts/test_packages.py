@@ -1,0 +1,67 @@
+"""Which version of each package the run has."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.facts import read_facts
+from diagnose.ingest import read
+from diagnose.knowledge import current
+from diagnose.types import Facts
+
+VERL = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.name=vllm"
+
+
+def read_text(text: str, **answers: str) -> Facts:
+    return read_facts(read(text), answers, current())
+
+
+def versions(text: str, **answers: str) -> dict[str, str]:
+    return {name: str(fact.value) for name, fact in read_text(text, **answers).versions.items()}
+
+
+def test_two_versions_of_a_package_tell_none() -> None:
+    assert "deepspeed" not in versions("deepspeed 0.15.0 works, deepspeed 0.16.0 does not")
+
+
+def test_a_version_with_a_gap_tells_none() -> None:
+    assert "vllm" not in versions("vllm 0.7.x")
+
+
+def test_a_trainer_that_installs_under_another_name_has_no_version_of_that() -> None:
+    assert "verl" not in versions("Search-R1\npython3 -m verl.trainer.main_ppo retriever.topk=3 verl==0.1")
+
+
+def test_a_spelling_that_is_only_shorter_is_the_same_version() -> None:
+    assert versions("torch 2.6\ntorch==2.6.0+cu124")["torch"] == "2.6.0+cu124"
+
+
+@pytest.mark.parametrize(
+    ("text", "package", "version"),
+    [
+        ("pytorch 2.5.1", "torch", "2.5.1"),
+        ("flash_attn==2.7.4.post1", "flash-attn", "2.7.4.post1"),
+        ("[pip3] transformers==4.49.0", "transformers", "4.49.0"),
+        ("[Rank 0] DeepSpeed info: version=0.16.4, git-hash=unknown", "deepspeed", "0.16.4"),
+        ("docker pull some/image:app-vllm0.10.0-te2.2", "vllm", "0.10.0"),
+    ],
+)
+def test_it_reads_a_version_from_where_programs_put_it(text: str, package: str, version: str) -> None:
+    assert versions(text)[package] == version
+
+
+def test_the_engine_and_torch_become_facts_with_their_line() -> None:
+    facts = read_text(f"torch==2.6.0\nvllm==0.8.2\n{VERL}")
+    assert (facts.values["torch_version"], facts.values["engine_version"]) == ("2.6.0", "0.8.2")
+    span = facts.stated["engine_version"].span
+    assert span is not None
+    assert span.line == 2
+
+
+def test_an_answer_outranks_the_text() -> None:
+    facts = read_text(f"vllm==0.8.2\n{VERL}", engine_version="0.9.1")
+    assert facts.values["engine_version"] == facts.versions["vllm"].value == "0.9.1"
+
+
+def test_a_framework_stands_under_its_id() -> None:
+    assert versions(f"verl==0.4.1\n{VERL}")["verl"] == "0.4.1"
