@@ -10,9 +10,10 @@ import math
 
 from diagnose.batch import whole
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.rows import row_limit
 from diagnose.estimate.term import Band, count, make_term
 from diagnose.estimate.terms_held import held
-from diagnose.estimate.tokens import row_limit, take
+from diagnose.estimate.tokens import take
 from diagnose.types import Term
 from diagnose.units import GIB, gib
 

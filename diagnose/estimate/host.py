@@ -14,9 +14,9 @@ from collections.abc import Callable
 from diagnose.batch import whole
 from diagnose.estimate.engine import engine_weight_bytes
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.rows import image_patches, row_limit
 from diagnose.estimate.term import Band, count, counts, exactly, make_term
 from diagnose.estimate.terms_held import held
-from diagnose.estimate.tokens import image_patches, row_limit
 from diagnose.types import PhaseEstimate, PoolEstimate, Term
 from diagnose.units import GIB, from_gib
 

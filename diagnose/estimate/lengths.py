@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from diagnose.estimate.phases import gpu_phases
 from diagnose.estimate.plan import Plan, plan_of
-from diagnose.estimate.tokens import MEAN_SHARE, real_row, row_limit, take
+from diagnose.estimate.rows import MEAN_SHARE, real_row, row_limit
+from diagnose.estimate.tokens import take
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts
 

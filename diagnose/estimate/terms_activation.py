@@ -19,9 +19,10 @@ from diagnose.estimate.layer import (
     widths,
 )
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.rows import image_patches
 from diagnose.estimate.spread import adapted_layers
 from diagnose.estimate.term import Band, count, counts, make_term
-from diagnose.estimate.tokens import Pass, image_patches
+from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 
 _LAYER = "autograd over transformers 4.51 models/qwen2/modeling_qwen2.py, held against tests/data/measured_cpu.toml"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from diagnose.estimate.plan import make_plan
-from diagnose.estimate.tokens import Pass, image_tokens, take
+from diagnose.estimate.rows import image_tokens
+from diagnose.estimate.tokens import Pass, take
 
 
 def _update(facts: Any) -> Pass:
