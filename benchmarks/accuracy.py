@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from diagnose.estimate import rows, terms_fixed
 from diagnose.knowledge import CONTENT, Knowledge, read_content
 from diagnose.pipeline import diagnose
 from diagnose.units import GIB
@@ -49,8 +50,8 @@ class Held(NamedTuple):
 def main() -> None:
     records, _, _ = read_content(CONTENT)
     knowledge = Knowledge(**records)
-    rows = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
-    answered = [(row, diagnose(row["paste"], row["answers"], knowledge, ()).estimate) for row in rows]
+    configurations = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
+    answered = [(row, diagnose(row["paste"], row["answers"], knowledge, ()).estimate) for row in configurations]
     held = [_held(row, found) for row, found in answered if row["kind"].startswith("measured")]
     verdicts = Counter((row["kind"], _verdict(row, found)) for row, found in answered if row["kind"] in KINDS)
     print(_page(held, verdicts))
@@ -59,7 +60,7 @@ def main() -> None:
 def _held(row: Row, found: Any) -> Held:
     low, high, card = _said(row["counter"], found), _said(row["counter"], found), row["answers"].get("gpu_mem_gib")
     if row["counter"] == "unclear" and found.gpu:
-        low, high = sorted((found.torch_reserved / GIB, found.gpu.peak.bytes / GIB))
+        low, high = sorted((found.torch_reserved / GIB, found.device_used / GIB))
     value, slack = row["value_gib"], _rounding(row)
     error: float | None = 0.0
     if not high:
@@ -81,7 +82,7 @@ def _said(counter: str, found: Any) -> float:
         return (found.host_used or 0) / GIB
     if counter.startswith("torch_"):
         return ((found.torch_allocated if counter == "torch_allocated" else found.torch_reserved) or 0) / GIB
-    return found.gpu.peak.bytes / GIB if found.gpu else 0
+    return (found.device_used or 0) / GIB
 
 
 def _rounding(row: Row) -> float:
@@ -118,6 +119,7 @@ def _page(held: list[Held], verdicts: Counter[tuple[str, str]]) -> str:
             width=statistics.median(one.width for one in banded if one.width is not None),
         ),
         _verdicts(verdicts),
+        _taken(),
         _worst(held),
     ]
     return "\n\n".join(parts)
@@ -157,12 +159,12 @@ def _table(title: str, what: str, groups: list[tuple[str, list[Held]]]) -> str:
         f"| {what} | rows | median | nine in ten | within 10 % | too low by more |",
         "| --- | --: | --: | --: | --: | --: |",
     ]
-    for name, rows in groups:
-        sizes = sorted(1.0 if one.error is None else abs(one.error) for one in rows)
+    for name, these in groups:
+        sizes = sorted(1.0 if one.error is None else abs(one.error) for one in these)
         tenth = f"{sizes[math.ceil(0.9 * len(sizes)) - 1]:.0%}" if len(sizes) >= 10 else "–"
-        near = _share(rows, lambda one: one.error is not None and abs(one.error) <= 0.1)
-        low = _share(rows, lambda one: one.error is not None and one.error < -0.1)
-        lines.append(f"| {name} | {len(rows)} | {statistics.median(sizes):.1%} | {tenth} | {near} | {low} |")
+        near = _share(these, lambda one: one.error is not None and abs(one.error) <= 0.1)
+        low = _share(these, lambda one: one.error is not None and one.error < -0.1)
+        lines.append(f"| {name} | {len(these)} | {statistics.median(sizes):.1%} | {tenth} | {near} | {low} |")
     return "\n".join(lines)
 
 
@@ -180,6 +182,47 @@ def _verdicts(verdicts: Counter[tuple[str, str]]) -> str:
     ]
     lines += [f"| {word} | {' | '.join(str(verdicts[kind, one]) for one in said)} |" for kind, word in KINDS.items()]
     return "\n".join(lines)
+
+
+def _taken() -> str:
+    lines = [TAKEN, "| what | low | middle | high | ground |", "| --- | --: | --: | --: | --- |"]
+    lines += [
+        f"| {what} | {band.low / unit:g} | {band.mid / unit:g} | {band.high / unit:g} | {ground} |"
+        for what, band, unit, ground in HEURISTICS
+    ]
+    return "\n".join(lines)
+
+
+TAKEN = """## What is not derived
+
+Everything else is a formula with its source. These are not fitted to the rows above; the residuals of them all together are the tables.
+"""
+PERCENT = 0.01
+HEURISTICS = (
+    ("CUDA context of a process, GiB", terms_fixed.CONTEXT, GIB, "what drivers usually show; no published source"),
+    ("NCCL buffers, GiB", terms_fixed.NCCL, GIB, "what drivers usually show; no published source"),
+    ("cuBLAS and attention workspaces, GiB", terms_fixed.WORKSPACES, GIB, "no published source"),
+    ("reserved beyond what is held, % of it", terms_fixed.SLACK_HELD, PERCENT, "one full training of 7B"),
+    (
+        "reserved beyond what comes and goes, % of it",
+        terms_fixed.SLACK_WORK,
+        PERCENT,
+        "one pair of counters of a DPO run of 12B",
+    ),
+    (
+        "blocks of other lengths, × logits",
+        terms_fixed.GROWTH,
+        1,
+        "45 replays of torch's allocator (`benchmarks/allocator.py`)",
+    ),
+    (
+        "mean row of an unknown data set, tokens",
+        rows.SET_MEAN,
+        1,
+        "quartile, median and upper decile of 101 public sets",
+    ),
+    ("its longest row, tokens", rows.SET_LONGEST, 1, "the same"),
+)
 
 
 def _worst(held: list[Held]) -> str:

@@ -20,7 +20,7 @@ from diagnose.estimate.term import Band, exactly
 
 MEAN_SHARE = 0.4
 # mean and longest row of a text data set in tokens: lower quartile, median and upper decile of that table
-_SET_MEAN, _SET_LONGEST = Band(118, 242, 1081), Band(801, 1971, 19288)
+SET_MEAN, SET_LONGEST = Band(118, 242, 1081), Band(801, 1971, 19288)
 LONGEST = {"real_prompt_length": "longest_prompt_length", "real_response_length": "longest_response_length"}
 # Of one set the largest images have twice the pixels of usual ones; those of another set may have a quarter or four times as many.
 _LARGEST, _OTHER_SETS = 2, 4
@@ -158,8 +158,8 @@ def _of_data_set(limit: int, rows: float, together: float) -> Band:
     One row a pass is what long rows leave room for: its longest is taken at the limit. Where several fit their longest lies below, but
     all of them together need no less than that one.
     """
-    low_mean, low_longest = min(limit, _SET_MEAN.low), min(limit, _SET_LONGEST.low)
-    mean = _between(_SET_MEAN.mid, MEAN_SHARE * limit)
+    low_mean, low_longest = min(limit, SET_MEAN.low), min(limit, SET_LONGEST.low)
+    mean = _between(SET_MEAN.mid, MEAN_SHARE * limit)
     longest = limit if together <= 1 else max(longest_of_set(limit), limit / math.sqrt(together))
     root = math.sqrt(max(1.0, rows))
     mid = max(mean + (longest - mean) / root, limit / max(1.0, together))
@@ -168,7 +168,7 @@ def _of_data_set(limit: int, rows: float, together: float) -> Band:
 
 def longest_of_set(limit: int) -> float:
     """The longest row of a data set of which nothing is known, in tokens, under this limit."""
-    return _between(_SET_LONGEST.mid, limit)
+    return _between(SET_LONGEST.mid, limit)
 
 
 def _between(known: float, allowed: float) -> float:
