@@ -56,6 +56,15 @@ def diagnose(
     return Diagnosis(paste, facts, *failure, before, matches, prescriptions, not_advised, questions, seen)
 
 
+def foresee(answers: Mapping[str, Value], knowledge: Knowledge) -> Diagnosis:
+    """The same of a run that has not begun: what it needs by the estimate, without cases, advice and questions."""
+    paste = read("")
+    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge))
+    before = estimate(facts, knowledge.fallback)
+    pool = failing_pool(None, before)
+    return Diagnosis(paste, facts, None, None, pool, _verdict(before, pool, None), before)
+
+
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     """The estimate of a case as it failed: its configuration is read as if it were pasted, its facts as if they were answers.
 
