@@ -60,6 +60,15 @@ def diagnose(
     return Diagnosis(paste, facts, *failure, before, matches, prescriptions, not_advised, checks, questions, seen)
 
 
+def foresee(answers: Mapping[str, Value], knowledge: Knowledge) -> Diagnosis:
+    """The same of a run that has not begun: what it needs by the estimate, without cases, advice and questions."""
+    paste = read("")
+    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge))
+    before = estimate(facts, knowledge.fallback)
+    pool = _tighter(before)
+    return Diagnosis(paste, facts, None, None, pool, _verdict(before, pool, None), before)
+
+
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     """The estimate of a case as it failed: its configuration is read as if it were pasted, its facts as if they were answers.
 
@@ -92,6 +101,15 @@ def _with_assumed_lengths(facts: Facts) -> Facts:
 def _word(facts: Facts, id: str) -> str | None:
     value = facts.values.get(id)
     return str(value) if value is not None else None
+
+
+def _tighter(before: Estimate) -> Pool | None:
+    """Host RAM where its word is worse than that of the cards; a pool without a limit says nothing."""
+    words = ("unknown", "fits", "close", "out")
+    gpu, host = (before.pool(name) for name in ("gpu", "host"))
+    if gpu is None or host is None or gpu.limit is None:
+        return None
+    return "host" if words.index(host.verdict()) > words.index(gpu.verdict()) else None
 
 
 def _verdict(before: Estimate, pool: Pool | None, phase: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from diagnose.vocabulary import FACTS
 from kb.case_list import FIELDS
 from kb.data import SCHEMA
 from kb.tokens import SCOPES
@@ -23,6 +24,7 @@ def description(site: str, version: str) -> dict[str, Any]:
         "security": [{}, {"token": []}],
         "paths": {
             "/diagnose": {"post": _diagnose()},
+            "/fit.json": {"get": _fit()},
             "/{kind}.json": {"get": _listing()},
             "/{kind}/{slug}.json": {"get": _page()},
             "/{kind}/{slug}.md": {"get": _text(), "put": _put()},
@@ -33,7 +35,12 @@ def description(site: str, version: str) -> dict[str, Any]:
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer", "description": "Made under /me/tokens/."}
             },
-            "schemas": {"Page": _page_schema(), "List": _list_schema(), "Refusal": _refusal_schema()},
+            "schemas": {
+                "Fit": _fit_schema(),
+                "Page": _page_schema(),
+                "List": _list_schema(),
+                "Refusal": _refusal_schema(),
+            },
         },
     }
 
@@ -61,6 +68,20 @@ def _diagnose() -> dict[str, Any]:
                 "content": {"application/json": {"schema": _object()}, "text/plain": {"schema": _TEXT}},
             },
             "413": {"description": "Too long."},
+        },
+    }
+
+
+def _fit() -> dict[str, Any]:
+    """Every setting is a parameter: the facts of the vocabulary that are neither of a failure nor of a log."""
+    named = [fact for fact in FACTS.values() if fact.group not in ("failure", "measured")]
+    refusal = {"application/json": {"schema": _ref("Refusal")}}
+    return {
+        "summary": "What a run would take, the largest of each setting that fits, cards against lengths. Scope: match.",
+        "parameters": [{"name": one.id, "in": "query", "description": one.title, "schema": _TEXT} for one in named],
+        "responses": {
+            "200": {"description": "The estimate.", "content": {"application/json": {"schema": _ref("Fit")}}},
+            "422": {"description": "A setting does not fit.", "content": refusal},
         },
     }
 
@@ -131,6 +152,22 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _fit_schema() -> dict[str, Any]:
+    verdict = {"enum": ["fits", "close", "out", "unknown"]}
+    row = _object(setting=_TEXT, now={"type": ["number", "null"]}, best={"type": ["number", "null"]})
+    row["properties"] |= {"unlimited": {"type": "boolean"}, "wanted": {"enum": ["largest", "fewest"]}}
+    row["properties"]["stopped_by"] = {"type": ["object", "null"]}
+    cell = _object(cards=_NUMBER, length=_NUMBER, peak_gib={"type": "number"}, peak_phase=_TEXT, verdict=verdict)
+    return _object(
+        schema_version={"const": SCHEMA},
+        facts=_object(),
+        estimate=_object(),
+        verdict=verdict,
+        largest={"type": "array", "items": row},
+        table=_object(cards=_TEXT, length=_TEXT, cells={"type": "array", "items": cell}),
+    )
 
 
 def _page_schema() -> dict[str, Any]:

@@ -51,7 +51,7 @@ def test_the_core_imports_the_standard_library_and_itself(path: Path) -> None:
 
 
 def stage_of(module: str) -> int | None:
-    stages = ("ingest", "facts", "estimate", "match", "prescribe", "questions", "pipeline")
+    stages = ("ingest", "facts", "estimate", "fit", "match", "prescribe", "questions", "pipeline")
     part = (module.split(".") + [""])[1]
     return stages.index(part) if part in stages else None
 

@@ -17,7 +17,7 @@ from diagnose.pipeline import diagnose
 from diagnose.vocabulary import KINDS, ONLINE_ALGOS
 from kb.cases import Counts
 from kb.evidence import marks_of
-from wizard import advice, near, words
+from wizard import advice, fit_form, fit_settings, near, words
 from wizard.chart import columns, drawing
 from wizard.chart.columns import SMALL
 from wizard.pictures import pictures
@@ -46,6 +46,7 @@ def context(knowledge: Knowledge, cases: Sequence[Case], counts: Counts) -> dict
 @lru_cache(maxsize=4)
 def _context(held: _Held) -> dict[str, Any]:
     knowledge, cases = held.knowledge, held.cases
+    start = fit_settings.start()
     return {
         "example": _example(knowledge, cases),
         "kinds": _kinds(knowledge, held.counts),
@@ -54,9 +55,9 @@ def _context(held: _Held) -> dict[str, Any]:
         "count": held.counts.total,
         "algos": [(algo, algo.upper()) for algo in ONLINE_ALGOS],
         "models": [model.title for model in knowledge.models.values()],
-        "cards": [
-            (f"{gpu.title}:{size}", f"{gpu.title} {size}GB") for gpu in knowledge.gpus.values() for size in gpu.sizes
-        ],
+        "cards": fit_form.cards(knowledge),
+        "start": start,
+        "start_card": f"{start.get('gpu_model')}:{start.get('gpu_mem_gib')}",
     }
 
 

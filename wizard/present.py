@@ -10,7 +10,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.report import to_markdown
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
 from kb.mini import Mini
-from wizard import advice, asking, ledger, measured, near, reading, state, verdict, words
+from wizard import advice, asking, fit_settings, ledger, measured, near, reading, state, verdict, words
 from wizard.chart import bars, columns, drawing
 from wizard.chart.data import Column
 from wizard.state import Answers
@@ -46,6 +46,7 @@ def present(
         "ask": next((asking.ask(a) for a in diagnosis.questions if a.question.fact not in answers.skipped), None),
         "near": near.cases(diagnosis.matches, pictures, words.titles_of(knowledge.frameworks)),
         "link": state.query(state.certain(diagnosis)),
+        "fit_link": state.query(fit_settings.of_diagnosis(diagnosis, knowledge)) if pool else "",
         "carried": [(id, state.as_text(value)) for id, value in answers.values.items()],
         "skipped": answers.skipped,
         "markdown": to_markdown(diagnosis),
@@ -55,6 +56,14 @@ def present(
         **_read(diagnosis, answers, pasted),
         **(_memory(diagnosis, pool, phase, seen) if pool and phase else {}),
     }
+
+
+def foreseen(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Verdict and chart of a run that has not begun."""
+    pool = _pool(diagnosis)
+    phase = core.worst(diagnosis, pool) if pool else None
+    head = _head(diagnosis, pool, phase, None)
+    return {"diagnosis": diagnosis, **head, **(_memory(diagnosis, pool, phase, None) if pool and phase else {})}
 
 
 def _head(

@@ -104,7 +104,7 @@ def _row(diagnosis: Diagnosis, id: str, answers: Answers, chip: str) -> FactRow:
         line=fact.span.line if fact and fact.span and fact.origin == "read" else 0,
         guess=fact is None or not fact.certain,
         note=_note(fact, value),
-        options=_options(spec),
+        options=options_of(spec),
         catalogue=id if id in ("model", "gpu_model", "framework") else "",
         value=as_text(value) if value is not None else "",
         error=answers.errors.get(id, ""),
@@ -142,7 +142,7 @@ def _note(fact: Fact | None, value: Value | None) -> str:
     return ""
 
 
-def _options(spec: FactSpec) -> tuple[tuple[str, str], ...]:
+def options_of(spec: FactSpec) -> tuple[tuple[str, str], ...]:
     if spec.type == "choice":
         return spec.options
     if spec.type == "bool":

@@ -76,11 +76,11 @@ def certain(diagnosis: Diagnosis) -> dict[str, Value]:
     return {
         id: value
         for id in FACTS
-        if id in facts.stated and facts.stated[id].certain and (value := _public(id, facts)) is not None
+        if id in facts.stated and facts.stated[id].certain and (value := public(id, facts)) is not None
     }
 
 
-def _public(id: str, facts: Facts) -> Value | None:
+def public(id: str, facts: Facts) -> Value | None:
     """A fact's value if it may stand in an address: numbers, options, versions, and names that the catalogue holds."""
     value = facts.values.get(id)
     if not isinstance(value, str):

@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from wizard import saved_views, views
+from wizard import fit_views, saved_views, views
 
 app_name = "wizard"
 urlpatterns = [
     path("", views.start, name="start"),
     path("result/", views.result, name="result"),
     path("questions/", views.questions, name="questions"),
+    path("fit/", fit_views.calculator, name="fit"),
+    path("fit.json", fit_views.as_data, name="fit_data"),
     path("diagnose", views.shell, name="shell"),
     path("saved/", saved_views.save, name="save"),
     path("saved/<str:view>/", saved_views.show, name="saved"),

@@ -208,10 +208,15 @@ def _missing(diagnosis: Diagnosis) -> Note | None:
     if not missing or (pool is not None and pool.phases):
         return None
     lacks = ", ".join(missing[:-1]) + (" and " if len(missing) > 1 else "") + missing[-1]
+    cure = (
+        "Paste the launch command, or set them under “What was read”. Until then there is no estimate, "
+        "only what the message says and the cases."
+    )
     return Note(
         f"Cannot tell how much it needs: {lacks} {'is' if len(missing) == 1 else 'are'} not told",
-        "Paste the launch command, or set them under “What was read”. Until then there is no estimate, "
-        "only what the message says and the cases.",
+        cure
+        if diagnosis.paste.lines
+        else f"Set {'it' if len(missing) == 1 else 'them'} beside; until then there is no estimate.",
     )
 
 

@@ -11,6 +11,8 @@ from diagnose.types import Fact
 from diagnose.vocabulary import FACTS, FactSpec, Value
 
 _SIZE = re.compile(r"([\d.,]+)\s*(?:(t)i?b?|(g)i?b?)?", re.I)
+_SHARES = ("gpu_memory_utilization", "ray_memory_threshold")
+_MOST = 10**12  # of anything that a run counts; far below it sums of bytes leave what a float can hold
 _SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB"}
 
 
@@ -29,9 +31,18 @@ def parse_answer(id: str, text: str) -> Value:
     value = written.as_fact(spec, words)
     if value is None:
         raise ValueError(f"“{words}” {_cure(spec)}")
-    if spec.type in ("int", "number") and isinstance(value, (int, float)) and value < 0:
-        raise ValueError(f"“{words}” is below zero. Write a number that is not.")
+    if spec.type in ("int", "number") and isinstance(value, (int, float)):
+        _in_bounds(id, words, value)
     return value
+
+
+def _in_bounds(id: str, words: str, value: float) -> None:
+    if value < 0:
+        raise ValueError(f"“{words}” is below zero. Write a number that is not.")
+    if id in _SHARES and not value <= 1:
+        raise ValueError(f"“{words}” is no share. Write a number from 0 to 1, as 0.6.")
+    if not value <= _MOST:
+        raise ValueError(f"“{words[:40]}” is more than any run has. Write a smaller number.")
 
 
 def checked(id: str, value: Value) -> Value:
@@ -79,8 +90,8 @@ def _size(words: str, example: str) -> float | int:
         size = float(found[1].replace(",", "")) * (1024 if found[2] else 1) if found else 0.0
     except ValueError:
         size = 0.0
-    if size <= 0:
-        raise ValueError(f"“{words}” is no size. Write a number with GB or GiB, as {example}.")
+    if not 0 < size <= _MOST:
+        raise ValueError(f"“{words[:40]}” is no size. Write a number with GB or GiB, as {example}.")
     return int(size) if size.is_integer() else size
 
 

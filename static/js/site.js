@@ -103,7 +103,7 @@
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id !== "main") return;
     at = -1;
-    const heading = one("#main h1");
+    const heading = one("#main [data-answer]") || one("#main h1");
     if (!heading) return;
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });

@@ -85,6 +85,14 @@ WIZARD = {
         anybody(method="post", send=lambda world: {"paste": "x"}),
     ],
     "wizard:questions": [anybody()],
+    "wizard:fit": [
+        anybody(ok=302),
+        anybody(send=lambda world: {"n_gpus": "8"}),
+    ],
+    "wizard:fit_data": [
+        anybody(send=lambda world: {"n_gpus": "8"}, program=True),
+        anybody(send=lambda world: {"n_gpus": "8"}, program=True, scope="match"),
+    ],
     "wizard:shell": [
         anybody(method="post", token_only=True),
         anybody(method="post", program=True, scope="match"),

@@ -12,13 +12,15 @@ from django.urls import reverse
 
 from kb.models import Role
 from tests.kb.world import World, written
+from wizard.fit_settings import START
 from wizard.home import EXAMPLE
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 STYLES = {path.name: path.read_text() for path in (ROOT / "static" / "css").glob("*.css")}
 PAGES = (
-    *("/", "/questions/", "/cases/", "/cases/shown/", "/cases/shown/edit/", "/cases/shown/history/", "/cases/shown/diff/"),
+    *("/", f"/fit/?{START}"),
+    *("/questions/", "/cases/", "/cases/shown/", "/cases/shown/edit/", "/cases/shown/history/", "/cases/shown/diff/"),
     *("/cases/new/", "/guides/", "/guides/read/", "/levers/", "/levers/batch.micro.down/", "/errors/", "/errors/said-gpu-oom/"),
     *("/frameworks/", "/frameworks/verl/", "/gpus/", "/gpus/h100/", "/models/", "/models/qwen2.5-7b/", "/search/?q=optimizer"),
     *("/search/?q=Tried to allocate", "/changes/", "/notices/", "/drafts/", "/trash/", "/members/", "/members/invitations/"),

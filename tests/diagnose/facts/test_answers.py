@@ -11,6 +11,9 @@ from diagnose.facts import parse_answer
         ("n_gpus", "-2", "“-2” is below zero. Write a number that is not."),
         ("gpu_memory_utilization", "half", "“half” is no number. Write digits, as 0.6."),
         ("remove_padding", "perhaps", "“perhaps” is neither yes nor no. Write true or false."),
+        ("gpu_memory_utilization", "1e308", "“1e308” is no share. Write a number from 0 to 1, as 0.6."),
+        ("n_gpus", "9" * 20, f"“{'9' * 20}” is more than any run has. Write a smaller number."),
+        ("gpu_mem_gib", "9" * 400, f"“{'9' * 40}” is no size. Write a number with GB or GiB, as 80 GB."),
         ("full_or_lora", "both", "“both” is none of the options. Write one of full, lora, qlora."),
     ],
 )
