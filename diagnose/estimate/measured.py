@@ -76,15 +76,19 @@ def _compared(plan: Plan, one: Measured, gpu: PoolEstimate, host: PoolEstimate |
 
 
 def _of_torch(one: Measured, gpu: PoolEstimate) -> Compared:
-    """A peak that no phase is named for is the largest of all phases; at a phase's edge stands what stays there."""
+    """A peak that no phase is named for is the largest of all phases; at a phase's edge stands what stays there.
+
+    Of reserved bytes nobody can tell which are only cached: all count as taken.
+    """
     count = _TORCH[one.counter]
     if one.with_engine and one.phase != "load" and _part("engine_freed", gpu):
         return Compared(one)
     if one.moment == "peak":
         phase = gpu.phase(one.phase) if one.phase else max(gpu.phases, key=count)
-        return (
-            Compared(one, count(phase), phase.phase, phase.bytes + one.bytes - count(phase)) if phase else Compared(one)
-        )
+        if phase is None:
+            return Compared(one)
+        shown = phase.bytes + (phase.cached if one.counter == "reserved" else 0)
+        return Compared(one, count(phase), phase.phase, shown + one.bytes - count(phase))
     phase = gpu.phase(one.phase) if one.phase else None
     if phase is None or one.moment not in _EDGES or one.counter != "allocated":
         return Compared(one)
