@@ -36,7 +36,7 @@ def test_a_fix_is_browsed_to_and_searched_for(seat: Callable[..., Seat]) -> None
         assert found in page.inner_text(".found")
         visitor.look()
     if visitor.way.scripts:
-        page.fill("#q", "optimizer st")
+        page.fill("#q", "optimizer step fails on ei")
         page.locator("#suggested a", has_text="The optimizer step fails").click()
         page.wait_for_url("**/cases/optimizer-step/")
     else:
