@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 
 from diagnose.types import Term
 
-_FORMULA_WORK, _FORMULA_HELD = 0.2, 0.03
+_FORMULA = {"work": 0.2, "held": 0.03}  # by family, as a share
 _LENGTH = frozenset(
     ("prompt_length", "response_length", "max_length", "micro_batch", "micro_tokens", "gradient_checkpointing")
 )
@@ -30,29 +31,29 @@ def bounds(
 
     The allocator may cache up to ``most_cached`` bytes where the card has them, and cannot hand back ``pieces`` of these.
     """
-    terms = tuple(terms)
-    middle, work, held = (_sum(terms, families) for families in (None, "work", "held"))
-    formula = _FORMULA_WORK * work + _FORMULA_HELD * held
-    below = math.hypot(_together((_cause(term), term.bytes - term.low) for term in terms), formula)
-    above = math.hypot(_together((_cause(term), term.high - term.bytes) for term in terms), formula)
-    low = middle + slack.bytes - math.hypot(below, max(0, slack.bytes - slack.low))
-    high = middle + slack.bytes + math.hypot(above, max(0.0, most_cached - slack.bytes))
+    middle, formula = 0, 0.0
+    by_length = [0, 0]  # below and above
+    squares = [0.0, 0.0]
+    for term in terms:
+        middle += term.bytes
+        formula += _FORMULA.get(term.family, 0.0) * term.bytes
+        below, above = term.bytes - term.low, term.high - term.bytes
+        if _hangs_on_length(term.moved_by):
+            by_length[0] += below
+            by_length[1] += above
+        elif below or above:
+            squares[0] += below * below
+            squares[1] += above * above
+    down, up = (
+        math.sqrt(same * same + others + formula * formula) for same, others in zip(by_length, squares, strict=True)
+    )
+    low = middle + slack.bytes - math.hypot(down, max(0, slack.bytes - slack.low))
+    high = middle + slack.bytes + math.hypot(up, max(0.0, most_cached - slack.bytes))
     if capacity is not None:
-        high = max(middle + math.hypot(above, pieces), min(high, capacity), middle + slack.bytes)
+        high = max(middle + math.hypot(up, pieces), min(high, capacity), middle + slack.bytes)
     return max(0, round(low)), round(high)
 
 
-def _sum(terms: Iterable[Term], family: str | None) -> int:
-    return sum(term.bytes for term in terms if family in (None, term.family))
-
-
-def _cause(term: Term) -> str:
-    return "length" if _LENGTH.intersection(term.moved_by) else term.id
-
-
-def _together(deviations: Iterable[tuple[str, int]]) -> float:
-    """Deviations of one cause as their sum, and all causes as the root of their squares."""
-    by_cause: dict[str, int] = {}
-    for cause, size in deviations:
-        by_cause[cause] = by_cause.get(cause, 0) + size
-    return math.hypot(*by_cause.values())
+@lru_cache(maxsize=512)
+def _hangs_on_length(moved_by: tuple[str, ...]) -> bool:
+    return not _LENGTH.isdisjoint(moved_by)

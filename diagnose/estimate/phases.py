@@ -90,7 +90,8 @@ def _phase(
     others = [*awake, *always]
     if phase == "load":
         others += broadcast_copies(plan, trainer, total(others))
-    stays, goes = (total(term for term in trainer if term.family == family) for family in ("held", "work"))
+    stays = total([term for term in trainer if term.family == "held"])
+    goes = total([term for term in trainer if term.family == "work"])
     slack, room = cached(plan, stays, goes, total(others))
     kept, beyond = growth(plan, logits, room)
     most = most_cached(plan, stays, goes, logits, bool(beyond))
@@ -101,7 +102,8 @@ def _phase(
 def _worst(moments: list[Moment]) -> Worst:
     """The moment with the largest middle; where another one reaches higher within its band, that height is kept as a term."""
     name, work = max(moments, key=lambda one: sum([term.bytes for term in one[1]]))
-    logits = max((total(term for term in one[1] if term.id == "logits") for one in moments), key=lambda band: band.mid)
+    made = [term for one in moments for term in one[1] if term.id == "logits"]
+    logits = total([max(made, key=lambda term: term.bytes)]) if made else Band(0, 0, 0)
     if len(moments) == 1:
         return Worst(name, work, logits)
     other, highest = max(((one[0], sum([term.high for term in one[1]])) for one in moments), key=lambda one: one[1])
