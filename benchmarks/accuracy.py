@@ -195,12 +195,15 @@ def _taken() -> str:
 
 TAKEN = """## What is not derived
 
-Everything else is a formula with its source. These are not fitted to the rows above; the residuals of them all together are the tables.
+No script fits these; the tables above are what is left over with all of them. Two were chosen with the rows above in view: the
+largest image of a set has twice the pixels of a usual one of 640 x 480 (`diagnose/estimate/rows.py`), and the formulas are in doubt by 20 %
+of what works and 3 % of what is held, which widens the band alone (`diagnose/estimate/doubt.py`). How far sampled answers spread, and the
+pieces that the allocator cannot hand back, come from the public logs that are named there and in `diagnose/estimate/terms_fixed.py`.
 """
 PERCENT = 0.01
 HEURISTICS = (
-    ("CUDA context of a process, GiB", terms_fixed.CONTEXT, GIB, "what drivers usually show; no published source"),
-    ("NCCL buffers, GiB", terms_fixed.NCCL, GIB, "what drivers usually show; no published source"),
+    ("CUDA context of a process, GiB", terms_fixed.CONTEXT, GIB, "assumed; no published source"),
+    ("NCCL buffers, GiB", terms_fixed.NCCL, GIB, "assumed; no published source"),
     ("cuBLAS and attention workspaces, GiB", terms_fixed.WORKSPACES, GIB, "no published source"),
     ("reserved beyond what is held, % of it", terms_fixed.SLACK_HELD, PERCENT, "one full training of 7B"),
     (
