@@ -1,7 +1,8 @@
 """The estimates stored for cases: which are out of date, and how they are made again.
 
 The work list is the database: a case whose newest text, whose engine or whose knowledge is not that of its stored estimate. A chunk
-that is run twice changes nothing, and a run that is killed leaves the rest of the list for the next.
+that is run twice changes nothing, and a run that is killed leaves the rest of the list for the next. A case that takes its worker with
+it each time is given up, see ``_suspects``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 CHUNK = 100
+DEATHS = 2  # of workers over one case alone, after which it is not tried again until something changes
 LONGEST = (
     60.0  # seconds that one message works: what is left is asked for by the next, so that no limit ever kills a run
 )
@@ -60,13 +63,15 @@ def stale(knowledge: Knowledge) -> int:
 
 def begin(user: User | None, knowledge: Knowledge | None = None) -> Refresh | None:
     """A new run; None where nothing is out of date or somebody works on it already."""
+    knowledge = knowledge or current()
     with transaction.atomic():
         newest = Refresh.objects.select_for_update().first()
         if newest and newest.lives:
             return None
+        alone = _suspects(newest, knowledge) if newest and not newest.ended else {}
         Refresh.objects.filter(ended=None).update(ended=timezone.now())
-        total = stale(knowledge or current())
-        return Refresh.objects.create(started_by=user, total=total, seen=timezone.now()) if total else None
+        total = stale(knowledge)
+        return Refresh.objects.create(started_by=user, total=total, alone=alone, seen=timezone.now()) if total else None
 
 
 def refresh(run: Refresh | None = None, knowledge: Knowledge | None = None, longest: float = LONGEST) -> Refresh | None:
@@ -79,7 +84,7 @@ def refresh(run: Refresh | None = None, knowledge: Knowledge | None = None, long
     if run is None or run.ended:
         return None
     until, last = time.monotonic() + longest, 0
-    while chunk := list(out_of_date(knowledge).filter(pk__gt=last).defer("html")[: chunk_size(run.total)]):
+    while chunk := _next(run, last, knowledge):
         failed, last = _store(chunk, knowledge), chunk[-1].pk
         if not _tell(run, len(chunk), failed):
             return None
@@ -100,12 +105,36 @@ def chunk_size(total: int) -> int:
     return min(CHUNK, max(1, total // 100))
 
 
+def _next(run: Refresh, last: int, knowledge: Knowledge) -> list[Document]:
+    """The cases after ``last`` that are estimated at once, written down beforehand; one that a worker died over comes alone."""
+    found = list(out_of_date(knowledge).filter(pk__gt=last).defer("html")[: chunk_size(run.total)])
+    chunk = list(takewhile(lambda case: str(case.pk) not in run.alone, found)) or found[:1]
+    if chunk:
+        Refresh.objects.filter(pk=run.pk).update(at=[case.pk for case in chunk])
+    return chunk
+
+
+def _suspects(dead: Refresh, knowledge: Knowledge) -> dict[str, int]:
+    """The cases that the run after a dead one estimates one by one, with how many workers died over each alone.
+
+    Whoever killed the worker may have been somebody else, so that a case gets as many more tries as ``DEATHS`` says. Then its
+    estimate has failed, or it would keep all cases behind it out of date for good.
+    """
+    alone = {**dead.alone, **{str(case): dead.alone.get(str(case), -1) + 1 for case in dead.at}}
+    given_up = {case for case, deaths in alone.items() if deaths >= DEATHS}
+    for case in Document.objects.filter(pk__in=given_up):
+        why = f"the worker process ended {DEATHS + 1} times while it was at this case; its log or the kernel's says why"
+        row = CaseEstimate(moment=CaseEstimate.AS_IT_FAILED, status="failed", why=why, **_made_from(case, knowledge))
+        _keep([case], [row])
+    return {case: deaths for case, deaths in alone.items() if case not in given_up}
+
+
 def _tell(run: Refresh, done: int, failed: int) -> bool:
     """Writes the progress down; False where somebody stopped the run, or where another worker goes on with it."""
     as_it_was = Refresh.objects.filter(pk=run.pk, done=run.done, ended=None)
     run.done, run.failed, run.seen = run.done + done, run.failed + failed, timezone.now()
     run.total = max(run.total, run.done)
-    if not as_it_was.update(done=run.done, failed=run.failed, total=run.total, seen=run.seen):
+    if not as_it_was.update(done=run.done, failed=run.failed, total=run.total, seen=run.seen, at=[]):
         return False
     return not Refresh.objects.filter(pk=run.pk, stop=True, ended=None).update(ended=run.seen)
 
@@ -113,6 +142,11 @@ def _tell(run: Refresh, done: int, failed: int) -> bool:
 def _store(chunk: list[Document], knowledge: Knowledge) -> int:
     """Estimates every moment of these cases and keeps them in one statement; how many failed."""
     rows = [row for case in chunk for row in _moments(case, knowledge)]
+    _keep(chunk, rows)
+    return sum(row.status == "failed" and row.moment == CaseEstimate.AS_IT_FAILED for row in rows)
+
+
+def _keep(chunk: list[Document], rows: list[CaseEstimate]) -> None:
     with transaction.atomic():
         CaseEstimate.objects.filter(case__in=chunk).exclude(moment__in={row.moment for row in rows}).delete()
         CaseEstimate.objects.bulk_create(
@@ -123,17 +157,21 @@ def _store(chunk: list[Document], knowledge: Knowledge) -> int:
                 "case_digest", "engine_digest", "knowledge_digest", "status", "why", "result", "call", "apart", "updated",
             ],
         )  # fmt: skip
-    return sum(row.status == "failed" and row.moment == CaseEstimate.AS_IT_FAILED for row in rows)
 
 
-def _moments(case: Document, knowledge: Knowledge) -> Iterator[CaseEstimate]:
-    """As it failed, and with the settings of each fix that tells them."""
-    made = {
+def _made_from(case: Document, knowledge: Knowledge) -> dict[str, Any]:
+    """What an estimate is of; when one of it moves, the estimate is old."""
+    return {
         "case": case,
         "case_digest": case.digest,
         "engine_digest": engine_digest(),
         "knowledge_digest": knowledge.digest,
     }
+
+
+def _moments(case: Document, knowledge: Knowledge) -> Iterator[CaseEstimate]:
+    """As it failed, and with the settings of each fix that tells them."""
+    made = _made_from(case, knowledge)
     try:
         record = cast(Record, documents.read(case.kind, case.slug, case.text, knowledge))
     except Exception as misfit:  # one case must not keep the others from being estimated; the page shows the reason

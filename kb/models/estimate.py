@@ -45,7 +45,8 @@ class CaseEstimate(models.Model):
 class Refresh(models.Model):
     """One run over the estimates that were out of date. The work list is the estimates themselves; this row only tells of it.
 
-    ``seen`` is the last sign of life: a run that gave none for ``SILENT`` is dead, and the next one takes over.
+    ``seen`` is the last sign of life: a run that gave none for ``SILENT`` is dead, and the next one takes over. ``at`` are the ids of
+    the cases that are being estimated; ``alone`` those that come one by one, with how many workers died over each.
     """
 
     SILENT = timedelta(seconds=60)
@@ -57,6 +58,8 @@ class Refresh(models.Model):
     failed = models.PositiveIntegerField(default=0)
     seen = models.DateTimeField()
     stop = models.BooleanField(default=False)
+    at = models.JSONField(default=list, db_default=[])
+    alone = models.JSONField(default=dict, db_default={})
     ended = models.DateTimeField(null=True)
 
     class Meta:

@@ -168,10 +168,10 @@ def web(base: Base, workers: int = 1, wrap: tuple[str, ...] = (), **variables: s
 
 
 @contextmanager
-def worker(base: Base, concurrency: int = 1, **variables: str) -> Iterator[Process]:
+def worker(base: Base, concurrency: int = 1, app: str = "config", **variables: str) -> Iterator[Process]:
     """A Celery worker as docker-compose.yml starts it."""
     flags = ["--concurrency", str(concurrency), "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
-    command = [sys.executable, "-m", "celery", "--app", "config", "worker", *flags]
+    command = [sys.executable, "-m", "celery", "--app", app, "worker", *flags]
     process = Process.start(command, base.environment(**variables), base.state / "worker.txt")
     try:
         wait_until(lambda: " ready." in process.said(), "the worker is ready", process)

@@ -9,7 +9,7 @@ import signal
 import pytest
 from celery import Celery
 
-from tests.faults.ground import Base, Redis, wait_until, web, worker
+from tests.faults.ground import Base, Process, Redis, wait_until, web, worker
 
 pytestmark = pytest.mark.service
 
@@ -27,6 +27,11 @@ def a_minute_passes(base: Base) -> None:
     """Nobody waits for it: the last sign of life is put back."""
     earlier = "seen - interval '61 seconds'" if "DATABASE_URL" in base.variables else "datetime(seen, '-61 seconds')"
     base.ask(f"UPDATE kb_refresh SET seen = {earlier}")
+
+
+def deaths(only: Process) -> int:
+    """How many processes of a worker were killed."""
+    return only.said().count("exited with 'signal 9")
 
 
 def stale(web_page: str) -> int:
@@ -100,3 +105,21 @@ def test_a_case_that_cannot_be_read_is_told_of_and_keeps_no_other_waiting(base: 
         page = site.send("/estimates/").body
     assert stale(page) == 0
     assert "begin the file with a line" in page
+
+
+def test_a_case_that_kills_its_worker_each_time_keeps_no_other_waiting(base: Base, own_redis: Redis) -> None:
+    cases = base.one("SELECT count(*) FROM kb_document WHERE kind = 'cases'")
+    first = base.one("SELECT min(id) FROM kb_document WHERE kind = 'cases'")
+    base.ask(f"UPDATE kb_document SET slug = slug || '-deadly' WHERE id = {first}")
+    with worker(base, app="tests.faults.deadly", REDIS_URL=own_redis.url) as only:
+        for _ in range(3):
+            before = deaths(only)
+            wake(own_redis)
+            wait_until(lambda before=before: deaths(only) > before, "the case killed the process that works", only)
+            assert base.one(MADE) == 0
+            a_minute_passes(base)
+        wake(own_redis)
+        wait_until(lambda: base.one(MADE) == cases and not base.one(OPEN), "every case has an answer", only)
+    assert base.ask("SELECT case_id FROM kb_caseestimate WHERE status = 'failed'") == [(first,)]
+    with web(base, REDIS_URL=own_redis.url) as site:
+        assert stale(site.send("/estimates/").body) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -117,6 +118,38 @@ def test_a_case_that_cannot_be_read_fails_alone_and_is_not_tried_again(case: Doc
     assert "begin the file with a line" in CaseEstimate.objects.get(case=case).why
     assert estimates.stale(knowledge) == 0
     assert Refresh.objects.get().failed == 1
+
+
+def test_a_case_that_ends_its_worker_is_given_up_and_the_cases_behind_it_are_not(
+    case: Document, monkeypatch: pytest.MonkeyPatch, knowledge: Knowledge
+) -> None:
+    monkeypatch.setattr(estimates, "chunk_size", lambda total: 3)
+    more(4, knowledge)
+    deadly = Document.objects.get(slug="more-1").pk
+    honest, met = estimates._moments, []
+
+    def dies(case: Document, knowledge: Knowledge) -> Iterator[CaseEstimate]:
+        met.append(case.slug)
+        if case.pk == deadly:
+            raise SystemExit
+        return honest(case, knowledge)
+
+    monkeypatch.setattr(estimates, "_moments", dies)
+    for _ in range(3):
+        with pytest.raises(SystemExit):
+            estimates.refresh()
+        Refresh.objects.filter(ended=None).update(seen=timezone.now() - 2 * Refresh.SILENT)
+    assert estimates.stale(knowledge) == 3, "the cases before it in its chunk were estimated alone"
+    estimates.refresh()
+    assert estimates.stale(knowledge) == 0
+    assert met.count("more-1") == 3
+    told = dict(CaseEstimate.objects.values_list("case__slug", "status"))
+    assert {slug for slug, status in told.items() if status == "failed"} == {"more-1"}
+    assert "ended 3 times" in CaseEstimate.objects.get(case=deadly).why
+    monkeypatch.setattr(estimates, "_moments", honest)
+    saving.save(Document.objects.get(pk=deadly), document(title="Mended"), 1, None, "", knowledge)
+    estimates.refresh()
+    assert CaseEstimate.objects.get(case=deadly).status == "done", "a change gives it another try"
 
 
 def test_it_works_through_more_than_one_chunk(
