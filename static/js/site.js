@@ -80,6 +80,7 @@
       e: () => one("[data-edit]")?.click(),
       j: () => step(1),
       k: () => step(-1),
+      "?": () => one("#keys").togglePopover(),
     };
     keys[event.key]?.();
   });

@@ -126,6 +126,17 @@ def test_a_dropped_file_is_named_with_its_size(page, live_site):
     assert page.inner_text("[data-picked]") == "train.log, 2.3 MB"
 
 
+def test_the_list_of_keys_opens_by_its_key_and_not_while_one_types(page, live_site):
+    page.goto(live_site.url)
+    page.press("textarea", "?")
+    assert page.is_hidden("#keys")
+    page.locator("h1").click()
+    page.keyboard.press("?")
+    assert page.is_visible("#keys")
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#keys")
+
+
 def test_the_patch_is_copied_as_it_stands(page, live_site):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     diagnose(page, live_site)
