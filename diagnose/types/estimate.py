@@ -52,7 +52,9 @@ class PhaseEstimate:
     @cached_property
     def band(self) -> tuple[int, int]:
         """Low and high of the terms together."""
-        return self.doubt() if self.doubt else (sum(term.low for term in self.terms), sum(term.high for term in self.terms))
+        if self.doubt:
+            return self.doubt()
+        return sum(term.low for term in self.terms), sum(term.high for term in self.terms)
 
     @property
     def low(self) -> int:
