@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from diagnose.vocabulary import Value
@@ -23,6 +24,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 OPERATORS = (*_COMPARE, "not")
 
 
+@lru_cache(maxsize=4096)
 def version(text: str) -> tuple[int, ...]:
     """``v0.8.5.post1`` as (0, 8, 5): the numbers up to the first part that is not one."""
     found = re.match(r"v?(\d+(?:\.\d+)*)", text.strip())
@@ -31,6 +33,8 @@ def version(text: str) -> tuple[int, ...]:
 
 def passes(test: Any, value: Value) -> bool:
     """Whether one value passes one test. Words that are compared by size are versions."""
+    if type(test) is type(value):  # the usual case: no list and no table
+        return bool(test == value)
     if isinstance(test, dict):
         return all(_one(operator, bound, value) for operator, bound in test.items())
     if isinstance(test, (list, tuple)):

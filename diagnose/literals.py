@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 _DIGITS = frozenset("0123456789")
 _NEW_LINES = bytes.maketrans(b"0123456789", b"\n" * 10)
@@ -26,4 +27,11 @@ class Haystack:
         object.__setattr__(self, "between", b"\n".join(set(whole.translate(_NEW_LINES).split(b"\n"))))
 
     def __contains__(self, literal: str) -> bool:
-        return literal.encode() in (self.between if _DIGITS.isdisjoint(literal) else self.whole)
+        needle, has_digit = _needle(literal)
+        return needle in (self.whole if has_digit else self.between)
+
+
+@lru_cache(maxsize=8192)
+def _needle(literal: str) -> tuple[bytes, bool]:
+    """A literal of a record as bytes, and whether it holds a digit; every paste is asked for the same ones."""
+    return literal.encode(), not _DIGITS.isdisjoint(literal)

@@ -12,6 +12,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from diagnose.knowledge.records import Case
 from diagnose.types import CaseMatch, Facts
@@ -86,14 +87,25 @@ def _score(same: float, against: float, words: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """Facts and words of a set of cases, by fact and by word; a case is its place in the set. A word weighs by how many have it."""
+    """Facts of a set of cases by fact, and their words; a case is its place in the set. A word weighs by how many have it.
+
+    Of many cases each paste brings a set of its own, so that only what every paste needs is worked out: in which cases a word stands
+    is looked up when a paste holds it, and kept in ``places``.
+    """
 
     cases: tuple[Case, ...]
     facts: dict[str, list[tuple[int, Value]]]
     config: dict[str, list[tuple[int, str]]]
-    words: dict[str, list[int]]
-    weights: list[float]
+    words: list[frozenset[str]]
+    weights: dict[str, float]
     lengths: list[float]
+    places: dict[str, list[int]]
+
+    def holding(self, word: str) -> list[int]:
+        """The cases that have the word."""
+        if word not in self.places:
+            self.places[word] = [i for i, words in enumerate(self.words) if word in words]
+        return self.places[word]
 
 
 _INDEXES: OrderedDict[tuple[int, ...], _Index] = OrderedDict()
@@ -113,23 +125,19 @@ def _index(cases: Sequence[Case]) -> _Index:
 def _build(cases: tuple[Case, ...]) -> _Index:
     facts: defaultdict[str, list[tuple[int, Value]]] = defaultdict(list)
     config: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    words: defaultdict[str, list[int]] = defaultdict(list)
     for i, case in enumerate(cases):
         for id, value in case.facts.items():
             if id in WEIGHTS or id in _PRINTED:
                 facts[id].append((i, _plain(id, value)))
         for key, value in case.config.items():
             config[_config_key(key)].append((i, _config_value(value)))
-        for word in _case_words(_Own(case)):
-            words[word].append(i)
-    weights = [_rarity(len(cases), having) ** 2 for having in range(len(cases) + 1)]
-    rare = {word: places for word, places in words.items() if weights[len(places)]}
-    lengths = [0.0] * len(cases)
-    for places in rare.values():
-        weight = weights[len(places)]
-        for i in places:
-            lengths[i] += weight
-    return _Index(cases, dict(facts), dict(config), rare, weights, [math.sqrt(length) or 1.0 for length in lengths])
+    words = [_case_words(_Own(case)) for case in cases]
+    having = Counter(chain.from_iterable(words))
+    rarities = [_rarity(len(cases), times) ** 2 for times in range(len(cases) + 1)]
+    weights = {word: weight for word, times in having.items() if (weight := rarities[times])}
+    weight_of = weights.get
+    lengths = [math.sqrt(math.fsum(filter(None, map(weight_of, own)))) or 1.0 for own in words]
+    return _Index(cases, dict(facts), dict(config), words, weights, lengths, {})
 
 
 class _Own:
@@ -212,11 +220,9 @@ def _text_points(text: str, index: _Index) -> list[float]:
     """The cosine of both sets of rare words, from 0 to 1."""
     points, length = [0.0] * len(index.cases), 0.0
     for word in set(_words(text)):
-        places = index.words.get(word)
-        if places:
-            weight = index.weights[len(places)]
+        if weight := index.weights.get(word):
             length += weight
-            for i in places:
+            for i in index.holding(word):
                 points[i] += weight
     here = math.sqrt(length) or 1.0
     return [min(1.0, point / (here * there)) for point, there in zip(points, index.lengths, strict=True)]

@@ -62,11 +62,15 @@ def diagnose(
 
 def foresee(answers: Mapping[str, Value], knowledge: Knowledge) -> Diagnosis:
     """The same of a run that has not begun: what it needs by the estimate, without cases, advice and questions."""
-    paste = read("")
-    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge))
+    facts = facts_of(answers, knowledge)
     before = estimate(facts, knowledge.fallback)
     pool = _tighter(before)
-    return Diagnosis(paste, facts, None, None, pool, _verdict(before, pool, None), before)
+    return Diagnosis(Paste(""), facts, None, None, pool, _verdict(before, pool, None), before)
+
+
+def facts_of(answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
+    """What answers alone make known."""
+    return _with_assumed_lengths(read_facts(Paste(""), answers, knowledge))
 
 
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:

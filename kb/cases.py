@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -56,7 +56,7 @@ def cases_for(user: AbstractBaseUser | AnonymousUser | None) -> tuple[Record, ..
             if _kept[0] != present:
                 tried = CaseExpression(When(worked=0, failed=0, then=Value(0)), default=Value(1))
                 rows = visible(user).order_by(tried.desc(), F("happened").desc(nulls_last=True), "slug")
-                _kept = (present, read(rows[:WHOLE]))
+                _kept = (present, read(rows.values_list("slug", "digest")[:WHOLE]))
     return _kept[1]
 
 
@@ -86,9 +86,12 @@ def record_of(case: Document) -> Record | None:
     return _records[key]
 
 
-def read(rows: DocumentQuerySet) -> tuple[Record, ...]:
-    """The records of ``rows`` by slug. Reads the texts that this process has not read yet, and forgets the longest kept of too many."""
-    keys = sorted(rows.values_list("slug", "digest"))
+def read(texts: Iterable[tuple[str, str]]) -> tuple[Record, ...]:
+    """The records of the cases with these slugs and digests, by slug.
+
+    Reads the texts that this process has not read yet, and forgets the longest kept of too many.
+    """
+    keys = sorted(texts)
     unread = [slug for slug, digest in keys if (slug, digest) not in _records]
     for start in range(0, len(unread), _CHUNK):
         wanted = Document.objects.cases().filter(slug__in=unread[start : start + _CHUNK])

@@ -6,11 +6,12 @@ and the memory of a process do not grow with the base. What counts as near is de
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Case as CaseExpression
-from django.db.models import FloatField, Value, When
+from django.db.models import FloatField, QuerySet, Value, When
 from django.db.models.expressions import Combinable
 
 from diagnose.knowledge import current
@@ -39,13 +40,19 @@ def near(user: AbstractBaseUser | AnonymousUser | None) -> Cases:
 
 def nearest(rows: DocumentQuerySet, facts: Facts, text: str) -> tuple[Record, ...]:
     """The ``CLOSE`` cases among ``rows`` that share most with these facts, by slug."""
-    found = rows.filter(pk__in={*_by_columns(rows, facts), *_by_figures(rows, facts)}).values_list("pk", "facts")
-    best = sorted(found, key=lambda row: (-_shared(row[1], facts), -row[0]))[:CLOSE]
-    return cases.read(rows.filter(pk__in=[pk for pk, _ in best]))
+    found = {row[0]: row for row in _told(rows.filter(pk__in=_by_columns(rows, facts)))}
+    if more := _by_figures(rows, facts) - found.keys():
+        found |= {row[0]: row for row in _told(rows.filter(pk__in=more))}
+    best = sorted(found.values(), key=lambda row: (-_shared(row[1], facts), -row[0]))[:CLOSE]
+    return cases.read([(slug, digest) for _, _, slug, digest in best])
 
 
-def _by_columns(rows: DocumentQuerySet, facts: Facts) -> list[int]:
-    """By what the index ``near_cases`` holds, so that the table itself is not read."""
+def _told(rows: DocumentQuerySet) -> Iterable[tuple[int, dict[str, object], str, str]]:
+    return rows.order_by().values_list("pk", "facts", "slug", "digest")
+
+
+def _by_columns(rows: DocumentQuerySet, facts: Facts) -> QuerySet[Any, Any]:
+    """By what the index ``near_cases`` holds, so that the table itself is not read; to be asked as a part of another query."""
     values, knowledge = facts.values, current()
     wanted = {
         "oom_kind": (values.get("oom_kind"), WEIGHTS["oom_kind"]),
@@ -60,7 +67,7 @@ def _by_columns(rows: DocumentQuerySet, facts: Facts) -> list[int]:
     for column, (value, weight) in wanted.items():
         if value:
             points += CaseExpression(When(**{column: value}, then=Value(weight)), default=Value(0.0))
-    return list(rows.annotate(points=points).order_by("-points", "-pk").values_list("pk", flat=True)[:WIDE])
+    return rows.annotate(points=points).order_by("-points", "-pk").values("pk")[:WIDE]
 
 
 def _by_figures(rows: DocumentQuerySet, facts: Facts) -> set[int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from diagnose.knowledge import Knowledge
-from diagnose.pipeline import foresee
+from diagnose.pipeline import facts_of
 from diagnose.types import Diagnosis
 from diagnose.vocabulary import FACTS, Value
 from wizard import state
@@ -37,7 +37,7 @@ def of_diagnosis(diagnosis: Diagnosis, knowledge: Knowledge) -> dict[str, Value]
     """
     facts = diagnosis.facts
     told = {id: value for id, value in state.certain(diagnosis).items() if _is_setting(id)}
-    again = foresee(told, knowledge).facts.values
+    again = facts_of(told, knowledge).values
     for id in FACTS:
         moved = facts.values.get(id) != again.get(id) and _is_setting(id)
         again_assumed = id in _REAL and id in facts.stated and facts.stated[id].origin == "assumed"

@@ -10,6 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
 from diagnose import words as core
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
@@ -45,20 +48,31 @@ def context(knowledge: Knowledge, cases: Sequence[Case], counts: Counts) -> dict
 
 @lru_cache(maxsize=4)
 def _context(held: _Held) -> dict[str, Any]:
-    knowledge, cases = held.knowledge, held.cases
-    start = fit_settings.start()
+    knowledge, cases, counts = held.knowledge, held.cases, held.counts
+    frameworks = _frameworks(knowledge, counts)
     return {
         "example": _example(knowledge, cases),
-        "kinds": _kinds(knowledge, held.counts),
-        "frameworks": _frameworks(knowledge, held.counts),
+        "sentence": _sentence(knowledge, frameworks),
+        "lists": render_to_string(
+            "wizard/_lists.html", {"kinds": _kinds(knowledge, counts), "frameworks": frameworks}
+        ).strip(),
         "lately": [_row(case, words.titles_of(knowledge.frameworks)) for case in _confirmed(cases)],
-        "count": held.counts.total,
+        "count": counts.total,
+    }
+
+
+def _sentence(knowledge: Knowledge, frameworks: Sequence[tuple[str, str, int]]) -> SafeString:
+    """The form to fill in; its lists hold every model and card."""
+    start = fit_settings.start()
+    context = {
         "algos": [(algo, algo.upper()) for algo in ONLINE_ALGOS],
         "models": [model.title for model in knowledge.models.values()],
+        "frameworks": frameworks,
         "cards": fit_form.cards(knowledge),
         "start": start,
         "start_card": f"{start.get('gpu_model')}:{start.get('gpu_mem_gib')}",
     }
+    return render_to_string("wizard/_sentence.html", context)
 
 
 def _example(knowledge: Knowledge, cases: Sequence[Case]) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from diagnose.estimate.doubt import bounds
@@ -82,12 +83,16 @@ def _phase(
 ) -> PhaseEstimate:
     moment, work, logits = worst
     counted = {term.id for term in work}  # gradients that come with the moment
-    here = [term for what in plan.holds(phase, "gpu") for term in residents[what] if term.id not in counted]
-    trainer = [term for term in here if term.family != "engine"] + work
-    awake = [term for term in here if term.family == "engine"]
-    if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in awake):
-        awake.append(engine_activations(plan))
-    others = [*awake, *always]
+    trainer: list[Term] = []
+    others: list[Term] = []
+    for what in plan.holds(phase, "gpu"):
+        for term in residents[what]:
+            if term.id not in counted:
+                (others if term.family == "engine" else trainer).append(term)
+    trainer += work
+    if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in others):
+        others.append(engine_activations(plan))
+    others += always
     if phase == "load":
         others += broadcast_copies(plan, trainer, total(others))
     stays = total([term for term in trainer if term.family == "held"])
@@ -95,8 +100,9 @@ def _phase(
     slack, room = cached(plan, stays, goes, total(others))
     kept, beyond = growth(plan, logits, room)
     most = most_cached(plan, stays, goes, logits, bool(beyond))
-    band = bounds((*trainer, *others), slack, most, pieces(plan, stays, goes), plan.capacity)
-    return PhaseEstimate(phase, moment, (*trainer, *others, *beyond, slack), band=band, cached=kept)
+    counts = (*trainer, *others)
+    band = partial(bounds, counts, slack, most, pieces(plan, stays, goes), plan.capacity)
+    return PhaseEstimate(phase, moment, (*counts, *beyond, slack), doubt=band, cached=kept)
 
 
 def _worst(moments: list[Moment]) -> Worst:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range
@@ -45,6 +46,7 @@ class Plan:
     """A run as the terms need it. ``adapters`` counts trained parameters under LoRA, 0 without; ``gpus`` those that train.
 
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
+    ``known`` keeps, by name, what was worked out of this plan and is asked for again.
     """
 
     values: Values
@@ -65,6 +67,7 @@ class Plan:
     capacity_why: str
     missing: tuple[str, ...]
     laid: int = 1
+    known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def number(self, id: str) -> float | None:
         """A behaviour or fact that is a number."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 
 from diagnose.batch import Values
 from diagnose.conditions import holds, in_range
@@ -42,19 +41,17 @@ def residents(
 ) -> Residents:
     """What stays where during each of these phases, in the order of the framework's record."""
     found: dict[tuple[str, str], dict[str, None]] = {}
-    named = {entry.what for entry in framework.residents}
     engine = has_engine(framework, values)
-    exist = {what for what in named if _exists(what, values, online, engine)}
-    if framework.fallback and adapters(values):
-        # of an unknown trainer that trains adapters it is taken that those of its critic are as small
-        exist -= {"critic_gradients", "critic_optimizer"}
+    # of an unknown trainer that trains adapters it is taken that those of its critic are as small
+    small = ("critic_gradients", "critic_optimizer") if framework.fallback and adapters(values) else ()
     for entry in framework.residents:
-        if entry.what not in exist or not in_range(entry.since, entry.until, version):
+        if entry.what in small or not holds(entry.when, values) or not in_range(entry.since, entry.until, version):
             continue
-        if holds(entry.when, values):
-            for phase, pool in product(entry.phases, _pools(entry.what, entry.pool, values)):
-                if phase in phases:
-                    found.setdefault((phase, pool), {})[entry.what] = None
+        if _exists(entry.what, values, online, engine):
+            for pool in _pools(entry.what, entry.pool, values):
+                for phase in entry.phases:
+                    if phase in phases:
+                        found.setdefault((phase, pool), {})[entry.what] = None
     return {place: tuple(what) for place, what in found.items()}
 
 

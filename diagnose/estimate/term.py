@@ -46,10 +46,12 @@ def make_term(
     if not isinstance(size, Band):
         bytes = round(size) if size > 0 else 0
         return Term(id, title, family, bytes, bytes, bytes, how, source, moved_by)
-    mid = round(size.mid) if size.mid > 0 else 0
-    low = min(mid, round(size.low)) if size.low > 0 else 0
-    high = max(mid, round(size.high))
-    return Term(id, title, family, mid, low, high, how, source, moved_by)
+    low, mid, high = size
+    middle = round(mid) if mid > 0 else 0
+    below, above = round(low) if low > 0 else 0, round(high)
+    # compared by hand: a dozen terms a phase are made for every change that is tried
+    below, above = below if below < middle else middle, above if above > middle else middle
+    return Term(id, title, family, middle, below, above, how, source, moved_by)
 
 
 def count(number: float) -> str:

@@ -203,10 +203,13 @@ def _local(plan: Plan, one: Pass) -> Band:
 
 def _widths(plan: Plan) -> Widths:
     """The widths of a layer on one rank, for as many tokens as ``_local`` gives it."""
-    w, tp = widths(plan.model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
-    if tp == 1 or _sequence_split(plan):
-        return w
-    return replace(w, mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp)
+    known: Widths | None = plan.known.get("widths")
+    if known is None:
+        w, tp = widths(plan.model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
+        split = tp > 1 and not _sequence_split(plan)
+        known = replace(w, mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp) if split else w
+        plan.known["widths"] = known
+    return known
 
 
 def _over(plan: Plan) -> str:

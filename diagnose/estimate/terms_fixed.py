@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 from diagnose.conditions import in_range
 from diagnose.estimate.plan import PAIRED, Plan
@@ -20,7 +21,7 @@ WORKSPACES = Band(0.1 * GIB, 0.2 * GIB, 0.3 * GIB)
 # docs/source/LLM/Benchmark.md at c212b44). What comes and goes leaves pieces: of the four public pairs of both counters of one run the
 # two with known settings are a DPO run of 12B, which reserves 6 GiB beside 35 GiB of such work.
 SLACK_HELD, SLACK_WORK = Band(0.0, 0.02, 0.10), Band(0.02, 0.16, 0.40)
-_AT_REST = Band(0.0, 0.0, 0.02)
+_SLACK_AT_REST = Band(0.0, 0.0, 0.02)
 # Expandable segments grow in place, so that blocks of other lengths find room.
 _SLACK_EXPANDABLE = Band(0.0, 0.04, 0.30)
 # What torch prints as reserved but unallocated when it has failed: 0.1 to 18 % of what is allocated in ten public messages (ms-swift
@@ -37,6 +38,24 @@ _REPLAY = (
 
 _SENT = "torch 2.6 csrc/distributed/c10d/reducer.cpp: _broadcast_coalesced; ProcessGroupNCCL.cpp: recordStream"
 _NO_COPIES_SINCE = "2.7"
+
+
+class _Shares(NamedTuple):
+    """What is reserved beyond what is held, and beyond what comes and goes, as shares of these, and both in words."""
+
+    held: Band
+    work: Band
+    how: str
+
+
+def _in_words(held: Band, work: Band) -> _Shares:
+    how = f"{held.mid:.0%} of what is held, {work.mid:.0%} ({work.low:.0%} to {work.high:.0%}) of the rest"
+    return _Shares(held, work, how)
+
+
+_AT_REST = _in_words(_SLACK_AT_REST, SLACK_WORK)
+_PLAIN = _in_words(SLACK_HELD, SLACK_WORK)
+_EXPANDABLE = _in_words(_SLACK_EXPANDABLE, _SLACK_EXPANDABLE)
 
 
 def fixed(plan: Plan) -> tuple[Term, ...]:
@@ -79,12 +98,12 @@ def cached(plan: Plan, held: Band, work: Band, others: Band) -> tuple[Term, Band
 
     Before it gives up, the allocator hands back what it caches (torch 2.6 c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks).
     """
-    room = Band(math.inf, math.inf, math.inf)
+    mid = high = math.inf
     if plan.capacity is not None:
-        mid, high = (max(0, plan.capacity - held[i] - work[i] - others[i]) for i in (1, 2))
-        room = Band(mid, mid, high)
-    slack = _slack(plan, held, work, room)
-    return slack, Band(*(most - taken for most, taken in zip(room, total([slack]), strict=True)))
+        mid = max(0, plan.capacity - held.mid - work.mid - others.mid)
+        high = max(0, plan.capacity - held.high - work.high - others.high)
+    slack = _slack(plan, held, work, Band(mid, mid, high))
+    return slack, Band(mid - slack.low, mid - slack.bytes, high - slack.high)
 
 
 def growth(plan: Plan, logits: Band, room: Band) -> tuple[int, list[Term]]:
@@ -109,8 +128,8 @@ def growth(plan: Plan, logits: Band, room: Band) -> tuple[int, list[Term]]:
 
 def most_cached(plan: Plan, held: Band, work: Band, logits: Band, uneven: bool) -> float:
     """Bytes up to which the allocator may cache where the card has them; ``uneven``: blocks of other lengths as well."""
-    of_held, of_work = _shares(plan, work)
-    return of_held.high * held.mid + of_work.high * work.mid + (GROWTH.high * logits.mid if uneven else 0.0)
+    shares = _shares(plan, work)
+    return shares.held.high * held.mid + shares.work.high * work.mid + (GROWTH.high * logits.mid if uneven else 0.0)
 
 
 def pieces(plan: Plan, held: Band, work: Band) -> float:
@@ -122,17 +141,16 @@ def pieces(plan: Plan, held: Band, work: Band) -> float:
 
 def _slack(plan: Plan, held: Band, work: Band, room: Band) -> Term:
     """Pieces beside what is in use. Where the trainer only holds and never works, little lies in pieces."""
-    of_held, of_work = _shares(plan, work)
-    low, mid, high = (a * h + b * w for a, h, b, w in zip(of_held, held, of_work, work, strict=True))
-    size = Band(min(low, room.low), min(mid, room.mid), min(high, room.high))
-    how = f"{of_held.mid:.0%} of what is held, {of_work.mid:.0%} ({of_work.low:.0%} to {of_work.high:.0%}) of the rest"
+    of_held, of_work, how = _shares(plan, work)
+    size = Band(
+        min(of_held.low * held.low + of_work.low * work.low, room.low),
+        min(of_held.mid * held.mid + of_work.mid * work.mid, room.mid),
+        min(of_held.high * held.high + of_work.high * work.high, room.high),
+    )
     return make_term("allocator_slack", "allocator slack", "fixed", size, how, _PAIRS, ("expandable_segments",))
 
 
-def _shares(plan: Plan, work: Band) -> tuple[Band, Band]:
-    """What is reserved beyond what is held, and beyond what comes and goes, as shares of these."""
+def _shares(plan: Plan, work: Band) -> _Shares:
     if not work.high:
-        return _AT_REST, SLACK_WORK
-    if plan.values.get("expandable_segments") is True:
-        return _SLACK_EXPANDABLE, _SLACK_EXPANDABLE
-    return SLACK_HELD, SLACK_WORK
+        return _AT_REST
+    return _EXPANDABLE if plan.values.get("expandable_segments") is True else _PLAIN

@@ -36,7 +36,15 @@ def masters_bytes(*, optimizer: float) -> float:
 
 
 def held(plan: Plan, what: str, pool: str = "gpu") -> Term | None:
-    """The term of one resident for one GPU in a pool; None for a resident that another module makes."""
+    """The term of one resident for one GPU in a pool; None for a resident that another module makes. Made once a plan."""
+    key = f"{what} {pool}"
+    if key not in plan.known:
+        plan.known[key] = _held(plan, what, pool)
+    known: Term | None = plan.known[key]
+    return known
+
+
+def _held(plan: Plan, what: str, pool: str) -> Term | None:
     if what == "actor_optimizer":
         return _optimizer(plan, optimizer_share(plan.values, pool))
     maker = _MAKERS.get(what)

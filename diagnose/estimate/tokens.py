@@ -45,7 +45,14 @@ _KINDS = {
 
 
 def take(plan: Plan, kind: str) -> Pass:
-    """The pass of ``update``, ``logprob`` or ``critic``; the last two follow the update where nothing sets them."""
+    """The pass of ``update``, ``logprob`` or ``critic``; the last two follow the update where nothing sets them. Worked out once a plan."""
+    known: Pass | None = plan.known.get(kind)
+    if known is None:
+        known = plan.known[kind] = _take(plan, kind)
+    return known
+
+
+def _take(plan: Plan, kind: str) -> Pass:
     own, update = _KINDS[kind], _KINDS["update"]
     rows_id = own.rows if own.rows in plan.values else update.rows
     budget_id = own.budget if own.budget in plan.values else update.budget

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from diagnose.batch import whole
 from diagnose.estimate import estimate_pool, plan_of
@@ -23,7 +24,7 @@ class Trial:
     settings: Settings
     pools: tuple[PoolEstimate, ...]
 
-    @property
+    @cached_property
     def verdict(self) -> str:
         """The worst word of its pools; ``unknown`` where nobody knows what the card has."""
         if not self.pools or self.pools[0].pool != "gpu":
@@ -39,8 +40,9 @@ class Trial:
     def tight(self) -> tuple[PoolEstimate, PhaseEstimate]:
         """The pool that decides, and its phase that reaches furthest above the limit or comes nearest to it."""
         pool = max(self.pools, key=lambda one: (_WORSE.index(one.verdict()), one.pool == "gpu"))
-        worst = [phase for phase in pool.phases if pool.verdict(phase) == pool.verdict()]
-        return pool, max(worst, key=lambda phase: phase.bounds[1] if pool.verdict() != "out" else phase.need)
+        word = pool.verdict()
+        worst = [phase for phase in pool.phases if pool.verdict(phase) == word]
+        return pool, max(worst, key=lambda phase: phase.bounds[1] if word != "out" else phase.need)
 
 
 @dataclass

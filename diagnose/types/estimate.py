@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -30,10 +31,10 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class PhaseEstimate:
-    """The worst moment of one phase in one pool. Its sums are asked for again and again, and made once.
+    """The worst moment of one phase in one pool. Its sums are asked for again and again, and made once, when they are first asked for.
 
-    ``measured`` is what the log shows it to take, in bytes: it outranks the sum of the terms. ``band`` is low and high where the doubts of
-    the terms do not simply add up. ``cached`` are bytes that counters show beside that sum and nothing needs: blocks that the
+    ``measured`` is what the log shows it to take, in bytes: it outranks the sum of the terms. ``doubt`` works out low and high where the
+    doubts of the terms do not simply add up. ``cached`` are bytes that counters show beside that sum and nothing needs: blocks that the
     allocator hands back before it gives up.
     """
 
@@ -41,7 +42,7 @@ class PhaseEstimate:
     moment: str
     terms: tuple[Term, ...]
     measured: int | None = None
-    band: tuple[int, int] | None = None
+    doubt: Callable[[], tuple[int, int]] | None = field(default=None, compare=False, repr=False)
     cached: int = 0
 
     @cached_property
@@ -49,12 +50,19 @@ class PhaseEstimate:
         return sum([term.bytes for term in self.terms])
 
     @cached_property
-    def low(self) -> int:
-        return self.band[0] if self.band else sum([term.low for term in self.terms])
+    def band(self) -> tuple[int, int]:
+        """Low and high of the terms together."""
+        if self.doubt:
+            return self.doubt()
+        return sum(term.low for term in self.terms), sum(term.high for term in self.terms)
 
-    @cached_property
+    @property
+    def low(self) -> int:
+        return self.band[0]
+
+    @property
     def high(self) -> int:
-        return self.band[1] if self.band else sum([term.high for term in self.terms])
+        return self.band[1]
 
     @property
     def need(self) -> int:
