@@ -54,3 +54,13 @@ def test_rows_are_answered(knowledge):
         else:
             assert gpu.peak.low <= gpu.peak.bytes <= gpu.peak.high, row["id"]
     assert len(silent) <= SILENT * len(ROWS), silent
+
+
+def test_samples_are_always_taken_in_chunks_and_supervised_rows_since_a_version(knowledge):
+    rows = {row["stage"]: row for row in ROWS if row["framework"] == "prime-rl"}
+    newest = {id: value for id, value in rows["sft"]["answers"].items() if id != "framework_version"}
+    chunked = [
+        diagnose(rows[stage]["paste"], answers, knowledge, ()).facts.values["logits_chunked"]
+        for stage, answers in (("grpo", rows["grpo"]["answers"]), ("sft", rows["sft"]["answers"]), ("sft", newest))
+    ]
+    assert chunked == [True, False, True]
