@@ -12,9 +12,9 @@ from diagnose.units import from_gib
 _SOURCE = "copies counted by the rules of autograd in the loss of the framework; the record of the framework names file and lines"
 _MOVED = ("logits_chunked", "entropy_in_loss", "remove_padding")
 _TRAIN_DEFAULT, _FORWARD_DEFAULT = 10.0, 4.0
-_CHUNK = "unslothai/unsloth-zoo@ce232d6 unsloth_zoo/fused_losses/cross_entropy_loss.py: _get_chunk_multiplier, compute_fused_ce_loss"
+_CHUNK = "the chunk as the record of the framework cuts it, which names the file; no more than half of the memory that is free"
 # Of a chunk's fp32 logits: a compiled loss holds them in 16 bits and so their gradient, the casts between being one kernel's own; what is
-# not compiled holds 10 bytes a logit (unslothai/unsloth-zoo pull 947).
+# not compiled holds 10 bytes a logit (unslothai/unsloth-zoo@ce232d6 fused_losses/cross_entropy_loss.py: _get_chunk_multiplier; pull 947).
 _OF_CHUNK = Band(1.0, 1.0, 2.5)
 
 
