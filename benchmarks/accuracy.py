@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import elsewhere
+
 from diagnose.estimate import rows, terms_fixed
 from diagnose.knowledge import CONTENT, Knowledge, read_content
 from diagnose.pipeline import diagnose
@@ -50,11 +52,17 @@ class Held(NamedTuple):
 def main() -> None:
     records, _, _ = read_content(CONTENT)
     knowledge = Knowledge(**records)
-    configurations = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
+    held, verdicts = hold(Path(sys.argv[1]), knowledge)
+    print(_page(held, verdicts, elsewhere.section(hold(elsewhere.ROWS, knowledge)[0])))
+
+
+def hold(file: Path, knowledge: Knowledge) -> tuple[list[Held], Counter[tuple[str, str]]]:
+    """The measured rows of a file with what is said of them, and how often each verdict was given on the others."""
+    configurations = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     answered = [(row, diagnose(row["paste"], row["answers"], knowledge, ()).estimate) for row in configurations]
     held = [_held(row, found) for row, found in answered if row["kind"].startswith("measured")]
     verdicts = Counter((row["kind"], _verdict(row, found)) for row, found in answered if row["kind"] in KINDS)
-    print(_page(held, verdicts))
+    return held, verdicts
 
 
 def _held(row: Row, found: Any) -> Held:
@@ -104,7 +112,7 @@ def _verdict(row: Row, found: Any) -> str:
     return SAID.get(said, "cannot tell")
 
 
-def _page(held: list[Held], verdicts: Counter[tuple[str, str]]) -> str:
+def _page(held: list[Held], verdicts: Counter[tuple[str, str]], unseen: str) -> str:
     gpu = [one for one in held if one.row["counter"] != "host"]
     online = [one for one in gpu if one.row["online_rl"]]
     banded = [one for one in gpu if one.inside is not None]
@@ -119,6 +127,7 @@ def _page(held: list[Held], verdicts: Counter[tuple[str, str]]) -> str:
             width=statistics.median(one.width for one in banded if one.width is not None),
         ),
         _verdicts(verdicts),
+        unseen,
         _taken(),
         _worst(held),
     ]

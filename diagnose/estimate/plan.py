@@ -20,7 +20,7 @@ from diagnose.estimate.shape import Shape, shape, shape_from_params, sparse_from
 from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
 from diagnose.estimate.spread import spread
 from diagnose.knowledge.hardware import Model
-from diagnose.knowledge.records import Framework
+from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts
 from diagnose.units import from_gib
 from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value
@@ -120,7 +120,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         return None, missing
     version = _version(values)
     online = _is_online(values, framework)
-    does, own_precision = _behaviours(framework, values, version)
+    does, own_precision = _behaviours(framework, facts.fork, values, version)
     if does.get("head_of_its_own") == "yes":
         model = _headed(model, tied=False)
     numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
@@ -217,8 +217,11 @@ def _phases(framework: Framework, values: Values, online: bool) -> tuple[str, ..
     return tuple(phase for phase in PHASES if phase in listed and phase not in absent)
 
 
-def _behaviours(framework: Framework, values: Values, version: str | None) -> tuple[Mapping[str, Value], bool]:
-    """The switches that hold, the last entry of each counting; and whether the record follows the precision fact itself."""
+def _behaviours(
+    framework: Framework, fork: Fork | None, values: Values, version: str | None
+) -> tuple[Mapping[str, Value], bool]:
+    """The switches that hold, the last entry of each counting and a fork's own above all; and whether the record follows the precision
+    fact itself."""
     does: dict[str, Value] = {}
     own_precision = False
     for entry in framework.behaviours:
@@ -227,6 +230,8 @@ def _behaviours(framework: Framework, values: Values, version: str | None) -> tu
         own_precision |= "precision" in entry.when and "weight_bytes" in entry.does
         if holds(entry.when, values):
             does |= entry.does
+    if fork is not None and fork in framework.forks:
+        does |= fork.does
     if not has_engine(framework, values):
         does["kv_rule"] = "dense"
     return MappingProxyType(does), own_precision

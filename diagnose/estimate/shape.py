@@ -127,7 +127,7 @@ def _attention(model: Model) -> int:
     h, d = model.hidden, head_dim(model)
     queries, keys = model.heads * d, model.kv_heads * d
     biases = (queries + 2 * keys if model.attention_bias else 0) + (h if model.biases else 0)
-    norms = 2 * d if model.qk_norm else 0
+    norms = (2 * d if model.qk_norm else 0) + (model.heads if model.sinks else 0)
     return 2 * h * queries + 2 * h * keys + biases + norms
 
 
@@ -141,7 +141,7 @@ def _latent_attention(model: Model, latent: Latent) -> int:
 
 
 def _mlp(model: Model, width: int) -> int:
-    biases = width + model.hidden if model.biases else 0
+    biases = (2 if model.gated else 1) * width + model.hidden if model.biases and width else 0
     return (3 if model.gated else 2) * model.hidden * width + biases
 
 

@@ -38,9 +38,17 @@ _SCORE_BYTES_BACKWARD = 12.0  # fp32 softmax, the gradient that comes in and the
 
 
 def autocasts(plan: Plan) -> bool:
-    """Whether bf16 comes from autocast over whole fp32 weights; sharded weights are cast when they are gathered."""
+    """Whether bf16 comes from autocast over whole fp32 weights; sharded weights are cast when they are gathered.
+
+    FSDP2 gathers in the type of its policy on a single GPU as well (torch 2.6 distributed/fsdp/_fully_shard/_fsdp_param.py:
+    init_dtype_attrs), where FSDP1 falls back to whole weights (distributed/fsdp/_init_utils.py: NO_SHARD).
+    """
     whole_fp32 = plan.each.weights >= 4 and not plan.adapters and plan.values.get("precision") != "fp32"
-    return whole_fp32 and (plan.split.stage < 3 or plan.split.group == 1)
+    return whole_fp32 and (plan.split.stage < 3 or _alone(plan))
+
+
+def _alone(plan: Plan) -> bool:
+    return plan.split.group == 1 and plan.values.get("strategy") != "fsdp2"
 
 
 def checkpointing(plan: Plan) -> str:

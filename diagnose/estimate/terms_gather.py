@@ -53,7 +53,7 @@ def gathered(plan: Plan) -> list[Term]:
     if _pipelined(plan):
         size, how = 2 * plan.split.whole, f"2 B × {count(plan.split.whole)} of this stage"
         return [make_term("gathers", "weights of all its layers", "work", size, how, _PIPELINE, (*moved_by, "pp"))]
-    if stage >= 3 and how_gathered == "fsdp_units" and plan.split.group > 1:
+    if stage >= 3 and how_gathered == "fsdp_units" and (plan.split.group > 1 or _gathers_alone(plan)):
         root, layer = _units(plan)
         size = fsdp_gather_bytes(root=root, layer=layer)
         how = f"2 B × {count(root)} of the root unit + 2 layers × 2 B × {count(layer)}"
@@ -67,6 +67,12 @@ def gathered(plan: Plan) -> list[Term]:
         size, how = _cast_in_backward(plan)
         return [make_term("gathers", "weights cast to bf16", "work", size, how, _CAST, ("precision", *moved_by))]
     return []
+
+
+def _gathers_alone(plan: Plan) -> bool:
+    """Whether a single GPU gathers its own weights, because the gathered copy is in another type."""
+    each = plan.each.base if plan.adapters else plan.each.weights
+    return plan.values.get("strategy") == "fsdp2" and each >= 4 and plan.values.get("precision") != "fp32"
 
 
 def cast_in_forward(plan: Plan) -> list[Term]:

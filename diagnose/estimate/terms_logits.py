@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.term import make_term
+from diagnose.estimate.term import Band, make_term
+from diagnose.estimate.terms_held import held
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
+from diagnose.units import from_gib
 
 _SOURCE = "copies counted by the rules of autograd in the loss of the framework; the record of the framework names file and lines"
 _MOVED = ("logits_chunked", "entropy_in_loss", "remove_padding")
 _TRAIN_DEFAULT, _FORWARD_DEFAULT = 10.0, 4.0
+_CHUNK = "the chunk as the record of the framework cuts it, which names the file; no more than half of the memory that is free"
+# Of a chunk's fp32 logits: a compiled loss holds them in 16 bits and so their gradient, the casts between being one kernel's own; what is
+# not compiled holds 10 bytes a logit (unslothai/unsloth-zoo@ce232d6 fused_losses/cross_entropy_loss.py: _get_chunk_multiplier; pull 947).
+_OF_CHUNK = Band(1.0, 1.0, 2.5)
 
 
 def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
@@ -19,7 +25,7 @@ def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
 
 def logits_train(plan: Plan, one: Pass) -> list[Term]:
     """At the start of the backward pass."""
-    return _logits(plan, one, plan.number("logits_train_bytes") or _TRAIN_DEFAULT, 0.0)
+    return _one_chunk(plan, one) or _logits(plan, one, plan.number("logits_train_bytes") or _TRAIN_DEFAULT, 0.0)
 
 
 def logits_forward(plan: Plan, one: Pass) -> list[Term]:
@@ -53,3 +59,25 @@ def _logits(plan: Plan, one: Pass, each: float, row_bytes: float) -> list[Term]:
             make_term("logits_row", "one row's log-probs", "work", row, how, _SOURCE, (*one.moved_by, *_MOVED))
         )
     return terms
+
+
+def chunk_bytes(*, whole: float, target: float, free: float) -> float:
+    """The fp32 logits of one chunk: all of them where they are small, else the target, or half of what is free where that is less."""
+    return min(whole, target, max(0.0, free) / 2)
+
+
+def _one_chunk(plan: Plan, one: Pass) -> list[Term]:
+    """What a loss in chunks makes at a time, where its chunks are cut by bytes."""
+    target = plan.number("loss_chunk_gib")
+    if target is None or plan.online or plan.makes_logits or plan.capacity is None:
+        return []
+    stays = sum(term.bytes for what in plan.holds("actor_update", "gpu") if (term := held(plan, what)))
+    low, mid, high = (
+        chunk_bytes(whole=4 * tokens * plan.model.vocab, target=from_gib(target), free=plan.capacity - stays)
+        for tokens in one.tokens
+    )
+    size = Band(low * _OF_CHUNK.low, mid * _OF_CHUNK.mid, high * _OF_CHUNK.high)
+    how = (
+        f"4 B × {one.how} × {plan.model.vocab:,}, at most {target:g} GiB and half of what is free, × {_OF_CHUNK.mid:g}"
+    )
+    return [make_term("logits_chunk", "a chunk of logits", "work", size, how, _CHUNK, (*one.moved_by, *_MOVED))]

@@ -63,6 +63,7 @@ _HINT_BEFORE = re.compile(
     r"\b(?:try|consider|recommend|suggest)(?:ed)?[ ](?:to[ ])?(?:set|setting|use|using|add|adding)[ ][`'\"]?$", re.I
 )
 _HINT_AFTER = re.compile(r"[`'\"]?[ ]to avoid fragmentation\b", re.I)
+_MADE_OF = re.compile(r"\([ \t]*(?P<value>\"[\w./-]{1,200}\"|'[\w./-]{1,200}')[ \t]*[,)]")
 _EITHER = re.compile(r"\s+if\s[^\n]{1,200}?\selse\s")
 _NOT_PLAIN = re.compile(r"0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d")
 
@@ -124,7 +125,11 @@ def _found(words: str) -> Iterable[tuple[str, str, str, int, int]]:
 def _assigned(words: str) -> Iterable[tuple[str, str, str, int, int]]:
     for found in _ASSIGNED.finditer(words):
         if found["value"][0].isalpha() and words[found.end() : found.end() + 1] == "(":
-            continue  # a call: its arguments are read, its name is no value
+            # a call: its arguments are read, its name is no value; a variable made of a quoted name stands for that name
+            made = _MADE_OF.match(words, found.end())
+            if made and not words[: found.start()].strip():
+                yield found["key"], made["value"], "python", made.start("value"), made.end("value")
+            continue
         if _EITHER.match(words, found.end()):
             continue  # one of two values, and nothing says which
         if not _is_hint(words, found.start(), found.end()):

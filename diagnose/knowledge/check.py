@@ -112,6 +112,7 @@ def _framework(framework: Framework) -> Iterator[Problem]:
 
 def _fork(place: str, fork: Fork, framework: Framework) -> Iterator[Problem]:
     yield from _facts(place, f"fork {fork.id}.facts", fork.facts)
+    yield from _does(place, f"fork {fork.id}.does", fork.does)
     if fork.version and fork.version not in framework.releases:
         known = did_you_mean(fork.version, framework.releases)
         yield Problem(f"{place}: fork {fork.id}.version", f"no release of {framework.title}{known}")

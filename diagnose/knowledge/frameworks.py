@@ -130,7 +130,8 @@ class Fork:
     """A trainer that is read by the keys of the file it stands in; in the plain file one whose keys nobody has told us.
 
     ``version`` is the version of the base that it froze, ``says`` what differs, ``facts`` its own defaults, each in the unit of
-    the key that sets it. A name counts as its mark inside a value or a path, where the base is marked as well.
+    the key that sets it, ``does`` the behaviours in which it differs. A name counts as its mark inside a value or a path, where the base
+    is marked as well.
     """
 
     id: str
@@ -140,6 +141,7 @@ class Fork:
     says: str
     version: str = ""
     facts: Mapping[str, Value] = field(default_factory=dict)
+    does: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

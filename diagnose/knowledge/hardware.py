@@ -71,7 +71,7 @@ class Model(Record):
 
     ``layer_norm``: its norms are LayerNorm, each with a bias, and not RMSNorm; ``parallel``: attention and MLP read the same input;
     ``biases``: output projection and MLP have one as well; ``capped``: attention scores go through a tanh, which PyTorch's own
-    kernel cannot do.
+    kernel cannot do; ``sinks``: each head has a learned number that stands beside its scores.
     """
 
     hidden: int
@@ -94,6 +94,7 @@ class Model(Record):
     biases: bool = False
     head_bias: bool = False
     capped: bool = False
+    sinks: bool = False
     aliases: tuple[str, ...] = ()
     moe: Moe | None = None
     latent: Latent | None = None

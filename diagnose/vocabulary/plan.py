@@ -43,6 +43,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "gather": ("what is put together for a forward pass", ("fsdp_units", "zero3", "none")),
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
     "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
+    "loss_chunk_gib": (
+        "GiB of fp32 logits that a loss in chunks makes at a time, unless half of the free memory is less",
+        (),
+    ),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
     "micro_batch_of": (
         "what a micro batch counts online: sequences, or prompts with all their samples in one pass",

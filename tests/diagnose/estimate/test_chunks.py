@@ -1,0 +1,51 @@
+"""What a loss in chunks makes at a time, and what FSDP2 gathers on a card of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from diagnose.estimate import estimate
+from diagnose.estimate.terms_logits import chunk_bytes
+from diagnose.knowledge.records import Detect, Fork
+from diagnose.types import Facts, Term
+from diagnose.units import GIB
+
+SFT = {"algo": "sft", "has_ref": None, "rollout_n": None, "micro_batch": 2, "n_gpus": 1, "strategy": None}
+
+
+def _terms(run: Facts) -> dict[str, Term]:
+    gpu = estimate(run).gpu
+    assert gpu is not None
+    update = gpu.phase("actor_update")
+    assert update is not None
+    return {term.id: term for term in update.terms}
+
+
+@pytest.mark.parametrize(
+    ("whole", "free", "made"), [(1, 40, 1), (9, 40, 4), (9, 6, 3), (9, -2, 0)], ids=["all", "target", "half", "none"]
+)
+def test_a_chunk_is_the_least_of_all_logits_the_target_and_half_of_what_is_free(
+    whole: float, free: float, made: float
+) -> None:
+    assert chunk_bytes(whole=whole, target=4, free=free) == made
+
+
+def test_a_fork_that_cuts_its_chunks_by_bytes_holds_one_of_them(facts: Any, record: Any) -> None:
+    fork = Fork(id="cuts", title="Cuts", source="", detect=Detect(), says="", does={"loss_chunk_gib": 4})
+    run = facts(
+        record(), **SFT, full_or_lora="lora", logits_chunked=True, gpu_mem_gib=80, max_length=32768, dynamic_batch=True
+    )
+    cuts = replace(run, fork=fork, framework=replace(run.framework, forks=(fork,)))
+    assert "logits_chunk" not in _terms(run)
+    assert _terms(cuts)["logits_chunk"].bytes == 4 * GIB
+
+
+def test_fsdp2_gathers_on_a_single_card_where_its_weights_are_fp32(facts: Any) -> None:
+    run = {**SFT, "zero_stage": 3, "precision": "mixed", "full_or_lora": "full"}
+    first, second = (_terms(facts(**{**run, "strategy": strategy})) for strategy in ("fsdp", "fsdp2"))
+    assert second["gathers"].title == "gathered weights"
+    assert first["gathers"].title == "weights cast to bf16"
+    assert second["checkpoints"].bytes == pytest.approx(first["checkpoints"].bytes / 2)
