@@ -85,6 +85,10 @@ def test_a_framework_holds_its_example(framework, example):
                 "double_quant": True,
             },
         ),
+        (
+            "bash finetune/finetune_qlora_single_gpu.sh -m Qwen-14B-Chat-Int4",
+            {"framework": "qwen-finetune", "full_or_lora": "qlora"},
+        ),
         ("run_grpo_math.py policy.model_name=Qwen/Qwen2.5-7B", {"framework": "nemo-rl", "strategy": "fsdp2"}),
         (
             "run_grpo_math.py policy.model_name=Qwen/Qwen2.5-7B policy.megatron_cfg.enabled=true",
@@ -96,6 +100,20 @@ def test_a_trainer_without_a_file_is_read_by_the_plain_keys(text, facts):
     knowledge, _ = content()
     values = read_facts(read(text), {}, knowledge).values
     assert {id: values.get(id) for id in facts} == facts
+
+
+@pytest.mark.parametrize(("length", "layers"), [(512, "all_linear"), (1024, None)])
+def test_what_a_trainer_ships_for_a_model_holds_where_its_settings_tell_it(length, layers):
+    run = {
+        "framework": "litgpt",
+        "model": "gemma-7b",
+        "full_or_lora": "lora",
+        "precision": "bf16",
+        "max_length": length,
+    }
+    facts = read_facts(read(""), run, content()[0])
+    assert facts.values.get("lora_layers") == layers
+    assert layers is None or facts.stated["lora_layers"].why == "default of LitGPT"
 
 
 @pytest.mark.parametrize(("advisory", "example"), examples("advisories"))
