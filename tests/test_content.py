@@ -86,6 +86,30 @@ def test_a_framework_holds_its_example(framework, example):
             },
         ),
         (
+            "litgpt finetune_lora --config lora.yaml\n"
+            "# The path to the base model (type: <class 'Path'>, default: checkpoints/stabilityai/stablelm-base-alpha-3b)\n"
+            "checkpoint_dir: checkpoints/google/gemma-7b\n\nprecision: bf16-true\n\n"
+            "# Quantize with this algorithm. (type: Optional[Literal['nf4', 'nf4-dq']], default: null)\nquantize:\n\ndevices: 1\n",
+            {
+                "model": "gemma-7b",
+                "full_or_lora": "lora",
+                "precision": "bf16",
+                "gpus_per_node": 1,
+                "gradient_checkpointing": False,
+            },
+        ),
+        (
+            "CONFIG_FILE=torchtitan/models/llama3/train_configs/llama3_8b.toml NGPU=8 ./run_train.sh\n[training]\nlocal_batch_size = 1\n"
+            'seq_len = 8192\n[parallelism]\ntensor_parallel_degree = 8\n[activation_checkpoint]\nmode = "full"\n',
+            {
+                "framework": "torchtitan",
+                "tp": 8,
+                "gradient_checkpointing": "full",
+                "algo": "pretrain",
+                "strategy": "fsdp2",
+            },
+        ),
+        (
             "bash finetune/finetune_qlora_single_gpu.sh -m Qwen-14B-Chat-Int4",
             {"framework": "qwen-finetune", "full_or_lora": "qlora"},
         ),
