@@ -140,6 +140,24 @@ def test_what_a_trainer_ships_for_a_model_holds_where_its_settings_tell_it(lengt
     assert layers is None or facts.stated["lora_layers"].why == "default of LitGPT"
 
 
+# Peaks of two steps of litgpt 2685705 litgpt/finetune/lora.py over torch 2.6 with tensors that hold no data (FakeTensorMode), every
+# allocation counted until it is freed, logits returned in fp32; a byte a value for a dropout mask, as on a GPU
+@pytest.mark.parametrize(
+    ("model", "rank", "rows", "layers", "gib"),
+    [
+        ("Meta-Llama-3-8B", 32, 1, "query_value", 18.31),
+        ("TinyLlama-1.1B", 32, 8, "all_linear", 12.53),
+        ("gemma-2b", 8, 2, "all_linear", 11.68),
+        ("Phi-3-mini-4k-instruct", 8, 4, "all_linear", 18.46),
+    ],
+)
+def test_litgpt_peaks_where_its_own_code_does(model, rank, rows, layers, gib):
+    run = {"framework": "litgpt", "model": model, "full_or_lora": "lora", "lora_rank": rank, "lora_layers": layers}
+    rest = {"precision": "bf16", "micro_batch": rows, "max_length": 512, "n_gpus": 1, "gpu_model": "A10G"}
+    answer = diagnose("", run | rest, content()[0], ()).estimate
+    assert answer.torch_allocated / 2**30 == pytest.approx(gib, rel=0.01)
+
+
 @pytest.mark.parametrize(("advisory", "example"), examples("advisories"))
 def test_an_advisory_holds_its_example(advisory, example):
     # alone, so that no other one takes its place
