@@ -85,6 +85,34 @@ def test_a_framework_holds_its_example(framework, example):
                 "double_quant": True,
             },
         ),
+        (
+            "litgpt finetune_lora --config lora.yaml\n"
+            "# The path to the base model (type: <class 'Path'>, default: checkpoints/stabilityai/stablelm-base-alpha-3b)\n"
+            "checkpoint_dir: checkpoints/google/gemma-7b\n\nprecision: bf16-true\n\n"
+            "# Quantize with this algorithm. (type: Optional[Literal['nf4', 'nf4-dq']], default: null)\nquantize:\n\ndevices: 1\n",
+            {
+                "model": "gemma-7b",
+                "full_or_lora": "lora",
+                "precision": "bf16",
+                "gpus_per_node": 1,
+                "gradient_checkpointing": False,
+            },
+        ),
+        (
+            "CONFIG_FILE=torchtitan/models/llama3/train_configs/llama3_8b.toml NGPU=8 ./run_train.sh\n[training]\nlocal_batch_size = 1\n"
+            'seq_len = 8192\n[parallelism]\ntensor_parallel_degree = 8\n[activation_checkpoint]\nmode = "full"\n',
+            {
+                "framework": "torchtitan",
+                "tp": 8,
+                "gradient_checkpointing": "full",
+                "algo": "pretrain",
+                "strategy": "fsdp2",
+            },
+        ),
+        (
+            "bash finetune/finetune_qlora_single_gpu.sh -m Qwen-14B-Chat-Int4",
+            {"framework": "qwen-finetune", "full_or_lora": "qlora"},
+        ),
         ("run_grpo_math.py policy.model_name=Qwen/Qwen2.5-7B", {"framework": "nemo-rl", "strategy": "fsdp2"}),
         (
             "run_grpo_math.py policy.model_name=Qwen/Qwen2.5-7B policy.megatron_cfg.enabled=true",
@@ -96,6 +124,38 @@ def test_a_trainer_without_a_file_is_read_by_the_plain_keys(text, facts):
     knowledge, _ = content()
     values = read_facts(read(text), {}, knowledge).values
     assert {id: values.get(id) for id in facts} == facts
+
+
+@pytest.mark.parametrize(("length", "layers"), [(512, "all_linear"), (1024, None)])
+def test_what_a_trainer_ships_for_a_model_holds_where_its_settings_tell_it(length, layers):
+    run = {
+        "framework": "litgpt",
+        "model": "gemma-7b",
+        "full_or_lora": "lora",
+        "precision": "bf16",
+        "max_length": length,
+    }
+    facts = read_facts(read(""), run, content()[0])
+    assert facts.values.get("lora_layers") == layers
+    assert layers is None or facts.stated["lora_layers"].why == "default of LitGPT"
+
+
+# Peaks of two steps of litgpt 2685705 litgpt/finetune/lora.py over torch 2.6 with tensors that hold no data (FakeTensorMode), every
+# allocation counted until it is freed, logits returned in fp32; a byte a value for a dropout mask, as on a GPU
+@pytest.mark.parametrize(
+    ("model", "rank", "rows", "layers", "gib"),
+    [
+        ("Meta-Llama-3-8B", 32, 1, "query_value", 18.31),
+        ("TinyLlama-1.1B", 32, 8, "all_linear", 12.53),
+        ("gemma-2b", 8, 2, "all_linear", 11.68),
+        ("Phi-3-mini-4k-instruct", 8, 4, "all_linear", 18.46),
+    ],
+)
+def test_litgpt_peaks_where_its_own_code_does(model, rank, rows, layers, gib):
+    run = {"framework": "litgpt", "model": model, "full_or_lora": "lora", "lora_rank": rank, "lora_layers": layers}
+    rest = {"precision": "bf16", "micro_batch": rows, "max_length": 512, "n_gpus": 1, "gpu_model": "A10G"}
+    answer = diagnose("", run | rest, content()[0], ()).estimate
+    assert answer.torch_allocated / 2**30 == pytest.approx(gib, rel=0.01)
 
 
 @pytest.mark.parametrize(("advisory", "example"), examples("advisories"))

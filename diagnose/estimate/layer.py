@@ -126,6 +126,12 @@ def fused_layer_bytes_per_token(w: Widths) -> float:
     return 12 * w.hidden + 4 * w.q + (6 if w.gated else 4) * w.mlp + 4 * w.keys + 4 * w.chosen * w.hidden
 
 
+def chosen_products_bytes_per_token(w: Widths) -> float:
+    """The same where a list of operations is kept and of products every second one: a layer's input, query, value, what attention gives,
+    the gate and the layer's output (torchtitan v0.2.0 torchtitan/distributed/activation_checkpoint.py: _apply_op_sac)."""
+    return 4 * w.hidden + 4 * w.q + 2 * w.keys + 4 * w.heads + 2 * w.mlp + 4 * w.chosen * w.hidden
+
+
 def backward_bytes_per_token(w: Widths, adapters: bool = False) -> float:
     """Gradients on their way in a layer's MLP while all that it keeps still stands: of the gate and of up, and of the layer's output.
 

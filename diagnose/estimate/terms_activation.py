@@ -8,6 +8,7 @@ from diagnose.estimate.layer import (
     Widths,
     backward_bytes_per_token,
     checkpoint_bytes_per_token,
+    chosen_products_bytes_per_token,
     eager_score_bytes,
     frozen_layer_bytes_per_token,
     fused_layer_bytes_per_token,
@@ -76,7 +77,7 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
             how += "; far more if every layer keeps all"
         moved_by = (*one.moved_by, *_MOVED, "activation_offload")
         return [make_term("checkpoints", "checkpoints", "work", size, how, _CHECKPOINT, moved_by)]
-    each_layer = fused_layer_bytes_per_token(w) if mode == "selective" else _layer(plan, w)
+    each_layer = _selected(plan, w) if mode == "selective" else _layer(plan, w)
     how = f"{one.how} × {each_layer:,.0f} B × {layers} layers{_over(plan)}"
     size = tokens.times(each_layer * layers)
     if mode == "none":
@@ -96,7 +97,7 @@ def head_inputs(plan: Plan, one: Pass) -> list[Term]:
 
 def recomputed(plan: Plan, one: Pass) -> list[Term]:
     """One layer put together again in the backward pass, with its gradients on their way."""
-    if checkpointing(plan) != "full":
+    if checkpointing(plan) != "full" and not (checkpointing(plan) == "selective" and _by_products(plan)):
         return []
     w, tokens = _widths(plan), _local(plan, one)
     moving = backward_bytes_per_token(w, bool(plan.adapters))
@@ -187,6 +188,14 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     moved_by = (*one.moved_by, "max_pixels", "images_per_prompt", "freeze_vision")
     size = patches.times(one.rows * each)
     return [make_term("vision_tower", "vision tower's activations", "work", size, how, _LAYER, moved_by)]
+
+
+def _by_products(plan: Plan) -> bool:
+    return plan.does.get("selective_keeps") == "chosen_products"
+
+
+def _selected(plan: Plan, w: Widths) -> float:
+    return chosen_products_bytes_per_token(w) if _by_products(plan) else fused_layer_bytes_per_token(w)
 
 
 def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:

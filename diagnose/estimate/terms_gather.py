@@ -11,6 +11,7 @@ from diagnose.units import GIB, MIB
 
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
 _ZERO3 = "DeepSpeed runtime/zero/config.py: stage3_max_live_parameters, reduce_bucket_size"
+_BUCKETS = "DeepSpeed 0.16 runtime/zero/config.py: reduce_bucket_size; runtime/zero/stage_1_and_2.py: backward_prologue"
 _DDP = "torch 2.6 nn/parallel/distributed.py: gradient_as_bucket_view, which is off unless a trainer asks for it"
 _BUFFERS = "Megatron-LM core/distributed/param_and_grad_buffer.py: param_data and grad_data, which stand before old_param_data is freed"
 _ADAM = "torch 2.6 optim/adamw.py:697-706, optim/optimizer.py:167-192"
@@ -40,10 +41,12 @@ def zero3_live_bytes(*, parameters: float) -> Band:
     return Band(0.5 * live + bucket, live + bucket, live + 2 * bucket)
 
 
-def zero_bucket_bytes(*, parameters: float) -> Band:
-    """Reduce and all-gather buckets of ZeRO stages 1 and 2; high with the second bucket of overlapped communication."""
-    bucket = min(2 * parameters, _BUCKET_BYTES)
-    return Band(bucket, 2 * bucket, 3 * bucket)
+def zero_bucket_bytes(*, bucket: float) -> Band:
+    """Where ZeRO stages 1 and 2 lay gradients end to end: a buffer of a whole bucket however little is trained, on a single GPU too.
+
+    High with the second one of overlapped communication (DeepSpeed 0.16 runtime/zero/stage_1_and_2.py: backward_prologue).
+    """
+    return Band(bucket, bucket, 2 * bucket)
 
 
 def gathered(plan: Plan) -> list[Term]:
@@ -133,15 +136,12 @@ def bucketed(plan: Plan) -> list[Term]:
         size = plan.each.gradients * plan.trained
         how = f"{plan.each.gradients:g} B × {count(plan.trained)}, as large as the gradients"
         return [make_term("buckets", "gradient buckets", "work", size, how, _DDP, ("zero_stage", "full_or_lora"))]
-    if (
-        plan.split.stage not in (1, 2)
-        or plan.split.group == 1
-        or plan.values.get("strategy") not in (None, "deepspeed")
-    ):
+    if plan.split.stage not in (1, 2) or plan.values.get("strategy") not in (None, "deepspeed"):
         return []
-    band = zero_bucket_bytes(parameters=plan.trained)
-    how = f"2 buckets of at most 1 GB of {count(plan.trained)} × 2 B"
-    return [make_term("buckets", "gradient buckets", "work", band, how, _ZERO3, ("zero_stage",))]
+    bucket = plan.number("reduce_bucket_bytes") or _BUCKET_BYTES
+    how = f"buffers of {count(bucket)}B for gradients on their way"
+    band = zero_bucket_bytes(bucket=bucket)
+    return [make_term("buckets", "gradient buckets", "work", band, how, _BUCKETS, ("zero_stage",))]
 
 
 def layer_gradient(plan: Plan) -> list[Term]:

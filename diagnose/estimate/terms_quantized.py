@@ -3,18 +3,23 @@
 bitsandbytes before 0.43.2 keeps the input of a 4-bit product on the autograd node and not among the tensors that the backward pass
 frees (autograd/_functions.py: MatMul4Bit; "fix QLoRA mem bug", github.com/bitsandbytes-foundation/bitsandbytes/pull/1270), so that it
 stays as long as the graph does: a loop that holds its loss until the next one replaces it carries the inputs of two passes.
+
+A GPTQ layer is unpacked by ordinary operations, so that autograd keeps its 16-bit matrix until the backward pass has used it; AWQ's
+own function unpacks it once more instead (AutoGPTQ 0.5.1 nn_modules/qlinear/qlinear_cuda_old.py: forward; AutoAWQ modules/linear/gemm.py).
 """
 
 from __future__ import annotations
 
 from diagnose.estimate.layer import quantized_input_bytes_per_token, widths
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.term import count, make_term
+from diagnose.estimate.term import Band, count, make_term
 from diagnose.estimate.terms_activation import checkpointing
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 
 _MATMUL = "bitsandbytes 0.42.0 autograd/_functions.py: MatMul4Bit; functional.py: dequantize_4bit"
+_UNPACKED = "AutoGPTQ 0.5.1 auto_gptq/nn_modules/qlinear/qlinear_cuda_old.py: QuantLinear.forward"
+_SHIFTED_BYTES = 5.0  # of one matrix: shifted as int32, then as int8
 _DEQUANTIZED = 2.0  # the compute type; a second copy where the quantizer was made in another type
 
 
@@ -35,6 +40,8 @@ def quantized_inputs(plan: Plan, one: Pass, before: bool) -> list[Term]:
 
 def dequantized(plan: Plan, head: bool) -> list[Term]:
     """The largest quantized matrix while it is multiplied: of a layer, or the ``head`` where that is quantized as well."""
+    if plan.values.get("quantization") == "int4":
+        return [] if head else unpacked(plan)
     if not plan.each.quantized or (head and plan.does.get("quantized_head") != "yes"):
         return []
     width = plan.model.moe.width if plan.model.moe else plan.model.intermediate
@@ -42,3 +49,16 @@ def dequantized(plan: Plan, head: bool) -> list[Term]:
     each = plan.number("dequantized_bytes") or _DEQUANTIZED
     how = f"{count(matrix)} × {each:g} B"
     return [make_term("dequantized", "a matrix in 16 bits", "work", matrix * each, how, _MATMUL, ("quantization",))]
+
+
+def unpacked(plan: Plan) -> list[Term]:
+    """The 16-bit matrices of GPTQ layers that autograd keeps, of one layer where layers are recomputed, and one on its way; low: AWQ."""
+    if not plan.each.quantized:
+        return []
+    layers = 1 if checkpointing(plan) == "full" else plan.model.layers
+    linear = (plan.shape.parameters - plan.shape.root - plan.shape.vision) * layers / plan.model.layers
+    one = plan.model.hidden * (plan.model.moe.width if plan.model.moe else plan.model.intermediate)
+    size = Band(2 * one, 2 * linear + _SHIFTED_BYTES * one, 2 * linear + _SHIFTED_BYTES * one)
+    how = f"2 B × {count(linear)} of {layers} layers + {_SHIFTED_BYTES:g} B × {count(one)}"
+    moved_by = ("quantization", "gradient_checkpointing")
+    return [make_term("dequantized", "matrices in 16 bits", "work", size, how, _UNPACKED, moved_by)]

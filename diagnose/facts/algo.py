@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from diagnose.facts import written
-from diagnose.facts.prose import span_of
+from diagnose.facts.prose import is_help, span_of
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste, Span
 from diagnose.vocabulary import ONLINE_ALGOS
@@ -193,4 +193,4 @@ def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
 
 def _quantised(paste: Paste) -> bool:
     """Whether the base model's weights have 4 bits."""
-    return any(_FOUR_BIT.search(line.words) for line in paste.lines)
+    return any(_FOUR_BIT.search(line.words) and not is_help(line.words) for line in paste.lines)

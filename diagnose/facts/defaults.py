@@ -35,11 +35,20 @@ def with_defaults(
             continue
         if not in_range(default.since, default.until, version) or not holds(default.when, resolve(facts)):
             continue
-        why = default.script or ("usual in trainers" if framework.fallback else f"default of {framework.title}")
+        why = _why(default, framework, fork)
         for id, value in default.facts.items():
             if id not in settled:
                 facts[id] = Fact(id, value, "default", units.get(id, ""), why=why)
     return facts
+
+
+def _why(default: Default, framework: Framework, fork: Fork | None) -> str:
+    """Whose default it is: a script's, a fork's where the condition names one, the framework's own."""
+    if default.script:
+        return default.script
+    if fork and "framework" in default.when:
+        return f"default of {fork.title}"
+    return "usual in trainers" if framework.fallback else f"default of {framework.title}"
 
 
 def _used(default: Default, stated: Mapping[str, Fact], paste: Paste) -> bool:

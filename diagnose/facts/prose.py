@@ -14,6 +14,8 @@ _NUMERALS = {
 }  # fmt: skip
 # a line of arguments whose command was not pasted
 _FLAG_LINE = re.compile(r"\s*--[a-z]")
+# what an argument parser writes above a value of its printed configuration (jsonargparse: --print_config=comments)
+_HELP = re.compile(r"\s*#[^\n]{0,2000}\(type: [^\n]{1,1000}, default: [^\n]{0,400}\)\s*$")
 _EITHER = re.compile(r"=[^=\n]{1,200}?\sif\s[^\n]{1,200}?\selse\s")
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _REPEATS = 16  # a table of cards has as many rows
@@ -37,8 +39,13 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
         # a key may also stand in a sentence; a dump begins with it
         dump = line.number in dumped and line.words.lstrip().startswith(dumped[line.number])
         code = line.number - 1 in frames and line.words.startswith("    ")
-        if not (dump or code or _FLAG_LINE.match(line.words) or _either(line.words)):
+        if not (dump or code or _FLAG_LINE.match(line.words) or _either(line.words) or is_help(line.words)):
             yield line
+
+
+def is_help(words: str) -> bool:
+    """Whether a comment tells an argument's type and default, which say nothing of this run."""
+    return "(type: " in words and bool(_HELP.match(words))
 
 
 def _either(words: str) -> bool:

@@ -70,6 +70,11 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what the optimizer step needs for a moment",
         ("foreach", "fp32_gradients", "all_fp32_gradients", "largest_shard", "none"),
     ),
+    "selective_keeps": (
+        "what a layer keeps where recomputation is selective: all but what a fused kernel makes again, or chosen products",
+        ("fused_layer", "chosen_products"),
+    ),
+    "reduce_bucket_bytes": ("bytes of the buffers in which ZeRO stages 1 and 2 lay gradients end to end", ()),
     "load_on_gpu": (
         "what stands on the GPU while the trainer loads",
         ("shard_and_root", "whole_model", "shard", "flat_buffers"),

@@ -191,3 +191,11 @@ def test_the_slack_never_fills_more_than_the_card_still_has(facts: Any) -> None:
     slack = next(term for term in peak.terms if term.id == "allocator_slack")
     in_use = peak.bytes - slack.bytes
     assert slack.bytes == max(0, gpu.capacity - in_use)
+
+
+def test_selective_recomputation_by_products_keeps_every_second_one_and_puts_a_layer_together(
+    facts: Any, record: Any
+) -> None:
+    run = {**SFT, "gradient_checkpointing": "selective"}
+    fused, chosen = _terms(facts(**run)), _terms(facts(record(selective_keeps="chosen_products"), **run))
+    assert chosen["activations"].bytes < 0.6 * fused["activations"].bytes

@@ -127,3 +127,18 @@ def test_gradients_of_a_sharded_model_wait_whole_between_micro_batches(facts: An
     assert _terms(facts(whole, **run))["whole_gradients"].bytes == 2 * 7_615_616_512
     assert "whole_gradients" not in _terms(facts(whole, **run, gradient_accumulation=1))
     assert "whole_gradients" not in _terms(facts(whole, **{**run, "zero_stage": 2}))
+
+
+@pytest.mark.parametrize(("recomputes", "layers"), [(True, 1), (False, 28)])
+def test_gptq_layers_leave_their_16_bit_matrices_to_autograd(facts: Any, recomputes: bool, layers: int) -> None:
+    run = {**SFT, "full_or_lora": "qlora", "quantization": "int4", "logits_chunked": True}
+    copies = _terms(facts(**run, gradient_checkpointing=recomputes))["dequantized"]
+    linear = 7_615_616_512 - 2 * 152064 * 3584
+    assert copies.bytes == pytest.approx(2 * linear / 28 * layers + 5 * 3584 * 18944, rel=0.001)
+    assert copies.low < copies.bytes
+
+
+def test_deepspeed_lays_gradients_into_buffers_of_a_whole_bucket_on_one_card_too(facts: Any, record: Any) -> None:
+    run = {**SFT, "full_or_lora": "lora", "zero_stage": 2}
+    assert _terms(facts(**run))["buckets"].bytes == 1e9
+    assert _terms(facts(record(reduce_bucket_bytes=4e8), **run))["buckets"].bytes == 4e8
