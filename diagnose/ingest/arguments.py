@@ -10,12 +10,17 @@ from diagnose.types import Setting
 _FLAG = re.compile(r"--?(?=[A-Za-z])([A-Za-z][\w.:/-]*)(=)?")
 _OVERRIDE = re.compile(r"([+~]{0,2})([A-Za-z_][\w-]*(?:[./@][\w-]+)*)=(?!=)")
 _DELETED = re.compile(r"~([A-Za-z_]\w*(?:\.\w+)+)$")
+ENDS = frozenset({"&&", ";", "||"})  # behind them another command begins
 _SEPARATOR = re.compile(r"(?:&&|\|\||[|&;]|\d?>{1,2}\S{0,200}|<|2>&1|&>\S{0,200})$")
 _NEGATIVE = re.compile(r"-\d")
 _IN_WORDS = frozenset({"-m", "-u", "-c", "-E", "-O", "-W"})
 _LIST_ITEM = re.compile(r"[‹›\w./:@#%+{}$\[\]\"',*<>|=-]+$")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)\S")
 HOLDER = re.compile(r"[A-Za-z_]\w*=[\"'(](?=--[A-Za-z])")
+LAUNCHER = re.compile(
+    r"(?:\S{0,200}/)?(?:python\d?(?:\.\d+)?|torchrun|accelerate|deepspeed|mpirun|mpiexec|srun|horovodrun)$"
+)
+_NUMERIC = re.compile(r"-?\d[\w.+-]*$")
 _VARIABLE = re.compile(r"\"?\$\{?[A-Za-z_]\w*\}?\"?$")
 _TRAILING = ",;，。；、）)"
 
@@ -89,7 +94,7 @@ class _Reader:
     def _one(self, at: int) -> int:
         token = self.chain[at] = opened(self.chain[at])
         text = token.text
-        if text in ("&&", ";", "||"):
+        if text in ENDS:
             self._finish()
             self.skipping = False
         elif _SEPARATOR.match(text) or self.skipping:
@@ -117,9 +122,12 @@ class _Reader:
             end = len(token.text) - right
             while end > left + found.end() and token.text[end - 1] in ";，。；、":
                 end -= 1
+            if token.text[end - 1] in "\"'" and token.text.count(token.text[end - 1]) == 1:
+                end -= 1  # the quotation that ends here holds the whole command
             self._add(found[2], token.text[left + found.end() : end], shape, token, (left + found.end(), end))
         elif text != "export":
-            self.words.append(self.variables.resolve(text, token.row.line.number))
+            opening = text[0] in "\"'" and text.count(text[0]) == 1 and len(text) > 1
+            self.words.append(self.variables.resolve(text[opening:], token.row.line.number))
 
     def _is_variable(self, name: str) -> bool:
         return name in self.variables.used or self.chain[0].text == "export"
@@ -159,8 +167,10 @@ class _Reader:
                 break
             if self._is_script(text, bool(values)) or _is_prose(text):
                 break
-            if values and (not _LIST_ITEM.match(text) or _VARIABLE.match(text)):
+            if values and (not _LIST_ITEM.match(text) or _VARIABLE.match(text) or LAUNCHER.match(text)):
                 break
+            if values and _NUMERIC.match(values[-1].text) and not _NUMERIC.match(text.strip("\"'")):
+                break  # a list holds numbers or words; a word behind a number is the program
             values.append(self.chain[at])
             if text[-1] in ",;，。；）" and text[0] not in "[({":
                 break
@@ -197,6 +207,7 @@ class _Reader:
         value, left, right = unquote(written)
         if not value and not left or value in ("...", "…"):
             return
-        value = self.variables.resolve(value, token.row.line.number)
+        within = key if shape == "env" else ""
+        value = self.variables.resolve(value, token.row.line.number, within=within)
         span = token.span(place[0] + left, place[1] - right)
         self.settings.append(Setting(key, value, shape, span, self.command, bare))

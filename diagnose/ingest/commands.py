@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from diagnose.ingest.arguments import HOLDER, is_argument, is_assignment, opened, read_arguments
+from diagnose.ingest.arguments import ENDS, HOLDER, LAUNCHER, is_argument, is_assignment, opened, read_arguments
 from diagnose.ingest.lines import Row
 from diagnose.ingest.shell import Token, Variables, tokens
 from diagnose.types import Command, Setting
@@ -13,13 +13,16 @@ from diagnose.types import Command, Setting
 _MORE = re.compile(r"\\[ \t]*(?:#.*)?$")  # a continuation; blanks or a comment behind it are forgiven
 _ELLIPSIS = re.compile(r"[#\s]*(?:\.{3,}|…+|⋯)[^=]{0,80}$|[#\s]*[<(\[](?:\.{3,}|…+)[^=]{0,80}$")
 _PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:\[?‹user›@‹host›[^$#%\n]{0,120}[$#%] ?|[$%+]{1,3} (?=\S)|>>> )")
-_LAUNCHER = re.compile(
-    r"(?:\S{0,200}/)?(?:python\d?(?:\.\d+)?|torchrun|accelerate|deepspeed|mpirun|mpiexec|srun|horovodrun)$"
-)
 _SCRIPT_RUNNER = re.compile(r"(?:\S{0,200}/)?(?:bash|sh|source|zsh|\.)$")
 _BEFORE_LAUNCHER = frozenset({"nohup", "sudo", "time", "env", "exec", "uv", "run", "poetry", "export", "-E", "numactl"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_DOTTED = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+$")
+_DOTTED = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+(?<!\.sh)(?<!\.py)$")
+# A line that gives a variable a whole command or a list of arguments, which may go on with what the variable held before.
+_HOLDS = re.compile(
+    r"[A-Za-z_]\w*\+?=[\"'][ ]*(?:\$\{?\w+\}?[ ]+)?"
+    r"(?=--[A-Za-z]|[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=|[a-z][\w./-]*[ ](?:[^\"']{0,200}[ ])?(?:--[A-Za-z]|[+~]{0,2}[a-z]\w*(?:\.\w+)+=))"
+)
+_SHELL = re.compile(r"(?:\S{0,200}/)?(?:ba|z)?sh$")
 _REST_OF_KEY = re.compile(r"[\w.]{1,80}=\S")
 _BARE_FLAG = re.compile(r"--[A-Za-z][\w.-]*$")
 _PLAIN_VALUE = re.compile(r"-?\d[\w.+-]*$|(?:[Tt]rue|[Ff]alse|[Nn]one)$|[\w.-]+/[\w./-]+$")
@@ -71,14 +74,40 @@ def _first_tokens(row: Row) -> list[Token]:
         start += found.end()
     elif stripped[0] in "-*" and stripped[1:2] == " ":
         start += 2
-    return _without_tail(_held(tokens(row, start), row))
+    return _without_tail(_from_program(_parted(_held(tokens(row, start), row))))
+
+
+def _parted(found: list[Token]) -> list[Token]:
+    """A semicolon at the end of a word as a word of its own."""
+    parts: list[Token] = []
+    for token in found:
+        parts.append(token)
+        if len(token.text) > 1 and token.text[-1] == ";" and token.text[-2] not in ";\\":
+            parts[-1] = Token(token.text[:-1], token.row, token.start, token.end - 1)
+            parts.append(Token(";", token.row, token.end - 1, token.end))
+    return parts
+
+
+def _from_program(found: list[Token]) -> list[Token]:
+    """Without what only leads to the program: ``cd repo &&``, ``source env.sh;``."""
+    for at, token in enumerate(found[:8]):
+        if token.text in ENDS and at + 1 < len(found):
+            return _from_program(found[at + 1 :])
+        if "=" in token.text or token.text[0] in "-#" or LAUNCHER.match(token.text):
+            break
+    return found
 
 
 def _held(found: list[Token], row: Row) -> list[Token]:
-    """The flags inside of ``ARGS="--a 1 --b 2"``; other tokens as they are."""
-    if found and len(found) == 1 + (found[0].text == "export") and (holder := HOLDER.match(found[-1].text)):
+    """The words inside of ``ARGS="--a 1 --b 2"`` and of ``bash -c "python …"``; other tokens as they are."""
+    if found and len(found) == 1 + (found[0].text == "export"):
         last = found[-1]
-        return tokens(row, last.start + holder.end(), last.end - (last.text[-1] in "\"')"))
+        if holder := HOLDER.match(last.text) or _HOLDS.match(last.text):
+            return tokens(row, last.start + holder.end(), last.end - (last.text[-1] in "\"')"))
+    for at, token in enumerate(found[2:], 2):
+        inside = token.text[:1] in "\"'" and token.text[-1] == token.text[0] and len(token.text) > 2
+        if inside and found[at - 1].text in ("-c", "-lc") and any(_SHELL.match(word.text) for word in found[:at]):
+            return [*found[: at - 1], *tokens(row, token.start + 1, token.end - 1), *found[at + 1 :]]
     return [opened(found[0]), *found[1:]] if found else found
 
 
@@ -102,7 +131,9 @@ def _starts_command(found: list[Token], row: Row) -> bool:
     if at == len(words):
         return more and at > 0 and not is_argument(words[0])
     rest = words[at:]
-    if _LAUNCHER.match(rest[0]):
+    if words[at - 1 : at] == ["run"] and rest[0][0] == "-":  # options of the runner stand before the program
+        return any(word == "-m" or LAUNCHER.match(word) or word.endswith(".py") for word in rest[:12])
+    if LAUNCHER.match(rest[0]):
         return any(_TARGET.match(word) for word in rest[1:4]) or (more and len(rest) == 1)
     if _SCRIPT_RUNNER.match(rest[0]):
         return any(".sh" in word for word in rest[1:3])

@@ -91,10 +91,9 @@ def _of_row(row: Row, words: str, variables: Variables) -> list[Setting]:
         span = row.span(start + left, end - right)
         if occupied.isdisjoint(columns := range(span.start, span.end)):
             occupied.update(columns)
-            resolved = variables.resolve(value, row.line.number)
-            taken[key, span.start] = Setting(
-                key, resolved, _shell_shape(shape, key, variables), span, bare=start == end
-            )
+            shape = _shell_shape(shape, key, variables)
+            resolved = variables.resolve(value, row.line.number, within=key if shape == "env" else "")
+            taken[key, span.start] = Setting(key, resolved, shape, span, bare=start == end)
     return sorted(taken.values(), key=lambda setting: setting.span.start)
 
 

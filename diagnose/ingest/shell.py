@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from diagnose.ingest.lines import Row
@@ -13,19 +13,22 @@ from diagnose.types import Span
 # One shell word: quoted parts, $(…) and plain characters side by side. Possessive, so that a lone quote costs one look.
 _TOKEN = re.compile(
     r"""(?:"(?:[^"\\]|\\.){0,2000}+"|'[^']{0,2000}+'|\$\((?:[^()]|\((?:[^()]|\([^()]{0,80}\)){0,80}\)){0,200}+\)"""
-    r"""|`expr[^`]{1,80}`|\$\{[^{}]{0,80}\}|\\[^\n]|[^\s"'\\`]|["'\\])++"""
+    r"""|`expr[^`]{1,80}`|\$\{(?:[^{}"']|\{[^{}]{0,80}\}){0,80}+\}|\\[^\n]|[^\s"'\\`]|["'\\])++"""
 )
 _INNER_QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _ASSIGNED = re.compile(
     r"(?:export[ \t]+|local[ \t]+|declare[ \t]+(?:-\w[ \t]+)?|readonly[ \t]+|set[ \t]+)?([A-Za-z_]\w{0,80})=(?!=)"
 )
 _INNER = r"(?:[^()]|\([^()]{0,80}\)){1,120}+"
+# what stands for a variable that is not set: anything, with references of its own in it
+_DEFAULT = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}+\}){0,400}+"
+_SET_IF_UNSET = re.compile(rf"\$\{{(?P<name>[A-Za-z_]\w{{0,80}}):?=(?P<default>{_DEFAULT})\}}")
 _REFERENCE = re.compile(
     rf"\$\(\((?P<sum>{_INNER})\)\)|\$\([ \t]*expr[ \t]+(?P<expr>{_INNER})\)|`[ \t]*expr[ \t]+(?P<tick>[^`]{{1,120}})`"
-    r"|\$\{(?P<name>[A-Za-z_]\w{0,80}|\d)(?::?[-=](?P<default>[^{}]{0,200}))?\}|\$(?P<bare>[A-Za-z_]\w{0,80})"
+    rf"|\$\{{(?P<name>[A-Za-z_]\w{{0,80}}|\d)(?::?[-=](?P<default>{_DEFAULT})|:?\?[^{{}}]{{0,200}})?\}}|\$(?P<bare>[A-Za-z_]\w{{0,80}})"
 )
 _ARITHMETIC = re.compile(r"\s*(?:(\d{1,15})|\$?\{?([A-Za-z_]\w{0,80})\}?|(\*\*|\\?\*|//|[-+/%()]))")
-_DEEP = 5  # variables that name variables
+_DEEP = 24  # variables that name variables
 _LONG = 2_000  # characters of a value after putting in
 
 
@@ -68,44 +71,63 @@ class Variables:
 
     assigned: dict[str, list[tuple[int, str]]]
     used: frozenset[str]
+    _known: dict[tuple[str, int], str | None] = field(default_factory=dict, compare=False)  # None while it is looked up
 
-    def value(self, name: str, at: int) -> str | None:
-        """The value that holds at a line: the last one set up to there, else the first one set later."""
-        found = self.assigned.get(name)
-        if not found:
-            return None
-        return next((value for number, value in reversed(found) if number <= at), found[0][1])
+    def value(self, name: str, at: int, before: int | None = None) -> tuple[int, str] | None:
+        """The line and the value that holds at a line: the last one set up to there, else the first one set later.
 
-    def resolve(self, text: str, at: int, depth: int = 0) -> str:
-        """The text with variables and whole-number arithmetic put in; what is not known keeps its text."""
+        ``before`` is the line on which the variable is set by way of itself: only what was set earlier counts.
+        """
+        found = self.assigned.get(name, [])
+        if before is not None:
+            return next(((number, value) for number, value in reversed(found) if number < before), None)
+        return next(((number, value) for number, value in reversed(found) if number <= at), found[0] if found else None)
+
+    def resolve(self, text: str, at: int, depth: int = 0, within: str = "") -> str:
+        """The text with variables and whole-number arithmetic put in; what is not known keeps its text.
+
+        ``within`` is the variable whose value the text is: ``N=${N:-8}`` is 8 where nothing sets it before.
+        """
         if "$" not in text and "`" not in text or depth > _DEEP:
             return text
 
         def put(found: re.Match[str]) -> str:
             expression = found["sum"] or found["expr"] or found["tick"]
             if expression:
-                number = self._evaluate(expression, at, depth)
+                number = self._evaluate(expression, at, depth, within)
                 return found[0] if number is None else str(number)
-            value = self.value(found["name"] or found["bare"], at)
-            value = found["default"] if value is None else value
-            if value is None or value in (found[0], f"${{{found['name']}}}"):
-                return found[0]
-            return self.resolve(value, at, depth + 1)[:_LONG]
+            name = found["name"] or found["bare"]
+            value = self._named(name, at, depth, within)
+            if value is None and found["default"] is not None:
+                value = self.resolve(unquote(found["default"])[0], at, depth + 1, within)
+            return found[0] if value is None else value[:_LONG]
 
         return _REFERENCE.sub(put, text)[:_LONG]
 
-    def _evaluate(self, expression: str, at: int, depth: int) -> int | None:
+    def _named(self, name: str, at: int, depth: int, within: str) -> str | None:
+        """The value of a variable with what it names put in; None when nothing sets it."""
+        found = self.value(name, at, at if name == within else None)
+        if found is None:
+            return None
+        place = (name, found[0])
+        if place not in self._known:
+            self._known[place] = None
+            value = self.resolve(found[1], found[0], depth + 1, name)
+            self._known[place] = None if value in (f"${name}", f"${{{name}}}") else value
+        return self._known[place]
+
+    def _evaluate(self, expression: str, at: int, depth: int, within: str = "") -> int | None:
         """A whole number for ``16 / $n`` and its like; None when a name is unknown or the text is no arithmetic."""
         terms: list[str] = []
         place = 0
-        expression = self.resolve(expression.strip(), at, depth + 1)
+        expression = self.resolve(expression.strip(), at, depth + 1, within)
         while place < len(expression):
             found = _ARITHMETIC.match(expression, place)
             if not found:
                 return None
             number, name, sign = found.groups()
             if name:
-                number = self.resolve(self.value(name, at) or "", at, depth + 1)
+                number = self._named(name, at, depth, within) or ""
                 if not re.fullmatch(r"-?\d{1,15}", number):
                     return None
             terms.append(number or sign.replace("\\", ""))
@@ -124,6 +146,9 @@ def read_variables(rows: Iterable[Row]) -> Variables:
     for row in rows:
         if "$" in row.words:
             used.update(found["name"] or found["bare"] or "" for found in _REFERENCE.finditer(row.words))
+            for found in _SET_IF_UNSET.finditer(row.words) if "=" in row.words else ():
+                held = f"${{{found['name']}:-{found['default']}}}"
+                assigned.setdefault(found["name"], []).append((row.line.number, held))
         if "=" not in row.words:
             continue
         stripped = row.words.lstrip()
