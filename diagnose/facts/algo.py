@@ -32,6 +32,7 @@ _IN_COMMAND = re.compile(
     r"(?:^|[/_.\-])(dapo|gspo|rloo|grpo|kto|orpo|dpo|sft|rm|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
     re.I,
 )
+_CONTINUED = re.compile(r"(?:^|/)pt(?:\.py)?$")
 _TRAINER = re.compile(
     r"\b(GRPO|DPO|PPO|SFT|KTO|ORPO|GKD|RLOO)(?:v2)?(?:Trainer|Config)\b|\b(grpo|dpo|rloo|kto|orpo|sft)_trainer\.py"
 )
@@ -95,6 +96,8 @@ def _of_script(speech: Sequence[Line]) -> Fact | None:
 def _of_command(paste: Paste) -> Fact | None:
     for command in paste.commands:
         for word in reversed(command.words):
+            if _CONTINUED.search(word):
+                return Fact("algo", "pretrain", "read", written=word, span=_whole_line(paste, command.first_line))
             if found := _IN_COMMAND.search(word):
                 algo = next(group for group in found.groups() if group).lower()
                 return Fact("algo", algo, "read", written=word, span=_whole_line(paste, command.first_line))

@@ -129,9 +129,11 @@ def _of_keys(paste: Paste, models: tuple[Model, ...], given: Fact | None) -> Ite
 def _of_path(setting: Setting, models: tuple[Model, ...]) -> Iterator[Name]:
     """The last part of a path that names a model; a part with other words around the name is a folder."""
     value = written.bare(setting.value)
-    if written.not_set(value) or "$" in value or "://" in value or written.truth(value) is not None:
+    if "$" in value:  # the folder is a variable that nothing sets; what stands behind it may still name the model
+        value = value.rpartition("$")[2].partition("/")[2]
+    if written.not_set(value) or "://" in value or written.truth(value) is not None:
         return
-    hub = _HUB.match(value)
+    hub = _HUB.match(value) if value == written.bare(setting.value) else None
     parts = [part for part in value.replace("--", "/").split("/") if part]
     for part in reversed(parts):
         slug = find_model(part, models)

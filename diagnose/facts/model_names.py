@@ -11,7 +11,7 @@ from diagnose.types import Span
 
 # a name of the shape word-…-7B-…: hyphens hold it together, and a size in it says that it is a model
 NAMED = re.compile(
-    r"(?<![\w/.\-])(?:[A-Za-z][\w.\-]*/)?(?P<name>[A-Za-z][A-Za-z0-9.]*(?:-[A-Za-z0-9.]+)*-\d{1,3}(?:\.\d{1,2})?[bB](?:-[A-Za-z0-9.]+)*)(?![\w/])"
+    r"(?<![\w/.\-])(?:[A-Za-z][\w.\-]*/)?(?P<name>[A-Za-z](?:[A-Za-z0-9.]|(?<=\d)_(?=\d))*(?:-[A-Za-z0-9.]+)*-\d{1,3}(?:\.\d{1,2})?[bB](?:-[A-Za-z0-9.]+)*)(?![\w/])"
 )
 SIZE_IN_NAME = re.compile(r"(?<![A-Za-z\d.])(\d{1,4}(?:[._]\d{1,2})?)\s?([bBmM])(?![A-Za-z0-9])")
 _MOE_ACTIVE = re.compile(r"[-_]A\d+(?:\.\d+)?[bB]", re.I)

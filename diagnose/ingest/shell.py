@@ -146,9 +146,9 @@ def read_variables(rows: Iterable[Row]) -> Variables:
     for row in rows:
         if "$" in row.words:
             used.update(found["name"] or found["bare"] or "" for found in _REFERENCE.finditer(row.words))
-            for found in _SET_IF_UNSET.finditer(row.words) if "=" in row.words else ():
-                held = f"${{{found['name']}:-{found['default']}}}"
-                assigned.setdefault(found["name"], []).append((row.line.number, held))
+            for given in _SET_IF_UNSET.finditer(row.words) if "=" in row.words else ():
+                held = f"${{{given['name']}:-{given['default']}}}"
+                assigned.setdefault(given["name"], []).append((row.line.number, held))
         if "=" not in row.words:
             continue
         stripped = row.words.lstrip()
