@@ -24,6 +24,10 @@ _NUMBER = re.compile(
     r"(-?\d[\d_]*(?:\.\d+)?(?:[eE]-?\d+)?[kKmM]?|[Tt]rue|[Ff]alse|[Nn]one|null)(?=[\s,;，。；、（()]|$)(?!\s*[x×*/]\s*\d)"
 )
 _NO_KEY = re.compile(r"(?:Error|Exception|Warning|Interrupt)$")
+_MERGE = re.compile(
+    r"(?P<indent>[ \t]*)<<:[ \t]+\[?(?P<names>\*[\w.-]{1,80}(?:,[ ]?\*[\w.-]{1,80}){0,8})\]?[ \t]*(?:#.*)?$"
+)
+_MOST_MERGES, _MOST_COPIED = 100, 2_000  # merges that are followed, settings that they bring
 _SPECIFIC = re.compile(r"\w_\w|\w\.\w")  # keys that are no plain words
 
 
@@ -35,26 +39,46 @@ def read_yaml(rows: Sequence[Row]) -> tuple[list[Setting], set[int]]:
     open_blocks: dict[str, _Block] = {}
     for row in rows:
         stripped = row.words.strip()
-        if not stripped or stripped[0] == "#":
-            continue
         block = open_blocks.get(row.source)
-        if block is None or (not row.source and block.number_of_lines_since(row) > 3):
+        if not stripped:
+            continue
+        near = block is not None and (bool(row.source) or block.number_of_lines_since(row) <= 3)
+        if stripped[0] == "#":
+            if block is not None and near:
+                block.seen = row.line.number
+            continue
+        if block is None or not near:
             block = open_blocks[row.source] = _Block()
             blocks.append(block)
         found = _PAIR.match(row.words) if ":" in stripped and '"--' not in stripped else None
         if found is None or _NO_KEY.search(found["key"]):
-            if not block.stack or not _ITEM.match(row.words):
+            if not block.holds(row):
                 open_blocks.pop(row.source, None)
-            elif block.take_item(row):
+            elif block.take_merge(row) or block.take_item(row):
                 used.add(row.line.number)
             continue
-        settings.extend(block.end_of_list())
-        new = block.take(row, found)
+        new = [*block.end_of_list(), *block.take(row, found)]
         if new:
             settings.extend(new)
             used.add(row.line.number)
     settings.extend(setting for block in blocks for setting in block.end_of_list())
+    settings.extend(copied for block in blocks for copied in _merged(block, settings))
     return settings, used
+
+
+def _merged(block: _Block, settings: Sequence[Setting]) -> list[Setting]:
+    """What ``<<: *name`` and ``key: *name`` take over from the key with ``&name``, save what stands there itself."""
+    copied: dict[str, Setting] = {}
+    for path, name in block.merges[:_MOST_MERGES]:
+        source = block.anchors.get(name)
+        if source is None or len(copied) > _MOST_COPIED:
+            continue
+        for one in (*settings, *copied.values()):
+            if one.key == source or one.key.startswith(f"{source}."):
+                key = path + one.key[len(source) :]
+                copied.setdefault(key, Setting(key, one.value, "yaml", one.span))
+    own = {setting.key for setting in settings}
+    return [setting for key, setting in copied.items() if key not in own]
 
 
 class _Block:
@@ -62,9 +86,25 @@ class _Block:
 
     def __init__(self) -> None:
         self.stack: list[tuple[int, str]] = []
-        self.last = 0
+        self.last = self.seen = 0
+        self.anchors: dict[str, str] = {}
+        self.merges: list[tuple[str, str]] = []
         self.items: list[str] = []
         self.first_item: Span | None = None
+
+    def take_merge(self, row: Row) -> bool:
+        """Whether the row says whose keys the key above it takes over."""
+        found = _MERGE.match(row.words)
+        if found is None:
+            return False
+        self._close(len(found["indent"].expandtabs(4)))
+        path = ".".join(key for _, key in self.stack)
+        self.merges += [(path, name.strip(" *")) for name in found["names"].split(",")]
+        return True
+
+    def _close(self, indent: int) -> None:
+        while self.stack and self.stack[-1][0] >= indent:
+            self.stack.pop()
 
     def take_item(self, row: Row) -> bool:
         """Whether the row is a scalar in the list of the key above it."""
@@ -73,7 +113,7 @@ class _Block:
             return False
         if len(found["indent"].expandtabs(4)) < self.stack[-1][0]:
             return False
-        self.last = row.line.number
+        self.last = self.seen = row.line.number
         self.first_item = self.first_item or row.span(found.start("value"), found.end("value"))
         self.items.append(found["value"].strip("\"'"))
         return True
@@ -86,22 +126,38 @@ class _Block:
         return [Setting(path, f"[{', '.join(items)}]", "yaml", span)] if span else []
 
     def number_of_lines_since(self, row: Row) -> int:
-        return row.line.number - self.last if self.last else 0
+        return row.line.number - self.seen if self.seen else 0
+
+    def holds(self, row: Row) -> bool:
+        """Whether a line that is no pair stands inside: an item, or the rest of a value, deeper than the key it belongs to."""
+        if not self.stack:
+            return False
+        words = row.words.expandtabs(4)
+        deep = len(words) - len(words.lstrip()) > self.stack[-1][0] and row.line.number == self.seen + 1
+        inside = deep or bool(_ITEM.match(words))
+        if inside:
+            self.seen = row.line.number
+        return inside
 
     def take(self, row: Row, found: re.Match[str]) -> list[Setting]:
-        self.last = row.line.number
+        self.last = self.seen = row.line.number
         indent = len(found["indent"].expandtabs(4)) + len(found["dash"])
-        while self.stack and self.stack[-1][0] >= indent:
-            self.stack.pop()
+        self._close(indent)
         value = _COMMENT.sub("", found["value"] or "").rstrip()
+        whole = ".".join([key for _, key in self.stack] + [found["key"]])
+        if anchor := _ANCHOR.match(value + " "):
+            self.anchors[anchor[0].strip("&! \t")] = whole
+        elif value[:1] == "*" and value[1:].isidentifier():
+            self.merges.append((whole, value[1:]))
+            return []
         if not value or value[0] == "#" or _ANCHOR.fullmatch(value + " "):
             self.stack.append((indent, found["key"]))
             return []
-        path = ".".join([key for _, key in self.stack] + [found["key"]])
-        start = found.start("value")
+        start = found.start("value") + (len(anchor[0]) if anchor else 0)
+        value = value[len(anchor[0]) :] if anchor else value
         if value[0] == "{":
-            return read_flow(row, path, start, start + len(value))
-        return _scalar(row, path, value, start, bool(self.stack))
+            return read_flow(row, whole, start, start + len(value))
+        return _scalar(row, whole, value, start, bool(self.stack))
 
 
 def _scalar(row: Row, path: str, value: str, start: int, nested: bool) -> list[Setting]:

@@ -18,6 +18,7 @@ _NAMED = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,80})=$")  # a dictionary behind t
 _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.){0,2000}+"|'(?:[^'\\]|\\.){0,2000}+')|(?P<mark>[{}\[\]:,])|(?P<scalar>[^\s{}\[\]:,"']++)"""
 )
+_YAML = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,120}:(?:[ \t]|$)")
 _KEY = re.compile(r"[A-Za-z_0-9][\w./@*+-]{0,120}$")
 
 
@@ -32,7 +33,7 @@ def read_braces(rows: Sequence[Row]) -> tuple[list[Setting], list[Row]]:
             del open_runs[row.source]
             run = None
         if run is None:
-            if not _opens(row.words):
+            if not _opens(row.words) or _amid_yaml(row, rest):
                 rest.append(row)
                 continue
             run = open_runs[row.source] = _Run()
@@ -112,6 +113,14 @@ def _opens(words: str) -> bool:
         return True
     stripped = words.lstrip()
     return stripped[:1] in "\"'" and ":" in stripped and bool(_INSIDE.match(words))
+
+
+def _amid_yaml(row: Row, rest: Sequence[Row]) -> bool:
+    """Whether a quoted key stands right behind a line of YAML, as ``'n': 5`` does where a plain ``n`` could mean no."""
+    stripped = row.words.strip()
+    if stripped[:1] not in "\"'" or stripped[-1] in ",{[}]" or not rest:
+        return False
+    return row.line.number == rest[-1].line.number + 1 and bool(_YAML.match(rest[-1].words))
 
 
 class _Reader:

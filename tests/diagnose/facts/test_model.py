@@ -118,3 +118,23 @@ def test_a_teacher_has_the_size_of_its_own_name(name, billions, facts):
 
 def test_an_answered_size_of_the_teacher_outranks_its_name(facts):
     assert facts(TEACHER + "Qwen/Qwen2.5-14B", teacher_b=20).values["teacher_b"] == 20
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("${DIR}/models/Qwen2.5-3B-Instruct", "Qwen2.5-3B-Instruct"),
+        ("$HOME/models/InternVL2_5-4B", "InternVL2_5-4B"),
+        ("$MODEL", None),
+        ("${DIR}/$MODEL", None),
+        ("~/.cache/hub/models--Qwen--Qwen2.5-7B-Instruct/snapshots/a09a35458c702b33", "Qwen2.5-7B-Instruct"),
+    ],
+)
+def test_a_path_names_the_model_behind_a_folder_that_nothing_sets(values, value, name):
+    command = f"python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path={value} trainer.nnodes=1"
+    assert values(command).get("model") == name
+
+
+def test_the_path_of_the_model_outranks_a_name_in_the_name_of_the_run(values):
+    path, name = "actor_rollout_ref.model.path=${D}/Qwen2.5-Math-7B", "trainer.experiment_name=Qwen2.5-7b-MATH-0527"
+    assert values(f"python3 -m verl.trainer.main_ppo {path} {name}")["model"] == "Qwen2.5-Math-7B"

@@ -227,3 +227,35 @@ def test_it_reads_a_dump_and_its_json_behind_prefixes() -> None:
 )  # fmt: skip
 def test_it_reads_keys_where_people_mention_them(text: str, found: dict[str, str]) -> None:
     assert values(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a:\n  b:\n    c: 1\n    # one\n    # two\n\n    # three\n    # four\n    d: 2", {"a.b.c": "1", "a.b.d": "2"}),
+        ("a:\n  say:\n    one two\n    three four\n  b: 2", {"a.b": "2"}),
+        ('a:\n  steps:\n    - "one two, three"\n    - [1, 2]\n  b: 2', {"a.steps": "[one two, three]", "a.b": "2"}),
+        ("roll:\n  sample: true\n  'n': 5\n  seed: 0", {"roll.sample": "true", "roll.n": "5", "roll.seed": "0"}),
+    ],
+)  # fmt: skip
+def test_keys_stay_below_their_parent_whatever_stands_between(text: str, found: dict[str, str]) -> None:
+    assert values(text) == found
+
+
+def test_an_anchor_hands_its_keys_on_and_what_is_written_outranks_them() -> None:
+    text = "base: &B\n  model: a/b\n  d: &D\n    tp: 2\n    pp: 3\nteacher:\n  <<: *B\n  model: c/d\n  d:\n    <<: *D\n    tp: 8\n"
+    assert {key: value for key, value in values(text).items() if key.startswith("teacher")} == {
+        "teacher.model": "c/d",
+        "teacher.d.tp": "8",
+        "teacher.d.pp": "3",
+    }
+
+
+def test_a_value_with_an_anchor_is_the_value_and_its_alias_the_same() -> None:
+    assert values("a:\n  x: &N 5\n  y: *N") == {"a.x": "5", "a.y": "5"}
+
+
+def test_anchors_that_hold_themselves_come_to_an_end() -> None:
+    text = "l0: &L0\n  a: 1\n" + "".join(f"l{i}: &L{i}\n  p: *L{i - 1}\n  q: *L{i - 1}\n" for i in range(1, 30))
+    assert len(read(text).settings) < 10_000
+    assert values("loop: &L\n  <<: *L\n  b: 1") == {"loop.b": "1"}
