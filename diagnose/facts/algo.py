@@ -67,6 +67,8 @@ def read_algo(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
     keyed = stated.get("algo")
     if keyed is not None and keyed.origin == "answered":
         return None
+    if keyed is not None and keyed.value == "dpo" and (loss := _of_loss(paste)):
+        return loss
     command = _of_command(paste)
     words = _of_words(speech)
     if keyed is not None:

@@ -229,3 +229,18 @@ def test_lora_that_is_denied_is_not_read():
 )
 def test_the_words_name_the_algorithm(text, algo):
     assert facts(text).values["algo"] == algo
+
+
+def test_a_launchers_own_configuration_tells_the_stage_and_a_flag_named_after_one_does_not(values):
+    text = (
+        "deepspeed_config:\n  offload_optimizer_device: cpu\n  zero3_init_flag: false\n  zero_stage: 2\n"
+        "distributed_type: DEEPSPEED\nnum_machines: 1\nnum_processes: 8\n"
+    )
+    found = values(text)
+    assert (found["zero_stage"], found["n_gpus"], found["optimizer_on_cpu"]) == (2, 8, True)
+
+
+def test_a_stage_names_what_is_trained_and_a_loss_of_its_own_outranks_it(values):
+    run = "model_name_or_path: Qwen/Qwen3-4B\nfinetuning_type: lora\nper_device_train_batch_size: 1\n"
+    assert values(run + "stage: rm\n")["algo"] == "rm"
+    assert values(run + "stage: dpo\npref_loss: orpo\n")["algo"] == "orpo"
