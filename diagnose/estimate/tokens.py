@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -109,12 +110,13 @@ def _parts(plan: Plan) -> int:
 
 
 def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
-    """Micro batches filled up to a budget; a GPU that holds fewer tokens than the budget takes them all at once."""
+    """Micro batches filled up to a budget; a GPU that holds fewer tokens than the budget takes them all at once.
+
+    A budget that is stated is one GPU's own. Rows that are filled up to their limit are split like any others.
+    """
     prompt_limit, response_limit = row_limit(plan)
     longest = (prompt_limit or 0) + (response_limit or 0)
-    budget = whole(plan.values, budget_id)
-    if not budget and longest:
-        budget = longest * plan.whole(rows_id)
+    budget = whole(plan.values, budget_id) or math.ceil(longest * plan.whole(rows_id) / plan.whole("sp"))
     if not budget:
         return _by_rows(plan, rows_id)
     held = rows_held(plan.values, prompts_id)
@@ -142,8 +144,9 @@ def _pairs_beside(plan: Plan, budget: int, limit: int) -> Band:
     ``binpacking.to_constant_volume`` takes an item that is larger than its volume.
     """
     longest = whole(plan.values, LONGEST["real_response_length"])
-    row = min(limit, longest or longest_of_set(limit))
-    return Band(budget, max(budget, 2 * row), max(budget, 2 * min(limit, longest or limit)))
+    row, most = min(limit, longest or longest_of_set(limit)), min(limit, longest or limit)
+    pair = 2 / plan.whole("sp")
+    return Band(budget, max(budget, pair * row), max(budget, pair * most))
 
 
 def _response_share(plan: Plan, prompt: float, response: float) -> float:

@@ -72,6 +72,12 @@ def test_a_token_budget_is_what_one_pass_takes(facts: Any) -> None:
     assert _update(facts(dynamic_batch=True, micro_tokens=8192)).tokens.mid == 8192
 
 
+def test_rows_that_are_filled_are_split_as_well_and_a_stated_budget_is_one_gpus_own(facts: Any) -> None:
+    packed = {"algo": "sft", "dynamic_batch": True, "micro_batch": 1, "max_length": 65536, "response_length": None}
+    assert _update(facts(**packed, prompt_length=None, sp=8)).tokens.mid == 65536 / 8
+    assert _update(facts(dynamic_batch=True, micro_tokens=16384, sp=8)).tokens.mid == 16384
+
+
 def test_a_gpu_that_holds_less_than_the_budget_takes_it_all_at_once(facts: Any) -> None:
     run = facts(
         dynamic_batch=True, micro_tokens=1_000_000, mini_batch_size=8, real_prompt_length=100, real_response_length=400
