@@ -64,7 +64,7 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times(_sequences_of_one(plan) / _parts(plan))
     # A batch that is padded is as long as its longest row in every row, as a single row is.
     longest = not plan.online and plan.values.get("remove_padding") is not True
-    prompt, response = real_row(plan, 1.0 if longest else rows.mid, plan.whole(rows_id))
+    prompt, response = real_row(plan, 1.0 if longest else rows.mid, plan.whole(rows_id) * _texts_of_row(plan))
     padded = plan.online and plan.values.get("remove_padding") is False
     if padded and prompt_limit is not None and response_limit is not None:
         prompt, response = exactly(prompt_limit), exactly(response_limit)
@@ -83,10 +83,15 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
 
 
 def _sequences_of_one(plan: Plan) -> int:
-    """Sequences for each that a micro batch counts: two of a pair, all samples of a prompt where prompts are counted."""
+    """Sequences for each that a micro batch counts: two of a pair, a row's texts, all samples of a prompt where prompts are counted."""
     if plan.online and plan.does.get("micro_batch_of") == "prompts":
         return plan.whole("rollout_n")
-    return 2 if plan.algo in PAIRED else 1
+    return 2 if plan.algo in PAIRED else _texts_of_row(plan)
+
+
+def _texts_of_row(plan: Plan) -> int:
+    """Texts that one row of the data holds beside each other, each a sequence of its own."""
+    return int(plan.number("texts_of_row") or 1)
 
 
 def _uneven(plan: Plan, row: Band) -> bool | None:

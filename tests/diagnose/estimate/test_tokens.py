@@ -29,6 +29,17 @@ def test_a_micro_batch_of_prompts_takes_all_their_samples_at_once(facts: Any, re
     assert _update(facts(record(micro_batch_of="prompts"), algo="sft", rollout_n=None)).rows == sequences.rows
 
 
+def test_every_text_of_a_row_is_a_sequence_and_all_of_them_together_need_no_more_than_a_row_at_the_limit(
+    facts: Any, record: Any
+) -> None:
+    embeds = {"algo": "embedding", "micro_batch": 4, "max_length": 8192, "prompt_length": None, "response_length": None}
+    one, two = (_update(facts(record(texts_of_row=of), **embeds)) for of in (1, 2))
+    assert (one.rows, two.rows) == (4, 8)
+    ranks = _update(facts(record(texts_of_row=8), **{**embeds, "algo": "reranker", "micro_batch": 1}))
+    assert ranks.rows == 8
+    assert ranks.row.mid < ranks.row.high == 8192
+
+
 def test_an_unknown_length_runs_from_half_its_mean_to_the_limit(facts: Any) -> None:
     one = _update(facts())
     mean = (0.4 + 0.6 / 8**0.5) * 4096

@@ -65,6 +65,11 @@ def test_a_row_that_is_sorted_into_classes_is_its_prompt(facts):
     assert "real_response_length" not in facts(f"{SFT} tany0699/garbage265").values
 
 
+def test_a_set_of_pairs_tells_the_length_of_one_text(facts):
+    found = facts(f"{SFT} sentence-transformers/stsb:positive", algo="embedding")
+    assert (found.values["real_response_length"], found.values["longest_response_length"]) == (40, 77)
+
+
 def test_a_text_set_has_no_images(facts):
     assert "image_pixels" not in facts(f"{SFT} AI-ModelScope/alpaca-gpt4-data-en").values
 
