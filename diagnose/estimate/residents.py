@@ -38,13 +38,16 @@ def has_engine(framework: Framework, values: Values) -> bool:
 
 
 def residents(
-    framework: Framework, values: Values, version: str | None, phases: tuple[str, ...], online: bool
+    framework: Framework, values: Values, version: str | None, phases: tuple[str, ...], online: bool, writes: bool
 ) -> Residents:
-    """What stays where during each of these phases, in the order of the framework's record."""
+    """What stays where during each of these phases, in the order of the framework's record.
+
+    ``writes``: whether a model's own answers are sampled, as always ``online``.
+    """
     found: dict[tuple[str, str], dict[str, None]] = {}
     named = {entry.what for entry in framework.residents}
     engine = has_engine(framework, values)
-    exist = {what for what in named if _exists(what, values, online, engine)}
+    exist = {what for what in named if _exists(what, values, online, writes, engine)}
     if framework.fallback and adapters(values):
         # of an unknown trainer that trains adapters it is taken that those of its critic are as small
         exist -= {"critic_gradients", "critic_optimizer"}
@@ -70,12 +73,12 @@ def optimizer_share(values: Values, pool: str) -> float:
     return on_host if pool == "host" else 1.0 - on_host
 
 
-def _exists(what: str, values: Values, online: bool, engine: bool) -> bool:
+def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool) -> bool:
     """Whether this run has such a thing at all. Under adapters the base serves as the reference."""
     if what == "gathered_weights" or (what == "kv_pool" and not engine):
         return online and not engine
     if what in _ENGINE or what == "state_dict_copy":
-        return online and values.get("rollout_mode") != "server" and engine
+        return writes and values.get("rollout_mode") != "server" and engine
     if what.startswith("ref_"):
         return has_reference(values, online) and (values.get("algo") in WITH_TEACHER or not adapters(values))
     if what.startswith("critic_"):

@@ -67,7 +67,8 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     prompt, response = real_row(plan, 1.0 if longest else rows.mid, plan.whole(rows_id) * _texts_of_row(plan))
     padded = plan.online and plan.values.get("remove_padding") is False
     if padded and prompt_limit is not None and response_limit is not None:
-        prompt, response = exactly(prompt_limit), exactly(response_limit)
+        # images at least are known of prompts without a limit
+        prompt, response = exactly(prompt_limit) if prompt_limit else prompt, exactly(response_limit)
     row = Band(prompt.low + response.low, prompt.mid + response.mid, prompt.high + response.high)
     sp, several = plan.whole("sp"), f"{counts(rows)} row{'' if rows.high == 1 else 's'}"
     return Pass(

@@ -74,6 +74,11 @@ def test_padded_rows_measure_their_limit(facts: Any) -> None:
     assert one.tokens.mid == 8 * 4096
 
 
+def test_padded_rows_without_a_limit_of_the_prompt_hold_its_images(facts: Any, vision_model: Any) -> None:
+    one = _update(facts(model=vision_model, prompt_length=None, remove_padding=False, max_pixels=602_112))
+    assert one.row.mid == 4096 - 1024 + 602_112 / 784
+
+
 def test_sequence_parallel_ranks_share_the_tokens(facts: Any) -> None:
     whole, split = (_update(facts(sp=sp, real_prompt_length=200, real_response_length=800)) for sp in (1, 2))
     assert split.tokens.mid == whole.tokens.mid / 2
