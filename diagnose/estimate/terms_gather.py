@@ -133,8 +133,12 @@ def bucketed(plan: Plan) -> list[Term]:
         or plan.values.get("strategy") not in (None, "deepspeed")
     ):
         return []
-    band = zero_bucket_bytes(parameters=plan.trained)
-    how = f"2 buckets of at most 1 GB of {count(plan.trained)} × 2 B"
+    if stated := plan.number("bucket_elements"):
+        # made whole, however little is trained: DeepSpeed runtime/zero/stage_1_and_2.py: ipg_buffer
+        band, how = exactly(2 * stated), f"buckets of {count(stated)} × 2 B"
+    else:
+        band = zero_bucket_bytes(parameters=plan.trained)
+        how = f"2 buckets of at most 1 GB of {count(plan.trained)} × 2 B"
     return [make_term("buckets", "gradient buckets", "work", band, how, _ZERO3, ("zero_stage",))]
 
 

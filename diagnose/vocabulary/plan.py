@@ -48,6 +48,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what a micro batch counts online: sequences, or prompts with all their samples in one pass",
         ("sequences", "prompts"),
     ),
+    "bucket_elements": ("gradients that the buckets of ZeRO stages 1 and 2 hold, all buckets together", ()),
     "student_writes": ("whether a student samples answers of its own with an engine while it learns", ("yes", "no")),
     "asleep_in_counters": ("whether the framework's counters of torch hold a sleeping engine too", ("yes", "no")),
     "texts_of_row": (

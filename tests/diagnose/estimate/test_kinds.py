@@ -151,6 +151,12 @@ def test_a_teacher_is_as_large_as_itself(facts: Any, record: Any) -> None:
     assert larger["actor_weights"].bytes == same["actor_weights"].bytes
 
 
+def test_buckets_of_a_stated_size_are_made_whole_however_little_is_trained(facts: Any, record: Any) -> None:
+    zero = {"strategy": "deepspeed", "zero_stage": 2, "full_or_lora": "lora", "n_gpus": 2}
+    usual, stated = (_terms(facts(record(**does), **zero))["buckets"].bytes for does in ({}, {"bucket_elements": 2e8}))
+    assert usual < stated == 2 * 2e8
+
+
 WRITES = {
     **SFT, "algo": "gkd", "n_gpus": 8, "gpu_mem_gib": 80, "rollout_engine": "vllm", "rollout_mode": "colocated",
     "gpu_memory_utilization": 0.3, "sleep_level": 1,
