@@ -75,7 +75,20 @@ def inside_bytes(plan: Plan, phase: PhaseEstimate) -> int:
     alone = (plan.number("processes_per_gpu") or 1.0) > 1 or plan.values.get("rollout_mode") != "colocated"
     if alone or phase.phase in _AWAKE:
         return 0
-    return sum(term.bytes for term in phase.terms if term.family == "engine")
+    return sum(term.bytes for term in (*phase.terms, *_asleep(plan, phase)) if term.family == "engine")
+
+
+def _asleep(plan: Plan, phase: PhaseEstimate) -> list[Term]:
+    """What of a sleeping engine torch still counts: vLLM hands the memory back behind its back, and no block is freed.
+
+    (vLLM device_allocator/cumem.py: sleep unmaps; torch 2.6 c10/cuda/CUDACachingAllocator.cpp counts blocks.) A framework that takes
+    this out of its counters has no such entry.
+    """
+    if plan.does.get("asleep_in_counters") != "yes" or not plan.values.get("sleep_level"):
+        return []
+    here = {term.id for term in phase.terms}
+    awake = [term for what in plan.holds("rollout", "gpu") for term in engine(plan, what)]
+    return [term for term in awake if term.id not in here]
 
 
 def _phase(

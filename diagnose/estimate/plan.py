@@ -34,6 +34,7 @@ WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls", 
 # Of these the head is another one, as narrow as its answer: transformers AutoModelForSequenceClassification and its like.
 WITHOUT_HEAD = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls")
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
+_SAMPLING = ("init", "weight_sync", "rollout")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
 _ACTIVE = re.compile(
     r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
@@ -126,7 +127,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
     capacity, why = gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
-    phases = _phases(framework, values, online)
+    writes = online or does.get("student_writes") == "yes"
+    phases = _phases(framework, values, online, writes)
     return Plan(
         values=values,
         assumed=frozenset(id for id, fact in facts.stated.items() if fact.origin == "assumed"),
@@ -134,7 +136,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         shape=numbers,
         framework=framework,
         phases=phases,
-        residents=residents(framework, values, version, phases, online),
+        residents=residents(framework, values, version, phases, online, writes),
         does=does,
         each=parameter_bytes(values, does, own_precision),
         split=laid_out.everything,
@@ -204,10 +206,11 @@ def _unsettled(values: Values, gpus: int) -> tuple[str, ...]:
     return ("zero_stage",) if gpus > 1 and zero_stage(values) is None else ()
 
 
-def _phases(framework: Framework, values: Values, online: bool) -> tuple[str, ...]:
+def _phases(framework: Framework, values: Values, online: bool, writes: bool) -> tuple[str, ...]:
     if not online:
         reference = ("ref_logprob",) if has_reference(values, online) else ()
-        return ("load", *reference, *OFFLINE_PHASES[1:])
+        sampling = _SAMPLING if writes else ()
+        return tuple(phase for phase in PHASES if phase in (*sampling, *reference, *OFFLINE_PHASES))
     listed = framework.phases if "rollout" in framework.phases else _ONLINE_PHASES
     absent = set()
     if not has_critic(values):

@@ -37,9 +37,12 @@ def has_engine(framework: Framework, values: Values) -> bool:
 
 
 def residents(
-    framework: Framework, values: Values, version: str | None, phases: tuple[str, ...], online: bool
+    framework: Framework, values: Values, version: str | None, phases: tuple[str, ...], online: bool, writes: bool
 ) -> Residents:
-    """What stays where during each of these phases, in the order of the framework's record."""
+    """What stays where during each of these phases, in the order of the framework's record.
+
+    ``writes``: whether a model's own answers are sampled, as always ``online``.
+    """
     found: dict[tuple[str, str], dict[str, None]] = {}
     engine = has_engine(framework, values)
     # of an unknown trainer that trains adapters it is taken that those of its critic are as small
@@ -47,7 +50,7 @@ def residents(
     for entry in framework.residents:
         if entry.what in small or not holds(entry.when, values) or not in_range(entry.since, entry.until, version):
             continue
-        if _exists(entry.what, values, online, engine):
+        if _exists(entry.what, values, online, writes, engine):
             for pool in _pools(entry.what, entry.pool, values):
                 for phase in entry.phases:
                     if phase in phases:
@@ -67,12 +70,12 @@ def optimizer_share(values: Values, pool: str) -> float:
     return on_host if pool == "host" else 1.0 - on_host
 
 
-def _exists(what: str, values: Values, online: bool, engine: bool) -> bool:
+def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool) -> bool:
     """Whether this run has such a thing at all. Under adapters the base serves as the reference."""
     if what == "gathered_weights" or (what == "kv_pool" and not engine):
         return online and not engine
     if what in _ENGINE or what == "state_dict_copy":
-        return online and values.get("rollout_mode") != "server" and engine
+        return writes and values.get("rollout_mode") != "server" and engine
     if what.startswith("ref_"):
         return has_reference(values, online) and (values.get("algo") in WITH_TEACHER or not adapters(values))
     if what.startswith("critic_"):

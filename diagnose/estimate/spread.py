@@ -72,7 +72,8 @@ def _parts(
     if beside:
         rank = whole(values, "lora_rank") or 8
         experts = expert_adapter_parameters(model, rank) if on == "all_linear" else 0.0
-        return everything, {"parameters": beside, "experts": experts}
+        trained = tower_beside(model, values) if tower else 0.0
+        return everything, {"parameters": beside, "experts": experts, "tower": trained}
     if values.get("freeze_vision") is True:
         return everything, {**everything, "parameters": float(numbers.parameters - numbers.vision), "tower": 0.0}
     return everything, everything
@@ -88,9 +89,21 @@ def _experts(model: Model) -> float:
 
 
 def _trained_beside_base(model: Model, values: Values, on: str) -> float:
-    """Adapters, and where they are trained whole a copy of the embedding and one of the head."""
+    """Adapters, and what is trained whole beside them: a copy of the embedding and one of the head, and the vision tower itself."""
     copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
-    return float(lora_parameters(model, whole(values, "lora_rank") or 8, on) + copies)
+    return float(lora_parameters(model, whole(values, "lora_rank") or 8, on) + copies) + tower_beside(model, values)
+
+
+def tower_beside(model: Model, values: Values) -> float:
+    """Parameters of a vision tower that is trained whole beside adapters, as many as cost the same in the adapters' bytes.
+
+    Its gradients and moments are of its own type: half of theirs where they are fp32 and it is not (peft tuners/tuners_utils.py casts
+    adapters alone); the same where one optimizer holds both (DeepSpeed, Megatron).
+    """
+    if values.get("trains_vision") is not True or model.vision is None:
+        return 0.0
+    alike = values.get("strategy") in ("deepspeed", "megatron") or values.get("precision") == "fp32"
+    return model.vision.params * (1.0 if alike else 0.5)
 
 
 def _laid(values: Values, does: Mapping[str, Value], online: bool) -> int:

@@ -173,7 +173,8 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     patches, tower = image_patches(plan, one.rows), plan.model.vision
     if not patches.mid or not tower:
         return []
-    frozen = not trains or plan.values.get("freeze_vision") is True or bool(plan.adapters)
+    beside = plan.values.get("trains_vision") is True
+    frozen = not trains or (not beside and (plan.values.get("freeze_vision") is True or bool(plan.adapters)))
     mlp, each = tower.intermediate or 4 * tower.hidden, tower_bytes_per_patch(tower)
     checkpoints = checkpoint_bytes_per_token(hidden=tower.hidden, layers=tower.layers)
     if frozen and trains and plan.does.get("frozen_tower") == "kept" and checkpointing(plan) == "full":

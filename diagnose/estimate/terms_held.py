@@ -11,6 +11,7 @@ from collections.abc import Callable
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, optimizer_share
 from diagnose.estimate.sharding import Split
+from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import count, make_term
 from diagnose.types import Term
 
@@ -68,9 +69,10 @@ def _base_and_adapters(plan: Plan) -> Term:
         quantized=plan.each.quantized,
         base=plan.each.base,
     )
-    size = base + plan.trained * plan.each.weights
+    added = plan.trained - tower_beside(plan.model, plan.values)  # a tower that is trained whole is a part of the base
+    size = base + added * plan.each.weights
     each = f"{plan.each.quantized:g} B in linear layers" if plan.each.quantized else f"{plan.each.base:g} B"
-    how = f"frozen base {_spread(plan, 3)} × {each} + adapters {count(plan.trained)} × {plan.each.weights:g} B"
+    how = f"frozen base {_spread(plan, 3)} × {each} + adapters {count(added)} × {plan.each.weights:g} B"
     return make_term("actor_weights", "weights", "held", size, how, _LORA, (*_SPLIT, *_ADAPTER_SPLIT, "quantization"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -70,10 +71,11 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times(_sequences_of_one(plan) / _parts(plan))
     # A batch that is padded is as long as its longest row in every row, as a single row is.
     longest = not plan.online and plan.values.get("remove_padding") is not True
-    prompt, response = real_row(plan, 1.0 if longest else rows.mid, plan.whole(rows_id))
+    prompt, response = real_row(plan, 1.0 if longest else rows.mid, plan.whole(rows_id) * _texts_of_row(plan))
     padded = plan.online and plan.values.get("remove_padding") is False
     if padded and prompt_limit is not None and response_limit is not None:
-        prompt, response = exactly(prompt_limit), exactly(response_limit)
+        # images at least are known of prompts without a limit
+        prompt, response = exactly(prompt_limit) if prompt_limit else prompt, exactly(response_limit)
     row = Band(prompt.low + response.low, prompt.mid + response.mid, prompt.high + response.high)
     sp, several = plan.whole("sp"), f"{counts(rows)} row{'' if rows.high == 1 else 's'}"
     return Pass(
@@ -89,10 +91,15 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
 
 
 def _sequences_of_one(plan: Plan) -> int:
-    """Sequences for each that a micro batch counts: two of a pair, all samples of a prompt where prompts are counted."""
+    """Sequences for each that a micro batch counts: two of a pair, a row's texts, all samples of a prompt where prompts are counted."""
     if plan.online and plan.does.get("micro_batch_of") == "prompts":
         return plan.whole("rollout_n")
-    return 2 if plan.algo in PAIRED else 1
+    return 2 if plan.algo in PAIRED else _texts_of_row(plan)
+
+
+def _texts_of_row(plan: Plan) -> int:
+    """Texts that one row of the data holds beside each other, each a sequence of its own."""
+    return int(plan.number("texts_of_row") or 1)
 
 
 def _uneven(plan: Plan, row: Band) -> bool | None:
@@ -116,12 +123,13 @@ def _parts(plan: Plan) -> int:
 
 
 def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
-    """Micro batches filled up to a budget; a GPU that holds fewer tokens than the budget takes them all at once."""
+    """Micro batches filled up to a budget; a GPU that holds fewer tokens than the budget takes them all at once.
+
+    A budget that is stated is one GPU's own. Rows that are filled up to their limit are split like any others.
+    """
     prompt_limit, response_limit = row_limit(plan)
     longest = (prompt_limit or 0) + (response_limit or 0)
-    budget = whole(plan.values, budget_id)
-    if not budget and longest:
-        budget = longest * plan.whole(rows_id)
+    budget = whole(plan.values, budget_id) or math.ceil(longest * plan.whole(rows_id) / plan.whole("sp"))
     if not budget:
         return _by_rows(plan, rows_id)
     held = rows_held(plan.values, prompts_id)
@@ -149,8 +157,9 @@ def _pairs_beside(plan: Plan, budget: int, limit: int) -> Band:
     ``binpacking.to_constant_volume`` takes an item that is larger than its volume.
     """
     longest = whole(plan.values, LONGEST["real_response_length"])
-    row = min(limit, longest or longest_of_set(limit))
-    return Band(budget, max(budget, 2 * row), max(budget, 2 * min(limit, longest or limit)))
+    row, most = min(limit, longest or longest_of_set(limit)), min(limit, longest or limit)
+    pair = 2 / plan.whole("sp")
+    return Band(budget, max(budget, pair * row), max(budget, pair * most))
 
 
 def _response_share(plan: Plan, prompt: float, response: float) -> float:

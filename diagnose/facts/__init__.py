@@ -21,6 +21,7 @@ from diagnose.facts.model import Read, read_model
 from diagnose.facts.packages import with_versions
 from diagnose.facts.phase import settle_phase
 from diagnose.facts.prose import spoken
+from diagnose.facts.quantized import with_quantized
 from diagnose.facts.run_words import run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
@@ -64,7 +65,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions = _defaults(stated, framework, version, keyed, paste, detected.fork)
-    sets, stated = with_lengths(with_teacher(stated, knowledge.models), knowledge.datasets)
+    sets, stated = with_lengths(with_teacher(with_quantized(stated), knowledge.models), knowledge.datasets)
     return Facts(
         stated=stated,
         values=resolve(stated),

@@ -116,9 +116,13 @@ def _row(record: Dataset, algo: str) -> Tokens | None:
 
 
 def _image(sets: tuple[Used, ...]) -> Fact:
-    held = ", ".join(one.name for one in sets if one.record.media)
-    why = f"the counted rows of {held} leave images out; taken as photographs of 640 × 480"
-    return Fact("image_pixels", _PHOTOGRAPH, "derived", why=why)
+    """Pixels of a usual image: of the set with the largest, and a photograph's where the record does not tell."""
+    pixels, held = max(
+        ((one.record.image_pixels or _PHOTOGRAPH, one.record) for one in sets if one.record.media),
+        key=lambda told: told[0],
+    )
+    told = "as its record tells" if held.image_pixels else "taken as photographs of 640 × 480"
+    return Fact("image_pixels", pixels, "derived", why=f"the counted rows of {held.title} leave images out; {told}")
 
 
 def _sampled(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> Iterator[Fact]:

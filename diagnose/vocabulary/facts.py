@@ -62,6 +62,7 @@ _ALL = (
         query_key_value="query, key and value",
     ),
     _fact("trains_embeddings", "bool", "run", "Embedding and head trained beside adapters"),
+    _fact("trains_vision", "bool", "run", "Vision tower trained whole beside adapters"),
     _fact(
         "precision",
         "choice",

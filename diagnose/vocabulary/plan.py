@@ -52,6 +52,12 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what a micro batch counts online: sequences, or prompts with all their samples in one pass",
         ("sequences", "prompts"),
     ),
+    "student_writes": ("whether a student samples answers of its own with an engine while it learns", ("yes", "no")),
+    "asleep_in_counters": ("whether the framework's counters of torch hold a sleeping engine too", ("yes", "no")),
+    "texts_of_row": (
+        "texts that a row of the data holds, each a sequence: an anchor and its match, or a query with each of its documents",
+        (),
+    ),
     "reranker_head": (
         "what a reranker takes its two words from: a narrow head, or logits of the whole vocabulary gathered on every rank",
         ("narrow", "gathered_logits"),

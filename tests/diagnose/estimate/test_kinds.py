@@ -129,12 +129,55 @@ def test_a_frozen_tower_keeps_its_checkpoints_where_its_inputs_need_gradients(
         assert kept / dropped == pytest.approx(2 * 1280 * 32 / (6 * (1280 + 3420)), rel=0.01)
 
 
+def test_a_tower_that_is_trained_whole_beside_adapters_adds_gradients_and_moments_but_no_weights(
+    facts: Any, vision_model: Any
+) -> None:
+    zero = {"strategy": "deepspeed", "zero_stage": 2, "full_or_lora": "lora", "n_gpus": 4, "max_pixels": 1_003_520}
+    frozen, learns = (_terms(facts(model=vision_model, **zero, trains_vision=it)) for it in (False, True))
+    tower = vision_model.vision.params
+    assert learns["actor_weights"].bytes == frozen["actor_weights"].bytes
+    assert learns["actor_optimizer"].bytes - frozen["actor_optimizer"].bytes == pytest.approx(12 * tower / 4, abs=2)
+    alone = {**zero, "strategy": "ddp", "zero_stage": 0, "precision": "bf16"}
+    frozen, learns = (_terms(facts(model=vision_model, **alone, trains_vision=it)) for it in (False, True))
+    assert learns["actor_weights"].bytes == frozen["actor_weights"].bytes
+    assert learns["actor_optimizer"].bytes - frozen["actor_optimizer"].bytes == pytest.approx(4 * tower, abs=2)
+
+
 def test_a_teacher_is_as_large_as_itself(facts: Any, record: Any) -> None:
     gkd = {**SFT, "algo": "gkd", "n_gpus": 8}
     same, larger = (_terms(facts(**gkd, teacher_b=size)) for size in (None, 72))
     assert same["ref_weights"].bytes == pytest.approx(2 * 7_615_616_512 / 8)
     assert larger["ref_weights"].bytes == pytest.approx(2 * 72e9 / 8)
     assert larger["actor_weights"].bytes == same["actor_weights"].bytes
+
+
+WRITES = {
+    **SFT, "algo": "gkd", "n_gpus": 8, "gpu_mem_gib": 80, "rollout_engine": "vllm", "rollout_mode": "colocated",
+    "gpu_memory_utilization": 0.3, "sleep_level": 1,
+}  # fmt: skip
+
+
+def test_a_student_that_writes_answers_has_an_engine_beside_it(facts: Any, record: Any) -> None:
+    gpu = estimate(facts(record(student_writes="yes"), **WRITES)).gpu
+    reads = estimate(facts(record(), **WRITES)).gpu
+    assert gpu is not None
+    assert reads is not None
+    assert reads.phase("rollout") is None
+    rollout, update = gpu.phase("rollout"), gpu.phase("actor_update")
+    assert rollout is not None
+    assert update is not None
+    assert {"engine_weights", "kv_pool"} <= {term.id for term in rollout.terms}
+    assert not {"engine_weights", "kv_pool"} & {term.id for term in update.terms}
+
+
+def test_counters_of_torch_may_hold_an_engine_that_sleeps(facts: Any, record: Any) -> None:
+    taken_out, held = (
+        estimate(facts(record(student_writes="yes", asleep_in_counters=kept), **WRITES)) for kept in ("no", "yes")
+    )
+    assert taken_out.torch_reserved is not None
+    assert held.torch_reserved is not None
+    assert 0.2 * 80 < (held.torch_reserved - taken_out.torch_reserved) / 2**30 < 0.3 * 80
+    assert held.device_used == taken_out.device_used
 
 
 DDP = {**SFT, "strategy": "ddp", "full_or_lora": "lora", "n_gpus": 2, "gpu_mem_gib": 80}

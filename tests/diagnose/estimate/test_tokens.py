@@ -29,6 +29,17 @@ def test_a_micro_batch_of_prompts_takes_all_their_samples_at_once(facts: Any, re
     assert _update(facts(record(micro_batch_of="prompts"), algo="sft", rollout_n=None)).rows == sequences.rows
 
 
+def test_every_text_of_a_row_is_a_sequence_and_all_of_them_together_need_no_more_than_a_row_at_the_limit(
+    facts: Any, record: Any
+) -> None:
+    embeds = {"algo": "embedding", "micro_batch": 4, "max_length": 8192, "prompt_length": None, "response_length": None}
+    one, two = (_update(facts(record(texts_of_row=of), **embeds)) for of in (1, 2))
+    assert (one.rows, two.rows) == (4, 8)
+    ranks = _update(facts(record(texts_of_row=8), **{**embeds, "algo": "reranker", "micro_batch": 1}))
+    assert ranks.rows == 8
+    assert ranks.row.mid < ranks.row.high == 8192
+
+
 def test_an_unknown_length_runs_from_half_its_mean_to_the_limit(facts: Any) -> None:
     one = _update(facts())
     mean = (0.4 + 0.6 / 8**0.5) * 4096
@@ -63,6 +74,11 @@ def test_padded_rows_measure_their_limit(facts: Any) -> None:
     assert one.tokens.mid == 8 * 4096
 
 
+def test_padded_rows_without_a_limit_of_the_prompt_hold_its_images(facts: Any, vision_model: Any) -> None:
+    one = _update(facts(model=vision_model, prompt_length=None, remove_padding=False, max_pixels=602_112))
+    assert one.row.mid == 4096 - 1024 + 602_112 / 784
+
+
 def test_sequence_parallel_ranks_share_the_tokens(facts: Any) -> None:
     whole, split = (_update(facts(sp=sp, real_prompt_length=200, real_response_length=800)) for sp in (1, 2))
     assert split.tokens.mid == whole.tokens.mid / 2
@@ -70,6 +86,12 @@ def test_sequence_parallel_ranks_share_the_tokens(facts: Any) -> None:
 
 def test_a_token_budget_is_what_one_pass_takes(facts: Any) -> None:
     assert _update(facts(dynamic_batch=True, micro_tokens=8192)).tokens.mid == 8192
+
+
+def test_rows_that_are_filled_are_split_as_well_and_a_stated_budget_is_one_gpus_own(facts: Any) -> None:
+    packed = {"algo": "sft", "dynamic_batch": True, "micro_batch": 1, "max_length": 65536, "response_length": None}
+    assert _update(facts(**packed, prompt_length=None, sp=8)).tokens.mid == 65536 / 8
+    assert _update(facts(dynamic_batch=True, micro_tokens=16384, sp=8)).tokens.mid == 16384
 
 
 def test_a_gpu_that_holds_less_than_the_budget_takes_it_all_at_once(facts: Any) -> None:

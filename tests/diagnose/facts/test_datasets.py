@@ -46,17 +46,28 @@ def test_nothing_follows_of_rows_with_sound_or_video(facts):
 
 
 def test_of_rows_with_images_the_text_is_counted_and_a_photograph_stands_beside_it(facts):
-    found = facts(f"{SFT} AI-ModelScope/LaTeX_OCR:human_handwrite#2000")
-    assert found.datasets == ("AI-ModelScope/LaTeX_OCR#2000",)
-    assert found.values["real_response_length"] == 118
+    found = facts(f"{SFT} swift/A-OKVQA#2000")
+    assert found.datasets == ("swift/A-OKVQA#2000",)
+    assert found.values["real_response_length"] == 44
     assert found.values["image_pixels"] == 307_200
     assert found.stated["image_pixels"].origin == "derived"
+
+
+def test_images_measure_what_the_record_tells_and_of_several_sets_the_largest_count(facts):
+    formulas = f"{SFT} AI-ModelScope/LaTeX_OCR:human_handwrite#2000"
+    assert facts(formulas).values["image_pixels"] == 64_000
+    assert facts(f"{formulas} swift/A-OKVQA#10").values["image_pixels"] == 307_200
 
 
 def test_a_row_that_is_sorted_into_classes_is_its_prompt(facts):
     sorts = facts(f"{SFT} tany0699/garbage265", algo="seq_cls")
     assert sorts.values["real_response_length"] == 39
     assert "real_response_length" not in facts(f"{SFT} tany0699/garbage265").values
+
+
+def test_a_set_of_pairs_tells_the_length_of_one_text(facts):
+    found = facts(f"{SFT} sentence-transformers/stsb:positive", algo="embedding")
+    assert (found.values["real_response_length"], found.values["longest_response_length"]) == (40, 77)
 
 
 def test_a_text_set_has_no_images(facts):

@@ -138,3 +138,29 @@ def test_a_path_names_the_model_behind_a_folder_that_nothing_sets(values, value,
 def test_the_path_of_the_model_outranks_a_name_in_the_name_of_the_run(values):
     path, name = "actor_rollout_ref.model.path=${D}/Qwen2.5-Math-7B", "trainer.experiment_name=Qwen2.5-7b-MATH-0527"
     assert values(f"python3 -m verl.trainer.main_ppo {path} {name}")["model"] == "Qwen2.5-Math-7B"
+
+
+ADAPTERS = "swift sft --tuner_type lora --dataset own.jsonl --model Qwen/"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Qwen2.5-7B-Instruct-AWQ", "int4"),
+        ("Qwen2.5-VL-72B-Instruct-GPTQ-Int4", "int4"),
+        ("Qwen2.5-7B-Instruct-GPTQ-Int8", "int8"),
+        ("Qwen3-8B-unsloth-bnb-4bit", "nf4"),
+        ("Qwen3-8B", None),
+    ],
+)
+def test_a_name_tells_that_the_weights_under_adapters_come_quantized(name, kind, facts):
+    assert facts(ADAPTERS + name).values.get("quantization") == kind
+
+
+def test_weights_that_are_trained_whole_are_not_quantized(facts):
+    assert "quantization" not in facts(f"{ADAPTERS}Qwen2.5-7B-Instruct-AWQ".replace("lora", "full")).values
+
+
+def test_a_key_outranks_the_name_of_the_quantized_model(facts):
+    text = f"{ADAPTERS}Qwen2.5-7B-Instruct-GPTQ-Int8 --quant_bits 4"
+    assert facts(text).values["quantization"] == "nf4"
