@@ -71,7 +71,8 @@ def _parts(
     everything = {"parameters": float(numbers.parameters), "experts": _experts(model), "tower": tower}
     if beside:
         rank = whole(values, "lora_rank") or 8
-        experts = expert_adapter_parameters(model, rank) if on == "all_linear" else 0.0
+        fused = values.get("strategy") == "megatron"
+        experts = expert_adapter_parameters(model, rank, fused) if on == "all_linear" else 0.0
         return everything, {"parameters": beside, "experts": experts}
     if values.get("freeze_vision") is True:
         return everything, {**everything, "parameters": float(numbers.parameters - numbers.vision), "tower": 0.0}
@@ -82,15 +83,14 @@ def _experts(model: Model) -> float:
     if not model.moe:
         return 0.0
     matrices = 3 if model.gated else 2
-    return float(
-        model.moe.experts * matrices * model.hidden * model.moe.width * (model.layers - model.moe.dense_layers)
-    )
+    return float(model.moe.experts * matrices * model.hidden * model.moe.width * model.sparse)
 
 
 def _trained_beside_base(model: Model, values: Values, on: str) -> float:
     """Adapters, and where they are trained whole a copy of the embedding and one of the head."""
     copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
-    return float(lora_parameters(model, whole(values, "lora_rank") or 8, on) + copies)
+    fused = values.get("strategy") == "megatron"
+    return float(lora_parameters(model, whole(values, "lora_rank") or 8, on, fused) + copies)
 
 
 def _laid(values: Values, does: Mapping[str, Value], online: bool) -> int:

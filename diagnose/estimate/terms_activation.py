@@ -18,6 +18,7 @@ from diagnose.estimate.layer import (
     tower_bytes_per_patch,
     widths,
 )
+from diagnose.estimate.mixer import kinds
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import image_patches
 from diagnose.estimate.spread import adapted_layers
@@ -64,17 +65,18 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
         size = tokens.times(stream + rotary_bytes_per_token(w, each))
         how = f"{one.how} × {w.hidden:,} × {on_gpu} layers × {each} B{_over(plan)}"
         if "gradient_checkpointing" not in plan.values:
-            size = Band(size.low, size.mid, tokens.high * layers * _layer(plan, w))
+            size = Band(size.low, size.mid, tokens.high * layers * _mean(plan, w))
             how += "; far more if every layer keeps all"
         moved_by = (*one.moved_by, *_MOVED, "activation_offload")
         return [make_term("checkpoints", "checkpoints", "work", size, how, _CHECKPOINT, moved_by)]
-    each_layer = fused_layer_bytes_per_token(w) if mode == "selective" else _layer(plan, w)
+    each_layer = _mean(plan, w, selective=mode == "selective")
     how = f"{one.how} × {each_layer:,.0f} B × {layers} layers{_over(plan)}"
     size = tokens.times(each_layer * layers)
     if mode == "none":
-        size = Band(size.low, size.mid, tokens.high * layers * _layer(plan, w, at_most=True))
+        size = Band(size.low, size.mid, tokens.high * layers * _mean(plan, w, at_most=True))
     terms = [make_term("activations", "activations", "work", size, how, _LAYER, (*one.moved_by, *_MOVED))]
-    return terms + attention_beside(plan, one, layers if mode == "none" else 1)
+    scored = layers * plan.model.attends // plan.model.layers
+    return terms + attention_beside(plan, one, scored if mode == "none" else 1)
 
 
 def head_inputs(plan: Plan, one: Pass) -> list[Term]:
@@ -92,7 +94,7 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
         return []
     w, tokens = _widths(plan), _local(plan, one)
     moving = backward_bytes_per_token(w, bool(plan.adapters))
-    each = _layer(plan, w) + moving
+    each = max(_layer(plan, kind) for _, kind in _kinds(plan, w)) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, _LAYER, one.moved_by)
     freed = tokens.mid * (moving + 8 * w.mlp + 8 * w.hidden)  # the MLP is done when the gradients of scores arrive
@@ -179,6 +181,19 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     moved_by = (*one.moved_by, "max_pixels", "images_per_prompt", "freeze_vision")
     size = patches.times(one.rows * each)
     return [make_term("vision_tower", "vision tower's activations", "work", size, how, _LAYER, moved_by)]
+
+
+def _kinds(plan: Plan, w: Widths) -> tuple[tuple[int, Widths], ...]:
+    return kinds(plan.model, w, 1 if _sequence_split(plan) else plan.whole("tp"))
+
+
+def _mean(plan: Plan, w: Widths, selective: bool = False, at_most: bool = False) -> float:
+    """What a layer keeps of a token, as a mean over all kinds of layers."""
+    each = (
+        number * (fused_layer_bytes_per_token(kind) if selective else _layer(plan, kind, at_most))
+        for number, kind in _kinds(plan, w)
+    )
+    return sum(each) / plan.model.layers
 
 
 def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:

@@ -96,8 +96,9 @@ SPARSE = "megatron sft --model Qwen/Qwen3-30B-A3B --tuner_type lora --lora_rank 
 
 
 def test_adapters_of_experts_stand_with_their_experts() -> None:
-    """Each of 128 experts in 48 layers has three pairs of rank 8 for 2048 x 768; the attention's are on every rank."""
-    experts, attention = 48 * 128 * 3 * 8 * (2048 + 768), 48 * 8 * (2 * (2048 + 4096) + 2 * (2048 + 512))
+    """Each of 128 experts in 48 layers has a pair of rank 8 for gate and up together and one for down; attention is on every rank."""
+    experts = 48 * 128 * 8 * (2048 + 2 * 768 + 768 + 2048)
+    attention = 48 * 8 * (2048 + 4096 + 2 * 512 + 4096 + 2048)
     two = _terms(_run(f"{SPARSE} --expert_model_parallel_size 2", n_gpus=2))
     assert two["actor_gradients"].bytes == 4 * (experts // 2 + attention)
     assert two["actor_optimizer"].bytes == 12 * (experts // 2 + attention // 2)
