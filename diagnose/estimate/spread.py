@@ -38,16 +38,22 @@ def spread(
     gpus: int,
     capacity: int | None,
     online: bool,
+    stage: tuple[str, float] | None = None,
 ) -> Spread:
-    """How this run spreads a model of these ``numbers`` over ``gpus`` that train; ``capacity`` is that of one of them in bytes."""
+    """How this run spreads a model of these ``numbers`` over ``gpus`` that train; ``capacity`` is that of one of them in bytes.
+
+    ``stage``: only the ``first`` or the ``last`` stage of its pipeline, of so many layers.
+    """
     laid, on = _laid(values, does, online), adapted_layers(values, does)
     gpus = (whole(values, "n_gpus") or gpus) if laid > 1 else gpus
-    stage = _assumed_stage(values, numbers.parameters, capacity)
+    assumed = _assumed_stage(values, numbers.parameters, capacity)
     beside = _trained_beside_base(model, values, on) if adapters(values) else 0.0
     everything, trained = _parts(model, numbers, values, beside, on)
+    if stage:
+        everything, trained = (_of_stage(model, numbers, values, part, stage) for part in (everything, trained))
     return Spread(
-        everything=split(values, gpus=gpus, laid=laid, assumed_stage=stage, **everything),
-        trained=split(values, gpus=gpus, laid=laid, assumed_stage=stage, **trained),
+        everything=split(values, gpus=gpus, laid=laid, assumed_stage=assumed, **everything),
+        trained=split(values, gpus=gpus, laid=laid, assumed_stage=assumed, **trained),
         adapters=beside,
         gpus=gpus,
         laid=laid,
@@ -77,6 +83,29 @@ def _parts(
     if values.get("freeze_vision") is True:
         return everything, {**everything, "parameters": float(numbers.parameters - numbers.vision), "tower": 0.0}
     return everything, everything
+
+
+def _of_stage(
+    model: Model, numbers: Shape, values: Values, part: dict[str, float], stage: tuple[str, float]
+) -> dict[str, float]:
+    """The parts of one pipeline stage, as many times as there are stages, since ``split`` divides by them.
+
+    Table and head stand on the outer stages, where they are part of it at all. A tied head is a copy of its own on the last one, and so
+    is the table where further tokens are predicted (Megatron-LM core/models/common/language_module/language_module.py:
+    setup_embeddings_and_output_layer).
+    """
+    (which, layers), stages = stage, whole(values, "pp") or 1
+    share, table = stages * layers / model.layers, float(numbers.embedding)
+    experts, tower = share * part["experts"], part.get("tower", 0.0)
+    body = part["parameters"] - part["experts"] - tower
+    if body > numbers.root:
+        again = model.tied or bool(whole(values, "mtp_layers"))
+        outer = numbers.root + table if again else numbers.root
+        body = share * (body - numbers.root) + stages * (table if which == "first" else outer - table)
+    else:
+        body = share * body
+    here = tower if which == "first" else 0.0
+    return {"parameters": body + experts + here, "experts": experts, "tower": here}
 
 
 def _experts(model: Model) -> float:

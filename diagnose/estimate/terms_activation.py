@@ -53,10 +53,10 @@ def checkpointing(plan: Plan) -> str:
 def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     """What the whole forward pass leaves for the backward pass.
 
-    The first of ``pp`` pipeline stages holds a part of the layers for as many micro batches in flight: all layers of one. With
-    ``stages`` it is one stage's layers for one micro batch, as the last stage holds them.
+    The first of ``pp`` pipeline stages holds a part of the layers for as many micro batches in flight: all layers of one, where the
+    stages are alike. With ``stages`` it is one stage's layers for one micro batch, as the last stage holds them.
     """
-    w, layers, tokens = _widths(plan), max(1, plan.model.layers // (stages * plan.laid)), _local(plan, one)
+    w, layers, tokens = _widths(plan), _held_layers(plan, stages), _local(plan, one)
     mode = checkpointing(plan)
     if mode == "full":
         on_gpu = 2 if plan.values.get("activation_offload") is True else layers
@@ -77,6 +77,13 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     terms = [make_term("activations", "activations", "work", size, how, _LAYER, (*one.moved_by, *_MOVED))]
     scored = layers * plan.model.attends // plan.model.layers
     return terms + attention_beside(plan, one, scored if mode == "none" else 1)
+
+
+def _held_layers(plan: Plan, stages: int) -> int:
+    """Layers times micro batches whose activations stand at once."""
+    if plan.stage:
+        return max(1, round(plan.stage_layers * (plan.whole("pp") if plan.stage == "first" else 1)))
+    return max(1, plan.model.layers // (stages * plan.laid))
 
 
 def head_inputs(plan: Plan, one: Pass) -> list[Term]:

@@ -8,8 +8,11 @@ from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 
 _SOURCE = "copies counted by the rules of autograd in the loss of the framework; the record of the framework names file and lines"
-_MOVED = ("logits_chunked", "entropy_in_loss", "remove_padding")
+_MOVED = ("logits_chunked", "mtp_layers", "entropy_in_loss", "remove_padding")
 _TRAIN_DEFAULT, _FORWARD_DEFAULT = 10.0, 4.0
+_FURTHER = (
+    4.0  # fp32 softmax of a further token's loss, which is taken first and waits for its turn in the backward pass
+)
 
 
 def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
@@ -19,7 +22,8 @@ def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
 
 def logits_train(plan: Plan, one: Pass) -> list[Term]:
     """At the start of the backward pass."""
-    return _logits(plan, one, plan.number("logits_train_bytes") or _TRAIN_DEFAULT, 0.0)
+    further = (plan.number("mtp_layers") or 0) * _FURTHER
+    return _logits(plan, one, (plan.number("logits_train_bytes") or _TRAIN_DEFAULT) + further, 0.0)
 
 
 def logits_forward(plan: Plan, one: Pass) -> list[Term]:
