@@ -113,8 +113,8 @@ def lora_parameters(model: Model, rank: int, on: str = "all_linear", fused: bool
 
 
 def expert_adapter_parameters(model: Model, rank: int, fused: bool = False) -> int:
-    """Those of ``lora_parameters`` that belong to the experts, and stand where they do."""
-    if not model.moe:
+    """Those of ``lora_parameters`` that belong to the experts, and stand where they do; none on experts that are one tensor."""
+    if not model.moe or (model.moe.stacked and not fused):
         return 0
     return rank * model.sparse * model.moe.experts * _mlp_pairs(model, model.moe.width, fused)
 
@@ -142,7 +142,7 @@ def _attention(model: Model) -> int:
     h, d = model.hidden, head_dim(model)
     queries, keys = model.heads * d, model.kv_heads * d
     biases = (queries + 2 * keys if model.attention_bias else 0) + (h if model.biases else 0)
-    norms = 2 * d if model.qk_norm else 0
+    norms = (2 * d if model.qk_norm else 0) + (model.heads if model.sinks else 0)
     return (3 if model.attention_gate else 2) * h * queries + 2 * h * keys + biases + norms
 
 
@@ -170,14 +170,14 @@ def _mixer(model: Model, mixer: Mixer | None) -> int:
 
 
 def _mlp(model: Model, width: int) -> int:
-    biases = width + model.hidden if model.biases else 0
+    biases = (2 if model.gated else 1) * width + model.hidden if model.biases else 0
     return (3 if model.gated else 2) * model.hidden * width + biases
 
 
 def _sparse_mlp(model: Model, moe: Moe) -> int:
     router = moe.experts * model.hidden + (moe.experts if moe.router_bias else 0)
     gate = model.hidden if moe.shared_gate else 0
-    return router + gate + moe.experts * _mlp(model, moe.width) + _mlp(model, moe.shared)
+    return router + gate + moe.experts * _mlp(model, moe.width) + (_mlp(model, moe.shared) if moe.shared else 0)
 
 
 # --- when only the size is known

@@ -38,7 +38,8 @@ class Vision:
 class Moe:
     """Experts of a sparse model: ``width`` is one expert's MLP width, ``shared`` the width of the shared expert.
 
-    ``shared_gate``: the shared expert has a gate of its own; ``router_bias``: the router adds a number to each expert.
+    ``shared_gate``: the shared expert has a gate of its own; ``router_bias``: the router adds a number to each expert. ``stacked``: in
+    transformers the experts of a layer are one tensor and no linear layers, so that adapters on all of these leave them out.
     """
 
     experts: int
@@ -48,6 +49,7 @@ class Moe:
     dense_layers: int = 0
     shared_gate: bool = False
     router_bias: bool = False
+    stacked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,7 @@ class Model(Record):
     ``layer_norm``: its norms are LayerNorm, each with a bias, and not RMSNorm; ``parallel``: attention and MLP read the same input;
     ``biases``: output projection and MLP have one as well; ``capped``: attention scores go through a tanh, which PyTorch's own
     kernel cannot do; ``attention_gate``: a gate as wide as the queries multiplies the attention's output.
+    ``sinks``: each head has a number that takes a part of its softmax.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
@@ -124,6 +127,7 @@ class Model(Record):
     head_bias: bool = False
     capped: bool = False
     attention_gate: bool = False
+    sinks: bool = False
     attention_layers: int = 0
     mlp_layers: int = 0
     aliases: tuple[str, ...] = ()

@@ -73,3 +73,9 @@ def test_the_largest_layer_stands_for_those_that_are_gathered() -> None:
     record = _model("nemotron-3-nano-30b-a3b")
     experts = 128 * 2 * 2688 * 1856
     assert experts < shape.layer(record) < 1.05 * experts
+
+
+def test_experts_in_one_tensor_have_adapters_in_megatron_alone() -> None:
+    record = _model("gpt-oss-20b")
+    assert shape.expert_adapter_parameters(record, 8) == 0
+    assert shape.expert_adapter_parameters(record, 8, fused=True) == 8 * 24 * 32 * (2 * 2880 + 3 * 2880)
