@@ -223,6 +223,8 @@ def shape(model: Model) -> list[tuple[str, str]]:
         ("Vocabulary", model.vocab),
         ("Longest context, tokens", model.max_position),
     ]
+    if model.mixer:
+        numbers += [("Layers with attention", model.attends), ("Layers with a recurrent state", model.mixer.layers)]
     if model.moe:
         numbers += [
             ("Experts", model.moe.experts),

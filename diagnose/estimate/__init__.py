@@ -8,9 +8,10 @@ from diagnose.estimate.lengths import assumed_lengths, turning_length
 from diagnose.estimate.measured import compare, with_measured
 from diagnose.estimate.phases import gpu_phases, inside_bytes, reserved_bytes, trainer_bytes
 from diagnose.estimate.plan import Plan, make_plan, plan_of
+from diagnose.estimate.stages import staged
 from diagnose.estimate.tokens import take
 from diagnose.knowledge.records import Framework
-from diagnose.types import Estimate, Facts, PoolEstimate
+from diagnose.types import Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import POOL_OF_KIND, Pool
 
 __all__ = ["assumed_lengths", "estimate", "estimate_pool", "plan_of", "turning_length"]
@@ -57,12 +58,17 @@ def estimate_pool(plan: Plan | None, pool: Pool, phase: str | None = None) -> Es
 def _gpu_pool(plan: Plan, phases: tuple[str, ...]) -> PoolEstimate:
     return PoolEstimate(
         pool="gpu",
-        phases=gpu_phases(plan, phases),
+        phases=_of_neediest_stage([gpu_phases(stage, phases) for stage in staged(plan)]),
         capacity=plan.capacity,
         limit=plan.capacity,
         capacity_why=plan.capacity_why,
         limit_why="all that the card has" if plan.capacity else "",
     )
+
+
+def _of_neediest_stage(stages: list[tuple[PhaseEstimate, ...]]) -> tuple[PhaseEstimate, ...]:
+    """Each phase as it is on the pipeline stage that needs the most in it."""
+    return tuple(max(phases, key=lambda phase: phase.need) for phases in zip(*stages, strict=True))
 
 
 def _missing(plan: Plan) -> tuple[str, ...]:

@@ -114,7 +114,7 @@ def _dense_cache(plan: Plan) -> list[Term]:
     rows = take(plan, "update").rows
     tokens = rows * ((prompt or 0) + (response or 0))
     m = plan.model
-    each = kv_bytes_per_token(layers=m.layers, kv_heads=m.kv_heads, head_dim=plan.shape.head_dim, tp=plan.whole("tp"))
+    each = kv_bytes_per_token(layers=m.attends, kv_heads=m.kv_heads, head_dim=plan.shape.head_dim, tp=plan.whole("tp"))
     how = f"{count(tokens)} tokens × {each:,} B"
     moved_by = ("micro_batch", "prompt_length", "response_length")
     size = Band(0.3 * tokens * each, tokens * each, tokens * each)

@@ -24,7 +24,8 @@ class Widths:
     """What a layer's activations are counted in. ``mlp`` is the width that one token passes through, all its experts together.
 
     ``queries`` 0 stands for ``hidden``; ``chosen`` counts the experts that a token goes to, 0 in a dense layer. ``fused``: query, key
-    and value are one product.
+    and value are one product; ``gate``: one of its width multiplies the attention's output. ``mixes`` are the bytes of what mixes
+    tokens where that is not attention, 0 where nothing does; ``alone``: a layer is either that or an MLP, with one norm.
     """
 
     hidden: float
@@ -38,6 +39,9 @@ class Widths:
     layer_norm: bool = False
     parallel: bool = False
     fused: bool = False
+    gate: bool = False
+    mixes: float | None = None
+    alone: bool = False
 
     @property
     def q(self) -> float:
@@ -60,6 +64,7 @@ def widths(model: Model, fused: bool = False) -> Widths:
         layer_norm=model.layer_norm,
         parallel=model.parallel,
         fused=fused,
+        gate=model.attention_gate,
     )
 
 
@@ -69,15 +74,17 @@ def attention_bytes_per_token(w: Widths) -> float:
     Out of one product the rotated query and key are copies, as wide as all query heads; a value that is not repeated to them is a
     view, which holds the whole product (litgpt 2685705 litgpt/model.py: CausalSelfAttention).
     """
+    if w.mixes is not None:
+        return w.mixes
     if not w.fused:
-        return 4 * w.q + 4 * w.keys + 4 * w.heads
+        return (8 if w.gate else 4) * w.q + 4 * w.keys + 4 * w.heads
     value = w.q + 2 * w.keys if w.keys == w.q else w.q
     return 6 * w.q + 2 * value + 4 * w.heads
 
 
 def _norm_inputs(w: Widths) -> int:
     """Bytes of what a layer's norms keep of their inputs, in h: in fp32 for RMSNorm, which is written out."""
-    return (2 if w.parallel else 4) if w.layer_norm else 8
+    return ((2 if w.parallel else 4) if w.layer_norm else 8) // (2 if w.alone else 1)
 
 
 def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
@@ -87,8 +94,11 @@ def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
     its own (torch 2.6 aten/src/ATen/autocast_mode.cpp: only casts of parameters are cached). Rows for an expert are copied out and its
     outputs kept for the router's weight: 4 h for each chosen expert.
     """
-    outputs = 4 if w.layer_norm else 8
-    norms = (26 if autocast else _norm_inputs(w) + outputs) * w.hidden + (6 * (w.q + w.keys) if w.qk_norm else 0)
+    share = 0.5 if w.alone else 1
+    outputs = share * (4 if w.layer_norm else 8)
+    norms = (share * 26 if autocast else _norm_inputs(w) + outputs) * w.hidden + (
+        6 * (w.q + w.keys) if w.qk_norm else 0
+    )
     return norms + attention_bytes_per_token(w) + (8 if w.gated else 4) * w.mlp + 4 * w.chosen * w.hidden
 
 
@@ -110,7 +120,11 @@ def _adapter_bytes_per_token(w: Widths, each_input: float, on: str) -> float:
     On a part of a fused product the update is scattered into one as wide as all of it and kept (litgpt 2685705 litgpt/lora.py: zero_pad).
     """
     if on == "all_linear":
-        return each_input * (((1 if w.fused else 3) + (2 if w.gated else 1)) * w.hidden + w.q + w.mlp)
+        reads = 0 if w.mixes == 0 else w.q + (1 if w.fused or w.mixes else 3) * w.hidden
+        inward = (2 if w.gated else 1) * w.hidden if w.mlp else 0
+        return each_input * (reads + inward + w.mlp)
+    if w.mixes is not None:
+        return 0.0
     if w.fused:
         return each_input * w.hidden + 2 * (w.q + w.keys)
     return each_input * (2 if on == "query_value" else 3) * w.hidden
@@ -123,7 +137,8 @@ def quantized_input_bytes_per_token(w: Widths) -> float:
 
 def fused_layer_bytes_per_token(w: Widths) -> float:
     """The same where norm and MLP product are fused and keep bf16 inputs only (Megatron with selective recomputation)."""
-    return 12 * w.hidden + 4 * w.q + (6 if w.gated else 4) * w.mlp + 4 * w.keys + 4 * w.chosen * w.hidden
+    mixing = 4 * w.q + 4 * w.keys if w.mixes is None else w.mixes
+    return (6 if w.alone else 12) * w.hidden + mixing + (6 if w.gated else 4) * w.mlp + 4 * w.chosen * w.hidden
 
 
 def chosen_products_bytes_per_token(w: Widths) -> float:

@@ -158,8 +158,10 @@ def _weight_sync(plan: Plan) -> list[Moment]:
 
 def _forward(plan: Plan) -> list[Moment]:
     one = take(plan, "logprob")
-    terms = [*gathered(plan), *no_grad(plan, one), *vision_tower(plan, one, trains=False)]
-    return [("forward pass", [*terms, *logits_forward(plan, one)])]
+    terms = [*gathered(plan), *no_grad(plan, one)]
+    tower = vision_tower(plan, one, trains=False) if plan.stage != "last" else []
+    logits = logits_forward(plan, one) if plan.stage != "first" else []
+    return [("forward pass", [*terms, *tower, *logits])]
 
 
 def _values(plan: Plan) -> list[Moment]:
@@ -183,20 +185,27 @@ def _actor_update(plan: Plan) -> list[Moment]:
     # With pipeline stages the logits stand on the last one, which has a single micro batch in flight.
     layers = kept(plan, one)
     last_stage = [*layers, *tower] if stages == 1 else kept(plan, one, stages)
+    if plan.stage == "last":
+        tower = []
     head, again = [*last_stage, *head_inputs(plan, one)], [*recomputed(plan, one), *layer_gradient(plan)]
     first, whole = gradients_so_far(plan, 1 / (plan.model.layers + 1)), gradients_so_far(plan, 1.0)
     none_yet, last = gradients_so_far(plan, 0.0), [*again, *whole] if whole else []
     forward = [*gathers, *cast_in_forward(plan), *head, *none_yet, *dequantized(plan, head=True)]
     backward = [*gathers, *head, *none_yet, *dequantized(plan, head=True)]
     again += [*dequantized(plan, head=False), *quantized_inputs(plan, one, before=False)]
+    body: list[Moment] = [
+        ("recomputing a layer", [*gathers, *layers, *tower, *again, *first]),
+        ("end of the backward pass", [*gathers, *root_gradient(plan), *last]),
+    ]
+    if plan.stage == "first":
+        return body
     return [
         ("end of the forward pass", [*forward, *quantized_inputs(plan, one, before=True), *logits_forward(plan, one)]),
         (
             "start of the backward pass",
             [*backward, *quantized_inputs(plan, one, before=False), *logits_train(plan, one)],
         ),
-        ("recomputing a layer", [*gathers, *layers, *tower, *again, *first]),
-        ("end of the backward pass", [*gathers, *root_gradient(plan), *last]),
+        *body,
     ]
 
 

@@ -47,6 +47,7 @@ class Plan:
     """A run as the terms need it. ``adapters`` counts trained parameters under LoRA, 0 without; ``gpus`` those that train.
 
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
+    ``stage``: the plan is that of the "first" or the "last" stage of a pipeline, with so many layers.
     ``known`` keeps, by name, what was worked out of this plan and is asked for again.
     """
 
@@ -68,6 +69,8 @@ class Plan:
     capacity_why: str
     missing: tuple[str, ...]
     laid: int = 1
+    stage: str = ""
+    stage_layers: float = 0
     known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def number(self, id: str) -> float | None:
@@ -124,6 +127,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     does, own_precision = _behaviours(framework, facts.fork, values, version)
     if does.get("head_of_its_own") == "yes":
         model = _headed(model, tied=False)
+    if further := whole(values, "mtp_layers"):
+        model = _lengthened(model, further)
     numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
     capacity, why = gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
@@ -179,6 +184,17 @@ def _shape(model: Model) -> Shape:
 def _headed(model: Model, tied: bool) -> Model:
     """The model with or without a head of its own."""
     return replace(model, tied=tied)
+
+
+@lru_cache(maxsize=64)
+def _lengthened(model: Model, further: int) -> Model:
+    """The model with further layers behind the last, each with attention and the experts of the others.
+
+    What joins a hidden state and the next token's embedding before it, 2 h x h, is left out
+    (Megatron-LM core/transformer/multi_token_prediction.py: MultiTokenPredictionLayer).
+    """
+    attends, mlps = (number and number + further for number in (model.attention_layers, model.mlp_layers))
+    return replace(model, layers=model.layers + further, attention_layers=attends, mlp_layers=mlps)
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ import datetime
 import math
 from dataclasses import dataclass, replace
 
-from diagnose.knowledge.hardware import Latent, Model, Moe
+from diagnose.knowledge.hardware import Latent, Mixer, Model, Moe
 
 ASSUMED = "assumed"
 
@@ -19,7 +19,7 @@ ASSUMED = "assumed"
 class Shape:
     """Counts of one model. ``parameters`` holds the vision tower; ``active`` is what one token of text passes through.
 
-    ``layer`` is one decoder layer (the sparse one where a model has both kinds), ``embedding`` the table V x h, ``root`` what
+    ``layer`` is one decoder layer (the largest where a model has several kinds), ``embedding`` the table V x h, ``root`` what
     FSDP leaves in its outermost unit: the table, the head where it is not tied, and the final norm.
     """
 
@@ -62,9 +62,10 @@ def root(model: Model) -> int:
 
 
 def layer(model: Model) -> int:
-    """One decoder layer; of a sparse model one with all its experts."""
+    """One decoder layer, the largest where they differ; of a sparse model one with all its experts."""
     mlp = _sparse_mlp(model, model.moe) if model.moe else _mlp(model, model.intermediate)
-    return _attention(model) + _norms(model) + mlp
+    mixing = max(_attention(model), _mixer(model, model.mixer))
+    return _norms(model) + (max(mixing, mlp) if model.mlp_layers else mixing + mlp)
 
 
 def vision(model: Model) -> int:
@@ -74,9 +75,11 @@ def vision(model: Model) -> int:
 
 def parameters(model: Model) -> int:
     """Everything that a checkpoint holds, vision tower included."""
-    dense = model.moe.dense_layers if model.moe else 0
-    dense_layer = _attention(model) + _norms(model) + _mlp(model, model.intermediate)
-    return root(model) + (model.layers - dense) * layer(model) + dense * dense_layer + vision(model)
+    sparse = model.sparse * _sparse_mlp(model, model.moe) if model.moe else 0
+    mlps = sparse + (model.mlps - model.sparse) * _mlp(model, model.intermediate)
+    mixers = model.mixer.layers * _mixer(model, model.mixer) if model.mixer else 0
+    mixing = model.attends * _attention(model) + mixers
+    return root(model) + mixing + model.layers * _norms(model) + mlps + vision(model)
 
 
 def active(model: Model) -> int:
@@ -85,40 +88,52 @@ def active(model: Model) -> int:
     if not model.moe:
         return text
     idle = (model.moe.experts - model.moe.active) * _mlp(model, model.moe.width)
-    return text - (model.layers - model.moe.dense_layers) * idle
+    return text - model.sparse * idle
 
 
-def lora_parameters(model: Model, rank: int, on: str = "all_linear") -> int:
+def lora_parameters(model: Model, rank: int, on: str = "all_linear", fused: bool = False) -> int:
     """LoRA on all linear layers of the decoder, rank x (in + out) each (Hu et al. 2021, arXiv:2106.09685, section 4.1).
 
     Every expert has its own pair; router, head and vision tower are left out, as "all-linear" does by default. ``on``
-    "query_value" alone, as in that paper (section 4.2), or "query_key_value".
+    "query_value" alone, as in that paper (section 4.2), or "query_key_value". ``fused``: query, key and value are one product, and
+    so are gate and up, so that each has one pair (modelscope/mcore-bridge tuners/lora.py: LoraParallelLinear).
     """
     h = model.hidden
     queries, keys = model.heads * head_dim(model), model.kv_heads * head_dim(model)
     if on != "all_linear":
         matrices = 1 if on == "query_value" else 2
-        return rank * model.layers * (h + queries + matrices * (h + keys))
-    attention = 2 * (h + queries) + 2 * (h + keys)
-    matrices = 3 if model.gated else 2
-    dense = attention + matrices * (h + model.intermediate)
-    if not model.moe:
-        return rank * model.layers * dense
-    shared = matrices * (h + model.moe.shared) if model.moe.shared else 0
-    sparse = attention + model.moe.experts * matrices * (h + model.moe.width) + shared
-    return rank * ((model.layers - model.moe.dense_layers) * sparse + model.moe.dense_layers * dense)
+        return rank * model.attends * (h + queries + matrices * (h + keys))
+    asked = (2 if model.attention_gate else 1) * queries
+    attention = model.attends * ((1 if fused else 3) * h + asked + 2 * keys + queries + h)
+    mixers = model.mixer.layers * _mixer_pairs(h, model.mixer) if model.mixer else 0
+    mlps = (model.mlps - model.sparse) * _mlp_pairs(model, model.intermediate, fused)
+    if model.moe:
+        mlps += model.sparse * _mlp_pairs(model, model.moe.shared, fused) if model.moe.shared else 0
+    return rank * (attention + mixers + mlps) + expert_adapter_parameters(model, rank, fused)
+
+
+def expert_adapter_parameters(model: Model, rank: int, fused: bool = False) -> int:
+    """Those of ``lora_parameters`` that belong to the experts, and stand where they do; none on experts that are one tensor."""
+    if not model.moe or (model.moe.stacked and not fused):
+        return 0
+    return rank * model.sparse * model.moe.experts * _mlp_pairs(model, model.moe.width, fused)
+
+
+def _mlp_pairs(model: Model, width: int, fused: bool) -> int:
+    """In + out of all matrices of an MLP; gate and up read their input once where they are one product."""
+    if not model.gated:
+        return 2 * (model.hidden + width)
+    return (2 if fused else 3) * model.hidden + 3 * width
+
+
+def _mixer_pairs(hidden: int, mixer: Mixer) -> int:
+    """In + out of a mixer's matrices: into it, and of the delta rule once more for its two numbers a head, and out of it."""
+    beside = hidden + 2 * mixer.heads if mixer.kind == "delta" else mixer.heads
+    return hidden + mixer.convolved + mixer.values + beside + mixer.values + hidden
 
 
 def _norms(model: Model) -> int:
     return model.norms * model.hidden * (2 if model.layer_norm else 1)
-
-
-def expert_adapter_parameters(model: Model, rank: int) -> int:
-    """Those of ``lora_parameters`` that belong to the experts, and stand where they do."""
-    if not model.moe:
-        return 0
-    pairs = (3 if model.gated else 2) * (model.hidden + model.moe.width)
-    return rank * (model.layers - model.moe.dense_layers) * model.moe.experts * pairs
 
 
 def _attention(model: Model) -> int:
@@ -128,7 +143,7 @@ def _attention(model: Model) -> int:
     queries, keys = model.heads * d, model.kv_heads * d
     biases = (queries + 2 * keys if model.attention_bias else 0) + (h if model.biases else 0)
     norms = (2 * d if model.qk_norm else 0) + (model.heads if model.sinks else 0)
-    return 2 * h * queries + 2 * h * keys + biases + norms
+    return (3 if model.attention_gate else 2) * h * queries + 2 * h * keys + biases + norms
 
 
 def _latent_attention(model: Model, latent: Latent) -> int:
@@ -140,6 +155,20 @@ def _latent_attention(model: Model, latent: Latent) -> int:
     return queries + keys + heads * latent.value * h
 
 
+def _mixer(model: Model, mixer: Mixer | None) -> int:
+    """A gate as wide as its values beside what is convolved, in and out; per head two numbers (delta) or one, and its constants.
+
+    (transformers 5.23 models/qwen3_next: Qwen3NextGatedDeltaNet; models/nemotron_h: NemotronHMamba2Mixer, whose convolution has biases)
+    """
+    if not mixer:
+        return 0
+    delta = mixer.kind == "delta"
+    inward = model.hidden * (mixer.convolved + mixer.values + mixer.heads * (2 if delta else 1))
+    convolution = mixer.convolved * (mixer.kernel + (0 if delta else 1))
+    constants = 2 * mixer.heads + mixer.width if delta else 3 * mixer.heads + mixer.values
+    return inward + convolution + constants + mixer.values * model.hidden
+
+
 def _mlp(model: Model, width: int) -> int:
     biases = (2 if model.gated else 1) * width + model.hidden if model.biases and width else 0
     return (3 if model.gated else 2) * model.hidden * width + biases
@@ -148,7 +177,7 @@ def _mlp(model: Model, width: int) -> int:
 def _sparse_mlp(model: Model, moe: Moe) -> int:
     router = moe.experts * model.hidden + (moe.experts if moe.router_bias else 0)
     gate = model.hidden if moe.shared_gate else 0
-    return router + gate + moe.experts * _mlp(model, moe.width) + _mlp(model, moe.shared)
+    return router + gate + moe.experts * _mlp(model, moe.width) + (_mlp(model, moe.shared) if moe.shared else 0)
 
 
 # --- when only the size is known

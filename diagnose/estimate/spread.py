@@ -38,16 +38,22 @@ def spread(
     gpus: int,
     capacity: int | None,
     online: bool,
+    stage: tuple[str, float] | None = None,
 ) -> Spread:
-    """How this run spreads a model of these ``numbers`` over ``gpus`` that train; ``capacity`` is that of one of them in bytes."""
+    """How this run spreads a model of these ``numbers`` over ``gpus`` that train; ``capacity`` is that of one of them in bytes.
+
+    ``stage``: only the ``first`` or the ``last`` stage of its pipeline, of so many layers.
+    """
     laid, on = _laid(values, does, online), adapted_layers(values, does)
     gpus = (whole(values, "n_gpus") or gpus) if laid > 1 else gpus
-    stage = _assumed_stage(values, numbers.parameters, capacity)
+    assumed = _assumed_stage(values, numbers.parameters, capacity)
     beside = _trained_beside_base(model, values, on) if adapters(values) else 0.0
     everything, trained = _parts(model, numbers, values, beside, on)
+    if stage:
+        everything, trained = (_of_stage(model, numbers, values, part, stage) for part in (everything, trained))
     return Spread(
-        everything=split(values, gpus=gpus, laid=laid, assumed_stage=stage, **everything),
-        trained=split(values, gpus=gpus, laid=laid, assumed_stage=stage, **trained),
+        everything=split(values, gpus=gpus, laid=laid, assumed_stage=assumed, **everything),
+        trained=split(values, gpus=gpus, laid=laid, assumed_stage=assumed, **trained),
         adapters=beside,
         gpus=gpus,
         laid=laid,
@@ -71,7 +77,8 @@ def _parts(
     everything = {"parameters": float(numbers.parameters), "experts": _experts(model), "tower": tower}
     if beside:
         rank = whole(values, "lora_rank") or 8
-        experts = expert_adapter_parameters(model, rank) if on == "all_linear" else 0.0
+        fused = values.get("strategy") == "megatron"
+        experts = expert_adapter_parameters(model, rank, fused) if on == "all_linear" else 0.0
         trained = tower_beside(model, values) if tower else 0.0
         return everything, {"parameters": beside, "experts": experts, "tower": trained}
     if values.get("freeze_vision") is True:
@@ -79,19 +86,42 @@ def _parts(
     return everything, everything
 
 
+def _of_stage(
+    model: Model, numbers: Shape, values: Values, part: dict[str, float], stage: tuple[str, float]
+) -> dict[str, float]:
+    """The parts of one pipeline stage, as many times as there are stages, since ``split`` divides by them.
+
+    Table and head stand on the outer stages, where they are part of it at all. A tied head is a copy of its own on the last one, and so
+    is the table where further tokens are predicted (Megatron-LM core/models/common/language_module/language_module.py:
+    setup_embeddings_and_output_layer).
+    """
+    (which, layers), stages = stage, whole(values, "pp") or 1
+    share, table = stages * layers / model.layers, float(numbers.embedding)
+    experts, tower = share * part["experts"], part.get("tower", 0.0)
+    body = part["parameters"] - part["experts"] - tower
+    if body > numbers.root:
+        again = model.tied or bool(whole(values, "mtp_layers"))
+        outer = numbers.root + table if again else numbers.root
+        body = share * (body - numbers.root) + stages * (table if which == "first" else outer - table)
+    else:
+        body = share * body
+    here = tower if which == "first" else 0.0
+    return {"parameters": body + experts + here, "experts": experts, "tower": here}
+
+
 def _experts(model: Model) -> float:
     if not model.moe:
         return 0.0
     matrices = 3 if model.gated else 2
-    return float(
-        model.moe.experts * matrices * model.hidden * model.moe.width * (model.layers - model.moe.dense_layers)
-    )
+    return float(model.moe.experts * matrices * model.hidden * model.moe.width * model.sparse)
 
 
 def _trained_beside_base(model: Model, values: Values, on: str) -> float:
     """Adapters, and what is trained whole beside them: a copy of the embedding and one of the head, and the vision tower itself."""
     copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
-    return float(lora_parameters(model, whole(values, "lora_rank") or 8, on) + copies) + tower_beside(model, values)
+    fused = values.get("strategy") == "megatron"
+    adapters = lora_parameters(model, whole(values, "lora_rank") or 8, on, fused)
+    return float(adapters + copies) + tower_beside(model, values)
 
 
 def tower_beside(model: Model, values: Values) -> float:

@@ -19,6 +19,7 @@ from diagnose.estimate.layer import (
     tower_bytes_per_patch,
     widths,
 )
+from diagnose.estimate.mixer import kinds
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import image_patches
 from diagnose.estimate.spread import adapted_layers
@@ -61,10 +62,10 @@ def checkpointing(plan: Plan) -> str:
 def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     """What the whole forward pass leaves for the backward pass.
 
-    The first of ``pp`` pipeline stages holds a part of the layers for as many micro batches in flight: all layers of one. With
-    ``stages`` it is one stage's layers for one micro batch, as the last stage holds them.
+    The first of ``pp`` pipeline stages holds a part of the layers for as many micro batches in flight: all layers of one, where the
+    stages are alike. With ``stages`` it is one stage's layers for one micro batch, as the last stage holds them.
     """
-    w, layers, tokens = _widths(plan), max(1, plan.model.layers // (stages * plan.laid)), _local(plan, one)
+    w, layers, tokens = _widths(plan), _held_layers(plan, stages), _local(plan, one)
     mode = checkpointing(plan)
     if mode == "full":
         on_gpu = 2 if plan.values.get("activation_offload") is True else layers
@@ -73,17 +74,25 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
         size = tokens.times(stream + rotary_bytes_per_token(w, each))
         how = f"{one.how} × {w.hidden:,} × {on_gpu} layers × {each} B{_over(plan)}"
         if "gradient_checkpointing" not in plan.values:
-            size = Band(size.low, size.mid, tokens.high * layers * _layer(plan, w))
+            size = Band(size.low, size.mid, tokens.high * layers * _mean(plan, w))
             how += "; far more if every layer keeps all"
         moved_by = (*one.moved_by, *_MOVED, "activation_offload")
         return [make_term("checkpoints", "checkpoints", "work", size, how, _CHECKPOINT, moved_by)]
-    each_layer = _selected(plan, w) if mode == "selective" else _layer(plan, w)
+    each_layer = _mean(plan, w, selective=mode == "selective")
     how = f"{one.how} × {each_layer:,.0f} B × {layers} layers{_over(plan)}"
     size = tokens.times(each_layer * layers)
     if mode == "none":
-        size = Band(size.low, size.mid, tokens.high * layers * _layer(plan, w, at_most=True))
+        size = Band(size.low, size.mid, tokens.high * layers * _mean(plan, w, at_most=True))
     terms = [make_term("activations", "activations", "work", size, how, _LAYER, (*one.moved_by, *_MOVED))]
-    return terms + attention_beside(plan, one, layers if mode == "none" else 1)
+    scored = layers * plan.model.attends // plan.model.layers
+    return terms + attention_beside(plan, one, scored if mode == "none" else 1)
+
+
+def _held_layers(plan: Plan, stages: int) -> int:
+    """Layers times micro batches whose activations stand at once."""
+    if plan.stage:
+        return max(1, round(plan.stage_layers * (plan.whole("pp") if plan.stage == "first" else 1)))
+    return max(1, plan.model.layers // (stages * plan.laid))
 
 
 def head_inputs(plan: Plan, one: Pass) -> list[Term]:
@@ -101,7 +110,7 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
         return []
     w, tokens = _widths(plan), _local(plan, one)
     moving = backward_bytes_per_token(w, bool(plan.adapters))
-    each = _layer(plan, w) + moving
+    each = max(_layer(plan, kind) for _, kind in _kinds(plan, w)) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, _LAYER, one.moved_by)
     freed = tokens.mid * (moving + 8 * w.mlp + 8 * w.hidden)  # the MLP is done when the gradients of scores arrive
@@ -197,6 +206,19 @@ def _by_products(plan: Plan) -> bool:
 
 def _selected(plan: Plan, w: Widths) -> float:
     return chosen_products_bytes_per_token(w) if _by_products(plan) else fused_layer_bytes_per_token(w)
+
+
+def _kinds(plan: Plan, w: Widths) -> tuple[tuple[int, Widths], ...]:
+    return kinds(plan.model, w, 1 if _sequence_split(plan) else plan.whole("tp"))
+
+
+def _mean(plan: Plan, w: Widths, selective: bool = False, at_most: bool = False) -> float:
+    """What a layer keeps of a token, as a mean over all kinds of layers."""
+    each = (
+        number * (_selected(plan, kind) if selective else _layer(plan, kind, at_most))
+        for number, kind in _kinds(plan, w)
+    )
+    return sum(each) / plan.model.layers
 
 
 def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:

@@ -107,8 +107,21 @@ _DROPPED = (None, "none", "ddp", "fsdp", "fsdp2")
 def _optimizer(plan: Plan, share: float) -> Term:
     size = share * shard_bytes(parameters=trained_shard(plan, 1), bytes_each=plan.each.optimizer)
     how = f"{_trained(plan, 1)} × {plan.each.optimizer:g} B{f' × {share:g}' if share < 1 else ''}"
+    if tables := _second_moments(plan):
+        size, how = size + share * 4 * tables, f"{how} + {count(tables)} of table and head × 4 B"
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", "optimizer_on_cpu", "optimizer_cpu_fraction")
     return make_term("actor_optimizer", "Adam state", "held", size, how, _ZERO, moved_by)
+
+
+def _second_moments(plan: Plan) -> float:
+    """Parameters of table and head on one GPU, where an optimizer of whole matrices leaves them to Adam, which has one moment more.
+
+    (Megatron-LM core/optimizer/muon.py: nonlinear_params; modelscope/ms-swift swift/optimizers/muon.py)
+    """
+    if "muon" not in str(plan.values.get("optimizer", "")).lower() or plan.adapters:
+        return 0.0
+    tables = plan.shape.embedding if plan.stage else plan.shape.root
+    return tables / plan.whole("tp") / (plan.split.group if plan.split.stage >= 1 else 1)
 
 
 def _masters(plan: Plan) -> Term:

@@ -10,12 +10,15 @@ from diagnose.types import Term
 from diagnose.units import from_gib
 
 _SOURCE = "copies counted by the rules of autograd in the loss of the framework; the record of the framework names file and lines"
-_MOVED = ("logits_chunked", "entropy_in_loss", "remove_padding")
+_MOVED = ("logits_chunked", "mtp_layers", "entropy_in_loss", "remove_padding")
 _TRAIN_DEFAULT, _FORWARD_DEFAULT = 10.0, 4.0
 _CHUNK = "the chunk as the record of the framework cuts it, which names the file; no more than half of the memory that is free"
 # Of a chunk's fp32 logits: a compiled loss holds them in 16 bits and so their gradient, the casts between being one kernel's own; what is
 # not compiled holds 10 bytes a logit (unslothai/unsloth-zoo@ce232d6 fused_losses/cross_entropy_loss.py: _get_chunk_multiplier; pull 947).
 _OF_CHUNK = Band(1.0, 1.0, 2.5)
+_FURTHER = (
+    4.0  # fp32 softmax of a further token's loss, which is taken first and waits for its turn in the backward pass
+)
 
 
 def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
@@ -25,7 +28,9 @@ def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
 
 def logits_train(plan: Plan, one: Pass) -> list[Term]:
     """At the start of the backward pass."""
-    return _one_chunk(plan, one) or _logits(plan, one, plan.number("logits_train_bytes") or _TRAIN_DEFAULT, 0.0)
+    further = (plan.number("mtp_layers") or 0) * _FURTHER
+    each = (plan.number("logits_train_bytes") or _TRAIN_DEFAULT) + further
+    return _one_chunk(plan, one) or _logits(plan, one, each, 0.0)
 
 
 def logits_forward(plan: Plan, one: Pass) -> list[Term]:

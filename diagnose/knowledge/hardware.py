@@ -38,7 +38,8 @@ class Vision:
 class Moe:
     """Experts of a sparse model: ``width`` is one expert's MLP width, ``shared`` the width of the shared expert.
 
-    ``shared_gate``: the shared expert has a gate of its own; ``router_bias``: the router adds a number to each expert.
+    ``shared_gate``: the shared expert has a gate of its own; ``router_bias``: the router adds a number to each expert. ``stacked``: in
+    transformers the experts of a layer are one tensor and no linear layers, so that adapters on all of these leave them out.
     """
 
     experts: int
@@ -48,6 +49,7 @@ class Moe:
     dense_layers: int = 0
     shared_gate: bool = False
     router_bias: bool = False
+    stacked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +68,42 @@ class Latent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mixer:
+    """Layers that mix their tokens by a recurrent state instead of attention: ``layers`` of them.
+
+    ``heads`` of ``width`` read a state whose ``groups`` of keys are ``state`` wide, after a convolution over ``kernel`` tokens.
+    ``kind`` "delta" is the gated delta rule (Yang et al. 2024, arXiv:2412.06464), "scan" the state-space model of Mamba-2
+    (Dao and Gu 2024, arXiv:2405.21060).
+    """
+
+    kind: str
+    layers: int
+    heads: int
+    width: int
+    groups: int
+    state: int
+    kernel: int = 4
+
+    @property
+    def values(self) -> int:
+        """Width of all its heads together."""
+        return self.heads * self.width
+
+    @property
+    def convolved(self) -> int:
+        """Channels of the convolution: values, and two rows of keys."""
+        return self.values + 2 * self.groups * self.state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Model(Record):
     """Shape numbers as in config.json. ``published`` is the parameter count that its authors give, ``norms`` those of a layer.
 
     ``layer_norm``: its norms are LayerNorm, each with a bias, and not RMSNorm; ``parallel``: attention and MLP read the same input;
     ``biases``: output projection and MLP have one as well; ``capped``: attention scores go through a tanh, which PyTorch's own
-    kernel cannot do; ``sinks``: each head has a learned number that stands beside its scores.
+    kernel cannot do; ``attention_gate``: a gate as wide as the queries multiplies the attention's output.
+    ``sinks``: each head has a number that takes a part of its softmax.
+    ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
     hidden: int
@@ -94,12 +126,31 @@ class Model(Record):
     biases: bool = False
     head_bias: bool = False
     capped: bool = False
+    attention_gate: bool = False
     sinks: bool = False
+    attention_layers: int = 0
+    mlp_layers: int = 0
     aliases: tuple[str, ...] = ()
     moe: Moe | None = None
     latent: Latent | None = None
+    mixer: Mixer | None = None
     vision: Vision | None = None
     family: str = ""
+
+    @property
+    def attends(self) -> int:
+        """Layers with attention."""
+        return self.attention_layers or self.layers
+
+    @property
+    def mlps(self) -> int:
+        """Layers with an MLP, dense or sparse."""
+        return self.mlp_layers or self.layers
+
+    @property
+    def sparse(self) -> int:
+        """Layers with experts."""
+        return self.mlps - self.moe.dense_layers if self.moe else 0
 
     def __hash__(self) -> int:
         """Of the name alone: what is computed once for a model is looked up by it many times a diagnosis."""

@@ -96,8 +96,9 @@ SPARSE = "megatron sft --model Qwen/Qwen3-30B-A3B --tuner_type lora --lora_rank 
 
 
 def test_adapters_of_experts_stand_with_their_experts() -> None:
-    """Each of 128 experts in 48 layers has three pairs of rank 8 for 2048 x 768; the attention's are on every rank."""
-    experts, attention = 48 * 128 * 3 * 8 * (2048 + 768), 48 * 8 * (2 * (2048 + 4096) + 2 * (2048 + 512))
+    """Each of 128 experts in 48 layers has a pair of rank 8 for gate and up together and one for down; attention is on every rank."""
+    experts = 48 * 128 * 8 * (2048 + 2 * 768 + 768 + 2048)
+    attention = 48 * 8 * (2048 + 4096 + 2 * 512 + 4096 + 2048)
     two = _terms(_run(f"{SPARSE} --expert_model_parallel_size 2", n_gpus=2))
     assert two["actor_gradients"].bytes == 4 * (experts // 2 + attention)
     assert two["actor_optimizer"].bytes == 12 * (experts // 2 + attention // 2)
@@ -186,3 +187,39 @@ def test_each_expert_is_cut_like_the_dense_layers_where_the_framework_leaves_it_
         {megatron}.tensor_model_parallel_size=4 {megatron}.expert_model_parallel_size=2"
     )
     assert _terms(_run(run))["actor_weights"].bytes == 2 * (REST // 4 + EXPERTS // 8)
+
+
+STAGES = f"{SFT} --pipeline_model_parallel_size 2"
+TABLE, BODY = 152_064 * 3584, TEXT - 2 * 152_064 * 3584
+
+
+def test_each_outer_stage_has_one_table_and_its_layers() -> None:
+    """14 of 28 layers and one of both tables; the norm behind the last layer goes with the layers."""
+    terms = _terms(_run(STAGES))
+    assert terms["actor_weights"].bytes == pytest.approx(2 * (TABLE + BODY / 2), rel=1e-5)
+    assert terms["logits"].bytes == 10 * 8192 * 152_064
+
+
+def test_a_short_last_stage_holds_fewer_layers_beside_its_logits() -> None:
+    terms = _terms(_run(f"{STAGES} --decoder_last_pipeline_num_layers 12 --max_length 32768"))
+    assert terms["actor_weights"].bytes == pytest.approx(2 * (TABLE + BODY * 12 / 28), rel=1e-4)
+    assert terms["checkpoints"].bytes == pytest.approx(32768 * 3584 * 12 * 2, rel=0.02)
+
+
+def test_a_long_first_stage_needs_the_most_where_logits_are_few() -> None:
+    terms = _terms(_run(f"{STAGES} --decoder_first_pipeline_num_layers 26 --max_length 512"))
+    assert "logits" not in terms
+    assert terms["actor_weights"].bytes == pytest.approx(2 * (TABLE + BODY * 26 / 28), rel=1e-4)
+
+
+def test_a_layer_that_predicts_a_further_token_keeps_its_softmax() -> None:
+    terms, without = _terms(_run(f"{SFT} --mtp_num_layers 1")), _terms(_run(SFT))
+    assert terms["logits"].bytes - without["logits"].bytes == 4 * 8192 * 152_064
+    layer = (terms["actor_weights"].bytes - without["actor_weights"].bytes) / 2
+    assert layer == pytest.approx(BODY / 28, rel=1e-4)
+
+
+def test_muon_has_one_moment_of_matrices_and_shares_no_state() -> None:
+    muon, shared = _terms(_run(f"{SFT} --optimizer muon")), _terms(_run(f"{SFT} --optimizer dist_muon"))
+    assert muon["actor_optimizer"].bytes == pytest.approx(8 * TEXT + 4 * 2 * TABLE, rel=1e-4)
+    assert shared["actor_optimizer"].bytes == pytest.approx(muon["actor_optimizer"].bytes / 8, rel=1e-4)

@@ -1,0 +1,43 @@
+"""The kinds of layers of a decoder, and what one that mixes its tokens by a recurrent state keeps of a token, with fused kernels.
+
+Where every layer has an MLP of its own, a mixer stands in the place of attention; where attention, mixer and MLP are layers of their
+own, each has one norm. Backward through a mixer needs about as much again as it keeps, after the MLP's part of the layer is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from diagnose.estimate.layer import Widths
+from diagnose.knowledge.hardware import Mixer, Model
+
+_CHUNK = 64  # tokens that the delta rule takes at a time: fla-org/flash-linear-attention bc3b101 fla/ops/gated_delta_rule/chunk.py
+
+
+def mixer_bytes_per_token(mixer: Mixer) -> float:
+    """Bytes that stay between the product into a mixer and the one out of it.
+
+    Delta rule: the convolution's input and its output, queries and keys normed and repeated to all heads, a chunk's matrix and two
+    fp32 numbers a head, the output, its gate, and their product (transformers 5.23 models/qwen3_next/modeling_qwen3_next.py:
+    Qwen3NextGatedDeltaNet; fla chunk.py: ChunkGatedDeltaRuleFunction). Scan: what the product gave and the output, the rest is made
+    again (state-spaces/mamba e9594ce ops/triton/ssd_combined.py: MambaSplitConv1dScanCombinedFn).
+    """
+    if mixer.kind == "scan":
+        return 2 * (mixer.convolved + mixer.values + mixer.heads) + 2 * mixer.values
+    repeated = 2 * mixer.heads * mixer.state
+    return 4 * mixer.convolved + 2 * repeated + (2 * _CHUNK + 8) * mixer.heads + 6 * mixer.values
+
+
+def kinds(model: Model, w: Widths, tp: int = 1) -> tuple[tuple[int, Widths], ...]:
+    """How many layers of each kind there are, and the widths of one, each rank having ``tp`` of what mixes; ``w`` has attention and MLP."""
+    if not model.mixer and not model.mlp_layers:
+        return ((model.layers, w),)
+    alone = bool(model.mlp_layers)
+    bare = replace(w, mlp=0, chosen=0, alone=True) if alone else w
+    found = [(model.attends, bare)]
+    if model.mixer:
+        kept, wide = mixer_bytes_per_token(model.mixer) / tp, model.mixer.values / tp
+        found.append((model.mixer.layers, replace(bare, mixes=kept, queries=wide, keys=0, qk_norm=False)))
+    if alone:
+        found.append((model.mlps, replace(w, mixes=0.0, keys=0, qk_norm=False, alone=True)))
+    return tuple(found)

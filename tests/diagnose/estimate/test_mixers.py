@@ -1,0 +1,81 @@
+"""Models whose layers are not all alike: those that mix tokens by a recurrent state, and those whose MLPs are layers of their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from diagnose.estimate import shape
+from diagnose.estimate.layer import frozen_layer_bytes_per_token, layer_bytes_per_token, widths
+from diagnose.estimate.mixer import kinds, mixer_bytes_per_token
+from diagnose.knowledge import current
+from diagnose.knowledge.hardware import Mixer, Model
+
+RULE = Mixer(kind="delta", layers=36, heads=32, width=128, groups=16, state=128)
+SCAN = Mixer(kind="scan", layers=23, heads=64, width=64, groups=8, state=128)
+
+
+def _model(slug: str) -> Model:
+    return current().models[slug]
+
+
+@pytest.mark.parametrize(
+    "slug", ["qwen3-next-80b-a3b", "qwen3.5-4b", "nemotron-3-nano-30b-a3b", "qwen3-30b-a3b", "qwen2.5-7b"]
+)
+def test_every_layer_mixes_tokens_or_is_an_mlp(slug: str) -> None:
+    record = _model(slug)
+    mixing = record.attends + (record.mixer.layers if record.mixer else 0)
+    assert sum(number for number, _ in kinds(record, widths(record))) == record.layers
+    assert mixing + (record.mlp_layers or 0) == record.layers
+
+
+def test_a_delta_rule_keeps_what_its_convolution_and_its_kernel_read() -> None:
+    """8,192 channels twice; 4,096 queries and as many keys; 64 + 4 numbers of 2 bytes a head; output, gate and product of 4,096."""
+    assert mixer_bytes_per_token(RULE) == 2 * (2 * 8192 + 2 * 4096 + 68 * 32 + 3 * 4096)
+
+
+def test_a_scan_keeps_what_went_in_and_its_output() -> None:
+    assert mixer_bytes_per_token(SCAN) == 2 * (4096 + 6144 + 64 + 4096)
+
+
+def test_a_layer_of_its_own_has_one_norm() -> None:
+    record = _model("nemotron-3-nano-30b-a3b")
+    attention, mixer, mlp = (layer_bytes_per_token(kind) for _, kind in kinds(record, widths(record)))
+    norms = 8 * 2688
+    assert mixer == norms + mixer_bytes_per_token(SCAN)
+    assert attention == norms + 4 * 4096 + 4 * 256 + 4 * 32
+    assert mlp == norms + 4 * (6 * 1856 + 3712) + 4 * 6 * 2688
+
+
+def test_adapters_of_a_scan_read_what_goes_in_and_what_comes_out() -> None:
+    record = _model("nemotron-3-nano-30b-a3b")
+    _, (_, mixer), (_, mlp) = kinds(record, widths(record))
+    bare = replace(mixer, queries=1)
+    assert frozen_layer_bytes_per_token(mixer) - frozen_layer_bytes_per_token(bare) == 2 * (4096 - 1)
+    assert frozen_layer_bytes_per_token(mlp) < layer_bytes_per_token(replace(mlp, gated=True))
+
+
+def test_a_pair_for_each_product_of_a_mixer() -> None:
+    record = _model("qwen3-next-80b-a3b")
+    without = replace(record, mixer=None)
+    pairs = (2048 + 12288) + (2048 + 64) + (4096 + 2048)
+    assert shape.lora_parameters(record, 8) - shape.lora_parameters(without, 8) == 8 * 36 * pairs
+
+
+def test_one_pair_for_gate_and_up_where_they_are_one_product() -> None:
+    record = _model("qwen2.5-7b")
+    apart, together = shape.lora_parameters(record, 8), shape.lora_parameters(record, 8, fused=True)
+    assert apart - together == 8 * 28 * (2 * 3584 + 3584)
+
+
+def test_the_largest_layer_stands_for_those_that_are_gathered() -> None:
+    record = _model("nemotron-3-nano-30b-a3b")
+    experts = 128 * 2 * 2688 * 1856
+    assert experts < shape.layer(record) < 1.05 * experts
+
+
+def test_experts_in_one_tensor_have_adapters_in_megatron_alone() -> None:
+    record = _model("gpt-oss-20b")
+    assert shape.expert_adapter_parameters(record, 8) == 0
+    assert shape.expert_adapter_parameters(record, 8, fused=True) == 8 * 24 * 32 * (2 * 2880 + 3 * 2880)
