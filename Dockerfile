@@ -13,6 +13,7 @@ COPY wizard wizard
 COPY content content
 COPY templates templates
 COPY static static
+RUN python -m compileall -q config diagnose kb wizard  # once, not at each start and each health check
 USER headroom
 ENV HEADROOM_STATE=/state HOST=0.0.0.0
 VOLUME /state

@@ -11,7 +11,7 @@ run: $(VENV)/.stamp-run
 	@exec $(BIN)/python -m config.serve
 
 test: $(VENV)/.stamp-dev
-	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/.stamp-dev
 	$(BIN)/python -m ruff format --check .

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -16,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.live import Site, missing, start_site
+from tests.live import ROOT, Site, environment, missing, start_site
 
 POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432/postgres")
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
@@ -39,6 +42,18 @@ def pytest_configure() -> None:
     settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if "whitenoise" not in name]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """``-m django_db`` finds every test that uses the database; files that start servers or browsers, the longest, come first."""
+    for item in items:
+        if "db" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("django_db"):
+            item.add_marker("django_db")
+    yield
+    own = {"browser", "service", "state_folder", "prepared", "postgres_url"}
+    slow = {item.path for item in items if own & {*getattr(item, "fixturenames", ()), *item.keywords}}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @contextmanager
@@ -88,11 +103,44 @@ def state_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
+PREPARE = """
+from config import serve
+serve.prepare("http://127.0.0.1")
+from kb import estimates
+estimates.refresh()
+"""
+
+
 @pytest.fixture(scope="session")
-def live_site() -> Iterator[Site]:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state folder of a site that has been started and has made its estimates: made once for all workers of a run, to be copied."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    folder, done = root / "prepared", root / "prepared.done"
+    with (root / "prepared.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            folder.mkdir()
+            command = [sys.executable, "manage.py", "shell", "-v0", "-c", PREPARE]
+            made = subprocess.run(
+                command, cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=240
+            )
+            assert made.returncode == 0, made.stderr
+            done.touch()
+    return folder
+
+
+@pytest.fixture
+def prepared_folder(prepared: Path, state_folder: Path) -> Path:
+    """A state folder of the test's own in which the site has been started before."""
+    return Path(shutil.copytree(prepared, state_folder, dirs_exist_ok=True))
+
+
+@pytest.fixture(scope="session")
+def live_site(prepared: Path) -> Iterator[Site]:
     """The real site on a free port, one for the whole run."""
     with tempfile.TemporaryDirectory(prefix="headroom-") as folder:
-        site = start_site(Path(folder))
+        site = start_site(Path(shutil.copytree(prepared, folder, dirs_exist_ok=True)))
         yield site
         site.stop()
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from diagnose.knowledge.advisory import Advisory
@@ -78,7 +78,14 @@ def load(folder: Path = CONTENT) -> Knowledge:
     return knowledge
 
 
-@cache
+_read: list[Knowledge] = []
+_reading = threading.Lock()
+
+
 def current() -> Knowledge:
-    """The knowledge of this process, read on first use."""
-    return load()
+    """The knowledge of this process, read on first use: by one thread, while the others wait for it."""
+    if not _read:
+        with _reading:
+            if not _read:
+                _read.append(load())
+    return _read[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -83,9 +84,10 @@ class Seat:
 
 
 @pytest.fixture(scope="session")
-def team_site() -> Iterator[tuple[Site, dict[str, str]]]:
+def team_site(prepared: Path) -> Iterator[tuple[Site, dict[str, str]]]:
     """A site of its own with a team, and a session for each of its members."""
     with tempfile.TemporaryDirectory(prefix="headroom-") as folder:
+        shutil.copytree(prepared, folder, dirs_exist_ok=True)
         script, env = Path(__file__).with_name("scene.py"), environment(Path(folder), PYTHONPATH=str(ROOT))
         done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=240)
         assert done.returncode == 0, done.stderr

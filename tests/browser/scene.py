@@ -167,9 +167,6 @@ if __name__ == "__main__":
     import django
 
     django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
     team = people()
     write(team)
     print(json.dumps({name: session_of(user) for name, user in team.items()}))

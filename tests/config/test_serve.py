@@ -65,14 +65,14 @@ def test_it_refuses_what_cannot_work_in_one_line(state_folder: Path, variables: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_answers_and_leaves_no_process_behind(state_folder: Path, number: signal.Signals) -> None:
-    site = start_site(state_folder)
+def test_it_answers_and_leaves_no_process_behind(prepared_folder: Path, number: signal.Signals) -> None:
+    site = start_site(prepared_folder)
     assert site.get("/healthz") == (200, '{"status": "ok"}')
-    running = processes_of(state_folder)
+    running = processes_of(prepared_folder)
     assert any("gunicorn" in line for line in running)
     assert any("celery" in line for line in running)
     assert site.stop(number) == 0
-    assert processes_of(state_folder) == []
+    assert processes_of(prepared_folder) == []
 
 
 def test_a_second_start_keeps_what_is_there(state_folder: Path) -> None:
@@ -84,16 +84,16 @@ def test_a_second_start_keeps_what_is_there(state_folder: Path) -> None:
     assert (state_folder / "static" / ".digest").stat().st_mtime_ns == gathered
 
 
-def test_it_ends_when_the_web_server_dies(state_folder: Path) -> None:
-    site = start_site(state_folder)
+def test_it_ends_when_the_web_server_dies(prepared_folder: Path) -> None:
+    site = start_site(prepared_folder)
     kill_child(site, "gunicorn")
     assert site.process.wait(20) == 1
     assert "The web server ended by signal 9: stopping." in site.said()
-    assert processes_of(state_folder) == []
+    assert processes_of(prepared_folder) == []
 
 
-def test_it_starts_a_dead_worker_again(state_folder: Path) -> None:
-    site = start_site(state_folder)
+def test_it_starts_a_dead_worker_again(prepared_folder: Path) -> None:
+    site = start_site(prepared_folder)
     first = kill_child(site, "celery")
     deadline = time.monotonic() + 20
     while child_of(site.process.pid, "celery") in (0, first) and time.monotonic() < deadline:
@@ -101,7 +101,7 @@ def test_it_starts_a_dead_worker_again(state_folder: Path) -> None:
     assert child_of(site.process.pid, "celery") not in (0, first)
     assert "The worker ended by signal 9: again in 2 s." in site.said()
     site.stop()
-    assert processes_of(state_folder) == []
+    assert processes_of(prepared_folder) == []
 
 
 def test_the_first_start_offers_a_link_that_makes_the_admin_once(state_folder: Path) -> None:

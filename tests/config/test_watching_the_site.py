@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -48,8 +49,9 @@ def test_a_broker_that_is_gone_does_not_make_the_site_unready(client: Client, se
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    site = start_site(tmp_path_factory.mktemp("state"), METRICS_TOKEN=TOKEN, LOG_FORMAT="JSON", LOG_LEVEL="INFO")
+def watched(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    state = Path(shutil.copytree(prepared, tmp_path_factory.mktemp("state"), dirs_exist_ok=True))
+    site = start_site(state, METRICS_TOKEN=TOKEN, LOG_FORMAT="JSON", LOG_LEVEL="INFO")
     yield site
     site.stop()
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.db import transaction
+from pytest_django import DjangoDbBlocker
 
 from diagnose.knowledge import CONTENT, Knowledge, current
-from kb import content, kept, saving
+from kb import content, estimates, kept, saving
 from kb.models import Document
 
 CASE = """+++
@@ -80,7 +83,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def shipped(db: None, knowledge: Knowledge) -> None:
-    """What ships, loaded."""
-    content.load(CONTENT, knowledge)
+@pytest.fixture(scope="module")
+def shipped(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """What ships, with its estimates, loaded once for a whole file that uses it; each test takes back what it did itself."""
+    with django_db_blocker.unblock():
+        everything = transaction.atomic()
+        everything.__enter__()
+        content.load(CONTENT, current())
+        estimates.refresh()
+    yield
+    with django_db_blocker.unblock():
+        transaction.set_rollback(True)
+        everything.__exit__(None, None, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jsonschema
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -73,3 +74,14 @@ def test_an_old_address_leads_to_the_new_one(client: Client, knowledge: Knowledg
     states.rename(case, "another-name", None, knowledge)
     answer = client.get(f"/cases/{old}.{ending}")
     assert (answer.status_code, answer.headers["Location"]) == (301, f"/cases/another-name.{ending}")
+
+
+@pytest.mark.parametrize(
+    "kind", ["cases", "guides", "levers", "advisories", "errors", "frameworks", "gpus", "models", "datasets", "logs"]
+)
+def test_answers_are_as_they_are_described(client: Client, kind: str) -> None:
+    schemas = {"components": client.get(reverse("kb:openapi")).json()["components"]}
+    listed = client.get(f"/{kind}.json").json()
+    jsonschema.validate(listed, {**schemas, "$ref": "#/components/schemas/List"})
+    for item in listed["items"][:5]:
+        jsonschema.validate(client.get(item["url"]).json(), {**schemas, "$ref": "#/components/schemas/Page"})

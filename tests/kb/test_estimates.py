@@ -210,24 +210,3 @@ def test_the_page_says_what_is_out_of_date_and_a_reviewer_begins_a_run(
     assert "every 2s" in progress
     client.post(reverse("kb:refresh_stop"))
     assert "Stopping after this chunk" in client.get(reverse("kb:progress")).content.decode()
-
-
-def test_the_page_names_where_estimate_and_report_part(
-    client: Client, shipped: None, django_assert_max_num_queries: object
-) -> None:
-    estimates.refresh()
-    with django_assert_max_num_queries(8):  # type: ignore[operator]
-        page = client.get(reverse("kb:estimates")).content.decode()
-    assert "every 2s" not in page
-    told = client.get(reverse("kb:estimates_data")).json()
-    assert told["agree"] + told["close"] + told["unsafe"] + told["careful"] > 0
-    for row in told["worst"]:
-        assert f"/cases/{row['case']}/" in page
-
-
-def test_drafts_do_not_show_in_the_agreement(client: Client, shipped: None) -> None:
-    estimates.refresh()
-    Document.objects.update(state=Document.DRAFT)
-    told = client.get(reverse("kb:estimates_data")).json()
-    assert told["worst"] == []
-    assert told["agree"] == 0

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from diagnose.knowledge import Knowledge
 from diagnose.vocabulary.measured import COUNTERS
-from kb import case_list, estimates
+from kb import case_list
 from kb.models import Document
 from kb.notes import PAGES
 from kb.templatetags.keys import as_time, breakable
@@ -60,7 +60,6 @@ def test_every_page_of_the_catalogue_opens(client: Client, knowledge: Knowledge)
 
 
 def test_every_case_shows_its_claims_with_verdicts_and_its_fixes(client: Client, knowledge: Knowledge) -> None:
-    estimates.refresh()
     for case in knowledge.cases.values():
         page = client.get(reverse("kb:case", args=[case.slug]))
         words = page.context["claims"]

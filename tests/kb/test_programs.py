@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import resolve, reverse
 
 from diagnose.knowledge import current
-from kb import estimates, tokens
+from kb import tokens
 from kb.models import Document, Draft, Member, Role
 from tests.kb.conftest import created, document, edited
 
@@ -109,15 +109,3 @@ def test_every_described_address_is_one_of_the_site() -> None:
                     value = parameter["schema"].get("enum", ["x"])[0]
                     address = address.replace(f"{{{parameter['name']}}}", value)
             assert resolve(address)
-
-
-@pytest.mark.parametrize(
-    "kind", ["cases", "guides", "levers", "advisories", "errors", "frameworks", "gpus", "models", "datasets", "logs"]
-)
-def test_answers_are_as_they_are_described(shipped: None, kind: str) -> None:
-    estimates.refresh()
-    schemas = _schemas()
-    listed = Client().get(f"/{kind}.json").json()
-    jsonschema.validate(listed, {**schemas, "$ref": "#/components/schemas/List"})
-    for item in listed["items"][:5]:
-        jsonschema.validate(Client().get(item["url"]).json(), {**schemas, "$ref": "#/components/schemas/Page"})

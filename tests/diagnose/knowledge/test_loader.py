@@ -1,6 +1,10 @@
+import threading
+import time
+
 import pytest
 
-from diagnose.knowledge import ContentError, load
+from diagnose import knowledge
+from diagnose.knowledge import ContentError, Knowledge, load
 from diagnose.knowledge.loader import nesting, parse
 
 GPU = """+++
@@ -80,3 +84,23 @@ def test_loading_raises_with_all_problems(tmp_path):
     with pytest.raises(ContentError) as caught:
         load(tmp_path)
     assert len(caught.value.problems) == 2
+
+
+def test_threads_that_ask_together_wait_for_one_reading(monkeypatch):
+    readings, given = [], []
+
+    def read():
+        readings.append(1)
+        time.sleep(0.1)
+        return Knowledge()
+
+    monkeypatch.setattr(knowledge, "load", read)
+    monkeypatch.setattr(knowledge, "_read", [])
+    threads = [threading.Thread(target=lambda: given.append(knowledge.current())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(readings) == 1
+    assert len(given) == 8
+    assert all(one is given[0] for one in given)

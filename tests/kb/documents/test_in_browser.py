@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,10 +21,10 @@ Window = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def site(prepared: Path) -> Iterator[Site]:
     """A site of its own: its documents are hostile."""
     with tempfile.TemporaryDirectory(prefix="headroom-") as folder:
-        running = start_site(Path(folder))
+        running = start_site(Path(shutil.copytree(prepared, folder, dirs_exist_ok=True)))
         yield running
         running.stop()
 
@@ -48,7 +49,7 @@ def window(browser: Any, site: Site, seats: dict[str, str]) -> Iterator[Window]:
         context = browser.new_context(viewport={"width": 1280, "height": 900}, bypass_csp=True, **more)
         context.add_cookies([{"name": "sessionid", "value": seats[name], "url": site.url}])
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(30_000)
         page.ran = []
         page.on("dialog", lambda dialog: (page.ran.append(dialog.message), dialog.dismiss()))
         page.on("pageerror", lambda error: page.ran.append(str(error)))

@@ -100,11 +100,9 @@ if __name__ == "__main__":
     import django
 
     django.setup()
-    from django.core.management import call_command
 
     from tests.browser.scene import session_of
 
-    call_command("migrate", verbosity=0)
     team = people()
     slugs = documents(team)
     around(team)

@@ -7,6 +7,7 @@ page may even try.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -83,9 +84,10 @@ class Planted:
 
 
 @pytest.fixture(scope="module")
-def planted() -> Iterator[Planted]:
+def planted(prepared: Path) -> Iterator[Planted]:
     """A site of its own, hostile throughout."""
     with tempfile.TemporaryDirectory(prefix="headroom-") as folder:
+        shutil.copytree(prepared, folder, dirs_exist_ok=True)
         script, env = Path(__file__).with_name("plant.py"), environment(Path(folder), PYTHONPATH=str(ROOT))
         done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=240)
         assert done.returncode == 0, done.stderr

@@ -13,11 +13,11 @@ from tests.live import start_site
 pytestmark = pytest.mark.browser
 
 
-def test_the_button_leads_there_and_back_into_a_site_for_members(state_folder: Path, page: Any) -> None:
+def test_the_button_leads_there_and_back_into_a_site_for_members(prepared_folder: Path, page: Any) -> None:
     with openid.running() as provider:
         provider.claims = {"sub": "7", "preferred_username": "mei", "email": "mei@example.org", "email_verified": True}
         site = start_site(
-            state_folder,
+            prepared_folder,
             MEMBERS_ONLY="1",
             OIDC_ISSUER=provider.issuer,
             OIDC_CLIENT_ID=openid.CLIENT,
@@ -36,8 +36,8 @@ def test_the_button_leads_there_and_back_into_a_site_for_members(state_folder: P
             site.stop()
 
 
-def test_a_site_for_members_answers_its_health_and_its_static_files_to_all(state_folder: Path) -> None:
-    site = start_site(state_folder, MEMBERS_ONLY="1")
+def test_a_site_for_members_answers_its_health_and_its_static_files_to_all(prepared_folder: Path) -> None:
+    site = start_site(prepared_folder, MEMBERS_ONLY="1")
     try:
         assert site.get("/healthz")[0] == 200
         _, sign_in = site.get("/levers/")

@@ -1,0 +1,31 @@
+"""Where the estimates of what ships and the reports part."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from kb.models import Document
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
+
+
+def test_the_page_names_where_estimate_and_report_part(
+    client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(8):
+        page = client.get(reverse("kb:estimates")).content.decode()
+    assert "every 2s" not in page
+    told = client.get(reverse("kb:estimates_data")).json()
+    assert told["agree"] + told["close"] + told["unsafe"] + told["careful"] > 0
+    for row in told["worst"]:
+        assert f"/cases/{row['case']}/" in page
+
+
+def test_drafts_do_not_show_in_the_agreement(client: Client, shipped: None) -> None:
+    Document.objects.update(state=Document.DRAFT)
+    told = client.get(reverse("kb:estimates_data")).json()
+    assert told["worst"] == []
+    assert told["agree"] == 0
