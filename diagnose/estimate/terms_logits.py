@@ -16,9 +16,8 @@ _CHUNK = "the chunk as the record of the framework cuts it, which names the file
 # Of a chunk's fp32 logits: a compiled loss holds them in 16 bits and so their gradient, the casts between being one kernel's own; what is
 # not compiled holds 10 bytes a logit (unslothai/unsloth-zoo@ce232d6 fused_losses/cross_entropy_loss.py: _get_chunk_multiplier; pull 947).
 _OF_CHUNK = Band(1.0, 1.0, 2.5)
-_FURTHER = (
-    4.0  # fp32 softmax of a further token's loss, which is taken first and waits for its turn in the backward pass
-)
+# fp32 softmax of a further token's loss, which is taken first and waits for its turn in the backward pass
+_FURTHER = 4.0
 
 
 def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
