@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.rows import real_row
 from diagnose.estimate.term import Band, make_term
 from diagnose.estimate.terms_held import held
 from diagnose.estimate.tokens import Pass
@@ -33,9 +34,12 @@ def logits_train(plan: Plan, one: Pass) -> list[Term]:
 
 
 def logits_forward(plan: Plan, one: Pass) -> list[Term]:
-    """In a pass without gradient; where the loss goes row by row one row's copies stand beside the logits."""
+    """In a pass without gradient; where the loss goes row by row the longest row's copies stand beside the logits."""
     each = plan.number("logits_forward_bytes") or _FORWARD_DEFAULT
-    return _logits(plan, one, each, one.row.mid * each if plan.does.get("loss_by_row") == "yes" else 0.0)
+    if plan.does.get("loss_by_row") != "yes":
+        return _logits(plan, one, each, 0.0)
+    prompt, response = real_row(plan, 1.0)
+    return _logits(plan, one, each, max(one.row.mid, prompt.mid + response.mid))
 
 
 def _vocab_split(plan: Plan) -> int:
@@ -48,7 +52,7 @@ def _vocab_split(plan: Plan) -> int:
     return 1 if whole_rows else plan.whole("tp")
 
 
-def _logits(plan: Plan, one: Pass, each: float, row_bytes: float) -> list[Term]:
+def _logits(plan: Plan, one: Pass, each: float, row: float) -> list[Term]:
     if not plan.makes_logits:
         return []
     tp, vocab = _vocab_split(plan), plan.model.vocab
@@ -56,12 +60,11 @@ def _logits(plan: Plan, one: Pass, each: float, row_bytes: float) -> list[Term]:
     part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
     how = f"{each:g} B × {one.how}{part} × {vocab:,}{f' ÷ {tp}' if tp > 1 else ''}"
     terms = [make_term("logits", "logits", "work", size, how, _SOURCE, (*one.moved_by, *_MOVED))]
-    if row_bytes:
-        row = row_bytes * one.response * vocab / tp
-        how = f"{each:g} B × {one.row.mid:,.0f} tokens × {vocab:,}"
-        terms.append(
-            make_term("logits_row", "one row's log-probs", "work", row, how, _SOURCE, (*one.moved_by, *_MOVED))
-        )
+    if row:
+        size_of_row = each * row * one.response * vocab / tp
+        how = f"{each:g} B × {row:,.0f} tokens{part} × {vocab:,}"
+        moved_by = (*one.moved_by, *_MOVED)
+        terms.append(make_term("logits_row", "one row's log-probs", "work", size_of_row, how, _SOURCE, moved_by))
     return terms
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from diagnose.estimate.plan import make_plan
 from diagnose.estimate.rows import image_tokens
+from diagnose.estimate.terms_logits import logits_forward
 from diagnose.estimate.tokens import Pass, take
 
 
@@ -164,3 +165,14 @@ def test_a_model_without_a_known_tower_counts_patches_of_28(facts: Any) -> None:
 
 def test_a_model_that_reads_no_images_skips_them(facts: Any) -> None:
     assert _update(facts(micro_batch=1, multimodal=False, **ROWS)).row.high == 300
+
+
+def test_the_copies_of_one_row_are_those_of_the_longest_however_many_rows_there_are(facts: Any, record: Any) -> None:
+    by_row = record(loss_by_row="yes")
+    for pack in ({}, {"dynamic_batch": True, "micro_tokens": 16_384}):
+        rows = []
+        for n in (1, 64):
+            plan, _ = make_plan(facts(by_row, micro_batch=n, rollout_n=n, **pack), None)
+            assert plan is not None
+            rows += [term.bytes for term in logits_forward(plan, take(plan, "update")) if term.id == "logits_row"]
+        assert rows[0] == rows[1] == 4 * 4096 * plan.model.vocab
