@@ -102,15 +102,20 @@ def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
     return norms + attention_bytes_per_token(w) + (8 if w.gated else 4) * w.mlp + 4 * w.chosen * w.hidden
 
 
-def frozen_layer_bytes_per_token(w: Widths, each_input: float = 2.0, on: str = "all_linear") -> float:
+def frozen_layer_bytes_per_token(
+    w: Widths, each_input: float = 2.0, on: str = "all_linear", fp32: bool = False
+) -> float:
     """The same under adapters on all linear layers, whose frozen weights need no inputs of their own.
 
     Left are the norms' fp32 copies (8 h), what the attention keeps, and gate, activation and up (6 f), or what GELU reads (2 f). Each
     adapter keeps its input in ``each_input`` bytes: a bf16 copy of its own, since peft casts to the adapter's fp32 first, and with
-    dropout one byte of mask.
+    dropout one byte of mask. ``fp32``: norms in fp32 give fp32, and a quantized product gives what it gets (bitsandbytes 0.45
+    nn/modules.py: Linear4bit), so that the MLP's values are fp32; RMSNorm keeps its input itself, the attention kernel casts to bf16.
     """
-    norms = _norm_inputs(w) * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0)
-    mlp = (6 if w.gated else 2) * w.mlp + 4 * w.chosen * w.hidden
+    each = 2 if fp32 else 1
+    inputs = 8 if fp32 else _norm_inputs(w)
+    norms = inputs * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0)
+    mlp = each * ((6 if w.gated else 2) * w.mlp + 4 * w.chosen * w.hidden)
     return norms + attention_bytes_per_token(w) + mlp + _adapter_bytes_per_token(w, each_input, on)
 
 
@@ -147,16 +152,19 @@ def chosen_products_bytes_per_token(w: Widths) -> float:
     return 4 * w.hidden + 4 * w.q + 2 * w.keys + 4 * w.heads + 2 * w.mlp + 4 * w.chosen * w.hidden
 
 
-def backward_bytes_per_token(w: Widths, adapters: bool = False) -> float:
+def backward_bytes_per_token(w: Widths, adapters: bool = False, fp32: bool = False) -> float:
     """Gradients on their way in a layer's MLP while all that it keeps still stands: of the gate and of up, and of the layer's output.
 
-    The gradient of an adapter's input comes once in the adapter's fp32 and once in bf16 beside that of the frozen weight.
+    The gradient of an adapter's input comes once in the adapter's fp32 and once in bf16 beside that of the frozen weight. Where the
+    layer's values are ``fp32``, three gradients as wide as the MLP are: of the product, of the gate's activation and of up.
     """
+    if adapters and fp32:
+        return 12 * w.mlp + 8 * w.hidden
     return (8 * w.mlp + 4 * w.hidden) if adapters else 4 * w.mlp + (2 + 2 * w.chosen) * w.hidden
 
 
 def checkpoint_bytes_per_token(*, hidden: float, layers: float, bytes_each: float = 2.0) -> float:
-    """The input of every layer: bf16, or fp32 under autocast over fp32 weights, where the residual stream is fp32."""
+    """The input of every layer: bf16, or fp32 where the residual stream is, as under autocast over fp32 weights."""
     return bytes_each * hidden * layers
 
 

@@ -26,7 +26,7 @@ from diagnose.estimate.terms_gather import (
 )
 from diagnose.estimate.terms_held import gradients_so_far, held
 from diagnose.estimate.terms_logits import logits_forward, logits_train
-from diagnose.estimate.terms_quantized import dequantized, quantized_inputs
+from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
 from diagnose.estimate.tokens import take
 from diagnose.types import PhaseEstimate, Term
 
@@ -187,7 +187,8 @@ def _actor_update(plan: Plan) -> list[Moment]:
     last_stage = [*layers, *tower] if stages == 1 else kept(plan, one, stages)
     if plan.stage == "last":
         tower = []
-    head, again = [*last_stage, *head_inputs(plan, one)], [*recomputed(plan, one), *layer_gradient(plan)]
+    head = [*last_stage, *head_inputs(plan, one), *head_cast(plan)]
+    again = [*recomputed(plan, one), *layer_gradient(plan)]
     first, whole = gradients_so_far(plan, 1 / (plan.model.layers + 1)), gradients_so_far(plan, 1.0)
     none_yet, last = gradients_so_far(plan, 0.0), [*again, *whole] if whole else []
     forward = [*gathers, *cast_in_forward(plan), *head, *none_yet, *dequantized(plan, head=True)]

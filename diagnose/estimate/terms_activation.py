@@ -49,6 +49,15 @@ def autocasts(plan: Plan) -> bool:
     return whole_fp32 and (plan.split.stage < 3 or _alone(plan))
 
 
+def fp32_between_layers(plan: Plan) -> bool:
+    """Whether what runs from layer to layer is fp32 because norms are, in front of quantized products.
+
+    peft utils/other.py at 5d602fd, prepare_model_for_kbit_training: whatever is not quantized is cast to fp32. An fp32 weight makes a
+    norm's output fp32, and the last product of the MLP gives the type that it gets, so that its sum with the stream is fp32.
+    """
+    return bool(plan.each.quantized) and plan.values.get("norms_fp32") is True
+
+
 def _alone(plan: Plan) -> bool:
     return plan.split.group == 1 and plan.values.get("strategy") != "fsdp2"
 
@@ -69,7 +78,7 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     mode = checkpointing(plan)
     if mode == "full":
         on_gpu = 2 if plan.values.get("activation_offload") is True else layers
-        each = 4 if autocasts(plan) else 2
+        each = 4 if autocasts(plan) or fp32_between_layers(plan) else 2
         stream = checkpoint_bytes_per_token(hidden=w.hidden, layers=on_gpu, bytes_each=each)
         size = tokens.times(stream + rotary_bytes_per_token(w, each))
         how = f"{one.how} × {w.hidden:,} × {on_gpu} layers × {each} B{_over(plan)}"
@@ -109,7 +118,7 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     if checkpointing(plan) != "full" and not (checkpointing(plan) == "selective" and _by_products(plan)):
         return []
     w, tokens = _widths(plan), _local(plan, one)
-    moving = backward_bytes_per_token(w, bool(plan.adapters))
+    moving = backward_bytes_per_token(w, bool(plan.adapters), fp32_between_layers(plan))
     each = max(_layer(plan, kind) for _, kind in _kinds(plan, w)) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, _LAYER, one.moved_by)
@@ -226,7 +235,8 @@ def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
     if plan.adapters:
         unsaid = at_most and "lora_layers" not in plan.values
         on = "all_linear" if unsaid else adapted_layers(plan.values, plan.does)
-        return frozen_layer_bytes_per_token(w, plan.number("adapter_input_bytes") or 2.0, on)
+        each_input = plan.number("adapter_input_bytes") or 2.0
+        return frozen_layer_bytes_per_token(w, each_input, on, fp32_between_layers(plan))
     return layer_bytes_per_token(w, autocasts(plan))
 
 

@@ -70,8 +70,10 @@ def _base_and_adapters(plan: Plan) -> Term:
         base=plan.each.base,
     )
     added = plan.trained - tower_beside(plan.model, plan.values)  # a tower that is trained whole is a part of the base
-    size = base + added * plan.each.weights
+    root = max(0.0, (plan.number("root_bytes") or 0.0) - plan.each.base) if plan.each.quantized else 0.0
+    size = base + root * plan.shape.root * share + added * plan.each.weights
     each = f"{plan.each.quantized:g} B in linear layers" if plan.each.quantized else f"{plan.each.base:g} B"
+    each += f", embedding and head {plan.each.base + root:g} B" if root else ""
     how = f"frozen base {_spread(plan, 3)} × {each} + adapters {count(added)} × {plan.each.weights:g} B"
     return make_term("actor_weights", "weights", "held", size, how, _LORA, (*_SPLIT, *_ADAPTER_SPLIT, "quantization"))
 

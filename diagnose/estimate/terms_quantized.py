@@ -20,6 +20,7 @@ from diagnose.types import Term
 _MATMUL = "bitsandbytes 0.42.0 autograd/_functions.py: MatMul4Bit; functional.py: dequantize_4bit"
 _UNPACKED = "AutoGPTQ 0.5.1 auto_gptq/nn_modules/qlinear/qlinear_cuda_old.py: QuantLinear.forward"
 _SHIFTED_BYTES = 5.0  # of one matrix: shifted as int32, then as int8
+_CAST = "torch 2.6 aten/src/ATen/autocast_mode.cpp: cached_cast, which keeps copies of what is trained alone"
 _DEQUANTIZED = 2.0  # the compute type; a second copy where the quantizer was made in another type
 
 
@@ -62,3 +63,13 @@ def unpacked(plan: Plan) -> list[Term]:
     how = f"2 B × {count(linear)} of {layers} layers + {_SHIFTED_BYTES:g} B × {count(one)}"
     moved_by = ("quantization", "gradient_checkpointing")
     return [make_term("dequantized", "matrices in 16 bits", "work", size, how, _UNPACKED, moved_by)]
+
+
+def head_cast(plan: Plan) -> list[Term]:
+    """The 16-bit copy of a frozen head in fp32, which its product keeps from the forward pass until its own backward pass is over."""
+    if not plan.each.quantized or (plan.number("root_bytes") or 0.0) < 4 or not plan.makes_logits:
+        return []
+    how = f"{count(plan.shape.embedding)} × 2 B"
+    return [
+        make_term("head_cast", "the head in 16 bits", "work", 2 * plan.shape.embedding, how, _CAST, ("norms_fp32",))
+    ]

@@ -76,6 +76,7 @@ _ALL = (
     ),
     _fact("quantization", "choice", "run", "Base weights in", nf4="nf4", int4="int4", int8="int8", fp8="fp8"),
     _fact("double_quant", "bool", "run", "Scales of the 4-bit weights quantized as well"),
+    _fact("norms_fp32", "bool", "run", "Norms cast to fp32 beside quantized layers"),
     _fact("optimizer", "text", "run", "Optimizer"),
     _fact("retriever", "bool", "run", "Retrieval index on these GPUs"),
     _fact("has_ref", "bool", "run", "Reference model"),

@@ -114,6 +114,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("yes", "no"),
     ),
     "quantized_head": ("whether the head is quantized like the other linear layers", ("yes", "no")),
+    "root_bytes": ("bytes a parameter of embedding and head beside quantized layers, where they are cast", ()),
     "quantized_inputs": (
         "passes whose inputs of quantized layers are held at once, since they are kept outside of what a backward pass frees",
         (),
