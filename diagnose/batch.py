@@ -6,6 +6,7 @@ GPU takes can be told as a value of the person's own key. Sources: research on e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,13 @@ def data_parallel(values: Values) -> int | None:
         return None
     split = (whole(values, "tp") or 1) * (whole(values, "pp") or 1) * (whole(values, "sp") or 1)
     return max(1, gpus // split)
+
+
+def rows_met(values: Values) -> int | None:
+    """Rows of a data set that all GPUs together take in the steps that the run is told to make; None where one of these is unknown."""
+    told = [whole(values, id) for id in ("max_steps", "micro_batch", "gradient_accumulation")]
+    steps = [number for number in told if number]
+    return math.prod(steps) * (data_parallel(values) or whole(values, "n_gpus") or 1) if len(steps) == 3 else None
 
 
 def longest_row(values: Values) -> int | None:

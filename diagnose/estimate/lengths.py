@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from diagnose.batch import rows_met
 from diagnose.estimate.phases import gpu_phases
 from diagnose.estimate.plan import Plan, plan_of
 from diagnose.estimate.rows import MEAN_SHARE, real_row, row_limit
@@ -13,6 +14,9 @@ from diagnose.types import Fact, Facts
 
 _WHY = "taken as {share:.0%} of the limit on average, nearer to it the fewer rows a pass has"
 _WHY_USUAL = "taken as {usual}, the more above it the fewer rows a pass has"
+_WHY_OF_STEPS = (
+    "taken as what the longest of {met:,} rows measures, as many as the steps take, and no more than the limit"
+)
 _WHY_OF_DATA = (
     "taken between what half of the public data sets reach and the limit, nearer to the limit the fewer rows a pass has"
 )
@@ -33,7 +37,9 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
     if one.tokens.exact:
         return ()
     real = real_row(plan, one.rows)
-    why = _WHY.format(share=MEAN_SHARE) if plan.online else _WHY_OF_DATA
+    met = rows_met(plan.values)
+    of_data = _WHY_OF_STEPS.format(met=met) if met and met > 1 else _WHY_OF_DATA
+    why = _WHY.format(share=MEAN_SHARE) if plan.online else of_data
     ids = ("real_prompt_length", "real_response_length")
     usual = facts.stated.get("usual_response_length")
     whys = (why, _WHY_USUAL.format(usual=usual.why) if usual else why)

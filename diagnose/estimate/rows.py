@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import math
 
-from diagnose.batch import whole
+from diagnose.batch import rows_met, whole
 from diagnose.estimate.plan import FILLED, Plan
 from diagnose.estimate.term import Band, exactly
+from diagnose.knowledge.dataset import longest_drawn
 
 MEAN_SHARE = 0.4
 # mean and longest row of a text data set in tokens: lower quartile, median and upper decile of that table
 SET_MEAN, SET_LONGEST = Band(118, 242, 1081), Band(801, 1971, 19288)
+# deviation of the lengths of one set as a share of their mean: the median of the 86 text data sets of that table
+SET_DEVIATION = 0.53
 LONGEST = {"real_prompt_length": "longest_prompt_length", "real_response_length": "longest_response_length"}
 # Of one set the largest images have twice the pixels of usual ones; those of another set may have a quarter or four times as many.
 _LARGEST, _OTHER_SETS = 2, 4
@@ -117,7 +120,8 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
     if known and id not in plan.assumed:
         images = _beside(plan) if _holds_images(plan, id) else exactly(0)
         text = Band(known, known, max(known, longest or 0))
-        return _worst_of_many(text, images, rows).at_most(limit)
+        met = whole(plan.values, "longest_met_length") if id == "real_response_length" and not plan.online else None
+        return _worst_of_many(text, images, rows, met).at_most(limit)
     limit = min(limit, longest or limit)
     usual = whole(plan.values, "usual_response_length") if id == "real_response_length" and plan.online else None
     if usual:
@@ -125,14 +129,17 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
     if plan.algo in FILLED:
         return exactly(limit)
     if not plan.online:
-        return _of_data_set(limit, rows, together)
+        return _of_data_set(limit, rows, together, rows_met(plan.values))
     mean = limit * _mean_share(rows)
     return Band(0.5 * mean, mean, float(limit))
 
 
-def _worst_of_many(text: Band, images: Band, rows: float) -> Band:
-    """The mean of ``rows`` rows of many passes: the fewer rows a pass has, the nearer to the longest text with the largest image."""
-    mean, longest = text.mid + images.mid, text.high + min(_LARGEST * images.mid, images.high)
+def _worst_of_many(text: Band, images: Band, rows: float, met: int | None = None) -> Band:
+    """The mean of ``rows`` rows of many passes: the fewer rows a pass has, the nearer to the longest text with the largest image.
+
+    ``met``: the longest text of a run that takes a few of them only; the band goes on to the longest of all.
+    """
+    mean, longest = text.mid + images.mid, max(text.mid, met or text.high) + min(_LARGEST * images.mid, images.high)
     mid = mean + (longest - mean) / math.sqrt(max(1.0, rows))
     return Band(text.low + images.low, mid, text.high + images.high)
 
@@ -152,18 +159,25 @@ def _sampled(usual: int, limit: int, rows: float) -> Band:
     return shares.times(usual).at_most(limit)
 
 
-def _of_data_set(limit: int, rows: float, together: float) -> Band:
+def _of_data_set(limit: int, rows: float, together: float, met: int | None) -> Band:
     """The mean of ``rows`` rows of a data set of which nothing is known, at the worst of many passes.
 
     One row a pass is what long rows leave room for: its longest is taken at the limit. Where several fit their longest lies below, but
-    all of them together need no less than that one.
+    all of them together need no less than that one. A run that has ``met`` so few rows as its steps take knows no longer one than is
+    expected of so many draws.
     """
-    low_mean, low_longest = min(limit, SET_MEAN.low), min(limit, SET_LONGEST.low)
     mean = _between(SET_MEAN.mid, MEAN_SHARE * limit)
-    longest = limit if together <= 1 else max(longest_of_set(limit), limit / math.sqrt(together))
+    drawn, lowest = (_drawn(each, met, limit) for each in (mean, SET_MEAN.low))
+    low_mean, low_longest = min(limit, SET_MEAN.low), min(limit, SET_LONGEST.low, lowest)
+    longest = min(drawn, limit if together <= 1 else max(longest_of_set(limit), limit / math.sqrt(together)))
     root = math.sqrt(max(1.0, rows))
-    mid = max(mean + (longest - mean) / root, limit / max(1.0, together))
+    mid = max(mean + (longest - mean) / root, drawn / max(1.0, together))
     return Band(low_mean + (low_longest - low_mean) / root, mid, limit)
+
+
+def _drawn(mean: float, met: int | None, limit: int) -> float:
+    """About the longest row of so many in tokens; the limit where nobody tells how many, or tries the limit with a single row."""
+    return min(limit, longest_drawn(mean, SET_DEVIATION, met)) if mean and met and met > 1 else limit
 
 
 def longest_of_set(limit: int) -> float:

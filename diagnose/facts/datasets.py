@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from diagnose.batch import resolve, rows_met
 from diagnose.knowledge.dataset import Dataset, Tokens
 from diagnose.types import Fact
 from diagnose.vocabulary import ONLINE_ALGOS
@@ -96,7 +97,7 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
             found += _side("response", [one.record.response_tokens for one in sets], sets, stated)
         else:
             told = [_row(one.record, str(algo.value)) for one in sets]
-            found = [*_side("response", told, sets, stated)]
+            found = [*_side("response", told, sets, stated), *_met(told, sets, stated)]
     return {fact.id: fact for fact in (*found, *images)} if found else {}
 
 
@@ -146,6 +147,17 @@ def _side(side: str, tokens: list[Tokens | None], sets: tuple[Used, ...], stated
     yield Fact(f"real_{side}_length", round(mean), "derived", why=why)
     if longest:
         yield Fact(f"longest_{side}_length", round(max(mean, longest)), "derived", why=why)
+
+
+def _met(tokens: list[Tokens | None], sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> Iterator[Fact]:
+    """The longest row that a run of so few steps is likely to meet, where its rows are fewer than those of the sets."""
+    rows = rows_met(resolve(stated)) if "max_steps" in stated else None
+    if rows is None or "real_response_length" in stated:
+        return
+    drawn = tuple(one._replace(rows=min(rows, one.rows or one.record.rows or rows)) for one in sets)
+    before, longest = _longest(tokens, sets), _longest(tokens, drawn)
+    if before and longest and longest < before:
+        yield Fact("longest_met_length", round(longest), "derived", why=f"about the longest of {rows:,} rows")
 
 
 def _mean(told: list[Tokens], sets: tuple[Used, ...]) -> float:

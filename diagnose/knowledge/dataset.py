@@ -18,16 +18,21 @@ class Tokens:
     max: int | None = None
 
     def longest_of(self, rows: int) -> float | None:
-        """About the longest of that many rows, at most the longest of all.
-
-        Lengths are taken as log-normal with this mean and deviation; without a deviation the longest of all is told.
-        """
+        """About the longest of that many rows, at most the longest of all; without a deviation the longest of all is told."""
         if not self.sd or rows < 2:
             return self.max
-        spread = math.log(1 + (self.sd / self.mean) ** 2)
-        above = NormalDist().inv_cdf(1 - 1 / rows) * math.sqrt(spread)
-        longest = math.exp(math.log(self.mean) - spread / 2 + above)
+        longest = longest_drawn(self.mean, self.sd / self.mean, rows)
         return min(longest, self.max) if self.max else longest
+
+
+def longest_drawn(mean: float, deviation: float, rows: int) -> float:
+    """About the longest of so many rows, two or more, in the unit of ``mean``; ``deviation`` as a share of the mean.
+
+    Lengths are taken as log-normal: of that many draws one lies above the quantile 1 - 1 / rows.
+    """
+    spread = math.log(1 + deviation**2)
+    above = NormalDist().inv_cdf(1 - 1 / rows) * math.sqrt(spread)
+    return math.exp(math.log(mean) - spread / 2 + above)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from diagnose.estimate import assumed_lengths, estimate, turning_length
-from diagnose.types import Fact
+from diagnose.estimate.plan import plan_of
+from diagnose.estimate.rows import real_row
+from diagnose.estimate.term import Band
+from diagnose.types import Fact, Facts
 from diagnose.units import from_gib
 
 
@@ -32,6 +37,49 @@ def test_adding_the_assumed_lengths_does_not_change_the_estimate(facts: Any) -> 
     for fact in assumed_lengths(run):
         shown = shown.with_fact(fact)
     assert estimate(shown) == estimate(run)
+
+
+OFFLINE = {
+    "algo": "sft",
+    "prompt_length": None,
+    "response_length": None,
+    "max_length": 2048,
+    "n_gpus": 1,
+    "trainer_gpus": 1,
+    "micro_batch": 2,
+    "gradient_accumulation": 4,
+}
+
+
+def _row(run: Facts) -> Band:
+    plan = plan_of(run, None)
+    assert plan is not None
+    return real_row(plan, 1.0, 2)[1]
+
+
+def test_a_run_of_few_steps_takes_the_longest_of_the_rows_that_they_meet(facts: Any) -> None:
+    """480 draws of the usual mean under this limit, 445 tokens, with 0.53 of it as deviation: 445 × e^(-0.124 + 0.497 × 2.87)."""
+    usual, few, many = (_row(facts(**OFFLINE, max_steps=steps)) for steps in (None, 60, 10**6))
+    assert few.mid == pytest.approx(1637, rel=0.01)
+    assert few.mid < usual.mid
+    assert few.low <= few.mid < few.high == usual.high == 2048
+    assert many == usual
+
+
+def test_steps_alone_do_not_tell_how_many_rows_are_met(facts: Any) -> None:
+    assert _row(facts(**{**OFFLINE, "gradient_accumulation": None}, max_steps=60)) == _row(facts(**OFFLINE))
+
+
+def test_more_cards_meet_more_rows(facts: Any) -> None:
+    one, four = (_row(facts(**{**OFFLINE, "n_gpus": n, "trainer_gpus": n}, max_steps=20)) for n in (1, 4))
+    assert one.mid < four.mid
+
+
+def test_of_a_known_set_the_band_goes_on_to_its_longest_row(facts: Any) -> None:
+    known = {**OFFLINE, "real_response_length": 170, "longest_response_length": 1028}
+    met, whole = (_row(facts(**known, longest_met_length=longest)) for longest in (700, None))
+    assert (met.low, met.mid, met.high) == (170, 700, 1028)
+    assert whole.mid == 1028
 
 
 def test_there_is_no_turning_length_when_the_limit_is_never_reached(facts: Any) -> None:

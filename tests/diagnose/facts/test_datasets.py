@@ -169,6 +169,15 @@ def test_without_a_deviation_the_longest_of_all_is_told():
     assert Tokens(mean=100).longest_of(3) is None
 
 
+def test_few_steps_meet_no_longer_row_than_so_many_draws(facts):
+    run = f"{SFT} AI-ModelScope/alpaca-cleaned --gradient_accumulation_steps 4 --max_steps"
+    few, many, unknown = (facts(f"{run} {steps}") for steps in (20, 100_000, -1))
+    drawn = current().datasets["alpaca-cleaned"].row_tokens.longest_of(4 * 20 * (few.values.get("n_gpus") or 1))
+    assert few.values["longest_met_length"] == round(drawn) < few.values["longest_response_length"]
+    assert "longest_met_length" not in many.values
+    assert "longest_met_length" not in unknown.values
+
+
 def test_an_answered_length_outranks_the_record(facts):
     found = facts(f"{SFT} AI-ModelScope/alpaca-gpt4-data-en", real_response_length=2000)
     assert found.stated["real_response_length"].origin == "answered"
