@@ -31,6 +31,8 @@ def with_defaults(
             facts[id] = Fact(id, value, "default", units.get(id, ""), why=f"default of {fork.title if fork else ''}")
     settled = set(facts)
     for default in framework.defaults:
+        if default.fork and (fork is None or fork.id != default.fork):
+            continue
         if default.script and not _used(default, stated, paste):
             continue
         if not in_range(default.since, default.until, version) or not holds(default.when, resolve(facts)):

@@ -92,6 +92,8 @@ def _framework(framework: Framework) -> Iterator[Problem]:
     for i, default in enumerate(framework.defaults):
         yield from _facts(place, f"default[{i}].facts", default.facts)
         yield from _conditions(place, f"default[{i}].when", default.when)
+        if default.fork:
+            yield from _word(place, f"default[{i}].fork", default.fork, [fork.id for fork in framework.forks])
     for i, resident in enumerate(framework.residents):
         yield from _word(place, f"resident[{i}].what", resident.what, vocabulary.RESIDENTS)
         yield from _word(place, f"resident[{i}].pool", resident.pool, ("gpu", "host"))

@@ -61,11 +61,13 @@ class Default:
 
     ``script`` is a literal whose presence in the text means that a shipped script or example file is used. ``excerpt``: as nearly everybody
     starts from it, it holds too where a part of a command is pasted, since what was left out of that was not left to the code.
+    ``fork`` is the id of the only fork that it holds for; the fork's own ``facts`` outrank it.
     """
 
     facts: Mapping[str, Value]
     script: str = ""
     excerpt: bool = False
+    fork: str = ""
     since: str = ""
     until: str = ""
     when: Conditions = field(default_factory=dict)

@@ -74,6 +74,7 @@ _ALL = (
         fp32="fp32",
         megatron="bf16 with fp32 main weights and gradients",
     ),
+    _fact("autocast", "bool", "run", "Computes under autocast"),
     _fact("quantization", "choice", "run", "Base weights in", nf4="nf4", int4="int4", int8="int8", fp8="fp8"),
     _fact("double_quant", "bool", "run", "Scales of the 4-bit weights quantized as well"),
     _fact("norms_fp32", "bool", "run", "Norms cast to fp32 beside quantized layers"),

@@ -23,6 +23,11 @@ fact = "micro_batch"
 [[default]]
 facts = { rollout_n = 8 }
 
+[[default]]
+fork = "plume"
+when = { micro_batch = 2 }
+facts = { rollout_n = 5, train_batch_size = 64 }
+
 [[fork]]
 id = "plume"
 title = "Plume"
@@ -90,6 +95,12 @@ def test_a_fork_is_found_where_the_base_is_not_named(facts):
 def test_a_fork_brings_its_own_defaults(facts):
     assert facts("plume_loop").values["rollout_n"] == 3
     assert facts("python -m quill.train").values["rollout_n"] == 8
+
+
+def test_a_default_under_a_condition_can_be_of_one_fork_and_gives_way_to_what_that_always_does(facts):
+    fork, base = (facts(f"{mark}\npython -m quill.train rows=2").values for mark in ("plume_loop", ""))
+    assert (fork["train_batch_size"], fork["rollout_n"]) == (64, 3)
+    assert ("train_batch_size" in base, base["rollout_n"]) == (False, 8)
 
 
 def test_what_differs_is_noted(facts):

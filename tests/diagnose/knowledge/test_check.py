@@ -33,6 +33,11 @@ def test_a_fact_that_nobody_defines_comes_with_the_nearest(problems):
     )
 
 
+def test_a_default_is_of_a_fork_of_its_own_file(problems):
+    said = problems("frameworks", 'phases=[]\n[detect]\n[[default]]\nfork="plum"\nfacts={ micro_batch = 1 }')
+    assert "frameworks/x.md: default[0].fork: unknown word “plum”" in said
+
+
 def test_a_key_needs_a_fact_or_values(problems):
     assert "must have either a fact or a table of values" in problems(
         "frameworks", 'phases=[]\n[detect]\n[[key]]\nkey="k"'

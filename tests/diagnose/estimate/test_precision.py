@@ -1,0 +1,54 @@
+"""The type in which weights are held, from what the launch and the trainer ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.units import GIB
+
+LAUNCH = (
+    "trl==0.11.0\n"
+    "accelerate launch --num_processes 2 --fsdp_sharding_strategy 1 --mixed_precision {mixed} train.py # trl/trainer/\n"
+    "--model_name_or_path mistralai/Mistral-7B-v0.1 --torch_dtype bfloat16 --per_device_train_batch_size 2"
+    " --max_seq_len 4096 --packing True --gradient_checkpointing True {more}"
+)
+RUN = {
+    "gpu_model": "A100",
+    "gpu_mem_gib": 80,
+    "n_gpus": 2,
+    "algo": "sft",
+    "full_or_lora": "full",
+    "model": "Mistral-7B-v0.1",
+}
+
+
+@pytest.mark.parametrize(
+    ("mixed", "more", "measured"),
+    [("no", "", 33.738), ("no", "--bf16 True", 67.46), ("bf16", "", 67.46)],
+)
+def test_fsdp_makes_weights_fp32_under_mixed_precision_alone(mixed: str, more: str, measured: float) -> None:
+    """Allocated on two cards: fms-acceleration 876e2ed scripts/benchmarks/refs/a100_80gb.csv and a100_80gb_liger.csv."""
+    found = diagnose(LAUNCH.format(mixed=mixed, more=more), RUN, current(), ()).estimate
+    assert found is not None
+    assert (found.torch_allocated or 0) / GIB == pytest.approx(measured, rel=0.02)
+
+
+@pytest.mark.parametrize(("card", "each"), [("T4", "4"), ("L4", "2")])
+def test_full_training_without_bf16_holds_fp32_weights(card: str, each: str) -> None:
+    """Of Qwen3-0.6B 3.5 GiB were reserved on a T4 before training began, 4 bytes for each of 751,632,384 parameters and the rest."""
+    script = 'from unsloth import FastLanguageModel\nFastLanguageModel.from_pretrained("unsloth/Qwen3-0.6B", full_finetuning = True)'
+    answers = {
+        "gpu_model": card,
+        "n_gpus": 1,
+        "algo": "sft",
+        "model": "Qwen3-0.6B",
+        "max_length": 1024,
+        "micro_batch": 2,
+    }
+    found = diagnose(script, answers, current(), ()).estimate
+    assert found is not None
+    assert found.gpu is not None
+    weights = next(term for term in found.gpu.phases[0].terms if term.id == "actor_weights")
+    assert weights.how.endswith(f"× {each} B")
