@@ -87,8 +87,9 @@ def _asleep(plan: Plan, phase: PhaseEstimate) -> list[Term]:
     if plan.does.get("asleep_in_counters") != "yes" or not plan.values.get("sleep_level"):
         return []
     here = {term.id for term in phase.terms}
-    awake = [term for what in plan.holds("rollout", "gpu") for term in engine(plan, what)]
-    return [term for term in awake if term.id not in here]
+    if "awake" not in plan.known:
+        plan.known["awake"] = [term for what in plan.holds("rollout", "gpu") for term in engine(plan, what)]
+    return [term for term in plan.known["awake"] if term.id not in here]
 
 
 def _phase(
