@@ -69,6 +69,7 @@ class Seat:
 
     def look(self) -> None:
         """No sideways scroll, nothing on the console, nothing that keeps somebody out."""
+        self.page.wait_for_load_state()
         where = self.page.url.removeprefix(self.url)
         wider = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wider <= 0, f"{where} is {wider} px wider than the window"

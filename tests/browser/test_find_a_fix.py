@@ -15,6 +15,7 @@ def test_a_fix_is_browsed_to_and_searched_for(seat: Callable[..., Seat]) -> None
     visitor = seat()
     page = visitor.go("/")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Cases").click()
+    page.wait_for_url("**/cases/")
     visitor.look()
     page.get_by_role("complementary", name="Narrow down").get_by_role("link", name="host RAM").click()
     page.wait_for_url("**/cases/?kind=host_ram")
