@@ -108,10 +108,15 @@ def chunk_size(total: int) -> int:
 def _next(run: Refresh, last: int, knowledge: Knowledge) -> list[Document]:
     """The cases after ``last`` that are estimated at once, written down beforehand; one that a worker died over comes alone."""
     found = list(out_of_date(knowledge).filter(pk__gt=last).defer("html")[: chunk_size(run.total)])
-    chunk = list(takewhile(lambda case: str(case.pk) not in run.alone, found)) or found[:1]
+    chunk = list(takewhile(lambda case: _try(case, knowledge) not in run.alone, found)) or found[:1]
     if chunk:
-        Refresh.objects.filter(pk=run.pk).update(at=[case.pk for case in chunk])
+        Refresh.objects.filter(pk=run.pk).update(at=[_try(case, knowledge) for case in chunk])
     return chunk
+
+
+def _try(case: Document, knowledge: Knowledge) -> str:
+    """The case as it is tried now: another text, engine or knowledge makes another try of it, without the deaths of this one."""
+    return f"{case.pk} {case.digest} {engine_digest()} {knowledge.digest}"
 
 
 def _suspects(dead: Refresh, knowledge: Knowledge) -> dict[str, int]:
@@ -120,13 +125,16 @@ def _suspects(dead: Refresh, knowledge: Knowledge) -> dict[str, int]:
     Whoever killed the worker may have been somebody else, so that a case gets as many more tries as ``DEATHS`` says. Then its
     estimate has failed, or it would keep all cases behind it out of date for good.
     """
-    alone = {**dead.alone, **{str(case): dead.alone.get(str(case), -1) + 1 for case in dead.at}}
-    given_up = {case for case, deaths in alone.items() if deaths >= DEATHS}
-    for case in Document.objects.filter(pk__in=given_up):
-        why = f"the worker process ended {DEATHS + 1} times while it was at this case; its log or the kernel's says why"
-        row = CaseEstimate(moment=CaseEstimate.AS_IT_FAILED, status="failed", why=why, **_made_from(case, knowledge))
-        _keep([case], [row])
-    return {case: deaths for case, deaths in alone.items() if case not in given_up}
+    alone = {**dead.alone, **{one: dead.alone.get(one, -1) + 1 for one in dead.at}}
+    given_up = {one for one, deaths in alone.items() if deaths >= DEATHS}
+    for case in Document.objects.filter(pk__in=[one.split()[0] for one in given_up]):
+        if _try(case, knowledge) in given_up:
+            why = f"the worker process ended {DEATHS + 1} times while it was at this case; its log or the kernel's says why"
+            row = CaseEstimate(
+                moment=CaseEstimate.AS_IT_FAILED, status="failed", why=why, **_made_from(case, knowledge)
+            )
+            _keep([case], [row])
+    return {one: deaths for one, deaths in alone.items() if one not in given_up}
 
 
 def _tell(run: Refresh, done: int, failed: int) -> bool:

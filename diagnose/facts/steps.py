@@ -86,10 +86,8 @@ def read_step(paste: Paste, lowered: Lowered) -> Fact | None:
 
 
 def _named(line: Line) -> Iterator[tuple[Fact, bool]]:
-    if _HEADING.match(line.words):
-        return
     """Every step that the words name and that did not go well, with whether a word of failure follows."""
-    if "%|" in line.words:
+    if _HEADING.match(line.words) or "%|" in line.words:
         return
     for form in _WORDS:
         found = list(form.finditer(line.words))

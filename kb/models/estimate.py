@@ -45,8 +45,9 @@ class CaseEstimate(models.Model):
 class Refresh(models.Model):
     """One run over the estimates that were out of date. The work list is the estimates themselves; this row only tells of it.
 
-    ``seen`` is the last sign of life: a run that gave none for ``SILENT`` is dead, and the next one takes over. ``at`` are the ids of
-    the cases that are being estimated; ``alone`` those that come one by one, with how many workers died over each.
+    ``seen`` is the last sign of life: a run that gave none for ``SILENT`` is dead, and the next one takes over. ``at`` are the
+    cases that are being estimated, as ``kb.estimates`` writes a try of one; ``alone`` those that come one by one, with how many workers
+    died over each.
     """
 
     SILENT = timedelta(seconds=60)

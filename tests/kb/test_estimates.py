@@ -152,6 +152,23 @@ def test_a_case_that_ends_its_worker_is_given_up_and_the_cases_behind_it_are_not
     assert CaseEstimate.objects.get(case=deadly).status == "done", "a change gives it another try"
 
 
+def test_a_case_that_changed_since_it_ended_its_worker_is_tried_as_it_is_now(
+    case: Document, monkeypatch: pytest.MonkeyPatch, knowledge: Knowledge
+) -> None:
+    def dies(case: Document, knowledge: Knowledge) -> Iterator[CaseEstimate]:
+        raise SystemExit
+
+    with monkeypatch.context() as fault:
+        fault.setattr(estimates, "_moments", dies)
+        for _ in range(3):
+            with pytest.raises(SystemExit):
+                estimates.refresh()
+            Refresh.objects.filter(ended=None).update(seen=timezone.now() - 2 * Refresh.SILENT)
+    saving.save(case, document(title="Mended"), case.revision, None, "", knowledge)
+    estimates.refresh()
+    assert CaseEstimate.objects.get().status == "done"
+
+
 def test_it_works_through_more_than_one_chunk(
     case: Document, monkeypatch: pytest.MonkeyPatch, knowledge: Knowledge
 ) -> None:
