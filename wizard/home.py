@@ -53,9 +53,7 @@ def _context(held: _Held) -> dict[str, Any]:
     return {
         "example": _example(knowledge, cases),
         "sentence": _sentence(knowledge, frameworks),
-        "lists": render_to_string(
-            "wizard/_lists.html", {"kinds": _kinds(knowledge, counts), "frameworks": frameworks}
-        ).strip(),
+        "lists": _lists(_kinds(knowledge, counts), frameworks),
         "lately": [_row(case, words.titles_of(knowledge.frameworks)) for case in _confirmed(cases)],
         "count": counts.total,
     }
@@ -73,6 +71,10 @@ def _sentence(knowledge: Knowledge, frameworks: Sequence[tuple[str, str, int]]) 
         "start_card": f"{start.get('gpu_model')}:{start.get('gpu_mem_gib')}",
     }
     return render_to_string("wizard/_sentence.html", context)
+
+
+def _lists(kinds: Sequence[tuple[str, str, int, bool]], frameworks: Sequence[tuple[str, str, int]]) -> SafeString:
+    return render_to_string("wizard/_lists.html", {"kinds": kinds, "frameworks": frameworks})
 
 
 def _example(knowledge: Knowledge, cases: Sequence[Case]) -> dict[str, Any] | None:

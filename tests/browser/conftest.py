@@ -19,6 +19,7 @@ from axe_playwright_python.sync_playwright import Axe
 from tests.live import ROOT, Site, environment, start_site
 
 GRAVE = ("serious", "critical")
+MARKUP = re.compile(r"</(?:a|div|dl|h\d|li|p|section|span|svg|table|td|ul)>")
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,14 @@ class Seat:
         return self.page
 
     def look(self) -> None:
-        """No sideways scroll, nothing on the console, nothing that keeps somebody out."""
+        """No sideways scroll, nothing on the console, no tag read as words, nothing that keeps somebody out."""
         self.page.wait_for_load_state()
         where = self.page.url.removeprefix(self.url)
         wider = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wider <= 0, f"{where} is {wider} px wider than the window"
         assert self.wrong == [], where
+        told = self.page.locator("body").inner_text()
+        assert not MARKUP.search(told), f"{where} shows its own markup as words: {MARKUP.search(told)}"
         if self.way.by_axe:
             found = Axe().run(self.page, options={"resultTypes": ["violations"]}).response["violations"]
             grave = [

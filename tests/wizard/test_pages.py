@@ -119,6 +119,14 @@ def test_an_unknown_page_says_where_to_go(client):
     assert "/nothing/here" in response.content.decode()
 
 
+@pytest.mark.parametrize("path", ["/", "/questions/", "/fit/", LINK])
+def test_no_page_shows_its_own_markup_as_words(client, path):
+    client.get(path)  # the first page is drawn once and kept
+    assert not re.search(
+        r"&lt;/?(?:a|div|form|h\d|li|p|section|span|svg|table|ul)\b", client.get(path).content.decode()
+    )
+
+
 @pytest.mark.parametrize("path", ["/", "/questions/", LINK])
 def test_a_page_has_one_first_heading_and_no_id_twice(client, path):
     page = Form(client.get(path).content.decode())
