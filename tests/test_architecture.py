@@ -15,6 +15,7 @@ from diagnose.knowledge import CONTENT, current
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("diagnose", "kb", "wizard", "config")  # each may import itself and those before it
 CODE = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "migrations" not in path.parts)
+READS = ("diagnose/facts/", "diagnose/ingest/", "diagnose/knowledge/loader.py")
 UNESCAPED = {"kb/markdown.py", "wizard/chart/svg.py"}
 
 
@@ -48,6 +49,22 @@ def test_imports_point_one_way(path: Path) -> None:
 @pytest.mark.parametrize("path", [path for path in CODE if name_of(path).startswith("diagnose/")], ids=name_of)
 def test_the_core_imports_the_standard_library_and_itself(path: Path) -> None:
     assert set(imports(tree_of(path))) <= {*sys.stdlib_module_names, "diagnose"}
+
+
+@pytest.mark.parametrize("path", [path for path in CODE if name_of(path).startswith(READS)], ids=name_of)
+def test_what_reads_a_paste_takes_no_chinese_sign_for_a_letter_of_a_word(path: Path) -> None:
+    """Chinese stands against names and figures without a blank: “在rollout阶段OOM”. Without re.A there is no end of a word there."""
+    source = path.read_text()
+    for call in ast.walk(tree_of(path)):
+        if (
+            isinstance(call, ast.Call)
+            and ast.unparse(call.func).startswith("re.")
+            and call.args
+            and call.func.attr != "escape"
+        ):
+            pattern, *flags = (ast.get_source_segment(source, part) or "" for part in call.args)
+            if re.search(r"\\[wWbB]", pattern) and not pattern.startswith(("b", "rb")):
+                assert any("re.A" in flag for flag in flags), f"line {call.lineno}: {pattern}"
 
 
 def stage_of(module: str) -> int | None:

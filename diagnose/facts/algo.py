@@ -19,46 +19,48 @@ _WORDS = {
     "rm": r"(?:reward model(?:l?ing)?\s+train\w*|train\w*\s+(?:an?\s+|the\s+)?(?:reward model|RM)|训练?\s*RM)",
 }  # fmt: skip
 _SPOKEN = {
-    algo: re.compile(rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9_])(?!-\d)", re.I) for algo, words in _WORDS.items()
+    algo: re.compile(rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9_])(?!-\d)", re.I | re.A)
+    for algo, words in _WORDS.items()
 }
 _LOSSES = ("orpo", "kto", "simpo", "cpo", "ipo")
-_ANY_SPOKEN = re.compile("|".join(_WORDS.values()), re.I)
+_ANY_SPOKEN = re.compile("|".join(_WORDS.values()), re.I | re.A)
 # a script that is named in a sentence: its name ends with what it does
 _IN_SCRIPT = re.compile(
-    r"(?<![A-Za-z0-9.])(dapo|gspo|rloo|grpo|kto|orpo|dpo|gkd)(?:[_\-]\w{1,40})?\.(?:sh|py|ya?ml)\b", re.I
+    r"(?<![A-Za-z0-9.])(dapo|gspo|rloo|grpo|kto|orpo|dpo|gkd)(?:[_\-]\w{1,40})?\.(?:sh|py|ya?ml)\b", re.I | re.A
 )
 # the module or script that a command starts, and classes of a trainer in a traceback
 _IN_COMMAND = re.compile(
     r"(?:^|[/_.\-])(dapo|gspo|rloo|grpo|kto|orpo|dpo|sft|rm|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
-    re.I,
+    re.I | re.A,
 )
-_CONTINUED = re.compile(r"(?:^|/)pt(?:\.py)?$")
+_CONTINUED = re.compile(r"(?:^|/)pt(?:\.py)?$", re.A)
 _TRAINER = re.compile(
-    r"\b(GRPO|DPO|PPO|SFT|KTO|ORPO|GKD|RLOO)(?:v2)?(?:Trainer|Config)\b|\b(grpo|dpo|rloo|kto|orpo|sft)_trainer\.py"
+    r"\b(GRPO|DPO|PPO|SFT|KTO|ORPO|GKD|RLOO)(?:v2)?(?:Trainer|Config)\b|\b(grpo|dpo|rloo|kto|orpo|sft)_trainer\.py",
+    re.A,
 )
 
 _LORA = re.compile(
     r"(?<![A-Za-z_])(?:(?:(?P<q>Q)-?|rs|Ada)?LoRA|DoRA)(?![A-Za-z])(?!\s*(?:(?:was|is|has been)\s+)?(?:already\s+)?(?:merged|已?合并))"
     r"|(?<=[_\-])(?P<q1>q)?lora\w{0,40}\.(?:py|sh|ya?ml|json)\b",
-    re.I,
+    re.I | re.A,
 )
-_ADAPTER_SCRIPT = re.compile(r"(?<![A-Za-z])(?P<q>q)?lora\w{0,40}\.(?:py|sh|ya?ml)$", re.I)
+_ADAPTER_SCRIPT = re.compile(r"(?<![A-Za-z])(?P<q>q)?lora\w{0,40}\.(?:py|sh|ya?ml)$", re.I | re.A)
 _ADAPTER_FRAMES = ("peft/peft_model", "peft/tuners/lora")
 _NO = re.compile(
     r"(?:\bno|\bnot|\bwithout|\bnon|n't use|instead of|不用|没用|没有用?|非|关掉|不开|without any)[\s\-]*(?:use\s+|using\s+)?$",
-    re.I,
+    re.I | re.A,
 )
 _FULL = re.compile(
     r"全参|全量(?:微调|训练|参数)|\bfull[-\s](?:parameters?|params?|weights?|fine[-\s]?tun\w*|ft|sft|finetun\w*)"
     r"|\bfull train(?:ing)?\b|no LoRA|without LoRA",
-    re.I,
+    re.I | re.A,
 )
 
 
 _FOUR_BIT = re.compile(
     r"\bload_in_4bit\W{0,4}(?:=|:)?\W{0,3}true|\bquant_bits\W{1,3}4\b|(?<![\d.])4[-\s]?bits?\s*(?:\+|and|with"
     r"|,)?\s*(?:Q?LoRA|base|model|quanti[sz]\w*|\d+B)\b|[-_]int4\b|[-_]gptq\b|[-_]awq\b|bnb[-_]4bit|\bnf4\b",
-    re.I,
+    re.I | re.A,
 )
 
 

@@ -12,26 +12,28 @@ from collections.abc import Iterator
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Line, Paste, Setting
 
-_SCHEDULED = re.compile(r"^\s*(?:#SBATCH\s|(?:\S{0,80}/)?(?:srun|sbatch|salloc)\s)")
-_SLURM_MEMORY = re.compile(r"\s--mem[= ](?P<size>\d{1,8})(?P<unit>[KMGT]?)B?(?=\s|$)")
-_SLURM_NODES = re.compile(r"\s(?:--nodes[= ]|-N ?)(?P<count>\d{1,4})(?=\s|$)")
+_SCHEDULED = re.compile(r"^\s*(?:#SBATCH\s|(?:\S{0,80}/)?(?:srun|sbatch|salloc)\s)", re.A)
+_SLURM_MEMORY = re.compile(r"\s--mem[= ](?P<size>\d{1,8})(?P<unit>[KMGT]?)B?(?=\s|$)", re.A)
+_SLURM_NODES = re.compile(r"\s(?:--nodes[= ]|-N ?)(?P<count>\d{1,4})(?=\s|$)", re.A)
 _SLURM_PER_NODE = re.compile(
-    r"\s--(?:gres[= ]gpu|gpus-per-node)[:= ](?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,2})(?=[\s,(]|$)"
+    r"\s--(?:gres[= ]gpu|gpus-per-node)[:= ](?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,2})(?=[\s,(]|$)", re.A
 )
-_SLURM_GPUS = re.compile(r"\s(?:--gpus[= ]|-G ?)(?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,4})(?=\s|$)")
+_SLURM_GPUS = re.compile(r"\s(?:--gpus[= ]|-G ?)(?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,4})(?=\s|$)", re.A)
 
-_CGROUP = re.compile(r"\bmemory: usage \d{1,14}kB, limit (?P<kib>\d{4,12})kB")
-_CGROUP_FILE = re.compile(r"\bmemory(?:\.max|\.limit_in_bytes|_limit_in_bytes)\b[^\d\n]{0,20}(?P<bytes>\d{9,15})?\s*$")
-_BYTES = re.compile(r"^\s*(?P<bytes>\d{9,15})\s*$")
+_CGROUP = re.compile(r"\bmemory: usage \d{1,14}kB, limit (?P<kib>\d{4,12})kB", re.A)
+_CGROUP_FILE = re.compile(
+    r"\bmemory(?:\.max|\.limit_in_bytes|_limit_in_bytes)\b[^\d\n]{0,20}(?P<bytes>\d{9,15})?\s*$", re.A
+)
+_BYTES = re.compile(r"^\s*(?P<bytes>\d{9,15})\s*$", re.A)
 _UNLIMITED = 1 << 50  # a cgroup of version 1 without a limit prints about 2**63
-_MEM_TOTAL = re.compile(r"^\s*MemTotal:\s+(?P<kib>\d{6,12}) kB")
+_MEM_TOTAL = re.compile(r"^\s*MemTotal:\s+(?P<kib>\d{6,12}) kB", re.A)
 _DOCKER = re.compile(
-    r"\b(?:docker|podman|nerdctl) run\b.{0,2000}?\s(?:-m|--memory)[= ](?P<size>\d{1,8})(?P<unit>[bkmg]?)\b", re.I
+    r"\b(?:docker|podman|nerdctl) run\b.{0,2000}?\s(?:-m|--memory)[= ](?P<size>\d{1,8})(?P<unit>[bkmg]?)\b", re.I | re.A
 )
 
-_QUANTITY = re.compile(r"(?P<size>\d{1,15}(?:\.\d{1,3})?)(?P<unit>[KMGTP]i?|k)?$")
+_QUANTITY = re.compile(r"(?P<size>\d{1,15}(?:\.\d{1,3})?)(?P<unit>[KMGTP]i?|k)?$", re.A)
 _LIMIT_KEY = re.compile(
-    r"(?:^|\.)limits\.(?P<what>memory|[a-z]{2,12}\.com/[\w-]{0,20}gpu|huawei\.com/Ascend\w{0,8})$", re.I
+    r"(?:^|\.)limits\.(?P<what>memory|[a-z]{2,12}\.com/[\w-]{0,20}gpu|huawei\.com/Ascend\w{0,8})$", re.I | re.A
 )
 _POWERS = {"": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 

@@ -10,7 +10,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.types import Fact
 from diagnose.vocabulary import FACTS, FactSpec, Value
 
-_SIZE = re.compile(r"([\d.,]+)\s*(?:(t)i?b?|(g)i?b?)?", re.I)
+_SIZE = re.compile(r"([\d.,]+)\s*(?:(t)i?b?|(g)i?b?)?", re.I | re.A)
 _SHARES = ("gpu_memory_utilization", "ray_memory_threshold")
 _MOST = 10**12  # of anything that a run counts; far below it sums of bytes leave what a float can hold
 _SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB"}

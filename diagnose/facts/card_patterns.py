@@ -40,19 +40,19 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
     return (
         re.compile(
             rf"{_ALONE}(?P<nodes>\d{{1,3}})\s*{_TIMES}\s*(?P<count>\d{{1,2}})\s*(?:{_TIMES}\s*)?{before}{counted}(?:{after})?",
-            re.I,
+            re.I | re.A,
         ),
-        re.compile(rf"{count}{link}{before}{counted}(?:{after})?{trailing}", re.I),
+        re.compile(rf"{count}{link}{before}{counted}(?:{after})?{trailing}", re.I | re.A),
         re.compile(
-            rf"(?:(?<![\d.])(?P<size0>\d{{2,3}})\s*[Gg][Bb]?\s*(?:版|的)?\s*)?{card}(?:{after})?{trailing}", re.I
+            rf"(?:(?<![\d.])(?P<size0>\d{{2,3}})\s*[Gg][Bb]?\s*(?:版|的)?\s*)?{card}(?:{after})?{trailing}", re.I | re.A
         ),
         # a bare number is a card only beside a count
         re.compile(
             rf"{_ALONE}(?P<card>{_card(short) if short else '(?!)'})s?\s*(?:{_TIMES}\s*(?P<times>\d{{1,2}})(?![\d.GgBb])"
             rf"|(?P<count>{NUMERAL})\s*(?:卡|张))",
-            re.I,
+            re.I | re.A,
         ),
-        re.compile(rf"\b(?:my|the|our)\s+(?P<card>{_card(short) if short else '(?!)'})(?![A-Za-z0-9])", re.I),
+        re.compile(rf"\b(?:my|the|our)\s+(?P<card>{_card(short) if short else '(?!)'})(?![A-Za-z0-9])", re.I | re.A),
     )
 
 
@@ -61,39 +61,40 @@ UNNAMED = (
     re.compile(
         rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}|张|块|卡)\s*(?:张|块"
         rf"|卡)?\s*(?P<size>\d{{2,3}})\s*[Gg][Bb]?\s*(?:的)?\s*(?:显存)?\s*(?:的)?\s*(?:卡|显卡|GPUs?|cards?|服务器|机器)",
-        re.I,
+        re.I | re.A,
     ),
     re.compile(
         rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:(?P<size>\d{{2,3}})\s*-?\s*[Gg][Bb]?\s*)?(?:NVIDIA\s*)?(?:GPUs?|cards?|gpu卡)(?![A-Za-z0-9:])(?:\s*[(（,]?\s*(?:each\s*)?(?P<size1>\d{{2,3}})\s*[Gg][Bb]?(?:\s*each|\s*[)）]|\s*每))?",
-        re.I,
+        re.I | re.A,
     ),
     re.compile(
-        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:张|块|卡)(?:\s*(?:显卡|卡|GPU))?(?!\s*(?:推理|用来|用于|做|给|上))"
+        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:张|块|卡)(?:\s*(?:显卡|卡|GPU))?(?!\s*(?:推理|用来|用于|做|给|上))", re.A
     ),
     re.compile(
         rf"(?:单机|一台|机器|节点|服务器|\b(?:node|machine|server|box)\b)\s*(?:是|有|[:：]|with|of|has|is)?\s*(?P<count>\d{{1,2}})\s*{_TIMES}\s*"
         r"(?P<size>16|24|32|40|48|64|80|90|94|96|141)\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:ram|内存|memory))",
-        re.I,
+        re.I | re.A,
     ),
     # the size of one card alone
-    re.compile(r"每(?:张|卡|块|个)(?:卡|GPU)?\s*(?:显存)?\s*(?P<size>\d{2,3})\s*G", re.I),
+    re.compile(r"每(?:张|卡|块|个)(?:卡|GPU)?\s*(?:显存)?\s*(?P<size>\d{2,3})\s*G", re.I | re.A),
     re.compile(
         r"(?<![\d.])(?P<size>\d{2,3})\s?-?G(?:i?B)?\s*(?:of\s+)?(?:VRAM|显存)?\s*(?:each\b|per (?:gpu|card)|/\s*(?:gpu"
         r"|card|卡)|(?:cards?|GPUs?)\b|的?(?:卡|显卡)|显存)",
-        re.I,
+        re.I | re.A,
     ),
     re.compile(
-        r"\b(?:card|gpu)s? (?:has|have|with|of) (?P<size>\d{2,3})\s?G(?:i?B)?\b(?!\s*(?:of\s+)?(?:ram|used|free))", re.I
+        r"\b(?:card|gpu)s? (?:has|have|with|of) (?P<size>\d{2,3})\s?G(?:i?B)?\b(?!\s*(?:of\s+)?(?:ram|used|free))",
+        re.I | re.A,
     ),
 )
 # in lower case; any of the forms above holds one
-CARD_WORD = re.compile(r"gpu|card|[卡张块]|\d[\s-]*g")
+CARD_WORD = re.compile(r"gpu|card|[卡张块]|\d[\s-]*g", re.A)
 # cards that are told by their role are parts of a whole that is not told
-SPLIT = re.compile(r"卡\s*(?:推理|训练).*卡\s*(?:推理|训练)")
+SPLIT = re.compile(r"卡\s*(?:推理|训练).*卡\s*(?:推理|训练)", re.A)
 NODES = re.compile(
     rf"{_ALONE}(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机"
     rf"|个?节点)(?![A-Za-z_\-])",
-    re.I,
+    re.I | re.A,
 )
 ONE_NODE = re.compile(
     r"\b(?:one|a single)\s+(?:(?!(?:per|of|the|each|every|on|for|in|from|to|an?)\b)[\w.]+\s+){1,3}(?:machine|node|server|workstation|box)\b"
@@ -107,7 +108,7 @@ ONE_NODE = re.compile(
     r"|\b(?:a|one|my|our|this|single)\s+(?:machine|server|box|workstation|node)\s+(?:has|with|of)\s+"
     rf"{NUMERAL}\s*(?:[x×*]\s*)?(?:NVIDIA |RTX |Tesla )?[A-Z]?\d"
     r"|(?<!每台)(?<!每个)(?<!台)(?:机器|服务器)\s*(?:是|有|为)\s*(?:\d{1,2}|[单两双二四六八])\s*(?:卡|张|块|[x×*])",
-    re.I,
+    re.I | re.A,
 )
 # in lower case; a line that tells of machines in either of the two ways above holds one
 MACHINES = (
@@ -116,41 +117,43 @@ MACHINES = (
 EACH = re.compile(
     r"(?:每(?:台|机|个?节点|台机器)(?:有|是)?|\b(?:each|per node|per machine|nodes? of|(?:each|every) (?:node|machine) (?:has"
     r"|with)|each with)|\bnodes?\s*[x×*])\s*[:：]?\s*$",
-    re.I,
+    re.I | re.A,
 )
-MACHINES_BEFORE = re.compile(r"(?:\d{1,3}|[两双二三四五六七八])\s*(?:台(?:机器|服务器|机)?|机|个?节点)\s*[x×*]?\s*$")
+MACHINES_BEFORE = re.compile(
+    r"(?:\d{1,3}|[两双二三四五六七八])\s*(?:台(?:机器|服务器|机)?|机|个?节点)\s*[x×*]?\s*$", re.A
+)
 # “an H100 node” says nothing of how many cards it has
-MACHINE_WORD = re.compile(r"\s*-?(?:gpus?\s+)?(?:node|cluster|machine|server|box|pod|instance|setup)", re.I)
+MACHINE_WORD = re.compile(r"\s*-?(?:gpus?\s+)?(?:node|cluster|machine|server|box|pod|instance|setup)", re.I | re.A)
 EACH_AFTER = re.compile(
     r"^\s*[)）]?\s*(?:GPUs?\s*)?(?:on |in |for )?(?:each|per (?:node|machine)|every (?:node|machine)|/\s*node|a node)\b",
-    re.I,
+    re.I | re.A,
 )
 # a run that went well, or a machine beside the one that is asked about
 WENT_WELL = re.compile(
     r"\b(?:fine|works?|worked|no (?:problem|oom|issue)\w*|never|enough|fits?|is ok|without (?:any )?(?:problem|trouble|oom))\b"
     r"|没有?出现|没有?问题|正常|不会|能跑|可以跑|够用|足够",
-    re.I,
+    re.I | re.A,
 )
 BESIDE = re.compile(
     r"\b(?:also (?:tried|tested)|another|borrowed|previous(?:ly)?|used to|earlier|moved from|instead of|compared (?:to|with))\b"
     r"[^,，;；.。]{0,24}$|(?:也试|还试|之前|以前|原来|借了?|相比)[^,，;；。]{0,10}$",
-    re.I,
+    re.I | re.A,
 )
-TRIED = re.compile(r"\b(?:tried|different|several|other|of the)\s+$|试过?了?\s*$", re.I)
+TRIED = re.compile(r"\b(?:tried|different|several|other|of the)\s+$|试过?了?\s*$", re.I | re.A)
 # the whole of a run's cards is one, where nothing counts them
 ONE_CARD = re.compile(
     r"\b(?:the|my|this|our) (?:only |own )?(?:card|gpu) (?:has|is an?|with)\b|\bnothing else (?:is )?(?:running )?on the (?:card|gpu)\b"
     r"|\bmy (?:own |local )?(?:laptop|desktop|gaming pc)\b|(?:我的|这张|这块)(?:显?卡|GPU)(?:是|有|只有)|卡上没有?(?:别的|其他)",
-    re.I,
+    re.I | re.A,
 )
 # some of the machine's cards, next to a run with others of them
 PART_OF = re.compile(
     r"(?:训练|推理)用?\s*\d+\s*(?:张|卡|块).*(?:训练|推理)用?\s*\d+|"
     r"\b(?:with|on|using)\s+(?:only\s+|just\s+)?\d{1,3}\s+of\s+(?:the|my|our|those|these)\b|\bwith all \d",
-    re.I,
+    re.I | re.A,
 )
 # cards on which something lands, not cards of the run
 LANDS = re.compile(
     r"\b(?:put|placed|land\w*|ends? up|loaded|all|everything|whole model|copied)\s+(?:is |are )?(?:on|onto|to)\s*(?:an?\s+|one\s+)?$",
-    re.I,
+    re.I | re.A,
 )

@@ -14,7 +14,7 @@ _PART = re.compile(
     r"|\b(?:relevant|interesting|important) (?:parts?|flags|options|keys|lines|settings|overrides)"
     r"|其[余他它](?:参数|的|配置)?(?:都|均)?(?:没有?|未|不)(?:动|改|变)|其[余他它](?:参数|配置)?(?:都是)?默认"
     r"|节选|部分(?:参数|配置|脚本)|相关(?:参数|配置)|主要参数",
-    re.I,
+    re.I | re.A,
 )
 # in lower case; any of them holds one of these
 _PART_WORDS = (
@@ -23,17 +23,17 @@ _PART_WORDS = (
 )  # fmt: skip
 _MODEL = re.compile(
     r"(?:model|pretrain|checkpoint|ckpt)(?:[._](?:name|path|id|or|base)\w*)?$|^(?:sft|base)_model|model_path|model_name",
-    re.I,
+    re.I | re.A,
 )
 # a flag that cannot stand without a value: at the end of a paste the value was lost
 _WANTS_VALUE = re.compile(
-    r"(?:data|dataset|path|dir|file|url|name|key|len|length|size|steps|epochs|lr|rate|coef)$", re.I
+    r"(?:data|dataset|path|dir|file|url|name|key|len|length|size|steps|epochs|lr|rate|coef)$", re.I | re.A
 )
-_LEFT_OUT = re.compile(r"^\s*#?\s*(?:\.{3,}|…+)\s*$")
+_LEFT_OUT = re.compile(r"^\s*#?\s*(?:\.{3,}|…+)\s*$", re.A)
 _SCRIPT = (
-    re.compile(r"\b\w+Trainer\("),
-    re.compile(r"\.train\("),
-    re.compile(r"from_pretrained\(|\bmodel\s*=\s*['\"]"),
+    re.compile(r"\b\w+Trainer\(", re.A),
+    re.compile(r"\.train\(", re.A),
+    re.compile(r"from_pretrained\(|\bmodel\s*=\s*['\"]", re.A),
 )
 # this many keys make a configuration and no quotation of one
 _KEYS = 10

@@ -16,12 +16,12 @@ from diagnose.vocabulary import ONLINE_ALGOS
 _WRITES_ANSWERS = (*ONLINE_ALGOS, "gkd")
 _CLASSIFIES = ("seq_cls", "sft_seq_cls")
 # How one name is written: a hub before it, rows taken of it behind a #, a part of it behind a colon, @ or in brackets.
-_NAME = re.compile(r"(?:(?:hf|ms)::)?(?P<name>[^#:@\[\]]+)[^#]*(?:#(?P<rows>\d{1,12}))?", re.I)
-_SLICE = re.compile(r"\[[\d%:]*\]")  # train[:5%]
-_APART = re.compile(r"[\s,;'\"\[\]()]+")
+_NAME = re.compile(r"(?:(?:hf|ms)::)?(?P<name>[^#:@\[\]]+)[^#]*(?:#(?P<rows>\d{1,12}))?", re.I | re.A)
+_SLICE = re.compile(r"\[[\d%:]*\]", re.A)  # train[:5%]
+_APART = re.compile(r"[\s,;'\"\[\]()]+", re.A)
 # COCO's usual size; its captions with their images measure 390 tokens of 28 x 28 pixels in the table that the records come from
 _PHOTOGRAPH = 640 * 480
-_FILE = re.compile(r"\.(?:parquet|jsonl?|csv|arrow|txt)$")
+_FILE = re.compile(r"\.(?:parquet|jsonl?|csv|arrow|txt)$", re.A)
 
 
 class Used(NamedTuple):

@@ -126,12 +126,12 @@ def _evidence(marks: Detect, paste: Paste, whole: Haystack, lowered: Haystack) -
 
 
 # what parts a name in two, as people write it
-_PART = re.compile(r"[-_ ]")
+_PART = re.compile(r"[-_ ]", re.A)
 _BESIDE = re.compile(
     r"(?:\bnot|\bunlike|\binstead of|\bcompared? (?:to|with)|\bthan|\bvs\.?|\bneither|\bnor|不是|而不是|相比|对比|不像)\s*[`'\"“]?$",
-    re.I,
+    re.I | re.A,
 )
-_WELL = re.compile(r"\b(?:works?|worked|fine|ok|no problem|no oom)\b|能训|能跑|没问题|正常", re.I)
+_WELL = re.compile(r"\b(?:works?|worked|fine|ok|no problem|no oom)\b|能训|能跑|没问题|正常", re.I | re.A)
 
 
 def _aside(text: str, found: re.Match[str]) -> bool:
@@ -145,7 +145,8 @@ def _aside(text: str, found: re.Match[str]) -> bool:
 def _as_word(name: str) -> re.Pattern[str]:
     """The name as a word; a dash, an underscore or a blank may stand for one another or be left out."""
     parts = "[-_ ]?".join(re.escape(part) for part in _PART.split(name))
-    return re.compile(rf"(?<![A-Za-z0-9]){parts}(?![A-Za-z0-9])", re.I)
+    after = "(?![A-Za-z0-9])" if name[-1].isascii() else ""
+    return re.compile(rf"(?<![A-Za-z0-9]){parts}{after}", re.I | re.A)
 
 
 def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None]:

@@ -108,11 +108,17 @@ def _deeper(word: str, spelled: _Places, below: _Places) -> list[int]:
 
 
 def _by_last_parts(setting: Setting, framework: Framework, places: list[int], version: str | None) -> list[_Match]:
-    """A key pasted without the head of its path, or below a deeper one, where only one meaning is left."""
+    """A key pasted without the head of its path, or below a deeper one, where only one meaning is left; alone it is the policy's."""
     found = [_Match(setting, framework.keys[place], False) for place in places if not framework.keys[place].note]
     found = [match for match in found if in_range(match.key.since, match.key.until, version)] or found
+    if "." not in setting.key:
+        found = [match for match in found if _OTHERS.isdisjoint(match.key.key.split("."))] or found
     meanings = {(match.key.fact, match.key.unit, tuple(match.key.values), match.key.dead) for match in found}
     return found if len(meanings) == 1 else []
+
+
+# models beside the policy, as their settings' paths name them
+_OTHERS = frozenset(("critic", "ref", "reward", "reward_model"))
 
 
 def _ranked(matches: list[_Match]) -> list[_Match]:
@@ -226,16 +232,18 @@ _MEMORY = re.compile(
     r"|pixels|lora|num_generations|micro|stage|gpus|nodes|quant|attn|accumulation|deepspeed|vllm|n_agent|swap|sleep|empty_cache|fsdp"
     r"|pin_|num_proc|num_workers|cache|target_modules|exclude_modules|freeze|liger|recompute|alloc_conf|optim$|packing|padding|num_cpus"
     r"|colocate|load_in_|inference|samples|concurrent|ref_model|entropy|finetuning|pref_loss|^(?:tp|pp|ep|etp|cp|sp)$|max_prompt|max_completion"
-    r"|max_seq|(?:val|save)_(?:period|steps|freq)|keep_top|save_total|tie_word|dynamic|resume|truncation|token_num|allocation"
+    r"|max_seq|(?:val|save)_(?:period|steps|freq)|keep_top|save_total|tie_word|dynamic|resume|truncation|token_num|allocation",
+    re.A,
 )
 _NEVER = re.compile(
-    r"path|dir$|file|name$|project|logger|wandb|(?:_|^)url|token$|seed|steps_per|gradient_accumulation_dtype|host|port$|addr"
+    r"path|dir$|file|name$|project|logger|wandb|(?:_|^)url|token$|seed|steps_per|gradient_accumulation_dtype|host|port$|addr",
+    re.A,
 )
 
 
 # a key that switches on what its parent names
 _SWITCHES = ("enabled", "enable")
-_VARIABLE = re.compile(r"[A-Za-z_]\w{0,80}")
+_VARIABLE = re.compile(r"[A-Za-z_]\w{0,80}", re.A)
 _LITERALS = ("True", "False", "None")
 
 

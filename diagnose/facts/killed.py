@@ -7,8 +7,8 @@ import re
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Paste
 
-_KILLED = re.compile(r"\bpid=(?P<pid>\d{1,9})\) was running\b")
-_ROW = re.compile(r"^\s*(?P<pid>\d{1,9})\s+(?P<size>\d[\d.]*)\s+\S")
+_KILLED = re.compile(r"\bpid=(?P<pid>\d{1,9})\) was running\b", re.A)
+_ROW = re.compile(r"^\s*(?P<pid>\d{1,9})\s+(?P<size>\d[\d.]*)\s+\S", re.A)
 
 
 def killed_worker(paste: Paste) -> Fact | None:

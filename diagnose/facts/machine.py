@@ -20,13 +20,15 @@ from diagnose.types import Fact, Line, Paste, Span
 from diagnose.vocabulary import FACTS
 
 MACHINE = tuple(id for id, spec in FACTS.items() if spec.group == "machine")
-_ROW = re.compile(r"(?:^\s*\|?\s*|\bGPU\s*)(?P<index>\d{1,2})\s*(?:[:|\t]|\s+(?=NVIDIA|Tesla|GeForce|AMD|Type)|\s{2,})")
-_MIB = re.compile(r"\d+\s*Mi?B\s*/\s*(?P<mib>\d{4,6})\s*Mi?B")
+_ROW = re.compile(
+    r"(?:^\s*\|?\s*|\bGPU\s*)(?P<index>\d{1,2})\s*(?:[:|\t]|\s+(?=NVIDIA|Tesla|GeForce|AMD|Type)|\s{2,})", re.A
+)
+_MIB = re.compile(r"\d+\s*Mi?B\s*/\s*(?P<mib>\d{4,6})\s*Mi?B", re.A)
 _COUNT_LINE = re.compile(
     r"\b(?:GPU Count|GPU number|Num GPUs(?: used)?|Number of GPUs|nGPUs|CUDA device\(s\))\s*[:=]\s*(?P<count>\d{1,4})\b",
-    re.I,
+    re.I | re.A,
 )
-_SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>\d{1,3}\.\d+)\s*Gi?B", re.I)
+_SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>\d{1,3}\.\d+)\s*Gi?B", re.I | re.A)
 # in lower case; every row that tells a size or a count holds one
 _OF_A_TABLE = ("gpu", "cuda", "memory", "mib", "mb")
 _MOST_ON_ONE = 16

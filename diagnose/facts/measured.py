@@ -30,9 +30,9 @@ _ABSURD = 1e15  # a figure beyond this is damaged, whatever its unit
 _IDLE = 64 * PRINTED["mib"]  # an idle card says nothing of a run
 _ABOVE = 2  # lines up to which a label stands above its figures
 _BINARY = {f"{letter}b": PRINTED[f"{letter}ib"] for letter in "kmgt"}
-_SIZE = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s*([A-Za-z]+)")
+_SIZE = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s*([A-Za-z]+)", re.A)
 # a report of so many iterations
-_AFTER = re.compile(r"\(after (\d{1,7}) iterations\)")
+_AFTER = re.compile(r"\(after (\d{1,7}) iterations\)", re.A)
 
 
 @dataclass
@@ -117,7 +117,7 @@ def _metric(key: str) -> re.Pattern[str]:
     """``key:1.5``, ``'key': 1.5``, ``key=np.float64(1.5)``: a metric by its whole name."""
     return re.compile(
         rf"(?<![\w/.-]){re.escape(key)}['\"]?\s*[:=]\s*['\"]?(?:[\w.]{{1,20}}\()?(?P<size>\d+(?:\.\d+)?(?:e[+-]?\d+)?)",
-        re.I,
+        re.I | re.A,
     )
 
 

@@ -11,10 +11,10 @@ from diagnose.types import Fact, Line
 _RAM = r"(?:(?:system|host|physical|cpu|main|server)[-\s]*(?:ram|memory|mem)|ram(?:\s+memory)?|(?:系统|主机|物理|机器|cpu)\s*内存|内存)"
 _SIZE = r"(?P<size>\d{1,3}(?:,\d{3})+|\d{2,4}(?:\.\d+)?|\d(?:\.\d+)?(?=\s*t))\s*(?P<unit>[gt])(?:i?b)?(?![a-z])"
 _FORMS = (
-    re.compile(rf"(?<![\d.]){_SIZE}\s*(?:的|of)?\s*(?:total\s+|free\s+)?{_RAM}", re.I),
+    re.compile(rf"(?<![\d.]){_SIZE}\s*(?:的|of)?\s*(?:total\s+|free\s+)?{_RAM}", re.I | re.A),
     re.compile(
         rf"{_RAM}\s*(?:total|size|大小|总共|一共|共|有|是|为|：|:|=|\||of|is|limit(?:ed)? (?:to|of)|[(（])?\s*[:：]?\s*{_SIZE}",
-        re.I,
+        re.I | re.A,
     ),
 )
 # a use, a need or a growth is no capacity
@@ -23,17 +23,17 @@ _NOT_CAPACITY = re.compile(
     r"|\bfrom|\bto|\bover|\bmore than|\bexceed\w*"
     r"|\boccup\w*|\bleak\w*|\bextra|\bconsum\w*|\babout|\b(?:under|below|at least)|占用?了?|用了?|需要|涨到?|到|超过|升到?|增长?到?"
     r"|吃掉?了?|预留|至少)\s*(?:up to |about |around |roughly |约|大概)?$",
-    re.I,
+    re.I | re.A,
 )
-_NOT_CAPACITY_AFTER = re.compile(r"^\s*(?:more\b|usage\b|is used\b|used\b|in use\b|占用|被占|泄)", re.I)
-_FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?\b", re.I)
+_NOT_CAPACITY_AFTER = re.compile(r"^\s*(?:more\b|usage\b|is used\b|used\b|in use\b|占用|被占|泄)", re.I | re.A)
+_FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?\b", re.I | re.A)
 _FREE_UNITS = {"": 1 / 1024**2, "k": 1 / 1024**2, "m": 1 / 1024, "g": 1.0, "t": 1024.0}
 
 
 # where a run needs several machines, only a size that is called one machine's is that
-_OF_ONE = re.compile(r"\b(?:each|every|per|node|machine|server|box)\b|每|节点|(?<!主)机", re.I)
+_OF_ONE = re.compile(r"\b(?:each|every|per|node|machine|server|box)\b|每|节点|(?<!主)机", re.I | re.A)
 # the same size again in the other unit, as people write a round terabyte
-_AGAIN = re.compile(r"\s*[(（]\s*(?P<size>\d{3,5})\s*g(?:i?b)?\s*[)）]", re.I)
+_AGAIN = re.compile(r"\s*[(（]\s*(?P<size>\d{3,5})\s*g(?:i?b)?\s*[)）]", re.I | re.A)
 
 
 def host_ram(speech: Sequence[Line], many: bool = False) -> Fact | None:

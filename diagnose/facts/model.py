@@ -18,10 +18,11 @@ from diagnose.types import Fact, Line, Paste, Setting
 _MODEL_KEYS = re.compile(
     r"(?:^|[._])(?:model|model_path|model_name|model_name_or_path|base_model|actor_path|pretrain|pretrained?_model"
     r"|policy_model|partial_pretrain|model_id|hf_checkpoint)$"
-    r"|model\.path$|model\.model_path$"
+    r"|model\.path$|model\.model_path$",
+    re.A,
 )
-_NOT_THE_ACTOR = re.compile(r"reward|critic|ref_|teacher|judge|embed|retriev|draft|value|tokenizer|\brm_")
-_HUB = re.compile(r"^[A-Za-z][\w.\-]*/(?P<name>[A-Za-z][\w.\-]*)$")
+_NOT_THE_ACTOR = re.compile(r"reward|critic|ref_|teacher|judge|embed|retriev|draft|value|tokenizer|\brm_", re.A)
+_HUB = re.compile(r"^[A-Za-z][\w.\-]*/(?P<name>[A-Za-z][\w.\-]*)$", re.A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,9 @@ def _of_path(setting: Setting, models: tuple[Model, ...]) -> Iterator[Name]:
         if packed(part) in aliases(models) or (slug and NAMED.fullmatch(part)):
             yield Name(part, setting.span, setting.key, slug=slug)
             return
-        if NAMED.fullmatch(part) and not re.match(r"(?:checkpoint|global_step|base|model|ckpt|exp|run)\b", part, re.I):
+        if NAMED.fullmatch(part) and not re.match(
+            r"(?:checkpoint|global_step|base|model|ckpt|exp|run)\b", part, re.I | re.A
+        ):
             yield Name(part, setting.span, setting.key)
             return
         if slug:

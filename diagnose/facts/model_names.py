@@ -11,17 +11,18 @@ from diagnose.types import Span
 
 # a name of the shape word-…-7B-…: hyphens hold it together, and a size in it says that it is a model
 NAMED = re.compile(
-    r"(?<![\w/.\-])(?:[A-Za-z][\w.\-]*/)?(?P<name>[A-Za-z](?:[A-Za-z0-9.]|(?<=\d)_(?=\d))*(?:-[A-Za-z0-9.]+)*-\d{1,3}(?:\.\d{1,2})?[bB](?:-[A-Za-z0-9.]+)*)(?![\w/])"
+    r"(?<![\w/.\-])(?:[A-Za-z][\w.\-]*/)?(?P<name>[A-Za-z](?:[A-Za-z0-9.]|(?<=\d)_(?=\d))*(?:-[A-Za-z0-9.]+)*-\d{1,3}(?:\.\d{1,2})?[bB](?:-[A-Za-z0-9.]+)*)(?![\w/])",
+    re.A,
 )
-SIZE_IN_NAME = re.compile(r"(?<![A-Za-z\d.])(\d{1,4}(?:[._]\d{1,2})?)\s?([bBmM])(?![A-Za-z0-9])")
-_MOE_ACTIVE = re.compile(r"[-_]A\d+(?:\.\d+)?[bB]", re.I)
+SIZE_IN_NAME = re.compile(r"(?<![A-Za-z\d.])(\d{1,4}(?:[._]\d{1,2})?)\s?([bBmM])(?![A-Za-z0-9])", re.A)
+_MOE_ACTIVE = re.compile(r"[-_]A\d+(?:\.\d+)?[bB]", re.I | re.A)
 # words of a name that change neither shape nor size
 _NEUTRAL = frozenset(("instruct", "chat", "base", "it", "hf", "inst"))
 # words of a name that make it another model than the one it begins with
-_OTHER = re.compile(r"^(?:vl|omni|audio|moe|next|coderv|v\d|\dv)(?![a-z]*ersion)")
+_OTHER = re.compile(r"^(?:vl|omni|audio|moe|next|coderv|v\d|\dv)(?![a-z]*ersion)", re.A)
 # how the family is called in Chinese
-_CHINESE = re.compile(r"(?:通义)?千问")
-_TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?")
+_CHINESE = re.compile(r"(?:通义)?千问", re.A)
+_TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?", re.A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def spoken_names(models: tuple[Model, ...]) -> re.Pattern[str]:
     loose = sorted((_loose(form) for form in forms), key=len, reverse=True)
     return re.compile(
         rf"(?<![A-Za-z0-9])(?P<name>(?:{'|'.join(loose)}))(?P<tail>(?:[-_](?:[A-Za-z0-9]+(?:\.\d+)*))*)(?![A-Za-z0-9])",
-        re.I,
+        re.I | re.A,
     )
 
 

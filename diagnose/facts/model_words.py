@@ -13,48 +13,52 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model
 from diagnose.types import Fact, Line
 
-_FILE = re.compile(r"\.(?:png|jpe?g|gif|sh|py|ya?ml|jsonl?|log|txt|md)$", re.I)
+_FILE = re.compile(r"\.(?:png|jpe?g|gif|sh|py|ya?ml|jsonl?|log|txt|md)$", re.I | re.A)
 _SIZE_WORDS = re.compile(
     r"(?<![A-Za-z0-9_.\-/:])(\d{1,3}(?:\.\d{1,2})?)\s?[-]?([bB])(?=$|\.(?!\d)|[\s,，。、;；:：)）?？!！\u4e00-\u9fff]|\s*(?:model|模型"
-    r"|规模))(?!:\d)(?!\s*(?:param\w*\s+)?(?:tokens|images))"
+    r"|规模))(?!:\d)(?!\s*(?:param\w*\s+)?(?:tokens|images))",
+    re.A,
 )
 # several sizes of one family
 _SIZES = re.compile(
     r"(?<![\w.])(?:[A-Za-z][\w.]{1,20}-)?\d{1,3}(?:\.\d{1,2})?[bB]?(?:\s?(?:/|、|和|与|\band\b|\bor\b|&)\s?\d{1,3}(?:\.\d{1,2})?[bB]?){1,4}"
-    r"(?<=[bB])(?![\w/])"
+    r"(?<=[bB])(?![\w/])",
+    re.A,
 )
-_CALLED = re.compile(r"\s*-?(?:sized?\s+)?(?:的)?(?:models?\b|模型|规模|policy\b|actor\b|LLM\b)", re.I)
+_CALLED = re.compile(r"\s*-?(?:sized?\s+)?(?:的)?(?:models?\b|模型|规模|policy\b|actor\b|LLM\b)", re.I | re.A)
 # a name that stands for several sizes names no model
-_MORE_SIZES = re.compile(r"^\s*(?:/|、|,|&|and|or|to|和|与|或|到)\s*\d{1,3}(?:\.\d+)?\s?[bB]\b", re.I)
+_MORE_SIZES = re.compile(r"^\s*(?:/|、|,|&|and|or|to|和|与|或|到)\s*\d{1,3}(?:\.\d+)?\s?[bB]\b", re.I | re.A)
 _WELL = re.compile(
     r"\b(?:fine|works?|worked|no (?:problem|oom)\w*|enough|fits?|is ok|without (?:any )?(?:problem|trouble|oom))\b"
     r"|没有?问题|正常|不会|能跑|可以跑|够用|足够",
-    re.I,
+    re.I | re.A,
 )
 _BESIDE = re.compile(
     r"\b(?:instead of|compared (?:to|with)|unlike|previously|originally|wanted|(?:switched|moved|changed|went) from)\b[^,，;；.。]{0,20}$"
     r"|(?:原来|之前|本来|以前|原本|想用|想跑|相比|从)[^,，;；。]{0,8}$",
-    re.I,
+    re.I | re.A,
 )
 _SWITCHED = re.compile(
     r"(?:(?:switch|mov|chang)\w*(?: \w+){0,3} to|replaced (?:it )?(?:by|with)|now with)\s+(?:an?\s+|the\s+)?$"
     r"|(?:换成|改成|换到|改用|换为|换了)\s*$",
-    re.I,
+    re.I | re.A,
 )
 # the owner's page of a model with its size behind it
 _HUB_SIZED = re.compile(
-    r"(?<![\w/.:-])[A-Za-z][\w.-]{1,40}/(?P<name>[A-Za-z][\w.-]{1,80})[`*]*\s*[(（]\s*~?(?P<size>\d{1,3}(?:\.\d+)?)\s?B\b"
+    r"(?<![\w/.:-])[A-Za-z][\w.-]{1,40}/(?P<name>[A-Za-z][\w.-]{1,80})[`*]*\s*[(（]\s*~?(?P<size>\d{1,3}(?:\.\d+)?)\s?B\b",
+    re.A,
 )
 # a name of capitals and small letters before a size and the word model
 _MIXED = re.compile(
-    r"(?<![\w/.-])(?P<word>(?=[A-Za-z]*[a-z])[A-Z][A-Za-z]*[A-Z][A-Za-z]*)[ -](?P<size>\d{1,3}(?:\.\d{1,2})?\s?[BM])\s+(?:models?\b|模型)"
+    r"(?<![\w/.-])(?P<word>(?=[A-Za-z]*[a-z])[A-Z][A-Za-z]*[A-Z][A-Za-z]*)[ -](?P<size>\d{1,3}(?:\.\d{1,2})?\s?[BM])\s+(?:models?\b|模型)",
+    re.A,
 )
 _NOT_MODELS = frozenset(("lora", "qlora", "dora", "zero", "deepspeed"))
 _TRAINED = re.compile(
     r"(?:\b(?:train|fine-?tune)(?:s|ing|ed)?\s+(?:of\s+)?(?:the\s+)?|训练?\s*|微调\s*)(?P<name>[A-Za-z]{2,20}-?\d\.\d(?:-?[A-Za-z]{1,10})?)(?![\w.-])",
-    re.I,
+    re.I | re.A,
 )
-_SCRIPT = re.compile(r"(?<![\w.-])[\w./-]{1,120}\.(?:sh|py|ya?ml)\b")
+_SCRIPT = re.compile(r"(?<![\w.-])[\w./-]{1,120}\.(?:sh|py|ya?ml)\b", re.A)
 
 
 def of_words(speech: Sequence[Line], models: tuple[Model, ...]) -> list[Name]:
@@ -134,8 +138,8 @@ def _family_forms(models: tuple[Model, ...]) -> tuple[re.Pattern[str], ...]:
         return ()
     family = rf"(?<![\w/.-])(?:{'|'.join(_stems(models))})"
     return (
-        re.compile(rf"{family}[\d.]*(?:-[A-Za-z]+)*[ -]?\d{{1,3}}(?:\.\d+)?[bBmM](?![\w/])", re.I),
-        re.compile(rf"{family}-?\d(?:\.\d)?(?:-?VL|-?Omni|-?Next)?(?![\w/.-])", re.I),
+        re.compile(rf"{family}[\d.]*(?:-[A-Za-z]+)*[ -]?\d{{1,3}}(?:\.\d+)?[bBmM](?![\w/])", re.I | re.A),
+        re.compile(rf"{family}-?\d(?:\.\d)?(?:-?VL|-?Omni|-?Next)?(?![\w/.-])", re.I | re.A),
     )
 
 
@@ -170,7 +174,7 @@ def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
     compared: set[float] = set()
     for line in speech:
         for listed in _SIZES.finditer(line.words):
-            for size in re.findall(r"(?<![\w.])\d{1,3}(?:\.\d{1,2})?(?=[bB]?(?:\W|$))", listed[0]):
+            for size in re.findall(r"(?<![\w.])\d{1,3}(?:\.\d{1,2})?(?=[bB]?(?:\W|$))", listed[0], re.A):
                 value = plain(float(size))
                 found.setdefault(
                     float(value), Fact("params_b", value, "read", written=listed[0], span=span_of(line, listed))

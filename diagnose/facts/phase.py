@@ -17,7 +17,7 @@ from diagnose.vocabulary import PHASE_GROUPS
 
 # a mark of a phase is the end of the log when this many lines follow it at most
 _END = 15
-_ROW = re.compile(r"\s*\d+\s+[\d.]+\s+ray::(?P<owner>\w+)\.(?P<method>\w+)")
+_ROW = re.compile(r"\s*\d+\s+[\d.]+\s+ray::(?P<owner>\w+)\.(?P<method>\w+)", re.A)
 
 
 def settle_phase(paste: Paste, hits: Sequence[Hit], framework: Framework | None, knowledge: Knowledge) -> Fact | None:

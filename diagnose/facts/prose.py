@@ -13,10 +13,10 @@ _NUMERALS = {
     "一": 1, "单": 1, "两": 2, "双": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "十六": 16,
 }  # fmt: skip
 # a line of arguments whose command was not pasted
-_FLAG_LINE = re.compile(r"\s*--[a-z]")
+_FLAG_LINE = re.compile(r"\s*--[a-z]", re.A)
 # what an argument parser writes above a value of its printed configuration (jsonargparse: --print_config=comments)
-_HELP = re.compile(r"\s*#[^\n]{0,2000}\(type: [^\n]{1,1000}, default: [^\n]{0,400}\)\s*$")
-_EITHER = re.compile(r"=[^=\n]{1,200}?\sif\s[^\n]{1,200}?\selse\s")
+_HELP = re.compile(r"\s*#[^\n]{0,2000}\(type: [^\n]{1,1000}, default: [^\n]{0,400}\)\s*$", re.A)
+_EITHER = re.compile(r"=[^=\n]{1,200}?\sif\s[^\n]{1,200}?\selse\s", re.A)
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _REPEATS = 16  # a table of cards has as many rows
 NUMERAL = r"(?:\d{1,4}|one|single|two|three|four|five|six|seven|eight|sixteen|十六|[一单两双二三四五六七八])"
@@ -53,7 +53,7 @@ def _either(words: str) -> bool:
     return " else " in words and "=" in words and bool(_EITHER.search(words))
 
 
-_CLAUSE_END = re.compile(r"[,，;；。！？!?\n]|\.(?=\s)|\bbut\b|\bwhile\b|但是?|而")
+_CLAUSE_END = re.compile(r"[,，;；。！？!?\n]|\.(?=\s)|\bbut\b|\bwhile\b|但是?|而", re.A)
 _CLAUSE = 240  # characters to either side that a clause may reach
 
 

@@ -8,10 +8,10 @@ from diagnose.facts import written
 from diagnose.facts.keys import normal
 from diagnose.types import Fact, Paste
 
-_ROLE = re.compile(r"(?P<role>[a-z]+)[_.]num_(?P<what>nodes|gpus_per_node)$")
-_TOGETHER = re.compile(r"colocate_(?P<first>[a-z]+)_(?P<second>[a-z]+)$")
-_ENGINES = re.compile(r"(?:^|[_.])num_engines$")
-_ENGINE_TP = re.compile(r"(?:vllm|engine|rollout)\w*[_.]tensor_parallel_size$")
+_ROLE = re.compile(r"(?P<role>[a-z]+)[_.]num_(?P<what>nodes|gpus_per_node)$", re.A)
+_TOGETHER = re.compile(r"colocate_(?P<first>[a-z]+)_(?P<second>[a-z]+)$", re.A)
+_ENGINES = re.compile(r"(?:^|[_.])num_engines$", re.A)
+_ENGINE_TP = re.compile(r"(?:vllm|engine|rollout)\w*[_.]tensor_parallel_size$", re.A)
 
 
 def role_cards(paste: Paste) -> dict[str, Fact]:

@@ -43,28 +43,28 @@ _WORDS = (
     ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
-_FORMS = tuple((fact, re.compile(form, re.I)) for fact, form in _WORDS)
+_FORMS = tuple((fact, re.compile(form, re.I | re.A)) for fact, form in _WORDS)
 _ON = re.compile(
     r"\b(?:with|use|using|enabled?|turned on)\s+(?:gradient|activation)[ _-]checkpointing\b|\b(?:gradient|activation)[ _-]checkpointing\s+"
     r"(?:is\s+)?(?:on|enabled|active|true)\b|(?:开了?|开启了?|打开了?|启用了?)\s*(?:gradient[ _-]checkpointing|梯度检查点|重计算)"
     r"|(?:gradient[ _-]checkpointing|梯度检查点|重计算)\s*(?:都|也|已经?)?\s*(?:开|启用)了?",
-    re.I,
+    re.I | re.A,
 )
 _OFF = re.compile(
     r"\b(?:without|no)\s+(?:gradient|activation)[ _-]checkpointing\b"
     r"|\b(?:gradient|activation)[ _-]checkpointing\s+(?:is\s+)?(?:off|disabled|false)\b"
     r"|(?:没有?开|不开|关了?)\s*(?:gradient[ _-]checkpointing|梯度检查点|重计算)",
-    re.I,
+    re.I | re.A,
 )
 _ALMOST = re.compile(
     r"\b(?:tried|try|should|could|would|if|whether|instead of|previous\w*|before|need|recommend\w*|suggest\w*"
     r"|or|does|do|maybe)\b|试过?|换成|建议|应该|如果|需要|吗|或者?",
-    re.I,
+    re.I | re.A,
 )
 _STAGE_WORD = re.compile(
     r"(?<![\w-])(?P<key>deepspeed)\s*(?:也|都)?\s*(?:=|:|：|是|用的?是?|with|is|at)?\s*[`\"']?"
     r"(?P<value>(?:default-)?zero[-_ ]?[123](?:[-_ ]?offload)?)\b",
-    re.I,
+    re.I | re.A,
 )
 
 

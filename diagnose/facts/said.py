@@ -15,12 +15,12 @@ FAILURE = re.compile(
     r"|\bdies\b|\bdied\b|\bdead\b|\bkill(?:s|ed)\b|\bstops?\b|\bcannot allocate|\bshoots? up|\bspik(?:es?|ing)\b"
     r"|\bright before (?:that|this|it)\b|\bat that (?:moment|point)\b"
     r"|OOM|爆|挂(?!载)|崩|报错|溢出|炸|被杀|杀掉|干掉|被\s*kill|起不来|显存不|内存不|显存(?:就|直接|会|突然)?(?:猛|暴|飙|窜)|占用直接窜",
-    re.I,
+    re.I | re.A,
 )
 _NO_FAILURE = re.compile(
     r"(?:\bno|\bnot|\bwithout|\bnever|\bavoid\w*|\bprevent\w*|\bdoes(?:n['’]t| not)|\bdid(?:n['’]t| not)|\bany)\s+(?:an?\s+|get\s+|go\s+)?$"
     r"|(?:不会|没有|没|不再|避免|防止|也不|都不|不)\s*(?:再|报|会|有)?\s*$",
-    re.I,
+    re.I | re.A,
 )
 # what stands before the words of a phase and says that the failure was not in it
 _NOT_IN = re.compile(
@@ -28,7 +28,7 @@ _NOT_IN = re.compile(
     r"|\b(?:gets?|got|went|goes|made it) through)"
     r"\s+(?:the\s+|a\s+|any\s+|in\s+|during\s+|each\s+|every\s+)*[`*“”\"']?$"
     r"|(?:还没|没有?|未|不是|而不是|除了)\s*(?:开始|走到|到|进入?|跑到?|在)?\s*$|(?:训|训练|train(?:ing)?)\s*(?:a|the|an)?\s*$",
-    re.I,
+    re.I | re.A,
 )
 # what follows them and says that it went well or was over
 _WENT_WELL = re.compile(
@@ -38,28 +38,29 @@ _WENT_WELL = re.compile(
     r"|works?\b|passes|passed|succeed\w*|finish\w*|completes?|completed"
     r"|ends?\b|ended|is not the problem"
     r"|(?:都|也|还|是|能|可以|就|完全|一直)*(?:没问题|没有问题|正常|能过|过了|通过|成功|没事|不报|不会)|(?:刚刚?)?(?:结束|做完|跑完|完成)|完(?!就|了?就))",
-    re.I,
+    re.I | re.A,
 )
 _LINK = re.compile(
     r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|into|as soon as|every time|from|by|of|whenever)\b"
     r"[^.。;；,，:：\n]{0,50}$",
-    re.I,
+    re.I | re.A,
 )
 _LINK_CLOSE = re.compile(
     r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|as soon as|from|by|whenever|every time)\b[^.。;；,，:：\n]{0,36}$"
     r"|(?:在|于|位置是?|处是?|走到|跑到|到了?|卡在|出现在)[^。；;，,\n]{0,10}$",
-    re.I,
+    re.I | re.A,
 )
 # what may stand between the words of a phase and the failure that they belong to without any link
 _GLUE = re.compile(
     r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|an?|the|with|hits?|ends?"
     r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|直接|就|会|又|也|显存|内存|主机)\s*){0,6}$",
-    re.I,
+    re.I | re.A,
 )
 _CHINESE = re.compile(
     r"^[`*”\"')）\s\w]{0,12}(?:[（(][^）)]{0,24}[）)])?\s*(?:的)?\s*(?:阶段|时候?|期间|过程|这一?步|那一?步|那一?下|这里|这一?下|中|就|直接|还没完|以后|之后|一下)",
+    re.A,
 )
-_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z`*(\"])|\n")
+_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z`*(\"])|\n", re.A)
 _FAR, _NEAR = 100, 80
 
 

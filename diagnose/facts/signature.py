@@ -180,10 +180,10 @@ def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
 
 
 # a tensor library's own frames: a Python exception there is the allocator's, a host kill leaves none
-_TENSORS = re.compile(r"(?:^|/)(?:torch|transformers|accelerate)/(?!distributed/(?:run|launcher|elastic))")
-_OF_CARDS = re.compile(r"显存|\bVRAM\b|\b(?:gpu|cuda|video|device) memory\b", re.I)
+_TENSORS = re.compile(r"(?:^|/)(?:torch|transformers|accelerate)/(?!distributed/(?:run|launcher|elastic))", re.A)
+_OF_CARDS = re.compile(r"显存|\bVRAM\b|\b(?:gpu|cuda|video|device) memory\b", re.I | re.A)
 _OF_HOST = re.compile(
-    r"(?<!显)内存|\bRAM\b|\b(?:host|cpu|system|node|main)[ -]memory\b|/dev/shm|\bkilled\b|OOM[ -]?killer", re.I
+    r"(?<!显)内存|\bRAM\b|\b(?:host|cpu|system|node|main)[ -]memory\b|/dev/shm|\bkilled\b|OOM[ -]?killer", re.I | re.A
 )
 
 

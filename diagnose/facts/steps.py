@@ -16,52 +16,53 @@ _TO = r"(?:\s*(?:-|–|~|\.\.|至|到)\s*|\s+(?:to|through|until|till)\s+)"
 # the first number of a range of steps that went well is none at which it failed
 _ALONE = rf"(?!{_TO}(?:step\s*)?#?\d)"
 _WORDS = (
-    re.compile(rf"\bsteps?\s*#?\d{{1,7}}{_TO}(?:step\s*)?#?{_NUMBER}\b", re.I),
-    re.compile(rf"{_AT}\s+{_ROUGHLY}step\s*#?{_NUMBER}\b{_ALONE}", re.I),
+    re.compile(rf"\bsteps?\s*#?\d{{1,7}}{_TO}(?:step\s*)?#?{_NUMBER}\b", re.I | re.A),
+    re.compile(rf"{_AT}\s+{_ROUGHLY}step\s*#?{_NUMBER}\b{_ALONE}", re.I | re.A),
     re.compile(
         rf"(?:{_AT}|~)\s*{_ROUGHLY}~?{_NUMBER}(?:st|nd|rd|th)?\s+"
         r"(?:(?:training|global|optimi[sz]er)\s+)?(?:steps?|iterations?|iters?)\b",
-        re.I,
+        re.I | re.A,
     ),
     re.compile(
-        rf"(?:第|到|训练?了?|约|大概|大约|跑了?)\s*{_NUMBER}\s*(?:多|几)?\s*(?:个\s*)?(?:步|steps?|iter|迭代)", re.I
+        rf"(?:第|到|训练?了?|约|大概|大约|跑了?)\s*{_NUMBER}\s*(?:多|几)?\s*(?:个\s*)?(?:步|steps?|iter|迭代)",
+        re.I | re.A,
     ),
-    re.compile(rf"(?<![\w=]){_NUMBER}\s*步(?:左右|时|的时候|之后|后|就)"),
-    re.compile(rf"\b(?:in|at|on|during)\s+(?:iteration|iter)\s*#?{_NUMBER}\b{_ALONE}", re.I),
-    re.compile(rf"(?:^|[\s(（,，])(?:global[_ ])?step\s*[#:=]?\s*{_NUMBER}\b(?!\s*[/.]\d){_ALONE}", re.I),
+    re.compile(rf"(?<![\w=]){_NUMBER}\s*步(?:左右|时|的时候|之后|后|就)", re.A),
+    re.compile(rf"\b(?:in|at|on|during)\s+(?:iteration|iter)\s*#?{_NUMBER}\b{_ALONE}", re.I | re.A),
+    re.compile(rf"(?:^|[\s(（,，])(?:global[_ ])?step\s*[#:=]?\s*{_NUMBER}\b(?!\s*[/.]\d){_ALONE}", re.I | re.A),
 )
 # in lower case; every line that counts steps holds one
 OF_COUNTERS = ("step", "iter", "%|")
 # in lower case; any of the forms above holds one of the first
 _STEP = ("step", "iter", "步", "迭代")
 _FAILURE = re.compile(
-    r"oom|out of memory|爆|挂|崩|炸|溢出|报错|fail|crash|dies|died|dead\b|stops?\b|kill|runs? out|ran out"
+    r"oom|out of memory|爆|挂|崩|炸|溢出|报错|fail|crash|dies|died|dead\b|stops?\b|kill|runs? out|ran out", re.A
 )
 # a step that went well is none at which it failed, and neither is a number that a program prints for itself
 _WELL = re.compile(
     r"^\s*(?:(?:is|was|are|were|runs?|ran|went|goes|all|still|again|completely)\s+){0,3}(?:fine|ok|okay|well|through|passe[sd]|works?)\b"
     r"|^\s*(?:都|也)?(?:能过|正常|没问题|过了)",
-    re.I,
+    re.I | re.A,
 )
-_PRINTED = re.compile(r"@\s*$")
+_PRINTED = re.compile(r"@\s*$", re.A)
 # the first step, in words; only beside a word of failure
 _FIRST = re.compile(
     r"\bfirst\s+(?:(?:training|global|optimi[sz]er|[A-Z]{3,5})\s+)?(?:step|iteration)\b|第一(?:个)?\s*(?:步|step|iter)",
-    re.I,
+    re.I | re.A,
 )
 # as a heading over a step's metrics, and as an entry of a dictionary
-_HEADING = re.compile(rf"^\s*step\s+{_NUMBER}\s*$", re.I)
+_HEADING = re.compile(rf"^\s*step\s+{_NUMBER}\s*$", re.I | re.A)
 _COUNTERS = (
     _HEADING,
-    re.compile(rf"['\"](?:global_)?step['\"]\s*:\s*{_NUMBER}\b"),
-    re.compile(rf"['\"]iteration['\"]\s*:\s*['\"]{_NUMBER}/\d"),
-    re.compile(rf"global_step/max_steps['\"]?\s*[:=]\s*['\"]?{_NUMBER}/\d"),
-    re.compile(rf"\bstep\s*[:=]\s*{_NUMBER}\b(?!\s*/?\s*epoch)", re.I),
-    re.compile(rf"(?:^|\|)\s*(?P<bar>[^|]{{0,40}}?)\s*\d{{1,3}}%\s*\|[^|]*\|\s*{_NUMBER}(?:\.0+)?/[\d.]+\s*\["),
-    re.compile(rf"\b(?:iteration|iter|step)\s+{_NUMBER}\s*/\s*\d+", re.I),
+    re.compile(rf"['\"](?:global_)?step['\"]\s*:\s*{_NUMBER}\b", re.A),
+    re.compile(rf"['\"]iteration['\"]\s*:\s*['\"]{_NUMBER}/\d", re.A),
+    re.compile(rf"global_step/max_steps['\"]?\s*[:=]\s*['\"]?{_NUMBER}/\d", re.A),
+    re.compile(rf"\bstep\s*[:=]\s*{_NUMBER}\b(?!\s*/?\s*epoch)", re.I | re.A),
+    re.compile(rf"(?:^|\|)\s*(?P<bar>[^|]{{0,40}}?)\s*\d{{1,3}}%\s*\|[^|]*\|\s*{_NUMBER}(?:\.0+)?/[\d.]+\s*\[", re.A),
+    re.compile(rf"\b(?:iteration|iter|step)\s+{_NUMBER}\s*/\s*\d+", re.I | re.A),
 )
 # a bar with another label counts something else: shards, prompts, graphs, rows of a data set
-_TRAINING_BAR = re.compile(r"^(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progress|episode)\b.*$|^$", re.I)
+_TRAINING_BAR = re.compile(r"^(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progress|episode)\b.*$|^$", re.I | re.A)
 _NEAR = 60
 
 

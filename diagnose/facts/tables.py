@@ -17,22 +17,24 @@ from diagnose.types import Fact, Line, Paste, Span
 
 TABLE = "a table of the machine's cards"
 
-_SLICE = re.compile(r"\bMIG\b.{0,60}?\b\dg\.(?P<gb>\d{1,3})gb\b|\b\dg\.(?P<gb2>\d{1,3})gb\b.{0,60}?\bMIG\b", re.I)
-_SLICE_ROW = re.compile(r"^\|\s+\d+\s+\d+\s+\d+\s+\d+\s+\|\s+\d+MiB\s*/\s*(?P<mib>\d{3,6})MiB")
-_ATTACHED = re.compile(r"^\s*Attached GPUs\s*:\s*(?P<count>\d{1,3})\s*$")
-_TOTAL = re.compile(r"^\s*Total\s*:\s*(?P<mib>\d{4,6}) MiB")
-_FIELD = re.compile(r"\s*,\s*")
-_MIB_FIELD = re.compile(r"(?P<mib>\d{4,6})(?: MiB)?$")
-_SMI_ROW = re.compile(r"^\|\s{1,4}(?P<index>\d{1,2})\s{1,4}(?:NVIDIA|Tesla|GeForce|Quadro)\b")
-_VRAM = re.compile(r"^\s*GPU\[(?P<index>\d{1,2})\]\s*: VRAM Total Memory \(B\): (?P<bytes>\d{9,13})")
-_ROCM_ROW = re.compile(r"^\s{0,4}(?P<index>\d{1,2})\s{2,}\S")
-_NPU_ROW = re.compile(r"\|\s*[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:\S+\s*\|.*?(?P<mb>\d{4,6})\s*\|\s*$")
+_SLICE = re.compile(
+    r"\bMIG\b.{0,60}?\b\dg\.(?P<gb>\d{1,3})gb\b|\b\dg\.(?P<gb2>\d{1,3})gb\b.{0,60}?\bMIG\b", re.I | re.A
+)
+_SLICE_ROW = re.compile(r"^\|\s+\d+\s+\d+\s+\d+\s+\d+\s+\|\s+\d+MiB\s*/\s*(?P<mib>\d{3,6})MiB", re.A)
+_ATTACHED = re.compile(r"^\s*Attached GPUs\s*:\s*(?P<count>\d{1,3})\s*$", re.A)
+_TOTAL = re.compile(r"^\s*Total\s*:\s*(?P<mib>\d{4,6}) MiB", re.A)
+_FIELD = re.compile(r"\s*,\s*", re.A)
+_MIB_FIELD = re.compile(r"(?P<mib>\d{4,6})(?: MiB)?$", re.A)
+_SMI_ROW = re.compile(r"^\|\s{1,4}(?P<index>\d{1,2})\s{1,4}(?:NVIDIA|Tesla|GeForce|Quadro)\b", re.A)
+_VRAM = re.compile(r"^\s*GPU\[(?P<index>\d{1,2})\]\s*: VRAM Total Memory \(B\): (?P<bytes>\d{9,13})", re.A)
+_ROCM_ROW = re.compile(r"^\s{0,4}(?P<index>\d{1,2})\s{2,}\S", re.A)
+_NPU_ROW = re.compile(r"\|\s*[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:\S+\s*\|.*?(?P<mb>\d{4,6})\s*\|\s*$", re.A)
 _HEADERS = ("NVIDIA-SMI", "VRAM%", "HBM-Usage", "MIG devices", "Processes:")
 _CARD_ROWS = {"VRAM%": _ROCM_ROW, "NVIDIA-SMI": _SMI_ROW}
-_TITLE = re.compile(r"[a-z_]+[.\w]*(?: \[\w+\])?$")
+_TITLE = re.compile(r"[a-z_]+[.\w]*(?: \[\w+\])?$", re.A)
 _WIDEST = 400  # characters of a row
-_RAY_GPUS = re.compile(r"^\s*\d+(?:\.\d+)?/(?P<count>\d{1,5})(?:\.0)? GPU\b")
-_RAY_NODES = re.compile(r"^ (?P<count>\d{1,4}) \S+$")
+_RAY_GPUS = re.compile(r"^\s*\d+(?:\.\d+)?/(?P<count>\d{1,5})(?:\.0)? GPU\b", re.A)
+_RAY_NODES = re.compile(r"^ (?P<count>\d{1,4}) \S+$", re.A)
 
 
 def with_tables(table: Mapping[str, Fact], paste: Paste, gpus: Mapping[str, Gpu]) -> dict[str, Fact]:

@@ -17,24 +17,24 @@ _FAILED = re.compile(
     r"|makes? no difference|made no difference|same (?:error|result|problem|oom|behaviou?r)|without success|in vain"
     r"|useless|nothing (?:helps?|changed)"
     r"|没效果|没有效果|没用|无效|不管用|没有?变化|没有?改善|没有?解决|没(?:什么|啥)用|没有?区别|还是(?:一样)?(?:会)?(?:oom|爆|报|不行|崩|挂)|照样|依然|仍然|也不行|不起作用|一样(?:爆|oom|报错)",
-    re.I,
+    re.I | re.A,
 )
 _HELPED = re.compile(
     r"\b(?:solved|fixed|works? now|helped|did the trick|went away|no more oom)\b|解决了|可以了|就好了|不再?爆|跑通了",
-    re.I,
+    re.I | re.A,
 )
 _DOWN = re.compile(
     r"往?小|降低?|减小?|调低|缩小|lower\w*|reduc\w*|decreas\w*|smaller|shrink\w*|down to|halv\w*|cut|less|turn\w* down"
     r"|from \d[\d.]* to",
-    re.I,
+    re.I | re.A,
 )
-_UP = re.compile(r"往?大|提高|增大|调高|加大|increas\w*|rais\w*|larger|bigger|higher|turn\w* up", re.I)
+_UP = re.compile(r"往?大|提高|增大|调高|加大|increas\w*|rais\w*|larger|bigger|higher|turn\w* up", re.I | re.A)
 _ON = re.compile(
     r"打开|开启|开了|启用|turn\w* on|switch\w* on|enabl\w*|set\w*|add\w*|加了?|用了?|tried|try\w*|试过?|改过?|with\b",
-    re.I,
+    re.I | re.A,
 )
 # a sentence ends at these; a dot inside a number or a key does not
-_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z(])")
+_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z(])", re.A)
 
 
 def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framework | None) -> tuple[Tried, ...]:
@@ -102,8 +102,8 @@ def _facts_named(sentence: str, framework: Framework) -> Iterator[tuple[str, int
             for form in (name, last) if len(last) >= 6 else (name,):
                 if normal(form) not in words:
                     continue
-                found = re.search(rf"(?<![\w.]){re.escape(normal(form))}(?![\w])", words)
-                whole = re.search(rf"(?<![\w]){re.escape(normal(form))}(?![\w])", words)
+                found = re.search(rf"(?<![\w.]){re.escape(normal(form))}(?!\w)", words, re.A)
+                whole = re.search(rf"(?<!\w){re.escape(normal(form))}(?!\w)", words, re.A)
                 if (found and form is name) or (whole and form is last and _only(framework, last, key.fact)):
                     place = found or whole
                     if place and key.fact:

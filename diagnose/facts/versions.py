@@ -21,7 +21,7 @@ from diagnose.vocabulary import Origin
 _NUMBER = r"v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev|a|b)\d{0,8})?)(?![\w%]|\.\d)"
 _SAYS = r"(?:[ \t]{0,2}(?:version|ver\.?|版本)?[ \t]{0,2}[:=：是为@]{0,2}[ \t]{0,2})"
 # a day with a time of day behind it is a log's
-_DAY = re.compile(r"(?<!\d)(20[12]\d)[-/](\d\d)[-/](\d\d)[ T_,]{1,2}\d\d:\d\d")
+_DAY = re.compile(r"(?<!\d)(20[12]\d)[-/](\d\d)[-/](\d\d)[ T_,]{1,2}\d\d:\d\d", re.A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _of_words(framework: Framework, paste: Paste) -> Fact | None:
     if not framework.releases:
         return None
     names = "|".join(re.escape(name) for name in {framework.title, framework.slug, *framework.detect.names})
-    said = re.compile(rf"(?<![A-Za-z0-9/_.-])(?:{names}){_SAYS}{_NUMBER}", re.I)
+    said = re.compile(rf"(?<![A-Za-z0-9/_.-])(?:{names}){_SAYS}{_NUMBER}", re.I | re.A)
     for line in paste.lines:
         if "." in line.text and (found := said.search(line.text)):
             span = Span(line.number, found.start(1), found.end(1))

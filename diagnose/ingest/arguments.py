@@ -7,21 +7,21 @@ import re
 from diagnose.ingest.shell import Token, Variables, unquote
 from diagnose.types import Setting
 
-_FLAG = re.compile(r"--?(?=[A-Za-z])([A-Za-z][\w.:/-]*)(=)?")
-_OVERRIDE = re.compile(r"([+~]{0,2})([A-Za-z_][\w-]*(?:[./@][\w-]+)*)=(?!=)")
-_DELETED = re.compile(r"~([A-Za-z_]\w*(?:\.\w+)+)$")
+_FLAG = re.compile(r"--?(?=[A-Za-z])([A-Za-z][\w.:/-]*)(=)?", re.A)
+_OVERRIDE = re.compile(r"([+~]{0,2})([A-Za-z_][\w-]*(?:[./@][\w-]+)*)=(?!=)", re.A)
+_DELETED = re.compile(r"~([A-Za-z_]\w*(?:\.\w+)+)$", re.A)
 ENDS = frozenset({"&&", ";", "||"})  # behind them another command begins
-_SEPARATOR = re.compile(r"(?:&&|\|\||[|&;]|\d?>{1,2}\S{0,200}|<|2>&1|&>\S{0,200})$")
-_NEGATIVE = re.compile(r"-\d")
+_SEPARATOR = re.compile(r"(?:&&|\|\||[|&;]|\d?>{1,2}\S{0,200}|<|2>&1|&>\S{0,200})$", re.A)
+_NEGATIVE = re.compile(r"-\d", re.A)
 _IN_WORDS = frozenset({"-m", "-u", "-c", "-E", "-O", "-W"})
-_LIST_ITEM = re.compile(r"[‹›\w./:@#%+{}$\[\]\"',*<>|=-]+$")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)\S")
-HOLDER = re.compile(r"[A-Za-z_]\w*=[\"'(](?=--[A-Za-z])")
+_LIST_ITEM = re.compile(r"[‹›\w./:@#%+{}$\[\]\"',*<>|=-]+$", re.A)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)\S", re.A)
+HOLDER = re.compile(r"[A-Za-z_]\w*=[\"'(](?=--[A-Za-z])", re.A)
 LAUNCHER = re.compile(
-    r"(?:\S{0,200}/)?(?:python\d?(?:\.\d+)?|torchrun|accelerate|deepspeed|mpirun|mpiexec|srun|horovodrun)$"
+    r"(?:\S{0,200}/)?(?:python\d?(?:\.\d+)?|torchrun|accelerate|deepspeed|mpirun|mpiexec|srun|horovodrun)$", re.A
 )
-_NUMERIC = re.compile(r"-?\d[\w.+-]*$")
-_VARIABLE = re.compile(r"\"?\$\{?[A-Za-z_]\w*\}?\"?$")
+_NUMERIC = re.compile(r"-?\d[\w.+-]*$", re.A)
+_VARIABLE = re.compile(r"\"?\$\{?[A-Za-z_]\w*\}?\"?$", re.A)
 _TRAILING = ",;，。；、）)"
 
 

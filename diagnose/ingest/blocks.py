@@ -10,25 +10,27 @@ from diagnose.ingest.lines import Row
 from diagnose.types import Setting, Span
 
 _PAIR = re.compile(
-    r"(?P<indent>[ \t]*)(?P<dash>(?:- )?)(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w./-]{0,120})(?P=quote)[ ]?:(?:[ \t]+(?P<value>\S.*)|[ \t]*)$"
+    r"(?P<indent>[ \t]*)(?P<dash>(?:- )?)(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w./-]{0,120})(?P=quote)[ ]?:(?:[ \t]+(?P<value>\S.*)|[ \t]*)$",
+    re.A,
 )
-_COMMENT = re.compile(r"[ \t]+#(?:[ \t].*)?$")
-_ITEM = re.compile(r"[ \t]*- \S")
+_COMMENT = re.compile(r"[ \t]+#(?:[ \t].*)?$", re.A)
+_ITEM = re.compile(r"[ \t]*- \S", re.A)
 _SCALAR_ITEM = re.compile(
-    r"(?P<indent>[ \t]*)- (?P<value>\"[^\"]{1,200}\"|'[^']{1,200}'|[^\s\"'\[{&*!#]\S{0,200})[ \t]*(?:#.*)?$"
+    r"(?P<indent>[ \t]*)- (?P<value>\"[^\"]{1,200}\"|'[^']{1,200}'|[^\s\"'\[{&*!#]\S{0,200})[ \t]*(?:#.*)?$", re.A
 )
-_LIST_KEY = re.compile(r"[a-z][\w./-]*$")  # a heading with its points begins with a capital
-_ANCHOR = re.compile(r"[&!][\w./-]+[ \t]+")
-_SCALAR = re.compile(r"(?:[^\s\"'\[{(,;，。；、（]+|\[[^\[\]]{0,400}\]|\"[^\"]{0,400}\"|'[^']{0,400}')[,;]?$")
+_LIST_KEY = re.compile(r"[a-z][\w./-]*$", re.A)  # a heading with its points begins with a capital
+_ANCHOR = re.compile(r"[&!][\w./-]+[ \t]+", re.A)
+_SCALAR = re.compile(r"(?:[^\s\"'\[{(,;，。；、（]+|\[[^\[\]]{0,400}\]|\"[^\"]{0,400}\"|'[^']{0,400}')[,;]?$", re.A)
 _NUMBER = re.compile(
-    r"(-?\d[\d_]*(?:\.\d+)?(?:[eE]-?\d+)?[kKmM]?|[Tt]rue|[Ff]alse|[Nn]one|null)(?=[\s,;，。；、（()]|$)(?!\s*[x×*/]\s*\d)"
+    r"(-?\d[\d_]*(?:\.\d+)?(?:[eE]-?\d+)?[kKmM]?|[Tt]rue|[Ff]alse|[Nn]one|null)(?=[\s,;，。；、（()]|$)(?!\s*[x×*/]\s*\d)",
+    re.A,
 )
-_NO_KEY = re.compile(r"(?:Error|Exception|Warning|Interrupt)$")
+_NO_KEY = re.compile(r"(?:Error|Exception|Warning|Interrupt)$", re.A)
 _MERGE = re.compile(
-    r"(?P<indent>[ \t]*)<<:[ \t]+\[?(?P<names>\*[\w.-]{1,80}(?:,[ ]?\*[\w.-]{1,80}){0,8})\]?[ \t]*(?:#.*)?$"
+    r"(?P<indent>[ \t]*)<<:[ \t]+\[?(?P<names>\*[\w.-]{1,80}(?:,[ ]?\*[\w.-]{1,80}){0,8})\]?[ \t]*(?:#.*)?$", re.A
 )
 _MOST_MERGES, _MOST_COPIED = 100, 2_000  # merges that are followed, settings that they bring
-_SPECIFIC = re.compile(r"\w_\w|\w\.\w")  # keys that are no plain words
+_SPECIFIC = re.compile(r"\w_\w|\w\.\w", re.A)  # keys that are no plain words
 
 
 def read_yaml(rows: Sequence[Row]) -> tuple[list[Setting], set[int]]:

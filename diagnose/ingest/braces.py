@@ -11,15 +11,17 @@ from diagnose.types import Line, Setting
 
 # A line that can stand inside a dictionary: closing brackets, a quoted key with what follows, or an item of a list.
 _INSIDE = re.compile(
-    r"""\s*[\]\[{}(),\s]*(?:["'][\w./:@*+-]{1,120}["']\s*:\s*\S.*|["'][^"']{0,300}["']\s*,?|[\w.+-]{1,40},?)?[\]}),\s]*$"""
+    r"""\s*[\]\[{}(),\s]*(?:["'][\w./:@*+-]{1,120}["']\s*:\s*\S.*|["'][^"']{0,300}["']\s*,?|[\w.+-]{1,40},?)?[\]}),\s]*$""",
+    re.A,
 )
-_OPENING = re.compile(r"""\{\s*(?:["'][\w./:@*+-]{1,120}["']\s*:|$)""")
-_NAMED = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,80})=$")  # a dictionary behind the name of an argument
+_OPENING = re.compile(r"""\{\s*(?:["'][\w./:@*+-]{1,120}["']\s*:|$)""", re.A)
+_NAMED = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,80})=$", re.A)  # a dictionary behind the name of an argument
 _TOKEN = re.compile(
-    r"""(?P<string>"(?:[^"\\]|\\.){0,2000}+"|'(?:[^'\\]|\\.){0,2000}+')|(?P<mark>[{}\[\]:,])|(?P<scalar>[^\s{}\[\]:,"']++)"""
+    r"""(?P<string>"(?:[^"\\]|\\.){0,2000}+"|'(?:[^'\\]|\\.){0,2000}+')|(?P<mark>[{}\[\]:,])|(?P<scalar>[^\s{}\[\]:,"']++)""",
+    re.A,
 )
-_YAML = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,120}:(?:[ \t]|$)")
-_KEY = re.compile(r"[A-Za-z_0-9][\w./@*+-]{0,120}$")
+_YAML = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,120}:(?:[ \t]|$)", re.A)
+_KEY = re.compile(r"[A-Za-z_0-9][\w./@*+-]{0,120}$", re.A)
 
 
 def read_braces(rows: Sequence[Row]) -> tuple[list[Setting], list[Row]]:

@@ -10,26 +10,27 @@ from diagnose.ingest.lines import Row
 from diagnose.ingest.shell import Token, Variables, tokens
 from diagnose.types import Command, Setting
 
-_MORE = re.compile(r"\\[ \t]*(?:#.*)?$")  # a continuation; blanks or a comment behind it are forgiven
-_ELLIPSIS = re.compile(r"[#\s]*(?:\.{3,}|…+|⋯)[^=]{0,80}$|[#\s]*[<(\[](?:\.{3,}|…+)[^=]{0,80}$")
-_PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:\[?‹user›@‹host›[^$#%\n]{0,120}[$#%] ?|[$%+]{1,3} (?=\S)|>>> )")
-_SCRIPT_RUNNER = re.compile(r"(?:\S{0,200}/)?(?:bash|sh|source|zsh|\.)$")
+_MORE = re.compile(r"\\[ \t]*(?:#.*)?$", re.A)  # a continuation; blanks or a comment behind it are forgiven
+_ELLIPSIS = re.compile(r"[#\s]*(?:\.{3,}|…+|⋯)[^=]{0,80}$|[#\s]*[<(\[](?:\.{3,}|…+)[^=]{0,80}$", re.A)
+_PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:\[?‹user›@‹host›[^$#%\n]{0,120}[$#%] ?|[$%+]{1,3} (?=\S)|>>> )", re.A)
+_SCRIPT_RUNNER = re.compile(r"(?:\S{0,200}/)?(?:bash|sh|source|zsh|\.)$", re.A)
 _BEFORE_LAUNCHER = frozenset({"nohup", "sudo", "time", "env", "exec", "uv", "run", "poetry", "export", "-E", "numactl"})
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_DOTTED = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+(?<!\.sh)(?<!\.py)$")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.A)
+_DOTTED = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+(?<!\.sh)(?<!\.py)$", re.A)
 # A line that gives a variable a whole command or a list of arguments, which may go on with what the variable held before.
 _HOLDS = re.compile(
     r"[A-Za-z_]\w*\+?=[\"'][ ]*(?:\$\{?\w+\}?[ ]+)?"
-    r"(?=--[A-Za-z]|[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=|[a-z][\w./-]*[ ](?:[^\"']{0,200}[ ])?(?:--[A-Za-z]|[+~]{0,2}[a-z]\w*(?:\.\w+)+=))"
+    r"(?=--[A-Za-z]|[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=|[a-z][\w./-]*[ ](?:[^\"']{0,200}[ ])?(?:--[A-Za-z]|[+~]{0,2}[a-z]\w*(?:\.\w+)+=))",
+    re.A,
 )
-_SHELL = re.compile(r"(?:\S{0,200}/)?(?:ba|z)?sh$")
-_REST_OF_KEY = re.compile(r"[\w.]{1,80}=\S")
-_BARE_FLAG = re.compile(r"--[A-Za-z][\w.-]*$")
-_PLAIN_VALUE = re.compile(r"-?\d[\w.+-]*$|(?:[Tt]rue|[Ff]alse|[Nn]one)$|[\w.-]+/[\w./-]+$")
-_NAME = re.compile(r"[a-z./$][\w./${}-]*$")
-_TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]")
+_SHELL = re.compile(r"(?:\S{0,200}/)?(?:ba|z)?sh$", re.A)
+_REST_OF_KEY = re.compile(r"[\w.]{1,80}=\S", re.A)
+_BARE_FLAG = re.compile(r"--[A-Za-z][\w.-]*$", re.A)
+_PLAIN_VALUE = re.compile(r"-?\d[\w.+-]*$|(?:[Tt]rue|[Ff]alse|[Nn]one)$|[\w.-]+/[\w./-]+$", re.A)
+_NAME = re.compile(r"[a-z./$][\w./${}-]*$", re.A)
+_TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]", re.A)
 # a line that begins with a word and a colon is a log's, YAML's or a sentence's
-_LABEL = re.compile(r"[ \t]*[A-Za-z][^\s=/\"'`$\\:]*:[^\s=/\"'`$\\]*(?:\s|$)")
+_LABEL = re.compile(r"[ \t]*[A-Za-z][^\s=/\"'`$\\:]*:[^\s=/\"'`$\\]*(?:\s|$)", re.A)
 _LINE_ENDS = ("\\", "\\ ", "\\\t")  # a backslash alone, or before a comment
 _ENDS = ("```", "~~~", "Traceback (")
 

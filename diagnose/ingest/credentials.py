@@ -18,12 +18,12 @@ _D = r"(?<![A-Za-z0-9_-])"
 
 
 def _form(words: tuple[str, ...], pattern: str) -> Rule:
-    return words, re.compile(pattern), TOKEN
+    return words, re.compile(pattern, re.A), TOKEN
 
 
 def _after(words: tuple[str, ...], pattern: str) -> Rule:
     """What stands behind the group is taken out, the group stays."""
-    return words, re.compile(pattern), r"\1" + TOKEN
+    return words, re.compile(pattern, re.A), r"\1" + TOKEN
 
 
 _BY_FORM: tuple[Rule, ...] = (
@@ -83,7 +83,7 @@ _NAMED = re.compile(
     r"|(?:\b|_)(?:hf|hub|api|auth|access|bot|refresh|session|security|git(?:hub|lab)?|wandb|swanlab|modelscope|private|personal|deploy|oauth"
     r"|bearer|registry|sdk|vault|user|ms|login|write|read|id)[_-]?token|(?:^|[^\w])--?token|(?:\b|_)(?:password|passwd|pwd|passphrase)"
     r"|(?:\b|_)credentials?)$",
-    re.I,
+    re.I | re.A,
 )
 # Behind a name: a value with a digit in it or a long one; a variable, a mark, a path and a special token of a model are none.
 _VALUE = (
@@ -110,7 +110,8 @@ _BY_NAME: tuple[Rule, ...] = (
         ("key", "token", "passw", "pwd", "secret", "credential", "passphrase"),
         re.compile(
             r"(?i)(?P<word>key(?:[_-]?id)?|token|secret|passw(?:or)?d|pwd|passphrase|credentials?)"
-            rf"[\"']?(?:[ \t]{{0,3}}[=:][ \t]{{0,3}}|[ \t]{{1,3}}|[\"'],[ \t]?)[\"']?(?P<value>{_VALUE})"
+            rf"[\"']?(?:[ \t]{{0,3}}[=:][ \t]{{0,3}}|[ \t]{{1,3}}|[\"'],[ \t]?)[\"']?(?P<value>{_VALUE})",
+            re.A,
         ),
         _hide_named,
     ),
@@ -132,16 +133,20 @@ _BY_NAME: tuple[Rule, ...] = (
         r"(?i)([?&](?:x-(?:amz|oss|goog)-(?:signature|credential|security-token)|(?:q-)?signature|ossaccesskeyid|awsaccesskeyid|sig|q-ak|token"
         r"|access_token|security-token|secret|api_key|key)=)[A-Za-z0-9%._~+/=-]{8,}",
     ),
-    (("://",), re.compile(r"(://)[^\s/@:‹›'\"]{0,80}:[^\s/@‹›'\"]{1,200}@"), rf"\1{TOKEN}@"),
-    (("ingest", "sentry"), re.compile(r"(https?://)[0-9a-f]{32}(?=@[\w.-]{0,80}(?:sentry|ingest))"), rf"\1{TOKEN}"),
+    (("://",), re.compile(r"(://)[^\s/@:‹›'\"]{0,80}:[^\s/@‹›'\"]{1,200}@", re.A), rf"\1{TOKEN}@"),
+    (
+        ("ingest", "sentry"),
+        re.compile(r"(https?://)[0-9a-f]{32}(?=@[\w.-]{0,80}(?:sentry|ingest))", re.A),
+        rf"\1{TOKEN}",
+    ),
     _after(('"key"',), r"(\"username\":[ \t]?\"[^\"\n]{1,60}\",[ \t]?\"key\":[ \t]?\")[0-9a-f]{32}"),  # kaggle.json
     _after(("cookie",), r"(?i)(\b(?:set-)?cookie:[ \t]{1,3}[\w.-]{1,60}=)[^\s;]{12,}"),
 )
 
 CREDENTIALS = (*_BY_FORM, *_BY_NAME)
 
-_KEY_BLOCK = re.compile(r"-----(BEGIN|END)[A-Z0-9 ]{0,40} PRIVATE KEY(?: BLOCK)?-----")
-_BASE64 = re.compile(r"[>|\s]*[A-Za-z0-9+/=]{16,}\s*")
+_KEY_BLOCK = re.compile(r"-----(BEGIN|END)[A-Z0-9 ]{0,40} PRIVATE KEY(?: BLOCK)?-----", re.A)
+_BASE64 = re.compile(r"[>|\s]*[A-Za-z0-9+/=]{16,}\s*", re.A)
 
 
 def hide_key_blocks(text: str) -> str:

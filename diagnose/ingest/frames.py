@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from diagnose.ingest.lines import Row
 from diagnose.types import Frame
 
-_FILE = re.compile(r'[\s|+>]*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (<?[\w.]{1,200}>?))?')
-_BOXED = re.compile(r"\s*[│|]\s+(\S{1,400}\.py):(\d{1,7}) in (<?[\w.]{1,200}>?)")
+_FILE = re.compile(r'[\s|+>]*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (<?[\w.]{1,200}>?))?', re.A)
+_BOXED = re.compile(r"\s*[│|]\s+(\S{1,400}\.py):(\d{1,7}) in (<?[\w.]{1,200}>?)", re.A)
 # A remote call as Ray prints it: ray::Class.method(), ray::function(), ray::name:Class.method()
-_REMOTE = re.compile(r"ray::((?:[\w.-]{1,80}:){0,3})([A-Za-z_]\w{0,80}(?:\.[A-Za-z_<]\w{0,80}>?){0,4})\(\)")
+_REMOTE = re.compile(r"ray::((?:[\w.-]{1,80}:){0,3})([A-Za-z_]\w{0,80}(?:\.[A-Za-z_<]\w{0,80}>?){0,4})\(\)", re.A)
 _HEADER = "Traceback (most recent call last)"
-_ERROR = re.compile(r"[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Exit|Killed)\b")
-_CARETS = re.compile(r"[\s|]*[\^~]{1,300}[\s\^~]*$")
+_ERROR = re.compile(r"[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Exit|Killed)\b", re.A)
+_CARETS = re.compile(r"[\s|]*[\^~]{1,300}[\s\^~]*$", re.A)
 
 
 @dataclass(slots=True)

@@ -9,18 +9,19 @@ from diagnose.ingest.credentials import Rule
 
 _USER, _HOST, _EMAIL = "‹user›", "‹host›", "‹email›"
 
-_IPV4 = re.compile(r"(\d(?<![\w.]\d)\d{0,2})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?!\.?\d|[A-Za-z_])")
+_IPV4 = re.compile(r"(\d(?<![\w.]\d)\d{0,2})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?!\.?\d|[A-Za-z_])", re.A)
 # What stands before four numbers that are a version: ==, v, "version", or the name column of a package list.
 _BEFORE_VERSION = re.compile(
-    r"(?:[=~<>!]=[ \t]*|(?i:version|driver)[ \t:=]{0,4}|(?:^|[\s|│])[A-Za-z][\w.-]{0,80}(?:cu\d\d\w{0,20})[ \t]{1,40})$"
+    r"(?:[=~<>!]=[ \t]*|(?i:version|driver)[ \t:=]{0,4}|(?:^|[\s|│])[A-Za-z][\w.-]{0,80}(?:cu\d\d\w{0,20})[ \t]{1,40})$",
+    re.A,
 )
-_BEFORE_COLUMN = re.compile(r"^[ \t│|]*[A-Za-z][\w.-]*[ \t]{2,}$")
+_BEFORE_COLUMN = re.compile(r"^[ \t│|]*[A-Za-z][\w.-]*[ \t]{2,}$", re.A)
 _PRIVATE = ("10.", "172.", "192.168.")
 _NO_SECRET = frozenset({"0.0.0.0", "127.0.0.1", "255.255.255.255"})
 # what an address holds, with its literal first, since that is found faster
-_FOUR = re.compile(r"\.\d{1,3}\.\d{1,3}\.\d")
-_GROUPS = re.compile(r"::|:[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:")
-_IPV6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,36}[0-9A-Fa-f](?:%\w{1,15})?(?![\w:])")
+_FOUR = re.compile(r"\.\d{1,3}\.\d{1,3}\.\d", re.A)
+_GROUPS = re.compile(r"::|:[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}:", re.A)
+_IPV6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,36}[0-9A-Fa-f](?:%\w{1,15})?(?![\w:])", re.A)
 
 # A name that a person gave a machine: letters, then digits, dots or dashes; no card, no number alone.
 _NO_CARD = r"(?!(?:[ABHLPTV]|GB|GH|MI|RTX[ -]?)\d{1,4}[a-z]?(?![a-z]\d))"
@@ -30,41 +31,47 @@ _MACHINE = r"(?:gpu|node|host|worker|master|server|login|dgx|hgx|compute|head|sl
 
 
 def _host(words: tuple[str, ...], pattern: str) -> Rule:
-    return words, re.compile(pattern), r"\g<keep>" + _HOST
+    return words, re.compile(pattern, re.A), r"\g<keep>" + _HOST
 
 
 HOSTS: tuple[Rule, ...] = (
     (
         ("@",),
         re.compile(
-            r"(?<![\w/.@+-])[A-Za-z_][\w.-]{0,40}@[A-Za-z0-9][\w.-]{0,80}(?=:[~/]|[ \t][^\s\]]{1,60}\][$#]|:?[$#] )"
+            r"(?<![\w/.@+-])[A-Za-z_][\w.-]{0,40}@[A-Za-z0-9][\w.-]{0,80}(?=:[~/]|[ \t][^\s\]]{1,60}\][$#]|:?[$#] )",
+            re.A,
         ),
         f"{_USER}@{_HOST}",
     ),
     (
         ("ssh", "scp", "rsync"),
         re.compile(
-            r"(\b(?:ssh|scp|rsync|ssh-copy-id)\b[^\n@]{0,60}[ \t])(?!git@)[A-Za-z_][\w.-]{0,40}@[A-Za-z0-9][\w.-]{0,80}"
+            r"(\b(?:ssh|scp|rsync|ssh-copy-id)\b[^\n@]{0,60}[ \t])(?!git@)[A-Za-z_][\w.-]{0,40}@[A-Za-z0-9][\w.-]{0,80}",
+            re.A,
         ),
         rf"\1{_USER}@{_HOST}",
     ),
     (
         ("@",),
         re.compile(
-            r"(?<![A-Za-z0-9._%+‹›-])(?!git@)[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![\w-])"
+            r"(?<![A-Za-z0-9._%+‹›-])(?!git@)[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![\w-])",
+            re.A,
         ),
         _EMAIL,
     ),
     (
         ("@",),
-        re.compile(rf"(?<![\w/.@+‹›-])[a-z_][\w.-]{{0,40}}@(?={_MACHINE})[a-z]{{2,20}}[\w-]{{0,40}}\d[\w.-]{{0,40}}"),
+        re.compile(
+            rf"(?<![\w/.@+‹›-])[a-z_][\w.-]{{0,40}}@(?={_MACHINE})[a-z]{{2,20}}[\w-]{{0,40}}\d[\w.-]{{0,40}}", re.A
+        ),
         f"{_USER}@{_HOST}",
     ),
     (
         ("logged in as", "wandb.ai/", "swanlab.cn/@"),
         re.compile(
             r"(?i)(\blogged in as:?[ \t]{1,4}|\bwandb\.ai/(?!authorize\b|site\b|settings\b|home\b)"
-            r"|swanlab\.cn/@)[\w.-]{1,60}( \([\w.-]{1,60}\))?"
+            r"|swanlab\.cn/@)[\w.-]{1,60}( \([\w.-]{1,60}\))?",
+            re.A,
         ),
         rf"\1{_USER}",
     ),
@@ -72,7 +79,8 @@ HOSTS: tuple[Rule, ...] = (
         ("user=", "logname=", "username", "userid=", "user_name"),
         re.compile(
             r"(?P<keep>(?<![\w-])(?:USER|LOGNAME|[Uu]ser_?[Nn]ame|USERNAME|UserId)[\"']?[ \t]{0,2}[=:][ \t]{0,2}[\"']?)"
-            r"(?![$<‹{]|user\b|root\b|[Nn]one|null)[A-Za-z_][\w.-]{1,40}"
+            r"(?![$<‹{]|user\b|root\b|[Nn]one|null)[A-Za-z_][\w.-]{1,40}",
+            re.A,
         ),
         r"\g<keep>" + _USER,
     ),
@@ -80,7 +88,8 @@ HOSTS: tuple[Rule, ...] = (
         ("entity",),
         re.compile(
             r"(?P<keep>(?<![\w])(?:--)?(?:wandb[_.-]|WANDB_)?(?i:entity)[\"']?(?:[ \t]{0,2}[=:][ \t]{0,2}|[ \t](?=[\w.-]{1,40}$))[\"']?)"
-            r"(?![$<‹{]|[Nn]one|null|[Nn]ame)[A-Za-z][\w.-]{1,40}"
+            r"(?![$<‹{]|[Nn]one|null|[Nn]ame)[A-Za-z][\w.-]{1,40}",
+            re.A,
         ),
         r"\g<keep>" + _USER,
     ),

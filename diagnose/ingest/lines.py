@@ -15,8 +15,8 @@ _ENTITY = {
     "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#34;": '"', "&apos;": "'", "&#39;": "'", "&#x27;": "'", "&#96;": "`",
     "&nbsp;": " ", "&#x2F;": "/", "&#47;": "/",
 }  # fmt: skip
-_IN_WORDS = re.compile(rf"{_COLOUR}|{'|'.join(_ENTITY)}")
-_REPEATED = re.compile(r"[ \t]*\[repeated \d+x across (?:all nodes|cluster)\].*$")
+_IN_WORDS = re.compile(rf"{_COLOUR}|{'|'.join(_ENTITY)}", re.A)
+_REPEATED = re.compile(r"[ \t]*\[repeated \d+x across (?:all nodes|cluster)\].*$", re.A)
 
 _TIME = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _STAMP = (
@@ -40,7 +40,7 @@ _PREFIX = re.compile(
     | (?P<level>\[?{_LEVEL}\]?(?:[ ]?:[ ]?|[ ]{{1,3}})(?=\[?{_STAMP})|\[{_LEVEL}\|{_PLACE}\][ ](?=\[?{_STAMP}))
     | (?P<after>(?:[-|][ ])?\[?{_LEVEL}\]?(?:[ ]?[|:-])?[ ]{{1,4}}|>>[ ]|\[?{_PLACE}\][ ]?|{_PLACE}[ ](?:--|\|)[ ]|\[[Rr]ank[ ]?\d+\][ ]?)
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.A,
 )
 _STARTS = frozenset("([>&^\\0123456789DIWECFTMS-|JANO")  # characters with which a prefix can begin
 

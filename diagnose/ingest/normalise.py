@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 
 # CSI and OSC sequences of ECMA-48, as terminals and log collectors leave them.
 _ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,24}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][A-Za-z0-9])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\ufffe\uffff]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\ufffe\uffff]", re.A)
 _CONTROL_BYTES = bytes([*range(9), *range(11, 32), 127])
 # Marks that no eye sees: byte order, no characters, blanks of no width.
 _INSTEAD = (*((mark.encode(), b"") for mark in "\ufeff\ufffe\uffff\u200b\u2060"), ("\u00a0".encode(), b" "))
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-_GAP = re.compile(r"⋯ (\d{1,9}) lines? ⋯")
+_SURROGATE = re.compile(r"[\ud800-\udfff]", re.A)
+_GAP = re.compile(r"⋯ (\d{1,9}) lines? ⋯", re.A)
 
 _SAMPLE = 65_536  # bytes that are looked at to tell a binary file
 _BINARY_SHARE = 0.1

@@ -15,28 +15,30 @@ _SHORT = rf"\d{{1,4}}\.\d{{1,3}}{_SUFFIX}"
 _END = r"(?![\w.]*\w)"
 
 _PIN = re.compile(
-    rf"(?<![\w./-])({_NAME})(?:\[[\w,.-]{{1,60}}\])?[ \t]?(?:===?|~=|@[ \t]?v?)[ \t]?(\d[\w.+!-]{{0,60}})"
+    rf"(?<![\w./-])({_NAME})(?:\[[\w,.-]{{1,60}}\])?[ \t]?(?:===?|~=|@[ \t]?v?)[ \t]?(\d[\w.+!-]{{0,60}})", re.A
 )
 _COLUMN = re.compile(
-    rf"[\s│|]*({_NAME})(?:[ \t]{{2,}}|\t|[ \t]*[│|][ \t]*)v?(\d{{1,4}}\.[\w.+!-]{{1,60}}|\d{{8}})(?=[\s│|]|$)"
+    rf"[\s│|]*({_NAME})(?:[ \t]{{2,}}|\t|[ \t]*[│|][ \t]*)v?(\d{{1,4}}\.[\w.+!-]{{1,60}}|\d{{8}})(?=[\s│|]|$)", re.A
 )
 _SAYS = r"[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]?(?:version|版本|ver)[ \t]{0,2}(?:[:=：是为]|is|of)?[ \t]{0,2}|[ \t]{1,2}"
-_WORDY = re.compile(rf"(?<![\w./@-])({_NAME})[\"'`]?(?:{_SAYS})[\"'`]?[vV]?({_LONG}|{_SHORT}){_END}", re.IGNORECASE)
-_JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][A-Za-z_]{{1,30}})-?[vV]?({_LONG}){_END}")
+_WORDY = re.compile(
+    rf"(?<![\w./@-])({_NAME})[\"'`]?(?:{_SAYS})[\"'`]?[vV]?({_LONG}|{_SHORT}){_END}", re.IGNORECASE | re.A
+)
+_JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][A-Za-z_]{{1,30}})-?[vV]?({_LONG}){_END}", re.A)
 # what a program prints of itself when it starts: ``Name info: version=0.16.4``
-_INFO = re.compile(rf"(?<![\w./-])({_NAME}) info: version[ \t]?=[ \t]?({_LONG}|{_SHORT}){_END}")
+_INFO = re.compile(rf"(?<![\w./-])({_NAME}) info: version[ \t]?=[ \t]?({_LONG}|{_SHORT}){_END}", re.A)
 # a folder of an installed package: ``site-packages/name-0.8.2-py3.10.egg/name/…``, ``name-0.8.2.dist-info``
-_FOLDER = re.compile(rf"[/\\]({_NAME})-(\d{{1,4}}(?:\.\d{{1,8}}){{1,3}}{_SUFFIX})(?=-py\d|\.dist-info|\.egg)")
+_FOLDER = re.compile(rf"[/\\]({_NAME})-(\d{{1,4}}(?:\.\d{{1,8}}){{1,3}}{_SUFFIX})(?=-py\d|\.dist-info|\.egg)", re.A)
 # the tag of an image that names what it holds: ``owner/image:app0.5-name0.10.0-other2.7``
-_IMAGE = re.compile(r"(?<![\w.-])[\w.-]{1,60}/[\w./-]{1,80}:([A-Za-z][\w.+-]{3,160})")
-_TAGGED = re.compile(rf"([A-Za-z][A-Za-z_]{{1,30}})v?({_LONG}|{_SHORT})")
+_IMAGE = re.compile(r"(?<![\w.-])[\w.-]{1,60}/[\w./-]{1,80}:([A-Za-z][\w.+-]{3,160})", re.A)
+_TAGGED = re.compile(rf"([A-Za-z][A-Za-z_]{{1,30}})v?({_LONG}|{_SHORT})", re.A)
 # a number of two parts that is not the value behind a colon, or one of three: what a version in a sentence looks like
-_LOOK = re.compile(r"\d(?:(?<![\d.:=：]\d)\d{0,3}\.\d|\.\d{1,4}\.[\ddx])")
+_LOOK = re.compile(r"\d(?:(?<![\d.:=：]\d)\d{0,3}\.\d|\.\d{1,4}\.[\ddx])", re.A)
 _FOLLOWED = re.compile(
-    r"[ \t]{0,2}(?:[%xX×]|[KMGT]i?B?\b|GB|[bB]\b|s\b|sec|it/|tokens?|hours?|min|days?|亿|个|张|卡|万)"
+    r"[ \t]{0,2}(?:[%xX×]|[KMGT]i?B?\b|GB|[bB]\b|s\b|sec|it/|tokens?|hours?|min|days?|亿|个|张|卡|万)", re.A
 )
 _NO_VERSIONS = frozenset({"127.0.0.1", "0.0.0.0"})
-_COLON = re.compile(r"[:=：]")
+_COLON = re.compile(r"[:=：]", re.A)
 _NO_NAMES = frozenset({
     "a", "an", "the", "of", "is", "was", "are", "be", "to", "at", "in", "on", "by", "for", "from", "with", "and",
     "or", "about", "than", "around", "over", "under", "only", "like", "takes", "took", "has", "have", "used",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from diagnose.ingest.lines import Row
 from diagnose.ingest.shell import Variables, unquote
@@ -21,51 +22,78 @@ _VALUE = (
 )
 _ASSIGNED = re.compile(
     rf"(?<![\w.\-/$@%‹›{{])(?P<plus>[+~]{{0,2}})(?P<key>{_KEY})(?P<tick>`?)(?P<typed>:[ ]?{_TYPE})?(?P<blank>[ \t]{{0,20}})"
-    rf"=(?![=>~])[ \t]{{0,20}}`?{_VALUE}"
+    rf"=(?![=>~])[ \t]{{0,20}}`?{_VALUE}",
+    re.A,
 )
 _ENVIRON = re.compile(
-    r"environ(?:\[|\.setdefault\()[\"'](?P<key>\w{1,80})[\"'](?:\]\s{0,4}=|,)\s{0,4}[\"'](?P<value>[^\"'\n]{1,200})[\"']"
+    r"environ(?:\[|\.setdefault\()[\"'](?P<key>\w{1,80})[\"'](?:\]\s{0,4}=|,)\s{0,4}[\"'](?P<value>[^\"'\n]{1,200})[\"']",
+    re.A,
 )
-_DUMP = re.compile(r"[ \t│|]*(?P<key>[A-Za-z_][\w.]{1,80}) (?:\.{3,80}|-{4,80}|={4,80})[ ]?(?P<value>\S.{0,400})$")
-_WIDE = re.compile(r"[ \t]{0,8}(?P<key>[a-z]\w*_\w{1,80})(?:[ ]{2,}|\t)(?P<value>[\w.+-]{1,80})$")
+_DUMP = re.compile(
+    r"[ \t│|]*(?P<key>[A-Za-z_][\w.]{1,80}) (?:\.{3,80}|-{4,80}|={4,80})[ ]?(?P<value>\S.{0,400})$", re.A
+)
+_WIDE = re.compile(r"[ \t]{0,8}(?P<key>[a-z]\w*_\w{1,80})(?:[ ]{2,}|\t)(?P<value>[\w.+-]{1,80})$", re.A)
 _CELLS = re.compile(
-    r"[ \t]*\|[ \t]*[`*]{0,2}(?P<key>[a-z]\w*[_.][\w.]{1,80})[`*]{0,2}[ \t]*\|[ \t]*`?(?P<value>[\w.+/-]{1,80})`?[ \t]*\|[ \t]*$"
+    r"[ \t]*\|[ \t]*[`*]{0,2}(?P<key>[a-z]\w*[_.][\w.]{1,80})[`*]{0,2}[ \t]*\|[ \t]*`?(?P<value>[\w.+/-]{1,80})`?[ \t]*\|[ \t]*$",
+    re.A,
 )
 _DECLARED = re.compile(
     r"add_argument\([ \t]*(?:[\"']-\w[\"'],[ \t]*)?[\"']--(?P<key>[A-Za-z][\w.-]{0,80})[\"'][^\n]{0,300}?\bdefault[ \t]?=[ \t]?"
-    r"(?P<value>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[\w.+-]{1,80})"
+    r"(?P<value>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[\w.+-]{1,80})",
+    re.A,
 )
 _QUOTED = re.compile(
     r"[\"']--(?P<key>[A-Za-z][\w.-]{0,80})(?:=(?P<joined>[^\"'\n]{1,400})[\"']"
-    r"|[\"'](?:[ \t]*,[ \t]*[\"'](?!--)(?P<value>[^\"'\n]{0,400})[\"']|(?=[ \t]*(?:,|\]|$))))"
+    r"|[\"'](?:[ \t]*,[ \t]*[\"'](?!--)(?P<value>[^\"'\n]{0,400})[\"']|(?=[ \t]*(?:,|\]|$))))",
+    re.A,
 )
 _FLAG = re.compile(
     r"(?<![\w-])--(?P<key>[A-Za-z][\w.-]{0,80})(?:[=]|[ \t]{1,3})"
-    r"(?P<value>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{1,200}|(?=--[A-Za-z]))"
+    r"(?P<value>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{1,200}|(?=--[A-Za-z]))",
+    re.A,
 )
+_JOINS = frozenset("and or with plus but then is was to in for on from as when also flag flags".split())  # noqa: SIM905
 _NUMBER = r"-?\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?[kK]?|[Tt]rue|[Ff]alse|[Nn]one|null"
 _LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]|设|给|用|开"
+# from one value to another: what the run has now is the second
+_MOVED = rf"(?:from[ \t](?:{_NUMBER})[ \t])?(?:down[ \t]|up[ \t])?to[ \t]|(?:从[ \t]?(?:{_NUMBER})[ \t]?)?[\u4e00-\u9fff]{{0,6}}[到至]"
 _SAID = re.compile(
     rf"(?<![\w.:\-/$%])(?P<key>[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+){{1,12}})[`\"'”]{{0,3}}[ \t]{{0,2}}"
-    rf"(?:{_LINK})[ \t]{{0,2}}[`\"']{{0,3}}(?P<value>{_NUMBER})(?![\w]|\.\d|%)"
+    rf"(?:{_LINK}|(?P<moved>{_MOVED}))[ \t]{{0,2}}[`\"']{{0,3}}(?P<value>{_NUMBER})(?![\w]|\.\d|%)",
+    re.A,
+)
+_DID = re.compile(
+    r"\b(?:set|lowered|reduced|decreased|dropped|cut|changed|raised|increased|turned|brought|put)\b[^.;\n]{0,40}$",
+    re.I | re.A,
+)
+_ADVISED = re.compile(
+    r"\b(?:try|tried|should|could|would|can|may|might|must|recommend\w*|suggest\w*|consider|need|needs|want|plan|how|please|if|be)\b[^.;\n]{0,60}$"
+    r"|(?:建议|可以|应该|试|如果|需要|能不能|要不要|最好|请)[^，。；;\n]{0,30}$",
+    re.I | re.A,
+)
+_HELPED = re.compile(
+    r"[^.;。；\n]{0,60}?(?:\b(?:works?|worked|solved|fixed|helped|fine)\b|解决|就好|就不|才能|才行|正常|跑通|可以了)",
+    re.I | re.A,
 )
 _ALONE = re.compile(
-    r"[（(`](?P<key>[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,12})[ \t](?P<value>[A-Za-z][\w-]{1,40})[)）`]"
+    r"[（(`](?P<key>[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+){1,12})[ \t](?P<value>[A-Za-z][\w-]{1,40})[)）`]", re.A
 )
 _SOURCE = re.compile(
-    r"\s*(?:def |class |import |from \S+ import|return\b|assert |raise |print\(|(?:if|for|while|with|elif) [^\n]{1,400}:\s*$)"
+    r"\s*(?:def |class |import |from \S+ import|return\b|assert |raise |print\(|(?:if|for|while|with|elif) [^\n]{1,400}:\s*$)",
+    re.A,
 )
-_COMMENT = re.compile(r"(?:^|[ \t])#[ \t]")
-_SPECIFIC = re.compile(r"_|\..*\.")
-_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|h|sh|json|jsonl|ya?ml|txt|log|md)$")
+_COMMENT = re.compile(r"(?:^|[ \t])#[ \t]", re.A)
+_SPECIFIC = re.compile(r"_|\..*\.", re.A)
+_FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|h|sh|json|jsonl|ya?ml|txt|log|md)$", re.A)
 # A program's hint about a setting that nobody made: "try setting X=Y to avoid fragmentation", cut at either end by a narrow pane.
 _HINT_BEFORE = re.compile(
-    r"\b(?:try|consider|recommend|suggest)(?:ed)?[ ](?:to[ ])?(?:set|setting|use|using|add|adding)[ ][`'\"]?$", re.I
+    r"\b(?:try|consider|recommend|suggest)(?:ed)?[ ](?:to[ ])?(?:set|setting|use|using|add|adding)[ ][`'\"]?$",
+    re.I | re.A,
 )
-_HINT_AFTER = re.compile(r"[`'\"]?[ ]to avoid fragmentation\b", re.I)
-_MADE_OF = re.compile(r"\([ \t]*(?P<value>\"[\w./-]{1,200}\"|'[\w./-]{1,200}')[ \t]*[,)]")
-_EITHER = re.compile(r"\s+if\s[^\n]{1,200}?\selse\s")
-_NOT_PLAIN = re.compile(r"0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d")
+_HINT_AFTER = re.compile(r"[`'\"]?[ ]to avoid fragmentation\b", re.I | re.A)
+_MADE_OF = re.compile(r"\([ \t]*(?P<value>\"[\w./-]{1,200}\"|'[\w./-]{1,200}')[ \t]*[,)]", re.A)
+_EITHER = re.compile(r"\s+if\s[^\n]{1,200}?\selse\s", re.A)
+_NOT_PLAIN = re.compile(r"0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d", re.A)
 
 
 def read_pairs(rows: Sequence[Row], variables: Variables) -> list[Setting]:
@@ -157,7 +185,8 @@ def _flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:
             yield found["key"], "true", "flag", found.end("key"), found.end("key")
         else:
             yield found["key"], found[group], "flag", found.start(group), found.end(group)
-    for found in _FLAG.finditer(words):
+    flags = list(_FLAG.finditer(words))
+    for at, found in enumerate(flags):
         value = found["value"]
         if not value:  # a flag follows at once
             yield found["key"], "true", "flag", found.end("key"), found.end("key")
@@ -165,6 +194,8 @@ def _flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:
         sure = (
             words[found.end("key")] == "="
             or words[found.start() - 1 : found.start()] == words[found.end() : found.end() + 1] == "`"
+            or _in_a_row(words, flags[max(at - 1, 0) : at + 2])
+            and value.lower() not in _JOINS
         )
         if value[0] not in "-=" and value.isascii() and _is_value(value, sure):
             yield (
@@ -174,6 +205,11 @@ def _flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:
                 found.start("value"),
                 found.end("value") - value.endswith("."),
             )
+
+
+def _in_a_row(words: str, flags: Sequence[re.Match[str]]) -> bool:
+    """Whether two flags stand side by side, as in a command that a sentence leads to."""
+    return any(not words[one.end() : other.start()].strip() for one, other in pairwise(flags))
 
 
 def _is_value(value: str, sure: bool) -> bool:
@@ -186,8 +222,18 @@ def _said(words: str) -> Iterable[tuple[str, str, str, int, int]]:
         yield found["key"], found["value"], "dump", found.start("value"), found.end("value")
     for pattern in (_SAID, _ALONE) if "(" in words or "（" in words or "`" in words else (_SAID,):
         for found in pattern.finditer(words):
+            moved = "moved" in pattern.groupindex and found["moved"]
+            if moved and not _was_moved(words, found):
+                continue
             if _SPECIFIC.search(found["key"]) and not _FILE.search(found["key"]):
                 yield found["key"], found["value"].rstrip(","), "dump", found.start("value"), found.end("value")
+
+
+def _was_moved(words: str, found: re.Match[str]) -> bool:
+    """Whether the person has given the key this value, which a sentence that advises it or tells that it helped does not say."""
+    before = words[max(0, found.start() - 80) : found.start()]
+    did = _DID.search(before) or not found["moved"].isascii()
+    return bool(did) and not _ADVISED.search(before) and not _HELPED.match(words, found.end())
 
 
 def _assignment_shape(found: re.Match[str]) -> str:

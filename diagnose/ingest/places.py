@@ -13,7 +13,7 @@ _MOUNTS = frozenset({
     "ceph", "cephfs", "juicefs", "oss", "scratch", "storage", "project", "projects", "work", "proj", "group",
     "groups", "public", "gluster", "netdisk", "volume", "volumes", "media", "cluster", "apdcephfs", "export",
 })  # fmt: skip
-_NUMBERED = re.compile(r"(?:data|disk|nvme|ssd|hdd|nas|mnt|home|share|nfs)_?\d{1,3}")
+_NUMBERED = re.compile(r"(?:data|disk|nvme|ssd|hdd|nas|mnt|home|share|nfs)_?\d{1,3}", re.A)
 _KEPT_SECOND = frozenset({"conda", "miniconda3", "anaconda3", "venv", "nvidia", "python"})  # under /opt
 _OF_PEOPLE = frozenset({"home", "homes", "user", "users", "people", "members", "staff", "Users"})
 
@@ -23,9 +23,9 @@ _PATH = re.compile(
     rf"/(?:(?<![A-Za-z0-9_./~$}}›-]/)|(?<=file:///)|(?<= -[ILv]/))([A-Za-z][A-Za-z0-9_]{{1,20}})((?:/{_PART}){{1,40}}+)(/?)",
     re.ASCII,
 )
-_WINDOWS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:(?:[\\/]{1,2})Users[\\/]{1,2}[^\\/\s\"':‹›]{1,60}")
-_MODEL_SIZE = re.compile(r"\d(?:\.\d+)?[bB](?![a-z0-9])")
-_PLAIN = re.compile(r"[a-z]+")
+_WINDOWS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:(?:[\\/]{1,2})Users[\\/]{1,2}[^\\/\s\"':‹›]{1,60}", re.A)
+_MODEL_SIZE = re.compile(r"\d(?:\.\d+)?[bB](?![a-z0-9])", re.A)
+_PLAIN = re.compile(r"[a-z]+", re.A)
 
 
 def hide_paths(text: str) -> str:

@@ -16,7 +16,7 @@ from diagnose.ingest.places import hide_paths
 from diagnose.literals import Haystack
 from diagnose.types import Redaction
 
-_MARK = re.compile(r"‹(token|email|address|host|path|user)›")
+_MARK = re.compile(r"‹(token|email|address|host|path|user)›", re.A)
 _PASSES = 4  # one is enough but for texts that were made to break it
 _RULES: tuple[Rule, ...] = (*CREDENTIALS, *HOSTS)
 

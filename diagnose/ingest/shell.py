@@ -13,21 +13,23 @@ from diagnose.types import Span
 # One shell word: quoted parts, $(…) and plain characters side by side. Possessive, so that a lone quote costs one look.
 _TOKEN = re.compile(
     r"""(?:"(?:[^"\\]|\\.){0,2000}+"|'[^']{0,2000}+'|\$\((?:[^()]|\((?:[^()]|\([^()]{0,80}\)){0,80}\)){0,200}+\)"""
-    r"""|`expr[^`]{1,80}`|\$\{(?:[^{}"']|\{[^{}]{0,80}\}){0,80}+\}|\\[^\n]|[^\s"'\\`]|["'\\])++"""
+    r"""|`expr[^`]{1,80}`|\$\{(?:[^{}"']|\{[^{}]{0,80}\}){0,80}+\}|\\[^\n]|[^\s"'\\`]|["'\\])++""",
+    re.A,
 )
-_INNER_QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_INNER_QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"", re.A)
 _ASSIGNED = re.compile(
-    r"(?:export[ \t]+|local[ \t]+|declare[ \t]+(?:-\w[ \t]+)?|readonly[ \t]+|set[ \t]+)?([A-Za-z_]\w{0,80})=(?!=)"
+    r"(?:export[ \t]+|local[ \t]+|declare[ \t]+(?:-\w[ \t]+)?|readonly[ \t]+|set[ \t]+)?([A-Za-z_]\w{0,80})=(?!=)", re.A
 )
 _INNER = r"(?:[^()]|\([^()]{0,80}\)){1,120}+"
 # what stands for a variable that is not set: anything, with references of its own in it
 _DEFAULT = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}+\}){0,400}+"
-_SET_IF_UNSET = re.compile(rf"\$\{{(?P<name>[A-Za-z_]\w{{0,80}}):?=(?P<default>{_DEFAULT})\}}")
+_SET_IF_UNSET = re.compile(rf"\$\{{(?P<name>[A-Za-z_]\w{{0,80}}):?=(?P<default>{_DEFAULT})\}}", re.A)
 _REFERENCE = re.compile(
     rf"\$\(\((?P<sum>{_INNER})\)\)|\$\([ \t]*expr[ \t]+(?P<expr>{_INNER})\)|`[ \t]*expr[ \t]+(?P<tick>[^`]{{1,120}})`"
-    rf"|\$\{{(?P<name>[A-Za-z_]\w{{0,80}}|\d)(?::?[-=](?P<default>{_DEFAULT})|:?\?[^{{}}]{{0,200}})?\}}|\$(?P<bare>[A-Za-z_]\w{{0,80}})"
+    rf"|\$\{{(?P<name>[A-Za-z_]\w{{0,80}}|\d)(?::?[-=](?P<default>{_DEFAULT})|:?\?[^{{}}]{{0,200}})?\}}|\$(?P<bare>[A-Za-z_]\w{{0,80}})",
+    re.A,
 )
-_ARITHMETIC = re.compile(r"\s*(?:(\d{1,15})|\$?\{?([A-Za-z_]\w{0,80})\}?|(\*\*|\\?\*|//|[-+/%()]))")
+_ARITHMETIC = re.compile(r"\s*(?:(\d{1,15})|\$?\{?([A-Za-z_]\w{0,80})\}?|(\*\*|\\?\*|//|[-+/%()]))", re.A)
 _DEEP = 24  # variables that name variables
 _LONG = 2_000  # characters of a value after putting in
 

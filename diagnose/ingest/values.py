@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # OptimizerNames.ADAMW_TORCH and <OptimizerNames.ADAMW_TORCH: 'adamw_torch'>, as Python prints members.
-_MEMBER = re.compile(r"<?\b[A-Z][a-z]\w{1,40}\.([A-Z][A-Z0-9_]{1,40})\b(?::[ ]?'([^'\n]{0,80})'>)?")
+_MEMBER = re.compile(r"<?\b[A-Z][a-z]\w{1,40}\.([A-Z][A-Z0-9_]{1,40})\b(?::[ ]?'([^'\n]{0,80})'>)?", re.A)
 
 
 def plain(value: str) -> str:

@@ -151,7 +151,7 @@ def _convert_list(inner: Any, value: Any, place: str, where: str, problems: list
 
 def _convert_pattern(value: Any, place: str, where: str, problems: list[Problem]) -> Any:
     try:
-        return re.compile(value, re.I)
+        return re.compile(value, re.I | re.A)
     except (re.error, TypeError) as misfit:
         return _misfit(f"a regular expression ({misfit})", value, place, where, problems)
 
