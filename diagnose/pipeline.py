@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.batch import resolve
-from diagnose.estimate import assumed_lengths, estimate
+from diagnose.estimate import assumed_lengths, cache_room, estimate, plan_of
 from diagnose.facts import read_facts
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
@@ -15,7 +15,7 @@ from diagnose.match import match
 from diagnose.prescribe import prescribe
 from diagnose.questions import ask
 from diagnose.types import Diagnosis, Estimate, Facts, Growth, Paste
-from diagnose.vocabulary import POOL_OF_KIND, Pool, Value
+from diagnose.vocabulary import NO_CACHE, POOL_OF_KIND, Pool, Value
 
 # Cases, or what finds the near ones among very many by the facts and the text of a paste.
 Cases = Sequence[Case] | Callable[[Facts, str], Sequence[Case]]
@@ -57,7 +57,9 @@ def diagnose(
     passed("questions")
     verdict = _verdict(before, pool, phase)
     failure = (kind, phase, pool, verdict)
-    return Diagnosis(paste, facts, *failure, before, matches, prescriptions, not_advised, checks, questions, seen)
+    room = cache_room(plan_of(facts, knowledge.fallback)) if kind == NO_CACHE else None
+    advice = (prescriptions, not_advised, checks, questions)
+    return Diagnosis(paste, facts, *failure, before, matches, *advice, seen, room)
 
 
 def foresee(answers: Mapping[str, Value], knowledge: Knowledge) -> Diagnosis:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diagnose.measured_words import growth_words
-from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription
+from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import GIB, tenths
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
 
@@ -133,6 +133,8 @@ def lead(diagnosis: Diagnosis) -> str:
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
     if pool is None or not pool.phases:
         return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)
+    if diagnosis.room:
+        return " ".join(part for part in (room_words(diagnosis.room), _taken(diagnosis.estimate, pool)) if part)
     phase = worst(diagnosis, pool)
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
     parts = [_need(phase, pool)]
@@ -223,10 +225,28 @@ def evidence_words(prescription: Prescription) -> str:
 
 def effect_words(prescription: Prescription) -> str:
     """Before and after in the failing phase, or that no saving can be computed."""
+    if prescription.room:
+        before, after = (room_left(room) for room in prescription.room)
+        return f"{before} → {after} for the engine's cache, {VERDICTS[prescription.after_verdict]}"
     if prescription.before is None or prescription.after is None:
         return "no saving can be computed"
     verdict = VERDICTS[prescription.after_verdict] + elsewhere_words(prescription)
     return f"{need_tenths(prescription.before)[0] / 10:,.1f} → {need_tenths(prescription.after)[0] / 10:,.1f}{NBSP}GiB, {verdict}"
+
+
+def room_left(room: CacheRoom) -> str:
+    """``5.6 GiB``, or by how much the engine's own needs miss it."""
+    return gib(room.left) if room.left >= 0 else f"{gib(-room.left)} short"
+
+
+def room_words(room: CacheRoom) -> str:
+    """Of what an engine may take what stands before its cache, and what is left for it."""
+    others = f", what stands there of the trainer {gib(room.others)}" if room.others else ""
+    taken = f"its weights take {gib(room.weights)} of it, its largest step about {gib(room.work)}{others}"
+    row = f" One sequence of {room.tokens:,} tokens needs {gib(room.row)}." if room.row else ""
+    left = "leaves nothing for its cache" if room.left <= 0 else f"leaves {gib(room.left)} for its cache"
+    unexplained = " The settings that are known do not explain the failure." if room.enough else ""
+    return f"The engine may take {gib(room.share)} of the card; {taken}: that {left}.{row}{unexplained}"
 
 
 def elsewhere_words(prescription: Prescription) -> str:

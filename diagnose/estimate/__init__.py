@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.estimate.engine import missing_share
+from diagnose.estimate.engine import cache_room, missing_share
 from diagnose.estimate.host import host_pool, used_bytes
 from diagnose.estimate.lengths import assumed_lengths, turning_length
 from diagnose.estimate.measured import compare, with_measured
@@ -14,7 +14,7 @@ from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import POOL_OF_KIND, Pool
 
-__all__ = ["assumed_lengths", "estimate", "estimate_pool", "plan_of", "turning_length"]
+__all__ = ["assumed_lengths", "cache_room", "estimate", "estimate_pool", "plan_of", "turning_length"]
 
 
 def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:

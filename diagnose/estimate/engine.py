@@ -14,7 +14,7 @@ from diagnose.estimate.rows import row_limit
 from diagnose.estimate.term import Band, count, make_term
 from diagnose.estimate.terms_held import held
 from diagnose.estimate.tokens import take
-from diagnose.types import Term
+from diagnose.types import CacheRoom, Term
 from diagnose.units import GIB, gib
 
 _RULES = {
@@ -127,16 +127,11 @@ def _pool(plan: Plan) -> list[Term]:
     share, capacity = plan.number("gpu_memory_utilization"), plan.capacity
     if share is None or capacity is None:
         return []
-    rule = str(plan.does.get("kv_rule", "share_of_total"))
-    weights = _weight_bytes(plan)
-    own, resident = weights + _activation_bytes(plan), _resident_at_start(plan)
-
-    def pool(non_torch: float) -> float:
-        return max(
-            0.0, kv_pool_bytes(rule=rule, share=share, capacity=capacity, own=own + non_torch, resident=resident)
-        )
-
-    size = Band(pool(_NON_TORCH.high), pool(_NON_TORCH.mid), pool(_NON_TORCH.low))
+    rule = _rule(plan)
+    own, resident = _weight_bytes(plan) + _activation_bytes(plan), _resident_at_start(plan)
+    size = Band(
+        *(max(0.0, _left(plan, share, capacity, each)) for each in (_NON_TORCH.high, _NON_TORCH.mid, _NON_TORCH.low))
+    )
     taken = f" − {gib(own)} GiB of its own"
     others = f" − {gib(resident)} GiB resident" if rule != "share_of_total" else ""
     how = (
@@ -146,6 +141,41 @@ def _pool(plan: Plan) -> list[Term]:
     )
     moved_by = ("gpu_memory_utilization", "rollout_tp", "engine_version", "param_offload", "max_num_seqs")
     return [make_term("kv_pool", "KV pool", "engine", size, how, _RULES[rule], moved_by)]
+
+
+def cache_room(plan: Plan | None) -> CacheRoom | None:
+    """What the engine's start leaves its cache; None without an engine of this kind, or where its share or the card is not known."""
+    share, capacity = (plan.number("gpu_memory_utilization"), plan.capacity) if plan else (None, None)
+    if plan is None or share is None or capacity is None or plan.does.get("kv_rule") == "dense":
+        return None
+    counted = _rule(plan) != "share_of_total"
+    left = _left(plan, share, capacity, _NON_TORCH.mid)
+    weights, work = _weight_bytes(plan), _activation_bytes(plan) + _NON_TORCH.mid
+    others = _resident_at_start(plan) if counted else 0.0
+    prompt, response = row_limit(plan)
+    tokens = whole(plan.values, "max_model_len") or (prompt or 0) + (response or 0)
+    parts = (weights + work + others + left, weights, work, others, left, tokens * _token_bytes(plan))
+    taken, weighed, worked, stands, rest, row = (round(part) for part in parts)
+    return CacheRoom(taken, weighed, worked, stands, rest, row, tokens, round(_NON_TORCH.high - _NON_TORCH.mid))
+
+
+def _token_bytes(plan: Plan) -> int:
+    """KV bytes of a token on one GPU of the engine."""
+    m, each = plan.model, 1 if plan.values.get("kv_cache_dtype") == "fp8" else 2
+    tp = plan.whole("rollout_tp")
+    return kv_bytes_per_token(
+        layers=m.attends, kv_heads=m.kv_heads, head_dim=plan.shape.head_dim, tp=tp, bytes_each=each
+    )
+
+
+def _rule(plan: Plan) -> str:
+    return str(plan.does.get("kv_rule", "share_of_total"))
+
+
+def _left(plan: Plan, share: float, capacity: float, non_torch: float) -> float:
+    """Bytes for the cache by the rule of the version, below 0 where the engine's own needs are larger than its share."""
+    own = _weight_bytes(plan) + _activation_bytes(plan) + non_torch
+    return kv_pool_bytes(rule=_rule(plan), share=share, capacity=capacity, own=own, resident=_resident_at_start(plan))
 
 
 def _activation_bytes(plan: Plan) -> float:

@@ -213,7 +213,7 @@ def _spoken_count(said: list[Mention], nodes: Fact | None) -> Fact | None:
 def _sizes(
     known: Mapping[str, Fact], found: dict[str, Fact], captured: Mapping[str, Fact], gpus: Mapping[str, Gpu]
 ) -> None:
-    """The size as sold: a stated one in the catalogue's figure, a printed capacity, or the only one of the card."""
+    """The size as sold: a stated one in the catalogue's figure, a printed capacity, or the only or usual one of the card."""
     gpu = _gpu(known, gpus)
     size = known.get("gpu_mem_gib")
     if size is not None and not size.certain:
@@ -232,6 +232,9 @@ def _sizes(
     elif gpu is not None and gpu.only_size:
         only = int(gpu.only_size) if gpu.only_size.is_integer() else gpu.only_size
         found["gpu_mem_gib"] = Fact("gpu_mem_gib", only, "derived", why=f"{gpu.title} is sold in one size")
+    elif gpu is not None and gpu.usual:
+        why = f"{gpu.title} without a size nearly always means this one"
+        found["gpu_mem_gib"] = Fact("gpu_mem_gib", gpu.usual, "assumed", why=why)
 
 
 def _gpu(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> Gpu | None:

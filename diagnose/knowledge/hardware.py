@@ -10,9 +10,13 @@ from diagnose.knowledge.record import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu(Record):
-    """An accelerator. ``sizes`` maps the size as sold (GB) to the capacity that the driver shows (GiB)."""
+    """An accelerator. ``sizes`` maps the size as sold (GB) to the capacity that the driver shows (GiB).
+
+    ``usual`` is the size (GB) that a name without one nearly always means, None where people have both.
+    """
 
     sizes: Mapping[str, float]
+    usual: int | None = None
     aliases: tuple[str, ...] = ()
     vendor: str = "NVIDIA"
 

@@ -190,6 +190,7 @@ def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
         length_range=_length_range(trial, situation) if ranged else None,
         other_pool=trial.other_pool,
         sure=trial.sure,
+        room=trial.room,
         advisories=move.advisories if move else (),
         heading=advisory_words.heading(move.first, move.target) if move else "",
     )

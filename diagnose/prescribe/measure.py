@@ -29,9 +29,9 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
         return Refusal("no_gain", "With it, the memory can no longer be computed.")
     if before.bytes - after.bytes < before.bytes * LEAST_GAIN:
         return _no_gain(lever, situation, changed)
-    crowded = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
-    if crowded:
-        return Refusal("elsewhere", _crowded(crowded, pool), shifts=True)
+    full = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
+    if full:
+        return Refusal("elsewhere", crowded(full, pool), shifts=True)
     word = situation.measured_verdict(after) or verdict(changed, pool, None if gone else situation.phase)
     trial = Trial(lever, made.facts, made.changes, after, word)
     other: Pool = "host" if pool == "gpu" else "gpu"
@@ -74,7 +74,8 @@ def _engine_starves(situation: Situation, changed: Estimate, made: Written) -> P
     return rollout if was and was.bytes and (pool is None or pool.bytes <= was.bytes * LEAST_GAIN) else None
 
 
-def _crowded(phase: PhaseEstimate, pool: Pool) -> str:
+def crowded(phase: PhaseEstimate, pool: Pool) -> str:
+    """Why a change is no help that drives another phase over the limit."""
     return f"The {_phase(phase)} would run out of {POOL_WORDS[pool]} instead, or leave the engine no cache."
 
 

@@ -80,7 +80,8 @@ def _key(candidate: Candidate) -> tuple[float | str, ...]:
 
 def _computed(candidate: Candidate) -> bool:
     """Whether figures speak; where the settings do not explain the failure a saving is no measure of help."""
-    return candidate.trial.after is not None and candidate.situation.explained is not False
+    trial = candidate.trial
+    return (trial.after is not None or trial.room is not None) and candidate.situation.explained is not False
 
 
 def _group(candidate: Candidate) -> int:
@@ -91,6 +92,8 @@ def _group(candidate: Candidate) -> int:
         return 0
     if not _computed(candidate):
         return 2 if candidate.undecided and candidate.record.near <= 0 else 1
+    if trial.room:
+        return 0 if trial.verdict == "fits" else 1
     enough = ("fits", "close") if situation.unexplained else ("fits",)
     before, limit = situation.failing, situation.limit
     little = _saved(candidate) < _LITTLE

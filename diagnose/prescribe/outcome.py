@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from diagnose.conditions import version
 from diagnose.knowledge.advisory import Advisory, Point
 from diagnose.knowledge.records import Lever
-from diagnose.types import Change, Fact, Facts, PhaseEstimate
+from diagnose.types import CacheRoom, Change, Fact, Facts, PhaseEstimate
 
 POOL_WORDS = {"gpu": "GPU memory", "host": "host RAM"}
 
@@ -17,6 +17,7 @@ class Trial:
     """What a lever does. Without figures (``after`` None) its changes are the smallest step and nothing is computed.
 
     ``sure`` are the changes of the first further step that fits with its whole band, where this one is too close to call.
+    ``room`` is what the engine's start leaves its cache before and after, where that is what failed.
     """
 
     lever: Lever
@@ -27,6 +28,7 @@ class Trial:
     other_pool: tuple[int, int] | None = None
     other_verdict: str = ""
     sure: tuple[Change, ...] = ()
+    room: tuple[CacheRoom, CacheRoom] | None = None
 
 
 @dataclass(frozen=True, slots=True)

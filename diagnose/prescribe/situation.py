@@ -8,16 +8,16 @@ from functools import cached_property
 from itertools import chain
 
 from diagnose.allocator import foreign_gib, fragmented
-from diagnose.estimate import turning_length
+from diagnose.estimate import cache_room, plan_of, turning_length
 from diagnose.facts.versions import last_day
 from diagnose.knowledge.records import Framework
-from diagnose.types import Estimate, Facts, Paste, PhaseEstimate, PoolEstimate
+from diagnose.types import CacheRoom, Estimate, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
-from diagnose.vocabulary import Pool, Value
+from diagnose.vocabulary import NO_CACHE, Pool, Value
 
 # A peak in bytes says nothing about these: one wants more memory for the engine, one compares what is free at a moment
 # before any step, one is a leak, one is a file system.
-NOT_A_PEAK = ("vllm_no_kv_blocks", "vllm_free_memory_too_low", "memory_growth", "host_shm")
+NOT_A_PEAK = (NO_CACHE, "vllm_free_memory_too_low", "memory_growth", "host_shm")
 # A saving below this share of the phase is lost in the rounding of what is shown.
 LEAST_GAIN = 0.01
 # Below this share of the limit in every phase the settings that are known do not explain the failure.
@@ -91,6 +91,12 @@ class Situation:
     def failing(self) -> PhaseEstimate | None:
         """The failing phase of the run as it is; None when no peak can be computed for this failure."""
         return None if self.kind in NOT_A_PEAK else watched(self.before, self.pool, self.phase)
+
+    @cached_property
+    def room(self) -> CacheRoom | None:
+        """What the engine's start leaves its cache, where it found no room for one and the settings that are known explain it."""
+        found = cache_room(plan_of(self.facts, self.fallback)) if self.kind == NO_CACHE else None
+        return None if found is None or found.enough else found
 
     @cached_property
     def runs_out_from(self) -> int | None:

@@ -12,6 +12,7 @@ from itertools import chain
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.measure import measure
 from diagnose.prescribe.outcome import Refusal, Trial
+from diagnose.prescribe.room import try_for_room
 from diagnose.prescribe.situation import LEAST_GAIN, Situation
 from diagnose.prescribe.steps import Targets, at_bound, steps, without
 from diagnose.prescribe.writing import Written, write
@@ -90,6 +91,8 @@ def _no_step(lever: Lever, situation: Situation) -> Trial | Refusal:
 
 def _without_figures(lever: Lever, situation: Situation, ladder: list[Targets]) -> Trial | Refusal:
     """The first step that is within the room that the message prints; where none is, the smallest but for the engine's share."""
+    if tried := try_for_room(lever, situation, _written(lever, situation, ladder)):
+        return tried
     written = _written(lever, situation, ladder)
     smallest = next(written, None)
     if smallest is None:

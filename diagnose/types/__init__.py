@@ -11,13 +11,14 @@ from diagnose.types.advice import (
     PatchLine,
     Prescription,
 )
-from diagnose.types.estimate import Compared, Estimate, PhaseEstimate, PoolEstimate, Term
+from diagnose.types.estimate import CacheRoom, Compared, Estimate, PhaseEstimate, PoolEstimate, Term
 from diagnose.types.facts import Fact, Facts, Hit, Tried
 from diagnose.types.measured import Growth, Measured
 from diagnose.types.paste import Command, Frame, Line, Package, Paste, Redaction, Setting, Span
 
 __all__ = [
     "Asked",
+    "CacheRoom",
     "CaseMatch",
     "Change",
     "Check",

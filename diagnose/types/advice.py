@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diagnose.types.estimate import Estimate, PhaseEstimate
+from diagnose.types.estimate import CacheRoom, Estimate, PhaseEstimate
 from diagnose.types.facts import Fact, Facts
 from diagnose.types.paste import Paste, Span
 from diagnose.vocabulary import Pool, Value
@@ -65,6 +65,7 @@ class Prescription:
     end within the limit) in which the run as it is runs out and the changed one fits. ``sure`` are the changes of a further
     step that fits with its whole band, where ``changes`` leaves it too close to call. ``advisories`` are those that name the
     version of a move, with their ``heading``.
+    ``room`` is what the engine's start leaves its cache before and after, where that is what failed.
     """
 
     lever: Lever
@@ -82,6 +83,7 @@ class Prescription:
     sure: tuple[Change, ...] = ()
     advisories: tuple[Advisory, ...] = ()
     heading: str = ""
+    room: tuple[CacheRoom, CacheRoom] | None = None
 
     @property
     def title(self) -> str:
@@ -123,6 +125,7 @@ class Diagnosis:
     """The whole answer. ``pool`` and ``phase`` are what failed, None where nothing settles it.
 
     ``verdict`` is the estimate's word on that: out, close, fits or unknown. ``cases`` are those that were looked at.
+    ``room`` is what the engine's start leaves its cache, where that is what failed.
     """
 
     paste: Paste
@@ -138,3 +141,4 @@ class Diagnosis:
     checks: tuple[Check, ...] = ()
     questions: tuple[Asked, ...] = ()
     cases: tuple[Case, ...] = ()
+    room: CacheRoom | None = None

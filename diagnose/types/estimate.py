@@ -29,6 +29,30 @@ class Term(NamedTuple):
     moved_by: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class CacheRoom:
+    """What an engine's start leaves its KV cache on one GPU, in bytes.
+
+    Of its ``share`` of the card the engine's ``weights`` and the ``work`` of its largest step come first, and ``others``: what stands
+    there of the trainer and counts against it. ``left`` is below 0 where they take more. ``row`` is the cache of one sequence of
+    ``tokens``, the longest that the engine must be able to hold; 0 where no limit is known.
+    """
+
+    share: int
+    weights: int
+    work: int
+    others: int
+    left: int
+    row: int
+    tokens: int
+    doubt: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether one longest sequence surely has room."""
+        return self.left - self.doubt > self.row
+
+
 @dataclass(frozen=True)
 class PhaseEstimate:
     """The worst moment of one phase in one pool. Its sums are asked for again and again, and made once, when they are first asked for.

@@ -6,7 +6,17 @@ query string speak of the same thing.
 """
 
 from diagnose.vocabulary.facts import FACTS, NUMBERS, SIGNS, FactSpec
-from diagnose.vocabulary.failure import KINDS, ONLINE_ALGOS, PHASE_GROUPS, PHASES, POOL_OF_KIND, Origin, Pool, Value
+from diagnose.vocabulary.failure import (
+    KINDS,
+    NO_CACHE,
+    ONLINE_ALGOS,
+    PHASE_GROUPS,
+    PHASES,
+    POOL_OF_KIND,
+    Origin,
+    Pool,
+    Value,
+)
 from diagnose.vocabulary.measured import COUNTERS, MOMENTS, PARTS, pool_of
 from diagnose.vocabulary.plan import BATCH_UNITS, BEHAVIOURS, RESIDENTS
 
@@ -17,6 +27,7 @@ __all__ = [
     "FACTS",
     "FactSpec",
     "KINDS",
+    "NO_CACHE",
     "MOMENTS",
     "NUMBERS",
     "ONLINE_ALGOS",

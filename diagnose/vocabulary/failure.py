@@ -19,6 +19,9 @@ KINDS = {
     "other": "not settled",
 }
 
+# an engine whose share of the card leaves its cache nothing
+NO_CACHE = "vllm_no_kv_blocks"
+
 # Which pool a kind is about; the kinds that are missing here do not settle it.
 POOL_OF_KIND: dict[str, Pool] = {
     "gpu_oom": "gpu",

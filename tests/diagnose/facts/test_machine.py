@@ -22,7 +22,7 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
         ("two A100-40GB", "A100", 40, 2),
         ("4 * 80g A100", "A100", 80, 4),
         ("8*40GB A100 的机器", "A100", 40, 8),
-        ("八卡H20", "H20", None, 8),
+        ("八卡H20", "H20", 96, 8),
         ("2x3090", "RTX 3090", 24, 2),
         ("H200*8 一台", "H200", 141, 8),
         ("8 × A100 (80 GB)", "A100", 80, 8),
@@ -30,13 +30,13 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
         ("4*90G 的卡", None, 90, 4),
         ("我有 4 张 80G 的卡", None, 80, 4),
         ("2 x 8 A100", "A100", None, 16),
-        ("2x8xH100", "H100", None, 16),
+        ("2x8xH100", "H100", 80, 16),
         ("A100 * 8 (80G)", "A100", 80, 8),
         ("A100（40G）8 卡", "A100", 40, 8),
         ("3 台 8 卡 A100", "A100", None, 24),
         ("两台机器 每台 8 张 A100 80G", "A100", 80, 16),
-        ("4机32卡 H100", "H100", None, 32),
-        ("4 nodes with 8 H100s each", "H100", None, 32),
+        ("4机32卡 H100", "H100", 80, 32),
+        ("4 nodes with 8 H100s each", "H100", 80, 32),
         ("3090 双卡", "RTX 3090", 24, 2),
         ("my 3090 is full", "RTX 3090", 24, None),
         ("单机 8*64GB", None, 64, 8),
@@ -49,6 +49,15 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
 def test_it_reads_cards_in_words(values, text, model, size, count):
     found = values(text)
     assert (found.get("gpu_model"), found.get("gpu_mem_gib"), found.get("n_gpus")) == (model, size, count)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "origin"),
+    [("8xH100", 80, "assumed"), ("8 x H100 NVL", 94, "derived"), ("H100 96GB x 8", 96, "read")],
+)
+def test_a_size_that_a_name_nearly_always_means_is_assumed(facts, text, size, origin):
+    told = facts(text).stated["gpu_mem_gib"]
+    assert (told.value, told.origin) == (size, origin)
 
 
 def test_the_number_of_cards_alone_does_not_say_how_many_machines(values):

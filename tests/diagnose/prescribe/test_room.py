@@ -1,0 +1,83 @@
+"""An engine that found no room for its cache: what its share leaves, by the rule of its version, and the smallest step that is enough."""
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.report.text import to_text
+from diagnose.units import GIB
+
+NO_BLOCKS = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\n"
+TOO_LONG = "The model's max seq len (40960) is larger than the maximum number of tokens that can be stored in KV cache (9024).\n"
+OPENRLHF = (
+    "openrlhf train_ppo_ray --vllm_num_engines 4 --vllm_tensor_parallel_size 2 --colocate_all_models --vllm_gpu_memory_utilization {share}"
+    " --pretrain Qwen/Qwen2.5-32B-Instruct --actor_num_gpus_per_node 8 --zero_stage 3 --adam_offload --micro_train_batch_size 1"
+    " --prompt_max_len 1024 --generate_max_len 8192\n8 x H100 80GB\n"
+)
+SWIFT = (
+    "swift rlhf --rlhf_type grpo --model Qwen/Qwen3-14B --use_vllm true --vllm_mode colocate --vllm_gpu_memory_utilization 0.4"
+    " --num_generations 8 --max_completion_length 4096 --tuner_type lora\n4 x A100 80GB\n"
+)
+
+
+def answer(paste):
+    return diagnose(paste, {}, current(), [])
+
+
+def advice(diagnosis, slug):
+    return next((one for one in diagnosis.prescriptions if one.lever.slug == slug), None)
+
+
+def refused(diagnosis, slug):
+    return next((one.why for one in diagnosis.not_advised if one.lever.slug == slug), None)
+
+
+def test_a_share_below_the_weights_is_told_with_its_figures():
+    """32.76 billion parameters × 2 B over two cards are 30.5 GiB; 0.3 of 79.1 GiB are 23.7."""
+    room = answer(NO_BLOCKS + OPENRLHF.format(share=0.3)).room
+    assert room.share == pytest.approx(0.3 * 79.1 * GIB, rel=0.01)
+    assert room.weights == pytest.approx(32.76e9 * 2 / 2, rel=0.01)
+    assert room.left == room.share - room.weights - room.work - room.others < 0
+    assert (
+        room.row == 2 * 64 * 4 * 128 * 2 * 9216
+    )  # layers × KV heads of one of two cards × width × bf16, keys and values
+
+
+def test_the_smallest_share_is_advised_that_holds_one_longest_sequence():
+    given = advice(answer(NO_BLOCKS + OPENRLHF.format(share=0.3)), "rollout.gpu_memory_utilization.up")
+    assert [change.after for change in given.changes] == ["0.5"]
+    before, after = given.room
+    assert not before.enough
+    assert after.enough
+    assert after.left - before.left == pytest.approx(0.2 * 79.1 * GIB, rel=0.01)
+
+
+def test_what_leaves_the_room_as_it_is_is_not_advised():
+    found = answer(NO_BLOCKS + OPENRLHF.format(share=0.3))
+    assert advice(found, "length.response.down") is None
+    assert "still lack" in refused(found, "length.response.down")
+
+
+def test_a_length_limit_above_the_cache_is_lowered_as_far_as_it_must():
+    found = answer(TOO_LONG + SWIFT)
+    given = advice(found, "rollout.max_model_len.down")
+    assert 0 < found.room.left < found.room.row
+    assert given.room[1].enough
+    assert int(given.changes[0].after) * found.room.row / 40960 < found.room.left
+
+
+def test_the_answer_says_where_the_share_went():
+    told = to_text(answer(NO_BLOCKS + OPENRLHF.format(share=0.3)))
+    assert "leaves nothing for its cache" in told
+    assert "short →" in told
+
+
+def test_where_the_share_is_ample_the_failure_stays_unexplained():
+    found = answer(NO_BLOCKS + OPENRLHF.format(share=0.6))
+    assert found.room.enough
+    assert "do not explain" in to_text(found)
+    assert all(one.room is None for one in found.prescriptions)
+
+
+def test_other_failures_have_no_room():
+    assert answer("CUDA out of memory. Tried to allocate 2.00 GiB.\n" + SWIFT).room is None
