@@ -81,13 +81,15 @@ def ask(
     paste: Paste | None = None,
     checks: Sequence[Check] = (),
 ) -> tuple[Asked, ...]:
-    """At most five questions, the one that would change the advice most first. With ``paste`` versions are tried on it.
+    """At most five questions, what would change the advice most first; none where no memory failed. With ``paste`` versions are tried.
 
     ``checks`` are what hangs on a version that nobody knows: it is asked for too, where the estimate asks for little else.
     """
     words = {
         question.fact: question for question in sorted(knowledge.questions.values(), key=lambda q: (-q.rank, q.slug))
     }
+    if kind is None and any(hit.signature.not_memory for hit in facts.hits):
+        return ()
     at = phase or _only_phase_out(estimate, pool or "gpu")
     bench = _Bench(facts, estimate, kind, at, pool or "gpu", knowledge, paste)
     asked = [_unsettled(words[id], bench) for id in _first(facts, kind) if id in words]

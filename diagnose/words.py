@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.knowledge.records import Signature
 from diagnose.measured_words import growth_words
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import GIB, tenths
@@ -82,7 +83,11 @@ def run_words(facts: Facts) -> tuple[str, ...]:
     framework = facts.trainer or values.get("framework")
     card = " ".join(str(part) for part in (values.get("gpu_model"), card_size(facts)) if part)
     cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values else card
-    parts = (framework, str(values.get("algo", "")).upper(), values.get("model"), cards)
+    algo = facts.stated.get("algo")
+    of_nothing = (
+        algo is not None and algo.origin == "default" and not facts.config
+    )  # no launch that could have said otherwise
+    parts = (framework, "" if of_nothing else str(values.get("algo", "")).upper(), values.get("model"), cards)
     return tuple(str(part) for part in parts if part)
 
 
@@ -95,6 +100,8 @@ def card_size(facts: Facts) -> str:
 def headline(diagnosis: Diagnosis) -> str:
     """The answer as one sentence without a full stop."""
     kind, phase = diagnosis.kind, diagnosis.phase
+    if kind is None and (told := not_memory(diagnosis.facts)):
+        return f"This is no memory failure: {in_sentence(told.title)}"
     if kind is None:
         return _planned(diagnosis.estimate, diagnosis.pool)
     if kind in _HEADLINES:
@@ -105,6 +112,12 @@ def headline(diagnosis: Diagnosis) -> str:
         return f"GPU memory runs out {'at' if phase in ('load', 'init') else 'in the'} {PHASES[phase]}"
     only = _only_phase_out(diagnosis.estimate.gpu)
     return f"GPU memory runs out, by the estimate in the {PHASES[only]}" if only else "GPU memory runs out"
+
+
+def not_memory(facts: Facts) -> Signature | None:
+    """The first message of the paste that tells another failure than one of memory, where nothing tells one of memory."""
+    found = (hit.signature for hit in facts.hits if hit.signature.not_memory)
+    return next(found, None) if "oom_kind" not in facts.values else None
 
 
 def _only_phase_out(pool: PoolEstimate | None) -> str | None:
@@ -130,6 +143,8 @@ def _planned(estimate: Estimate, pool: str | None) -> str:
 
 def lead(diagnosis: Diagnosis) -> str:
     """One or two sentences below the headline: the figure, then what it is made of or what is missing."""
+    if told := not_memory(diagnosis.facts):
+        return told.not_memory
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
     if pool is None or not pool.phases:
         return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)

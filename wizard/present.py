@@ -76,7 +76,9 @@ def _head(
         "stamp": stamp,
         "run": core.run_words(diagnosis.facts),
         "headline": core.headline(diagnosis),
-        "lead": core.lead(diagnosis) if pool or not diagnosis.estimate.missing else "",
+        "lead": core.lead(diagnosis)
+        if pool or not diagnosis.estimate.missing or core.not_memory(diagnosis.facts)
+        else "",
         "killed": words.killed_task(diagnosis, seen),
         "figures": verdict.figures(diagnosis, pool, phase, seen),
         "notes": verdict.notes(diagnosis),

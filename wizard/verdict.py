@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from diagnose import refusal_words
 from diagnose.file_words import FILES
 from diagnose.measured_words import growth_words, reached
-from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
+from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import gib, in_sentence, phase_tenths, worst
+from diagnose.words import gib, in_sentence, not_memory, phase_tenths, worst
 from wizard.chart.data import shown
 
 _STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "unknown": "FACTS MISSING"}
@@ -38,6 +38,8 @@ def stamp(diagnosis: Diagnosis) -> tuple[str, str]:
     """Shape and word. What the message says outranks the estimate; without a failure the estimate speaks."""
     if diagnosis.kind == "other":
         return "none", "NOT SETTLED"
+    if not_memory(diagnosis.facts):
+        return "none", "NO MEMORY FAILURE"
     if diagnosis.kind is None:
         return (diagnosis.verdict if diagnosis.verdict != "unknown" else "none"), _STAMPS[diagnosis.verdict]
     return "out", _STAMPS["out"] if diagnosis.verdict == "out" else "RAN OUT"
@@ -47,6 +49,8 @@ def figures(
     diagnosis: Diagnosis, pool: PoolEstimate | None, phase: PhaseEstimate | None, seen: int | None
 ) -> tuple[Figure, ...]:
     """Four figures at most: need, room, the difference, the band; or what the message alone says."""
+    if diagnosis.room:
+        return _of_cache(diagnosis.room)
     if pool is None or phase is None:
         return _printed(diagnosis)
     total, low, high = phase_tenths(phase)
@@ -65,6 +69,19 @@ def figures(
     if high > low:
         made.append(Figure("band, low to high", f"{shown(low)}–{shown(high)}", unit=""))
     return tuple(made)
+
+
+def _of_cache(room: CacheRoom) -> tuple[Figure, ...]:
+    """The engine's share of the card and what comes before its cache."""
+    left = Figure(
+        "short by" if room.left < 0 else "left for its cache", shown(abs(tenths(room.left))), bad=not room.enough
+    )
+    return (
+        Figure("the engine may take", shown(tenths(room.share))),
+        Figure("its weights", shown(tenths(room.weights))),
+        Figure("its largest step" + (", the trainer" if room.others else ""), shown(tenths(room.work + room.others))),
+        left,
+    )
 
 
 def _reported(pool: PoolEstimate, seen: int, limit: int, total: int) -> tuple[Figure, ...]:
@@ -103,7 +120,9 @@ def _printed(diagnosis: Diagnosis) -> tuple[Figure, ...]:
 
 
 def notes(diagnosis: Diagnosis) -> tuple[Note, ...]:
-    """Everything that keeps the answer from being whole, each with its cure."""
+    """Everything that keeps the answer from being whole, each with its cure; nothing where no memory failed."""
+    if not_memory(diagnosis.facts):
+        return ()
     found = (_binary(diagnosis), _framework(diagnosis), _tie(diagnosis), _model(diagnosis), _card(diagnosis))
     rest = (
         _refused(diagnosis),

@@ -36,8 +36,10 @@ def find_hits(paste: Paste, text: Lowered, knowledge: Knowledge) -> tuple[tuple[
 
 
 def is_mark(signature: Signature) -> bool:
-    """A line that tells a phase or a fact and no failure."""
-    tells = bool(signature.gives or signature.captures) or (bool(signature.phase) and signature.strength == 2)
+    """A line that tells a phase or a fact and no failure of memory."""
+    tells = bool(signature.gives or signature.captures or signature.not_memory) or (
+        bool(signature.phase) and signature.strength == 2
+    )
     return signature.kind == "other" and tells
 
 

@@ -1,0 +1,28 @@
+"""Failures that come in the same logs and are none of memory."""
+
+import pytest
+
+from diagnose import words
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "RuntimeError: CUDA error: an illegal memory access was encountered",
+        "RuntimeError: CUDA error: device-side assert triggered",
+        "OSError: [Errno 28] No space left on device: '/ckpt/step_10/model.pt'",
+        "Fatal Python error: Segmentation fault",
+    ],
+)
+def test_a_failure_that_is_none_of_memory_is_said_to_be_none(line):
+    found = diagnose(line, {}, current(), [])
+    assert words.headline(found).startswith("This is no memory failure: ")
+    assert found.questions == found.prescriptions == ()
+    assert len(words.lead(found)) > 60
+
+
+def test_a_failure_of_memory_outranks_what_it_drags_down():
+    text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\nWatchdog caught collective operation timeout"
+    assert words.headline(diagnose(text, {}, current(), [])).startswith("GPU memory runs out")
