@@ -39,9 +39,11 @@ _QUOTED = re.compile(
     r"[\"']--(?P<key>[A-Za-z][\w.-]{0,80})(?:=(?P<joined>[^\"'\n]{1,400})[\"']"
     r"|[\"'](?:[ \t]*,[ \t]*[\"'](?!--)(?P<value>[^\"'\n]{0,400})[\"']|(?=[ \t]*(?:,|\]|$))))"
 )
+# all of a script's list, or all that the script was called with: more arguments, and no value of the flag before it
+_REST = r"\"?\$(?:@|\{(?:@|\w{1,80}\[[@*]\])\})"
 _FLAG = re.compile(
     r"(?<![\w-])--(?P<key>[A-Za-z][\w.-]{0,80})(?:[=]|[ \t]{1,3})"
-    r"(?P<value>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{1,200}|(?=--[A-Za-z]))"
+    rf"(?P<value>(?=--[A-Za-z]|{_REST})|\"[^\"\n]{{1,200}}\"|'[^'\n]{{1,200}}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{{1,200}})"
 )
 _NUMBER = r"-?\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?[kK]?|[Tt]rue|[Ff]alse|[Nn]one|null"
 _LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]|设|给|用|开"
