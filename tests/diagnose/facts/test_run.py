@@ -260,3 +260,10 @@ def test_a_list_of_further_arguments_is_no_value_of_the_flag_before_it(values):
         ]
         == "colocated"
     )
+
+
+def test_the_sizes_of_one_word_are_told_apart(values):
+    actor = 'actor:\n  backend: "megatron:(attn:d1p4t2c2|ffn:d1p4t1e4)"\n  path: Qwen/Qwen3-30B-A3B\n'
+    found = values(f"{actor}  mb_spec:\n    max_tokens_per_mb: 32768\n")
+    assert [found[id] for id in ("trainer_gpus", "pp", "tp", "sp", "ep")] == [16, 4, 2, 2, 4]
+    assert found["strategy"] == "megatron"
