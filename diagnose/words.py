@@ -170,16 +170,7 @@ def lead(diagnosis: Diagnosis) -> str:
 
 def _taken(estimate: Estimate, pool: PoolEstimate) -> str:
     """Which facts of this pool nothing says, so that a guess of ours stands in the figure."""
-    other = (
-        ("gpu_mem_gib", "gpus_per_node", "host_ram_gb")
-        if pool.pool == "gpu"
-        else ("gpu_mem_gib", "gpu_memory_utilization")
-    )
-    names = [
-        in_sentence(FACTS[id].title.partition(" (")[0])
-        for id in dict.fromkeys(estimate.missing)
-        if id in FACTS and id not in other
-    ]
+    names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in estimate.guessed(pool.pool) if id in FACTS]
     return f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
 
 

@@ -40,11 +40,14 @@ class Row:
 
 
 def call(record: Record, fix: Fix | None, result: Mapping[str, Any]) -> str:
-    """The word for a verdict: of the pool that the case names as it failed; of the same pool after a fix that worked or did not."""
+    """The word for a verdict: of the pool that the case names as it failed; of the same pool after a fix that worked or did not.
+
+    What fits only if a guess of ours holds is promised to nobody.
+    """
     pool = result.get(POOL_OF_KIND.get(str(record.facts.get("oom_kind")), ""))
     if not pool or pool["verdict"] == "unknown" or (fix and fix.worked is None):
         return ""
-    if pool["verdict"] == "close":
+    if pool["verdict"] == "close" or (pool["verdict"] == "fits" and pool["guessed"]):
         return CLOSE
     ran_out = fix is None or fix.worked is False
     if (pool["verdict"] == "out") == ran_out:

@@ -204,7 +204,11 @@ def _failed(case: Document, made: dict[str, Any], moment: str, misfit: Exception
 
 def small(estimate: Estimate) -> dict[str, Any]:
     """What lists and case pages show: GiB per phase, capacity, limit and verdict of each pool, and what is missing."""
-    pools: dict[str, Any] = {pool.pool: _pool(pool) for pool in (estimate.gpu, estimate.host) if pool and pool.phases}
+    pools: dict[str, Any] = {
+        pool.pool: {**_pool(pool), "guessed": list(estimate.guessed(pool.pool))}
+        for pool in (estimate.gpu, estimate.host)
+        if pool and pool.phases
+    }
     return {**pools, "missing": list(estimate.missing)}
 
 

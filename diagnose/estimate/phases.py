@@ -21,6 +21,7 @@ from diagnose.estimate.terms_gather import (
     layer_gradient,
     load_transient,
     pipeline_gradients,
+    ref_sync,
     root_gradient,
     sync_transient,
 )
@@ -154,7 +155,9 @@ def _load(plan: Plan) -> list[Moment]:
 
 
 def _weight_sync(plan: Plan) -> list[Moment]:
-    return [("weights on their way to the engine", sync_transient(plan))]
+    handed = [("weights on their way to the engine", sync_transient(plan))]
+    mixed = ref_sync(plan)
+    return [*handed, ("bringing the reference up to date", mixed)] if mixed else handed
 
 
 def _forward(plan: Plan) -> list[Moment]:

@@ -228,6 +228,24 @@ def sync_transient(plan: Plan) -> list[Term]:
     ]
 
 
+def ref_sync(plan: Plan) -> list[Term]:
+    """Parameters of policy and reference that stand whole on every GPU while the one is mixed into the other.
+
+    (TRL v0.24.0 trainer/callbacks.py: SyncRefModelCallback gathers both at ZeRO stage 3 alone.)
+    """
+    kind, synced = plan.does.get("ref_sync", "none"), plan.values.get("sync_ref") is True
+    if kind == "none" or not synced or plan.split.stage < 3 or "ref_weights" not in plan.holds("ref_logprob", "gpu"):
+        return []
+    parts = plan.whole("sync_batches") if kind == "in_parts" else 1
+    each = plan.each.weights + plan.each.ref
+    size = each * max(plan.shape.parameters / parts, plan.shape.embedding if parts > 1 else 0)
+    how = f"{count(plan.shape.parameters)} × ({plan.each.weights:g} + {plan.each.ref:g}) B{f' in {parts} parts' if parts > 1 else ''}"
+    source = "DeepSpeed zero.GatheredParameters over the parameters of both"
+    return [
+        make_term("ref_sync", "policy and reference gathered", "work", size, how, source, ("sync_ref", "zero_stage"))
+    ]
+
+
 def load_transient(plan: Plan) -> list[Term]:
     """What stands on the GPU while the trainer loads, beside the shard."""
     kind = plan.does.get("load_on_gpu", "shard")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -155,6 +156,8 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
         return dict(_row(key.values, value))
     if not key.fact or written.not_set(value):
         return {}
+    if key.product:
+        return _product(key, value)
     if key.above is not None:
         number = written.number(value)
         return {} if number is None else {key.fact: number > key.above}
@@ -162,6 +165,14 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
     if key.negated and isinstance(read, bool):
         read = not read
     return {} if read is None else {key.fact: read}
+
+
+def _product(key: Key, value: str) -> dict[str, Value]:
+    """The product of the sizes in one word; of a word in two parts those of the first part that has any."""
+    for part in value.partition(":")[2].split("|"):
+        if sizes := [int(size) for size in re.findall(key.product, part)]:
+            return {key.fact: math.prod(sizes)}
+    return {}
 
 
 def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, Value]:

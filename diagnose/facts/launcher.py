@@ -16,8 +16,8 @@ _CONFIGURED = (("gpus_per_node", "n_gpus_per_node", "num_gpus_per_node"), ("num_
 _VISIBLE = ("cuda_visible_devices", "ascend_rt_visible_devices", "hip_visible_devices")
 
 
-def launcher(paste: Paste) -> dict[str, Fact]:
-    """Cards by the launcher: a list of visible devices, processes per node, nodes."""
+def launcher(paste: Paste, nodes_of_run: Value | None = None) -> dict[str, Fact]:
+    """Cards by the launcher: a list of visible devices, processes per node, nodes; ``nodes_of_run`` are those that the trainer is told."""
     found: dict[str, Fact] = {}
     nodes = _last(paste, _NODES)
     if nodes:
@@ -26,7 +26,7 @@ def launcher(paste: Paste) -> dict[str, Fact]:
     per_node = _last(paste, _PER_NODE)
     if per_node:
         found["gpus_per_node"] = _read("gpus_per_node", per_node[1], per_node[0])
-    one = int(found["n_nodes"].value) == 1 if "n_nodes" in found else True
+    one = (found["n_nodes"].value if "n_nodes" in found else nodes_of_run or 1) == 1
     total = _last(paste, _TOTAL)
     if not (per_node or devices or total):
         _put_configured(paste, found)

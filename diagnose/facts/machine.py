@@ -57,7 +57,7 @@ def read_machine(
             if id not in ("n_nodes", "gpus_per_node") or fact.origin == "answered"
         }
         _put(found, roles)
-    _put(found, launcher(paste))
+    _put(found, launcher(paste, stated["n_nodes"].value if "n_nodes" in stated else None))
     _put(found, read_allocation(paste))
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)

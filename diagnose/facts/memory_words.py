@@ -26,7 +26,7 @@ _NOT_CAPACITY = re.compile(
     re.I | re.A,
 )
 _NOT_CAPACITY_AFTER = re.compile(r"^\s*(?:more\b|usage\b|is used\b|used\b|in use\b|占用|被占|泄)", re.I | re.A)
-_FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?\b", re.I | re.A)
+_FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?(?=\s+\d)", re.I | re.A)
 _FREE_UNITS = {"": 1 / 1024**2, "k": 1 / 1024**2, "m": 1 / 1024, "g": 1.0, "t": 1024.0}
 
 

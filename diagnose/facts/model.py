@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diagnose.facts import written
 from diagnose.facts.config_json import of_config, params_of_config
@@ -22,6 +22,14 @@ _MODEL_KEYS = re.compile(
     re.A,
 )
 _NOT_THE_ACTOR = re.compile(r"reward|critic|ref_|teacher|judge|embed|retriev|draft|value|tokenizer|\brm_", re.A)
+# settings that name a model beside the trained one, or what reads a model's answers
+_OF_ANOTHER = re.compile(r"reward|judge|teacher|embed|retriev|draft|genrm|parser", re.A)
+# what a run is called and where it writes to: words of a person's own
+_OF_THE_RUN = re.compile(
+    r"(?:^|[._])(?:(?:log|logging|output|save|ckpt|checkpoint|checkpointing)_?(?:dir|path)"
+    r"|(?:experiment|exp|run|trial|project|group|wandb|swanlab)(?:_name|\.name|$))$",
+    re.A,
+)
 _HUB = re.compile(r"^[A-Za-z][\w.\-]*/(?P<name>[A-Za-z][\w.\-]*)$", re.A)
 
 
@@ -41,7 +49,8 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
     if given is not None and given.origin == "answered":
         return _of_answer(given, stated, models, knowledge)
     pasted = of_config(paste)
-    names = [*_of_keys(paste, models, given), *of_words(speech, models)]
+    speech, own = _apart(paste, speech)
+    names = [*_of_keys(paste, models, given), *of_words(speech, models), *map(_folder, of_words(own, models))]
     best = _best(names) or _of_folder(names, knowledge)
     if pasted is None:  # config.json names a family by its type
         best = best or _of_type(paste, names, knowledge) or of_family(speech, models, _trainers(knowledge))
@@ -58,6 +67,19 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
     elif params is not None:
         facts["params_b"] = Fact("params_b", params, "read", written=best.written, span=best.span)
     return Read(facts, record or pasted, "" if record else best.written)
+
+
+def _apart(paste: Paste, speech: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    """The lines without those of a configuration file that are about another model, and apart those that call the run by a name."""
+    keys = {setting.span.line: normal(setting.key) for setting in paste.settings if setting.shape == "yaml"}
+    lines = [line for line in speech if not _OF_ANOTHER.search(keys.get(line.number, ""))]
+    own = [line for line in lines if _OF_THE_RUN.search(keys.get(line.number, ""))]
+    named = {line.number for line in own}
+    return [line for line in lines if line.number not in named], own
+
+
+def _folder(name: Name) -> Name:
+    return replace(name, certain=False)
 
 
 def _best(names: list[Name]) -> Name | None:

@@ -26,6 +26,8 @@ _SIZES = re.compile(
     re.A,
 )
 _CALLED = re.compile(r"\s*-?(?:sized?\s+)?(?:的)?(?:models?\b|模型|规模|policy\b|actor\b|LLM\b)", re.I | re.A)
+# a name of two models, such as a teacher's and its student's
+_ONE_TO_ANOTHER = re.compile(r"\d[bB][-_]to[-_](?:[A-Za-z]\w*[-_])?\d", re.A)
 # a name that stands for several sizes names no model
 _MORE_SIZES = re.compile(r"^\s*(?:/|、|,|&|and|or|to|和|与|或|到)\s*\d{1,3}(?:\.\d+)?\s?[bB]\b", re.I | re.A)
 _WELL = re.compile(
@@ -76,7 +78,7 @@ def _names(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[tuple[
         taken: list[int] = []
         for found in pattern.finditer(line.words) if pattern and any(name in words for name in named) else ():
             name = found[0]
-            slug = find_model(name, models)
+            slug = "" if _ONE_TO_ANOTHER.search(line.words, *found.span()) else find_model(name, models)
             if slug and _long_enough(name) and not _MORE_SIZES.match(line.words[found.end() :]):
                 taken.append(found.start())
                 other = whole_name(name, models)
@@ -89,7 +91,12 @@ def _names(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[tuple[
         for found in NAMED.finditer(line.words):
             slug = find_model(found["name"], models)
             several = _MORE_SIZES.match(line.words[found.end() :])
-            if several or _FILE.search(found["name"]) or any(found.start() <= at < found.end() for at in taken):
+            if (
+                _ONE_TO_ANOTHER.search(found["name"])
+                or several
+                or _FILE.search(found["name"])
+                or any(found.start() <= at < found.end() for at in taken)
+            ):
                 continue
             aside, moved = _standing(line.words, found)
             written = (slug and whole_name(found["name"], models)) or found["name"]

@@ -12,6 +12,7 @@ _NOT_SET = {"", "none", "null", "~", "nil"}
 _NUMBER = re.compile(r"([+-]?\d[\d_,]*(?:\.\d*)?(?:e[+-]?\d+)?|[+-]?\.\d+)\s*([kKmM]?)", re.I | re.A)
 _SHELL_ARITHMETIC = re.compile(r"^\$\(\(?\s*(?:expr\s+)?(.*?)\s*\)?\)$", re.A)
 _OPERATION = re.compile(r"(\d{1,15})\s*(\*\*|//|[*/+-])\s*(\d{1,15})", re.A)
+_RANGE = re.compile(r"list\(range\((?:(\d{1,6})\s*,\s*)?(\d{1,6})\)\)", re.A)
 _MULTIPLIER = {"": 1, "k": 1024, "m": 1024**2}
 
 
@@ -32,7 +33,7 @@ def truth(text: str) -> bool | None:
 
 
 def number(text: str) -> int | float | None:
-    """``1_024``, ``1e-6``, ``32k`` (= 32 × 1024 tokens), ``$(expr 16 / 4)`` or ``4 * 1024`` as a number."""
+    """``1_024``, ``1e-6``, ``32k`` (= 32 × 1024 tokens), ``$(expr 16 / 4)`` or ``4 * 1024`` as a number; of a range its length."""
     words = bare(text)
     shell = _SHELL_ARITHMETIC.match(words)
     if shell:
@@ -40,6 +41,9 @@ def number(text: str) -> int | float | None:
     operation = _OPERATION.fullmatch(words)
     if operation:
         return _calculate(int(operation[1]), operation[2], int(operation[3]))
+    ranges = [_RANGE.fullmatch(part.strip()) for part in words.split("+")]
+    if all(ranges):
+        return sum(max(0, int(one[2]) - int(one[1] or 0)) for one in ranges if one)
     found = _NUMBER.fullmatch(words)
     if not found:
         return None

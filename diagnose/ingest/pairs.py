@@ -47,9 +47,11 @@ _QUOTED = re.compile(
     r"|[\"'](?:[ \t]*,[ \t]*[\"'](?!--)(?P<value>[^\"'\n]{0,400})[\"']|(?=[ \t]*(?:,|\]|$))))",
     re.A,
 )
+# all of a script's list, or all that the script was called with: more arguments, and no value of the flag before it
+_REST = r"\"?\$(?:@|\{(?:@|\w{1,80}\[[@*]\])\})"
 _FLAG = re.compile(
     r"(?<![\w-])--(?P<key>[A-Za-z][\w.-]{0,80})(?:[=]|[ \t]{1,3})"
-    r"(?P<value>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{1,200}|(?=--[A-Za-z]))",
+    rf"(?P<value>(?=--[A-Za-z]|{_REST})|\"[^\"\n]{{1,200}}\"|'[^'\n]{{1,200}}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{{1,200}})",
     re.A,
 )
 _JOINS = frozenset("and or with plus but then is was to in for on from as when also flag flags".split())  # noqa: SIM905

@@ -11,6 +11,12 @@ from diagnose.types.measured import Measured
 from diagnose.units import tenths
 from diagnose.vocabulary import Pool
 
+# facts whose lack says nothing of a pool's figure, or only of its limit
+_NOT_OF: dict[Pool, tuple[str, ...]] = {
+    "gpu": ("gpu_mem_gib", "gpus_per_node", "host_ram_gb"),
+    "host": ("gpu_mem_gib", "gpu_memory_utilization"),
+}
+
 
 class Term(NamedTuple):
     """One named amount of memory in one phase of one pool, in bytes; ``low`` and ``high`` are its band.
@@ -190,3 +196,7 @@ class Estimate:
 
     def pool(self, pool: Pool) -> PoolEstimate | None:
         return self.gpu if pool == "gpu" else self.host
+
+    def guessed(self, pool: Pool) -> tuple[str, ...]:
+        """The facts of this pool that nothing says, so that a guess stands in its figure."""
+        return tuple(dict.fromkeys(id for id in self.missing if id not in _NOT_OF[pool]))

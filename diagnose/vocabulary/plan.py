@@ -72,6 +72,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what handing the weights over needs beside the residents",
         ("fsdp_full_tensor", "gather_model", "gather_in_parts", "gather_tensor", "bucket", "none"),
     ),
+    "ref_sync": (
+        "what of policy and reference is gathered at once where the reference is brought up to date",
+        ("both_models", "in_parts", "none"),
+    ),
     "adam_temporaries": (
         "what the optimizer step needs for a moment",
         ("foreach", "fp32_gradients", "all_fp32_gradients", "largest_shard", "none"),

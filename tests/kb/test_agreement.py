@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
+from diagnose.knowledge import current
+from diagnose.pipeline import estimate_case
+from diagnose.vocabulary import Value
+from kb.agreement import call
+from kb.estimates import small
 from kb.models import Document
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
@@ -22,6 +29,14 @@ def test_the_page_names_where_estimate_and_report_part(
     assert told["agree"] + told["close"] + told["unsafe"] + told["careful"] > 0
     for row in told["worst"]:
         assert f"/cases/{row['case']}/" in page
+
+
+@pytest.mark.parametrize(("settings", "word"), [({}, "close"), ({"micro_batch": 1}, "unsafe")])
+def test_what_fits_by_a_guess_alone_is_not_said_to_fit(settings: dict[str, Value], word: str) -> None:
+    knowledge = current()
+    case = knowledge.cases["verl-qwen2.5-7b-step-50-vllm-0.8.2"]
+    told = replace(case, facts={**case.facts, **settings})
+    assert call(told, None, small(estimate_case(told, knowledge))) == word
 
 
 def test_drafts_do_not_show_in_the_agreement(client: Client, shipped: None) -> None:

@@ -9,9 +9,12 @@ import pytest
 
 from diagnose.estimate import estimate
 from diagnose.estimate.phases import trainer_bytes
+from diagnose.knowledge import current
 from diagnose.knowledge.records import Behaviour, Resident
+from diagnose.pipeline import facts_of
 from diagnose.types import PhaseEstimate
 from diagnose.units import GIB
+from diagnose.vocabulary import Value
 
 
 def _ids(phase: PhaseEstimate) -> set[str]:
@@ -280,3 +283,26 @@ def test_of_an_unknown_trainer_the_critic_trains_what_the_actor_does(
 ) -> None:
     run = facts(replace(record(), fallback=True), algo="ppo", has_critic=True, full_or_lora=how, lora_rank=8)
     assert ("critic_optimizer" in _ids(estimate(run).gpu.phase("critic"))) is there
+
+
+def _synced(**known: Value) -> dict[str, float]:
+    """What the weight sync holds where the reference is mixed with the policy."""
+    answers = {
+        "framework": "ms-swift", "framework_version": "3.12.5", "model": "Qwen3-VL-32B", "n_gpus": 16, "n_nodes": 2, "gpu_model": "H200",
+        "algo": "grpo", "full_or_lora": "full", "has_ref": True, "strategy": "deepspeed", "zero_stage": 3, "sync_ref": True,
+    }  # fmt: skip
+    told = estimate(facts_of({**answers, **known}, current()))
+    return next(_terms(phase) for phase in told.gpu.phases if phase.phase == "weight_sync")
+
+
+def _terms(phase: PhaseEstimate) -> dict[str, float]:
+    return {term.id: term.bytes / GIB for term in phase.terms}
+
+
+def test_a_reference_that_is_brought_up_to_date_is_gathered_beside_the_policy() -> None:
+    """33.4 billion parameters in bf16, twice: TRL v0.24.0 trainer/callbacks.py; modelscope/ms-swift issue 8095."""
+    assert _synced()["ref_sync"] == pytest.approx(2 * 2 * 33.4e9 / GIB, rel=0.02)
+    assert "ref_sync" not in _synced(sync_ref=False)
+    assert "ref_sync" not in _synced(zero_stage=2)
+    assert "ref_sync" not in _synced(full_or_lora="lora")
+    assert _synced(framework_version="4.2.0", sync_batches=16)["ref_sync"] < 10

@@ -16,6 +16,7 @@ import pytest
         "/sys/fs/cgroup/memory.max is what counts\n549755813888123456",
         "docker run --gpus all --shm-size 32g img",
         "MemFree: 12345678 kB",
+        "scheduling_spec:\n  - task_type: worker\n    gpu: 1\n    mem: 32\n    cmd: python3 -m rpc_server",
     ],
 )
 def test_what_is_no_limit_tells_no_memory(values, text):

@@ -224,3 +224,12 @@ def test_roles_with_cards_of_their_own_are_added_up(values):
 )
 def test_a_process_sees_its_part_of_the_visible_cards(command, cards, facts):
     assert facts(command).values.get("cards_per_process") == cards
+
+
+def test_what_ray_starts_with_is_one_node_where_the_trainer_is_told_several(values):
+    script = (
+        "ray start --head --num-gpus 8\nray job submit -- python3 train.py --hf-checkpoint /root/Qwen3-32B --colocate "
+        "--actor-num-nodes {nodes} --actor-num-gpus-per-node 8 --sglang-mem-fraction-static 0.7"
+    )
+    assert values(script.format(nodes=4))["n_gpus"] == 32
+    assert values(script.format(nodes=1))["n_gpus"] == 8

@@ -164,3 +164,27 @@ def test_weights_that_are_trained_whole_are_not_quantized(facts):
 def test_a_key_outranks_the_name_of_the_quantized_model(facts):
     text = f"{ADAPTERS}Qwen2.5-7B-Instruct-GPTQ-Int8 --quant_bits 4"
     assert facts(text).values["quantization"] == "nf4"
+
+
+_CONFIGURED = "policy:\n  model_name: {model}\n  generation:\n    vllm_cfg:\n      {setting}\n"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "reasoning_parser: deepseek_r1",
+        "parsers:\n        - deepseek-r1-reasoning\n        - qwen3-coder-tool",
+        "reward_model_path: Qwen/Qwen2.5-72B-Instruct",
+    ],
+)
+def test_what_reads_or_judges_answers_is_not_the_model(values, setting):
+    assert "params_b" not in values(_CONFIGURED.format(model="/path/to/hf_checkpoint", setting=setting))
+    named = values(_CONFIGURED.format(model="Qwen/Qwen3-8B", setting=setting))
+    assert (named["model"], named["params_b"]) == ("Qwen3-8B", 8)
+
+
+def test_the_name_of_a_run_counts_as_a_folder(values):
+    text = "grpo:\n  num_prompts_per_step: 64\ncheckpointing:\n  checkpoint_dir: results/{0}\nlogger:\n  log_dir: logs/{0}\n"
+    assert values(text.format("grpo-llama3.1-8b-instruct-2n8g"))["params_b"] == 8
+    assert "model" not in values(text.format("distillation-qwen3-32b-to-4b-base-2n8g"))
+    assert "model" not in values(text.format("grpo-somelab-70b-2n8g"))

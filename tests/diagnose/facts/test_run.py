@@ -244,3 +244,26 @@ def test_a_stage_names_what_is_trained_and_a_loss_of_its_own_outranks_it(values)
     run = "model_name_or_path: Qwen/Qwen3-4B\nfinetuning_type: lora\nper_device_train_batch_size: 1\n"
     assert values(run + "stage: rm\n")["algo"] == "rm"
     assert values(run + "stage: dpo\npref_loss: orpo\n")["algo"] == "orpo"
+
+
+@pytest.mark.parametrize("role", ["actor_train", "sft_train", "student"])
+def test_a_trainer_whose_words_another_shares_is_told_by_its_roles(values, role):
+    shared = "  data_args:\n    preprocessing_num_workers: 16\n  training_args:\n    per_device_train_batch_size: 2\n"
+    found = values(f"pretrain: Qwen/Qwen2.5-7B\nadv_estimator: gigpo\n{role}:\n{shared}")
+    assert (found["framework"], found["micro_batch"]) == ("roll", 2)
+
+
+def test_a_list_of_further_arguments_is_no_value_of_the_flag_before_it(values):
+    assert (
+        values("ray job submit -- python3 train.py --colocate ${PERF_ARGS[@]} --hf-checkpoint /root/Qwen3-4B")[
+            "rollout_mode"
+        ]
+        == "colocated"
+    )
+
+
+def test_the_sizes_of_one_word_are_told_apart(values):
+    actor = 'actor:\n  backend: "megatron:(attn:d1p4t2c2|ffn:d1p4t1e4)"\n  path: Qwen/Qwen3-30B-A3B\n'
+    found = values(f"{actor}  mb_spec:\n    max_tokens_per_mb: 32768\n")
+    assert [found[id] for id in ("trainer_gpus", "pp", "tp", "sp", "ep")] == [16, 4, 2, 2, 4]
+    assert found["strategy"] == "megatron"

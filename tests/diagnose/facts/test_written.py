@@ -21,6 +21,9 @@ def test_it_does_not_guess_a_number(text):
         ("32k", 32768),
         ("$(expr 16 / 4)", 4),
         ("4 * 1024", 4096),
+        ("list(range(0,16))", 16),
+        ("list(range(8))", 8),
+        ("list(range(0, 4)) + list(range(8, 12))", 8),
     ],
 )
 def test_it_reads_the_ways_in_which_numbers_are_written(text, number):
