@@ -12,7 +12,7 @@ from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launcher
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.memory_words import host_ram
-from diagnose.facts.roles import role_cards
+from diagnose.facts.roles import pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
@@ -46,7 +46,7 @@ def read_machine(
     found: dict[str, Fact] = {}
     said = list(cards.mentions(speech, knowledge.gpus))
     table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
-    roles = {id: fact for id, fact in role_cards(paste).items() if not _answered(stated, id)}
+    roles = {id: fact for id, fact in (role_cards(paste) or pool_cards(paste)).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
         stated = {

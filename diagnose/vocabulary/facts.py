@@ -181,6 +181,7 @@ _ALL = (
     _fact("engine_version", "text", "engine", "Engine version"),
     _fact("gpu_memory_utilization", "number", "engine", "GPU memory utilization"),
     _fact("rollout_tp", "int", "engine", "Engine tensor parallel"),
+    _fact("rollout_ep", "int", "engine", "GPUs over which the engine spreads experts"),
     _fact("sleep_level", "int", "engine", "Engine sleep level"),
     _fact("enforce_eager", "bool", "engine", "CUDA graphs off"),
     _fact("engine_lora", "bool", "engine", "Adapter handed to the engine by itself"),
