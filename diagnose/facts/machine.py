@@ -55,7 +55,7 @@ def read_machine(
             if id not in ("n_nodes", "gpus_per_node") or fact.origin == "answered"
         }
         _put(found, roles)
-    _put(found, launcher(paste))
+    _put(found, _launched(paste, stated))
     _put(found, read_allocation(paste))
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)
@@ -88,6 +88,15 @@ def _spoken(
         _put(found, _one_node(found, stated))
     if not several and (ram := host_ram(speech, _many(found, stated))) is not None:
         found.setdefault("host_ram_gb", ram)
+
+
+def _launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """What the launchers say; where the trainer's keys tell nodes and cards of each, a list of devices is one node's or another's."""
+    found = launcher(paste)
+    keyed = [stated.get(id) for id in ("n_nodes", "gpus_per_node")]
+    if all(fact is not None and fact.certain for fact in keyed):
+        return {id: fact for id, fact in found.items() if id not in ("n_gpus", "trainer_gpus", "cards_per_process")}
+    return found
 
 
 def _answered(stated: Mapping[str, Fact], id: str) -> bool:

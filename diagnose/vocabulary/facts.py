@@ -80,6 +80,7 @@ _ALL = (
     _fact("norms_fp32", "bool", "run", "Norms cast to fp32 beside quantized layers"),
     _fact("optimizer", "text", "run", "Optimizer"),
     _fact("retriever", "bool", "run", "Retrieval index on these GPUs"),
+    _fact("only_validates", "bool", "run", "Validates and trains nothing"),
     _fact("has_ref", "bool", "run", "Reference model"),
     _fact("has_critic", "bool", "run", "Critic"),
     _fact("has_reward_model", "bool", "run", "Reward model on the GPUs"),
