@@ -11,7 +11,9 @@ import math
 from diagnose.batch import whole
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import row_limit
-from diagnose.estimate.term import Band, count, make_term
+from diagnose.estimate.spread import in_experts
+from diagnose.estimate.term import Band, count, exactly, make_term, total
+from diagnose.estimate.terms_fixed import fixed
 from diagnose.estimate.terms_held import held
 from diagnose.estimate.tokens import take
 from diagnose.types import CacheRoom, Term
@@ -21,6 +23,7 @@ _RULES = {
     "share_of_total": "vLLM V0 and >= 0.9.1 v1/worker/gpu_worker.py: determine_available_memory",
     "share_of_free": "vLLM 0.6.3 as changed for colocation, worker.py:201-210",
     "share_of_total_less_others": "vLLM V1 <= 0.9.0 v1/worker/gpu_worker.py: determine_available_memory",
+    "share_of_start": "SGLang 0.5.2 srt/model_executor/model_runner.py: profile_max_num_token",
 }
 _GRAPHS = Band(0.3 * GIB, 1.2 * GIB, 3.0 * GIB)  # log lines "Graph capturing finished in ... took"
 _NON_TORCH = Band(
@@ -39,9 +42,15 @@ def kv_bytes_per_token(*, layers: int, kv_heads: int, head_dim: int, tp: int = 1
 _QUANTISED = {"fp8": 1.0, "int8": 1.0, "int4": 0.56, "nf4": 0.56}
 
 
-def engine_weight_bytes(*, parameters: float, tp: int, root: float = 0.0, each: float = 2.0) -> float:
-    """The engine's copy: bf16, or ``each`` bytes a parameter where it is quantised, which leaves table and head (``root``) in bf16."""
-    return (2 * root + each * (parameters - root)) / tp
+def engine_weight_bytes(
+    *, parameters: float, tp: int, root: float = 0.0, each: float = 2.0, experts: float = 0.0, ep: int = 1
+) -> float:
+    """The engine's copy: bf16, or ``each`` bytes a parameter where it is quantised, which leaves table and head (``root``) in bf16.
+
+    ``experts`` of the parameters are spread over ``ep`` GPUs where that is more than ``tp`` (vLLM
+    model_executor/layers/fused_moe/config.py: FusedMoEParallelConfig.make).
+    """
+    return (2 * root + each * (parameters - root - experts)) / tp + each * experts / max(ep, tp)
 
 
 def engine_activation_bytes(*, tokens: float, hidden: int, mlp: int, sequences: float, vocab: int, tp: int) -> float:
@@ -55,6 +64,8 @@ def kv_pool_bytes(*, rule: str, share: float, capacity: float, own: float, resid
         return share * (capacity - own - resident)
     if rule == "share_of_total_less_others":
         return share * capacity - own - resident
+    if rule == "share_of_start":
+        return share * (capacity - resident) - own
     return share * capacity - own
 
 
@@ -90,15 +101,23 @@ def _weights(plan: Plan) -> Term:
     tp = plan.whole("rollout_tp")
     size, each = _weight_bytes(plan), _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
     kept = "" if each == 2.0 else ", table and head in bf16"
-    how = f"{count(plan.shape.parameters)} × {each:g} B{kept}{f' ÷ {tp}' if tp > 1 else ''}"
-    moved_by = ("rollout_tp", "model", "engine_quantization")
+    over, ep = f" ÷ {tp}" if tp > 1 else "", plan.whole("rollout_ep")
+    over += f", experts ÷ {ep}" if plan.model.moe and ep > tp else ""
+    how = f"{count(plan.shape.parameters)} × {each:g} B{kept}{over}"
+    moved_by = ("rollout_tp", "rollout_ep", "model", "engine_quantization")
     return make_term("engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", moved_by)
 
 
 def _weight_bytes(plan: Plan) -> float:
     each = _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
-    parameters, root = plan.shape.parameters, plan.shape.root
-    return engine_weight_bytes(parameters=parameters, tp=plan.whole("rollout_tp"), root=root, each=each)
+    return engine_weight_bytes(
+        parameters=plan.shape.parameters,
+        tp=plan.whole("rollout_tp"),
+        root=plan.shape.root,
+        each=each,
+        experts=in_experts(plan.model),
+        ep=plan.whole("rollout_ep"),
+    )
 
 
 def _graphs(plan: Plan) -> list[Term]:
@@ -128,17 +147,14 @@ def _pool(plan: Plan) -> list[Term]:
     if share is None or capacity is None:
         return []
     rule = _rule(plan)
-    own, resident = _weight_bytes(plan) + _activation_bytes(plan), _resident_at_start(plan)
-    size = Band(
-        *(max(0.0, _left(plan, share, capacity, each)) for each in (_NON_TORCH.high, _NON_TORCH.mid, _NON_TORCH.low))
-    )
-    taken = f" − {gib(own)} GiB of its own"
+    own, resident = _beside_pool(plan, rule)
+    size = Band(*(max(0.0, _left(plan, share, capacity, taken, resident)) for taken in (own.high, own.mid, own.low)))
+    taken = f" − {gib(own.mid - (0 if own.exact else _NON_TORCH.mid))} GiB of its own"
     others = f" − {gib(resident)} GiB resident" if rule != "share_of_total" else ""
-    how = (
-        f"{share:g} × ({gib(capacity)} GiB{taken}{others})"
-        if rule == "share_of_free"
-        else f"{share:g} × {gib(capacity)} GiB{taken}{others}"
-    )
+    how = {
+        "share_of_free": f"{share:g} × ({gib(capacity)} GiB{taken}{others})",
+        "share_of_start": f"{share:g} × ({gib(capacity)} GiB{others}){taken}",
+    }.get(rule, f"{share:g} × {gib(capacity)} GiB{taken}{others}")
     moved_by = ("gpu_memory_utilization", "rollout_tp", "engine_version", "param_offload", "max_num_seqs")
     return [make_term("kv_pool", "KV pool", "engine", size, how, _RULES[rule], moved_by)]
 
@@ -148,15 +164,14 @@ def cache_room(plan: Plan | None) -> CacheRoom | None:
     share, capacity = (plan.number("gpu_memory_utilization"), plan.capacity) if plan else (None, None)
     if plan is None or share is None or capacity is None or plan.does.get("kv_rule") == "dense":
         return None
-    counted = _rule(plan) != "share_of_total"
-    left = _left(plan, share, capacity, _NON_TORCH.mid)
-    weights, work = _weight_bytes(plan), _activation_bytes(plan) + _NON_TORCH.mid
-    others = _resident_at_start(plan) if counted else 0.0
+    own, resident = _beside_pool(plan, _rule(plan))
+    left, weights = _left(plan, share, capacity, own.mid, resident), _weight_bytes(plan)
+    others = resident if _rule(plan) != "share_of_total" else 0.0
     prompt, response = row_limit(plan)
     tokens = whole(plan.values, "max_model_len") or (prompt or 0) + (response or 0)
-    parts = (weights + work + others + left, weights, work, others, left, tokens * _token_bytes(plan))
+    parts = (own.mid + others + left, weights, own.mid - weights, others, left, tokens * _token_bytes(plan))
     taken, weighed, worked, stands, rest, row = (round(part) for part in parts)
-    return CacheRoom(taken, weighed, worked, stands, rest, row, tokens, round(_NON_TORCH.high - _NON_TORCH.mid))
+    return CacheRoom(taken, weighed, worked, stands, rest, row, tokens, round(own.high - own.mid))
 
 
 def _token_bytes(plan: Plan) -> int:
@@ -172,10 +187,21 @@ def _rule(plan: Plan) -> str:
     return str(plan.does.get("kv_rule", "share_of_total"))
 
 
-def _left(plan: Plan, share: float, capacity: float, non_torch: float) -> float:
+def _left(plan: Plan, share: float, capacity: float, own: float, resident: float) -> float:
     """Bytes for the cache by the rule of the version, below 0 where the engine's own needs are larger than its share."""
-    own = _weight_bytes(plan) + _activation_bytes(plan) + non_torch
-    return kv_pool_bytes(rule=_rule(plan), share=share, capacity=capacity, own=own, resident=_resident_at_start(plan))
+    return kv_pool_bytes(rule=_rule(plan), share=share, capacity=capacity, own=own, resident=resident)
+
+
+def _beside_pool(plan: Plan, rule: str) -> tuple[Band, float]:
+    """What the engine takes of its share for itself, and what stands on the GPU before it starts, in bytes.
+
+    SGLang's share is one of what is free before it loads, and only its weights come out of it.
+    """
+    weights, resident = _weight_bytes(plan), _resident_at_start(plan)
+    if rule == "share_of_start":
+        return exactly(weights), resident + total(list(fixed(plan))).mid
+    own = weights + _activation_bytes(plan)
+    return Band(own + _NON_TORCH.low, own + _NON_TORCH.mid, own + _NON_TORCH.high), resident
 
 
 def _activation_bytes(plan: Plan) -> float:

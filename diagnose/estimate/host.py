@@ -45,7 +45,7 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
     always = [*_processes(plan, gpus), *_backup(plan, gpus), *_workers(plan, gpus)]
     rows = _rows(plan)
     residents = {what for (_, pool), all in plan.residents.items() if pool == "host" for what in all}
-    parked = {what: _one_parked(plan, what, gpus) for what in residents}
+    parked = {what: _one_parked(plan, what, min(gpus, plan.gpus)) for what in residents}
     phases = tuple(
         PhaseEstimate(
             phase,
@@ -241,11 +241,17 @@ def _loading(plan: Plan, gpus: int) -> list[Term]:
         return []
     each = 4 if kind.endswith("fp32") and not plan.adapters else 2
     one = each * plan.shape.parameters
+    source = "loading code of the framework, as its record says"
+    if kind == "own_part_bf16":
+        # a rank that finds its part in the files reads it alone; where it cannot, one rank of the run reads everything
+        part = gpus * each * plan.split.whole
+        how = f"{count(plan.split.whole)} × {each} B × {gpus} ranks, or the whole model on one"
+        size = Band(part, part, max(part, one))
+        return [make_term("loading", "weights while loading", "work", size, how, source, ("tp", "pp", "ep"))]
     ranks = gpus if kind.startswith("every_rank") else 1
     # Tied embeddings keep a rank from starting with empty weights in some trainers: then every rank loads.
     size = Band(ranks * one, ranks * one, (gpus if plan.model.tied else ranks) * one)
     how = f"{count(plan.shape.parameters)} × {each} B × {ranks} rank{'s' if ranks > 1 else ''}"
-    source = "loading code of the framework, as its record says"
     return [make_term("loading", "weights while loading", "work", size, how, source, ("n_gpus", "gpus_per_node"))]
 
 

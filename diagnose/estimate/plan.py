@@ -118,17 +118,15 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     """The plan, or None and the facts without which there is none."""
     values, framework, model = facts.values, facts.framework or fallback, run_model(facts)
     gpus = whole(values, "trainer_gpus") or whole(values, "n_gpus")
-    needed = (("model", model is None), ("n_gpus", gpus is None), ("framework", framework is None))
-    missing = tuple(id for id, absent in needed if absent)
+    if facts.fork is not None and facts.fork.trains_elsewhere:
+        return None, ()
     if model is None or gpus is None or framework is None:
-        return None, missing
+        needed = {"model": model, "n_gpus": gpus, "framework": framework}
+        return None, tuple(id for id, known in needed.items() if known is None)
     version = _version(values)
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
-    if does.get("head_of_its_own") == "yes":
-        model = _headed(model, tied=False)
-    if further := whole(values, "mtp_layers"):
-        model = _lengthened(model, further)
+    model = _as_trained(model, does, values)
     numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
     capacity, why = gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
@@ -180,6 +178,14 @@ def _shape(model: Model) -> Shape:
     return shape(model)
 
 
+def _as_trained(model: Model, does: Mapping[str, Value], values: Values) -> Model:
+    """With a head of its own where the trainer unties it, and with the layers that predict further tokens."""
+    if does.get("head_of_its_own") == "yes":
+        model = _headed(model, tied=False)
+    further = whole(values, "mtp_layers")
+    return _lengthened(model, further) if further else model
+
+
 @lru_cache(maxsize=64)
 def _headed(model: Model, tied: bool) -> Model:
     """The model with or without a head of its own."""
@@ -228,6 +234,8 @@ def _phases(framework: Framework, values: Values, online: bool, writes: bool) ->
         sampling = _SAMPLING if writes else ()
         return tuple(phase for phase in PHASES if phase in (*sampling, *reference, *OFFLINE_PHASES))
     listed = framework.phases if "rollout" in framework.phases else _ONLINE_PHASES
+    if values.get("only_validates") is True:
+        return tuple(phase for phase in PHASES if phase in listed and phase in ("load", *_SAMPLING))
     absent = set()
     if not has_critic(values):
         absent |= {"values", "critic"}

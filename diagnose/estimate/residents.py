@@ -14,6 +14,7 @@ Residents = Mapping[tuple[str, str], tuple[str, ...]]
 WITH_REFERENCE = ("dpo", "kto", "gkd")
 WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
 _ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
+_TRAINED = ("actor_gradients", "actor_optimizer", "critic_gradients", "critic_optimizer")  # made by the first update
 _ENGINES = ("vllm", "sglang")  # engines with weights and a pool of their own; with others the trainer generates
 _ON_CPU = {"actor_weights": "param_on_cpu", "actor_optimizer": "optimizer_on_cpu"}  # what a switch keeps on the host
 
@@ -74,6 +75,8 @@ def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool)
     """Whether this run has such a thing at all. Under adapters the base serves as the reference."""
     if what == "gathered_weights" or (what == "kv_pool" and not engine):
         return online and not engine
+    if what in _TRAINED and values.get("only_validates") is True:
+        return False
     if what in _ENGINE or what == "state_dict_copy":
         return writes and values.get("rollout_mode") != "server" and engine
     if what.startswith("ref_"):

@@ -74,7 +74,7 @@ def _parts(
     (modelscope/mcore-bridge model/mm_gpt_model.py: visual).
     """
     tower = float(numbers.vision) if values.get("strategy") == "megatron" else 0.0
-    everything = {"parameters": float(numbers.parameters), "experts": _experts(model), "tower": tower}
+    everything = {"parameters": float(numbers.parameters), "experts": in_experts(model), "tower": tower}
     if beside:
         rank = whole(values, "lora_rank") or 8
         fused = values.get("strategy") == "megatron"
@@ -109,7 +109,8 @@ def _of_stage(
     return {"parameters": body + experts + here, "experts": experts, "tower": here}
 
 
-def _experts(model: Model) -> float:
+def in_experts(model: Model) -> float:
+    """Parameters of all experts of a model, 0 for a dense one."""
     if not model.moe:
         return 0.0
     matrices = 3 if model.gated else 2

@@ -235,6 +235,8 @@ def _of_fork(detected: Detected, version: Fact | None) -> tuple[str, ...]:
     fork, base = detected.fork, detected.framework
     if fork is None:
         return ()
+    if fork.trains_elsewhere:
+        return (f"{fork.title}: {fork.says} Nothing is estimated.",)
     if base is None or base.fallback:
         known = "its name is known, its keys are not in the catalogue: read as plain training and by your answers"
         return (f"{fork.title}: {known}. {fork.says}",)

@@ -21,6 +21,7 @@ from diagnose.vocabulary import Value
 _Places = Mapping[str, set[int]]
 # A path that merely ends like a framework's key is that key only if this many parts agree.
 _SUFFIX_PARTS = 3
+_ANY_OTHER = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,10 @@ def _product(key: Key, value: str) -> dict[str, Value]:
 
 
 def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, Value]:
-    """The row of a written word: as it stands, as the name of a file, as yes or no, or as the longest word inside a file's name."""
+    """The row of a written word: as it stands, as the name of a file, as yes or no, or as the longest word inside a file's name.
+
+    A row of ``*`` is that of any other word.
+    """
     rows = {word.lower(): facts for word, facts in table.items()}
     word = written.bare(value).lower()
     stem = PurePosixPath(word).name.rsplit(".", 1)[0] if re.search(r"[/.]", word) else word
@@ -187,7 +191,9 @@ def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, V
     if yes is not None and str(yes).lower() in rows:
         return rows[str(yes).lower()]
     inside = [row for row in rows if len(row) >= 4 and row in stem]
-    return rows[max(inside, key=len)] if inside else {}
+    if inside:
+        return rows[max(inside, key=len)]
+    return {} if written.not_set(value) else rows.get(_ANY_OTHER, {})
 
 
 def _writable(

@@ -12,7 +12,7 @@ from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launcher
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.memory_words import host_ram
-from diagnose.facts.roles import role_cards
+from diagnose.facts.roles import pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
@@ -48,7 +48,7 @@ def read_machine(
     found: dict[str, Fact] = {}
     said = list(cards.mentions(speech, knowledge.gpus))
     table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
-    roles = {id: fact for id, fact in role_cards(paste).items() if not _answered(stated, id)}
+    roles = {id: fact for id, fact in (role_cards(paste) or pool_cards(paste)).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
         stated = {
@@ -57,7 +57,7 @@ def read_machine(
             if id not in ("n_nodes", "gpus_per_node") or fact.origin == "answered"
         }
         _put(found, roles)
-    _put(found, launcher(paste, stated["n_nodes"].value if "n_nodes" in stated else None))
+    _put(found, _launched(paste, stated))
     _put(found, read_allocation(paste))
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)
@@ -90,6 +90,15 @@ def _spoken(
         _put(found, _one_node(found, stated))
     if not several and (ram := host_ram(speech, _many(found, stated))) is not None:
         found.setdefault("host_ram_gb", ram)
+
+
+def _launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """What the launchers say; where the trainer's keys tell nodes and cards of each, a list of devices is one node's or another's."""
+    found = launcher(paste, stated["n_nodes"].value if "n_nodes" in stated else None)
+    keyed = [stated.get(id) for id in ("n_nodes", "gpus_per_node")]
+    if all(fact is not None and fact.certain for fact in keyed):
+        return {id: fact for id, fact in found.items() if id not in ("n_gpus", "trainer_gpus", "cards_per_process")}
+    return found
 
 
 def _answered(stated: Mapping[str, Fact], id: str) -> bool:

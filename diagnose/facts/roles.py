@@ -1,4 +1,7 @@
-"""Cards by role: ``actor_num_nodes`` × ``actor_num_gpus_per_node`` and its like for every role, and the engines beside them."""
+"""Cards by role: ``actor_num_nodes`` × ``actor_num_gpus_per_node`` and its like for every role, and the engines beside them.
+
+Or two pools, the trainer's and the engines': ``trainer.nnodes`` × ``trainer.n_gpus_per_node`` and the same of ``rollout``.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,37 @@ from diagnose.types import Fact, Paste
 
 _ROLE = re.compile(r"(?P<role>[a-z]+)[_.]num_(?P<what>nodes|gpus_per_node)$", re.A)
 _TOGETHER = re.compile(r"colocate_(?P<first>[a-z]+)_(?P<second>[a-z]+)$", re.A)
+_POOL = re.compile(r"(?:^|\.)(?P<pool>trainer|rollout)\.n_?(?P<what>nodes|gpus_per_node)$", re.A)
+_OF_A_MACHINE = 8  # the most cards that both pools together have where they stand on the same machines
 _ENGINES = re.compile(r"(?:^|[_.])num_engines$", re.A)
 _ENGINE_TP = re.compile(r"(?:vllm|engine|rollout)\w*[_.]tensor_parallel_size$", re.A)
+
+
+def pool_cards(paste: Paste) -> dict[str, Fact]:
+    """Cards of the whole run and of the trainer where engines have a pool of cards of their own; empty where they have none.
+
+    As many nodes in both pools, with no more cards together than a machine has, are taken to be the same machines.
+    """
+    pools: dict[str, dict[str, int]] = {"trainer": {}, "rollout": {}}
+    for setting in paste.settings:
+        number = written.number(setting.value)
+        if (found := _POOL.search(normal(setting.key))) and isinstance(number, int):
+            pools[found["pool"]][found["what"]] = number
+    trainer, engines = pools["trainer"], pools["rollout"]
+    if not (trainer.get("gpus_per_node") and engines.get("gpus_per_node") and engines.get("nodes")):
+        return {}
+    each, beside = trainer["gpus_per_node"], engines["gpus_per_node"]
+    trains, samples = trainer.get("nodes", 1), engines["nodes"]
+    together = trains == samples and each + beside <= _OF_A_MACHINE
+    numbers = {
+        "n_nodes": trains if together else trains + samples,
+        "gpus_per_node": each + beside if together else max(each, beside),
+        "n_gpus": trains * each + samples * beside,
+        "trainer_gpus": trains * each,
+    }
+    return {
+        id: Fact(id, number, "derived", why="the trainer's cards and the engines'") for id, number in numbers.items()
+    }
 
 
 def role_cards(paste: Paste) -> dict[str, Fact]:

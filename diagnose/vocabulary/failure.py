@@ -55,4 +55,4 @@ PHASE_GROUPS = {
     "eval": "sometimes",
 }  # the others: every step
 
-ONLINE_ALGOS = ("grpo", "ppo", "dapo", "rloo", "reinforce++", "remax", "gspo", "dr_grpo")
+ONLINE_ALGOS = ("grpo", "ppo", "dapo", "rloo", "reinforce++", "remax", "gspo", "dr_grpo", "gpg", "opo", "otb")

@@ -91,11 +91,11 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "load_on_host": (
         "what loading takes on a node",
-        ("one_rank_fp32", "every_rank_fp32", "one_rank_bf16", "every_rank_bf16", "none"),
+        ("one_rank_fp32", "every_rank_fp32", "one_rank_bf16", "every_rank_bf16", "own_part_bf16", "none"),
     ),
     "kv_rule": (
         "how the engine sizes its KV cache",
-        ("share_of_total", "share_of_free", "share_of_total_less_others", "dense"),
+        ("share_of_total", "share_of_free", "share_of_total_less_others", "share_of_start", "dense"),
     ),
     "processes_per_gpu": ("processes with a CUDA context on one GPU", ()),
     "host_processes_per_gpu": ("Python processes on the host for one GPU", ()),

@@ -4,7 +4,7 @@ import pytest
 
 from diagnose.facts import read_facts
 from diagnose.ingest import read
-from diagnose.knowledge import Knowledge
+from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.loader import parse
 from diagnose.pipeline import diagnose
 from diagnose.report import to_json
@@ -137,3 +137,32 @@ def test_an_answer_may_name_a_fork(facts):
 )
 def test_the_batch_interface_tells_a_fork_from_its_base(knowledge, text, id):
     assert to_json(diagnose(text, {}, knowledge, ()))["framework"] == id
+
+
+NOW = "python3 train.py {} actor_rollout_ref.rollout.name=vllm actor_rollout_ref.model.path=a/b"
+
+
+@pytest.mark.parametrize(
+    ("said", "framework", "fork"),
+    [
+        ("python3 -m rllm.train.train_agent_ppo actor_rollout_ref.rollout.n=8", "verl", "rllm"),
+        (NOW.format("rllm/backend=verl rllm.trainer.total_epochs=1"), "verl", "rllm-0.2"),
+        (NOW.format("rllm.algorithm.adv_estimator=rloo rllm.rollout.n=4"), "verl", "rllm-0.2"),
+        ("python3 train.py rllm/backend=tinker model.name=a/b rllm.trainer.total_epochs=1", None, "rllm-service"),
+    ],
+)
+def test_a_fork_that_went_on_is_told_from_what_it_froze(said, framework, fork):
+    found = read_facts(read(said), {}, current())
+    assert (found.framework.slug if found.framework else None, found.fork.id) == (framework, fork)
+
+
+def test_the_estimator_and_samples_of_that_fork_are_read_by_its_own_keys():
+    values = read_facts(read(NOW.format("rllm.algorithm.adv_estimator=rloo rllm.rollout.n=4")), {}, current()).values
+    assert (values["algo"], values["has_critic"], values["rollout_n"]) == ("rloo", False, 4)
+
+
+def test_where_a_service_trains_nothing_is_estimated():
+    said = "python3 train.py rllm/backend=fireworks model.name=Qwen/Qwen3-8B data.train_batch_size=16\n\n8 x H100 80GB"
+    found = diagnose(said, {}, current(), ())
+    assert (found.estimate.gpu, found.estimate.host, found.estimate.missing) == (None, None, ())
+    assert any("Nothing is estimated" in note for note in found.facts.notes)

@@ -233,3 +233,18 @@ def test_what_ray_starts_with_is_one_node_where_the_trainer_is_told_several(valu
     )
     assert values(script.format(nodes=4))["n_gpus"] == 32
     assert values(script.format(nodes=1))["n_gpus"] == 8
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7\n\n",
+        "torchrun --nproc_per_node 2 --nnodes 1 scripts/convert_weights.py --hf_path a/b\n\n",
+    ],
+)
+def test_keys_that_tell_nodes_and_cards_outrank_a_list_of_devices_and_another_command(other, values):
+    command = (
+        "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=a/b trainer.n_gpus_per_node=8 trainer.nnodes=4"
+    )
+    found = values(other + command)
+    assert (found["n_gpus"], found["n_nodes"]) == (32, 4)
