@@ -84,7 +84,10 @@ def ask(
     """At most five questions, the one that would change the advice most first. With ``paste`` versions are tried on it.
 
     ``checks`` are what hangs on a version that nobody knows: it is asked for too, where the estimate asks for little else.
+    Of a command that trains nothing and did not fail there is nothing to compute.
     """
+    if kind is None and facts.values.get("trains") is False:
+        return ()
     words = {
         question.fact: question for question in sorted(knowledge.questions.values(), key=lambda q: (-q.rank, q.slug))
     }

@@ -115,20 +115,18 @@ def run_model(facts: Facts) -> Model | None:
 
 
 def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
-    """The plan, or None and the facts without which there is none."""
+    """The plan, or None and the facts without which there is none. A command that trains nothing has none and lacks nothing."""
     values, framework, model = facts.values, facts.framework or fallback, run_model(facts)
+    if values.get("trains") is False:
+        return None, ()
     gpus = whole(values, "trainer_gpus") or whole(values, "n_gpus")
-    needed = (("model", model is None), ("n_gpus", gpus is None), ("framework", framework is None))
-    missing = tuple(id for id, absent in needed if absent)
+    missing = tuple(id for id, one in (("model", model), ("n_gpus", gpus), ("framework", framework)) if one is None)
     if model is None or gpus is None or framework is None:
         return None, missing
     version = _version(values)
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
-    if does.get("head_of_its_own") == "yes":
-        model = _headed(model, tied=False)
-    if further := whole(values, "mtp_layers"):
-        model = _lengthened(model, further)
+    model = _as_trained(model, values, does)
     numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
     capacity, why = gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
@@ -178,6 +176,14 @@ def gpu_capacity(facts: Facts) -> tuple[int | None, str]:
 @lru_cache(maxsize=64)
 def _shape(model: Model) -> Shape:
     return shape(model)
+
+
+def _as_trained(model: Model, values: Values, does: Mapping[str, Value]) -> Model:
+    """The model as this trainer builds it: with a head of its own, with further layers."""
+    if does.get("head_of_its_own") == "yes":
+        model = _headed(model, tied=False)
+    further = whole(values, "mtp_layers")
+    return _lengthened(model, further) if further else model
 
 
 @lru_cache(maxsize=64)

@@ -49,6 +49,7 @@ _ALL = (
     _fact("teacher_b", "number", "run", "Teacher's parameters", "billions"),
     _fact("multimodal", "bool", "run", "Reads images"),
     _fact("dataset", "text", "run", "Data set"),
+    _fact("trains", "bool", "run", "Trains a model"),
     _fact("algo", "text", "run", "Algorithm"),
     _fact("full_or_lora", "choice", "run", "Training", full="full parameters", lora="LoRA", qlora="QLoRA"),
     _fact("lora_rank", "int", "run", "LoRA rank"),
