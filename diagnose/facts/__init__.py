@@ -62,11 +62,11 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     if "algo" in stated and "algo" not in {**keyed.stated, **answered}:
         before, keyed = keyed, _keys(paste, detected, version, {**answered, "algo": stated["algo"]}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
-    stated = _on_machine(stated, paste, lowered, speech, captured, knowledge)
+    stated = with_teacher(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions = _defaults(stated, framework, version, keyed, paste, detected.fork)
-    sets, stated = with_lengths(with_teacher(with_quantized(stated), knowledge.models), knowledge.datasets)
+    sets, stated = with_lengths(with_quantized(stated), knowledge.datasets)
     return Facts(
         stated=stated,
         values=resolve(stated),

@@ -47,6 +47,8 @@ _ALL = (
     _fact("params_b", "number", "run", "Parameters", "billions"),
     _fact("teacher", "text", "run", "Teacher model"),
     _fact("teacher_b", "number", "run", "Teacher's parameters", "billions"),
+    _fact("teacher_is_base", "bool", "run", "Teacher is the model before training"),
+    _fact("teacher_zero_stage", "int", "memory", "ZeRO stage of the teacher"),
     _fact("multimodal", "bool", "run", "Reads images"),
     _fact("dataset", "text", "run", "Data set"),
     _fact("trains", "bool", "run", "Trains a model"),

@@ -22,6 +22,7 @@ RESIDENTS = {
     "actor_moments": "Adam's moments alone: actor_optimizer less the masters (its shard)",
     "gathered_weights": "the whole trained model in bf16, gathered from its shards so that the trainer itself can generate",
     "ref_weights": "the frozen reference model (its shard)",
+    "teacher_weights": "a frozen teacher beside the reference of a run with rewards (its shard)",
     "critic_weights": "the critic's weights (its shard)",
     "critic_gradients": "the critic's gradients (its shard)",
     "critic_optimizer": "the critic's Adam state (its shard)",
