@@ -14,6 +14,8 @@ _SHORT = re.compile(
     r"\s*(?:[$>] )?(?:[A-Z_]+=\S+ )*(?P<program>[a-z][\w./-]*(?: [\w./-]+){0,2}?) (?:--?\w|\S+\.(?:ya?ml|json)\b)"
 )
 
+_OF_TRAINING = ("micro_batch", "gradient_accumulation", "train_batch_size", "rollout_n")
+
 
 def of_training(paste: Paste, framework: Framework | None) -> Paste:
     """The paste without the settings of commands that infer, export or serve, where another one trains.
@@ -29,16 +31,19 @@ def of_training(paste: Paste, framework: Framework | None) -> Paste:
 
 
 def read_trains(paste: Paste, framework: Framework | None, stated: Mapping[str, Fact]) -> Fact | None:
-    """That nothing is trained, where all commands of the framework do something else and no key speaks of a training."""
-    if framework is None or "micro_batch" in stated or not framework.detect.idle:
+    """That nothing is trained, where all commands do something else and nothing speaks of a training.
+
+    An engine may answer for a training whose command is not in the paste: what names an algorithm speaks of one.
+    """
+    if framework is None or any(id in stated for id in _OF_TRAINING):
         return None
-    marks = framework.detect
+    others = (*framework.detect.idle, *(() if "algo" in stated else framework.detect.serves))
     lines = {line.number: line for line in paste.lines}
     started = [(_words(command), lines.get(command.first_line)) for command in paste.commands]
     started += [(f"{found['program']} ", line) for line in paste.lines if (found := _SHORT.match(line.words))]
     if any(_trains(words, framework) for words, _ in started):
         return None
-    idle = next(((words, line) for words, line in started if _starts(words, (*marks.idle, *marks.serves))), None)
+    idle = next(((words, line) for words, line in started if _starts(words, others)), None)
     return _fact(*idle) if idle else None
 
 
@@ -48,8 +53,9 @@ def _fact(words: str, line: Line | None) -> Fact:
 
 
 def _trains(words: str, framework: Framework) -> bool:
+    """A command of the framework, or a script of one's own, that neither infers nor serves."""
     marks = framework.detect
-    return _starts(words, marks.commands) and not _starts(words, (*marks.idle, *marks.serves))
+    return (".py " in words or _starts(words, marks.commands)) and not _starts(words, (*marks.idle, *marks.serves))
 
 
 def _words(command: Command) -> str:

@@ -113,6 +113,14 @@ TEACHER = "swift rlhf --rlhf_type gkd --model Qwen/Qwen2.5-7B --max_length 2048 
 
 @pytest.mark.parametrize(
     ("name", "billions"),
+    [("internlm2-1_8b-reward", 1.8), ("Qwen2_5_7B_run", 7), ("llama-3_8b", 8), ("InternVL3_5-30B-A3B", 30)],
+)
+def test_an_underscore_behind_a_nought_or_a_one_is_the_point_of_a_size(name, billions, facts):
+    assert facts(f"swift sft --model org/{name} --tuner_type lora --max_length 2048").values["params_b"] == billions
+
+
+@pytest.mark.parametrize(
+    ("name", "billions"),
     [("Qwen/Qwen2.5-14B-Instruct", 14.770033664), ("/models/own-40B/", 40), ("own/student", None)],
 )
 def test_a_teacher_has_the_size_of_its_own_name(name, billions, facts):
