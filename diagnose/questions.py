@@ -81,15 +81,14 @@ def ask(
     paste: Paste | None = None,
     checks: Sequence[Check] = (),
 ) -> tuple[Asked, ...]:
-    """At most five questions, what would change the advice most first; none where no memory failed. With ``paste`` versions are tried.
+    """At most five questions, the one that would change the advice most first. With ``paste`` versions are tried on it.
 
     ``checks`` are what hangs on a version that nobody knows: it is asked for too, where the estimate asks for little else.
     """
-    words = {
-        question.fact: question for question in sorted(knowledge.questions.values(), key=lambda q: (-q.rank, q.slug))
-    }
-    if kind is None and any(hit.signature.not_memory for hit in facts.hits):
+    if _nothing_to_ask(facts, kind):
         return ()
+    ranked = sorted(knowledge.questions.values(), key=lambda question: (-question.rank, question.slug))
+    words = {question.fact: question for question in ranked}
     at = phase or _only_phase_out(estimate, pool or "gpu")
     bench = _Bench(facts, estimate, kind, at, pool or "gpu", knowledge, paste)
     asked = [_unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
@@ -109,6 +108,11 @@ def ask(
         versions = {version_fact(check.advisory.package, facts) for check in checks} - have
         asked += [Asked(words[id], 0, _options(words[id])) for id in sorted(versions) if id in words]
     return tuple(asked[:MOST])
+
+
+def _nothing_to_ask(facts: Facts, kind: str | None) -> bool:
+    """Whether a failure is none of memory, or a command that trains nothing did not fail."""
+    return kind is None and (facts.values.get("trains") is False or any(hit.signature.not_memory for hit in facts.hits))
 
 
 def _first(facts: Facts, kind: str | None) -> list[str]:

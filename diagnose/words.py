@@ -27,6 +27,7 @@ _HEADLINES = {
 _NEXT = {
     "other": "Give the last 20 lines of the worker that failed first, or the line of the kernel or of Ray that names the memory.",
     "unknown": "Paste the launch command, or set model, cards and lengths beside.",
+    "untrained": "This command trains nothing; only the memory of training is computed here.",
 }
 
 
@@ -209,7 +210,9 @@ def lacking(estimate: Estimate) -> str:
 
 
 def next_step(diagnosis: Diagnosis) -> str:
-    """What to give next when too little is known."""
+    """What to give next when too little is known, or why nothing more would help."""
+    if diagnosis.facts.values.get("trains") is False:
+        return _NEXT["untrained"]
     if diagnosis.kind in (None, "other"):
         return _NEXT["other"] if diagnosis.kind else _NEXT["unknown"]
     return _NEXT["unknown"] if diagnosis.estimate.gpu is None else ""

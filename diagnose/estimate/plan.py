@@ -115,11 +115,11 @@ def run_model(facts: Facts) -> Model | None:
 
 
 def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
-    """The plan, or None and the facts without which there is none."""
+    """The plan, or None and the facts without which there is none. A command that trains nothing has none and lacks nothing."""
     values, framework, model = facts.values, facts.framework or fallback, run_model(facts)
-    gpus = whole(values, "trainer_gpus") or whole(values, "n_gpus")
-    if facts.fork is not None and facts.fork.trains_elsewhere:
+    if values.get("trains") is False or (facts.fork is not None and facts.fork.trains_elsewhere):
         return None, ()
+    gpus = whole(values, "trainer_gpus") or whole(values, "n_gpus")
     if model is None or gpus is None or framework is None:
         needed = {"model": model, "n_gpus": gpus, "framework": framework}
         return None, tuple(id for id, known in needed.items() if known is None)
@@ -179,7 +179,7 @@ def _shape(model: Model) -> Shape:
 
 
 def _as_trained(model: Model, does: Mapping[str, Value], values: Values) -> Model:
-    """With a head of its own where the trainer unties it, and with the layers that predict further tokens."""
+    """The model as this trainer builds it: with a head of its own, with the layers that predict further tokens."""
     if does.get("head_of_its_own") == "yes":
         model = _headed(model, tied=False)
     further = whole(values, "mtp_layers")

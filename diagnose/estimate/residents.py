@@ -25,8 +25,10 @@ def has_critic(values: Values) -> bool:
 
 
 def has_reference(values: Values, online: bool) -> bool:
+    """A preference loss has one; a distillation has a teacher in its place, unless another machine answers for it."""
     if not online:
-        return values.get("algo") in WITH_REFERENCE
+        told = values.get("has_ref") is not False or values.get("algo") not in WITH_TEACHER
+        return values.get("algo") in WITH_REFERENCE and told
     return values.get("has_ref") is True
 
 
@@ -81,6 +83,8 @@ def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool)
         return writes and values.get("rollout_mode") != "server" and engine
     if what.startswith("ref_"):
         return has_reference(values, online) and (values.get("algo") in WITH_TEACHER or not adapters(values))
+    if what == "teacher_weights":
+        return online and "teacher_b" in values and not (values.get("teacher_is_base") and adapters(values))
     if what.startswith("critic_"):
         return online and has_critic(values)
     if what == "reward_weights":

@@ -7,6 +7,7 @@ by the data-parallel group from its stage on. Adapters: QLoRA (Dettmers et al. 2
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, optimizer_share
@@ -148,14 +149,20 @@ def _gathered_weights(plan: Plan) -> Term:
 
 def _ref(plan: Plan) -> Term:
     moved_by = (*_SPLIT, "has_ref", "ref_offload")
-    if plan.algo in WITH_TEACHER and (billions := plan.number("teacher_b")):
-        # another model than the student, sharded in the same way
-        share = plan.split.shard(3) / plan.shape.parameters
-        size, how = billions * 1e9 * share * plan.each.ref, f"{billions:g} G × {share:.3g} × {plan.each.ref:g} B"
-        return make_term("ref_weights", "teacher's weights", "held", size, how, _ZERO, (*moved_by, "teacher_b"))
+    if plan.algo in WITH_TEACHER and plan.number("teacher_b"):
+        return _teacher(plan)._replace(id="ref_weights")
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=plan.each.ref)
     how = f"{_spread(plan, 3)} × {plan.each.ref:g} B"
     return make_term("ref_weights", "reference weights", "held", size, how, _ZERO, moved_by)
+
+
+def _teacher(plan: Plan) -> Term:
+    """Another model than the student, sharded in the same way unless a stage of its own says how."""
+    stage = int(plan.number("teacher_zero_stage") or 0) if "teacher_zero_stage" in plan.values else plan.split.stage
+    billions, share = plan.number("teacher_b") or 0.0, replace(plan.split, stage=stage).shard(3) / plan.shape.parameters
+    size, how = billions * 1e9 * share * plan.each.ref, f"{billions:g} G × {share:.3g} × {plan.each.ref:g} B"
+    moved_by = (*_SPLIT, "has_ref", "ref_offload", "teacher_b", "teacher_zero_stage")
+    return make_term("teacher_weights", "teacher's weights", "held", size, how, _ZERO, moved_by)
 
 
 def _reward(plan: Plan) -> Term:
@@ -221,6 +228,7 @@ _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "actor_moments": _moments,
     "gathered_weights": _gathered_weights,
     "ref_weights": _ref,
+    "teacher_weights": _teacher,
     "reward_weights": _reward,
     "critic_weights": _critic("weights", "critic weights", 3),
     "critic_gradients": _critic("gradients", "critic gradients", 2),

@@ -70,9 +70,11 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     stated = whole(plan.values, rows_id)
     rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times(_sequences_of_one(plan) / _parts(plan))
     # A batch that is padded is as long as its longest row in every row, as a single row is.
-    longest = not plan.online and plan.values.get("remove_padding") is not True
-    prompt, response = real_row(plan, 1.0 if longest else rows.mid, plan.whole(rows_id) * _texts_of_row(plan))
-    padded = plan.online and plan.values.get("remove_padding") is False
+    filled = (
+        plan.values.get("remove_padding") is False if plan.online else plan.values.get("remove_padding") is not True
+    )
+    padded = plan.online and filled and plan.does.get("padded_to") != "longest_row"
+    prompt, response = real_row(plan, 1.0 if filled else rows.mid, plan.whole(rows_id) * _texts_of_row(plan))
     if padded and prompt_limit is not None and response_limit is not None:
         # images at least are known of prompts without a limit
         prompt, response = exactly(prompt_limit) if prompt_limit else prompt, exactly(response_limit)

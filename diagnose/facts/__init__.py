@@ -26,6 +26,7 @@ from diagnose.facts.run_words import run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
 from diagnose.facts.teacher import with_teacher
+from diagnose.facts.trains import of_training, read_trains
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
 from diagnose.knowledge import Knowledge
@@ -52,7 +53,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     answered, notes = read_answers(answers, knowledge)
     speech = tuple(spoken(paste, (lowered := lower(paste)).new))
     detected = detect(paste, answered.get("framework"), knowledge)
-    hits, captured = find_hits(paste, lowered, knowledge)
+    hits, captured = find_hits((paste := of_training(paste, detected.framework)), lowered, knowledge)
     version = version_of(detected.framework, detected.fork, paste, answered.get("framework_version"))
     keyed = _keys(paste, detected, version, answered, knowledge)
     stated: dict[str, Fact] = {**captured, **keyed.stated, **answered, **_identity(detected, version)}
@@ -61,11 +62,11 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     if "algo" in stated and "algo" not in {**keyed.stated, **answered}:
         before, keyed = keyed, _keys(paste, detected, version, {**answered, "algo": stated["algo"]}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
-    stated = _on_machine(stated, paste, lowered, speech, captured, knowledge)
+    stated = with_teacher(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions = _defaults(stated, framework, version, keyed, paste, detected.fork)
-    sets, stated = with_lengths(with_teacher(with_quantized(stated), knowledge.models), knowledge.datasets)
+    sets, stated = with_lengths(with_quantized(stated), knowledge.datasets)
     return Facts(
         stated=stated,
         values=resolve(stated),
@@ -163,6 +164,7 @@ def _run(
         *model.facts.values(),
         read_algo(paste, speech, stated),
         read_training(paste, speech, stated, framework),
+        read_trains(paste, framework, stated),
     ]
     for fact in found:
         if fact is not None and fact.id not in answered:

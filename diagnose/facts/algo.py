@@ -30,7 +30,7 @@ _IN_SCRIPT = re.compile(
 )
 # the module or script that a command starts, and classes of a trainer in a traceback
 _IN_COMMAND = re.compile(
-    r"(?:^|[/_.\-])(dapo|gspo|rloo|grpo|kto|orpo|dpo|sft|rm|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
+    r"(?:^|[/_.\-])(?<!online_)(dapo|gspo|rloo|grpo|kto|orpo|cpo|dpo|sft|rm|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
     re.I | re.A,
 )
 _CONTINUED = re.compile(r"(?:^|/)pt(?:\.py)?$", re.A)

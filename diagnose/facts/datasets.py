@@ -21,6 +21,7 @@ _SLICE = re.compile(r"\[[\d%:]*\]", re.A)  # train[:5%]
 _APART = re.compile(r"[\s,;'\"\[\]()]+", re.A)
 # COCO's usual size; its captions with their images measure 390 tokens of 28 x 28 pixels in the table that the records come from
 _PHOTOGRAPH = 640 * 480
+_PIXELS_PER_TOKEN = 784  # patches of 14 joined by 2 x 2, as in Qwen2-VL; later towers join larger ones
 _FILE = re.compile(r"\.(?:parquet|jsonl?|csv|arrow|txt)$", re.A)
 
 
@@ -78,12 +79,14 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
     """Real lengths of the rows. Where the model writes the answers, only those of the prompts.
 
     Nothing follows from rows with sound or video, whose tokens the records leave out. Those of images stand beside the text, as many
-    as a usual image has pixels; where the model writes answers the limit of pixels alone is taken.
+    as a usual image has pixels; where the model writes answers the limit of pixels alone is taken, if the run sets one.
     """
     algo, media = stated.get("algo"), any(one.record.media for one in sets)
     answers = algo is not None and algo.value in _WRITES_ANSWERS
-    if not sets or any(one.record.timed for one in sets) or (media and answers):
+    if not sets or any(one.record.timed for one in sets):
         return {}
+    if media and answers:
+        return _shown(sets, stated)
     if algo is not None and algo.value == "gkd":
         return _distilled(sets, stated)
     images = [_image(sets)] if media else []
@@ -99,6 +102,21 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
             told = [_row(one.record, str(algo.value)) for one in sets]
             found = [*_side("response", told, sets, stated), *_met(told, sets, stated)]
     return {fact.id: fact for fact in (*found, *images)} if found else {}
+
+
+def _shown(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The longest prompt that shows an image: the longest text, and an image of as many pixels as the run lets through."""
+    longest, most, images = (
+        _longest([one.record.prompt_tokens for one in sets], sets),
+        stated.get("max_pixels"),
+        stated.get("images_per_prompt"),
+    )
+    if longest is None or most is None or not isinstance(most.value, int):
+        return {}
+    shown = most.value / _PIXELS_PER_TOKEN * (images.value if images and isinstance(images.value, int) else 1)
+    why = f"the longest text of {', '.join(one.name for one in sets)} and an image of {most.value:,} pixels"
+    id = "longest_prompt_length"
+    return {id: Fact(id, round(longest + shown), "derived", why=why)}
 
 
 def _distilled(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fact]:

@@ -76,6 +76,9 @@ def _matches(
     found: list[_Match] = []
     for setting in paste.settings:
         word = normal(setting.key)
+        section, _, inner = word.partition(".")
+        if section in framework.sections and word not in spelled:
+            word = inner
         keys = [framework.keys[place] for place in sorted(spelled.get(word, ()))]
         here = [_Match(setting, key, word == normal(key.key)) for key in keys]
         here = here or _by_last_parts(setting, framework, _deeper(word, spelled, below), version)

@@ -16,6 +16,7 @@ NAMED = re.compile(
 )
 SIZE_IN_NAME = re.compile(r"(?<![A-Za-z\d.])(\d{1,4}(?:[._]\d{1,2})?)\s?([bBmM])(?![A-Za-z0-9])", re.A)
 _MOE_ACTIVE = re.compile(r"[-_]A\d+(?:\.\d+)?[bB]", re.I | re.A)
+_DECIMAL = re.compile(r"(?<=-[01])_(?=\d{1,2}[bB](?![A-Za-z0-9]))", re.A)  # internlm2-1_8b, but llama-3_8b
 # words of a name that change neither shape nor size
 _NEUTRAL = frozenset(("instruct", "chat", "base", "it", "hf", "inst"))
 # words of a name that make it another model than the one it begins with
@@ -118,7 +119,7 @@ def whole_name(name: str, models: tuple[Model, ...]) -> str:
 
 def params_of(name: Name, record: Model | None) -> float | int | None:
     """Billions of parameters by the name, the whole model of a sparse one; else what the record says."""
-    words = _MOE_ACTIVE.sub("", name.written)
+    words = _DECIMAL.sub(".", _MOE_ACTIVE.sub("", name.written))
     found = SIZE_IN_NAME.search(words.replace("_", "-"))
     if found:
         number = float(found[1].replace("_", ".").replace("-", "."))

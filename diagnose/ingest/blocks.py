@@ -20,7 +20,10 @@ _SCALAR_ITEM = re.compile(
 )
 _LIST_KEY = re.compile(r"[a-z][\w./-]*$", re.A)  # a heading with its points begins with a capital
 _ANCHOR = re.compile(r"[&!][\w./-]+[ \t]+", re.A)
-_SCALAR = re.compile(r"(?:[^\s\"'\[{(,;，。；、（]+|\[[^\[\]]{0,400}\]|\"[^\"]{0,400}\"|'[^']{0,400}')[,;]?$", re.A)
+_SCALAR = re.compile(
+    r"(?:[^\s\"'\[{(,;，。；、（]+|\[[^\[\]]{0,400}\]|\[(?:\[[^\[\]]{0,200}\](?:,[ ]?)?){1,8}\]|\"[^\"]{0,400}\"|'[^']{0,400}')[,;]?$",
+    re.A,
+)
 _NUMBER = re.compile(
     r"(-?\d[\d_]*(?:\.\d+)?(?:[eE]-?\d+)?[kKmM]?|[Tt]rue|[Ff]alse|[Nn]one|null)(?=[\s,;，。；、（()]|$)(?!\s*[x×*/]\s*\d)",
     re.A,

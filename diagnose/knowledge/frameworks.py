@@ -17,9 +17,12 @@ class Detect:
 
     ``unless`` are literals whose presence anywhere rules the framework out. Of frameworks with evidence of the same
     strength the lower ``rank`` wins (a fork before its base); an equal rank is a tie, and a tie is a question.
+    Of the commands those of ``idle`` train nothing, and those of ``serves`` run an engine for a training elsewhere.
     """
 
     commands: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
+    serves: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
@@ -151,10 +154,14 @@ class Fork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Framework(Record):
-    """A trainer. ``releases`` are its versions with their days, oldest first; ``newest`` is the newest version that was read."""
+    """A trainer. ``releases`` are its versions with their days, oldest first; ``newest`` is the newest version that was read.
+
+    ``sections`` are parts of its configuration files that hold the same keys as the command.
+    """
 
     detect: Detect
     phases: tuple[str, ...]
+    sections: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
     defaults: tuple[Default, ...] = ()
     residents: tuple[Resident, ...] = ()

@@ -22,6 +22,7 @@ RESIDENTS = {
     "actor_moments": "Adam's moments alone: actor_optimizer less the masters (its shard)",
     "gathered_weights": "the whole trained model in bf16, gathered from its shards so that the trainer itself can generate",
     "ref_weights": "the frozen reference model (its shard)",
+    "teacher_weights": "a frozen teacher beside the reference of a run with rewards (its shard)",
     "critic_weights": "the critic's weights (its shard)",
     "critic_gradients": "the critic's gradients (its shard)",
     "critic_optimizer": "the critic's Adam state (its shard)",
@@ -67,6 +68,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("yes", "no"),
     ),
     "dynamic_length": ("what one row may measure", ("prompt_and_response", "start_and_prompt", "packed")),
+    "padded_to": ("how long padded rows of generated answers are", ("limits", "longest_row")),
     "long_rows": ("what becomes of a data set's rows above the limit", ("dropped", "cut")),
     "sync_transient": (
         "what handing the weights over needs beside the residents",

@@ -6,6 +6,7 @@ import pytest
 
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose, estimate_case
+from diagnose.words import lead
 
 GROUPED = """We run Logic-RL on 4 * A100 80G, one machine, main_grpo.sh as it is but for the batch:
 python3 -m verl.trainer.main_ppo \\
@@ -38,6 +39,42 @@ def ask():
 def test_an_empty_paste_claims_nothing(ask):
     found = ask("")
     assert (found.kind, found.phase, found.estimate.gpu, found.prescriptions) == (None, None, None, ())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "swift infer --model Qwen/Qwen2.5-7B-Instruct --infer_backend vllm --max_new_tokens 2048",
+        "swift export --model Qwen/Qwen2.5-72B-Instruct --quant_bits 4 --quant_method awq",
+        "swift deploy --model Qwen/Qwen3-Embedding-0.6B --task_type embedding",
+        "swift rollout --model Qwen/Qwen2.5-7B-Instruct --vllm_tensor_parallel_size 2",
+        "swift sample examples/sampler/sample/sampling.yaml",
+        "swift export --adapters output/checkpoint-100",
+        "megatron export --model Qwen/Qwen3-30B-A3B --to_mcore true --tensor_model_parallel_size 2",
+    ],
+)
+def test_a_command_that_trains_nothing_is_not_estimated_as_training(ask, command):
+    found = ask(f"{command}\n2x A100 80GB")
+    assert found.facts.values["trains"] is False
+    assert (found.estimate.gpu, found.estimate.missing, found.questions) == (None, (), ())
+    assert "trains nothing" in lead(found)
+
+
+def test_settings_of_an_inference_beside_a_training_are_not_those_of_the_training(ask):
+    infers = "swift infer --model Qwen/Qwen2.5-14B-Instruct --max_new_tokens 2048 --vllm_gpu_memory_utilization 0.9"
+    trains = "swift sft --model Qwen/Qwen2.5-7B-Instruct --train_type full --max_length 4096"
+    values = ask(f"{infers}\n\nNPROC_PER_NODE=8 {trains}\n8x A100 80GB").facts.values
+    assert (values["model"], values["max_length"], values["algo"]) == ("Qwen2.5-7B-Instruct", 4096, "sft")
+    assert "trains" not in values
+    assert "response_length" not in values
+
+
+def test_an_engine_that_answers_for_a_training_keeps_its_settings(ask):
+    serves = "CUDA_VISIBLE_DEVICES=6,7 swift rollout --model Qwen/Qwen2.5-7B-Instruct --vllm_max_model_len 9216"
+    trains = "swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --use_vllm true --vllm_mode server"
+    values = ask(f"{serves}\n\nNPROC_PER_NODE=6 {trains}").facts.values
+    assert values["max_model_len"] == 9216
+    assert "trains" not in values
 
 
 def test_nothing_is_prescribed_that_is_on(ask):

@@ -30,6 +30,15 @@ def test_a_micro_batch_of_prompts_takes_all_their_samples_at_once(facts: Any, re
     assert _update(facts(record(micro_batch_of="prompts"), algo="sft", rollout_n=None)).rows == sequences.rows
 
 
+def test_padding_goes_to_the_limits_or_to_the_longest_row_of_the_pass(facts: Any, record: Any) -> None:
+    known = {"remove_padding": False, "real_prompt_length": 100, "real_response_length": 300}
+    limits, longest = (_update(facts(record(padded_to=to), **known)) for to in ("limits", "longest_row"))
+    assert limits.row.mid == 4096
+    assert longest.row.mid == 400
+    unknown = [_update(facts(record(padded_to="longest_row"), remove_padding=padded)) for padded in (True, False)]
+    assert unknown[0].row.mid < unknown[1].row.mid == 4096
+
+
 def test_every_text_of_a_row_is_a_sequence_and_all_of_them_together_need_no_more_than_a_row_at_the_limit(
     facts: Any, record: Any
 ) -> None:

@@ -1,5 +1,8 @@
 import pytest
 
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+
 
 @pytest.mark.parametrize(
     "text",
@@ -110,10 +113,43 @@ TEACHER = "swift rlhf --rlhf_type gkd --model Qwen/Qwen2.5-7B --max_length 2048 
 
 @pytest.mark.parametrize(
     ("name", "billions"),
+    [("internlm2-1_8b-reward", 1.8), ("Qwen2_5_7B_run", 7), ("llama-3_8b", 8), ("InternVL3_5-30B-A3B", 30)],
+)
+def test_an_underscore_behind_a_nought_or_a_one_is_the_point_of_a_size(name, billions, facts):
+    assert facts(f"swift sft --model org/{name} --tuner_type lora --max_length 2048").values["params_b"] == billions
+
+
+@pytest.mark.parametrize(
+    ("name", "billions"),
     [("Qwen/Qwen2.5-14B-Instruct", 14.770033664), ("/models/own-40B/", 40), ("own/student", None)],
 )
 def test_a_teacher_has_the_size_of_its_own_name(name, billions, facts):
     assert facts(TEACHER + name).values.get("teacher_b") == billions
+
+
+def test_a_teacher_may_be_the_model_itself_or_answer_from_elsewhere(facts):
+    adapters = " --tuner_type lora"
+    assert facts(TEACHER + "Qwen/Qwen2.5-7B" + adapters).values["has_ref"] is False
+    assert facts(TEACHER + "Qwen/Qwen2.5-14B" + adapters).values["has_ref"] is True
+    assert facts(TEACHER + "Qwen/Qwen2.5-7B --tuner_type full").values["has_ref"] is True
+    server = TEACHER.replace("--teacher_model ", "--teacher_model_server http://a:8000 --gkd_logits_topk 64")
+    assert facts(server).values["has_ref"] is False
+
+
+@pytest.mark.parametrize(
+    ("flags", "gib"),
+    [
+        ("--model Qwen/Qwen3-8B --teacher_model Qwen/Qwen3-32B --deepspeed zero2", 61.0),
+        ("--model Qwen/Qwen3-8B --teacher_model Qwen/Qwen3-32B --deepspeed zero2 --teacher_deepspeed zero3", 61.0 / 8),
+        ("--model Qwen/Qwen3-8B --teacher_model Qwen/Qwen3-8B --tuner_type lora", None),
+        ("--model Qwen/Qwen3-8B --teacher_model_server http://a:8000", None),
+    ],
+)
+def test_a_run_with_rewards_may_have_a_teacher_beside_its_reference(flags, gib):
+    script = f"NPROC_PER_NODE=8 swift rlhf --rlhf_type grpo --tuner_type full {flags}\n8x A100 80GB"
+    gpu = diagnose(script, {}, current(), ()).estimate.gpu
+    held = [term for term in gpu.phase("actor_update").terms if term.id == "teacher_weights"]
+    assert [term.bytes / 2**30 for term in held] == ([pytest.approx(gib, rel=0.01)] if gib else [])
 
 
 def test_an_answered_size_of_the_teacher_outranks_its_name(facts):

@@ -44,6 +44,7 @@ worker:
     n: 5
     tp: "2"
     list: [1, 2]
+    lists: [[a, b], [c]]
     map: {lr: 1e-6, name: "x"}
 data.max_length: 2048
 steps:
@@ -56,6 +57,7 @@ last: no
         "worker.rollout.n": "5",
         "worker.rollout.tp": "2",
         "worker.rollout.list": "[1, 2]",
+        "worker.rollout.lists": "[[a, b], [c]]",
         "worker.rollout.map.lr": "1e-6",
         "worker.rollout.map.name": "x",
         "data.max_length": "2048",

@@ -34,6 +34,11 @@ def test_it_reads_no_setting_from_a_comment_or_a_mention(text: str) -> None:
     assert "zero_stage" not in values(read(text))
 
 
+def test_export_is_kept_among_the_words_of_a_program() -> None:
+    found = read("CUDA_VISIBLE_DEVICES=0 swift export --model a/b --quant_bits 4").commands
+    assert [command.words for command in found] == [("swift", "export")]
+
+
 @pytest.mark.parametrize(
     "text", ["python 3.10 and torch", "I ran bash and it failed", "sh is my shell", "time to go --now", "use python"]
 )
