@@ -33,6 +33,18 @@ class Lowered:
             self.places[literal] = frozenset([i for i, words in lines if literal in words])
         return self.places[literal]
 
+    def beginnings_of(self, literal: str) -> frozenset[int]:
+        """The same; of a literal that no line holds whole the lines in which it begins."""
+        places = self.places_of(literal)
+        return places or (frozenset(self._broken_at(literal)) if literal in self.whole else places)
+
+    def _broken_at(self, literal: str) -> Iterator[int]:
+        """The places of the lines in which a literal begins that goes on in the next one."""
+        for i, (words, after) in enumerate(pairwise(self.lines)):
+            end, start = words[-_AROUND:], after[:_AROUND]
+            if literal in end + start or literal in f"{end.rstrip()} {start.lstrip()}":
+                yield i
+
     def holding(self, literals: Iterable[str]) -> list[int]:
         """The places of the lines that hold any of the literals, in the order of the text."""
         return sorted({i for literal in literals for i in self.places_of(literal)})

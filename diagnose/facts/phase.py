@@ -47,7 +47,8 @@ def _by_mark(paste: Paste, said: Sequence[Hit]) -> Fact | None:
     last = max(marks, key=lambda hit: hit.span.line)
     if any(True for line in paste.lines if line.number > last.span.line for _ in counted(line)):
         return None  # steps were counted since
-    end = max((line.number for line in paste.lines if line.text.strip()), default=0)
+    # a table of the cards that somebody put behind the log is none of it
+    end = max((line.number for line in paste.lines if line.text.strip() and line.words[:1] not in "|+"), default=0)
     return _fact(last.signature.phase, last.signature.title, last.span) if end - last.span.line <= _END else None
 
 

@@ -16,8 +16,10 @@ from diagnose.types import Fact, Hit, Line, Paste, Span
 from diagnose.units import PRINTED, parse_size, to_gib
 from diagnose.vocabulary import FACTS, Origin, Value
 
-# A console breaks a message into at most this many lines; then literals and patterns are tried on the lines put together.
-_JOINED = 4
+# A console breaks a message into so many lines, one of few columns into more; then literals and patterns are tried on the lines
+# put together.
+_JOINED, _MOST_JOINED = 4, 12
+_COLUMNS = range(30, 161)
 _LONGEST = 4000
 
 
@@ -66,7 +68,7 @@ def matches(
 
 def _beginnings(signature: Signature, text: Lowered) -> set[int]:
     """The places of the lines that hold the first literal of an alternative, with which a message begins; few do."""
-    places = {i for alternative in signature.literals for i in text.places_of(alternative[0])}
+    places = {i for alternative in signature.literals for i in text.beginnings_of(alternative[0])}
     return places & text.new if signature.strength == 1 else places
 
 
@@ -74,9 +76,14 @@ def _window(signature: Signature, lines: Sequence[Line], i: int, begins: Set[int
     """The line; for a program's message also the following ones, up to the next such message."""
     size = 1
     if signature.strength >= 2:
-        while size < _JOINED and i + size < len(lines) and i + size not in begins:
+        while i + size < len(lines) and i + size not in begins and (size < _JOINED or _is_narrow(lines[i : i + size])):
             size += 1
     return lines[i : i + size]
+
+
+def _is_narrow(window: Sequence[Line]) -> bool:
+    """Whether lines that follow each other are as long as a narrow console has them when it breaks a message."""
+    return len(window) < _MOST_JOINED and all(len(line.text) in _COLUMNS for line in window)
 
 
 def _text(window: Sequence[Line], link: str) -> str:
@@ -196,7 +203,7 @@ def _raised_on_card(paste: Paste) -> bool:
 
 def _speaks_of_cards(paste: Paste) -> bool:
     """Whether the text beside a bare word of failure is about a card's memory and nowhere about the host's."""
-    words = [line.words for line in paste.lines]
+    words = [line.words for line in paste.lines if line.words[:1] != "|"]  # a table of cards speaks of no failure
     return any(_OF_CARDS.search(line) for line in words) and not any(_OF_HOST.search(line) for line in words)
 
 

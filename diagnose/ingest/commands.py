@@ -10,7 +10,8 @@ from diagnose.ingest.lines import Row
 from diagnose.ingest.shell import Token, Variables, tokens
 from diagnose.types import Command, Setting
 
-_MORE = re.compile(r"\\[ \t]*(?:#.*)?$", re.A)  # a continuation; blanks or a comment behind it are forgiven
+# A continuation, also one of another system's shell; blanks or a comment behind it are forgiven.
+_MORE = re.compile(r"(?:\\{1,2}|(?<=[ ])[`^])[ \t]*(?:#.*)?$", re.A)
 _ELLIPSIS = re.compile(r"[#\s]*(?:\.{3,}|…+|⋯)[^=]{0,80}$|[#\s]*[<(\[](?:\.{3,}|…+)[^=]{0,80}$", re.A)
 _PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:\[?‹user›@‹host›[^$#%\n]{0,120}[$#%] ?|[$%+]{1,3} (?=\S)|>>> )", re.A)
 _SCRIPT_RUNNER = re.compile(r"(?:\S{0,200}/)?(?:bash|sh|source|zsh|\.)$", re.A)
@@ -31,7 +32,7 @@ _NAME = re.compile(r"[a-z./$][\w./${}-]*$", re.A)
 _TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]", re.A)
 # a line that begins with a word and a colon is a log's, YAML's or a sentence's
 _LABEL = re.compile(r"[ \t]*[A-Za-z][^\s=/\"'`$\\:]*:[^\s=/\"'`$\\]*(?:\s|$)", re.A)
-_LINE_ENDS = ("\\", "\\ ", "\\\t")  # a backslash alone, or before a comment
+_LINE_ENDS = frozenset({"\\", "\\ ", "\\\t", "\\\\", "^", "`"})  # what continues a line, also before a comment
 _ENDS = ("```", "~~~", "Traceback (")
 
 
@@ -43,7 +44,7 @@ def read_commands(rows: Sequence[Row], variables: Variables) -> tuple[list[Comma
     at = 0
     while at < len(rows):
         first = [] if _LABEL.match(rows[at].words) else _first_tokens(rows[at])
-        is_command = bool(first) and _starts_command(first, rows[at])
+        is_command = bool(first) and _starts_command(first, rows[at], rows[at + 1 : at + 2])
         if not is_command and not _is_loose(first):
             at += 1
             continue
@@ -75,7 +76,10 @@ def _first_tokens(row: Row) -> list[Token]:
         start += found.end()
     elif stripped[0] in "-*" and stripped[1:2] == " ":
         start += 2
-    return _without_tail(_from_program(_parted(_held(tokens(row, start), row))))
+    own = _from_program(_parted(_held(tokens(row, start), row)))
+    if words.rstrip()[-1] in "\\`^" or "\\ " in words or "\\\t" in words:
+        own = _continued(own)
+    return _without_tail(own)
 
 
 def _parted(found: list[Token]) -> list[Token]:
@@ -112,10 +116,21 @@ def _held(found: list[Token], row: Row) -> list[Token]:
     return [opened(found[0]), *found[1:]] if found else found
 
 
+def _continued(found: list[Token]) -> list[Token]:
+    """Without the backslashes that continued lines before they were put together into one."""
+    kept: list[Token] = []
+    for token in found:
+        if token.text[:2] in ("\\ ", "\\\t") and len(token.text) > 2:
+            token = Token(token.text[2:], token.row, token.start + 2, token.end)
+        if token.text not in _LINE_ENDS or not kept:
+            kept.append(token)
+    return kept
+
+
 def _without_tail(found: list[Token]) -> list[Token]:
     """The tokens up to a comment, without the backslash that continues the line."""
     for at, token in enumerate(found):
-        if token.text[:2] in _LINE_ENDS or token.text[0] == "#" and (len(token.text) == 1 or at > 0):
+        if token.text[0] == "#" and (len(token.text) == 1 or at > 0):
             return found[:at]
     if found and found[-1].text.endswith("\\") and len(found[-1].text) > 1:
         last = found[-1]
@@ -123,7 +138,8 @@ def _without_tail(found: list[Token]) -> list[Token]:
     return found
 
 
-def _starts_command(found: list[Token], row: Row) -> bool:
+def _starts_command(found: list[Token], row: Row, after: Sequence[Row]) -> bool:
+    """``after``: the row behind, which may go on with flags although the backslash is lost."""
     words = [token.text for token in found]
     at = 0
     while at < len(words) and (_ASSIGNMENT.match(words[at]) or words[at] in _BEFORE_LAUNCHER):
@@ -144,11 +160,16 @@ def _starts_command(found: list[Token], row: Row) -> bool:
     plain = rest[: flags[0]] if flags else rest
     if len(plain) > 4 or not all(word.isascii() and (_NAME.match(word) or word[0] in "-0123456789") for word in plain):
         return False
-    return more or len(flags) >= 2
+    return more or len(flags) >= 2 or (bool(flags) and any(next.words.lstrip()[:2] == "--" for next in after))
 
 
 def _continues(row: Row) -> bool:
-    return "\\" in row.words and bool(_MORE.search(row.words.rstrip("` ")))
+    words = row.words.rstrip()
+    if "\\" not in words and words[-1:] not in ("`", "^"):
+        return False
+    if words[-1:] == "`" and not _MORE.search(words):
+        words = words.rstrip("` ")  # a command in ticks
+    return bool(_MORE.search(words))
 
 
 def _chain(rows: Sequence[Row], at: int, first: list[Token]) -> tuple[list[Token], int, bool]:
@@ -179,28 +200,30 @@ def _chain(rows: Sequence[Row], at: int, first: list[Token]) -> tuple[list[Token
 def _belongs(row: Row, chain: list[Token], found: list[Token], more: bool, before: Row) -> bool:
     if not found or row.line.number != before.line.number + 1 or row.words.lstrip().startswith(_ENDS):
         return False
-    if is_argument(found[0].text) or (not more and _is_cut_off(chain[-1], found)):
+    if is_argument(found[0].text) or (not more and _is_cut_off(chain, found)):
         return True
     return more and found[0].text.replace("‹path›", "").isascii() and not _prose(found)
 
 
-def _is_cut_off(last: Token, found: list[Token]) -> bool:
+def _is_cut_off(chain: list[Token], found: list[Token]) -> bool:
     """Whether a narrow window broke the line: inside a key, or between a flag and its value."""
-    first = found[0].text
-    if _DOTTED.match(last.text):
-        return bool(_REST_OF_KEY.match(first))
+    last, first = chain[-1].text, found[0].text
+    if _DOTTED.match(last):
+        return _ends_in_key(chain, found)
     alone = len(found) == 1 or is_argument(found[1].text)
-    return bool(_BARE_FLAG.match(last.text)) and alone and bool(_PLAIN_VALUE.match(first))
+    return bool(_BARE_FLAG.match(last)) and alone and bool(_PLAIN_VALUE.match(first))
+
+
+def _ends_in_key(chain: list[Token], found: list[Token]) -> bool:
+    """Whether the chain ends in the start of a key and no module to run, and the rest of the key follows."""
+    is_module = len(chain) > 1 and chain[-2].text == "-m"
+    return not is_module and bool(_DOTTED.match(chain[-1].text) and _REST_OF_KEY.match(found[0].text))
 
 
 def _joined(chain: list[Token], found: list[Token]) -> list[Token]:
     """Both, with a key put together that a narrow window broke; it stands where its value does."""
     last, first = chain[-1], found[0]
-    if (
-        last.row is first.row
-        or not (_DOTTED.match(last.text) and _REST_OF_KEY.match(first.text))
-        or _continues(last.row)
-    ):
+    if last.row is first.row or not _ends_in_key(chain, found) or _continues(last.row):
         return chain + found
     whole = Token(last.text + first.text, first.row, first.start - len(last.text), first.end)
     return [*chain[:-1], whole, *found[1:]]

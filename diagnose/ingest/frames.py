@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from diagnose.ingest.lines import Row
 from diagnose.types import Frame
 
 _FILE = re.compile(r'[\s|+>]*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (<?[\w.]{1,200}>?))?', re.A)
+# The same broken at a blank, before the line's number or behind it.
+_BROKEN = re.compile(r'[\s|+>]*File "[^"\n]{1,500}",(?: line(?: \d{1,7},(?: in)?)?)?\s*$', re.A)
+_REST = re.compile(r"\s*(?:line )?(?:\d{1,7}, )?(?:in )?<?[A-Za-z_][\w.]{0,200}>?\s*$|\s*line \d{1,7}\b", re.A)
 _BOXED = re.compile(r"\s*[│|]\s+(\S{1,400}\.py):(\d{1,7}) in (<?[\w.]{1,200}>?)", re.A)
 # A remote call as Ray prints it: ray::Class.method(), ray::function(), ray::name:Class.method()
 _REMOTE = re.compile(r"ray::((?:[\w.-]{1,80}:){0,3})([A-Za-z_]\w{0,80}(?:\.[A-Za-z_<]\w{0,80}>?){0,4})\(\)", re.A)
@@ -32,13 +36,18 @@ def read_frames(rows: Sequence[Row]) -> tuple[list[Frame], set[int]]:
     used: set[int] = set()
     streams: dict[str, _Stream] = {}
     count = 0
-    for row in rows:
+    for row, after in zip_longest(rows, rows[1:]):
         words = row.words
+        if row.line.number in used:
+            continue  # the rest of a broken frame
         stream = streams.setdefault(row.source, _Stream())
         if _HEADER in words:
             stream.traceback, stream.source_lines, count = count, 0, count + 1
             continue
-        found = _frame(row) if "ray::" in words or "File " in words or ".py:" in words else []
+        rest = after if after and 'File "' in words and _BROKEN.match(words) and _REST.match(after.words) else None
+        found = _frame(row, rest) if "ray::" in words or "File " in words or ".py:" in words else []
+        if rest and found:
+            used.add(rest.line.number)
         if found:
             if stream.traceback < 0:
                 stream.traceback, count = count, count + 1
@@ -65,9 +74,11 @@ def _after_frame(row: Row, stream: _Stream, used: set[int]) -> None:
             stream.traceback = -1
 
 
-def _frame(row: Row) -> list[Frame]:
+def _frame(row: Row, rest: Row | None = None) -> list[Frame]:
+    """The frames of a line, or of one that was broken and its ``rest``."""
     number = row.line.number
-    if found := _FILE.match(row.words) or _BOXED.match(row.words):
+    words = f"{row.words.rstrip()} {rest.words.strip()}" if rest else row.words
+    if found := _FILE.match(words) or _BOXED.match(words):
         return [Frame(found[1].replace("\\\\", "/").replace("\\", "/"), found[3] or "", number, int(found[2]))]
     frames = []
     for call in _REMOTE.finditer(row.words):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from diagnose.types import Line, Span
 
@@ -19,9 +20,11 @@ _IN_WORDS = re.compile(rf"{_COLOUR}|{'|'.join(_ENTITY)}", re.A)
 _REPEATED = re.compile(r"[ \t]*\[repeated \d+x across (?:all nodes|cluster)\].*$", re.A)
 
 _TIME = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+# syslog and journald name the host and the program behind the time (RFC 3164)
+_SYSLOG = rf"[A-Z][a-z]{{2}}[ ][ \d]\d[ ]{_TIME}(?:[ ][\w.‹›-]{{1,64}}[ ][\w./@-]{{1,60}}(?:\[\d+\])?:)?"
 _STAMP = (
-    rf"(?:\d{{4}}[-/]\d\d[-/]\d\d[ T]{_TIME}(?:Z|[+-]\d\d:?\d\d)?(?:[ ][EWIDF][ ]\d+[ ]\d+)?"
-    rf"|\d\d-\d\d[ ]{_TIME}|[A-Z][a-z]{{2}}[ ][A-Z][a-z]{{2}}[ ][ \d]\d[ ]{_TIME}[ ]\d{{4}})"
+    rf"(?:\d{{4}}[-/]\d\d[-/]\d\d(?:[ T]|,[ ]){_TIME}(?:Z|[ ]UTC|[+-]\d\d:?\d\d)?(?:[ ][EWIDF][ ]\d+[ ]\d+)?"
+    rf"|\d\d-\d\d[ ]{_TIME}|[A-Z][a-z]{{2}}[ ][A-Z][a-z]{{2}}[ ][ \d]\d[ ]{_TIME}[ ]\d{{4}}|{_SYSLOG}|{_TIME}(?=\]?[ ]))"
 )
 _LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|EXCEPTION|TRACE)"
 _PLACE = r"[\w./-]{1,80}\.(?:py|cc|cpp|cu):\d{1,6}(?::\w{1,60})?"
@@ -38,11 +41,20 @@ _PREFIX = re.compile(
     | (?P<task>(?:\d{{1,5}}:|\[\d{{1,7}}\])[ ](?=\[rank)|\[\d+,\d+\]<std(?:out|err)>:[ ]?)
     | (?P<stamp>[EWIF]\d{{4}}[ ]{_TIME}[ ]+\d+[ ]|\[?{_STAMP}\]?(?:[ ](?:stdout|stderr)[ ]F)?[ ]?)
     | (?P<level>\[?{_LEVEL}\]?(?:[ ]?:[ ]?|[ ]{{1,3}})(?=\[?{_STAMP})|\[{_LEVEL}\|{_PLACE}\][ ](?=\[?{_STAMP}))
-    | (?P<after>(?:[-|][ ])?\[?{_LEVEL}\]?(?:[ ]?[|:-])?[ ]{{1,4}}|>>[ ]|\[?{_PLACE}\][ ]?|{_PLACE}[ ](?:--|\|)[ ]|\[[Rr]ank[ ]?\d+\][ ]?)
+    | (?P<pod>\[pod/[^\]\s]{{1,160}}\][ ])
+    | (?P<after>(?:[-|][ ])?(?:[\w.]{{1,80}}[ ]-[ ](?=\[?{_LEVEL}))?\[?{_LEVEL}\]?(?:[ ]{{0,5}}[|:-][ ]|[ ]{{1,4}})
+        |>>[ ]|\[?{_PLACE}\][ ]?|{_PLACE}[ ](?:--|\|)[ ]|\[[Rr]ank[ ]?\d+\][ ]?|\{{{_PLACE}\}}[ ]
+        |[\w.<>]{{1,80}}:[\w<>]{{1,60}}:\d{{1,6}}[ ]-[ ])
     """,
     re.VERBOSE | re.A,
 )
 _STARTS = frozenset("([>&^\\0123456789DIWECFTMS-|JANO")  # characters with which a prefix can begin
+# What a launcher, a collector or an editor puts before every line: a number, or the name of a machine or a container.
+_LABEL = re.compile(
+    r"(?P<number>[ ]{0,6}\d{1,6})(?::(?!\d\d:)[ ]?|\t|[ ]?\|[ ])|(?P<name>‹host›|‹address›|[a-z][\w.-]{0,60}\d)(?::|[ ]+\|)[ ]|>{1,3}[ ]?",
+    re.A,
+)
+_FEW = 3  # lines that begin alike by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +80,53 @@ class Row:
 
 def read_rows(lines: Iterable[tuple[int, str]]) -> tuple[Row, ...]:
     """Each numbered line with its words found."""
-    return tuple(_row(number, text) for number, text in lines)
+    lines = list(lines)
+    labels = _labels(lines)
+    return tuple(_row(number, text, *labels.get(number, (0, ""))) for number, text in lines)
 
 
-def _row(number: int, text: str) -> Row:
+def _labels(lines: Iterable[tuple[int, str]]) -> dict[int, tuple[int, str]]:
+    """Where the text begins behind a label, and whose it is, by the line's number; only where lines in a row have labels of a kind."""
+    labels: dict[int, tuple[int, str]] = {}
+    run: list[tuple[int, re.Match[str]]] = []
+    kind = None
+    for number, text in lines:
+        found = _LABEL.match(text)
+        if found is None and not text:
+            continue
+        if run and (found is None or found.lastgroup != kind):
+            labels |= _labelled(run)
+            run = []
+        if found is not None:
+            kind = found.lastgroup
+            run.append((number, found))
+    return labels | _labelled(run)
+
+
+def _labelled(run: Sequence[tuple[int, re.Match[str]]]) -> dict[int, tuple[int, str]]:
+    """The labels of lines in a row; numbers that count the lines tell no process, others do."""
+    if len(run) < _FEW:
+        return {}
+    # a blank is the label's where all have it, else the text's
+    parted = all(found[0][-1] == " " for _, found in run if found.end() < len(found.string))
+    ends = {number: found.end() - (not parted and found[0][-1] == " ") for number, found in run}
+    if run[0][1].lastgroup != "number":
+        names = {found["name"] or "" for _, found in run}
+        hidden = any(name[:1] == "‹" for name in names)  # then one machine may have two names
+        return {number: (ends[number], "" if hidden else found["name"] or "") for number, found in run}
+    steps = [int(after["number"]) - int(found["number"]) for (_, found), (_, after) in pairwise(run)]
+    if min(steps) > 0 and 2 * steps.count(1) >= len(steps):  # they count the lines
+        return {number: (ends[number], "") for number, _ in run}
+    if all(found[0][-1] in ": " and "|" not in found[0] for _, found in run):
+        return {number: (ends[number], found[0].strip()) for number, found in run}
+    return {}
+
+
+def _row(number: int, text: str, start: int, source: str) -> Row:
     seen = text if len(text) <= MATCHED else text[:MATCHED]
-    start, source = 0, ""
-    if seen[:1] in _STARTS or (seen[:1] == " " and seen.lstrip()[:1] in "([0123456789"):
-        start, source = _prefix(seen)
+    first = seen[start : start + 1]
+    if first in _STARTS or (first == " " and seen[start:].lstrip()[:1] in "([0123456789"):
+        start, source = _prefix(seen, start, source)
     end = len(seen)
     if "[repeated " in seen and (found := _REPEATED.search(seen, start)):
         end = found.start()
@@ -86,21 +137,25 @@ def _row(number: int, text: str) -> Row:
     return Row(Line(number, text, words, start), source)
 
 
-def _prefix(text: str) -> tuple[int, str]:
+def _prefix(text: str, start: int, source: str) -> tuple[int, str]:
     """Where the words begin, and a name for the process that printed them (so that mixed output can be sorted)."""
-    at = len(text) - len(text.lstrip(" ")) if text[:1] == " " else 0
-    indent, source, in_log = at, "", False
+    at = start
+    while text[at : at + 1] == " ":
+        at += 1
+    indent, in_log, only_colour = at, False, True
     while found := _PREFIX.match(text, at):
         kind = found.lastgroup or ""
         if kind == "after" and not in_log:
             break
         if kind in ("actor", "plain"):
-            source = found[0].strip()
+            source = f"{source} {found[0].strip()}".lstrip()
         elif kind == "rank":
             source = source or found[0].strip(": ")
         in_log = in_log or kind == "stamp"
+        only_colour = only_colour and kind == "colour"
         at = found.end()
-    return (0, "") if at == indent else (at, source)
+    # a colour behind an indent is taken out of the words, which keep the indent
+    return (start, source) if only_colour and indent > start or at == indent else (at, source)
 
 
 def _without_marks(words: str, start: int) -> tuple[str, tuple[int, ...]]:

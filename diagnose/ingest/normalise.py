@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from diagnose.ingest.carried import unmarked, unpacked
+from diagnose.ingest.typeset import typed
+from diagnose.ingest.wrapped import unwrapped
+
 # CSI and OSC sequences of ECMA-48, as terminals and log collectors leave them.
 _ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,24}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][A-Za-z0-9])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\ufffe\uffff]", re.A)
-_CONTROL_BYTES = bytes([*range(9), *range(11, 32), 127])
-# Marks that no eye sees: byte order, no characters, blanks of no width.
-_INSTEAD = (*((mark.encode(), b"") for mark in "\ufeff\ufffe\uffff\u200b\u2060"), ("\u00a0".encode(), b" "))
+_CONTROL_BYTES = bytes([*range(9), *range(14, 32), 127])
+_AS_LINE_ENDS = bytes.maketrans(b"\x0b\x0c\r", b"\n\n\n")
 _SURROGATE = re.compile(r"[\ud800-\udfff]", re.A)
 _GAP = re.compile(r"⋯ (\d{1,9}) lines? ⋯", re.A)
 
@@ -33,15 +36,19 @@ def encode(text: str) -> bytes:
 
 def normalise_bytes(data: bytes) -> bytes:
     """The same on valid UTF-8: taking bytes out is many times faster than looking for characters."""
+    while True:
+        plain = _plain(data)
+        data = unwrapped(unmarked(typed(unpacked(plain))))
+        if data == plain:
+            return data
+
+
+def _plain(data: bytes) -> bytes:
     if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        data = data.replace(b"\r\n", b"\n")
     if b"\x1b" in data:
         data = _ESCAPE.sub(b"", data)
-    data = data.translate(None, _CONTROL_BYTES)
-    for character, instead in _INSTEAD:
-        if character[-1:] in data:  # one byte is found ten times faster than three
-            data = data.replace(character, instead)
-    return data.rstrip(b"\n")
+    return data.translate(_AS_LINE_ENDS, _CONTROL_BYTES).rstrip(b"\n")
 
 
 def is_binary(data: bytes) -> bool:

@@ -18,7 +18,7 @@ _TYPE = (
 )
 _VALUE = (
     r"(?P<value>\"[^\"\n]{0,1000}\"|'[^'\n]{0,1000}'|\[[^\[\]\n]{0,1000}\]|\([^()\n]{0,200}\)|\$\(\([^\n]{1,120}?\)\)|\$\([^()\n]{1,120}\)"
-    r"|\$\{[^{}\n]{1,120}\}[^\s,;)`'\"\]}]{0,400}|[^\s,;)(`'\"\]}{，。；、）：「」（]{1,400})"
+    r"|\$\{[^{}\n]{1,120}\}[^\s,;)`'\"\]}]{0,400}|\d{1,3}(?:,\d{1,3}){1,63}(?![\w.,=])|[^\s,;)(`'\"\]}{，。；、）：「」（]{1,400})"
 )
 _ASSIGNED = re.compile(
     rf"(?<![\w.\-/$@%‹›{{])(?P<plus>[+~]{{0,2}})(?P<key>{_KEY})(?P<tick>`?)(?P<typed>:[ ]?{_TYPE})?(?P<blank>[ \t]{{0,20}})"
@@ -95,26 +95,31 @@ _HINT_BEFORE = re.compile(
 _HINT_AFTER = re.compile(r"[`'\"]?[ ]to avoid fragmentation\b", re.I | re.A)
 _MADE_OF = re.compile(r"\([ \t]*(?P<value>\"[\w./-]{1,200}\"|'[\w./-]{1,200}')[ \t]*[,)]", re.A)
 _EITHER = re.compile(r"\s+if\s[^\n]{1,200}?\selse\s", re.A)
-_NOT_PLAIN = re.compile(r"0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d", re.A)
+_NOT_PLAIN = re.compile(r"^\.+$|0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d", re.A)
 
 
 def read_pairs(rows: Sequence[Row], variables: Variables) -> list[Setting]:
     """The settings of lines that no other shape has used up."""
     settings: list[Setting] = []
+    before = ""
     for row in rows:
         words = row.words
+        above, before = before, words
         if words.lstrip()[:1] == "#" or _SOURCE.match(words):
             continue
         if "#" in words and (comment := _COMMENT.search(words)):
             words = words[: comment.start()]
-        settings.extend(_of_row(row, words, variables))
+        settings.extend(_of_row(row, words, variables, above))
     return settings
 
 
-def _of_row(row: Row, words: str, variables: Variables) -> list[Setting]:
+def _of_row(row: Row, words: str, variables: Variables, above: str) -> list[Setting]:
+    """``above`` is the line before, which may end with the words of a program that suggests what stands first here."""
     taken: dict[tuple[str, int], Setting] = {}
     occupied: set[int] = set()  # columns that are a value already
     for key, value, shape, start, end in _found(words):
+        if not taken and words.lstrip().startswith(key) and _HINT_BEFORE.search(above.rstrip() + " "):
+            continue
         value, left, right = unquote(value)
         value = plain(value)
         if not value or _NOT_PLAIN.search(value):
@@ -168,10 +173,10 @@ def _assigned(words: str) -> Iterable[tuple[str, str, str, int, int]]:
 
 
 def _is_hint(words: str, start: int, end: int) -> bool:
-    """Whether a program suggests this setting; a line that begins with it may have lost the words before it."""
+    """Whether a program suggests this setting; a line that begins with it may have lost the words before it, or some of their letters."""
     if _HINT_BEFORE.search(words, 0, start):
         return True
-    return not words[:start].strip() and bool(_HINT_AFTER.match(words, end))
+    return "try setting".endswith(words[:start].strip()) and bool(_HINT_AFTER.match(words, end))
 
 
 def _named(words: str, patterns: Iterable[re.Pattern[str]], shape: str) -> Iterable[tuple[str, str, str, int, int]]:

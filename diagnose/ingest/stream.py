@@ -16,6 +16,7 @@ _ROOM = {"error": 256_000, "memory": 192_000, "frame": 160_000, "setting": 128_0
 _ENTRY = 100  # bytes that a line costs beside its own
 _MANY = 8_000  # lines of a block that are kept at each end
 _BAD = 0.3  # share of what is not ASCII that has to fail before another encoding is tried
+_TOLD = 512  # bytes that tell whether a text is UTF-16
 
 
 def thin(chunks: Iterable[bytes]) -> bytes:
@@ -130,11 +131,11 @@ def _cut(line: bytes) -> bytes:
 
 
 def _utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same bytes, but those of UTF-16 as UTF-8: told by a byte-order mark or by a NUL in every other place."""
+    """The same bytes, but those of UTF-16 as UTF-8: told by a byte-order mark or by NULs in every other place alone."""
     first = b""
-    while len(first) < 64 and (piece := next(chunks, None)) is not None:
+    while len(first) < _TOLD and (piece := next(chunks, None)) is not None:
         first += piece
-    name = _utf16(first[:64])
+    name = _utf16(first[:_TOLD])
     if not name:
         yield first
         yield from chunks
@@ -149,10 +150,11 @@ def _utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
 def _utf16(first: bytes) -> str:
     if first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
-    even, odd = first[::2], first[1::2]
-    if len(first) < 16 or 0 in even and 0 in odd:
+    # ASCII has a NUL beside each byte, Chinese characters have none, but 一 one on the other side
+    high, low = first[1::2].count(0), first[::2].count(0)
+    if len(first) < 16 or max(high, low) <= len(first) // 8 or min(high, low) > max(high, low) // 4:
         return ""
-    return "utf-16-le" if odd.count(0) == len(odd) else "utf-16-be" if even.count(0) == len(even) else ""
+    return "utf-16-le" if high > low else "utf-16-be"
 
 
 def _decode(line: bytes) -> str:

@@ -200,3 +200,34 @@ def test_a_log_that_ends_while_it_saves_failed_there(values):
 def test_steps_that_were_counted_since_make_a_mark_stale(values):
     bar = " 42%|████▏     | 210/500 [10:00<14:00,  2.90s/it]"
     assert "phase" not in values(f"{SAVING}\n{bar}\n{TORCH}")
+
+
+FOLDED = """Killed by Ray:
+
+ray.exceptions.RayTaskError(OutOfMemoryError) ...
+ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on
+memory.
+Memory on the node (IP: 10.0.0.9, ID:
+27b01b0caacf79568044709622d7d3fbacebe7fbc27a3a426618650e) where the task (actor
+ID: c99787370ca3e6b7b059f045f14c1656,
+name=WorkerDict_0:3:WorkerDict.__init__, pid=33725, memory used=56.55GB)
+was running was 246.41GB / 251.54GB (0.979606), which exceeds the memory usage
+threshold of 0.95. Ray killed this worker (ID:
+499b8461225d3e740aca535425ea6a819bd80c447748196f2774f4e9)."""
+
+
+def test_a_message_that_was_broken_at_blanks_is_read_with_its_figures(values):
+    found = values(FOLDED)
+    assert (found["oom_kind"], found["node_used_gb"], found["process_gib"]) == ("host_ram", 246.41, 56.55)
+
+
+def test_the_class_that_ray_names_is_presumed_to_be_that_of_a_card(facts):
+    fact = facts("ray.exceptions.RayTaskError(OutOfMemoryError): ray::Worker.step() (pid=1, ip=10.0.0.3)").stated[
+        "oom_kind"
+    ]
+    assert (fact.value, fact.certain) == ("gpu_oom", False)
+
+
+def test_a_table_of_cards_says_nothing_of_what_ran_out(values):
+    row = "| GPU   PID   Type   Process name       GPU Memory |\n|   0    12      C   python              4MiB |"
+    assert values(f"it stops with OOM\n{row}")["oom_kind"] == "other"

@@ -262,3 +262,39 @@ def test_a_comment_behind_the_backslash_belongs_to_no_value() -> None:
 
 def test_an_argument_of_the_script_has_its_default() -> None:
     assert read("M=${1:-a/b}\npython t.py --model $M").settings[-1].value == "a/b"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python t.py \\ --a 1 \\   b.c=2 \\ --d",
+        "python t.py \\\\\n  --a 1 \\\\\n  b.c=2 \\\\\n  --d",
+        "python t.py ^\n  --a 1 ^\n  b.c=2 ^\n  --d",
+        "python t.py `\n  --a 1 `\n  b.c=2 `\n  --d",
+        "python t.py\n  --a 1\n  b.c=2\n  --d",
+    ],
+)
+def test_it_reads_a_command_whose_continuation_was_damaged(text: str) -> None:
+    paste = read(text)
+    assert [(setting.key, setting.value) for setting in paste.settings] == [("a", "1"), ("b.c", "2"), ("d", "true")]
+    assert paste.commands[0].words == ("python", "t.py")
+
+
+def test_a_module_to_run_is_no_start_of_a_key() -> None:
+    paste = read("python3 -m pkg.trainer.main\n  algorithm.name=grpo")
+    assert [(setting.key, setting.value) for setting in paste.settings] == [("algorithm.name", "grpo")]
+
+
+def test_it_reads_a_list_of_devices_in_a_line_that_is_no_command() -> None:
+    (setting,) = read("CUDA_VISIBLE_DEVICES=0,1 and nothing else").settings
+    assert (setting.key, setting.value) == ("CUDA_VISIBLE_DEVICES", "0,1")
+
+
+@pytest.mark.parametrize("cut", ["is large try setting\n", "y setting "])
+def test_a_hint_that_was_broken_sets_nothing(cut: str) -> None:
+    paste = read(f"{cut}PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation")
+    assert "PYTORCH_CUDA_ALLOC_CONF" not in {setting.key for setting in paste.settings}
+
+
+def test_dots_between_a_key_and_a_value_that_was_broken_off_are_none() -> None:
+    assert read("  zero_enabled .......\n.. True").settings == ()

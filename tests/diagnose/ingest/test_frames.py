@@ -73,3 +73,10 @@ def test_it_reads_frames_whose_heading_is_missing_and_over_which_a_bar_was_print
 def test_it_reads_boxed_frames() -> None:
     (frame,) = read("│ /usr/lib/python3/dist-packages/x.py:12 in forward          │").frames
     assert (frame.path, frame.function, frame.source_line) == ("/usr/lib/python3/dist-packages/x.py", "forward", 12)
+
+
+def test_it_reads_a_frame_that_was_broken_before_its_line_number() -> None:
+    text = 'Traceback (most recent call last):\n  File "/a/site-packages/pkg/trainer.py",\nline 2241, in train\n    step()\n'
+    assert [(f.path, f.function, f.source_line) for f in read(text).frames] == [
+        ("/a/site-packages/pkg/trainer.py", "train", 2241)
+    ]

@@ -51,6 +51,13 @@ def test_it_leaves_lines_without_a_prefix_alone(text: str) -> None:
         ("> a quoted line", "a quoted line"),
         ("[36m(CriticActor pid=88231)[0m [2025-03-01 10:07:12,331] [INFO] [config.py:1003:print]   a 3", "  a 3"),
         ("^[[36m(main_task pid=3)^[[0m x", "x"),
+        ("Mar  2 09:00:01 gpu-07 python3[4711]:   File x", "  File x"),
+        ("Mar 02 09:00:01 x", "x"),
+        ("09:00:01 x", "x"),
+        ("2025-03-02 09:00:01,123 - verl.trainer - INFO -   key: 3", "  key: 3"),
+        ("2025-03-02 09:00:01.123 | INFO     | trainer.main:run:42 - x", "x"),
+        ("[2025-03-02, 09:00:01 UTC] {subprocess.py:93} INFO - x", "x"),
+        ("[pod/train-worker-0/trainer] x", "x"),
         ("(A pid=3) out of memory [repeated 7x across cluster]", "out of memory"),
     ],
 )
@@ -63,6 +70,42 @@ def test_it_takes_the_prefix_off(text: str, words: str) -> None:
 def test_it_keeps_apart_what_several_processes_print() -> None:
     rows = read_rows(enumerate(("(A pid=1) x", "(A pid=2) x", "(A pid=1) y", "[rank0]: x", "x"), 1))
     assert [row.source for row in rows] == ["(A pid=1)", "(A pid=2)", "(A pid=1)", "[rank0]", ""]
+
+
+def rows(*texts: str) -> list[tuple[str, str]]:
+    return [(row.words, row.source) for row in read_rows(enumerate(texts, 1))]
+
+
+@pytest.mark.parametrize(
+    ("texts", "source"),
+    [
+        (("0: a: 1", "0:   b: 2", "0: c"), "0:"),
+        (("worker-0: a: 1", "worker-0:   b: 2", "worker-0: c"), "worker-0"),
+        (("trainer-1  | a: 1", "trainer-1  |   b: 2", "trainer-1  | c"), "trainer-1"),
+        (("     7\ta: 1", "     8\t  b: 2", "     9\tc"), ""),
+        (("17:a: 1", "18:  b: 2", "19:c"), ""),
+        ((">a: 1", ">  b: 2", ">c"), ""),
+    ],
+)
+def test_it_takes_labels_off_that_lines_in_a_row_have(texts: tuple[str, ...], source: str) -> None:
+    assert rows(*texts) == [("a: 1", source), ("  b: 2", source), ("c", source)]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("0: a", "1: b"),
+        ("layer0: a", "key: b", "layer1: c"),
+        ("4711\t0.87\tpython", "812\t0.4\tray", "93\t0.1\tsh"),
+        ("8 cards", "9 cards", "10 cards"),
+    ],
+)
+def test_it_takes_nothing_else_for_a_label(texts: tuple[str, ...]) -> None:
+    assert rows(*texts) == [(text, "") for text in texts]
+
+
+def test_a_colour_behind_an_indent_leaves_the_indent() -> None:
+    assert line("  [36mkey: 3[0m").words == "  key: 3"
 
 
 def test_it_takes_colour_remains_and_html_entities_out_of_words_but_not_out_of_the_text() -> None:

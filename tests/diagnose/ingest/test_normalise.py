@@ -23,11 +23,50 @@ def test_it_takes_no_other_line_for_a_gap(line: str) -> None:
         ("\n\na\n\n", "\n\na"),
         ("a\tb", "a\tb"),
         ("2.50\u00a0GiB\u200b", "2.50 GiB"),
+        ("a\u202fb\u3000c\u2028d\x0be", "a b c\nd\ne"),
+        ("micro\u00ad_\u200dbatch\u200e", "micro_batch"),
+        ("Qwen2.5\u20117B", "Qwen2.5-7B"),
+        ("８ｘＡ１００ lr＝1", "8xA100 lr=1"),
+        ("“a” and ‘b’", "\"a\" and 'b'"),
+        ("python –m t.py —lr 1 –-bf16 ––tp 2 \u2212\u2212pp 4", "python -m t.py --lr 1 --bf16 --tp 2 --pp 4"),
     ],
 )
 def test_it_brings_a_text_into_one_form(written: str, text: str) -> None:
     assert normalise(written) == text
     assert normalise(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["it dies — always", "8–16 GiB", "显存——A100 的", "（见下文），好：", "a—b", "<|User|> <answer>3</answer>"]
+)
+def test_it_leaves_the_marks_of_a_sentence(text: str) -> None:
+    assert normalise(text) == text
+
+
+@pytest.mark.parametrize(
+    ("carried", "text"),
+    [
+        ("a<br>b<br/>\nc", "a\nb\nc"),
+        ("<details>\n<summary>log</summary>\n\n<pre><code>  a\n  b</code></pre></details>", "\nlog\n\n  a\n  b"),
+        (r"micro\_batch\_size=8 \* \[2\]", "micro_batch_size=8 * [2]"),
+        (r"8\*A100", "8*A100"),
+        ('{"log":"a \\u001b[31mb\\u001b[0m\\n","stream":"stderr","time":"t"}\n{"log":"  c\\n","time":"t"}', "a b\n  c"),
+    ],
+)
+def test_it_takes_off_what_carried_the_text(carried: str, text: str) -> None:
+    assert normalise(carried) == text
+
+
+def test_it_reads_line_ends_that_were_written_out() -> None:
+    assert normalise(r"a \"b\"\n  c\n\td\ne\nf") == 'a "b"\n  c\n\td\ne\nf'
+    assert normalise(r"print('a\n')") == r"print('a\n')"
+
+
+def test_it_takes_out_a_blank_line_behind_every_line_and_leaves_paragraphs() -> None:
+    lines = [f"line {number}" for number in range(20)]
+    assert normalise("\n\n".join(lines)) == "\n".join(lines)
+    some = "\n\n".join(lines[:6])
+    assert normalise(some) == some
 
 
 def test_it_knows_a_binary_file_by_its_unprintables() -> None:

@@ -12,6 +12,8 @@ from diagnose.ingest import read, redact
 # fmt: off
 PARTS = (
     "--flag", "=", "a.b", "key_x", " ", "  ", "\n", "\n\n", "\\\n", ": ", "'", '"', "{", "}", "[", "]", "(", ")", "#", ",", "`", "@",
+    "<br>", "<b", "</p>", "<", ">", "—", "–-", "\u2028", "\u00ad", "“", "\\_", "\\", "\\n\\n\\n\\n", '{"log":"', "\\n\"}", "worker-0: ",
+    "x" * 70,
     "$(expr 16 / $n)", "${x:-3}", "3", "0.5", "true", "/home/al/x", "/data/q", "/workspace", "‹path›", "‹", "›", "user@host:~/",
     "10.0.0.3", ".", "⋯ 37 lines ⋯", "⋯", "[36m", "[0m", "\x1b[36m", "\x1b", "\x00", "\r", "(W pid=3) ", "[rank0]: ", "显存", "&lt;",
     'File "/home/u/a.py", line 3, in f', "Traceback (most recent call last):", "ray::A.b()", "hf_" + "a1" * 15, "key: ", "a" * 40,

@@ -1,0 +1,55 @@
+"""Characters that word processors, web pages and input methods put in the place of those that a program printed or takes."""
+
+from __future__ import annotations
+
+import re
+
+_BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+# Soft hyphens, joiners, directions, marks of byte order: no eye sees them.
+_UNSEEN = (
+    "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064"
+    "\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff"
+)
+_LINE_ENDS = "\u0085\u2028\u2029"
+_HYPHENS = "\u2010\u2011\u2212"
+# Letters, digits and the signs of keys and paths in full width; marks of Chinese sentences stay what they are.
+_WIDE = "".join(map(chr, range(0xFF01, 0xFF5E))).translate({ord(mark): None for mark in "！（），：；？｜"})
+_INSTEAD = {
+    **dict.fromkeys(_BLANKS, " "),
+    **dict.fromkeys(_UNSEEN, ""),
+    **dict.fromkeys(_LINE_ENDS, "\n"),
+    **dict.fromkeys(_HYPHENS, "-"),
+    **dict.fromkeys("“”„‟", '"'),
+    **dict.fromkeys("‘’‛", "'"),
+    **{letter: chr(ord(letter) - 0xFEE0) for letter in _WIDE},
+}
+_OF_BYTES = {character.encode(): instead.encode() for character, instead in _INSTEAD.items()}
+
+
+def _pattern() -> re.Pattern[bytes]:
+    """All of them by their last byte behind the bytes that they share."""
+    ends: dict[bytes, bytes] = {}
+    for character in sorted(_OF_BYTES):
+        ends[character[:-1]] = ends.get(character[:-1], b"") + character[-1:]
+    return re.compile(b"|".join(re.escape(first) + b"[" + re.escape(last) + b"]" for first, last in ends.items()))
+
+
+_CHANGED = _pattern()
+_ASCII = bytes(range(128))
+# “--flag” as a word processor has it: one dash or two, long or short, right before a name and behind no word.
+_DASHES = re.compile(
+    rb"(?<![^\s\"'`(\[=|])(?:(?:\xe2\x80[\x93\x94]){1,2}-?|-\xe2\x80[\x93\x94])(?=[A-Za-z][\w.-]+(?:[\s=\"'`)\],]|$))"
+)
+_DASH = re.compile(rb"(?<=\s)\xe2\x80[\x93\x94](?=[A-Za-z]\s)")
+
+
+def typed(data: bytes) -> bytes:
+    """Valid UTF-8 with the characters that a keyboard writes in the place of typeset ones."""
+    if data.isascii():
+        return data
+    foreign = data.translate(None, _ASCII)
+    if _CHANGED.search(foreign):
+        data = _CHANGED.sub(lambda found: _OF_BYTES[found[0]], data)
+    if b"\xe2\x80\x93" in foreign or b"\xe2\x80\x94" in foreign:
+        data = _DASH.sub(b"-", _DASHES.sub(b"--", data))
+    return data
