@@ -85,9 +85,8 @@ def run_words(facts: Facts) -> tuple[str, ...]:
     card = " ".join(str(part) for part in (values.get("gpu_model"), card_size(facts)) if part)
     cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values else card
     algo = facts.stated.get("algo")
-    of_nothing = (
-        algo is not None and algo.origin == "default" and not facts.config
-    )  # no launch that could have said otherwise
+    # a default says nothing of a run of which no setting was pasted
+    of_nothing = algo is not None and algo.origin == "default" and not any(fact.key for fact in facts.stated.values())
     parts = (framework, "" if of_nothing else str(values.get("algo", "")).upper(), values.get("model"), cards)
     return tuple(str(part) for part in parts if part)
 

@@ -1,6 +1,8 @@
 import pytest
 
 from diagnose import words
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
 
 
 @pytest.mark.parametrize(
@@ -25,3 +27,10 @@ def test_a_value_is_said_as_people_say_it(id, value, said):
 )
 def test_a_title_in_a_sentence_keeps_its_abbreviations(title, said):
     assert words.in_sentence(title) == said
+
+
+def test_an_algorithm_that_only_a_default_gives_is_not_said_of_a_run_without_settings():
+    ray = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n58.7 ray::WorkerDict.init_model"
+    launched = f"{ray}\npython3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B"
+    assert "PPO" not in words.run_words(diagnose(f"{ray} verl", {}, current(), []).facts)
+    assert "PPO" in words.run_words(diagnose(launched, {}, current(), []).facts)
