@@ -59,8 +59,8 @@ def ledgers(pool: PoolEstimate, facts: Facts, current: str, seen: int | None) ->
     """The phase in question and the highest others, in the order of a step."""
     others = sorted((phase for phase in pool.phases if phase.phase != current), key=lambda phase: -phase.need)
     kept = {current, *(phase.phase for phase in others[: PHASES_SHOWN - 1])}
-    made = (_ledger(phase, facts, phase.phase == current, seen, pool.limit) for phase in pool.phases)
-    return tuple(ledger for ledger, phase in zip(made, pool.phases, strict=True) if phase.phase in kept)
+    explained = (phase for phase in pool.phases if phase.phase in kept)
+    return tuple(_ledger(phase, facts, phase.phase == current, seen, pool.limit) for phase in explained)
 
 
 def _ledger(phase: PhaseEstimate, facts: Facts, current: bool, seen: int | None, limit: int | None) -> Ledger:

@@ -51,7 +51,7 @@ def present(
         "skipped": answers.skipped,
         "markdown": to_markdown(diagnosis),
         "notices": diagnosis.facts.notes,
-        "catalogues": reading.catalogues(knowledge),
+        "lists": reading.lists(knowledge),
         **_head(diagnosis, pool, phase, seen),
         **_read(diagnosis, answers, pasted),
         **(_memory(diagnosis, pool, phase, seen) if pool and phase else {}),

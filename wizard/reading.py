@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from diagnose.knowledge import Knowledge
 from diagnose.types import Diagnosis, Fact, Line
@@ -37,7 +41,7 @@ class FactRow:
     line: int
     guess: bool
     note: str
-    options: tuple[tuple[str, str], ...]
+    options: SafeString
     catalogue: str
     value: str
     error: str
@@ -104,7 +108,7 @@ def _row(diagnosis: Diagnosis, id: str, answers: Answers, chip: str) -> FactRow:
         line=fact.span.line if fact and fact.span and fact.origin == "read" else 0,
         guess=fact is None or not fact.certain,
         note=_note(fact, value),
-        options=options_of(spec),
+        options=_options(id),
         catalogue=id if id in ("model", "gpu_model", "framework") else "",
         value=as_text(value) if value is not None else "",
         error=answers.errors.get(id, ""),
@@ -148,6 +152,23 @@ def options_of(spec: FactSpec) -> tuple[tuple[str, str], ...]:
     if spec.type == "bool":
         return (("true", value_words(spec.id, True)), ("false", value_words(spec.id, False)))
     return ()
+
+
+@lru_cache(maxsize=len(FACTS))
+def _options(id: str) -> SafeString:
+    """The options of a fact as its list holds them; the same on every page."""
+    return format_html_join("", '<option value="{}">{}', options_of(FACTS[id]))
+
+
+@lru_cache(maxsize=8)
+def _names(names: tuple[str, ...]) -> SafeString:
+    """Names as a list to choose from holds them; the same on every page of one catalogue."""
+    return format_html_join("", "<option>{}", ((name,) for name in names))
+
+
+def lists(knowledge: Knowledge) -> dict[str, SafeString]:
+    """The names to choose from, each list as it stands in a page."""
+    return {id: _names(names) for id, names in catalogues(knowledge).items()}
 
 
 def catalogues(knowledge: Knowledge) -> dict[str, tuple[str, ...]]:
