@@ -1,7 +1,9 @@
 """Two web workers under eight visitors: ``python benchmarks/load.py [seconds [pause]]`` on the base of ``DATABASE_URL``.
 
 Fill that base first: ``python manage.py migrate``, ``load_content`` and ``python benchmarks/many.py 100000``. Each visitor pastes one
-time in four, else opens a case, the list, a search or the first page, and reads for ``pause`` seconds on average, 0.5 unless told. With 0
+time in four, three of four times into the form of a browser, which gets the page, and once from a shell, which gets text. Else they
+open a case, the list, a search or the first page. Answers come compressed, as browsers ask for them, but for the shell's. Then they
+read for ``pause`` seconds on average, 0.5 unless told. With 0
 the next request leaves at once, and eight visitors who never read saturate two cores: those figures are a queue's. Prints per kind how
 many, p50 and p99 in milliseconds, everything that was not 200, and the memory of the web processes before and after; beside it the
 processor time that one answer costs them, which other work on the machine does not change.
@@ -19,9 +21,10 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -31,6 +34,11 @@ from config.serve import web_command  # noqa: E402
 VISITORS, WORKERS = 8, 2
 PASTES = [path.read_bytes() for path in sorted((ROOT / "tests/pastes").glob("*/paste.txt"))]
 TICK = os.sysconf("SC_CLK_TCK")
+WEIGHTS = {"paste": 3, "shell": 1, "case": 6, "list": 2, "search": 2, "first": 2}
+TOKEN = "headroom" * 4  # of the form against forgery: what the cookie says too
+PLAIN = {"Accept": "text/html"}
+BROWSER = {**PLAIN, "Accept-Encoding": "gzip"}
+FORM = {**BROWSER, "Content-Type": "application/x-www-form-urlencoded", "Cookie": f"csrftoken={TOKEN}"}
 PAGES = {
     "case": lambda draw: f"/cases/made-{draw.randrange(1000)}/",
     "list": lambda draw: f"/cases/?kind={draw.choice(('gpu_oom', 'host_ram'))}",
@@ -104,27 +112,36 @@ def warm(port: int) -> None:
         for kind in PAGES:
             ask(port, PAGES[kind](draw), None, 600)
         for paste in PASTES:
-            ask(port, "/diagnose", paste, 600)
+            send(port, "paste", paste, 600)
+            send(port, "shell", paste, 600)
 
 
 def visit(port: int, until: float, pause: float, seed: int, took: dict[str, list[float]], wrong: Counter[str]) -> None:
     draw = random.Random(seed)
     while time.monotonic() < until:
         time.sleep(draw.uniform(0, 2 * pause))
-        kind = draw.choices(("paste", *PAGES), weights=(4, 6, 2, 2, 2))[0]
-        body = draw.choice(PASTES) + b"\nloss %d" % draw.randrange(10**9) if kind == "paste" else None
+        kind = draw.choices(list(WEIGHTS), weights=list(WEIGHTS.values()))[0]
+        paste = draw.choice(PASTES) + b"\nloss %d" % draw.randrange(10**9)
+        path = PAGES[kind](draw) if kind in PAGES else ""
         began = time.perf_counter()
-        status = ask(port, "/diagnose" if kind == "paste" else PAGES[kind](draw), body, 60)
+        status = ask(port, path, None, 60, BROWSER) if path else send(port, kind, paste, 60)
         took[kind].append(1000 * (time.perf_counter() - began))
         if status != 200:
             wrong[f"{kind} {status}"] += 1
 
 
-def ask(port: int, path: str, body: bytes | None, wait: float) -> int:
+def send(port: int, kind: str, paste: bytes, wait: float) -> int:
+    """Posts a paste as the form of the first page does, or as a shell."""
+    if kind == "shell":
+        return ask(port, "/diagnose", paste, wait, {})
+    return ask(port, "/result/", urlencode({"csrfmiddlewaretoken": TOKEN, "paste": paste}).encode(), wait, FORM)
+
+
+def ask(port: int, path: str, body: bytes | None, wait: float, headers: Mapping[str, str] = PLAIN) -> int:
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=wait)
     for _ in range(100):
         try:
-            line.request("POST" if body else "GET", path, body, {"Accept": "text/html"})
+            line.request("POST" if body else "GET", path, body, headers)
             answer = line.getresponse()
             answer.read()
             return answer.status
