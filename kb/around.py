@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from django.db.models.expressions import RawSQL
 
 from kb.comments import may_change, may_delete
 from kb.markdown import as_rendered
-from kb.models import Document, Role, role_of
+from kb.models import Document, DocumentQuerySet, Role, role_of
 from kb.models.document import NEARNESS
 from kb.permissions import may
 
@@ -22,7 +23,7 @@ _POOL = 50
 
 
 def context(document: Document, user: AbstractBaseUser | AnonymousUser) -> dict[str, Any]:
-    """What ``kb/_around.html`` needs; three queries, and one more for a member."""
+    """What ``kb/_around.html`` needs; five queries at most, and one more for a member."""
     member = role_of(user) >= Role.READER
     remarks = [
         {
@@ -44,20 +45,30 @@ def context(document: Document, user: AbstractBaseUser | AnonymousUser) -> dict[
 
 
 def related(document: Document, user: AbstractBaseUser | AnonymousUser) -> list[Document]:
-    """Cases of the same failure that share most of what lists narrow by, at least two of it; the newest of equally near ones first.
-
-    The first ``_POOL`` are chosen by the index ``near_cases`` alone, which of a hundred thousand takes milliseconds.
-    """
+    """Cases of the same failure that share most of what lists narrow by, at least two of it; the newest of equally near ones first."""
     told = {field: value for field in NEARNESS if (value := getattr(document, field))}
-    if not told:
+    if len(told) < 2:
         return []
-    # Written out: as expressions of the ORM it takes three times as long to say as to run.
-    sum_of = " + ".join(f"CASE WHEN {field} = %s THEN 1 ELSE 0 END" for field in told)
-    shared = RawSQL(sum_of, tuple(told.values()), output_field=IntegerField())
-    same = Q(oom_kind=document.oom_kind) if document.oom_kind else Q(*told.items(), _connector=Q.OR)
-    rows = Document.objects.visible_to(user).published().cases().filter(same).exclude(pk=document.pk)
-    pool = rows.annotate(shared=shared).filter(shared__gte=2).order_by("-shared", "-pk")
-    near = dict(pool.values_list("pk", "shared")[:_POOL])
+    rows = Document.objects.visible_to(user).published().cases().exclude(pk=document.pk)
+    near = _near(rows, told)
     found = Document.objects.filter(pk__in=near).only("slug", "title", "kind", "happened")
     newest = date.min
     return sorted(found, key=lambda row: (-near[row.pk], newest - (row.happened or newest), row.slug))[:RELATED]
+
+
+def _near(rows: DocumentQuerySet, told: Mapping[str, str]) -> dict[int, int]:
+    """The id of each near one → how much of ``told`` it shares; ``_POOL`` of them at most.
+
+    Those that share all of it the index ``near_cases`` has side by side. Where they are too few all of the same failure are weighed by
+    that index alone, which is work for as many as there are: the fewer share all, the fewer those mostly are.
+    """
+    alike = rows.filter(**told).order_by("-pk").values_list("pk", flat=True)[:_POOL]
+    near = dict.fromkeys(alike, len(told))
+    if len(near) >= RELATED:
+        return near
+    # Written out: as expressions of the ORM it takes three times as long to say as to run.
+    sum_of = " + ".join(f"CASE WHEN {field} = %s THEN 1 ELSE 0 END" for field in told)
+    shared = RawSQL(sum_of, tuple(told.values()), output_field=IntegerField())
+    same = Q(oom_kind=told["oom_kind"]) if "oom_kind" in told else Q(*told.items(), _connector=Q.OR)
+    pool = rows.filter(same).annotate(shared=shared).filter(shared__gte=2).order_by("-shared", "-pk")
+    return dict(pool.values_list("pk", "shared")[:_POOL])

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from io import BytesIO
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from kb import attachments, saving, states, tasks, watching
+from kb import around, attachments, saving, states, tasks, watching
 from kb.models import Attachment, Comment, Document, Member, Notice, Role
 from tests.kb.conftest import created, document, edited
 
@@ -287,3 +288,20 @@ def test_pages_like_this_one_share_at_least_two_of_its_facts(case: Document) -> 
     page = Client().get(reverse("kb:case", args=[case.slug])).content.decode()
     assert "Alike" in page
     assert "Unlike" not in page
+
+
+def test_where_enough_share_everything_no_other_is_weighed(case: Document, django_assert_num_queries: Any) -> None:
+    for number in range(around.RELATED):
+        created(f"like-{number}", document(title=f"Alike {number}"))
+    created("near", document(title="Near"))
+    Document.objects.filter(slug="near").update(phase="")
+    with django_assert_num_queries(2):
+        found = around.related(case, AnonymousUser())
+    assert [row.slug for row in found] == [f"like-{number}" for number in range(around.RELATED)]
+
+
+def test_where_too_few_share_everything_the_next_nearest_come_behind(case: Document) -> None:
+    for slug in ("near", "like"):
+        created(slug, document(title=slug))
+    Document.objects.filter(slug="near").update(phase="")
+    assert [row.slug for row in around.related(case, AnonymousUser())] == ["like", "near"]
