@@ -64,6 +64,7 @@ class Advice:
     why: str
     bars: tuple[Bar, ...]
     effect: str
+    room: bool
     lengths: str
     sure: str
     marks: tuple[Mark, ...]
@@ -97,6 +98,7 @@ def _advice(number: int, given: Prescription, diagnosis: Diagnosis, titles: Mapp
         why=given.why,
         bars=_bars(given, diagnosis),
         effect=effect_words(given),
+        room=given.room is not None,
         lengths=range_words(given),
         sure=sure_words(given),
         marks=marks(len(given.evidence.worked), len(given.evidence.failed), len(given.evidence.suggested)),

@@ -71,14 +71,14 @@ def _head(
 ) -> dict[str, Any]:
     """Stamp, sentences, figures and notes. What an estimate lacks is said by a note, then not by the lead as well."""
     shape, stamp = verdict.stamp(diagnosis)
+    no_memory = core.not_memory(diagnosis.facts) is not None
     return {
         "shape": shape,
         "stamp": stamp,
         "run": core.run_words(diagnosis.facts),
         "headline": core.headline(diagnosis),
-        "lead": core.lead(diagnosis)
-        if pool or not diagnosis.estimate.missing or core.not_memory(diagnosis.facts)
-        else "",
+        "no_memory": no_memory,
+        "lead": core.lead(diagnosis) if pool or no_memory or not diagnosis.estimate.missing else "",
         "killed": words.killed_task(diagnosis, seen),
         "figures": verdict.figures(diagnosis, pool, phase, seen),
         "notes": verdict.notes(diagnosis),

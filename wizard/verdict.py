@@ -246,6 +246,8 @@ def _not_explained(diagnosis: Diagnosis) -> Note | None:
         return None
     if pool.verdict(worst(diagnosis, pool).computed) != "fits" or diagnosis.kind == "memory_growth":
         return None
+    if diagnosis.room and not diagnosis.room.enough:
+        return None
     peak = gib(pool.peak.bytes)
     return Note(
         "The settings do not explain this failure",

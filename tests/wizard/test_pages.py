@@ -270,3 +270,21 @@ def main_of(page: str) -> str:
     main = page[page.index('<main id="main"') : page.index("</main>")]
     main = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", main)
     return re.sub(r'name="reduced" value="[^"]*"', "", main)
+
+
+def test_a_failure_that_is_none_of_memory_gets_no_advice_on_memory(client):
+    page = post(client, paste="RuntimeError: CUDA error: an illegal memory access was encountered")
+    assert "This is no memory failure" in page
+    assert "CUDA_LAUNCH_BLOCKING=1" in page
+    assert "What to do" not in page
+
+
+def test_an_engine_without_room_for_its_cache_is_shown_with_its_figures(client):
+    command = (
+        "openrlhf train_ppo_ray --vllm_num_engines 4 --vllm_tensor_parallel_size 2 --colocate_all_models --vllm_gpu_memory_utilization 0.3"
+        " --pretrain Qwen/Qwen2.5-32B-Instruct --actor_num_gpus_per_node 8 --prompt_max_len 1024 --generate_max_len 8192"
+    )
+    page = post(client, paste=f"ValueError: No available memory for the cache blocks.\n{command}\n8 x H100 80GB")
+    assert "the engine may take" in page
+    assert "for the engine&#x27;s cache, fits" in page
+    assert "do not explain" not in page
