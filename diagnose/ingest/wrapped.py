@@ -10,7 +10,7 @@ from itertools import pairwise
 _NARROWEST, _WIDEST = 60, 400  # columns of a terminal
 _NEAR = 8  # columns: text that ends by itself, or at a blank, ends there as often as at the last one
 _ENOUGH = 3  # broken lines that prove a width
-_IN_WORD = re.compile(rb"[\w./=,:'\"-]$", re.ASCII)
+_IN_WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:'\"-")
 _GOES_ON = re.compile(rb" ?[\w./=,:'\")\]]", re.ASCII)
 # What begins a line of its own however long the one above is.
 _OWN = re.compile(
@@ -45,16 +45,15 @@ def _width(lines: Sequence[bytes]) -> int:
 
 def _broken(lines: Sequence[bytes], width: int) -> bool:
     """Whether enough of the lines that are so long stop inside a word, or before a blank, with which the next one goes on."""
-    found = {
-        line
-        for line, after in pairwise(lines)
-        if len(line) == width
-        and _IN_WORD.search(line)
-        and _GOES_ON.match(after)
-        and _start(line) != _start(after)
-        and line.isascii()
-    }
-    return len(found) >= _ENOUGH
+    found: set[bytes] = set()
+    for line, after in pairwise(lines):
+        if len(line) != width or line[-1] not in _IN_WORD or _start(line) == _start(after):
+            continue
+        if _GOES_ON.match(after) and line.isascii():
+            found.add(line)
+            if len(found) == _ENOUGH:
+                return True
+    return False
 
 
 def _start(line: bytes) -> bytes:
