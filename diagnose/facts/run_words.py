@@ -41,6 +41,14 @@ _WORDS = (
     ("prompt_length", rf"(?:输入|提示词?|prompt)(?:的)?(?:最大)?长度{_IS}{_N}"),
     ("rollout_n", rf"\bgroup[ _-]size{_IS}{_N}"),
     ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),
+    ("rollout_engine", r"\b(?P<word>vllm|sglang)[ -]?(?:rollout|engine|backend|server|colocated?|引擎|推理|后端|采样)"),
+    (
+        "rollout_engine",
+        r"(?:\brollout|\b(?:rollout|inference|generation)[ -](?:engine|backend)|推理|引擎|采样)\s*"
+        r"(?:with|by|in|on|using|is|=|:|：|用的?是?|是|后端)?\s*(?P<word>vllm|sglang)\b(?![\w/.-])",
+    ),
+    ("strategy", r"(?:\b(?:with|using|on|via)\s|用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))"),
+    ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
 _FORMS = tuple((fact, re.compile(form, re.I | re.A)) for fact, form in _WORDS)
@@ -84,13 +92,23 @@ def _of_line(line: Line) -> Iterator[Fact]:
     for id, form in _FORMS:
         for match in form.finditer(line.words):
             if not _almost(line.words, match):
-                value: Value = int(match["n"].replace(",", "")) * (1024 if match.groupdict().get("k") else 1)
+                value = _value(id, match)
+                if value is None:
+                    continue
                 yield Fact(id, value, "read", written=match[0].strip(), span=span_of(line, match))
     for form, on in ((_OFF, "false"), (_ON, "true")):
         told, switch = form.search(line.words), written.of("gradient_checkpointing", on)
         if told and switch is not None and not _almost(line.words, told):
             yield Fact("gradient_checkpointing", switch, "read", written=told[0], span=span_of(line, told))
             return
+
+
+def _value(id: str, match: re.Match[str]) -> Value | None:
+    """The number with its k, or the word where the fact is one of a few."""
+    groups = match.groupdict()
+    if "word" in groups:
+        return written.of(id, match["word"].lower())
+    return int(match["n"].replace(",", "")) * (1024 if groups.get("k") else 1)
 
 
 def _almost(words: str, found: re.Match[str]) -> bool:

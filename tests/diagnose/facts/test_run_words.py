@@ -36,6 +36,12 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
         ("梯度累积 8", "gradient_accumulation", 8),
         ("gradient checkpointing is on", "gradient_checkpointing", True),
         ("without gradient checkpointing", "gradient_checkpointing", False),
+        ("verl 0.4 + sglang rollout", "rollout_engine", "sglang"),
+        ("verl，rollout用sglang，megatron后端", "rollout_engine", "sglang"),
+        ("verl，rollout用sglang，megatron后端", "strategy", "megatron"),
+        ("trl with FSDP", "strategy", "fsdp"),
+        ("should I use the megatron backend?", "strategy", None),
+        ("we tried sglang rollout too", "rollout_engine", None),
     ],
 )
 def test_it_reads_settings_in_sentences(values, text, id, value):

@@ -40,3 +40,22 @@ def test_a_larger_engine_share_is_for_a_missing_cache_alone():
 
 def test_raising_the_kill_line_is_the_last_of_all():
     assert max(LEVERS, key=lambda lever: lever.order).slug == "ray.memory_threshold.up"
+
+
+def test_an_offload_is_written_to_the_key_of_the_trainer_that_runs(advise):
+    """verl's supervised trainers have keys of their own for it."""
+    given = advise(
+        "verl GRPO, Qwen2.5-14B, 8 x A800 80GB, rollout fails\nCUDA out of memory. Tried to allocate 2.90 GiB."
+    )
+    keys = {change.key for one in given.prescriptions for change in one.changes}
+    assert "actor_rollout_ref.actor.fsdp_config.optimizer_offload" in keys
+    assert not [key for key in keys if key.startswith("engine.")]
+
+
+def test_an_engines_own_message_says_which_engine_runs(advise):
+    """The share is lowered to what the message prints as free, 38.2 of 79.25 GiB."""
+    given = advise(
+        "ValueError: Free memory on device (38.2/79.25 GiB) on startup is less than desired GPU memory utilization (0.9, 71.32 GiB).\n"
+        "trl grpo, Qwen3-4B, 4 A100"
+    )
+    assert [change.after for change in given.advised("rollout.gpu_memory_utilization.down").changes] == ["0.4"]
