@@ -218,14 +218,25 @@ def _with_defaults(
     """Defaults; those that a complete command makes certain count as derived."""
     if framework is None:
         return stated
-    facts = with_defaults(stated, framework, str(version.value) if version else None, keyed.units, paste, fork)
-    if framework.fallback or not complete(paste):
+    number, whole_run = str(version.value) if version else None, complete(paste)
+    facts = with_defaults(stated, framework, number, keyed.units, paste, fork)
+    if not whole_run and (engine := _engine_of_share(facts)):
+        facts = with_defaults({**stated, engine.id: engine}, framework, number, keyed.units, paste, fork)
+    if framework.fallback or not whole_run:
         return facts
     critic = any(setting.key.split(".")[0] == "critic" for setting in paste.settings)
     for id, certain in (("full_or_lora", facts.get("full_or_lora")), ("algo", facts.get("algo") if critic else None)):
         if certain is not None and certain.origin == "default" and certain.value in ("full", "ppo"):
             facts[id] = Fact(id, certain.value, "derived", why=f"the command sets nothing else ({certain.why})")
     return facts
+
+
+def _engine_of_share(facts: Mapping[str, Fact]) -> Fact | None:
+    """vLLM, where its share of the card is told of a run that by default has no engine and is not pasted whole."""
+    engine, share = facts.get("rollout_engine"), facts.get("gpu_memory_utilization")
+    if engine is None or engine.origin != "default" or engine.value != "hf" or share is None or share.origin != "read":
+        return None
+    return Fact("rollout_engine", "vllm", "derived", why="a share of the card is set for it")
 
 
 def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:

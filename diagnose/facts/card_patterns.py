@@ -143,7 +143,8 @@ TRIED = re.compile(r"\b(?:tried|different|several|other|of the)\s+$|试过?了?\
 # the whole of a run's cards is one, where nothing counts them
 ONE_CARD = re.compile(
     r"\b(?:the|my|this|our) (?:only |own )?(?:card|gpu) (?:has|is an?|with)\b|\bnothing else (?:is )?(?:running )?on the (?:card|gpu)\b"
-    r"|\bmy (?:own |local )?(?:laptop|desktop|gaming pc)\b|(?:我的|这张|这块)(?:显?卡|GPU)(?:是|有|只有)|卡上没有?(?:别的|其他)",
+    r"|\bmy (?:own |local )?(?:laptop|desktop|gaming pc)\b|\b(?:google )?colab\b"
+    r"|(?:我的|这张|这块)(?:显?卡|GPU)(?:是|有|只有)|卡上没有?(?:别的|其他)",
     re.I | re.A,
 )
 # some of the machine's cards, next to a run with others of them

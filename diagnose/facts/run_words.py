@@ -47,6 +47,7 @@ _WORDS = (
         r"(?:\brollout|\b(?:rollout|inference|generation)[ -](?:engine|backend)|推理|引擎|采样)\s*"
         r"(?:with|by|in|on|using|is|=|:|：|用的?是?|是|后端)?\s*(?P<word>vllm|sglang)\b(?![\w/.-])",
     ),
+    ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
     ("strategy", r"(?:\b(?:with|using|on|via)\s|用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))"),
     ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
@@ -108,6 +109,8 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
     groups = match.groupdict()
     if "word" in groups:
         return written.of(id, match["word"].lower())
+    if "nf4" in groups:
+        return "nf4"
     return int(match["n"].replace(",", "")) * (1024 if groups.get("k") else 1)
 
 

@@ -39,6 +39,7 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
         ("4 nodes with 8 H100s each", "H100", 80, 32),
         ("3090 双卡", "RTX 3090", 24, 2),
         ("my 3090 is full", "RTX 3090", 24, None),
+        ("GRPO on a colab T4", "T4", 16, 1),
         ("单机 8*64GB", None, 64, 8),
         ("训练用 8 张 A100，推理用 2 张", "A100", None, None),
         ("with 4 of the 8 A100", "A100", None, None),
