@@ -25,6 +25,7 @@ _WORDS = (
         "zero_stage",
         r"(?<![\w-])(?:deepspeed|ds)?[\s_-]*zero(?:[\s_-]*stage)?[\s_-]*(?P<n>[123])(?!\d|[.]\d|\+\+|_(?:init|save|gather)_)",
     ),
+    ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*z(?P<n>[123])\b"),
     ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){_IS}{_N}"),
     ("lora_rank", rf"\brank{_IS}{_N}\s*(?:的\s*)?LoRA"),
     ("micro_batch", rf"{_MICRO}{_IS}{_N}"),

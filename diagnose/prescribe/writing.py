@@ -102,7 +102,9 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
         return None
     changed, after = new
     if read:
-        return changed, Change(id, read.key or facts.keys[id], read.written or word(read.value), after, read.span)
+        if not read.key:  # told in a sentence, which no patch may change
+            return changed, Change(id, _styled(key, facts.keys[id], situation), word(read.value), after)
+        return changed, Change(id, read.key, read.written or word(read.value), after, read.span)
     # The key may stand in the paste with a word that says nothing about this fact.
     names = {key.key, *key.aliases}
     there = next((setting for setting in reversed(situation.paste.settings) if setting.key in names), None)
@@ -112,9 +114,12 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
 
 
 def _styled(key: Key, name: str, situation: Situation) -> str:
-    """The spelling of a new key that goes with the paste: without dots where no flag of it has any."""
-    flags = [setting.key for setting in situation.paste.settings if setting.shape == "flag"]
-    if "." not in name or not flags or any("." in flag for flag in flags):
+    """The spelling of a new key that goes with the paste: without dots where none of its flags and known keys has any."""
+    if "." not in name or situation.facts.framework is None:
+        return name
+    known = {spelling for one in situation.facts.framework.keys for spelling in (one.key, *one.aliases)}
+    keys = [one.key for one in situation.paste.settings if one.shape == "flag" or one.key in known]
+    if not keys or any("." in key for key in keys):
         return name
     return next((alias for alias in key.aliases if "." not in alias), name)
 

@@ -23,6 +23,7 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
     [
         ("we run ZeRO-3", "zero_stage", 3),
         ("deepspeed zero2", "zero_stage", 2),
+        ("deepspeed z2", "zero_stage", 2),
         ("LoRA rank 16", "lora_rank", 16),
         ("LoRA (r=32)", "lora_rank", 32),
         ("micro batch size is 2", "micro_batch", 2),

@@ -59,3 +59,14 @@ def test_an_engines_own_message_says_which_engine_runs(advise):
         "trl grpo, Qwen3-4B, 4 A100"
     )
     assert [change.after for change in given.advised("rollout.gpu_memory_utilization.down").changes] == ["0.4"]
+
+
+def test_a_new_key_is_spelled_as_those_that_a_sentence_names(advise):
+    """OpenRLHF's flags had no dots before 0.10.2, and the person's have none."""
+    given = advise(
+        "OpenRLHF PPO of a 7B on 4 x A100 40GB, ZeRO-3, micro_train_batch_size=2, 没开 gradient checkpointing: CUDA out of memory"
+    )
+    keys = {change.key: change.before for one in given.prescriptions for change in one.changes}
+    assert keys["gradient_checkpointing"] == "false"
+    assert given.advised("checkpointing.activation.on").patch == ()
+    assert not [key for key in keys if key.startswith(("ds.", "vllm.", "actor."))]
