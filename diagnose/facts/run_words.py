@@ -50,6 +50,7 @@ _WORDS = (
     ),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
     ("strategy", r"(?:\b(?:with|using|on|via)\s|用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))"),
+    ("strategy", r"(?<![\w./-])(?P<word>fsdp2)(?![\w./=:-])"),
     ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )

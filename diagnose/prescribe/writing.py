@@ -37,13 +37,15 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
 
 
 def key_of(facts: Facts, id: str) -> Key | None:
-    """The key that this run's framework and version uses for a fact; a dead or hidden one is none."""
+    """The key that this run's framework and version uses for a fact, also where it is pasted without the head of its path.
+
+    A dead or hidden one is none.
+    """
     name = facts.keys.get(id)
     if not name or name in facts.dead_keys or facts.framework is None:
         return None
-    for key in facts.framework.keys:
-        if name != key.key and name not in key.aliases:
-            continue
+    whole = [key for key in facts.framework.keys if name in (key.key, *key.aliases)]
+    for key in whole or [key for key in facts.framework.keys if key.key.endswith(f".{name}")]:
         holding = holds(key.when, facts.values)
         if holding is False or (holding is None and key.new_in == "nowhere"):
             continue  # a default settles it, or it is part of a launcher's file and nobody knows whether that launcher runs

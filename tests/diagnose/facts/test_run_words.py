@@ -41,6 +41,8 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
         ("verl，rollout用sglang，megatron后端", "rollout_engine", "sglang"),
         ("verl，rollout用sglang，megatron后端", "strategy", "megatron"),
         ("trl with FSDP", "strategy", "fsdp"),
+        ("verl 0.5，FSDP2，GRPO", "strategy", "fsdp2"),
+        ("try FSDP2 instead", "strategy", None),
         ("unsloth GRPO, Qwen2.5-3B 4bit, LoRA", "quantization", "nf4"),
         ("unsloth GRPO, LoRA, 4-bit adam", "quantization", None),
         ("unsloth GRPO of Qwen2.5-3B, gpu_memory_utilization = 0.6", "rollout_engine", "vllm"),

@@ -70,3 +70,13 @@ def test_a_new_key_is_spelled_as_those_that_a_sentence_names(advise):
     assert keys["gradient_checkpointing"] == "false"
     assert given.advised("checkpointing.activation.on").patch == ()
     assert not [key for key in keys if key.startswith(("ds.", "vllm.", "actor."))]
+
+
+def test_a_key_without_the_head_of_its_path_can_be_changed(advise):
+    given = advise(
+        "verl grpo qwen2.5-7b 8 x H100 80GB gpu_memory_utilization=0.9\nNCCL error: Cuda failure 'out of memory'"
+    )
+    changes = given.advised("rollout.gpu_memory_utilization.down").changes
+    assert [(change.key, change.before, change.after) for change in changes] == [
+        ("gpu_memory_utilization", "0.9", "0.8")
+    ]
