@@ -186,10 +186,9 @@ def _rarity(cases: int, having: int) -> float:
 def _facts_points(facts: Facts, index: _Index) -> tuple[list[float], list[float]]:
     same, against = [0.0] * len(index.cases), [0.0] * len(index.cases)
     for id, weight in (*WEIGHTS.items(), *_PRINTED.items()):
-        here = facts.values.get(id)
-        if (
-            here is None or id not in index.facts or (id == "oom_kind" and here == "other")
-        ):  # not settled is nothing in common
+        if (here := facts.values.get(id)) is None or id not in index.facts:
+            continue
+        if id == "oom_kind" and here == "other":  # not settled, which is nothing in common
             continue
         equal, wanted, penalty = _equal(id), _plain(id, here), 0.0 if id in _PRINTED else _against(id, weight)
         for i, there in index.facts[id]:

@@ -17,7 +17,9 @@ _TAGS = re.compile(
 _MARKED = re.compile(rb"<(?:/[a-z]|br)")
 _EDITED = re.compile(rb"\\(?:_|(?<=\d\\)\*|(?<=\d \\)\*)")  # what no program writes
 _FEW = 16  # lines that stand apart by chance
-_ESCAPED = re.compile(rb"\\([_*\[\]~<>#|^])")
+_ESCAPED = re.compile(
+    rb"\\++([_*\[\]~<>#|^])"
+)  # all of a run at once: a text of nothing else would take as many rounds
 
 
 def unpacked(data: bytes) -> bytes:

@@ -8,6 +8,10 @@ from ipaddress import AddressValueError, IPv6Address
 from diagnose.ingest.credentials import Rule
 
 _USER, _HOST, _EMAIL = "‹user›", "‹host›", "‹email›"
+# A person's name: letters of Latin scripts with their accents, or a few Chinese signs. Where a key or a site leads to it both may mix.
+_LATIN, _SIGNS = r"\u00c0-\u024f", r"\u4e00-\u9fff"
+_PERSON = rf"(?:[A-Za-z_{_LATIN}][\w{_LATIN}.-]{{0,40}}|[{_SIGNS}]{{2,4}})"
+_CALLED = rf"[\w{_LATIN}{_SIGNS}.-]"
 
 _IPV4 = re.compile(r"(\d(?<![\w.]\d)\d{0,2})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?!\.?\d|[A-Za-z_])", re.A)
 # What stands before four numbers that are a version: ==, v, "version", or the name column of a package list.
@@ -38,7 +42,7 @@ HOSTS: tuple[Rule, ...] = (
     (
         ("@",),
         re.compile(
-            r"(?<![\w/.@+-])[A-Za-z_][\w.-]{0,40}@[A-Za-z0-9][\w.-]{0,80}(?=:[~/]|[ \t][^\s\]]{1,60}\][$#]|:?[$#] )",
+            rf"(?<![\w{_LATIN}/.@+-]){_PERSON}@[A-Za-z0-9][\w.-]{{0,80}}(?=:[~/]|[ \t][^\s\]]{{1,60}}\][$#]|:?[$#] )",
             re.A,
         ),
         f"{_USER}@{_HOST}",
@@ -46,7 +50,7 @@ HOSTS: tuple[Rule, ...] = (
     (
         ("ssh", "scp", "rsync"),
         re.compile(
-            r"(\b(?:ssh|scp|rsync|ssh-copy-id)\b[^\n@]{0,60}[ \t])(?!git@)[A-Za-z_][\w.-]{0,40}@[A-Za-z0-9][\w.-]{0,80}",
+            rf"(\b(?:ssh|scp|rsync|ssh-copy-id)\b[^\n@]{{0,60}}[ \t])(?!git@){_PERSON}@[A-Za-z0-9][\w.-]{{0,80}}",
             re.A,
         ),
         rf"\1{_USER}@{_HOST}",
@@ -54,7 +58,7 @@ HOSTS: tuple[Rule, ...] = (
     (
         ("@",),
         re.compile(
-            r"(?<![A-Za-z0-9._%+‹›-])(?!git@)[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![\w-])",
+            rf"(?<![A-Za-z0-9._%+{_LATIN}‹›-])(?!git@)[A-Za-z0-9._%+{_LATIN}-]{{1,64}}@(?:[A-Za-z0-9-]{{1,63}}\.){{1,6}}[A-Za-z]{{2,24}}(?![\w-])",
             re.A,
         ),
         _EMAIL,
@@ -70,7 +74,7 @@ HOSTS: tuple[Rule, ...] = (
         ("logged in as", "wandb.ai/", "swanlab.cn/@"),
         re.compile(
             r"(?i)(\blogged in as:?[ \t]{1,4}|\bwandb\.ai/(?!authorize\b|site\b|settings\b|home\b)"
-            r"|swanlab\.cn/@)[\w.-]{1,60}( \([\w.-]{1,60}\))?",
+            rf"|swanlab\.cn/@){_CALLED}{{1,60}}( \({_CALLED}{{1,60}}\))?",
             re.A,
         ),
         rf"\1{_USER}",
@@ -79,7 +83,7 @@ HOSTS: tuple[Rule, ...] = (
         ("user=", "logname=", "username", "userid=", "user_name"),
         re.compile(
             r"(?P<keep>(?<![\w-])(?:USER|LOGNAME|[Uu]ser_?[Nn]ame|USERNAME|UserId)[\"']?[ \t]{0,2}[=:][ \t]{0,2}[\"']?)"
-            r"(?![$<‹{]|user\b|root\b|[Nn]one|null)[A-Za-z_][\w.-]{1,40}",
+            rf"(?![$<‹{{]|user\b|root\b|[Nn]one|null|\d){_CALLED}{{2,41}}",
             re.A,
         ),
         r"\g<keep>" + _USER,
@@ -88,7 +92,7 @@ HOSTS: tuple[Rule, ...] = (
         ("entity",),
         re.compile(
             r"(?P<keep>(?<![\w])(?:--)?(?:wandb[_.-]|WANDB_)?(?i:entity)[\"']?(?:[ \t]{0,2}[=:][ \t]{0,2}|[ \t](?=[\w.-]{1,40}$))[\"']?)"
-            r"(?![$<‹{]|[Nn]one|null|[Nn]ame)[A-Za-z][\w.-]{1,40}",
+            rf"(?![$<‹{{]|[Nn]one|null|[Nn]ame|\d){_CALLED}{{2,41}}",
             re.A,
         ),
         r"\g<keep>" + _USER,

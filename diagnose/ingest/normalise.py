@@ -17,6 +17,7 @@ _AS_LINE_ENDS = bytes.maketrans(b"\x0b\x0c\r", b"\n\n\n")
 _SURROGATE = re.compile(r"[\ud800-\udfff]", re.A)
 _GAP = re.compile(r"⋯ (\d{1,9}) lines? ⋯", re.A)
 
+_ROUNDS = 8  # one mark may have hidden another; nobody wraps a text more often
 _SAMPLE = 65_536  # bytes that are looked at to tell a binary file
 _BINARY_SHARE = 0.1
 
@@ -36,11 +37,12 @@ def encode(text: str) -> bytes:
 
 def normalise_bytes(data: bytes) -> bytes:
     """The same on valid UTF-8: taking bytes out is many times faster than looking for characters."""
-    while True:
+    for _ in range(_ROUNDS):
         plain = _plain(data)
         data = unwrapped(unmarked(typed(unpacked(plain))))
         if data == plain:
-            return data
+            break
+    return data
 
 
 def _plain(data: bytes) -> bytes:

@@ -17,7 +17,7 @@ _NUMBERED = re.compile(r"(?:data|disk|nvme|ssd|hdd|nas|mnt|home|share|nfs)_?\d{1
 _KEPT_SECOND = frozenset({"conda", "miniconda3", "anaconda3", "venv", "nvidia", "python"})  # under /opt
 _OF_PEOPLE = frozenset({"home", "homes", "user", "users", "people", "members", "staff", "Users"})
 
-_PART = r"(?:[A-Za-z0-9_.@+~%-]{1,120}|[\u4e00-\u9fff]{1,40})"
+_PART = r"(?:[A-Za-z0-9_.@+~%\u00c0-\u024f-]{1,120}|[\u4e00-\u9fff]{1,40})"
 _PATH = re.compile(
     # the slash first, since a pattern that begins with a letter of its own is found faster
     rf"/(?:(?<![A-Za-z0-9_./~$}}›-]/)|(?<=file:///)|(?<= -[ILv]/))([A-Za-z][A-Za-z0-9_]{{1,20}})((?:/{_PART}){{1,40}}+)(/?)",

@@ -82,3 +82,8 @@ def test_a_gap_counts_as_the_lines_that_it_stands_for() -> None:
 
 def test_it_writes_gaps_where_numbers_jump() -> None:
     assert with_gaps([(2, b"b"), (3, b"c"), (5, b"e")], 9).decode() == "⋯ 1 line ⋯\nb\nc\n⋯ 1 line ⋯\ne\n⋯ 4 lines ⋯"
+
+
+def test_a_run_of_backslashes_goes_at_once() -> None:
+    """One by one each would cost a pass over the whole text."""
+    assert normalise("\\" * 200_000 + "_key") == "_key"

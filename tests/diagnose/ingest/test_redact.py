@@ -69,3 +69,21 @@ def test_it_counts_lines_from_one_over_gaps() -> None:
 
 def test_it_says_twice_what_stands_twice_in_a_line() -> None:
     assert [redaction.kind for redaction in redact("10.0.0.3 and 10.0.0.4")[1]] == ["address", "address"]
+
+
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        ('File "/home/müller/x.py", line 3, in f', "ller"),
+        ("cd /Users/José/run", "é"),
+        ("ssh müller@gpu01", "mü"),
+        ("张三@gpu-node-01:~$ ls", "张三"),
+        ("我的邮箱是zhang.san@corp.com请联系", "zhang"),
+        ("ip是10.1.2.3的机器", "10.1"),
+        ("主机gpu-node-17.corp.cn上报错", "corp"),
+        ("wandb: Currently logged in as: müller (团队)", "团队"),
+        ("WANDB_ENTITY=团队名", "团队"),
+    ],
+)
+def test_names_of_other_alphabets_go_and_chinese_around_a_secret_hides_none(line: str, secret: str) -> None:
+    assert secret not in redact(line)[0]
