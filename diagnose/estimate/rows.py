@@ -49,13 +49,19 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
     if prompt and response:
         return prompt, response
     if longest and response and plan.online:
-        return max(0, longest - response) or longest, response
+        beside = longest - response if response < longest else min(_told_prompt(plan), longest - 1)
+        return beside, longest - beside
     if plan.online and not longest and response:
         return whole(plan.values, "longest_prompt_length") or 0, response
     longest = longest or response
     if not longest and (counted := whole(plan.values, "longest_response_length")):
         longest = counted + math.ceil(_beside(plan).high)
     return (0, longest) if longest else (None, None)
+
+
+def _told_prompt(plan: Plan) -> int:
+    """How long prompts are, of an answer that may be as long as the whole row; 0 where nothing tells it: then both are one length."""
+    return max(whole(plan.values, id) or 0 for id in ("real_prompt_length", "longest_prompt_length"))
 
 
 def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:

@@ -89,10 +89,12 @@ def fit(facts: Facts, fallback: Framework | None = None) -> Fit:
 
 
 def _length_fact(bench: Bench) -> str:
+    """What bounds a row: a limit of the whole row, in runs that sample where it was told and none of the prompts is known."""
     plan = bench.plan({})
-    if plan is not None and not plan.online and bench.now("max_length"):
-        return "max_length"
-    return "response_length"
+    if plan is None or not bench.now("max_length"):
+        return "response_length"
+    apart = plan.online and (bench.now("prompt_length") or not bench.facts.certain("max_length"))
+    return "response_length" if apart else "max_length"
 
 
 def _growing(bench: Bench, length: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from diagnose.estimate import assumed_lengths, estimate, turning_length
 from diagnose.estimate.plan import plan_of
-from diagnose.estimate.rows import real_row
+from diagnose.estimate.rows import real_row, row_limit
 from diagnose.estimate.term import Band
 from diagnose.types import Fact, Facts
 from diagnose.units import from_gib
@@ -80,6 +80,21 @@ def test_of_a_known_set_the_band_goes_on_to_its_longest_row(facts: Any) -> None:
     met, whole = (_row(facts(**known, longest_met_length=longest)) for longest in (700, None))
     assert (met.low, met.mid, met.high) == (170, 700, 1028)
     assert whole.mid == 1028
+
+
+@pytest.mark.parametrize(
+    ("response", "told", "limits"),
+    [(3072, None, (1024, 3072)), (4096, None, (0, 4096)), (9000, None, (0, 4096)), (4096, 300, (300, 3796))],
+)
+def test_prompt_and_answer_are_together_no_longer_than_the_limit_of_the_row(
+    facts: Any, response: int, told: int | None, limits: tuple[int, int]
+) -> None:
+    """NeMo-RL's recipes let an answer be as long as the whole row (examples/configs/grpo_math_1B.yaml)."""
+    run = facts(prompt_length=None, max_length=4096, response_length=response, real_prompt_length=told)
+    plan = plan_of(run, None)
+    assert plan is not None
+    assert row_limit(plan) == limits
+    assert sum(side.high for side in real_row(plan, 1.0)) <= 4096
 
 
 def test_there_is_no_turning_length_when_the_limit_is_never_reached(facts: Any) -> None:

@@ -156,6 +156,12 @@ def test_the_present_run_stands_in_the_table_once(framework: str) -> None:
     assert present[0].trial == bench.at({})
 
 
+def test_a_run_whose_whole_row_is_bounded_is_tried_with_other_rows() -> None:
+    found, _ = fit_of({"framework": "nemo-rl", "algo": "grpo", "max_length": 4096, "response_length": 4096})
+    assert found.length_id == "max_length"
+    assert all(row.settings.keys() == {"max_length"} for row in found.rows if row.id == "max_length" and row.best)
+
+
 def test_a_count_that_the_parallel_sizes_do_not_divide_is_left_out() -> None:
     found, bench = fit_of({"framework": "verl", "response_length": 2048, "rollout_tp": 4, "sp": 2})
     assert cards_fact(bench.facts) == "n_gpus"
