@@ -11,11 +11,12 @@ from django.urls import reverse
 
 from diagnose.advisory_words import range_words
 from diagnose.conditions import version
+from diagnose.facts.signature import is_mark
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.advisory import Advisory, Point
 from diagnose.knowledge.dataset import Dataset, Tokens
 from diagnose.knowledge.hardware import Model
-from diagnose.knowledge.records import Case, Framework, Key, Lever
+from diagnose.knowledge.records import Case, Framework, Key, Lever, Signature
 from diagnose.vocabulary import BATCH_UNITS, KINDS
 from kb import rules_in_words
 from kb.evidence import Mark, counted, outcomes
@@ -59,6 +60,7 @@ class KeyRow:
     note: str
 
 
+NO_MEMORY, NO_FAILURE = "no memory failure", "no failure: tells a fact or a phase"
 Groups = list[tuple[str, list[Entry]]]
 
 
@@ -102,14 +104,20 @@ def points(advisory: Advisory) -> list[tuple[str, Point]]:
 
 def errors(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
     """Grouped by the kind of failure, those of programs before those in people's words."""
-    groups: dict[str, list[Entry]] = {kind: [] for kind in KINDS}
+    groups: dict[str, list[Entry]] = {words: [] for words in (*KINDS.values(), NO_MEMORY, NO_FAILURE)}
     for record in sorted(knowledge.signatures.values(), key=lambda record: (-record.strength, record.title)):
         words = {3: "printed by a program", 2: "a strong sign", 1: "in people’s words"}
-        groups.setdefault(record.kind, []).append(
+        groups.setdefault(what_it_tells(record), []).append(
             Entry(record.title, reverse("kb:error", args=[record.slug]), words.get(record.strength, ""))
         )
-    titles = {kind: words[0].upper() + words[1:] for kind, words in KINDS.items()}
-    return [(titles.get(kind, kind), entries) for kind, entries in groups.items() if entries]
+    return [(words[0].upper() + words[1:], entries) for words, entries in groups.items() if entries]
+
+
+def what_it_tells(signature: Signature) -> str:
+    """The kind of failure in words; of a message that tells none of memory, that it does not."""
+    if signature.not_memory:
+        return NO_MEMORY
+    return NO_FAILURE if is_mark(signature) else KINDS.get(signature.kind, signature.kind)
 
 
 def frameworks(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from diagnose.advisory_words import find_out, heading, range_words
 from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.records import Case
-from diagnose.vocabulary import FACTS, KINDS, PHASES
+from diagnose.vocabulary import FACTS, PHASES
 from kb import catalogue, framework_page, log_page, notes, rules_in_words
 from kb.cases import cases_for
 from kb.evidence import counted, outcomes
@@ -126,8 +126,9 @@ def error(request: HttpRequest, slug: str) -> HttpResponse:
         (FACTS[capture.fact].title, capture.unit) for capture in record.captures.values() if capture.fact in FACTS
     ]
     context = {
-        "kind": KINDS.get(record.kind, record.kind),
+        "kind": catalogue.what_it_tells(record),
         "phase": PHASES.get(record.phase, ""),
+        "of_memory": record.kind != "other",
         "captures": list(dict.fromkeys(captures)),
         "sections": sections(record.body),
     }

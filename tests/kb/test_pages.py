@@ -101,6 +101,16 @@ def test_a_lever_page_names_the_key_of_each_framework(client: Client, knowledge:
         assert all(f"<code>{breakable(key)}</code>" in page for key in keys)
 
 
+def test_a_message_that_is_no_memory_failure_says_so(client: Client, knowledge: Knowledge) -> None:
+    told = [record for record in knowledge.signatures.values() if record.not_memory]
+    assert told
+    for record in told:
+        page = client.get(reverse("kb:error", args=[record.slug])).content.decode()
+        assert "NO MEMORY FAILURE" in page
+        assert escape(record.not_memory) in page
+        assert "cases of this kind" not in page
+
+
 def test_a_framework_page_shows_its_forks_and_what_a_key_without_a_fact_changes(
     client: Client, knowledge: Knowledge
 ) -> None:

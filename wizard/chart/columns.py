@@ -27,7 +27,7 @@ class Frame:
 
 WIDE = Frame()
 SMALL = Frame(height=236, top=46, base=208, sky=26, left=0, labels=False)
-ROOMY = 9  # columns up to which each has room for what is free beside its peak
+ROOMY = 9  # columns up to which each has room for its name at full size and for words beside its peak
 ABOVE = 38  # px that two lines of figures take above a column
 LETTERS = 11.5  # that fit a column of eight in a container of 680 px
 
@@ -49,6 +49,10 @@ class _Plot:
 
     def left(self, place: int) -> float:
         return self.frame.left + (place + 0.11) * self.slot
+
+    @property
+    def crowded(self) -> bool:
+        return len(self.drawing.columns) > ROOMY
 
     @property
     def width(self) -> float:
@@ -214,8 +218,7 @@ def _figures(plot: _Plot, place: int, column: Column) -> list[str]:
     elif kill is not None and base - ABOVE > kill + 8:
         pieces.append(line("room", x, x, base - ABOVE + 2, kill + 6))
     ground = "ho" if plot.ceiling is not None and base - 20 < plot.ceiling else "hh" if worst else ""
-    crowded = len(plot.drawing.columns) > ROOMY and not worst
-    below = "" if crowded and not column.over else _left_over(column)
+    below = _left_over(column, short=plot.crowded and not worst)
     bad = " bad" if column.over else ""
     at, anchor = (_beside(plot, place), "end") if _tall(plot, column) and not column.seen else (x, "middle")
     size = shown(max(column.need, column.total))
@@ -230,13 +233,15 @@ def _beside(plot: _Plot, place: int) -> float:
     return plot.left(place) + plot.width * 0.9 - 0.9
 
 
-def _left_over(column: Column) -> str:
+def _left_over(column: Column, *, short: bool = False) -> str:
+    if short and not column.over:
+        return ""
     if column.need < column.total:
         return f"{shown(column.need)} measured"
     if column.over and column.seen:
         return "seen"
     if column.over:
-        return f"over by {shown(column.over)}"
+        return f"{'+' if short else 'over by '}{shown(column.over)}"
     return f"{shown(column.free)} free" if column.free is not None else ""
 
 
@@ -254,7 +259,7 @@ def _whisker(plot: _Plot, place: int, column: Column) -> list[str]:
 
 
 def _name(plot: _Plot, place: int, column: Column) -> list[str]:
-    cls = "nm pk" if place == plot.drawing.worst else "nm"
+    cls = f"nm{' pk' if place == plot.drawing.worst else ''}{' tight' if plot.crowded else ''}"
     return [
         text(cls, plot.middle(place), plot.frame.base + 18 + 14 * row, word)
         for row, word in enumerate(column.title.split(" ", 1))
