@@ -48,9 +48,9 @@ def test_a_cache_fills_a_card_and_never_overfills_it() -> None:
 
 
 def test_pieces_that_cannot_be_handed_back_may_overfill_it() -> None:
-    trainer, none_left = make_term("one", "one", "held", 950, "", ""), NONE
-    assert bounds([trainer], none_left, 380, 95, 1000)[1] > 1000
-    assert bounds([trainer], none_left, 380, 19, 1000)[1] == 1000
+    trainer, none_left = make_term("one", "one", "held", 940, "", ""), NONE
+    assert bounds([trainer], none_left, 376, 94, 1000)[1] > 1000
+    assert bounds([trainer], none_left, 376, 19, 1000)[1] == 1000
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
