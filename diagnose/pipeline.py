@@ -49,7 +49,7 @@ def diagnose(
     matches = match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
-    prescriptions, not_advised, checks = prescribe(
+    prescriptions, together, not_advised, checks = prescribe(
         facts, before, kind, phase, pool, seen, knowledge, paste, matches, advisories
     )
     passed("prescribe")
@@ -59,7 +59,7 @@ def diagnose(
     failure = (kind, phase, pool, verdict)
     room = cache_room(plan_of(facts, knowledge.fallback)) if kind == NO_CACHE else None
     advice = (prescriptions, not_advised, checks, questions)
-    return Diagnosis(paste, facts, *failure, before, matches, *advice, seen, room)
+    return Diagnosis(paste, facts, *failure, before, matches, *advice, seen, room, together)
 
 
 def foresee(answers: Mapping[str, Value], knowledge: Knowledge) -> Diagnosis:

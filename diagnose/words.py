@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.knowledge.records import Signature
 from diagnose.measured_words import growth_words
-from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription
+from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.units import GIB, tenths
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
 
@@ -257,7 +257,7 @@ def room_words(room: CacheRoom) -> str:
     return f"The engine may take {gib(room.share)} of the card; {taken}: that {left}.{row}{unexplained}"
 
 
-def elsewhere_words(prescription: Prescription) -> str:
+def elsewhere_words(prescription: Prescription | Together) -> str:
     """Where the peak stands after a change that moves it to another phase; empty where it stays."""
     before, after = prescription.before, prescription.after
     if before is None or after is None or before.phase == after.phase:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from diagnose import advisory_words
+from diagnose import advisory_words, together_words
 from diagnose.knowledge.records import Advisory, Lever
-from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription
+from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription, Together
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
 from diagnose.words import VERDICTS, effect_words, elsewhere_words, need_tenths, range_words, sure_words
@@ -89,12 +89,40 @@ def prescriptions(diagnosis: Diagnosis, titles: Mapping[str, str]) -> tuple[Advi
     return tuple(_advice(number, given, diagnosis, titles) for number, given in enumerate(diagnosis.prescriptions, 1))
 
 
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Changes that are enough together; ``number`` names the patch."""
+
+    title: str
+    why: str
+    swaps: tuple[Swap, ...]
+    bars: tuple[Bar, ...]
+    levers: tuple[Lever, ...]
+    patch: tuple[PatchRow, ...]
+    number: str = "set"
+
+
+def together(diagnosis: Diagnosis) -> Several | None:
+    given = diagnosis.together
+    if given is None:
+        return None
+    pool = diagnosis.estimate.pool(given.pool)
+    return Several(
+        title=together_words.title(given),
+        why=together_words.why(given, pool.limit if pool else None),
+        swaps=_swaps(given.changes),
+        bars=_bars(given, diagnosis),
+        levers=given.levers,
+        patch=tuple(_patch_row(line) for line in given.patch),
+    )
+
+
 def _advice(number: int, given: Prescription, diagnosis: Diagnosis, titles: Mapping[str, str]) -> Advice:
     return Advice(
         number=number,
         title=given.title,
         lever=given.lever,
-        swaps=tuple(_swap(change) for change in given.changes if change.before != change.after),
+        swaps=_swaps(given.changes),
         why=given.why,
         bars=_bars(given, diagnosis),
         effect=effect_words(given),
@@ -116,9 +144,18 @@ def checks(diagnosis: Diagnosis) -> tuple[tuple[Advisory, str, str], ...]:
     )
 
 
-def _swap(change: Change) -> Swap:
-    spec = FACTS.get(change.fact)
-    return Swap(change.key or (spec.title if spec else change.fact), bool(change.key), change.before, change.after)
+def _swaps(changes: Iterable[Change]) -> tuple[Swap, ...]:
+    """The changes that change something; a fact's title where no key holds it."""
+    return tuple(
+        Swap(
+            change.key or (FACTS[change.fact].title if change.fact in FACTS else change.fact),
+            bool(change.key),
+            change.before,
+            change.after,
+        )
+        for change in changes
+        if change.before != change.after
+    )
 
 
 def _told(given: Prescription) -> tuple[str, ...]:
@@ -126,7 +163,7 @@ def _told(given: Prescription) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*given.evidence.worked, *given.evidence.failed, *given.evidence.suggested)))
 
 
-def _bars(given: Prescription, diagnosis: Diagnosis) -> tuple[Bar, ...]:
+def _bars(given: Prescription | Together, diagnosis: Diagnosis) -> tuple[Bar, ...]:
     """As it is and after, on one scale; a second pair where the change moves bytes into the other pool."""
     if given.before is None or given.after is None:
         return ()
@@ -168,7 +205,7 @@ def _scale(limit: int | None, *sizes: int) -> int:
     return round(need if not limit else max(1.45 * limit, min(need, 2.6 * limit)))
 
 
-def _moved(given: Prescription, diagnosis: Diagnosis) -> tuple[Bar, ...]:
+def _moved(given: Prescription | Together, diagnosis: Diagnosis) -> tuple[Bar, ...]:
     """What the change puts into the other pool at its peak, in the same form."""
     other = "host" if given.pool == "gpu" else "gpu"
     pool = diagnosis.estimate.host if other == "host" else diagnosis.estimate.gpu

@@ -39,8 +39,8 @@ def present(
         "grown": measured.grown(diagnosis),
         "advice": advised[:SHOWN],
         "more": advised[SHOWN:],
-        "fitting": diagnosis.verdict != "fits"
-        and any(given.after_verdict == "fits" for given in diagnosis.prescriptions[:SHOWN]),
+        "together": advice.together(diagnosis),
+        "fitting": diagnosis.verdict != "fits" and diagnosis.fits_after(SHOWN),
         "against": advice.not_advised(diagnosis),
         "checks": advice.checks(diagnosis),
         "ask": next((asking.ask(a) for a in diagnosis.questions if a.question.fact not in answers.skipped), None),

@@ -22,10 +22,22 @@ from diagnose.prescribe.order import Candidate, in_order, rank_of
 from diagnose.prescribe.outcome import Move, Refusal, Trial
 from diagnose.prescribe.patch import patch
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
+from diagnose.prescribe.together import together
 from diagnose.prescribe.trial import smallest, try_lever
 from diagnose.prescribe.why import why
 from diagnose.prescribe.writing import Written
-from diagnose.types import CaseMatch, Check, Estimate, Fact, Facts, NotAdvised, Paste, Prescription, Span
+from diagnose.types import (
+    CaseMatch,
+    Check,
+    Estimate,
+    Fact,
+    Facts,
+    NotAdvised,
+    Paste,
+    Prescription,
+    Span,
+    Together,
+)
 from diagnose.vocabulary import Pool
 
 __all__ = ["prescribe"]
@@ -49,8 +61,10 @@ def prescribe(
     paste: Paste,
     matches: Sequence[CaseMatch],
     advisories: Sequence[Advisory] = (),
-) -> tuple[tuple[Prescription, ...], tuple[NotAdvised, ...], tuple[Check, ...]]:
-    """What to change, best first, at most eight; what people would expect here, with what speaks against it; what to check."""
+) -> tuple[tuple[Prescription, ...], Together | None, tuple[NotAdvised, ...], tuple[Check, ...]]:
+    """What to change, best first, at most eight; the set that fits where none of them does alone; what people would expect
+    here, with what speaks against it; what to check.
+    """
     records = count(cases, matches, kind)
     situation = Situation(facts, before, kind, phase, pool, paste, knowledge.fallback)
     judged = [
@@ -64,7 +78,8 @@ def prescribe(
     said = {candidate.lever.slug for candidate in chosen}
     left = [refused for refused in refusals if refused.lever.slug not in said]
     prescriptions = tuple(_prescription(candidate, ranged=i < RANGED) for i, candidate in enumerate(chosen))
-    return prescriptions, refuse.shown(left, situation, records), to_check(advisories, situation)
+    several = together(situation, knowledge.levers.values(), [*candidates, *refusals])
+    return prescriptions, several, refuse.shown(left, situation, records), to_check(advisories, situation)
 
 
 def _failing_pools(pool: Pool | None, kind: str | None, before: Estimate) -> tuple[Pool | None, ...]:
@@ -209,6 +224,8 @@ def _length_range(trial: Trial, situation: Situation) -> tuple[int | None, int |
     stated, before, limit = situation.facts.stated.get("real_response_length"), situation.failing, situation.limit
     if trial.after is None or before is None or limit is None or stated is None or stated.origin != "assumed":
         return None
+    if trial.verdict == "out" and trial.after.phase != before.phase:
+        return None  # whatever the length, another phase runs out
     if not any("real_response_length" in term.moved_by for term in before.terms):
         return None
     runs_out_from = situation.runs_out_from

@@ -21,7 +21,7 @@ TELLING = 4
 # A saving below this share of the phase helps only where it carries the phase over the line.
 _LITTLE = 0.05
 # What a saving of the whole phase and a near case are worth, in places of the order.
-_SAVED, _NEAR_CASE = 40.0, 20.0
+SAVED, _NEAR_CASE = 40.0, 20.0
 # The place of a move away from a version that came after those with which the run worked.
 _REGRESSION = 0
 
@@ -116,5 +116,5 @@ def _place(candidate: Candidate, group: int) -> float:
     lever, record, rank = candidate.lever, candidate.record, candidate.rank
     place = float(rank.order if rank else lever.order)
     if group > 0 and _computed(candidate):
-        place -= _SAVED * _saved(candidate)
+        place -= SAVED * _saved(candidate)
     return place - _NEAR_CASE * record.near

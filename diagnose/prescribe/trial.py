@@ -40,7 +40,7 @@ def try_lever(lever: Lever, situation: Situation, worked: Worked = frozenset()) 
     ladder = steps(lever, situation.facts)
     if not ladder:
         return _no_step(lever, situation)
-    if situation.failing is None or not _counted(lever, situation):
+    if situation.failing is None or not counted(lever, situation):
         return _without_figures(lever, situation, ladder)
     last = next(_written(lever, situation, reversed(ladder)), None)
     if last is None:
@@ -51,11 +51,13 @@ def try_lever(lever: Lever, situation: Situation, worked: Worked = frozenset()) 
 
 def smallest(lever: Lever, situation: Situation) -> Trial | None:
     """The smallest step without figures; None where none can be written."""
-    made = next((made for step in steps(lever, situation.facts) if (made := _made(lever, situation, step))), None)
+    made = next(
+        (made for step in steps(lever, situation.facts) if (made := written_step(lever, situation, step))), None
+    )
     return Trial(lever, made.facts, made.changes) if made else None
 
 
-def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:
+def written_step(lever: Lever, situation: Situation, step: Targets) -> Written | None:
     """The step written down; facts of several that this framework has no key for are left out."""
     if lever.keyless or not situation.framework_known:
         return write(situation, step, keyless=True)
@@ -68,13 +70,13 @@ def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:
 
 def _written(lever: Lever, situation: Situation, steps: Iterable[Targets]) -> Iterator[Written]:
     """The steps that can be written down and change something, each written when it is asked for."""
-    made = (_made(lever, situation, step) for step in steps)
+    made = (written_step(lever, situation, step) for step in steps)
     return (one for one in made if one and one.facts.values != situation.facts.values)
 
 
 def _unwritten(lever: Lever, situation: Situation, ladder: list[Targets]) -> Refusal:
     """Why none of the steps changes anything."""
-    if any(_made(lever, situation, step) for step in ladder):
+    if any(written_step(lever, situation, step) for step in ladder):
         return Refusal("no_gain", "The key already stands where a smaller value comes to the same.")
     return Refusal("absent", _ABSENT)
 
@@ -84,7 +86,7 @@ def _no_step(lever: Lever, situation: Situation) -> Trial | Refusal:
         return Refusal("no_gain", bound)
     if not _has_key(lever, situation):
         return Refusal("absent", _ABSENT)
-    if situation.failing is not None and _counted(lever, situation):
+    if situation.failing is not None and counted(lever, situation):
         return Refusal("no_gain", "What it would change from is not known.")
     return Trial(lever, situation.facts, ())
 
@@ -110,7 +112,7 @@ def _without_figures(lever: Lever, situation: Situation, ladder: list[Targets]) 
     return Trial(lever, first.facts, first.changes)
 
 
-def _counted(lever: Lever, situation: Situation) -> bool:
+def counted(lever: Lever, situation: Situation) -> bool:
     """Whether the estimate speaks of a fact that the lever moves."""
     return any(change.fact in _ALWAYS_COUNTED or change.fact in situation.counted for change in lever.changes)
 

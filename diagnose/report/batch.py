@@ -17,6 +17,7 @@ from diagnose.types import (
     PhaseEstimate,
     PoolEstimate,
     Prescription,
+    Together,
 )
 from diagnose.units import GIB
 from diagnose.vocabulary import FACTS, NUMBERS, Value
@@ -37,6 +38,7 @@ def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "measured": [_measured(one) for one in diagnosis.estimate.compared or unheld(diagnosis.facts.measured)],
         "growth": [_growth(one, diagnosis) for one in diagnosis.facts.growth],
         "prescriptions": [_prescription(prescription) for prescription in diagnosis.prescriptions],
+        "together": _together(diagnosis.together) if diagnosis.together else None,
         "checks": [_check(check) for check in diagnosis.checks],
         "cases": [{"slug": near.case.slug, "score": round(near.score, 3)} for near in diagnosis.matches],
         "questions": [asked.question.fact for asked in diagnosis.questions],
@@ -166,6 +168,18 @@ def _prescription(prescription: Prescription) -> dict[str, Any]:
             "suggested": len(evidence.suggested),
         },
         "why": prescription.why,
+    }
+
+
+def _together(together: Together) -> dict[str, Any]:
+    return {
+        "levers": [lever.slug for lever in together.levers],
+        "changes": [_change(change) for change in together.changes],
+        "pool": together.pool,
+        "before_gib": _gib(together.before.need),
+        "after_gib": _gib(together.after.need),
+        "after_phase": together.after.phase,
+        "fits_after": _FITS.get(together.after_verdict),
     }
 
 

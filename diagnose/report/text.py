@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diagnose import advisory_words, file_words, measured_words, refusal_words, words
-from diagnose.types import Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
+from diagnose import advisory_words, file_words, measured_words, refusal_words, together_words, words
+from diagnose.types import Change, Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
 
@@ -99,12 +99,11 @@ def _seen(phase: PhaseEstimate, markdown: bool) -> str:
 
 
 def _advice_title(diagnosis: Diagnosis) -> str:
-    fitting = any(prescription.after_verdict == "fits" for prescription in diagnosis.prescriptions)
-    return "Smallest changes that fit" if fitting else "What to do"
+    return "Smallest changes that fit" if diagnosis.fits_after() else "What to do"
 
 
 def _advice(diagnosis: Diagnosis, code: str) -> list[str]:
-    lines: list[str] = []
+    lines: list[str] = _together(diagnosis, code) if diagnosis.together else []
     for number, prescription in enumerate(diagnosis.prescriptions, 1):
         lines += [
             f"{number}. {prescription.title}: {words.effect_words(prescription)}",
@@ -113,12 +112,23 @@ def _advice(diagnosis: Diagnosis, code: str) -> list[str]:
     return lines
 
 
-def _details(prescription: Prescription, code: str) -> list[str]:
-    changes = [
+def _together(diagnosis: Diagnosis, code: str) -> list[str]:
+    together = diagnosis.together
+    assert together is not None
+    pool = diagnosis.estimate.pool(together.pool)
+    told = together_words.why(together, pool.limit if pool else None)
+    return [f"{together_words.title(together)}. {told}", *_changes(together.changes, code), ""]
+
+
+def _changes(changes: tuple[Change, ...], code: str) -> list[str]:
+    return [
         f"   {code}{change.key}{code} {change.before if change.before is not None else '(not in the paste)'} → {change.after}"
-        for change in prescription.changes
+        for change in changes
         if change.key
     ]
+
+
+def _details(prescription: Prescription, code: str) -> list[str]:
     seen = f"   {words.evidence_words(prescription)}. {prescription.lever.cost}".rstrip()
     told = (prescription.why, words.range_words(prescription), words.sure_words(prescription))
-    return [*changes, *(f"   {sentence}" for sentence in told if sentence), seen]
+    return [*_changes(prescription.changes, code), *(f"   {sentence}" for sentence in told if sentence), seen]

@@ -10,6 +10,7 @@ from diagnose.types.advice import (
     NotAdvised,
     PatchLine,
     Prescription,
+    Together,
 )
 from diagnose.types.estimate import CacheRoom, Compared, Estimate, PhaseEstimate, PoolEstimate, Term
 from diagnose.types.facts import Fact, Facts, Hit, Tried
@@ -41,6 +42,7 @@ __all__ = [
     "PhaseEstimate",
     "PoolEstimate",
     "Prescription",
+    "Together",
     "Redaction",
     "Setting",
     "Span",

@@ -91,6 +91,28 @@ class Prescription:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """Several levers at once, where none alone is enough: ``before`` is the failing phase, ``after`` the highest then.
+
+    ``other_pool`` are the peaks of the other pool in bytes, before and after.
+    """
+
+    levers: tuple[Lever, ...]
+    changes: tuple[Change, ...]
+    pool: Pool
+    before: PhaseEstimate
+    after: PhaseEstimate
+    after_verdict: str
+    other_pool: tuple[int, int] | None = None
+    patch: tuple[PatchLine, ...] = ()
+
+    @property
+    def phase(self) -> str:
+        """The phase that fails as it is."""
+        return self.before.phase
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """An advisory that fits but for the version, which nothing tells for certain; ``at`` is the likely one."""
 
@@ -125,7 +147,8 @@ class Diagnosis:
     """The whole answer. ``pool`` and ``phase`` are what failed, None where nothing settles it.
 
     ``verdict`` is the estimate's word on that: out, close, fits or unknown. ``cases`` are those that were looked at.
-    ``room`` is what the engine's start leaves its cache, where that is what failed.
+    ``room`` is what the engine's start leaves its cache, where that is what failed. ``together`` is the set of changes that is
+    enough where none of ``prescriptions`` is.
     """
 
     paste: Paste
@@ -142,3 +165,9 @@ class Diagnosis:
     questions: tuple[Asked, ...] = ()
     cases: tuple[Case, ...] = ()
     room: CacheRoom | None = None
+    together: Together | None = None
+
+    def fits_after(self, first: int | None = None) -> bool:
+        """Whether one of the ``first`` changes that are advised makes the run fit, or the set of them."""
+        singles = any(given.after_verdict == "fits" for given in self.prescriptions[:first])
+        return singles or (self.together is not None and self.together.after_verdict == "fits")

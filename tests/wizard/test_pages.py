@@ -288,3 +288,15 @@ def test_an_engine_without_room_for_its_cache_is_shown_with_its_figures(client):
     assert "the engine may take" in page
     assert "for the engine&#x27;s cache, fits" in page
     assert "do not explain" not in page
+
+
+def test_changes_that_are_enough_together_stand_first_as_one_patch(client):
+    command = (
+        "openrlhf train_ppo_ray --pretrain meta-llama/Llama-3.1-8B-Instruct --reward_pretrain meta-llama/Llama-3.1-8B-Instruct"
+        " --colocate_all_models --vllm_num_engines 8 --vllm_gpu_memory_utilization 0.5 --zero_stage 2 --micro_train_batch_size 8"
+        " --prompt_max_len 2048 --generate_max_len 8192 --actor_num_gpus_per_node 8"
+    )
+    page = post(client, paste=f"torch.OutOfMemoryError: CUDA out of memory.\n{command}\n8 x A100 80GB")
+    assert page.index("Smallest changes that fit") < page.index("These together fit") < page.index('id="rx1"')
+    assert page.count("<summary>Patch of your command</summary>") > 1
+    assert 'id="patchset"' in page

@@ -13,7 +13,7 @@ from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.records import Case, Fix
 from diagnose.match import match
 from diagnose.prescribe import prescribe
-from diagnose.types import Check, Estimate, Facts, NotAdvised, Paste, Prescription
+from diagnose.types import Check, Estimate, Facts, NotAdvised, Paste, Prescription, Together
 from diagnose.vocabulary import POOL_OF_KIND, Value
 
 GROUPED = r"""
@@ -59,6 +59,7 @@ class Advice:
     facts: Facts
     before: Estimate
     prescriptions: tuple[Prescription, ...]
+    together: Together | None
     not_advised: tuple[NotAdvised, ...]
     checks: tuple[Check, ...]
 
