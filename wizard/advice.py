@@ -47,12 +47,12 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class PatchRow:
+    """``pieces``: the text in turn as it stays and as it changes, with whether it changes."""
+
     mark: str
     css: str
     number: str
-    before: str
-    bold: str
-    after: str
+    pieces: tuple[tuple[str, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,16 +223,21 @@ def _moved(given: Prescription | Together, diagnosis: Diagnosis) -> tuple[Bar, .
 
 
 def _patch_row(line: PatchLine) -> PatchRow:
-    start, end = line.bold or (len(line.text), len(line.text))
-    css = {"-": "del", "+": "add"}.get(line.mark, "")
     return PatchRow(
         mark={"-": "−", "+": "+"}.get(line.mark, ""),
-        css=css,
+        css={"-": "del", "+": "add"}.get(line.mark, ""),
         number=str(line.number) if line.number is not None else "",
-        before=line.text[:start],
-        bold=line.text[start:end],
-        after=line.text[end:],
+        pieces=_pieces(line),
     )
+
+
+def _pieces(line: PatchLine) -> tuple[tuple[str, bool], ...]:
+    """The text in turn as it stays and as it changes: (text, whether it changes)."""
+    pieces, done = [], 0
+    for start, end in line.bold:
+        pieces += [(line.text[done:start], False), (line.text[start:end], True)]
+        done = end
+    return (*pieces, (line.text[done:], False))
 
 
 def not_advised(diagnosis: Diagnosis) -> tuple[Against, ...]:

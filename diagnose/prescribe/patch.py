@@ -16,13 +16,21 @@ _FALSE = ("false", "0", "off", "no")
 
 @dataclass
 class _Edit:
-    """What becomes of one line: its new text, which words of it are new and which were old, and the lines that follow it."""
+    """What becomes of one line: its new text, which words of it are new and which were old, and the lines that follow it.
+
+    ``moved``: behind which place of the line as it was the text stands how much further right.
+    """
 
     text: str
     bold: list[tuple[int, int]] = field(default_factory=list)
     old: list[tuple[int, int]] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
+    moved: list[tuple[int, int]] = field(default_factory=list)
     touched: bool = False
+
+    def now(self, place: int) -> int:
+        """Where a place of the person's line stands after the replacements."""
+        return place + sum(by for end, by in self.moved if end <= place)
 
     @property
     def gone(self) -> bool:
@@ -83,6 +91,7 @@ def _replace(edit: _Edit, change: Change, setting: Setting | None, span: Span) -
     edit.text = edit.text[: span.start] + change.after + edit.text[span.end :]
     edit.bold.append((span.start, span.start + len(change.after)))
     edit.old.append((span.start, span.end))
+    edit.moved.append((span.end, grown))
     edit.touched = True
 
 
@@ -93,6 +102,7 @@ def _replace_bare(edit: _Edit, change: Change, span: Span) -> None:
     end = begin + (word.end() if word else 0)
     new = "" if change.after.lower() in _FALSE else f"{edit.text[begin:end]} {change.after}"
     rest = edit.text[end:] if new else edit.text[end:].removeprefix(" ")
+    edit.moved.append((end, len(new) + len(rest) - (len(edit.text) - begin)))
     edit.text, edit.touched = edit.text[:begin] + new + rest, True
 
 
@@ -100,15 +110,13 @@ def _insert(edit: _Edit, insertion: Insertion) -> None:
     if insertion.ending is not None:
         edit.text, edit.touched = edit.text.rstrip() + insertion.ending, True
     if insertion.inline:
-        at = insertion.at if insertion.at is not None else len(edit.text.rstrip())
+        at = edit.now(insertion.at) if insertion.at is not None else len(edit.text.rstrip())
         edit.text = edit.text[:at] + insertion.inline + edit.text[at:]
+        grown = len(insertion.inline)
+        edit.bold = [(start + grown, end + grown) if start >= at else (start, end) for start, end in edit.bold]
         edit.bold.append((at + 1, at + len(insertion.inline.rstrip())))
         edit.touched = True
     edit.after += insertion.lines
-
-
-def _reach(places: list[tuple[int, int]]) -> tuple[int, int] | None:
-    return (min(start for start, _ in places), max(end for _, end in places)) if places else None
 
 
 def _lines(number: int, text: str, edit: _Edit | None) -> list[PatchLine]:
@@ -116,11 +124,11 @@ def _lines(number: int, text: str, edit: _Edit | None) -> list[PatchLine]:
         return [PatchLine(" ", number, text)]
     lines = [PatchLine(" ", number, text)]
     if edit.touched:
-        lines = [PatchLine("-", number, text, _reach(edit.old))]
+        lines = [PatchLine("-", number, text, tuple(sorted(edit.old)))]
         if not edit.gone:
-            lines.append(PatchLine("+", number, edit.text, _reach(edit.bold)))
+            lines.append(PatchLine("+", number, edit.text, tuple(sorted(edit.bold))))
     indent = [len(new) - len(new.lstrip()) for new in edit.after]
     return lines + [
-        PatchLine("+", None, new, (start, len(new.rstrip(" \\,"))))
+        PatchLine("+", None, new, ((start, len(new.rstrip(" \\,"))),))
         for new, start in zip(edit.after, indent, strict=True)
     ]

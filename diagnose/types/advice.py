@@ -49,12 +49,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class PatchLine:
-    """A line of a patch: ``mark`` is " ", "-" or "+"; ``number`` is the line of the person's text, None for a new one."""
+    """A line of a patch: ``mark`` is " ", "-" or "+"; ``number`` is the line of the person's text, None for a new one.
+
+    ``bold`` are the parts that change, in order.
+    """
 
     mark: str
     number: int | None
     text: str
-    bold: tuple[int, int] | None = None
+    bold: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

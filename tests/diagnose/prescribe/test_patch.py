@@ -47,14 +47,25 @@ def test_the_value_is_replaced_where_it_stands_with_one_line_around_it():
     lines = patch(paste, [change(paste, "data.train_batch_size", "4")])
     assert [(line.mark, line.number) for line in lines] == [(" ", 1), ("-", 2), ("+", 2), (" ", 3)]
     assert lines[2].text == r"    data.train_batch_size=4 data.max_prompt_length=400 \ ".rstrip()
-    assert lines[2].text[slice(*lines[2].bold)] == "4"
+    assert lines[2].text[slice(*lines[2].bold[0])] == "4"
 
 
 def test_two_values_of_one_line_change_together():
     paste = read(COMMAND)
     changes = [change(paste, "data.train_batch_size", "128"), change(paste, "data.max_prompt_length", "2")]
-    (line,) = added(patch(paste, changes))
+    lines = patch(paste, changes)
+    (line,) = added(lines)
     assert line == "    data.train_batch_size=128 data.max_prompt_length=2 \\"
+    marked = {line.mark: [line.text[start:end] for start, end in line.bold] for line in lines}
+    assert marked["+"] == ["128", "2"]
+    assert marked["-"] == ["8", "400"]
+
+
+def test_what_changes_is_marked_though_a_new_override_stands_before_it():
+    paste = read("python3 -m verl.trainer.main_ppo data.train_batch_size=8 trainer.nnodes=1")
+    lines = patch(paste, [change(paste, "trainer.nnodes", "12"), Change("sp", "actor.sp", None, "2")])
+    (line,) = [line for line in lines if line.mark == "+"]
+    assert {line.text[start:end] for start, end in line.bold} == {"12", "actor.sp=2"}
 
 
 def test_a_new_override_goes_behind_the_last_line_which_gets_a_backslash():
