@@ -1,0 +1,86 @@
+"""A patch applied to the paste: what it names has its new value, everything else stays, however the command is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diagnose.ingest import read
+from diagnose.knowledge import current
+from diagnose.prescribe.patch import patch
+from diagnose.types import Change, Paste, PatchLine
+
+HYDRA = {
+    "data.train_batch_size": ["8", "1024"],
+    "data.max_response_length": ["512", "16384"],
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": ["1", "16"],
+    "actor_rollout_ref.actor.fsdp_config.param_offload": ["True", "False"],
+    "actor_rollout_ref.rollout.gpu_memory_utilization": ["0.4", "0.85"],
+    "actor_rollout_ref.rollout.n": ["5", "16"],
+    "trainer.nnodes": ["1", "12"],
+}
+FLAGS = {
+    "--per_device_train_batch_size": ["1", "16"],
+    "--gradient_accumulation_steps": ["2", "128"],
+    "--max_length": ["512", "16384"],
+    "--max_completion_length": ["256", "8192"],
+    "--vllm_gpu_memory_utilization": ["0.3", "0.85"],
+    "--num_generations": ["4", "16"],
+}
+LAYOUTS = st.sampled_from([" ", " \\\n    ", "  \\\n\t"])
+
+
+@st.composite
+def commands(draw: st.DrawFn) -> tuple[str, dict[str, str], str, str]:
+    """A command in one line or several, its settings, what joins a key and its value, and its framework."""
+    start, keys, joint, framework = draw(
+        st.sampled_from(
+            [
+                ("python3 -m verl.trainer.main_ppo", HYDRA, "=", "verl"),
+                ("swift rlhf --rlhf_type grpo", FLAGS, " ", "ms-swift"),
+                ("swift rlhf --rlhf_type grpo", FLAGS, "=", "ms-swift"),
+            ]
+        )
+    )
+    chosen = draw(st.lists(st.sampled_from(sorted(keys)), min_size=1, max_size=len(keys), unique=True))
+    values = {key: draw(st.sampled_from(keys[key])) for key in chosen}
+    layout = draw(LAYOUTS)
+    return start + "".join(f"{layout}{key}{joint}{value}" for key, value in values.items()), values, joint, framework
+
+
+def applied(paste: Paste, lines: Sequence[PatchLine]) -> str:
+    """The person's text with the lines of the patch in their places."""
+    text, at = {line.number: [line.text] for line in paste.lines}, 0
+    for line in lines:
+        at = line.number or at
+        if line.mark == "-":
+            text[at] = []
+        elif line.mark == "+":
+            text[at].append(line.text)
+    return "\n".join(line for number in sorted(text) for line in text[number])
+
+
+@settings(max_examples=150, deadline=None)
+@given(commands(), st.data())
+def test_what_it_names_is_changed_and_nothing_else(
+    command: tuple[str, dict[str, str], str, str], data: st.DataObject
+) -> None:
+    text, values, _, framework = command
+    known = HYDRA if framework == "verl" else FLAGS
+    paste = read(text + "\n8 x A100 80GB")
+    there = {setting.key: setting for setting in paste.settings}
+    named = data.draw(st.lists(st.sampled_from(sorted(known)), min_size=1, max_size=4, unique=True))
+    changes = []
+    for flag in named:
+        key = flag.removeprefix("--")
+        after = data.draw(st.sampled_from([value for value in known[flag] if value != values.get(flag)]))
+        found = there.get(key)
+        changes.append(Change(key, key, found.value if found else None, after, found.span if found else None))
+    lines = patch(paste, changes, current().frameworks[framework])
+    expected = {flag.removeprefix("--"): value for flag, value in values.items()} | {
+        change.key: change.after for change in changes
+    }
+    after = {setting.key: setting.value for setting in read(applied(paste, lines)).settings if setting.key in expected}
+    assert after == expected
