@@ -19,9 +19,9 @@ from diagnose.prescribe.order import SAVED, Candidate, rank_of
 from diagnose.prescribe.outcome import Trial
 from diagnose.prescribe.patch import patch
 from diagnose.prescribe.situation import Situation
-from diagnose.prescribe.steps import Targets, steps
+from diagnose.prescribe.steps import Targets, steps, without
 from diagnose.prescribe.trial import counted, written_step
-from diagnose.prescribe.writing import Written
+from diagnose.prescribe.writing import Written, key_of
 from diagnose.types import Change, Estimate, Facts, NotAdvised, PhaseEstimate, Together
 from diagnose.vocabulary import Pool
 
@@ -47,11 +47,12 @@ def together(
     spoken_against = {one.lever.slug for one in judged if isinstance(one, NotAdvised) and one.reason in _FINAL}
     usable = [lever for lever in levers if _usable(lever) and lever.slug not in spoken_against]
     start = replace(situation, phase=None)
-    taken, now = _gathered(start, usable)
+    taken, now = _gathered(start, pool, usable)
     word = _word(now.before, pool)
-    if word not in ("fits", "close"):
+    near = any(isinstance(one, Candidate) and _comes_near(one, situation) for one in judged)
+    if word == "out" or (word == "close" and near):
         return None
-    taken = _taken_back(start, taken, word)
+    taken = _taken_back(start, pool, taken, word)
     made = _applied(start, taken)
     if made is None or not 1 < len(taken) <= MOST:
         return None
@@ -84,13 +85,20 @@ def _usable(lever: Lever) -> bool:
     return bool(lever.changes) and not lever.keyless and not lever.only_advised and lever.order < ANOTHER_RUN
 
 
-def _gathered(start: Situation, levers: Sequence[Lever]) -> tuple[list[Step], Situation]:
+def _comes_near(one: Candidate, situation: Situation) -> bool:
+    """Whether the lever alone brings the middle of the estimate below the limit: a set that does no more adds nothing."""
+    after, limit = one.trial.after, situation.limit
+    return _usable(one.lever) and after is not None and limit is not None and after.bytes <= limit
+
+
+def _gathered(start: Situation, pool: Pool, levers: Sequence[Lever]) -> tuple[list[Step], Situation]:
     """Levers as far as they go, until the pool fits or none is left that helps."""
     taken: list[Step] = []
     now, left = start, list(levers)
     for results in (("same",), ("same", "may_change")):
-        while _word(now.before, start.pool) != "fits":
-            found = [one for lever in left if lever.results in results and (one := _furthest(lever, now))]
+        while _word(now.before, pool) != "fits":
+            usable = (lever for lever in left if lever.results in results)
+            found = [one for lever in usable if (one := _furthest(lever, start, taken, now))]
             if not found:
                 break
             lever, step, trial = min(found, key=lambda one: (_place(one[0], one[2], now), one[0].slug))
@@ -107,7 +115,7 @@ def _place(lever: Lever, trial: Trial, now: Situation) -> float:
     return (rank.order if rank else lever.order) - SAVED * saved
 
 
-def _furthest(lever: Lever, now: Situation) -> tuple[Lever, Targets, Trial] | None:
+def _furthest(lever: Lever, start: Situation, taken: list[Step], now: Situation) -> tuple[Lever, Targets, Trial] | None:
     """The largest step that can be written and saves something at the peak; None where the lever has no place in this run."""
     peak = now.failing
     if peak is None or not counted(lever, now) or (lever.only_ranked and rank_of(lever, now) is None):
@@ -119,7 +127,7 @@ def _furthest(lever: Lever, now: Situation) -> tuple[Lever, Targets, Trial] | No
     ):
         return None
     for step in reversed(steps(lever, now.facts)):
-        made = written_step(lever, now, step)
+        made = _applied(start, [*taken, (lever, step)])
         if made and made.facts.values != now.facts.values:
             trial = measure(lever, now, made)
             if isinstance(trial, Trial):
@@ -127,45 +135,70 @@ def _furthest(lever: Lever, now: Situation) -> tuple[Lever, Targets, Trial] | No
     return None
 
 
-def _taken_back(start: Situation, taken: list[Step], word: str) -> list[Step]:
-    """Each lever left out, or a smaller step of it, while the word stays: first those that may change results, then the last ones."""
+def _taken_back(start: Situation, pool: Pool, taken: list[Step], word: str) -> list[Step]:
+    """Each lever left out, or less of it, while the word stays: first those that may change results, then the last ones."""
     for lever in sorted((lever for lever, _ in taken), key=lambda one: (one.results == "same", -one.order)):
         others = [(one, step) for one, step in taken if one is not lever]
-        without = _applied(start, others)
-        if without is None:
+        without_it = _applied(start, others)
+        if without_it is None:
             continue
-        if _earns(start, without, word):
+        if _earns(start, pool, without_it, word):
             taken = others
             continue
-        for smaller in steps(lever, without.facts):
-            fewer = [(one, smaller if one is lever else step) for one, step in taken]
-            made = _applied(start, fewer)
-            if made and _earns(start, made, word):
+        for smaller in steps(lever, without_it.facts):
+            fewer = _with(taken, lever, smaller)
+            if (made := _applied(start, fewer)) and _earns(start, pool, made, word):
                 taken = fewer
                 break
+        taken = _pruned(start, pool, taken, lever, word)
     return taken
 
 
+def _pruned(start: Situation, pool: Pool, taken: list[Step], lever: Lever, word: str) -> list[Step]:
+    """The same with every fact of the lever left alone that need not move, the last one named first."""
+    for id in reversed([change.fact for change in lever.changes]):
+        step = next(step for one, step in taken if one is lever)
+        less = without(start.facts, step, id)
+        if id not in step or not any(change.fact in less for change in lever.changes):
+            continue
+        fewer = _with(taken, lever, less)
+        if (made := _applied(start, fewer)) and _earns(start, pool, made, word):
+            taken = fewer
+    return taken
+
+
+def _with(taken: list[Step], lever: Lever, step: Targets) -> list[Step]:
+    return [(one, step if one is lever else theirs) for one, theirs in taken]
+
+
 def _applied(start: Situation, taken: Iterable[Step]) -> Written | None:
-    """All of them written down, each on what the others made of the run; a key that two of them change is named once."""
+    """All of them written down, each on what the others made of the run; None where two want different words of one key."""
     facts = start.facts
-    changes: dict[tuple[str, str], Change] = {}
+    changes: dict[str, Change] = {}
     for lever, step in taken:
         made = written_step(lever, replace(start, facts=facts), step)
         if made is None:
             return None
         facts = made.facts
         for change in made.changes:
-            first = changes.get((change.fact, change.key), change)
-            changes[change.fact, change.key] = replace(change, before=first.before, span=first.span)
+            name = change.key or change.fact
+            first = changes.get(name, change)
+            if first.fact != change.fact and not _gives(facts, change, first.fact):
+                return None
+            changes[name] = replace(change, before=first.before, span=first.span)
     return Written(facts, tuple(changes.values()))
 
 
-def _earns(start: Situation, made: Written, word: str) -> bool:
+def _gives(facts: Facts, change: Change, fact: str) -> bool:
+    """Whether the word of a key that means several facts at once holds this one as well."""
+    key = key_of(facts, change.fact)
+    return key is not None and key.values.get(change.after, {}).get(fact) == facts.values.get(fact)
+
+
+def _earns(start: Situation, pool: Pool, made: Written, word: str) -> bool:
     """Whether the changed run still earns the word, and the other pool does not run out for it."""
-    assert start.pool is not None
-    plan, other = plan_of(made.facts, start.fallback), _other(start.pool)
-    if _word(estimate_pool(plan, start.pool), start.pool) not in ("fits", word):
+    plan, other = plan_of(made.facts, start.fallback), _other(pool)
+    if _word(estimate_pool(plan, pool), pool) not in ("fits", word):
         return False
     return _word(start.before, other) == "out" or _word(estimate_pool(plan, other), other) != "out"
 
@@ -176,9 +209,13 @@ def _estimated(facts: Facts, fallback: Framework | None) -> Estimate:
     return Estimate(gpu=estimate_pool(plan, "gpu").gpu, host=estimate_pool(plan, "host").host)
 
 
-def _word(found: Estimate, pool: Pool | None) -> str:
-    estimated = found.pool(pool) if pool else None
-    return estimated.verdict() if estimated and estimated.phases else "unknown"
+def _word(found: Estimate, pool: Pool) -> str:
+    """``fits`` with the whole band, ``close`` with the middle at least, else ``out``; ``unknown`` where no limit is known."""
+    estimated = found.pool(pool)
+    if estimated is None or not estimated.phases or estimated.limit is None:
+        return "unknown"
+    word = estimated.verdict()
+    return "out" if word == "close" and estimated.peak.bytes > estimated.limit else word
 
 
 def _peak(found: Estimate, pool: Pool) -> PhaseEstimate:
