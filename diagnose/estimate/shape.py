@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose.knowledge.hardware import Latent, Mixer, Model, Moe
+from diagnose.knowledge.hardware import Latent, Mixer, Model, Moe, Wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,17 @@ def embedding(model: Model) -> int:
 
 
 def root(model: Model) -> int:
-    """Embedding, head where it is not tied, and final norm."""
+    """Embedding, head where it is not tied, and final norm; the table of all layers' own embeddings where there is one."""
     norm = model.hidden * (2 if model.layer_norm else 1)
-    return embedding(model) * (1 if model.tied else 2) + norm + (model.vocab if model.head_bias else 0)
+    table = embedding(model) * (1 if model.tied else 2)
+    return table + norm + (model.vocab if model.head_bias else 0) + _layers_table(model)
 
 
 def layer(model: Model) -> int:
     """One decoder layer, the largest where they differ; of a sparse model one with all its experts."""
     mlp = _sparse_mlp(model, model.moe) if model.moe else _mlp(model, model.intermediate)
-    mixing = max(_attention(model), _mixer(model, model.mixer))
+    attention = max(_attention(model, one.head_dim, one.kv_heads) for one in heads(model))
+    mixing = max(attention, _mixer(model, model.mixer))
     return _norms(model) + (max(mixing, mlp) if model.mlp_layers else mixing + mlp)
 
 
@@ -74,7 +76,7 @@ def parameters(model: Model) -> int:
     sparse = model.sparse * _sparse_mlp(model, model.moe) if model.moe else 0
     mlps = sparse + (model.mlps - model.sparse) * _mlp(model, model.intermediate)
     mixers = model.mixer.layers * _mixer(model, model.mixer) if model.mixer else 0
-    mixing = model.attends * _attention(model) + mixers
+    mixing = _attentions(model) + mixers
     return root(model) + mixing + model.layers * _norms(model) + mlps + vision(model)
 
 
@@ -83,7 +85,7 @@ def active(model: Model) -> int:
     text = parameters(model) - vision(model)
     if not model.moe:
         return text
-    idle = (model.moe.experts - model.moe.active) * _mlp(model, model.moe.width)
+    idle = (model.moe.experts - model.moe.active) * _expert(model, model.moe)
     return text - model.sparse * idle
 
 
@@ -95,16 +97,18 @@ def lora_parameters(model: Model, rank: int, on: str = "all_linear", fused: bool
     so are gate and up, so that each has one pair (modelscope/mcore-bridge tuners/lora.py: LoraParallelLinear).
     """
     h = model.hidden
-    queries, keys = model.heads * head_dim(model), model.kv_heads * head_dim(model)
     if on != "all_linear":
         matrices = 1 if on == "query_value" else 2
-        return rank * model.attends * (h + queries + matrices * (h + keys))
-    asked = (2 if model.attention_gate else 1) * queries
-    attention = model.attends * ((1 if fused else 3) * h + asked + 2 * keys + queries + h)
+        return rank * sum(
+            one.layers * (h + model.heads * one.head_dim) + one.keyed * matrices * (h + one.kv_heads * one.head_dim)
+            for one in heads(model)
+        )
+    attention = sum(_attention_pairs(model, one, fused) for one in heads(model))
     mixers = model.mixer.layers * _mixer_pairs(h, model.mixer) if model.mixer else 0
     mlps = (model.mlps - model.sparse) * _mlp_pairs(model, model.intermediate, fused)
     if model.moe:
         mlps += model.sparse * _mlp_pairs(model, model.moe.shared, fused) if model.moe.shared else 0
+        mlps += model.sparse * 2 * (h + model.moe.latent) if model.moe.latent else 0
     return rank * (attention + mixers + mlps) + expert_adapter_parameters(model, rank, fused)
 
 
@@ -112,14 +116,25 @@ def expert_adapter_parameters(model: Model, rank: int, fused: bool = False) -> i
     """Those of ``lora_parameters`` that belong to the experts, and stand where they do; none on experts that are one tensor."""
     if not model.moe or (model.moe.stacked and not fused):
         return 0
-    return rank * model.sparse * model.moe.experts * _mlp_pairs(model, model.moe.width, fused)
+    pairs = _mlp_pairs(model, model.moe.width, fused, model.routed)
+    return rank * model.sparse * model.moe.experts * pairs
 
 
-def _mlp_pairs(model: Model, width: int, fused: bool) -> int:
+def _attention_pairs(model: Model, one: Wide, fused: bool) -> int:
+    """In + out of the matrices of all layers with these heads."""
+    queries, keys = model.heads * one.head_dim, one.kv_heads * one.head_dim
+    asked = (2 if model.attention_gate else 1) * queries
+    return one.layers * (2 * model.hidden + asked + queries) + one.keyed * (
+        2 * (0 if fused else model.hidden) + 2 * keys
+    )
+
+
+def _mlp_pairs(model: Model, width: int, fused: bool, hidden: int = 0) -> int:
     """In + out of all matrices of an MLP; gate and up read their input once where they are one product."""
+    hidden = hidden or model.hidden
     if not model.gated:
-        return 2 * (model.hidden + width)
-    return (2 if fused else 3) * model.hidden + 3 * width
+        return 2 * (hidden + width)
+    return (2 if fused else 3) * hidden + 3 * width
 
 
 def _mixer_pairs(hidden: int, mixer: Mixer) -> int:
@@ -129,16 +144,45 @@ def _mixer_pairs(hidden: int, mixer: Mixer) -> int:
 
 
 def _norms(model: Model) -> int:
-    return model.norms * model.hidden * (2 if model.layer_norm else 1)
+    """Those of a layer, with what brings its own embedding in: a gate, a product back to h, a norm."""
+    own = (2 * model.per_layer + 1) * model.hidden if model.per_layer else 0
+    return model.norms * model.hidden * (2 if model.layer_norm else 1) + own
 
 
-def _attention(model: Model) -> int:
+def _layers_table(model: Model) -> int:
+    """All layers' own embeddings: one table, a product of the token's embedding, a norm (transformers 5.23 models/gemma4)."""
+    width = model.layers * model.per_layer
+    return (model.vocab + model.hidden) * width + model.per_layer
+
+
+def heads(model: Model) -> tuple[Wide, ...]:
+    """Layers with attention by the width of their heads, the most first."""
+    layers, keyed = model.attends, model.keyed or model.attends
+    if model.wide:
+        layers, keyed = layers - model.wide.layers, keyed - model.wide.keyed
+    plain = Wide(layers=layers, keyed=keyed, head_dim=head_dim(model), kv_heads=model.kv_heads)
+    return (plain, model.wide) if model.wide else (plain,)
+
+
+def _attentions(model: Model) -> int:
+    """Attention of all layers; those that read the keys and values of another layer have none themselves."""
     if model.latent:
-        return _latent_attention(model, model.latent)
-    h, d = model.hidden, head_dim(model)
-    queries, keys = model.heads * d, model.kv_heads * d
+        return model.attends * _latent_attention(model, model.latent) + _indexers(model, model.latent)
+    return sum(
+        one.keyed * _attention(model, one.head_dim, one.kv_heads)
+        + (one.layers - one.keyed) * _attention(model, one.head_dim, 0)
+        for one in heads(model)
+    )
+
+
+def _attention(model: Model, d: int, kv_heads: int) -> int:
+    """One layer's, with heads of ``d``; the norm on its keys goes with them."""
+    if model.latent:
+        return _latent_attention(model, model.latent) + _indexer(model, model.latent)
+    h, queries, keys = model.hidden, model.heads * d, kv_heads * d
     biases = (queries + 2 * keys if model.attention_bias else 0) + (h if model.biases else 0)
-    norms = (2 * d if model.qk_norm else 0) + (model.heads if model.sinks else 0)
+    normed = queries + keys if model.wide_norm else d * (2 if kv_heads else 1)
+    norms = (normed if model.qk_norm else 0) + (model.heads if model.sinks else 0)
     return (3 if model.attention_gate else 2) * h * queries + 2 * h * keys + biases + norms
 
 
@@ -149,6 +193,19 @@ def _latent_attention(model: Model, latent: Latent) -> int:
     queries = h * latent.query + latent.query + latent.query * query if latent.query else h * query
     keys = h * (latent.key + latent.rotary) + latent.key + latent.key * heads * (latent.plain + latent.value)
     return queries + keys + heads * latent.value * h
+
+
+def _indexers(model: Model, latent: Latent) -> int:
+    return latent.index_layers * _indexer(model, latent)
+
+
+def _indexer(model: Model, latent: Latent) -> int:
+    """What chooses the tokens of a layer: queries, one key with its LayerNorm, a weight for each head, 0 where nothing chooses.
+
+    (transformers 5.23 models/glm_moe_dsa/modeling_glm_moe_dsa.py: GlmMoeDsaIndexer)
+    """
+    asked = latent.index_heads * latent.index_width
+    return latent.query * asked + (model.hidden + 2) * latent.index_width + model.hidden * latent.index_heads
 
 
 def _mixer(model: Model, mixer: Mixer | None) -> int:
@@ -165,12 +222,19 @@ def _mixer(model: Model, mixer: Mixer | None) -> int:
     return inward + convolution + constants + mixer.values * model.hidden
 
 
-def _mlp(model: Model, width: int) -> int:
-    biases = (2 if model.gated else 1) * width + model.hidden if model.biases and width else 0
-    return (3 if model.gated else 2) * model.hidden * width + biases
+def _mlp(model: Model, width: int, hidden: int = 0) -> int:
+    """An MLP of this width over the hidden state, or over one of another width."""
+    hidden = hidden or model.hidden
+    biases = (2 if model.gated else 1) * width + hidden if model.biases and width else 0
+    return (3 if model.gated else 2) * hidden * width + biases
 
 
 def _sparse_mlp(model: Model, moe: Moe) -> int:
     router = moe.experts * model.hidden + (moe.experts if moe.router_bias else 0)
     gate = model.hidden if moe.shared_gate else 0
-    return router + gate + moe.experts * _mlp(model, moe.width) + (_mlp(model, moe.shared) if moe.shared else 0)
+    narrowed = 2 * model.hidden * moe.latent
+    return router + gate + narrowed + moe.experts * _expert(model, moe) + (_mlp(model, moe.shared) if moe.shared else 0)
+
+
+def _expert(model: Model, moe: Moe) -> int:
+    return _mlp(model, moe.width, model.routed)
