@@ -6,7 +6,7 @@ query, key and value, in a few also on the output projection and the MLP. A visi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diagnose.knowledge.hardware import Latent, Mixer, Model, Moe, Wide
 
@@ -60,8 +60,9 @@ def root(model: Model) -> int:
 
 def layer(model: Model) -> int:
     """One decoder layer, the largest where they differ; of a sparse model one with all its experts."""
-    mlp = _sparse_mlp(model, model.moe) if model.moe else _mlp(model, model.intermediate)
-    attention = max(_attention(model, one.head_dim, one.kv_heads) for one in heads(model))
+    width = model.intermediate * (2 if model.doubled else 1)
+    mlp = _sparse_mlp(model, model.moe) if model.moe else _mlp(model, width)
+    attention = max(_attention(model, one) for one in heads(model))
     mixing = max(attention, _mixer(model, model.mixer))
     return _norms(model) + (max(mixing, mlp) if model.mlp_layers else mixing + mlp)
 
@@ -74,7 +75,7 @@ def vision(model: Model) -> int:
 def parameters(model: Model) -> int:
     """Everything that a checkpoint holds, vision tower included."""
     sparse = model.sparse * _sparse_mlp(model, model.moe) if model.moe else 0
-    mlps = sparse + (model.mlps - model.sparse) * _mlp(model, model.intermediate)
+    mlps = sparse + (model.mlps - model.sparse + model.doubled) * _mlp(model, model.intermediate)
     mixers = model.mixer.layers * _mixer(model, model.mixer) if model.mixer else 0
     mixing = _attentions(model) + mixers
     return root(model) + mixing + model.layers * _norms(model) + mlps + vision(model)
@@ -105,7 +106,8 @@ def lora_parameters(model: Model, rank: int, on: str = "all_linear", fused: bool
         )
     attention = sum(_attention_pairs(model, one, fused) for one in heads(model))
     mixers = model.mixer.layers * _mixer_pairs(h, model.mixer) if model.mixer else 0
-    mlps = (model.mlps - model.sparse) * _mlp_pairs(model, model.intermediate, fused)
+    mlps = (model.mlps - model.sparse - model.doubled) * _mlp_pairs(model, model.intermediate, fused)
+    mlps += model.doubled * _mlp_pairs(model, 2 * model.intermediate, fused)
     if model.moe:
         mlps += model.sparse * _mlp_pairs(model, model.moe.shared, fused) if model.moe.shared else 0
         mlps += model.sparse * 2 * (h + model.moe.latent) if model.moe.latent else 0
@@ -124,9 +126,8 @@ def _attention_pairs(model: Model, one: Wide, fused: bool) -> int:
     """In + out of the matrices of all layers with these heads."""
     queries, keys = model.heads * one.head_dim, one.kv_heads * one.head_dim
     asked = (2 if model.attention_gate else 1) * queries
-    return one.layers * (2 * model.hidden + asked + queries) + one.keyed * (
-        2 * (0 if fused else model.hidden) + 2 * keys
-    )
+    kept = (1 if one.one_product else 2) * ((0 if fused else model.hidden) + keys)
+    return one.layers * (2 * model.hidden + asked + queries) + one.keyed * kept
 
 
 def _mlp_pairs(model: Model, width: int, fused: bool, hidden: int = 0) -> int:
@@ -169,21 +170,21 @@ def _attentions(model: Model) -> int:
     if model.latent:
         return model.attends * _latent_attention(model, model.latent) + _indexers(model, model.latent)
     return sum(
-        one.keyed * _attention(model, one.head_dim, one.kv_heads)
-        + (one.layers - one.keyed) * _attention(model, one.head_dim, 0)
+        one.keyed * _attention(model, one) + (one.layers - one.keyed) * _attention(model, replace(one, kv_heads=0))
         for one in heads(model)
     )
 
 
-def _attention(model: Model, d: int, kv_heads: int) -> int:
-    """One layer's, with heads of ``d``; the norm on its keys goes with them."""
+def _attention(model: Model, one: Wide) -> int:
+    """A layer's with these heads; the norm on its keys goes with them."""
     if model.latent:
         return _latent_attention(model, model.latent) + _indexer(model, model.latent)
-    h, queries, keys = model.hidden, model.heads * d, kv_heads * d
+    h, d = model.hidden, one.head_dim
+    queries, keys = model.heads * d, one.kv_heads * d
     biases = (queries + 2 * keys if model.attention_bias else 0) + (h if model.biases else 0)
-    normed = queries + keys if model.wide_norm else d * (2 if kv_heads else 1)
+    normed = queries + keys if model.wide_norm else d * (2 if keys else 1)
     norms = (normed if model.qk_norm else 0) + (model.heads if model.sinks else 0)
-    return (3 if model.attention_gate else 2) * h * queries + 2 * h * keys + biases + norms
+    return (3 if model.attention_gate else 2) * h * queries + (1 if one.one_product else 2) * h * keys + biases + norms
 
 
 def _latent_attention(model: Model, latent: Latent) -> int:

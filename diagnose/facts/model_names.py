@@ -20,7 +20,7 @@ _DECIMAL = re.compile(r"(?<=-[01])_(?=\d{1,2}[bB](?![A-Za-z0-9]))", re.A)  # int
 # words of a name that change neither shape nor size
 _NEUTRAL = frozenset(("instruct", "chat", "base", "it", "hf", "inst"))
 # words of a name that make it another model than the one it begins with
-_OTHER = re.compile(r"^(?:vl|omni|audio|moe|next|coderv|v\d|\dv)(?![a-z]*ersion)", re.A)
+_OTHER = re.compile(r"^(?:vl|omni|audio|moe|next|coderv|v\d|\dv|(?:it)?assistant$)(?![a-z]*ersion)", re.A)
 # the same behind a name that no size settles, as in GLM-4.7-Flash, GLM-4.5V
 _SIBLING = re.compile(
     r"^[-_. ]?(?:air|flash|lite|mini|nano|tiny|small|large|ultra|super|pro|plus|turbo|max|ocr|vision|v)(?![a-z0-9])",

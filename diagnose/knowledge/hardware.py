@@ -81,12 +81,16 @@ class Latent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wide:
-    """The ``layers`` with attention whose heads are wider than those of the others; ``keyed`` of them have keys of their own."""
+    """The ``layers`` with attention whose heads are wider than those of the others; ``keyed`` of them have keys of their own.
+
+    ``one_product``: a key, before its norm and rotation, is the value as well.
+    """
 
     layers: int
     keyed: int
     head_dim: int
     kv_heads: int
+    one_product: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +130,8 @@ class Model(Record):
     kernel cannot do; ``attention_gate``: a gate as wide as the queries multiplies the attention's output.
     ``sinks``: each head has a number that takes a part of its softmax. ``wide_norm``: the norms on query and key are as wide as all
     heads together. ``keyed``: so many layers have keys and values of their own, 0 for all; the others read those of a layer before.
-    ``per_layer``: every layer adds its own embedding of this width, from a table as long as the vocabulary.
+    ``doubled``: so many layers have an MLP of twice the width. ``per_layer``: every layer adds its own embedding of this width, from
+    a table as long as the vocabulary.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
@@ -154,6 +159,7 @@ class Model(Record):
     sinks: bool = False
     wide_norm: bool = False
     keyed: int = 0
+    doubled: int = 0
     per_layer: int = 0
     attention_layers: int = 0
     mlp_layers: int = 0

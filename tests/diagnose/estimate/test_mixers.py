@@ -27,6 +27,7 @@ def _model(slug: str) -> Model:
         "qwen3.5-4b",
         "nemotron-3-nano-30b-a3b",
         "nemotron-nano-9b-v2",
+        "gemma-4-e2b",
         "gemma-4-e4b",
         "qwen3-30b-a3b",
         "qwen2.5-7b",
@@ -102,3 +103,14 @@ def test_rows_for_experts_of_a_narrower_state_are_as_narrow() -> None:
     record = _model("nemotron-3-super-120b-a12b")
     *_, (_, mlp) = kinds(record, widths(record))
     assert layer_bytes_per_token(mlp) == 8 * 4096 + 4 * (22 * 2688 + 5376) + 4 * 22 * 1024
+
+
+def test_layers_with_a_doubled_mlp_are_kinds_of_their_own() -> None:
+    record = _model("gemma-4-e2b")
+    found = kinds(record, widths(record))
+    assert [(number, kind.mlp, kind.q) for number, kind in found] == [
+        (12, 6144, 2048),
+        (16, 12288, 2048),
+        (3, 6144, 4096),
+        (4, 12288, 4096),
+    ]

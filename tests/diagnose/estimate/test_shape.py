@@ -188,3 +188,27 @@ def test_adapters_are_on_the_keys_of_layers_that_have_some():
     added = shape.lora_parameters(own, 8) - shape.lora_parameters(record, 8)
 
     assert added == 8 * (15 * 2 * (2560 + 512) + 3 * 2 * (2560 + 1024))
+
+
+def test_a_key_that_is_the_value_as_well_is_one_product():
+    record = model("gemma-4-31b")
+    two = replace(record, wide=replace(record.wide, one_product=False))
+
+    assert shape.parameters(two) - shape.parameters(record) == 10 * 5376 * 4 * 512
+    assert shape.lora_parameters(two, 8) - shape.lora_parameters(record, 8) == 10 * 8 * (5376 + 4 * 512)
+
+
+def test_some_layers_may_have_an_mlp_of_twice_the_width():
+    record = model("gemma-4-e2b")
+    single = replace(record, doubled=0)
+
+    assert shape.parameters(record) - shape.parameters(single) == 20 * 3 * 1536 * 6144
+    assert shape.layer(record) - shape.layer(single) == 3 * 1536 * 6144
+    assert shape.lora_parameters(record, 8) - shape.lora_parameters(single, 8) == 8 * 20 * 3 * 6144
+
+
+def test_what_a_token_passes_through_is_what_the_authors_say():
+    # Gemma 4 26B-A4B, Hunyuan-A13B, MiniMax-M2 (A10B), Kimi-K2 (A32B), Nemotron 3 Super (A12B)
+    told = {"gemma-4-26b-a4b": 4, "hunyuan-a13b": 13, "minimax-m2": 10, "kimi-k2": 32, "nemotron-3-super-120b-a12b": 12}
+    for slug, billions in told.items():
+        assert shape.active(model(slug)) / 1e9 == pytest.approx(billions, rel=0.11)
