@@ -11,11 +11,13 @@ import math
 from diagnose.batch import whole
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import row_limit
+from diagnose.estimate.shape import heads
 from diagnose.estimate.spread import in_experts
 from diagnose.estimate.term import Band, count, exactly, make_term, total
 from diagnose.estimate.terms_fixed import fixed
 from diagnose.estimate.terms_held import held
 from diagnose.estimate.tokens import take
+from diagnose.knowledge.hardware import Model
 from diagnose.types import CacheRoom, Term
 from diagnose.units import GIB, gib
 
@@ -36,6 +38,20 @@ _SAMPLER_COPIES = 4
 def kv_bytes_per_token(*, layers: int, kv_heads: int, head_dim: int, tp: int = 1, bytes_each: int = 2) -> int:
     """KV bytes of one token on one GPU: keys and values of every layer."""
     return 2 * layers * math.ceil(kv_heads / tp) * head_dim * bytes_each
+
+
+def cached_bytes_per_token(model: Model, tp: int = 1, bytes_each: int = 2) -> int:
+    """KV bytes of one token of ``model`` on one GPU: layers with keys of their own, each with its heads, and an indexer's keys.
+
+    An indexer's key is cached on every rank in 8 bits, with a 4-byte scale for every 128 numbers (vLLM 0.33
+    model_executor/models/deepseek_v2.py: Indexer, DeepseekV32IndexerCache).
+    """
+    latent = model.latent
+    index = latent.index_layers * (latent.index_width + 4 * math.ceil(latent.index_width / 128)) if latent else 0
+    return index + sum(
+        kv_bytes_per_token(layers=one.keyed, kv_heads=one.kv_heads, head_dim=one.head_dim, tp=tp, bytes_each=bytes_each)
+        for one in heads(model)
+    )
 
 
 # bytes a parameter of a quantised linear layer, scales included: arXiv:2305.14314, section 3, for 4 bits
@@ -132,8 +148,7 @@ def _dense_cache(plan: Plan) -> list[Term]:
     prompt, response = row_limit(plan)
     rows = take(plan, "update").rows
     tokens = rows * ((prompt or 0) + (response or 0))
-    m = plan.model
-    each = kv_bytes_per_token(layers=m.attends, kv_heads=m.kv_heads, head_dim=plan.shape.head_dim, tp=plan.whole("tp"))
+    each = cached_bytes_per_token(plan.model, plan.whole("tp"))
     how = f"{count(tokens)} tokens × {each:,} B"
     moved_by = ("micro_batch", "prompt_length", "response_length")
     size = Band(0.3 * tokens * each, tokens * each, tokens * each)
@@ -176,11 +191,8 @@ def cache_room(plan: Plan | None) -> CacheRoom | None:
 
 def _token_bytes(plan: Plan) -> int:
     """KV bytes of a token on one GPU of the engine."""
-    m, each = plan.model, 1 if plan.values.get("kv_cache_dtype") == "fp8" else 2
-    tp = plan.whole("rollout_tp")
-    return kv_bytes_per_token(
-        layers=m.attends, kv_heads=m.kv_heads, head_dim=plan.shape.head_dim, tp=tp, bytes_each=each
-    )
+    each = 1 if plan.values.get("kv_cache_dtype") == "fp8" else 2
+    return cached_bytes_per_token(plan.model, plan.whole("rollout_tp"), each)
 
 
 def _rule(plan: Plan) -> str:

@@ -23,7 +23,7 @@ from diagnose.knowledge.hardware import Model, Vision
 class Widths:
     """What a layer's activations are counted in. ``mlp`` is the width that one token passes through, all its experts together.
 
-    ``queries`` 0 stands for ``hidden``; ``chosen`` counts the experts that a token goes to, 0 in a dense layer. ``fused``: query, key
+    ``queries`` 0 stands for ``hidden``; ``routed`` is what a token's experts read, side by side, 0 in a dense layer. ``fused``: query, key
     and value are one product; ``gate``: one of its width multiplies the attention's output. ``mixes`` are the bytes of what mixes
     tokens where that is not attention, 0 where nothing does; ``alone``: a layer is either that or an MLP, with one norm.
     """
@@ -34,7 +34,7 @@ class Widths:
     heads: float
     gated: bool
     queries: float = 0
-    chosen: int = 0
+    routed: float = 0
     qk_norm: bool = False
     layer_norm: bool = False
     parallel: bool = False
@@ -59,7 +59,7 @@ def widths(model: Model, fused: bool = False) -> Widths:
         heads=model.heads,
         gated=model.gated,
         queries=model.heads * head,
-        chosen=model.moe.active if model.moe else 0,
+        routed=model.moe.active * model.routed if model.moe else 0,
         qk_norm=model.qk_norm,
         layer_norm=model.layer_norm,
         parallel=model.parallel,
@@ -99,7 +99,7 @@ def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
     norms = (share * 26 if autocast else _norm_inputs(w) + outputs) * w.hidden + (
         6 * (w.q + w.keys) if w.qk_norm else 0
     )
-    return norms + attention_bytes_per_token(w) + (8 if w.gated else 4) * w.mlp + 4 * w.chosen * w.hidden
+    return norms + attention_bytes_per_token(w) + (8 if w.gated else 4) * w.mlp + 4 * w.routed
 
 
 def frozen_layer_bytes_per_token(
@@ -115,7 +115,7 @@ def frozen_layer_bytes_per_token(
     each = 2 if fp32 else 1
     inputs = 8 if fp32 else _norm_inputs(w)
     norms = inputs * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0)
-    mlp = each * ((6 if w.gated else 2) * w.mlp + 4 * w.chosen * w.hidden)
+    mlp = each * ((6 if w.gated else 2) * w.mlp + 4 * w.routed)
     return norms + attention_bytes_per_token(w) + mlp + _adapter_bytes_per_token(w, each_input, on)
 
 
@@ -143,13 +143,13 @@ def quantized_input_bytes_per_token(w: Widths) -> float:
 def fused_layer_bytes_per_token(w: Widths) -> float:
     """The same where norm and MLP product are fused and keep bf16 inputs only (Megatron with selective recomputation)."""
     mixing = 4 * w.q + 4 * w.keys if w.mixes is None else w.mixes
-    return (6 if w.alone else 12) * w.hidden + mixing + (6 if w.gated else 4) * w.mlp + 4 * w.chosen * w.hidden
+    return (6 if w.alone else 12) * w.hidden + mixing + (6 if w.gated else 4) * w.mlp + 4 * w.routed
 
 
 def chosen_products_bytes_per_token(w: Widths) -> float:
     """The same where a list of operations is kept and of products every second one: a layer's input, query, value, what attention gives,
     the gate and the layer's output (torchtitan v0.2.0 torchtitan/distributed/activation_checkpoint.py: _apply_op_sac)."""
-    return 4 * w.hidden + 4 * w.q + 2 * w.keys + 4 * w.heads + 2 * w.mlp + 4 * w.chosen * w.hidden
+    return 4 * w.hidden + 4 * w.q + 2 * w.keys + 4 * w.heads + 2 * w.mlp + 4 * w.routed
 
 
 def backward_bytes_per_token(w: Widths, adapters: bool = False, fp32: bool = False) -> float:
@@ -160,7 +160,7 @@ def backward_bytes_per_token(w: Widths, adapters: bool = False, fp32: bool = Fal
     """
     if adapters and fp32:
         return 12 * w.mlp + 8 * w.hidden
-    return (8 * w.mlp + 4 * w.hidden) if adapters else 4 * w.mlp + (2 + 2 * w.chosen) * w.hidden
+    return (8 * w.mlp + 4 * w.hidden) if adapters else 4 * w.mlp + 2 * w.hidden + 2 * w.routed
 
 
 def checkpoint_bytes_per_token(*, hidden: float, layers: float, bytes_each: float = 2.0) -> float:

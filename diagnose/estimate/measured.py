@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from diagnose.estimate.engine import kv_bytes_per_token
+from diagnose.estimate.engine import cached_bytes_per_token
 from diagnose.estimate.host import page_locked_bytes
 from diagnose.estimate.phases import reserved_bytes, trainer_bytes
 from diagnose.estimate.plan import Plan
@@ -106,7 +106,4 @@ def _part(counter: str, gpu: PoolEstimate) -> int | None:
 
 def _token(plan: Plan) -> int:
     """KV bytes of one token on one GPU."""
-    m = plan.model
-    return kv_bytes_per_token(
-        layers=m.layers, kv_heads=m.kv_heads, head_dim=plan.shape.head_dim, tp=plan.whole("rollout_tp")
-    )
+    return cached_bytes_per_token(plan.model, plan.whole("rollout_tp"))

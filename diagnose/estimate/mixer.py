@@ -6,10 +6,12 @@ own, each has one norm. Backward through a mixer needs about as much again as it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from diagnose.estimate.layer import Widths
-from diagnose.knowledge.hardware import Mixer, Model
+from diagnose.estimate.shape import head_dim, heads
+from diagnose.knowledge.hardware import Mixer, Model, Wide
 
 _CHUNK = 64  # tokens that the delta rule takes at a time: fla-org/flash-linear-attention bc3b101 fla/ops/gated_delta_rule/chunk.py
 
@@ -31,9 +33,9 @@ def mixer_bytes_per_token(mixer: Mixer) -> float:
 def kinds(model: Model, w: Widths, tp: int = 1) -> tuple[tuple[int, Widths], ...]:
     """How many layers of each kind there are, and the widths of one, each rank having ``tp`` of what mixes; ``w`` has attention and MLP."""
     if not model.mixer and not model.mlp_layers:
-        return ((model.layers, w),)
+        return tuple(kind for one in heads(model) for kind in _by_mlp(one.layers, _with_heads(w, model, one), model))
     alone = bool(model.mlp_layers)
-    bare = replace(w, mlp=0, chosen=0, alone=True) if alone else w
+    bare = replace(w, mlp=0, routed=0, alone=True) if alone else w
     found = [(model.attends, bare)]
     if model.mixer:
         kept, wide = mixer_bytes_per_token(model.mixer) / tp, model.mixer.values / tp
@@ -41,3 +43,19 @@ def kinds(model: Model, w: Widths, tp: int = 1) -> tuple[tuple[int, Widths], ...
     if alone:
         found.append((model.mlps, replace(w, mixes=0.0, keys=0, qk_norm=False, alone=True)))
     return tuple(found)
+
+
+def _with_heads(w: Widths, model: Model, one: Wide) -> Widths:
+    """The widths of a layer whose heads may be wider than most."""
+    if one is not model.wide:
+        return w
+    wider = one.head_dim / head_dim(model)
+    return replace(w, queries=w.q * wider, keys=w.keys * wider * one.kv_heads / model.kv_heads)
+
+
+def _by_mlp(layers: int, w: Widths, model: Model) -> Iterator[tuple[int, Widths]]:
+    """Layers of one kind by the width of their MLP: as many of each kind have the doubled one as of all."""
+    doubled = round(layers * model.doubled / model.layers)
+    yield layers - doubled, w
+    if doubled:
+        yield doubled, replace(w, mlp=2 * w.mlp)

@@ -16,9 +16,10 @@ from typing import Any
 from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range
 from diagnose.estimate.residents import Residents, has_critic, has_engine, has_reference, residents
-from diagnose.estimate.shape import Shape, shape, shape_from_params, sparse_from_params
+from diagnose.estimate.shape import Shape, shape
 from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
 from diagnose.estimate.spread import spread
+from diagnose.estimate.stand_in import shape_from_params, sparse_from_params
 from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts

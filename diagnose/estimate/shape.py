@@ -6,13 +6,9 @@ query, key and value, in a few also on the output projection and the MLP. A visi
 
 from __future__ import annotations
 
-import datetime
-import math
 from dataclasses import dataclass, replace
 
-from diagnose.knowledge.hardware import Latent, Mixer, Model, Moe
-
-ASSUMED = "assumed"
+from diagnose.knowledge.hardware import Latent, Mixer, Model, Moe, Wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +52,18 @@ def embedding(model: Model) -> int:
 
 
 def root(model: Model) -> int:
-    """Embedding, head where it is not tied, and final norm."""
+    """Embedding, head where it is not tied, and final norm; the table of all layers' own embeddings where there is one."""
     norm = model.hidden * (2 if model.layer_norm else 1)
-    return embedding(model) * (1 if model.tied else 2) + norm + (model.vocab if model.head_bias else 0)
+    table = embedding(model) * (1 if model.tied else 2)
+    return table + norm + (model.vocab if model.head_bias else 0) + _layers_table(model)
 
 
 def layer(model: Model) -> int:
     """One decoder layer, the largest where they differ; of a sparse model one with all its experts."""
-    mlp = _sparse_mlp(model, model.moe) if model.moe else _mlp(model, model.intermediate)
-    mixing = max(_attention(model), _mixer(model, model.mixer))
+    width = model.intermediate * (2 if model.doubled else 1)
+    mlp = _sparse_mlp(model, model.moe) if model.moe else _mlp(model, width)
+    attention = max(_attention(model, one) for one in heads(model))
+    mixing = max(attention, _mixer(model, model.mixer))
     return _norms(model) + (max(mixing, mlp) if model.mlp_layers else mixing + mlp)
 
 
@@ -76,9 +75,9 @@ def vision(model: Model) -> int:
 def parameters(model: Model) -> int:
     """Everything that a checkpoint holds, vision tower included."""
     sparse = model.sparse * _sparse_mlp(model, model.moe) if model.moe else 0
-    mlps = sparse + (model.mlps - model.sparse) * _mlp(model, model.intermediate)
+    mlps = sparse + (model.mlps - model.sparse + model.doubled) * _mlp(model, model.intermediate)
     mixers = model.mixer.layers * _mixer(model, model.mixer) if model.mixer else 0
-    mixing = model.attends * _attention(model) + mixers
+    mixing = _attentions(model) + mixers
     return root(model) + mixing + model.layers * _norms(model) + mlps + vision(model)
 
 
@@ -87,7 +86,7 @@ def active(model: Model) -> int:
     text = parameters(model) - vision(model)
     if not model.moe:
         return text
-    idle = (model.moe.experts - model.moe.active) * _mlp(model, model.moe.width)
+    idle = (model.moe.experts - model.moe.active) * _expert(model, model.moe)
     return text - model.sparse * idle
 
 
@@ -99,16 +98,19 @@ def lora_parameters(model: Model, rank: int, on: str = "all_linear", fused: bool
     so are gate and up, so that each has one pair (modelscope/mcore-bridge tuners/lora.py: LoraParallelLinear).
     """
     h = model.hidden
-    queries, keys = model.heads * head_dim(model), model.kv_heads * head_dim(model)
     if on != "all_linear":
         matrices = 1 if on == "query_value" else 2
-        return rank * model.attends * (h + queries + matrices * (h + keys))
-    asked = (2 if model.attention_gate else 1) * queries
-    attention = model.attends * ((1 if fused else 3) * h + asked + 2 * keys + queries + h)
+        return rank * sum(
+            one.layers * (h + model.heads * one.head_dim) + one.keyed * matrices * (h + one.kv_heads * one.head_dim)
+            for one in heads(model)
+        )
+    attention = sum(_attention_pairs(model, one, fused) for one in heads(model))
     mixers = model.mixer.layers * _mixer_pairs(h, model.mixer) if model.mixer else 0
-    mlps = (model.mlps - model.sparse) * _mlp_pairs(model, model.intermediate, fused)
+    mlps = (model.mlps - model.sparse - model.doubled) * _mlp_pairs(model, model.intermediate, fused)
+    mlps += model.doubled * _mlp_pairs(model, 2 * model.intermediate, fused)
     if model.moe:
         mlps += model.sparse * _mlp_pairs(model, model.moe.shared, fused) if model.moe.shared else 0
+        mlps += model.sparse * 2 * (h + model.moe.latent) if model.moe.latent else 0
     return rank * (attention + mixers + mlps) + expert_adapter_parameters(model, rank, fused)
 
 
@@ -116,14 +118,24 @@ def expert_adapter_parameters(model: Model, rank: int, fused: bool = False) -> i
     """Those of ``lora_parameters`` that belong to the experts, and stand where they do; none on experts that are one tensor."""
     if not model.moe or (model.moe.stacked and not fused):
         return 0
-    return rank * model.sparse * model.moe.experts * _mlp_pairs(model, model.moe.width, fused)
+    pairs = _mlp_pairs(model, model.moe.width, fused, model.routed)
+    return rank * model.sparse * model.moe.experts * pairs
 
 
-def _mlp_pairs(model: Model, width: int, fused: bool) -> int:
+def _attention_pairs(model: Model, one: Wide, fused: bool) -> int:
+    """In + out of the matrices of all layers with these heads."""
+    queries, keys = model.heads * one.head_dim, one.kv_heads * one.head_dim
+    asked = (2 if model.attention_gate else 1) * queries
+    kept = (1 if one.one_product else 2) * ((0 if fused else model.hidden) + keys)
+    return one.layers * (2 * model.hidden + asked + queries) + one.keyed * kept
+
+
+def _mlp_pairs(model: Model, width: int, fused: bool, hidden: int = 0) -> int:
     """In + out of all matrices of an MLP; gate and up read their input once where they are one product."""
+    hidden = hidden or model.hidden
     if not model.gated:
-        return 2 * (model.hidden + width)
-    return (2 if fused else 3) * model.hidden + 3 * width
+        return 2 * (hidden + width)
+    return (2 if fused else 3) * hidden + 3 * width
 
 
 def _mixer_pairs(hidden: int, mixer: Mixer) -> int:
@@ -133,17 +145,46 @@ def _mixer_pairs(hidden: int, mixer: Mixer) -> int:
 
 
 def _norms(model: Model) -> int:
-    return model.norms * model.hidden * (2 if model.layer_norm else 1)
+    """Those of a layer, with what brings its own embedding in: a gate, a product back to h, a norm."""
+    own = (2 * model.per_layer + 1) * model.hidden if model.per_layer else 0
+    return model.norms * model.hidden * (2 if model.layer_norm else 1) + own
 
 
-def _attention(model: Model) -> int:
+def _layers_table(model: Model) -> int:
+    """All layers' own embeddings: one table, a product of the token's embedding, a norm (transformers 5.23 models/gemma4)."""
+    width = model.layers * model.per_layer
+    return (model.vocab + model.hidden) * width + model.per_layer
+
+
+def heads(model: Model) -> tuple[Wide, ...]:
+    """Layers with attention by the width of their heads, the most first."""
+    layers, keyed = model.attends, model.keyed or model.attends
+    if model.wide:
+        layers, keyed = layers - model.wide.layers, keyed - model.wide.keyed
+    plain = Wide(layers=layers, keyed=keyed, head_dim=head_dim(model), kv_heads=model.kv_heads)
+    return (plain, model.wide) if model.wide else (plain,)
+
+
+def _attentions(model: Model) -> int:
+    """Attention of all layers; those that read the keys and values of another layer have none themselves."""
     if model.latent:
-        return _latent_attention(model, model.latent)
-    h, d = model.hidden, head_dim(model)
-    queries, keys = model.heads * d, model.kv_heads * d
+        return model.attends * _latent_attention(model, model.latent) + _indexers(model, model.latent)
+    return sum(
+        one.keyed * _attention(model, one) + (one.layers - one.keyed) * _attention(model, replace(one, kv_heads=0))
+        for one in heads(model)
+    )
+
+
+def _attention(model: Model, one: Wide) -> int:
+    """A layer's with these heads; the norm on its keys goes with them."""
+    if model.latent:
+        return _latent_attention(model, model.latent) + _indexer(model, model.latent)
+    h, d = model.hidden, one.head_dim
+    queries, keys = model.heads * d, one.kv_heads * d
     biases = (queries + 2 * keys if model.attention_bias else 0) + (h if model.biases else 0)
-    norms = (2 * d if model.qk_norm else 0) + (model.heads if model.sinks else 0)
-    return (3 if model.attention_gate else 2) * h * queries + 2 * h * keys + biases + norms
+    normed = queries + keys if model.wide_norm else d * (2 if keys else 1)
+    norms = (normed if model.qk_norm else 0) + (model.heads if model.sinks else 0)
+    return (3 if model.attention_gate else 2) * h * queries + (1 if one.one_product else 2) * h * keys + biases + norms
 
 
 def _latent_attention(model: Model, latent: Latent) -> int:
@@ -153,6 +194,19 @@ def _latent_attention(model: Model, latent: Latent) -> int:
     queries = h * latent.query + latent.query + latent.query * query if latent.query else h * query
     keys = h * (latent.key + latent.rotary) + latent.key + latent.key * heads * (latent.plain + latent.value)
     return queries + keys + heads * latent.value * h
+
+
+def _indexers(model: Model, latent: Latent) -> int:
+    return latent.index_layers * _indexer(model, latent)
+
+
+def _indexer(model: Model, latent: Latent) -> int:
+    """What chooses the tokens of a layer: queries, one key with its LayerNorm, a weight for each head, 0 where nothing chooses.
+
+    (transformers 5.23 models/glm_moe_dsa/modeling_glm_moe_dsa.py: GlmMoeDsaIndexer)
+    """
+    asked = latent.index_heads * latent.index_width
+    return latent.query * asked + (model.hidden + 2) * latent.index_width + model.hidden * latent.index_heads
 
 
 def _mixer(model: Model, mixer: Mixer | None) -> int:
@@ -169,129 +223,19 @@ def _mixer(model: Model, mixer: Mixer | None) -> int:
     return inward + convolution + constants + mixer.values * model.hidden
 
 
-def _mlp(model: Model, width: int) -> int:
-    biases = (2 if model.gated else 1) * width + model.hidden if model.biases and width else 0
-    return (3 if model.gated else 2) * model.hidden * width + biases
+def _mlp(model: Model, width: int, hidden: int = 0) -> int:
+    """An MLP of this width over the hidden state, or over one of another width."""
+    hidden = hidden or model.hidden
+    biases = (2 if model.gated else 1) * width + hidden if model.biases and width else 0
+    return (3 if model.gated else 2) * hidden * width + biases
 
 
 def _sparse_mlp(model: Model, moe: Moe) -> int:
     router = moe.experts * model.hidden + (moe.experts if moe.router_bias else 0)
     gate = model.hidden if moe.shared_gate else 0
-    return router + gate + moe.experts * _mlp(model, moe.width) + (_mlp(model, moe.shared) if moe.shared else 0)
+    narrowed = 2 * model.hidden * moe.latent
+    return router + gate + narrowed + moe.experts * _expert(model, moe) + (_mlp(model, moe.shared) if moe.shared else 0)
 
 
-# --- when only the size is known
-
-
-@dataclass(frozen=True, slots=True)
-class _Size:
-    params_b: float
-    hidden: int
-    layers: int
-    heads: int
-    kv_heads: int
-    intermediate: int
-    vocab: int
-    tied: bool
-    published: int
-
-
-# Qwen2.5, the family that these runs train most: table 1 of arXiv:2412.15115 and config.json. The sizes between are interpolated.
-_SIZES = (
-    _Size(0.5, 896, 24, 14, 2, 4864, 151936, True, 494_032_768),
-    _Size(1.5, 1536, 28, 12, 2, 8960, 151936, True, 1_543_714_304),
-    _Size(3, 2048, 36, 16, 2, 11008, 151936, True, 3_085_938_688),
-    _Size(7, 3584, 28, 28, 4, 18944, 152064, False, 7_615_616_512),
-    _Size(14, 5120, 48, 40, 8, 13824, 152064, False, 14_770_033_664),
-    _Size(32, 5120, 64, 40, 8, 27648, 152064, False, 32_763_876_352),
-    _Size(72, 8192, 80, 64, 8, 29568, 152064, False, 72_706_203_648),
-)
-_SMALLEST, _LARGEST = 0.1, 150.0  # outside, a dense stand-in would say nothing
-
-
-def shape_from_params(params_b: float) -> Model | None:
-    """A dense stand-in for a model of which only the size is known, marked by ``family == "assumed"``; None beyond 0.1–150 billion.
-
-    Hidden size and depth lie between those of the two published sizes around it, on a logarithmic scale; the MLP width is what
-    then gives the count.
-    """
-    if not _SMALLEST <= params_b <= _LARGEST:
-        return None
-    known = next((size for size in _SIZES if size.params_b == params_b), None)
-    if known:
-        return _stand_in(known)
-    low, high = _neighbours(params_b)
-    share = math.log(params_b / low.params_b) / math.log(high.params_b / low.params_b)
-    near = low if share < 0.5 else high
-    hidden = max(256, round(_between(low.hidden, high.hidden, share) / 128) * 128)
-    between = replace(
-        near,
-        params_b=params_b,
-        hidden=hidden,
-        layers=max(4, round(_between(low.layers, high.layers, share))),
-        heads=hidden // 128,
-        kv_heads=min(near.kv_heads, hidden // 128),
-        published=round(_between(low.published, high.published, share)),
-    )
-    return _stand_in(_with_mlp_width(between))
-
-
-_EXPERTS = 128  # Qwen3, arXiv:2505.09388, table 2
-_LARGEST_SPARSE = 1200.0
-
-
-def sparse_from_params(params_b: float, active_b: float) -> Model | None:
-    """A sparse stand-in for a model whose name states its size and what a token passes through, as in 30B-A3B; None for others.
-
-    The decoder is as wide and deep as the dense model of the active size. The width of its 128 experts is what gives the count, and
-    a token takes as many of them as its own size leaves room for.
-    """
-    dense = shape_from_params(active_b) if _SMALLEST <= active_b < params_b <= _LARGEST_SPARSE else None
-    if dense is None:
-        return None
-    untied = replace(
-        dense, tied=False, params_b=params_b, title=f"a sparse model of {params_b:g}B, {active_b:g}B active"
-    )
-    without = parameters(replace(untied, intermediate=0))
-    each = (params_b * 1e9 - without) / (untied.layers * (_EXPERTS * 3 * untied.hidden))
-    width = max(64, round(each / 64) * 64)
-    chosen = max(1, round((active_b * 1e9 - without) / (untied.layers * 3 * untied.hidden * width)))
-    return replace(untied, moe=Moe(experts=_EXPERTS, active=chosen, width=width), published=round(params_b * 1e9))
-
-
-def _neighbours(params_b: float) -> tuple[_Size, _Size]:
-    """The two published sizes around ``params_b``, or the outermost two."""
-    above = next((i for i, size in enumerate(_SIZES) if size.params_b > params_b), len(_SIZES) - 1)
-    return _SIZES[max(above, 1) - 1], _SIZES[max(above, 1)]
-
-
-def _between(low: float, high: float, share: float) -> float:
-    return math.exp(math.log(low) + share * math.log(high / low))
-
-
-def _with_mlp_width(size: _Size) -> _Size:
-    bare = parameters(_stand_in(replace(size, intermediate=0)))
-    width = (size.published - bare) / (3 * size.hidden * size.layers)
-    return replace(size, intermediate=max(size.hidden, round(width / 64) * 64))
-
-
-def _stand_in(size: _Size) -> Model:
-    return Model(
-        slug=ASSUMED,
-        title=f"a dense model of {size.params_b:g}B",
-        body="",
-        reviewed=datetime.date(2026, 11, 20),
-        sources=("https://arxiv.org/abs/2412.15115",),
-        hidden=size.hidden,
-        layers=size.layers,
-        heads=size.heads,
-        kv_heads=size.kv_heads,
-        intermediate=size.intermediate,
-        vocab=size.vocab,
-        tied=size.tied,
-        published=size.published,
-        params_b=size.params_b,
-        max_position=32768,
-        attention_bias=True,
-        family=ASSUMED,
-    )
+def _expert(model: Model, moe: Moe) -> int:
+    return _mlp(model, moe.width, model.routed)

@@ -114,7 +114,7 @@ def in_experts(model: Model) -> float:
     if not model.moe:
         return 0.0
     matrices = 3 if model.gated else 2
-    return float(model.moe.experts * matrices * model.hidden * model.moe.width * model.sparse)
+    return float(model.moe.experts * matrices * model.routed * model.moe.width * model.sparse)
 
 
 def _trained_beside_base(model: Model, values: Values, on: str) -> float:

@@ -20,7 +20,13 @@ _DECIMAL = re.compile(r"(?<=-[01])_(?=\d{1,2}[bB](?![A-Za-z0-9]))", re.A)  # int
 # words of a name that change neither shape nor size
 _NEUTRAL = frozenset(("instruct", "chat", "base", "it", "hf", "inst"))
 # words of a name that make it another model than the one it begins with
-_OTHER = re.compile(r"^(?:vl|omni|audio|moe|next|coderv|v\d|\dv)(?![a-z]*ersion)", re.A)
+_OTHER = re.compile(r"^(?:vl|omni|audio|moe|next|coderv|v\d|\dv|(?:it)?assistant$)(?![a-z]*ersion)", re.A)
+# the same behind a name that no size settles, as in GLM-4.7-Flash, GLM-4.5V
+_SIBLING = re.compile(
+    r"^[-_. ]?(?:air|flash|lite|mini|nano|tiny|small|large|ultra|super|pro|plus|turbo|max|ocr|vision|v)(?![a-z0-9])",
+    re.I | re.A,
+)
+_SIZED = re.compile(r"\d[bm](?![a-z])", re.A)
 # how the family is called in Chinese
 _CHINESE = re.compile(r"(?:通义)?千问", re.A)
 _TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?", re.A)
@@ -96,15 +102,20 @@ def find_model(name: str, models: tuple[Model, ...]) -> str:
     if slug := _by_parts(models).get(_parts(name)):
         return slug
     for alias, slug in known.items():
-        rest = words[len(alias) :]
-        if (
-            len(alias) >= 5
-            and words.startswith(alias)
-            and not re.match(r"[\dab](?:\d|$)", rest)
-            and not _OTHER.match(rest)
-        ):
+        if not words.startswith(alias):
+            continue
+        rest, behind = words[len(alias) :], _behind(alias, name)
+        other = re.match(r"[\dab](?:\d|$)", rest) or _OTHER.match(rest)
+        sibling = _SIBLING.match(behind) and not _SIZED.search(alias)
+        if not other and not sibling and (len(alias) >= 5 or behind[:1] in "-_ "):
             return slug
     return ""
+
+
+def _behind(alias: str, name: str) -> str:
+    """What stands behind a packed name at the beginning of another, as it is written."""
+    end = next((end for end in range(len(name) + 1) if packed(name[:end]) == alias), len(name))
+    return name[end:]
 
 
 def whole_name(name: str, models: tuple[Model, ...]) -> str:
@@ -118,12 +129,16 @@ def whole_name(name: str, models: tuple[Model, ...]) -> str:
 
 
 def params_of(name: Name, record: Model | None) -> float | int | None:
-    """Billions of parameters by the name, the whole model of a sparse one; else what the record says."""
+    """Billions of parameters by the name, the whole model of a sparse one; else what the record says.
+
+    A sparse model may bear what a token passes through before its whole size, or alone (OLMoE-1B-7B, Llama-4-Scout-17B-16E).
+    """
     words = _DECIMAL.sub(".", _MOE_ACTIVE.sub("", name.written))
     found = SIZE_IN_NAME.search(words.replace("_", "-"))
     if found:
         number = float(found[1].replace("_", ".").replace("-", "."))
-        return plain(number / 1000 if found[2] in "mM" else number)
+        size = number / 1000 if found[2] in "mM" else number
+        return plain(record.params_b if record and record.moe and size < record.params_b / 2 else size)
     return plain(record.params_b) if record else None
 
 

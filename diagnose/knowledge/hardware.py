@@ -44,6 +44,8 @@ class Moe:
 
     ``shared_gate``: the shared expert has a gate of its own; ``router_bias``: the router adds a number to each expert. ``stacked``: in
     transformers the experts of a layer are one tensor and no linear layers, so that adapters on all of these leave them out.
+    ``latent``: experts read and give a narrower state of this width, between two products that a layer has once
+    (transformers 5.23 models/nemotron_h: NemotronHMoE).
     """
 
     experts: int
@@ -54,6 +56,7 @@ class Moe:
     shared_gate: bool = False
     router_bias: bool = False
     stacked: bool = False
+    latent: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,9 @@ class Latent:
     """Latent attention: queries and keys go through narrow ranks; ``query`` 0 means that queries do not.
 
     ``plain``, ``rotary`` and ``value`` are the widths of one head. The cache holds ``key`` + ``rotary`` numbers a token and
-    layer on every rank, which a record says by one KV head of half that width.
+    layer on every rank, which a record says by one KV head of half that width. ``index_layers`` of the layers choose the tokens
+    that are attended to by ``index_heads`` heads of ``index_width``, whose one key a token is cached beside (DeepSeek-V3.2,
+    arXiv:2512.02556, section 2).
     """
 
     key: int
@@ -69,6 +74,23 @@ class Latent:
     rotary: int
     value: int
     query: int = 0
+    index_layers: int = 0
+    index_heads: int = 0
+    index_width: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wide:
+    """The ``layers`` with attention whose heads are wider than those of the others; ``keyed`` of them have keys of their own.
+
+    ``one_product``: a key, before its norm and rotation, is the value as well.
+    """
+
+    layers: int
+    keyed: int
+    head_dim: int
+    kv_heads: int
+    one_product: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +128,10 @@ class Model(Record):
     ``layer_norm``: its norms are LayerNorm, each with a bias, and not RMSNorm; ``parallel``: attention and MLP read the same input;
     ``biases``: output projection and MLP have one as well; ``capped``: attention scores go through a tanh, which PyTorch's own
     kernel cannot do; ``attention_gate``: a gate as wide as the queries multiplies the attention's output.
-    ``sinks``: each head has a number that takes a part of its softmax.
+    ``sinks``: each head has a number that takes a part of its softmax. ``wide_norm``: the norms on query and key are as wide as all
+    heads together. ``keyed``: so many layers have keys and values of their own, 0 for all; the others read those of a layer before.
+    ``doubled``: so many layers have an MLP of twice the width. ``per_layer``: every layer adds its own embedding of this width, from
+    a table as long as the vocabulary.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
@@ -132,11 +157,16 @@ class Model(Record):
     capped: bool = False
     attention_gate: bool = False
     sinks: bool = False
+    wide_norm: bool = False
+    keyed: int = 0
+    doubled: int = 0
+    per_layer: int = 0
     attention_layers: int = 0
     mlp_layers: int = 0
     aliases: tuple[str, ...] = ()
     moe: Moe | None = None
     latent: Latent | None = None
+    wide: Wide | None = None
     mixer: Mixer | None = None
     vision: Vision | None = None
     family: str = ""
@@ -145,6 +175,11 @@ class Model(Record):
     def attends(self) -> int:
         """Layers with attention."""
         return self.attention_layers or self.layers
+
+    @property
+    def routed(self) -> int:
+        """Width of what an expert reads and gives, 0 of a dense model."""
+        return self.moe.latent or self.hidden if self.moe else 0
 
     @property
     def mlps(self) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from diagnose.estimate import estimate, shape
+from diagnose.estimate import estimate, shape, stand_in
 from diagnose.estimate.layer import Widths, frozen_layer_bytes_per_token, layer_bytes_per_token
 from diagnose.estimate.plan import make_plan
 from diagnose.estimate.tokens import take
@@ -33,12 +33,12 @@ def _terms(run: Facts, phase: str = "actor_update") -> dict[str, Term]:
 
 @pytest.mark.parametrize(("whole", "active"), [(3, 30), (30, 30), (30, 0.01), (5000, 30)])
 def test_it_has_no_sparse_stand_in_of_sizes_that_no_model_has(whole: float, active: float) -> None:
-    assert shape.sparse_from_params(whole, active) is None
+    assert stand_in.sparse_from_params(whole, active) is None
 
 
 @pytest.mark.parametrize(("whole", "active"), [(16, 3), (30, 3), (80, 3), (120, 12), (235, 22)])
 def test_a_sparse_stand_in_has_about_the_sizes_of_its_name(whole: float, active: float) -> None:
-    model = shape.sparse_from_params(whole, active)
+    model = stand_in.sparse_from_params(whole, active)
     assert model is not None
     assert shape.parameters(model) / 1e9 == pytest.approx(whole, rel=0.05)
     assert shape.active(model) / 1e9 == pytest.approx(active, rel=0.4)

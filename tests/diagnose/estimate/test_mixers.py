@@ -21,7 +21,17 @@ def _model(slug: str) -> Model:
 
 
 @pytest.mark.parametrize(
-    "slug", ["qwen3-next-80b-a3b", "qwen3.5-4b", "nemotron-3-nano-30b-a3b", "qwen3-30b-a3b", "qwen2.5-7b"]
+    "slug",
+    [
+        "qwen3-next-80b-a3b",
+        "qwen3.5-4b",
+        "nemotron-3-nano-30b-a3b",
+        "nemotron-nano-9b-v2",
+        "gemma-4-e2b",
+        "gemma-4-e4b",
+        "qwen3-30b-a3b",
+        "qwen2.5-7b",
+    ],
 )
 def test_every_layer_mixes_tokens_or_is_an_mlp(slug: str) -> None:
     record = _model(slug)
@@ -79,3 +89,28 @@ def test_experts_in_one_tensor_have_adapters_in_megatron_alone() -> None:
     record = _model("gpt-oss-20b")
     assert shape.expert_adapter_parameters(record, 8) == 0
     assert shape.expert_adapter_parameters(record, 8, fused=True) == 8 * 24 * 32 * (2 * 2880 + 3 * 2880)
+
+
+def test_layers_with_wider_heads_keep_as_much_more() -> None:
+    record = _model("gemma-4-e4b")
+    (plain, narrow), (few, wide) = kinds(record, widths(record))
+    assert (plain, few) == (35, 7)
+    kept = layer_bytes_per_token(wide) - layer_bytes_per_token(narrow)
+    assert kept == (4 + 6) * (8 + 2) * 256
+
+
+def test_rows_for_experts_of_a_narrower_state_are_as_narrow() -> None:
+    record = _model("nemotron-3-super-120b-a12b")
+    *_, (_, mlp) = kinds(record, widths(record))
+    assert layer_bytes_per_token(mlp) == 8 * 4096 + 4 * (22 * 2688 + 5376) + 4 * 22 * 1024
+
+
+def test_layers_with_a_doubled_mlp_are_kinds_of_their_own() -> None:
+    record = _model("gemma-4-e2b")
+    found = kinds(record, widths(record))
+    assert [(number, kind.mlp, kind.q) for number, kind in found] == [
+        (12, 6144, 2048),
+        (16, 12288, 2048),
+        (3, 6144, 4096),
+        (4, 12288, 4096),
+    ]

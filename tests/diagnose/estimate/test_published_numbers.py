@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.estimate.engine import engine_activation_bytes, kv_bytes_per_token, kv_pool_bytes
+from diagnose.estimate.engine import (
+    cached_bytes_per_token,
+    engine_activation_bytes,
+    kv_bytes_per_token,
+    kv_pool_bytes,
+)
 from diagnose.estimate.layer import Widths, checkpoint_bytes_per_token, eager_score_bytes, layer_bytes_per_token
 from diagnose.estimate.sharding import parameter_bytes, split
 from diagnose.estimate.terms_gather import fsdp_gather_bytes, fsdp_root_gradient_bytes
 from diagnose.estimate.terms_held import frozen_base_bytes, shard_bytes
 from diagnose.estimate.terms_logits import logits_bytes
+from diagnose.knowledge import current
 from diagnose.units import to_gib
 
 
@@ -37,6 +43,21 @@ def test_kv_cache_of_opt_13b_takes_800_kb_a_token() -> None:
 
 def test_kv_heads_are_not_split_below_one_a_gpu() -> None:
     assert kv_bytes_per_token(layers=28, kv_heads=4, head_dim=128, tp=8) == 57_344 // 4
+
+
+def test_an_indexer_caches_its_keys_beside_the_latent_ones_on_every_rank() -> None:
+    """vLLM 0.33 models/deepseek_v2.py: 576 numbers of 2 bytes; 128 of one byte with a scale of 4, in all 61 layers or in 21 of 78."""
+    models = current().models
+    assert cached_bytes_per_token(models["deepseek-v3"], tp=8) == 61 * 1152
+    assert cached_bytes_per_token(models["deepseek-v3.2"], tp=8) == 61 * (1152 + 132)
+    assert cached_bytes_per_token(models["glm-5.2"]) == 78 * 1152 + 21 * 132
+
+
+def test_layers_that_mix_by_a_state_or_read_the_keys_of_others_cache_none() -> None:
+    """Qwen3.5-35B-A3B attends in 10 of 40 layers; of Gemma-4-E4B 24 of 42 have keys, four of them with heads of 512."""
+    models = current().models
+    assert cached_bytes_per_token(models["qwen3.5-35b-a3b"]) == 10 * 2 * 2 * 256 * 2
+    assert cached_bytes_per_token(models["gemma-4-e4b"]) == (20 * 256 + 4 * 512) * 2 * 2 * 2
 
 
 def test_attention_scores_of_gpt_3_are_80_h_a_token() -> None:

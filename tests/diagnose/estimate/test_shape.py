@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from diagnose.estimate import shape
+from diagnose.estimate.spread import in_experts
 from diagnose.knowledge import CONTENT
 from diagnose.knowledge.hardware import Model, Moe
 from diagnose.knowledge.loader import parse
@@ -117,42 +118,97 @@ def test_all_counts_at_once_are_the_single_ones():
     )
 
 
-@pytest.mark.parametrize("size", [0, -7, 0.05, 235, 671])
-def test_it_has_no_stand_in_beyond_the_sizes_of_dense_models(size):
-    assert shape.shape_from_params(size) is None
+@pytest.mark.parametrize(
+    ("slug", "counted", "beside"),
+    [
+        # NVIDIA-NeMo/Megatron-Bridge 067f987 examples/model_verification_cards: parameters of the published weights
+        ("glm-5", 743_911_199_232, 75 * 256),  # the router's numbers are no parameters there
+        ("glm-5.2", 743_377_000_704, 75 * 256),
+        ("nemotron-3-nano-4b", 3_973_556_832, 0),
+        ("nemotron-3-nano-omni-30b-a3b", 33_015_546_816, 0),
+    ],
+)
+def test_it_counts_what_was_counted_in_the_published_weights(slug, counted, beside):
+    assert shape.parameters(model(slug)) == counted + beside
 
 
-@pytest.mark.parametrize("size", [0.5, 1.5, 3, 7, 14, 32, 72])
-def test_a_stand_in_of_a_published_size_has_the_published_shape(size):
-    stand_in, published = shape.shape_from_params(size), model(f"qwen2.5-{size:g}b")
+def test_layers_that_predict_a_second_token_are_what_is_missing():
+    # the same cards; a layer of each kind, the product of two states and the norms before it
+    record = model("nemotron-3-super-120b-a12b")
+    h, attention = record.hidden, 4096 * (2 * 4096 + 2 * 2 * 128)
+    sparse = 512 * 2 * 1024 * 2688 + 2 * 4096 * 5376 + 2 * 4096 * 1024 + 512 * 4096 + 512
 
-    for name in (
-        "hidden",
-        "layers",
-        "heads",
-        "kv_heads",
-        "intermediate",
-        "vocab",
-        "tied",
-        "published",
-        "attention_bias",
-    ):
-        assert getattr(stand_in, name) == getattr(published, name), name
+    assert shape.parameters(record) + attention + sparse + 2 * h * h + 5 * h == 123_611_033_088
 
 
-@pytest.mark.parametrize("size", [0.135, 0.6, 1, 2, 4, 6, 8, 9, 13, 24, 27, 34, 70, 110])
-def test_a_stand_in_has_about_the_size_that_was_said(size):
-    stand_in = shape.shape_from_params(size)
+def test_experts_of_a_narrower_state_are_as_much_smaller():
+    record = model("nemotron-3-super-120b-a12b")
+    whole = replace(record, moe=replace(record.moe, latent=0))
 
-    assert shape.parameters(stand_in) / 1e9 == pytest.approx(size, rel=0.12)
-    assert stand_in.params_b == size
-
-
-def test_a_stand_in_is_marked_as_assumed():
-    assert shape.shape_from_params(13).family == "assumed"
+    narrowed, experts = 40 * 2 * 4096 * 1024, 40 * 512 * 2 * 2688
+    assert shape.parameters(whole) - shape.parameters(record) == experts * (4096 - 1024) - narrowed
+    assert in_experts(record) == experts * 1024
 
 
-def test_stand_ins_grow_with_the_size():
-    counts = [shape.parameters(shape.shape_from_params(size / 10)) for size in range(1, 1500, 3)]
+def test_an_indexer_has_queries_one_key_and_a_weight_a_head():
+    record = model("deepseek-v3.2")
+    without = replace(record, latent=replace(record.latent, index_layers=0, index_heads=0, index_width=0))
 
-    assert counts == sorted(counts)
+    indexer = 1536 * 64 * 128 + 7168 * 128 + 2 * 128 + 7168 * 64
+    assert shape.parameters(record) - shape.parameters(without) == 61 * indexer
+    assert shape.parameters(without) == shape.parameters(model("deepseek-v3"))
+
+
+def test_a_norm_over_all_heads_is_as_wide_as_they_are():
+    record = model("minimax-m2")
+    narrow = replace(record, wide_norm=False)
+
+    assert shape.parameters(record) - shape.parameters(narrow) == 62 * (47 + 7) * 128
+
+
+def test_layers_that_read_the_keys_of_others_have_none():
+    record = model("gemma-4-e4b")
+    own = replace(record, keyed=42, wide=replace(record.wide, keyed=7))
+
+    keys = 2 * 2560 * 2 + 1  # keys and values of two heads, and a norm, for each number of a head
+    assert shape.parameters(own) - shape.parameters(record) == keys * (15 * 256 + 3 * 512)
+
+
+def test_embeddings_of_every_layer_stand_at_the_root():
+    record = model("gemma-4-e4b")
+    without = replace(record, per_layer=0)
+
+    assert shape.root(record) - shape.root(without) == (262144 + 2560) * 42 * 256 + 256
+    assert shape.layer(record) - shape.layer(without) == 2 * 2560 * 256 + 2560
+
+
+def test_adapters_are_on_the_keys_of_layers_that_have_some():
+    record = model("gemma-4-e4b")
+    own = replace(record, keyed=42, wide=replace(record.wide, keyed=7))
+    added = shape.lora_parameters(own, 8) - shape.lora_parameters(record, 8)
+
+    assert added == 8 * (15 * 2 * (2560 + 512) + 3 * 2 * (2560 + 1024))
+
+
+def test_a_key_that_is_the_value_as_well_is_one_product():
+    record = model("gemma-4-31b")
+    two = replace(record, wide=replace(record.wide, one_product=False))
+
+    assert shape.parameters(two) - shape.parameters(record) == 10 * 5376 * 4 * 512
+    assert shape.lora_parameters(two, 8) - shape.lora_parameters(record, 8) == 10 * 8 * (5376 + 4 * 512)
+
+
+def test_some_layers_may_have_an_mlp_of_twice_the_width():
+    record = model("gemma-4-e2b")
+    single = replace(record, doubled=0)
+
+    assert shape.parameters(record) - shape.parameters(single) == 20 * 3 * 1536 * 6144
+    assert shape.layer(record) - shape.layer(single) == 3 * 1536 * 6144
+    assert shape.lora_parameters(record, 8) - shape.lora_parameters(single, 8) == 8 * 20 * 3 * 6144
+
+
+def test_what_a_token_passes_through_is_what_the_authors_say():
+    # Gemma 4 26B-A4B, Hunyuan-A13B, MiniMax-M2 (A10B), Kimi-K2 (A32B), Nemotron 3 Super (A12B)
+    told = {"gemma-4-26b-a4b": 4, "hunyuan-a13b": 13, "minimax-m2": 10, "kimi-k2": 32, "nemotron-3-super-120b-a12b": 12}
+    for slug, billions in told.items():
+        assert shape.active(model(slug)) / 1e9 == pytest.approx(billions, rel=0.11)
