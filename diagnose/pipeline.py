@@ -13,8 +13,10 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
 from diagnose.match import match
 from diagnose.prescribe import prescribe
+from diagnose.prescribe.situation import Situation
+from diagnose.prescribe.together import together
 from diagnose.questions import ask
-from diagnose.types import Diagnosis, Estimate, Facts, Growth, Paste
+from diagnose.types import Diagnosis, Estimate, Facts, Growth, Paste, Together
 from diagnose.vocabulary import NO_CACHE, POOL_OF_KIND, Pool, Value
 
 # Cases, or what finds the near ones among very many by the facts and the text of a paste.
@@ -49,7 +51,7 @@ def diagnose(
     matches = match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
-    prescriptions, together, not_advised, checks = prescribe(
+    prescriptions, several, not_advised, checks = prescribe(
         facts, before, kind, phase, pool, seen, knowledge, paste, matches, advisories
     )
     passed("prescribe")
@@ -59,7 +61,7 @@ def diagnose(
     failure = (kind, phase, pool, verdict)
     room = cache_room(plan_of(facts, knowledge.fallback)) if kind == NO_CACHE else None
     advice = (prescriptions, not_advised, checks, questions)
-    return Diagnosis(paste, facts, *failure, before, matches, *advice, seen, room, together)
+    return Diagnosis(paste, facts, *failure, before, matches, *advice, seen, room, several)
 
 
 def foresee(answers: Mapping[str, Value], knowledge: Knowledge) -> Diagnosis:
@@ -68,6 +70,13 @@ def foresee(answers: Mapping[str, Value], knowledge: Knowledge) -> Diagnosis:
     before = estimate(facts, knowledge.fallback)
     pool = _tighter(before)
     return Diagnosis(Paste(""), facts, None, None, pool, _verdict(before, pool, None), before)
+
+
+def brought_to_fit(diagnosis: Diagnosis, knowledge: Knowledge) -> Together | None:
+    """The changes by which a run that has not begun fits; None where it fits as it is, no limit is known, or no set is enough."""
+    pool: Pool = diagnosis.pool or "gpu"
+    run = Situation(diagnosis.facts, diagnosis.estimate, None, None, pool, diagnosis.paste, knowledge.fallback)
+    return together(run, knowledge.levers.values(), fewest=1)
 
 
 def facts_of(answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:

@@ -9,6 +9,8 @@ from diagnose.words import NBSP, in_sentence, phase_tenths, phase_words
 
 def title(together: Together) -> str:
     """What the set does."""
+    if len(together.levers) == 1:
+        return "This change fits" if together.after_verdict == "fits" else "This change comes near: too close to call"
     return "These together fit" if together.after_verdict == "fits" else "These together come near: too close to call"
 
 
@@ -16,7 +18,8 @@ def why(together: Together, limit: int | None) -> str:
     """What they are, and what is left of ``limit`` in bytes then."""
     phase, need = phase_words(together.after.phase), f"{together.after.shown}{NBSP}GiB"
     *first, last = (in_sentence(lever.title) for lever in together.levers)
-    told = f"{', '.join(first)} and {last}"
+    told = f"{', '.join(first)} and {last}" if first else last
+    alone = "No change is enough alone. " if first else ""
     free = tenths(limit) - phase_tenths(together.after)[0] if limit and together.after_verdict == "fits" else 0
     left = f", and {free / 10:.1f}{NBSP}GiB stay free" if free > 0 else ""
-    return f"No change is enough alone. {told[0].upper()}{told[1:]}: then the {phase} needs most, {need}{left}."
+    return f"{alone}{told[0].upper()}{told[1:]}: then the {phase} needs most, {need}{left}."

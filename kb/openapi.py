@@ -165,6 +165,7 @@ def _fit_schema() -> dict[str, Any]:
         facts=_object(),
         estimate=_object(),
         verdict=verdict,
+        together={"type": ["object", "null"]},
         largest={"type": "array", "items": row},
         table=_object(cards=_TEXT, length=_TEXT, cells={"type": "array", "items": cell}),
     )

@@ -102,8 +102,7 @@ class Several:
     number: str = "set"
 
 
-def together(diagnosis: Diagnosis) -> Several | None:
-    given = diagnosis.together
+def together(diagnosis: Diagnosis, given: Together | None) -> Several | None:
     if given is None:
         return None
     pool = diagnosis.estimate.pool(given.pool)
@@ -169,7 +168,7 @@ def _bars(given: Prescription | Together, diagnosis: Diagnosis) -> tuple[Bar, ..
         return ()
     pool = diagnosis.estimate.pool(given.pool)
     limit = tenths(pool.limit) if pool and pool.limit is not None else None
-    name = "" if given.pool == diagnosis.pool else f"{'Host' if given.pool == 'host' else 'GPU'}, "
+    name = "" if given.pool == (diagnosis.pool or "gpu") else f"{'Host' if given.pool == 'host' else 'GPU'}, "
     words = VERDICTS[given.after_verdict] + elsewhere_words(given)
     bars = _pair(given.before, given.after, limit, words, name, PHASES.get(given.phase, given.phase))
     return bars + (_moved(given, diagnosis) if given.other_pool else ())

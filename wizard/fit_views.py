@@ -11,13 +11,13 @@ from django.views.decorators.http import require_safe
 
 from diagnose.fit import fit
 from diagnose.knowledge import Knowledge, current
-from diagnose.pipeline import foresee
+from diagnose.pipeline import brought_to_fit, foresee
 from diagnose.report import fit_to_json
 from diagnose.types import Diagnosis
 from diagnose.units import gib, tenths
 from diagnose.words import NBSP, phase_tenths, value_words
 from kb.tokens import for_programs
-from wizard import fit_form, fit_settings, fit_tables, reading, state
+from wizard import advice, fit_form, fit_settings, fit_tables, reading, state
 from wizard.answering import pairs
 from wizard.chart.data import shown
 from wizard.present import foreseen
@@ -51,16 +51,19 @@ def as_data(request: HttpRequest) -> HttpResponse:
         problems = [{"place": id, "says": cure} for id, cure in answers.errors.items()]
         return JsonResponse({"error": "A setting does not fit.", "problems": problems}, status=422)
     diagnosis = foresee(answers.values, current())
-    made = fit_to_json(diagnosis, fit(diagnosis.facts, current().fallback))
+    together = brought_to_fit(diagnosis, current())
+    made = fit_to_json(diagnosis, fit(diagnosis.facts, current().fallback), together)
     return JsonResponse({"schema_version": 1, **made}, json_dumps_params={"ensure_ascii": False})
 
 
 def _context(answers: Answers, knowledge: Knowledge) -> dict[str, Any]:
     diagnosis = foresee(answers.values, knowledge)
     found = fit(diagnosis.facts, knowledge.fallback)
-    made = foreseen(diagnosis)
+    made, together = foreseen(diagnosis), brought_to_fit(diagnosis, knowledge)
     return {
         **made,
+        "together": advice.together(diagnosis, together),
+        "together_link": state.query({**answers.values, **together.settings}) if together else "",
         "notes": (*made["notes"], *_notes(diagnosis)),
         "form": fit_form.form(diagnosis, answers, knowledge),
         "names": {"model": reading.catalogues(knowledge)["model"]},

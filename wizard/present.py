@@ -39,7 +39,7 @@ def present(
         "grown": measured.grown(diagnosis),
         "advice": advised[:SHOWN],
         "more": advised[SHOWN:],
-        "together": advice.together(diagnosis),
+        "together": advice.together(diagnosis, diagnosis.together),
         "fitting": diagnosis.verdict != "fits" and diagnosis.fits_after(SHOWN),
         "against": advice.not_advised(diagnosis),
         "checks": advice.checks(diagnosis),

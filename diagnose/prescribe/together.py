@@ -23,7 +23,7 @@ from diagnose.prescribe.steps import Targets, steps, without
 from diagnose.prescribe.trial import counted, written_step
 from diagnose.prescribe.writing import Written, key_of
 from diagnose.types import Change, Estimate, Facts, NotAdvised, PhaseEstimate, Together
-from diagnose.vocabulary import Pool
+from diagnose.vocabulary import Pool, Value
 
 # Levers from this order on make another run of it: adapters instead of all weights, another algorithm, other machines.
 ANOTHER_RUN = 60
@@ -35,9 +35,9 @@ Step = tuple[Lever, Targets]
 
 
 def together(
-    situation: Situation, levers: Iterable[Lever], judged: Sequence[Candidate | NotAdvised]
+    situation: Situation, levers: Iterable[Lever], judged: Sequence[Candidate | NotAdvised] = (), fewest: int = 2
 ) -> Together | None:
-    """The set, with its figures; None where one lever alone is enough, where figures do not speak, or where not even all are enough.
+    """The set, with its figures; None where one lever of ``judged`` is enough, where figures do not speak, or where not even all are.
 
     That last is not said: a run of which the estimate shows far too much may not be the one that was estimated.
     """
@@ -54,7 +54,7 @@ def together(
         return None
     taken = _taken_back(start, pool, taken, word)
     made = _applied(start, taken)
-    if made is None or not 1 < len(taken) <= MOST:
+    if made is None or not fewest <= len(taken) <= MOST:
         return None
     after = _estimated(made.facts, start.fallback)
     return Together(
@@ -64,6 +64,7 @@ def together(
         before=before,
         after=_peak(after, pool),
         after_verdict=_word(after, pool),
+        settings=_settings(situation.facts, made.facts),
         other_pool=_moved(situation.before, after, pool),
         patch=patch(situation.paste, made.changes, situation.facts.framework),
     )
@@ -201,6 +202,12 @@ def _earns(start: Situation, pool: Pool, made: Written, word: str) -> bool:
     if _word(estimate_pool(plan, pool), pool) not in ("fits", word):
         return False
     return _word(start.before, other) == "out" or _word(estimate_pool(plan, other), other) != "out"
+
+
+def _settings(before: Facts, after: Facts) -> dict[str, Value]:
+    """The facts that were changed, with what else their keys say, each in its own unit."""
+    set_ = (id for id, fact in after.stated.items() if fact.origin == "answered" and id in after.values)
+    return {id: after.values[id] for id in set_ if after.values[id] != before.values.get(id)}
 
 
 def _estimated(facts: Facts, fallback: Framework | None) -> Estimate:

@@ -38,7 +38,7 @@ def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "measured": [_measured(one) for one in diagnosis.estimate.compared or unheld(diagnosis.facts.measured)],
         "growth": [_growth(one, diagnosis) for one in diagnosis.facts.growth],
         "prescriptions": [_prescription(prescription) for prescription in diagnosis.prescriptions],
-        "together": _together(diagnosis.together) if diagnosis.together else None,
+        "together": together_to_json(diagnosis.together) if diagnosis.together else None,
         "checks": [_check(check) for check in diagnosis.checks],
         "cases": [{"slug": near.case.slug, "score": round(near.score, 3)} for near in diagnosis.matches],
         "questions": [asked.question.fact for asked in diagnosis.questions],
@@ -171,7 +171,7 @@ def _prescription(prescription: Prescription) -> dict[str, Any]:
     }
 
 
-def _together(together: Together) -> dict[str, Any]:
+def together_to_json(together: Together) -> dict[str, Any]:
     return {
         "levers": [lever.slug for lever in together.levers],
         "changes": [_change(change) for change in together.changes],

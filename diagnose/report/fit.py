@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from diagnose.fit import Cell, Fit, Row
-from diagnose.report.batch import to_json
-from diagnose.types import Diagnosis
+from diagnose.report.batch import to_json, together_to_json
+from diagnose.types import Diagnosis, Together
 from diagnose.units import GIB
 
 _OF_A_RUN = ("framework", "facts", "assumed", "estimate")
 
 
-def fit_to_json(diagnosis: Diagnosis, fit: Fit) -> dict[str, Any]:
-    """The run as in the batch interface, the verdict of each setting changed alone, and cards against lengths."""
+def fit_to_json(diagnosis: Diagnosis, fit: Fit, together: Together | None = None) -> dict[str, Any]:
+    """The run as in the batch interface, the changes that bring it to fit, each setting changed alone, and cards against lengths."""
     whole = to_json(diagnosis)
     return {
         **{field: whole[field] for field in _OF_A_RUN},
         "verdict": diagnosis.verdict,
+        "together": together_to_json(together) if together else None,
         "largest": [_row(row) for row in fit.rows],
         "table": {
             "cards": fit.cards_id,

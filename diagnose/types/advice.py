@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -97,7 +98,7 @@ class Prescription:
 class Together:
     """Several levers at once, where none alone is enough: ``before`` is the failing phase, ``after`` the highest then.
 
-    ``other_pool`` are the peaks of the other pool in bytes, before and after.
+    ``settings`` are the facts that change, each in its own unit; ``other_pool`` the peaks of the other pool in bytes, before and after.
     """
 
     levers: tuple[Lever, ...]
@@ -106,6 +107,7 @@ class Together:
     before: PhaseEstimate
     after: PhaseEstimate
     after_verdict: str
+    settings: Mapping[str, Value]
     other_pool: tuple[int, int] | None = None
     patch: tuple[PatchLine, ...] = ()
 

@@ -166,6 +166,28 @@ def test_each_link_of_the_largest_leads_to_a_run_that_fits(client):
         assert answer_of(text_of(client, link.replace("&amp;", "&"))).startswith("It fits")
 
 
+TIGHT = (
+    "framework=verl&algo=ppo&model=Qwen2.5-14B&gpu_model=H100&gpu_mem_gib=80&n_gpus=8&prompt_length=1024&response_length=16384"
+    "&micro_batch=4&gpu_memory_utilization=0.7"
+)
+
+
+@pytest.mark.parametrize(
+    "query", [TIGHT, TIGHT.replace("algo=ppo", "algo=grpo").replace("batch=4", "batch=32"), f"{RUN}&micro_batch=64"]
+)
+def test_the_changes_that_would_fit_lead_to_a_run_that_fits(client, query):
+    page = Page(client.get(f"/fit/?{query}").content.decode())
+    (link,) = [
+        link["href"] for link in page.links if link["href"].startswith("/fit/?") and link.get("class") == "btn slim"
+    ]
+    there = client.get(link).content.decode()
+    assert "It fits, with" in there
+    assert "What would fit" not in there
+    told = client.get(f"/fit.json?{query}").json()["together"]
+    assert told["fits_after"] is True
+    assert told["levers"]
+
+
 def test_each_cell_says_what_its_page_says(client):
     text = text_of(client, RUN.replace("H20&gpu_mem_gib=96", "A100&gpu_mem_gib=40"))
     table = text[text.index('class="map"') :]

@@ -126,11 +126,13 @@ def _axis(plot: _Plot) -> list[str]:
 
 def _stack(plot: _Plot, place: int, column: Column) -> list[str]:
     x, terms, labels, at = plot.left(place), [], [], 0
+    torn = plot.frame.top + 20 if column.total > plot.top else 0  # down to where the break of a cut column goes
     for segment in column.segments:
         y, height = plot.y(at + segment.size), plot.y(at) - plot.y(at + segment.size)
         terms.append((segment.role, (x, plot.width, y, height)))
         if plot.frame.labels:
-            labels += _label(plot, place, segment.role, segment.label, shown(segment.size), y, height)
+            seen = max(y, torn)
+            labels += _label(plot, place, segment.role, segment.label, shown(segment.size), seen, y + height - seen)
         at += segment.size
     pieces = stacked(terms)
     pieces.append(rect("edge", x, plot.width, plot.y(at), plot.frame.base - plot.y(at)))
@@ -185,7 +187,8 @@ def _ceiling(plot: _Plot) -> list[str]:
         return [*pieces, text("ceilt halo ho", frame.left + 0.6, y - 8, words, "start")]
     if not any(crowded[-4:]):
         return [*pieces, text("ceilt halo ho", 99.6, y - 8, words, "end")]
-    return [*pieces, text("ceilt", frame.left + 0.6, frame.sky - 5, words, "start")]
+    full = any(_reach(plot, column, place) < frame.sky for place, column in enumerate(drawing.columns[:4]))
+    return [*pieces, text("ceilt", frame.left + 0.6, -3 if full else frame.sky - 5, words, "start")]
 
 
 def _base(plot: _Plot, column: Column, place: int) -> float:
