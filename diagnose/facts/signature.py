@@ -170,7 +170,7 @@ def _place(window: Sequence[Line], words: str) -> Span | None:
 
 def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
     """What ran out. Growth told in words outranks any message; else the strongest, and of equals a host kill, then the first."""
-    hits = [hit for hit in hits if not is_mark(hit.signature)]
+    hits = _of_memory(hits, paste)
     if not hits:
         return None
     growth = [hit for hit in hits if hit.signature.kind == "memory_growth"]
@@ -188,6 +188,17 @@ def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
     return Fact("oom_kind", kind, origin, written=hit.signature.title, span=hit.span, why=presumed)
 
 
+def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
+    """The hits that tell a failure of memory: words that only place a failure tell none where nothing in the text is about memory."""
+    found = [hit for hit in hits if not is_mark(hit.signature)]
+    if all(hit.signature.strength == 1 and hit.signature.phase for hit in found):
+        other = any(hit.signature.not_memory for hit in hits)
+        if other or not any(_MEMORY.search(line.words) for line in paste.lines):
+            return []
+    return found
+
+
+_MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)
 # a tensor library's own frames: a Python exception there is the allocator's, a host kill leaves none
 _TENSORS = re.compile(r"(?:^|/)(?:torch|transformers|accelerate)/(?!distributed/(?:run|launcher|elastic))", re.A)
 _OF_CARDS = re.compile(r"显存|\bVRAM\b|\b(?:gpu|cuda|video|device) memory\b", re.I | re.A)
