@@ -15,7 +15,7 @@ from diagnose.match import match
 from diagnose.prescribe import prescribe
 from diagnose.questions import ask
 from diagnose.types import Diagnosis, Estimate, Facts, Growth, Paste
-from diagnose.vocabulary import NO_CACHE, POOL_OF_KIND, Pool, Value
+from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, Pool, Value
 
 # Cases, or what finds the near ones among very many by the facts and the text of a paste.
 Cases = Sequence[Case] | Callable[[Facts, str], Sequence[Case]]
@@ -45,7 +45,7 @@ def diagnose(
     passed("estimate")
     found = cases(facts, paste.text) if callable(cases) else cases
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))
-    pool = failing_pool(kind, before, facts.growth)
+    pool = failing_pool(kind, before, facts.growth, phase)
     matches = match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
@@ -84,15 +84,22 @@ def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge)), knowledge.fallback)
 
 
-def failing_pool(kind: str | None, before: Estimate, grown: Sequence[Growth] = ()) -> Pool | None:
-    """The pool that the kind of failure names, or that grew where memory grows; else the only one that the estimate sees run out."""
+def failing_pool(
+    kind: str | None, before: Estimate, grown: Sequence[Growth] = (), phase: str | None = None
+) -> Pool | None:
+    """The pool that the kind of failure names, or that grew where memory grows; else the only one that the estimate sees run out.
+
+    What ran out in a phase in which the cards work is first looked for on the cards.
+    """
     if kind in POOL_OF_KIND:
         return POOL_OF_KIND[kind]
     if kind == "memory_growth" and len({one.pool for one in grown}) == 1:
         return grown[0].pool
     pools: tuple[Pool, ...] = ("gpu", "host")
     out = [name for name in pools if (pool := before.pool(name)) and pool.verdict() == "out"]
-    return out[0] if len(out) == 1 else None
+    if len(out) == 1 or kind != "other":
+        return out[0] if len(out) == 1 else None
+    return "gpu" if phase in OF_CARDS else None
 
 
 def _with_assumed_lengths(facts: Facts) -> Facts:

@@ -18,6 +18,7 @@ from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.model import Read, read_model
+from diagnose.facts.offload_words import offload_words
 from diagnose.facts.packages import with_versions
 from diagnose.facts.phase import settle_phase
 from diagnose.facts.prose import spoken
@@ -169,7 +170,7 @@ def _run(
     for fact in found:
         if fact is not None and fact.id not in answered:
             stated[fact.id] = fact
-    for id, fact in run_words(speech, stated).items():
+    for id, fact in (run_words(speech, stated) | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
     return model
 

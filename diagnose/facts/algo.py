@@ -189,7 +189,7 @@ def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
     for line in speech:
         for found in _LORA.finditer(line.words):
             before = line.words[: found.start()][-24:]
-            if not _NO.search(before):
+            if not _NO.search(before) and line.words[found.end() : found.end() + 1] not in ("?", "？"):
                 value = "qlora" if found["q"] or found["q1"] or _quantised(paste) else "lora"
                 return Fact("full_or_lora", value, "read", written=found[0], span=span_of(line, found))
     return None

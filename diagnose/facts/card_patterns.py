@@ -58,6 +58,12 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
 
 # cards without a name
 UNNAMED = (
+    # a count of cards and the size of each right behind it
+    re.compile(
+        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:张|块)?卡\s*(?:显存)?\s*(?P<size>16|24|32|40|48|64|80|90|94|96|141)\s*[Gg][Bb]?(?![A-Za-z])"
+        r"(?!\s*(?:内存|ram))",
+        re.I | re.A,
+    ),
     re.compile(
         rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}|张|块|卡)\s*(?:张|块"
         rf"|卡)?\s*(?P<size>\d{{2,3}})\s*[Gg][Bb]?\s*(?:的)?\s*(?:显存)?\s*(?:的)?\s*(?:卡|显卡|GPUs?|cards?|服务器|机器)",

@@ -13,12 +13,20 @@ from diagnose.facts.prose import clause_of, span_of
 from diagnose.types import Fact, Line, Span
 from diagnose.vocabulary import Value
 
-_IS = r"\s*(?:=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到|(?:is |was )?(?:set|cut|lowered|reduced|down) to|to)?\s*"
+_IS = (
+    r"\s*(?:(?:现在|目前|已经?|都|也|就|只)+\s*)?(?:=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到"
+    r"|(?:is |was )?(?:set|cut|lowered|reduced|down) to|to)?\s*"
+)
 _N = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?P<k>[kK]\b)?(?![\w.]*[A-Za-z\d%])"
 _LONG = r"(?:length|len|长度|tokens?)"
 _MICRO = (
     r"\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
 )
+# a number that counts tokens for sure: thousands of them, or so called
+_KILO = r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])"
+_TOKENS = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?:(?P<k>[kK])(?!\w|\.\d)|\s*tokens?\b)"
+_ABOUT = r"\s*(?:(?:is|are|of|at|about|around|up to|limit|max|最长|最大|大概|约)\s*){0,2}[:：=~≈]?\s*"
+_REPLY = r"(?:response|completion|output|answer|generation|生成|回复|回答|输出)"
 _REPLIES = r"(?:samples|completions|responses|rollouts|generations|answers)"
 _WORDS = (
     (
@@ -31,6 +39,13 @@ _WORDS = (
     ("micro_batch", rf"{_MICRO}{_IS}{_N}"),
     ("micro_batch", rf"\bbatch(?:[ _-]?size)?\s+(?:per (?:gpu|card|device)|on (?:each|every) (?:gpu|card)){_IS}{_N}"),
     ("micro_batch", rf"每(?:张)?卡\s*(?:的)?\s*(?:batch(?:[ _-]?size)?|bs){_IS}{_N}"),
+    # one row in all is one row on a card, whatever batch is meant
+    (
+        "micro_batch",
+        rf"(?<![\w-])(?<!train )(?<!rollout )(?<!global )(?<!total )(?<!mini )(?<!val )(?<!eval )(?<!micro )"
+        rf"(?:batch(?:[ _-]?size)?|bs|bsz){_IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b)",
+    ),
+    ("mini_batch_size", rf"\b(?:ppo[ _-])?mini[ _-]?batch(?:[ _-]?size)?{_IS}{_N}"),
     ("gradient_accumulation", rf"\b(?:gradient|grad)[ _-]accum\w*(?:\s+steps?)?{_IS}{_N}"),
     ("gradient_accumulation", rf"梯度累[积计](?:步数)?{_IS}{_N}"),
     (
@@ -40,6 +55,15 @@ _WORDS = (
     ("response_length", rf"(?:回复|回答|输出|响应|生成)(?:的)?(?:最大)?长度{_IS}{_N}"),
     ("prompt_length", rf"\b(?:max(?:imum)?[ _-])?(?:prompt|input)[ _-]{_LONG}{_IS}{_N}"),
     ("prompt_length", rf"(?:输入|提示词?|prompt)(?:的)?(?:最大)?长度{_IS}{_N}"),
+    ("prompt_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:prompt|input|输入|提示词?)(?!s)"),
+    ("response_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}(?!s)"),
+    ("prompt_length", rf"(?<![\w-])(?:prompt|input|输入|提示词?)(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
+    ("response_length", rf"(?<![\w-]){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
+    (
+        "response_length",
+        rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
+    ),
+    ("max_length", rf"(?:\b(?:sequence|seq|context|total)[ _-]{_LONG}|序列长度|上下文(?:长度)?|总长度?){_IS}{_N}"),
     ("rollout_n", rf"\bgroup[ _-]size{_IS}{_N}"),
     ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),
     ("rollout_engine", r"\b(?P<word>vllm|sglang)[ -]?(?:rollout|engine|backend|server|colocated?|引擎|推理|后端|采样)"),

@@ -33,20 +33,28 @@ _ON = re.compile(
     r"打开|开启|开了|启用|turn\w* on|switch\w* on|enabl\w*|set\w*|add\w*|加了?|用了?|tried|try\w*|试过?|改过?|with\b",
     re.I | re.A,
 )
-# a sentence ends at these; a dot inside a number or a key does not
-_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z(])", re.A)
+# a sentence ends at these; a dot inside a number, a key or an abbreviation does not
+_SENTENCE = re.compile(
+    r"(?<=[。！？!?；;])|(?<=[\w)\]`'\"%]\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)\s+(?=\S)", re.A
+)
+# what was done before the sentence that tells the outcome alone
+_DID = re.compile(r"\b(?:tried|already|set|lowered|reduced|enabled|turned on|switched)\b|试|调|改|开了|降", re.I | re.A)
 
 
 def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framework | None) -> tuple[Tried, ...]:
     """Levers that stand, by a word or by a key that maps to their fact, in a sentence that says how it went."""
     found: dict[str, Tried] = {}
     for line in speech:
+        did: list[tuple[str, Span]] = []
         for start, sentence in _sentences(line):
-            if not (outcome := _outcome(sentence)):
-                continue
-            for lever, at, end in _levers(sentence, knowledge.levers, framework):
-                span = Span(line.number, line.offset + start + at, line.offset + start + end)
-                found.setdefault(lever, Tried(lever, span, outcome == "helped"))
+            levers = [
+                (lever, Span(line.number, line.offset + start + at, line.offset + start + end))
+                for lever, at, end in _levers(sentence, knowledge.levers, framework)
+            ]
+            if outcome := _outcome(sentence):
+                for lever, span in levers or did:
+                    found.setdefault(lever, Tried(lever, span, outcome == "helped"))
+            did = levers if not outcome and _DID.search(sentence) else []
     return tuple(found.values())
 
 

@@ -22,7 +22,7 @@ from diagnose.prescribe.order import Candidate, in_order, rank_of
 from diagnose.prescribe.outcome import Move, Refusal, Trial
 from diagnose.prescribe.patch import patch
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
-from diagnose.prescribe.trial import smallest, try_lever
+from diagnose.prescribe.trial import least, smallest, try_lever
 from diagnose.prescribe.why import why
 from diagnose.prescribe.writing import Written
 from diagnose.types import CaseMatch, Check, Estimate, Fact, Facts, NotAdvised, Paste, Prescription, Span
@@ -103,7 +103,7 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
     trial = try_lever(lever, situation, record.values)
     if isinstance(trial, Refusal) and trial.reason == "no_gain":
         if _may_be_the_cause(lever, situation):
-            trial = Trial(lever, situation.facts, ())
+            trial = least(lever, situation)
         elif lever.keyless and rank and rank.why:  # a conflict that the text shows, which no peak in bytes tells
             trial = smallest(lever, situation) or trial
     if isinstance(trial, Refusal):

@@ -249,3 +249,16 @@ def test_keys_that_tell_nodes_and_cards_outrank_a_list_of_devices_and_another_co
     )
     found = values(other + command)
     assert (found["n_gpus"], found["n_nodes"]) == (32, 4)
+
+
+def test_the_memory_of_a_card_is_no_ram_of_the_host(values):
+    assert "host_ram_gb" not in values("Unsloth: Your GPU has CUDA compute capability 7.5 with VRAM = 14.74 GB.")
+
+
+def test_a_limit_of_a_pod_in_chinese_is_the_ram_of_its_node(values):
+    assert values("8xH100，pod 内存 limit 800Gi")["host_ram_gb"] == 800
+
+
+def test_one_card_and_its_size_stand_together(values):
+    found = values("单卡 24G 跑 7B")
+    assert (found["n_gpus"], found["gpu_mem_gib"]) == (1, 24)
