@@ -45,7 +45,7 @@ def diagnose(
     passed("estimate")
     found = cases(facts, paste.text) if callable(cases) else cases
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))
-    pool = failing_pool(kind, before, facts.growth, phase)
+    pool = failing_pool(kind, before, facts.growth, phase) or _asked_of(facts, before)
     matches = match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
@@ -100,6 +100,11 @@ def failing_pool(
     if len(out) == 1 or kind != "other":
         return out[0] if len(out) == 1 else None
     return "gpu" if phase in OF_CARDS else None
+
+
+def _asked_of(facts: Facts, before: Estimate) -> Pool | None:
+    """The cards, where somebody asks whether a run fits and the estimate is too close to say so."""
+    return "gpu" if facts.planned and before.gpu is not None and before.gpu.verdict() == "close" else None
 
 
 def _with_assumed_lengths(facts: Facts) -> Facts:

@@ -103,7 +103,7 @@ def headline(diagnosis: Diagnosis) -> str:
     if kind is None and (told := not_memory(diagnosis.facts)):
         return f"This is no memory failure: {in_sentence(told.title)}"
     if kind is None:
-        return _planned(diagnosis.estimate, diagnosis.pool)
+        return _planned(diagnosis.estimate, diagnosis.pool, diagnosis.facts.planned)
     if kind in _HEADLINES:
         return _HEADLINES[kind] + (
             f" in the {PHASES[phase]}" if phase and kind in ("host_ram", "memory_growth") else ""
@@ -126,16 +126,16 @@ def _only_phase_out(pool: PoolEstimate | None) -> str | None:
     return out[0] if len(out) == 1 else None
 
 
-def _planned(estimate: Estimate, pool: str | None) -> str:
-    """The sentence when nothing failed yet, or nothing shows that it did."""
+def _planned(estimate: Estimate, pool: str | None, asked: bool) -> str:
+    """The sentence when nothing failed yet, or nothing shows that it did; ``asked``: whether it would fit is the question."""
     known = estimate.host if pool == "host" else estimate.gpu
     if known is None or not known.phases:
-        return "Cannot tell yet"
+        return "Cannot tell yet whether it fits" if asked else "Cannot tell yet"
     verdict, peak = known.verdict(), known.worst
     by = "what the log measured" if peak.measured is not None else "the estimate"
     what = "host RAM" if known.pool == "host" else "GPU memory"
     return {
-        "out": f"By {by} {what} runs out in the {phase_words(peak.phase)}",
+        "out": f"By {by} {'it does not fit: ' if asked else ''}{what} runs out in the {phase_words(peak.phase)}",
         "close": f"Too close to call: {what} in the {phase_words(peak.phase)}",
         "fits": f"By {by} it fits; {what} peaks in the {phase_words(peak.phase)}",
     }.get(verdict, f"{what[0].upper() + what[1:]} peaks in the {phase_words(peak.phase)}; the capacity is not known")

@@ -41,6 +41,8 @@ def stamp(diagnosis: Diagnosis) -> tuple[str, str]:
     if not_memory(diagnosis.facts):
         return "none", "NO MEMORY FAILURE"
     if diagnosis.kind is None:
+        if diagnosis.facts.planned and diagnosis.verdict == "out":
+            return "out", "DOES NOT FIT"
         return (diagnosis.verdict if diagnosis.verdict != "unknown" else "none"), _STAMPS[diagnosis.verdict]
     return "out", _STAMPS["out"] if diagnosis.verdict == "out" else "RAN OUT"
 
@@ -205,7 +207,7 @@ def _kind(diagnosis: Diagnosis) -> Note | None:
             ("dmesg -T | grep -i 'killed process'",),
             "warn",
         )
-    if diagnosis.kind is None and diagnosis.paste.lines and not diagnosis.paste.binary:
+    if diagnosis.kind is None and diagnosis.paste.lines and not diagnosis.paste.binary and not diagnosis.facts.planned:
         lines = diagnosis.paste.total_lines
         return Note(
             "No message of a memory failure was found",

@@ -288,3 +288,11 @@ def test_an_engine_without_room_for_its_cache_is_shown_with_its_figures(client):
     assert "the engine may take" in page
     assert "for the engine&#x27;s cache, fits" in page
     assert "do not explain" not in page
+
+
+def test_a_plan_is_answered_by_whether_it_fits(client):
+    page = html.unescape(post(client, paste="想在 1 张 4090 上用 verl 全参跑 Qwen2.5-7B GRPO，够不够？"))
+    assert "By the estimate it does not fit" in page
+    assert "DOES NOT FIT" in page
+    assert "No message of a memory failure" not in page
+    assert "What ran out?" not in page
