@@ -119,7 +119,7 @@ def _by_last_parts(setting: Setting, framework: Framework, places: list[int], ve
     if "." not in setting.key:
         found = [match for match in found if _OTHERS.isdisjoint(match.key.key.split("."))] or found
     meanings = {(match.key.fact, match.key.unit, tuple(match.key.values), match.key.dead) for match in found}
-    return found if len(meanings) == 1 else []
+    return found if len(meanings) == 1 or len({match.key.key for match in found}) == 1 else []
 
 
 # models beside the policy, as their settings' paths name them

@@ -21,10 +21,12 @@ _FACTS = {
     "ref": ("ref_offload",),
     "critic": ("critic_param_offload", "critic_optimizer_offload"),
 }
-_SWITCHED = r"(?:已经?)?(?:打?开|开启|启用|用上|上)(?:了|着)?"
+_SWITCHED = (
+    r"(?:已经?)?(?:(?:打?开|开启|启用|用上|上)(?:了|着)?|设(?:置)?[为成]\s*(?:true|on)|(?:set to|=)\s*(?:true|on))"
+)
 _ALL = re.compile(
     rf"(?:所有|全部|各种|能开的?)(?:的)?\s*(?:cpu[ _-]?)?(?:的\s*)?offload\w*"
-    rf"|offload\w*\s*(?:选项|开关)?\s*(?:全部?|都|均|全都)\s*{_SWITCHED}"
+    rf"|(?<!\w)offload\w*\s*(?:选项|开关)?\s*(?:全部?|都|均|全都)\s*{_SWITCHED}"
     r"|\b(?:all|every)\s+(?:(?:the|of|possible|kinds?|available|cpu)\s+){0,3}offload\w*|\bevery ?thing\s+(?:is\s+)?offloaded"
     r"|\bfull(?:y)? (?:cpu )?offload\w*|\boffload(?:ing|ed)? everything",
     re.I | re.A,
@@ -35,6 +37,8 @@ _NONE = re.compile(
     r"|\boffload(?:ing)? (?:is )?(?:all )?(?:off|disabled)\b",
     re.I | re.A,
 )
+# one word for a stage and where its optimizer lives; the third stage takes the weights along
+_STAGE = re.compile(r"\bzero[-_ ]?(?P<stage>[23])\s*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload", re.I | re.A)
 _WHAT = {
     "param": r"(?:params?|parameters?|model|weights?|权重|参数)",
     "optimizer": r"(?:optim(?:izer)?|adam|优化器)(?:[ _-]?states?|状态)?",
@@ -42,7 +46,8 @@ _WHAT = {
     "ref": r"(?:ref(?:erence)?(?:[ _-]model)?|参考模型)",
 }
 _NAMED = tuple(
-    (what, re.compile(rf"(?<![\w.]){words}[ _-]?(?:的\s*)?offload\w*", re.I | re.A)) for what, words in _WHAT.items()
+    (what, re.compile(rf"(?<![\w.]){words}[ _-]?(?:的\s*|也\s*|都\s*)?offload\w*", re.I | re.A))
+    for what, words in _WHAT.items()
 )
 _ON_BEFORE = re.compile(
     r"(?:开了?|开启了?|打开了?|启用了?|用了|with|using|use|enabled?|turned on|set)[\s:：]*[^。；;\n]{0,80}$",
@@ -54,7 +59,7 @@ _ON_AFTER = re.compile(
 )
 # what is only thought of, asked for or advised
 _OPEN = re.compile(
-    r"\b(?:should|could|would|if|whether|recommend\w*|suggest\w*|maybe|need)\b|要不要|建议|应该|如果|需要|是否|吗|没",
+    r"\b(?:should|could|would|if|whether|recommend\w*|suggest\w*|maybe|need)\b|要不要|建议|应该|如果|需要|是否|吗|没|试|\btried\b",
     re.I | re.A,
 )
 
@@ -81,6 +86,10 @@ def _told(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:
         if (match := form.search(words)) and not (on and _open(words, match)):
             yield from ((what, on, match) for what in _FACTS)
             return
+    if (match := _STAGE.search(words)) and not _open(words, match):
+        yield from (
+            (what, True, match) for what in (("param", "optimizer") if match["stage"] == "3" else ("optimizer",))
+        )
     for what, pattern in _NAMED:
         match = pattern.search(words)
         if match and not _open(words, match) and _switched(words, match):
@@ -88,6 +97,8 @@ def _told(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:
 
 
 def _switched(words: str, match: re.Match[str]) -> bool:
+    if re.match(r"\s*了", words[match.end() :]):
+        return True
     return bool(_ON_BEFORE.search(words[: match.start()]) or _ON_AFTER.match(words[match.end() :]))
 
 
@@ -102,16 +113,17 @@ def _own(framework: Framework, stated: Mapping[str, Fact]) -> dict[str, tuple[st
     """What can move → the facts that this framework's keys give it in this version."""
     version = stated.get("framework_version")
     values = {id: fact.value for id, fact in stated.items()}
-    ids = {
-        key.fact
+    keys = [
+        key
         for key in framework.keys
-        if key.fact
-        and not key.dead
+        if not key.dead
         and in_range(key.since, key.until, str(version.value) if version else None)
         and holds(key.when, values) is not False
-    }
+    ]
+    ids = {key.fact for key in keys}
+    inside = {id for key in keys for given in key.values.values() for id in given}
     own: dict[str, tuple[str, ...]] = {}
     for what, facts in _FACTS.items():
-        there = tuple(id for id in facts if id in ids)
+        there = tuple(id for id in facts if id in ids) or tuple(id for id in facts if id in inside)
         own[what] = there[:1] if what != "critic" else there if values.get("algo", "ppo") == "ppo" else ()
     return own

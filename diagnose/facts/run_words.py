@@ -56,7 +56,7 @@ _WORDS = (
     ("prompt_length", rf"\b(?:max(?:imum)?[ _-])?(?:prompt|input)[ _-]{_LONG}{_IS}{_N}"),
     ("prompt_length", rf"(?:输入|提示词?|prompt)(?:的)?(?:最大)?长度{_IS}{_N}"),
     ("prompt_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:prompt|input|输入|提示词?)(?!s)"),
-    ("response_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}(?!s)"),
+    ("response_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}(?!s?\s+(?:per|each|in total|for|a)\b)"),
     ("prompt_length", rf"(?<![\w-])(?:prompt|input|输入|提示词?)(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
     ("response_length", rf"(?<![\w-]){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
     (
@@ -79,6 +79,17 @@ _WORDS = (
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
 _FORMS = tuple((fact, re.compile(form, re.I | re.A)) for fact, form in _WORDS)
+# the ranks of a model-parallel trainer, where no engine is named right before; capitals, since “ep” is also an epoch
+_RANKS = tuple(
+    (
+        id,
+        re.compile(
+            rf"(?<![\w-])(?<!vllm )(?<!sglang )(?<!rollout )(?<!infer )(?<!推理 )(?<!推理){form}\s*[=:：]?\s*(?P<n>\d{{1,3}})(?![\w.])",
+            re.A,
+        ),
+    )
+    for id, form in (("tp", "[Tt][Pp]"), ("pp", "[Pp][Pp]"), ("ep", "EP"))
+)
 _ON = re.compile(
     r"\b(?:with|use|using|enabled?|turned on)\s+(?:gradient|activation)[ _-]checkpointing\b|\b(?:gradient|activation)[ _-]checkpointing\s+"
     r"(?:is\s+)?(?:on|enabled|active|true)\b|(?:开了?|开启了?|打开了?|启用了?)\s*(?:gradient[ _-]checkpointing|梯度检查点|重计算)"
@@ -116,7 +127,7 @@ def run_words(speech: Sequence[Line], stated: Mapping[str, Fact]) -> dict[str, F
 
 
 def _of_line(line: Line) -> Iterator[Fact]:
-    for id, form in _FORMS:
+    for id, form in (*_FORMS, *_RANKS) if "megatron" in line.words.lower() else _FORMS:
         for match in form.finditer(line.words):
             if not _almost(line.words, match):
                 value = _value(id, match)

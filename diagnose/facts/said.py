@@ -54,7 +54,7 @@ _LINK_CLOSE = re.compile(
 # what may stand between the words of a phase and the failure that they belong to without any link
 _GLUE = re.compile(
     r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|an?|the|with|hits?|ends?"
-    r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|直接|就|会|又|也|显存|内存|主机)\s*){0,6}$",
+    r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|直接|就|会|又|也|报错?了?|显存|内存|主机)\s*){0,6}$",
     re.I | re.A,
 )
 _CHINESE = re.compile(
@@ -62,7 +62,7 @@ _CHINESE = re.compile(
     re.A,
 )
 # a remark beside a log that names the moment and leaves the failure to the log
-_MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时)[\s。.!！]*$", re.A)
+_MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时|[那这]一?步)[\s。.!！]*$", re.A)
 _SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z`*(\"])|\n", re.A)
 _FAR, _NEAR = 100, 80
 

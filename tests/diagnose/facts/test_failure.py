@@ -234,7 +234,13 @@ def test_a_table_of_cards_says_nothing_of_what_ran_out(values):
 
 
 @pytest.mark.parametrize(
-    "text", ["8 张 A800 跑 32B，显存够不够，要不要 offload", "4 张 4090 跑 7B 会不会 OOM", "显存会不会爆？"]
+    "text",
+    [
+        "8 张 A800 跑 32B，显存够不够，要不要 offload",
+        "4 张 4090 跑 7B 会不会 OOM",
+        "显存会不会爆？",
+        "卡住不动，没有报错。是 OOM 吗",
+    ],
 )
 def test_a_question_whether_memory_is_enough_is_no_failure(values, text):
     assert "oom_kind" not in values(text)
@@ -273,3 +279,12 @@ def test_a_remark_beside_a_log_names_the_moment(values):
 
 def test_a_phase_that_went_well_is_not_the_failing_one(values):
     assert values("rollout 的时候没事，update_actor 爆了")["phase"] == "actor_update"
+
+
+def test_an_engine_that_loads_is_its_start(values):
+    assert values("卡在 vllm 加载，报 CUDA out of memory")["phase"] == "init"
+
+
+def test_a_step_of_a_recipe_is_no_step_of_the_training(values):
+    assert "step" not in values("CUDA out of memory in DeepSpeed-Chat step 3")
+    assert values("CUDA out of memory in DeepSpeed-Chat at step 40")["step"] == 40

@@ -262,3 +262,7 @@ def test_a_limit_of_a_pod_in_chinese_is_the_ram_of_its_node(values):
 def test_one_card_and_its_size_stand_together(values):
     found = values("单卡 24G 跑 7B")
     assert (found["n_gpus"], found["gpu_mem_gib"]) == (1, 24)
+
+
+def test_the_cards_of_all_machines_outrank_those_of_one(values):
+    assert values("8卡 H20 141G，4 机 32 卡")["n_gpus"] == 32

@@ -267,3 +267,7 @@ def test_the_sizes_of_one_word_are_told_apart(values):
     found = values(f"{actor}  mb_spec:\n    max_tokens_per_mb: 32768\n")
     assert [found[id] for id in ("trainer_gpus", "pp", "tp", "sp", "ep")] == [16, 4, 2, 2, 4]
     assert found["strategy"] == "megatron"
+
+
+def test_a_key_that_begins_like_another_s_tells_no_framework(values):
+    assert values("SkyRL on 8xH100 OOMs. micro_forward_batch_size_per_gpu=8")["framework"] == "skyrl"

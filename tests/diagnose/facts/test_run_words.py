@@ -61,6 +61,13 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
         ("answers of 2 turns", "response_length", None),
         ("长度 8k 没事 16k 就炸", "response_length", 16384),
         ("lora? full.", "full_or_lora", None),
+        ("megatron 后端，TP4 PP2 EP8", "tp", 4),
+        ("megatron 后端，TP4 PP2 EP8", "pp", 2),
+        ("megatron 后端，TP4 PP2 EP8", "ep", 8),
+        ("fsdp, tp 4", "tp", None),
+        ("megatron 训练，推理 tp 4", "tp", None),
+        ("16k responses", "response_length", 16384),
+        ("4k responses per step", "response_length", None),
     ],
 )
 def test_it_reads_settings_in_sentences(values, text, id, value):
@@ -148,6 +155,12 @@ def test_it_reads_the_algorithm_and_no_key_that_bears_its_name(values, text, alg
         ("verl GRPO，optimizer offload 开了", {"optimizer_offload": True, "param_offload": None}),
         ("verl GRPO，要不要开 optimizer offload？", {"optimizer_offload": None}),
         ("verl GRPO, should I turn on all offloads?", {"param_offload": None}),
+        ("TRL GRPO, zero3 with cpu offload", {"param_on_cpu": True, "optimizer_on_cpu": True}),
+        (
+            "verl GRPO，param_offload 和 optimizer_offload 都设为 True 了",
+            {"optimizer_offload": True, "ref_offload": None},
+        ),
+        ("verl GRPO，ref 也 offload 了", {"ref_offload": True, "param_offload": None}),
         ("offload 都开了", {"param_offload": None, "optimizer_on_cpu": None}),
     ],
 )

@@ -201,3 +201,13 @@ def test_the_teacher_s_sharding_is_no_lever_of_a_reference():
 def test_a_fault_of_one_library_is_not_asked_for_where_another_shards():
     found = given("verl ppo qwen2.5-7b 8张A100 80G，compute_log_prob 的时候爆显存")
     assert "deepspeed" not in [check.advisory.package for check in found.checks]
+
+
+def test_no_key_of_one_sharding_is_written_where_another_may_run():
+    found = given("TRL GRPO Qwen2.5-7B 2x H100 80GB, CUDA OOM in the backward pass")
+    assert "fsdp_offload_params" not in [change.key for one in found.prescriptions for change in one.changes]
+
+
+def test_the_segments_of_a_trainer_are_not_those_of_an_engine_in_another_process():
+    found = given("SkyRL GRPO Qwen3-4B 8x H100 80GB, CUDA OOM in the actor update")
+    assert "allocator.expandable_segments.off" not in [one.lever.slug for one in found.prescriptions]
