@@ -8,6 +8,7 @@ from dataclasses import replace
 from diagnose.batch import resolve
 from diagnose.estimate import assumed_lengths, cache_room, estimate, plan_of
 from diagnose.facts import read_facts
+from diagnose.facts.signature import spoken_pool
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
@@ -45,7 +46,7 @@ def diagnose(
     passed("estimate")
     found = cases(facts, paste.text) if callable(cases) else cases
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))
-    pool = failing_pool(kind, before, facts.growth, phase) or _asked_of(facts, before)
+    pool = failing_pool(kind, before, facts.growth, phase) or _asked_of(facts, before) or _told_pool(facts, paste)
     matches = match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
@@ -105,6 +106,15 @@ def failing_pool(
 def _asked_of(facts: Facts, before: Estimate) -> Pool | None:
     """The cards, where somebody asks whether a run fits and the estimate is too close to say so."""
     return "gpu" if facts.planned and before.gpu is not None and before.gpu.verdict() == "close" else None
+
+
+def _told_pool(facts: Facts, paste: Paste) -> Pool | None:
+    """Whose memory a person says that grows, where the line that says so tells it of one alone."""
+    kind = facts.stated.get("oom_kind")
+    if kind is None or kind.value != "memory_growth" or kind.span is None:
+        return None
+    number = kind.span.line
+    return spoken_pool(next((line.words for line in paste.lines if line.number == number), ""))
 
 
 def _with_assumed_lengths(facts: Facts) -> Facts:

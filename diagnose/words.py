@@ -105,13 +105,22 @@ def headline(diagnosis: Diagnosis) -> str:
     if kind is None:
         return _planned(diagnosis.estimate, diagnosis.pool, diagnosis.facts.planned)
     if kind in _HEADLINES:
-        return _HEADLINES[kind] + (
-            f" in the {PHASES[phase]}" if phase and kind in ("host_ram", "memory_growth") else ""
-        )
+        failed = _HEADLINES[kind]
+        if kind == "memory_growth" and diagnosis.pool:
+            failed = failed.replace("Memory", "Host RAM" if diagnosis.pool == "host" else "GPU memory")
+        failed = failed.replace(" runs", " probably ran") if _presumed(diagnosis.facts) else failed
+        return failed + (f" in the {PHASES[phase]}" if phase and kind in ("host_ram", "memory_growth") else "")
+    runs = "probably ran" if _presumed(diagnosis.facts) else "runs"
     if phase:
-        return f"GPU memory runs out {'at' if phase in ('load', 'init') else 'in the'} {PHASES[phase]}"
+        return f"GPU memory {runs} out {'at' if phase in ('load', 'init') else 'in the'} {PHASES[phase]}"
     only = _only_phase_out(diagnosis.estimate.gpu)
-    return f"GPU memory runs out, by the estimate in the {PHASES[only]}" if only else "GPU memory runs out"
+    return f"GPU memory {runs} out, by the estimate in the {PHASES[only]}" if only else f"GPU memory {runs} out"
+
+
+def _presumed(facts: Facts) -> str:
+    """Why the kind is only likely, where no message settles it; empty where one does."""
+    kind = facts.stated.get("oom_kind")
+    return kind.why if kind is not None and kind.origin == "assumed" else ""
 
 
 def not_memory(facts: Facts) -> Signature | None:
@@ -145,6 +154,13 @@ def lead(diagnosis: Diagnosis) -> str:
     """One or two sentences below the headline: the figure, then what it is made of or what is missing."""
     if told := not_memory(diagnosis.facts):
         return told.not_memory
+    if presumed := _presumed(diagnosis.facts):
+        return f"{presumed}. {_lead(diagnosis)}".rstrip()
+    return _lead(diagnosis)
+
+
+def _lead(diagnosis: Diagnosis) -> str:
+    """The figure, or what is missing for one."""
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
     if pool is None or not pool.phases:
         return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)

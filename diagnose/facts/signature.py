@@ -14,7 +14,7 @@ from diagnose.knowledge.records import Capture, Signature
 from diagnose.literals import Haystack
 from diagnose.types import Fact, Hit, Line, Paste, Span
 from diagnose.units import PRINTED, parse_size, to_gib
-from diagnose.vocabulary import FACTS, Origin, Value
+from diagnose.vocabulary import FACTS, Origin, Pool, Value
 
 # A console breaks a message into so many lines, one of few columns into more; then literals and patterns are tried on the lines
 # put together.
@@ -216,6 +216,12 @@ def _speaks_of_cards(paste: Paste) -> bool:
     """Whether the text beside a bare word of failure is about a card's memory and nowhere about the host's."""
     words = [line.words for line in paste.lines if line.words[:1] != "|"]  # a table of cards speaks of no failure
     return any(_OF_CARDS.search(line) for line in words) and not any(_OF_HOST.search(line) for line in words)
+
+
+def spoken_pool(words: str) -> Pool | None:
+    """Whose memory a line speaks of; None where it speaks of both, or says only memory."""
+    cards, host = bool(_OF_CARDS.search(words)), bool(_OF_HOST.search(words))
+    return None if cards == host else "gpu" if cards else "host"
 
 
 def _rank(hit: Hit) -> tuple[bool, int, bool, int]:
