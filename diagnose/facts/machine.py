@@ -82,6 +82,8 @@ def _spoken(
     machines = cards.nodes(speech, said)
     if machines and "n_nodes" not in found:
         found["n_nodes"] = Fact("n_nodes", machines[0], "read", span=machines[1])
+    if not several and "n_gpus" not in {**found, **stated}:
+        _put(found, cards.by_role(speech))
     parted = several or any(PART_OF.search(line.words) for line in speech)
     _counts(found, stated, [] if parted else said)
     if "n_gpus" not in {**found, **stated} and not several:

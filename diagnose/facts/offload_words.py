@@ -38,7 +38,9 @@ _NONE = re.compile(
     re.I | re.A,
 )
 # one word for a stage and where its optimizer lives; the third stage takes the weights along
-_STAGE = re.compile(r"\bzero[-_ ]?(?P<stage>[23])\s*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload", re.I | re.A)
+_STAGE = re.compile(
+    r"(?<![A-Za-z])(?:zero[-_ ]?|ds[-_]?z)(?P<stage>[23])\s*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload", re.I | re.A
+)
 _WHAT = {
     "param": r"(?:params?|parameters?|model|weights?|权重|参数)",
     "optimizer": r"(?:optim(?:izer)?|adam|优化器)(?:[ _-]?states?|状态)?",

@@ -33,7 +33,7 @@ _WORDS = (
         "zero_stage",
         r"(?<![\w-])(?:deepspeed|ds)?[\s_-]*zero(?:[\s_-]*stage)?[\s_-]*(?P<n>[123])(?!\d|[.]\d|\+\+|_(?:init|save|gather)_)",
     ),
-    ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*z(?P<n>[123])\b"),
+    ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*z(?P<n>[123])(?![A-Za-z\d])"),
     ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){_IS}{_N}"),
     ("lora_rank", rf"\brank{_IS}{_N}\s*(?:的\s*)?LoRA"),
     ("micro_batch", rf"{_MICRO}{_IS}{_N}"),
@@ -64,6 +64,7 @@ _WORDS = (
         rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
     ),
     ("max_length", rf"(?:\b(?:sequence|seq|context|total)[ _-]{_LONG}|序列长度|上下文(?:长度)?|总长度?){_IS}{_N}"),
+    ("max_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:序列|上下文|context|sequences?\b|seqs?\b)"),
     ("rollout_n", rf"\bgroup[ _-]size{_IS}{_N}"),
     ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),
     ("rollout_engine", r"\b(?P<word>vllm|sglang)[ -]?(?:rollout|engine|backend|server|colocated?|引擎|推理|后端|采样)"),
@@ -72,8 +73,17 @@ _WORDS = (
         r"(?:\brollout|\b(?:rollout|inference|generation)[ -](?:engine|backend)|推理|引擎|采样)\s*"
         r"(?:with|by|in|on|using|is|=|:|：|用的?是?|是|后端)?\s*(?P<word>vllm|sglang)\b(?![\w/.-])",
     ),
+    ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
+    ("rollout_mode", r"\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
-    ("strategy", r"(?:\b(?:with|using|on|via)\s|用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))"),
+    (
+        "strategy",
+        r"(?:\b(?:with|using|on|via)\s|(?<!不)用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))",
+    ),
+    (
+        "strategy",
+        r"(?<![\w./-])(?<!不用)(?<!不用 )(?<!no )(?<!without )(?P<word>megatron)(?![\w./=:-]|\s*(?:lm|core)\b)",
+    ),
     ("strategy", r"(?<![\w./-])(?P<word>fsdp2)(?![\w./=:-])"),
     ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
@@ -144,8 +154,10 @@ def _of_line(line: Line) -> Iterator[Fact]:
 def _value(id: str, match: re.Match[str]) -> Value | None:
     """The number with its k, or the word where the fact is one of a few."""
     groups = match.groupdict()
+    if "none" in groups:
+        return "hf"
     if "word" in groups:
-        return written.of(id, match["word"].lower())
+        return written.of(id, match["word"].lower().replace("colocate", "colocated").replace("dd", "d"))
     if "nf4" in groups:
         return "nf4"
     return int(match["n"].replace(",", "")) * (1024 if groups.get("k") else 1)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 FAILURE = re.compile(
-    r"\bOOM\w*|\bout[ -]of[ -](?:(?:gpu|cuda|host|device|system) )?memory|\b(?:runs?|ran|running) out\b|\bblow(?:s|n)? up"
+    r"\bOOM\w*|OutOfMemory\w*|\bout[ -]of[ -](?:(?:gpu|cuda|host|device|system) )?memory|\b(?:runs?|ran|running) out\b|\bblow(?:s|n)? up"
     r"|\bfail(?:s|ed|ure)?\b|\bcrash\w*"
     r"|\bdies\b|\bdied\b|\bdead\b|\bkill(?:s|ed)\b|\bstops?\b|\bcannot allocate|\bshoots? up|\bspik(?:es?|ing)\b"
     r"|\bright before (?:that|this|it)\b|\bat that (?:moment|point)\b"
@@ -54,7 +54,7 @@ _LINK_CLOSE = re.compile(
 # what may stand between the words of a phase and the failure that they belong to without any link
 _GLUE = re.compile(
     r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|an?|the|with|hits?|ends?"
-    r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|直接|就|会|又|也|报错?了?|显存|内存|主机)\s*){0,6}$",
+    r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|torch\.(?:cuda\.)?|直接|就|会|又|也|报错?了?|显存|内存|主机)\s*){0,6}$",
     re.I | re.A,
 )
 _CHINESE = re.compile(

@@ -288,3 +288,15 @@ def test_an_engine_that_loads_is_its_start(values):
 def test_a_step_of_a_recipe_is_no_step_of_the_training(values):
     assert "step" not in values("CUDA out of memory in DeepSpeed-Chat step 3")
     assert values("CUDA out of memory in DeepSpeed-Chat at step 40")["step"] == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "phase"),
+    [
+        ("vllm engine init: torch.OutOfMemoryError: CUDA out of memory.", "init"),
+        ("model_update 的时候显存不够", "weight_sync"),
+        ("hipErrorOutOfMemory in wake_up", "weight_sync"),
+    ],
+)
+def test_a_message_behind_the_words_for_a_phase_belongs_to_it(values, text, phase):
+    assert values(text)["phase"] == phase
