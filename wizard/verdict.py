@@ -203,7 +203,8 @@ def _kind(diagnosis: Diagnosis) -> Note | None:
     if diagnosis.kind == "other":
         return Note(
             "GPU or host: the text does not settle it",
-            "Give the last 20 lines of the worker that failed first, and the line of the kernel, of Ray or of Slurm that names the kill.",
+            "Give the last 20 lines of the worker that failed first, and the line of the kernel, of Ray or of Slurm that names the kill."
+            + (" Until then the advice is for the GPU’s memory." if diagnosis.pool == "gpu" else ""),
             ("dmesg -T | grep -i 'killed process'",),
             "warn",
         )

@@ -174,7 +174,7 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
 def _product(key: Key, value: str) -> dict[str, Value]:
     """The product of the sizes in one word; of a word in two parts those of the first part that has any."""
     for part in value.partition(":")[2].split("|"):
-        if sizes := [int(size) for size in re.findall(key.product, part)]:
+        if key.product and (sizes := [int(size) for size in key.product.findall(part)]):
             return {key.fact: math.prod(sizes)}
     return {}
 

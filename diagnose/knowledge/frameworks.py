@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -36,7 +37,8 @@ class Key:
     """One key of a framework. Either ``fact`` (with the unit of the written number) or ``values``: written word → facts.
 
     ``negated`` turns a yes/no around. ``above`` turns a number into a yes/no: true when it is above that.
-    ``product`` is a pattern: the number is the product of those that it finds in a word such as ``x:d4p1t2``, behind the colon.
+    ``product`` is a pattern with one group: the number is the product of those that it finds in a word such as ``x:d4p1t2``, behind
+    the colon.
     ``dead`` says why the key has no effect (then no lever may use it). ``note`` says what a key changes that no fact tells.
     ``hidden`` keys are read but never written by a lever.
     ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
@@ -50,7 +52,7 @@ class Key:
     values: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     negated: bool = False
     above: float | None = None
-    product: str = ""
+    product: re.Pattern[str] | None = None
     since: str = ""
     until: str = ""
     when: Conditions = field(default_factory=dict)

@@ -1,6 +1,6 @@
 import pytest
 
-from diagnose import words
+from diagnose import headline_words, words
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 
@@ -50,7 +50,7 @@ def test_an_algorithm_that_only_a_default_gives_is_not_said_of_a_run_without_set
     ],
 )
 def test_a_headline_says_no_more_than_the_text(text, said):
-    assert words.headline(diagnose(text, {}, current(), ())) == said
+    assert headline_words.headline(diagnose(text, {}, current(), ())) == said
 
 
 def test_what_is_only_likely_says_why():
