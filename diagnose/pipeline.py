@@ -8,6 +8,7 @@ from dataclasses import replace
 from diagnose.batch import resolve
 from diagnose.estimate import assumed_lengths, cache_room, estimate, plan_of
 from diagnose.facts import read_facts
+from diagnose.facts.signature import spoken_pool
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
@@ -17,7 +18,7 @@ from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
 from diagnose.questions import ask
 from diagnose.types import Diagnosis, Estimate, Facts, Growth, Paste, Together
-from diagnose.vocabulary import NO_CACHE, POOL_OF_KIND, Pool, Value
+from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, Pool, Value
 
 # Cases, or what finds the near ones among very many by the facts and the text of a paste.
 Cases = Sequence[Case] | Callable[[Facts, str], Sequence[Case]]
@@ -47,7 +48,7 @@ def diagnose(
     passed("estimate")
     found = cases(facts, paste.text) if callable(cases) else cases
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))
-    pool = failing_pool(kind, before, facts.growth)
+    pool = failing_pool(kind, before, facts.growth, phase) or _asked_of(facts, before) or _told_pool(facts, paste)
     matches = match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
@@ -93,15 +94,36 @@ def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge)), knowledge.fallback)
 
 
-def failing_pool(kind: str | None, before: Estimate, grown: Sequence[Growth] = ()) -> Pool | None:
-    """The pool that the kind of failure names, or that grew where memory grows; else the only one that the estimate sees run out."""
+def failing_pool(
+    kind: str | None, before: Estimate, grown: Sequence[Growth] = (), phase: str | None = None
+) -> Pool | None:
+    """The pool that the kind of failure names, or that grew where memory grows; else the only one that the estimate sees run out.
+
+    What ran out in a phase in which the cards work is first looked for on the cards.
+    """
     if kind in POOL_OF_KIND:
         return POOL_OF_KIND[kind]
     if kind == "memory_growth" and len({one.pool for one in grown}) == 1:
         return grown[0].pool
     pools: tuple[Pool, ...] = ("gpu", "host")
     out = [name for name in pools if (pool := before.pool(name)) and pool.verdict() == "out"]
-    return out[0] if len(out) == 1 else None
+    if len(out) == 1 or kind != "other":
+        return out[0] if len(out) == 1 else None
+    return "gpu" if phase in OF_CARDS else None
+
+
+def _asked_of(facts: Facts, before: Estimate) -> Pool | None:
+    """The cards, where somebody asks whether a run fits and the estimate is too close to say so."""
+    return "gpu" if facts.planned and before.gpu is not None and before.gpu.verdict() == "close" else None
+
+
+def _told_pool(facts: Facts, paste: Paste) -> Pool | None:
+    """Whose memory a person says that grows, where the line that says so tells it of one alone."""
+    kind = facts.stated.get("oom_kind")
+    if kind is None or kind.value != "memory_growth" or kind.span is None:
+        return None
+    number = kind.span.line
+    return spoken_pool(next((line.words for line in paste.lines if line.number == number), ""))
 
 
 def _with_assumed_lengths(facts: Facts) -> Facts:

@@ -15,15 +15,6 @@ VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "un
 # Units that have another form for one.
 _ONE = {"tokens": "token", "prompts": "prompt", "sequences": "sequence", "sequences per GPU": "sequence per GPU"}
 
-_HEADLINES = {
-    "host_ram": "Host RAM runs out",
-    "host_shm": "Shared memory is full",
-    "vllm_no_kv_blocks": "The engine finds no room for its KV cache",
-    "vllm_free_memory_too_low": "Too little GPU memory is free when the engine starts",
-    "memory_growth": "Memory grows from step to step until the run dies",
-    "other": "Something ran out of memory; the text does not say whether GPU or host",
-}
-
 _NEXT = {
     "other": "Give the last 20 lines of the worker that failed first, or the line of the kernel or of Ray that names the memory.",
     "unknown": "Paste the launch command, or set model, cards and lengths beside.",
@@ -97,21 +88,10 @@ def card_size(facts: Facts) -> str:
     return f"{size:.10g}GB" if size else ""
 
 
-def headline(diagnosis: Diagnosis) -> str:
-    """The answer as one sentence without a full stop."""
-    kind, phase = diagnosis.kind, diagnosis.phase
-    if kind is None and (told := not_memory(diagnosis.facts)):
-        return f"This is no memory failure: {in_sentence(told.title)}"
-    if kind is None:
-        return _planned(diagnosis.estimate, diagnosis.pool)
-    if kind in _HEADLINES:
-        return _HEADLINES[kind] + (
-            f" in the {PHASES[phase]}" if phase and kind in ("host_ram", "memory_growth") else ""
-        )
-    if phase:
-        return f"GPU memory runs out {'at' if phase in ('load', 'init') else 'in the'} {PHASES[phase]}"
-    only = _only_phase_out(diagnosis.estimate.gpu)
-    return f"GPU memory runs out, by the estimate in the {PHASES[only]}" if only else "GPU memory runs out"
+def presumed(facts: Facts) -> str:
+    """Why the kind is only likely, where no message settles it; empty where one does."""
+    kind = facts.stated.get("oom_kind")
+    return kind.why if kind is not None and kind.origin == "assumed" else ""
 
 
 def not_memory(facts: Facts) -> Signature | None:
@@ -120,31 +100,17 @@ def not_memory(facts: Facts) -> Signature | None:
     return next(found, None) if "oom_kind" not in facts.values else None
 
 
-def _only_phase_out(pool: PoolEstimate | None) -> str | None:
-    """The one phase that the estimate sees run out whatever its band; None when there is none, or more than one."""
-    out = [phase.phase for phase in pool.phases if pool.verdict(phase) == "out"] if pool else []
-    return out[0] if len(out) == 1 else None
-
-
-def _planned(estimate: Estimate, pool: str | None) -> str:
-    """The sentence when nothing failed yet, or nothing shows that it did."""
-    known = estimate.host if pool == "host" else estimate.gpu
-    if known is None or not known.phases:
-        return "Cannot tell yet"
-    verdict, peak = known.verdict(), known.worst
-    by = "what the log measured" if peak.measured is not None else "the estimate"
-    what = "host RAM" if known.pool == "host" else "GPU memory"
-    return {
-        "out": f"By {by} {what} runs out in the {phase_words(peak.phase)}",
-        "close": f"Too close to call: {what} in the {phase_words(peak.phase)}",
-        "fits": f"By {by} it fits; {what} peaks in the {phase_words(peak.phase)}",
-    }.get(verdict, f"{what[0].upper() + what[1:]} peaks in the {phase_words(peak.phase)}; the capacity is not known")
-
-
 def lead(diagnosis: Diagnosis) -> str:
     """One or two sentences below the headline: the figure, then what it is made of or what is missing."""
     if told := not_memory(diagnosis.facts):
         return told.not_memory
+    if likely := presumed(diagnosis.facts):
+        return f"{likely}. {_lead(diagnosis)}".rstrip()
+    return _lead(diagnosis)
+
+
+def _lead(diagnosis: Diagnosis) -> str:
+    """The figure, or what is missing for one."""
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
     if pool is None or not pool.phases:
         return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)

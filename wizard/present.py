@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from diagnose import headline_words
 from diagnose import words as core
 from diagnose.knowledge import Knowledge
 from diagnose.report import to_markdown
@@ -76,7 +77,7 @@ def _head(
         "shape": shape,
         "stamp": stamp,
         "run": core.run_words(diagnosis.facts),
-        "headline": core.headline(diagnosis),
+        "headline": headline_words.headline(diagnosis),
         "no_memory": no_memory,
         "lead": core.lead(diagnosis) if pool or no_memory or not diagnosis.estimate.missing else "",
         "killed": words.killed_task(diagnosis, seen),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from diagnose import words
+from diagnose import headline_words
 from diagnose.knowledge import Knowledge
 from diagnose.types import Diagnosis
 from wizard import state
@@ -32,7 +32,7 @@ def save(diagnosis: Diagnosis, answers: Answers, user: AbstractBaseUser | Anonym
         text=diagnosis.paste.text,
         answers={id: state.as_text(value) for id, value in answers.values.items()},
         skipped=list(answers.skipped),
-        headline=words.headline(diagnosis)[:300],
+        headline=headline_words.headline(diagnosis)[:300],
         by=user if user.is_authenticated else None,  # type: ignore[misc]
     )
     return row, key

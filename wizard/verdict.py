@@ -41,6 +41,8 @@ def stamp(diagnosis: Diagnosis) -> tuple[str, str]:
     if not_memory(diagnosis.facts):
         return "none", "NO MEMORY FAILURE"
     if diagnosis.kind is None:
+        if diagnosis.facts.planned and diagnosis.verdict == "out":
+            return "out", "DOES NOT FIT"
         return (diagnosis.verdict if diagnosis.verdict != "unknown" else "none"), _STAMPS[diagnosis.verdict]
     return "out", _STAMPS["out"] if diagnosis.verdict == "out" else "RAN OUT"
 
@@ -201,11 +203,12 @@ def _kind(diagnosis: Diagnosis) -> Note | None:
     if diagnosis.kind == "other":
         return Note(
             "GPU or host: the text does not settle it",
-            "Give the last 20 lines of the worker that failed first, and the line of the kernel, of Ray or of Slurm that names the kill.",
+            "Give the last 20 lines of the worker that failed first, and the line of the kernel, of Ray or of Slurm that names the kill."
+            + (" Until then the advice is for the GPU’s memory." if diagnosis.pool == "gpu" else ""),
             ("dmesg -T | grep -i 'killed process'",),
             "warn",
         )
-    if diagnosis.kind is None and diagnosis.paste.lines and not diagnosis.paste.binary:
+    if diagnosis.kind is None and diagnosis.paste.lines and not diagnosis.paste.binary and not diagnosis.facts.planned:
         lines = diagnosis.paste.total_lines
         return Note(
             "No message of a memory failure was found",

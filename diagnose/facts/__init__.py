@@ -18,6 +18,7 @@ from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.model import Read, read_model
+from diagnose.facts.offload_words import offload_words
 from diagnose.facts.packages import with_versions
 from diagnose.facts.phase import settle_phase
 from diagnose.facts.prose import spoken
@@ -57,7 +58,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     version = version_of(detected.framework, detected.fork, paste, answered.get("framework_version"))
     keyed = _keys(paste, detected, version, answered, knowledge)
     stated: dict[str, Fact] = {**captured, **keyed.stated, **answered, **_identity(detected, version)}
-    _failure(stated, paste, lowered, hits, detected.framework, knowledge)
+    _failure(stated, paste, lowered, hits, detected, knowledge)
     model = _run(stated, paste, speech, answered, detected.framework, knowledge)
     if "algo" in stated and "algo" not in {**keyed.stated, **answered}:
         before, keyed = keyed, _keys(paste, detected, version, {**answered, "algo": stated["algo"]}, knowledge)
@@ -116,13 +117,14 @@ def _failure(
     paste: Paste,
     lowered: Lowered,
     hits: tuple[Hit, ...],
-    framework: Framework | None,
+    detected: Detected,
     knowledge: Knowledge,
 ) -> None:
+    stages = detected.fork.stages if detected.fork else 0
     for fact in (
         settle_kind(hits, paste),
-        settle_phase(paste, hits, framework, knowledge),
-        read_step(paste, lowered) if hits else None,
+        settle_phase(paste, hits, detected.framework, knowledge),
+        read_step(paste, lowered, stages) if hits else None,
         killed_worker(paste) if hits else None,
     ):
         if fact is not None:
@@ -169,7 +171,7 @@ def _run(
     for fact in found:
         if fact is not None and fact.id not in answered:
             stated[fact.id] = fact
-    for id, fact in run_words(speech, stated).items():
+    for id, fact in (run_words(speech, stated) | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
     return model
 

@@ -15,7 +15,7 @@ _WORDS = {
     "dapo": r"DAPO", "gigpo": r"GiGPO", "gspo": r"GSPO", "dr_grpo": r"Dr\.?\s?GRPO", "rloo": r"RLOO", "remax": r"ReMax",
     "reinforce++": r"REINFORCE(?:\+\+|_plus_plus"
     r"|pp)(?:-baseline)?", "grpo": r"GRPO", "ppo": r"PPO", "orpo": r"ORPO", "kto": r"KTO",
-    "gkd": r"GKD", "dpo": r"DPO", "sft": r"SFT", "pretrain": r"(?:continued\s+)?pre-?training",
+    "gkd": r"GKD", "dpo": r"DPO", "sft": r"SFT(?:_trainer)?", "pretrain": r"(?:continued\s+)?pre-?training",
     "rm": r"(?:reward model(?:l?ing)?\s+train\w*|train\w*\s+(?:an?\s+|the\s+)?(?:reward model|RM)|训练?\s*RM)",
 }  # fmt: skip
 _SPOKEN = {
@@ -189,7 +189,7 @@ def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
     for line in speech:
         for found in _LORA.finditer(line.words):
             before = line.words[: found.start()][-24:]
-            if not _NO.search(before):
+            if not _NO.search(before) and line.words[found.end() : found.end() + 1] not in ("?", "？"):
                 value = "qlora" if found["q"] or found["q1"] or _quantised(paste) else "lora"
                 return Fact("full_or_lora", value, "read", written=found[0], span=span_of(line, found))
     return None

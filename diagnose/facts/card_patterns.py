@@ -58,6 +58,12 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
 
 # cards without a name
 UNNAMED = (
+    # a count of cards and the size of each right behind it
+    re.compile(
+        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:张|块)?卡\s*(?:显存)?\s*(?P<size>16|24|32|40|48|64|80|90|94|96|141)\s*[Gg][Bb]?(?![A-Za-z])"
+        r"(?!\s*(?:内存|ram))",
+        re.I | re.A,
+    ),
     re.compile(
         rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}|张|块|卡)\s*(?:张|块"
         rf"|卡)?\s*(?P<size>\d{{2,3}})\s*[Gg][Bb]?\s*(?:的)?\s*(?:显存)?\s*(?:的)?\s*(?:卡|显卡|GPUs?|cards?|服务器|机器)",
@@ -75,6 +81,8 @@ UNNAMED = (
         r"(?P<size>16|24|32|40|48|64|80|90|94|96|141)\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:ram|内存|memory))",
         re.I | re.A,
     ),
+    # one card by its size
+    re.compile(r"\b(?P<count>an?|one|single)\s+(?P<size>\d{2,3})\s?-?GB?\s+(?:gpu|card|vram card)\b", re.I | re.A),
     # the size of one card alone
     re.compile(r"每(?:张|卡|块|个)(?:卡|GPU)?\s*(?:显存)?\s*(?P<size>\d{2,3})\s*G", re.I | re.A),
     re.compile(
@@ -91,6 +99,22 @@ UNNAMED = (
 CARD_WORD = re.compile(r"gpu|card|[卡张块]|\d[\s-]*g", re.A)
 # cards that are told by their role are parts of a whole that is not told
 SPLIT = re.compile(r"卡\s*(?:推理|训练).*卡\s*(?:推理|训练)", re.A)
+# how many of them train and how many generate
+ROLES = (
+    re.compile(
+        rf"训练(?:用)?\s*(?P<train>{NUMERAL})\s*(?:张|块|个)?卡?[^。；;\n]{{0,16}}?(?:推理|vllm|采样|rollout)(?:用)?\s*(?P<infer>{NUMERAL})\s*(?:张|块|卡)",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?<!\d)(?P<train>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做)?训练[^。；;\n]{{0,12}}?(?P<infer>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做|跑|给)?\s*(?:推理|vllm|采样|rollout)",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"\b(?P<train>{NUMERAL})\s+(?:gpus?|cards?)?\s*(?:for|to)\s+train\w*[^.;\n]{{0,16}}?\b(?P<infer>{NUMERAL})\s+(?:gpus?\s+|cards?\s+)?(?:for|to|run)\s+"
+        r"(?:vllm|sglang|inference|generat\w*|rollouts?)",
+        re.I | re.A,
+    ),
+)
 NODES = re.compile(
     rf"{_ALONE}(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机"
     rf"|个?节点)(?![A-Za-z_\-])",

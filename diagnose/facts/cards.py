@@ -20,6 +20,7 @@ from diagnose.facts.card_patterns import (
     ONE_CARD,
     ONE_NODE,
     PART_OF,
+    ROLES,
     SPLIT,
     TRIED,
     UNNAMED,
@@ -144,6 +145,20 @@ def one_card(speech: Sequence[Line]) -> dict[str, Fact]:
     for line in speech:
         if found := ONE_CARD.search(line.words):
             return {"n_gpus": Fact("n_gpus", 1, "read", written=found[0], span=span_of(line, found))}
+    return {}
+
+
+def by_role(speech: Sequence[Line]) -> dict[str, Fact]:
+    """The cards that train and those of the whole run, where the words give those that generate as well."""
+    for line in speech:
+        found = next((match for form in ROLES if (match := form.search(line.words))), None)
+        if found:
+            train, infer = numeral(found["train"]), numeral(found["infer"])
+            span = span_of(line, found)
+            return {
+                "n_gpus": Fact("n_gpus", train + infer, "read", written=found[0], span=span),
+                "trainer_gpus": Fact("trainer_gpus", train, "read", written=found[0], span=span),
+            }
     return {}
 
 

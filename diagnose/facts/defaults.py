@@ -25,7 +25,7 @@ def with_defaults(
 
     Later entries outrank earlier ones, and a condition sees what the earlier ones gave. A fork's own outrank its base's.
     """
-    facts = dict(stated)
+    facts, cards_told = dict(stated), "n_gpus" in stated and "gpus_per_node" in stated
     for id, value in fork.facts.items() if fork else ():
         if id not in stated:
             facts[id] = Fact(id, value, "default", units.get(id, ""), why=f"default of {fork.title if fork else ''}")
@@ -39,7 +39,7 @@ def with_defaults(
             continue
         why = _why(default, framework, fork)
         for id, value in default.facts.items():
-            if id not in settled:
+            if id not in settled and not (id == "n_nodes" and cards_told):
                 facts[id] = Fact(id, value, "default", units.get(id, ""), why=why)
     return facts
 

@@ -155,7 +155,7 @@ def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None
         if any(literal in started for literal in marks.commands):
             yield Span(command.first_line, 0, len(_text(paste, command.first_line)))
     for setting in paste.settings if marks.keys else ():
-        if setting.key.startswith(marks.keys):
+        if any(_is_key(mark, setting.key) for mark in marks.keys):
             yield setting.span
     for frame in paste.frames if marks.paths else ():
         if any(part in frame.path for part in marks.paths):
@@ -164,6 +164,11 @@ def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None
         for line in paste.lines if literal in whole else ():
             if (start := line.text.find(literal)) >= 0:
                 yield Span(line.number, start, start + len(literal))
+
+
+def _is_key(mark: str, key: str) -> bool:
+    """Whether the key is the mark or lies below it: another's key may begin with the same letters."""
+    return key.startswith(mark) and (mark[-1] in "._" or key[len(mark) : len(mark) + 1] in ("", "."))
 
 
 def _named_in_a_value(paste: Paste, base: _Found) -> Fork | None:

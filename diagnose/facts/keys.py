@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from diagnose.batch import resolve
-from diagnose.conditions import holds, in_range
+from diagnose.conditions import holds, in_range, unknown
 from diagnose.facts import written
 from diagnose.knowledge.records import Framework, Key
 from diagnose.types import Fact, Paste, Setting
@@ -119,7 +119,7 @@ def _by_last_parts(setting: Setting, framework: Framework, places: list[int], ve
     if "." not in setting.key:
         found = [match for match in found if _OTHERS.isdisjoint(match.key.key.split("."))] or found
     meanings = {(match.key.fact, match.key.unit, tuple(match.key.values), match.key.dead) for match in found}
-    return found if len(meanings) == 1 else []
+    return found if len(meanings) == 1 or len({match.key.key for match in found}) == 1 else []
 
 
 # models beside the policy, as their settings' paths name them
@@ -174,7 +174,7 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
 def _product(key: Key, value: str) -> dict[str, Value]:
     """The product of the sizes in one word; of a word in two parts those of the first part that has any."""
     for part in value.partition(":")[2].split("|"):
-        if sizes := [int(size) for size in re.findall(key.product, part)]:
+        if key.product and (sizes := [int(size) for size in key.product.findall(part)]):
             return {key.fact: math.prod(sizes)}
     return {}
 
@@ -206,10 +206,13 @@ def _writable(
     stated: Mapping[str, Fact],
     spelled: _Places,
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Fact → the first key that a lever may write, in the person's spelling where the paste has one, and its unit."""
+    """Fact → the first key that a lever may write, in the person's spelling where the paste has one, and its unit.
+
+    What surely holds comes before what is only not ruled out, and that before what would have to be known.
+    """
     keys: dict[str, str] = {}
     units: dict[str, str] = {}
-    for key in framework.keys:
+    for key in sorted(framework.keys, key=lambda one: _open(one, values)):
         if key.hidden or key.dead or not in_range(key.since, key.until, version) or holds(key.when, values) is False:
             continue
         for id in (key.fact,) if key.fact else {id for facts in key.values.values() for id in facts}:
@@ -225,6 +228,12 @@ def _writable(
             if fact.unit:
                 units[id] = fact.unit
     return keys, units
+
+
+def _open(key: Key, values: Mapping[str, Value]) -> int:
+    """How open the key's condition is: 0 it holds, 1 it only rules something out, 2 it names what nothing tells."""
+    tests = [key.when[id] for id in unknown(key.when, values)]
+    return 0 if not tests else 1 if all(isinstance(test, Mapping) and set(test) == {"not"} for test in tests) else 2
 
 
 def _hidden(framework: Framework, places: Collection[int]) -> bool:

@@ -82,6 +82,8 @@ def _spoken(
     machines = cards.nodes(speech, said)
     if machines and "n_nodes" not in found:
         found["n_nodes"] = Fact("n_nodes", machines[0], "read", span=machines[1])
+    if not several and "n_gpus" not in {**found, **stated}:
+        _put(found, cards.by_role(speech))
     parted = several or any(PART_OF.search(line.words) for line in speech)
     _counts(found, stated, [] if parted else said)
     if "n_gpus" not in {**found, **stated} and not several:
@@ -211,6 +213,9 @@ def _spoken_count(said: list[Mention], nodes: Fact | None) -> Fact | None:
         return None
     first = counted[0]
     count = first.count or 0
+    whole = count * nodes.value if nodes and isinstance(nodes.value, int) else count
+    if whole > count and any(mention.count == whole for mention in said):
+        return Fact("n_gpus", whole, "read", written=str(whole), span=first.span, why="of all nodes")
     if first.per_node and nodes and isinstance(nodes.value, int) and nodes.value > 1:
         return Fact("n_gpus", count * nodes.value, "read", written=str(count), span=first.span, why="per node")
     return Fact("n_gpus", count, "read", written=str(count), span=first.span)

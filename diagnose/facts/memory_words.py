@@ -8,13 +8,20 @@ from collections.abc import Sequence
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Line
 
-_RAM = r"(?:(?:system|host|physical|cpu|main|server)[-\s]*(?:ram|memory|mem)|ram(?:\s+memory)?|(?:系统|主机|物理|机器|cpu)\s*内存|内存)"
+_RAM = (
+    r"(?:(?:system|host|physical|cpu|main|server)[-\s]*(?:ram|memory|mem)|(?<![a-z])ram(?:\s+memory)?"
+    r"|(?:系统|主机|物理|机器|cpu)\s*内存|内存)"
+)
 _LIMIT = r"(?:\blimits?|\bk8s|\bpods?|\bcontainers?|\bcgroups?|容器)[^\n]{0,24}?\bmem(?:ory)?\s*(?:limit)?"
 _SIZE = r"(?P<size>\d{1,3}(?:,\d{3})+|\d{2,4}(?:\.\d+)?|\d(?:\.\d+)?(?=\s*t))\s*(?P<unit>[gt])(?:i?b|i)?(?![a-z])"
 _FORMS = (
-    re.compile(rf"(?<![\d.]){_SIZE}\s*(?:的|of)?\s*(?:total\s+|free\s+)?{_RAM}", re.I | re.A),
     re.compile(
-        rf"{_RAM}\s*(?:total|size|大小|总共|一共|共|有|是|为|：|:|=|\||of|is|limit(?:ed)? (?:to|of)|[(（])?\s*[:：]?\s*{_SIZE}",
+        rf"(?<![\d.]){_SIZE}\s*(?:的|of)?\s*(?:total\s+|free\s+)?{_RAM}(?!\s*[:：]?\s*\d+(?:\.\d+)?\s*[gt])",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"{_RAM}\s*(?:total|size|大小|总共|一共|共|有|是|为|：|:|=|\||of|is|limit(?:ed)? (?:to|of)"
+        rf"|limit|上限|限制|限额|[(（])?\s*[:：]?\s*{_SIZE}",
         re.I | re.A,
     ),
     re.compile(rf"{_LIMIT}\s*[:=]?\s*\"?{_SIZE}", re.I | re.A),

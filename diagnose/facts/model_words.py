@@ -76,6 +76,7 @@ def _names(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[tuple[
     for line in speech:
         words = packed(line.words) if named else ""
         taken: list[int] = []
+        scripts = [script.span() for script in _SCRIPT.finditer(line.words)]
         for found in pattern.finditer(line.words) if pattern and any(name in words for name in named) else ():
             name = found[0]
             slug = "" if _ONE_TO_ANOTHER.search(line.words, *found.span()) else find_model(name, models)
@@ -85,6 +86,7 @@ def _names(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[tuple[
                 # words joined by underscores are a folder's or an experiment's name
                 certain = bool(other) or "_" not in found["tail"]
                 aside, moved = _standing(line.words, found)
+                aside |= any(start <= found.start() < end for start, end in scripts)  # a shipped example's name
                 yield Name(other or name.strip(), span_of(line, found), certain=certain, slug=slug, aside=aside), moved
             elif slug:
                 taken.append(found.start())

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 
-from diagnose.types import Line, Paste, Span
+from diagnose.facts.said import FAILURE
+from diagnose.types import Line, Paste, Setting, Span
 
 _NUMERALS = {
     "one": 1, "a": 1, "an": 1, "single": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "sixteen": 16,
@@ -32,15 +33,20 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
     skipped = {number for command in paste.commands for number in range(command.first_line, command.last_line + 1)}
     frames = {frame.line for frame in paste.frames if frame.path}
     skipped |= frames
-    dumped = {setting.span.line: setting.key for setting in paste.settings if setting.shape == "dump"}
+    dumped = {setting.span.line: setting for setting in paste.settings if setting.shape == "dump"}
     for i, line in enumerate(paste.lines):
         if i not in new or line.number in skipped:
             continue
         # a key may also stand in a sentence; a dump begins with it
-        dump = line.number in dumped and line.words.lstrip().startswith(dumped[line.number])
+        dump = line.number in dumped and _is_dump(line, dumped[line.number])
         code = line.number - 1 in frames and line.words.startswith("    ")
         if not (dump or code or _FLAG_LINE.match(line.words) or _either(line.words) or is_help(line.words)):
             yield line
+
+
+def _is_dump(line: Line, setting: Setting) -> bool:
+    """Whether the line is a key with its value and no sentence that tells what came of it."""
+    return line.words.lstrip().startswith(setting.key) and not FAILURE.search(line.text[setting.span.end :])
 
 
 def is_help(words: str) -> bool:

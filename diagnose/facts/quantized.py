@@ -14,8 +14,15 @@ _ADAPTERS = ("lora", "qlora")
 
 
 def with_quantized(stated: dict[str, Fact]) -> dict[str, Fact]:
-    """The facts with what the base is quantized to where only adapters are trained and no key says it."""
-    model, training = stated.get("model"), stated.get("full_or_lora")
+    """The facts with what the base is quantized to where only adapters are trained and no key says it, and the other way round."""
+    model, training, base = stated.get("model"), stated.get("full_or_lora"), stated.get("quantization")
+    if (
+        base is not None
+        and base.certain
+        and (training is None or (training.origin == "default" and training.value != "qlora"))
+    ):
+        why = "weights of so few bits are not trained themselves"
+        return {**stated, "full_or_lora": Fact("full_or_lora", "qlora", "derived", why=why)}
     if model is None or training is None or training.value not in _ADAPTERS or "quantization" in stated:
         return stated
     found = _MARK.search(str(model.value))

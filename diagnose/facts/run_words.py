@@ -13,24 +13,39 @@ from diagnose.facts.prose import clause_of, span_of
 from diagnose.types import Fact, Line, Span
 from diagnose.vocabulary import Value
 
-_IS = r"\s*(?:=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到|(?:is |was )?(?:set|cut|lowered|reduced|down) to|to)?\s*"
+_IS = (
+    r"\s*(?:(?:现在|目前|已经?|都|也|就|只)+\s*)?(?:=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到"
+    r"|(?:is |was )?(?:set|cut|lowered|reduced|down) to|to)?\s*"
+)
 _N = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?P<k>[kK]\b)?(?![\w.]*[A-Za-z\d%])"
 _LONG = r"(?:length|len|长度|tokens?)"
 _MICRO = (
     r"\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
 )
+# a number that counts tokens for sure: thousands of them, or so called
+_KILO = r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])"
+_TOKENS = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?:(?P<k>[kK])(?!\w|\.\d)|\s*tokens?\b)"
+_ABOUT = r"\s*(?:(?:is|are|of|at|about|around|up to|limit|max|最长|最大|大概|约)\s*){0,2}[:：=~≈]?\s*"
+_REPLY = r"(?:response|completion|output|answer|generation|生成|回复|回答|输出)"
 _REPLIES = r"(?:samples|completions|responses|rollouts|generations|answers)"
 _WORDS = (
     (
         "zero_stage",
         r"(?<![\w-])(?:deepspeed|ds)?[\s_-]*zero(?:[\s_-]*stage)?[\s_-]*(?P<n>[123])(?!\d|[.]\d|\+\+|_(?:init|save|gather)_)",
     ),
-    ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*z(?P<n>[123])\b"),
+    ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*z(?P<n>[123])(?![A-Za-z\d])"),
     ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){_IS}{_N}"),
     ("lora_rank", rf"\brank{_IS}{_N}\s*(?:的\s*)?LoRA"),
     ("micro_batch", rf"{_MICRO}{_IS}{_N}"),
     ("micro_batch", rf"\bbatch(?:[ _-]?size)?\s+(?:per (?:gpu|card|device)|on (?:each|every) (?:gpu|card)){_IS}{_N}"),
     ("micro_batch", rf"每(?:张)?卡\s*(?:的)?\s*(?:batch(?:[ _-]?size)?|bs){_IS}{_N}"),
+    # one row in all is one row on a card, whatever batch is meant
+    (
+        "micro_batch",
+        rf"(?<![\w-])(?<!train )(?<!rollout )(?<!global )(?<!total )(?<!mini )(?<!val )(?<!eval )(?<!micro )"
+        rf"(?:batch(?:[ _-]?size)?|bs|bsz){_IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b)",
+    ),
+    ("mini_batch_size", rf"\b(?:ppo[ _-])?mini[ _-]?batch(?:[ _-]?size)?{_IS}{_N}"),
     ("gradient_accumulation", rf"\b(?:gradient|grad)[ _-]accum\w*(?:\s+steps?)?{_IS}{_N}"),
     ("gradient_accumulation", rf"梯度累[积计](?:步数)?{_IS}{_N}"),
     (
@@ -40,6 +55,16 @@ _WORDS = (
     ("response_length", rf"(?:回复|回答|输出|响应|生成)(?:的)?(?:最大)?长度{_IS}{_N}"),
     ("prompt_length", rf"\b(?:max(?:imum)?[ _-])?(?:prompt|input)[ _-]{_LONG}{_IS}{_N}"),
     ("prompt_length", rf"(?:输入|提示词?|prompt)(?:的)?(?:最大)?长度{_IS}{_N}"),
+    ("prompt_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:prompt|input|输入|提示词?)(?!s)"),
+    ("response_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}(?!s?\s+(?:per|each|in total|for|a)\b)"),
+    ("prompt_length", rf"(?<![\w-])(?:prompt|input|输入|提示词?)(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
+    ("response_length", rf"(?<![\w-]){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
+    (
+        "response_length",
+        rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
+    ),
+    ("max_length", rf"(?:\b(?:sequence|seq|context|total)[ _-]{_LONG}|序列长度|上下文(?:长度)?|总长度?){_IS}{_N}"),
+    ("max_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:序列|上下文|context|sequences?\b|seqs?\b)"),
     ("rollout_n", rf"\bgroup[ _-]size{_IS}{_N}"),
     ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),
     ("rollout_engine", r"\b(?P<word>vllm|sglang)[ -]?(?:rollout|engine|backend|server|colocated?|引擎|推理|后端|采样)"),
@@ -48,13 +73,33 @@ _WORDS = (
         r"(?:\brollout|\b(?:rollout|inference|generation)[ -](?:engine|backend)|推理|引擎|采样)\s*"
         r"(?:with|by|in|on|using|is|=|:|：|用的?是?|是|后端)?\s*(?P<word>vllm|sglang)\b(?![\w/.-])",
     ),
+    ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
+    ("rollout_mode", r"\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
-    ("strategy", r"(?:\b(?:with|using|on|via)\s|用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))"),
+    (
+        "strategy",
+        r"(?:\b(?:with|using|on|via)\s|(?<!不)用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))",
+    ),
+    (
+        "strategy",
+        r"(?<![\w./-])(?<!不用)(?<!不用 )(?<!no )(?<!without )(?P<word>megatron)(?![\w./=:-]|\s*(?:lm|core)\b)",
+    ),
     ("strategy", r"(?<![\w./-])(?P<word>fsdp2)(?![\w./=:-])"),
     ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
 _FORMS = tuple((fact, re.compile(form, re.I | re.A)) for fact, form in _WORDS)
+# the ranks of a model-parallel trainer, where no engine is named right before; capitals, since “ep” is also an epoch
+_RANKS = tuple(
+    (
+        id,
+        re.compile(
+            rf"(?<![\w-])(?<!vllm )(?<!sglang )(?<!rollout )(?<!infer )(?<!推理 )(?<!推理){form}\s*[=:：]?\s*(?P<n>\d{{1,3}})(?![\w.])",
+            re.A,
+        ),
+    )
+    for id, form in (("tp", "[Tt][Pp]"), ("pp", "[Pp][Pp]"), ("ep", "EP"))
+)
 _ON = re.compile(
     r"\b(?:with|use|using|enabled?|turned on)\s+(?:gradient|activation)[ _-]checkpointing\b|\b(?:gradient|activation)[ _-]checkpointing\s+"
     r"(?:is\s+)?(?:on|enabled|active|true)\b|(?:开了?|开启了?|打开了?|启用了?)\s*(?:gradient[ _-]checkpointing|梯度检查点|重计算)"
@@ -92,7 +137,7 @@ def run_words(speech: Sequence[Line], stated: Mapping[str, Fact]) -> dict[str, F
 
 
 def _of_line(line: Line) -> Iterator[Fact]:
-    for id, form in _FORMS:
+    for id, form in (*_FORMS, *_RANKS) if "megatron" in line.words.lower() else _FORMS:
         for match in form.finditer(line.words):
             if not _almost(line.words, match):
                 value = _value(id, match)
@@ -109,8 +154,10 @@ def _of_line(line: Line) -> Iterator[Fact]:
 def _value(id: str, match: re.Match[str]) -> Value | None:
     """The number with its k, or the word where the fact is one of a few."""
     groups = match.groupdict()
+    if "none" in groups:
+        return "hf"
     if "word" in groups:
-        return written.of(id, match["word"].lower())
+        return written.of(id, match["word"].lower().replace("colocate", "colocated").replace("dd", "d"))
     if "nf4" in groups:
         return "nf4"
     return int(match["n"].replace(",", "")) * (1024 if groups.get("k") else 1)

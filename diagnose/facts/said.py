@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 FAILURE = re.compile(
-    r"\bOOM\w*|\bout[ -]of[ -](?:(?:gpu|cuda|host|device|system) )?memory|\b(?:runs?|ran|running) out\b|\bblow(?:s|n)? up"
+    r"\bOOM\w*|OutOfMemory\w*|\bout[ -]of[ -](?:(?:gpu|cuda|host|device|system) )?memory|\b(?:runs?|ran|running) out\b|\bblow(?:s|n)? up"
     r"|\bfail(?:s|ed|ure)?\b|\bcrash\w*"
     r"|\bdies\b|\bdied\b|\bdead\b|\bkill(?:s|ed)\b|\bstops?\b|\bcannot allocate|\bshoots? up|\bspik(?:es?|ing)\b"
     r"|\bright before (?:that|this|it)\b|\bat that (?:moment|point)\b"
@@ -32,7 +32,8 @@ _NOT_IN = re.compile(
 )
 # what follows them and says that it went well or was over
 _WENT_WELL = re.compile(
-    r"^[`*”\"')）\s]*(?:phase|stage|step|part|阶段|过程|这一步|那一步)?\s*(?:with \w+ |itself |again |also |still )*"
+    r"^[`*”\"')）\s]*(?:phase|stage|step|part|(?:的)?(?:阶段|过程中?|时候?|期间)|这一步|那一步)?"
+    r"\s*(?:with \w+ |itself |again |also |still )*"
     r"(?:(?:is|are|was|were|went|goes|runs?|works?|ran)\s+(?:again |also |still |completely |all )*"
     r"(?:fine|ok|okay|good|well|smooth\w*|normal\w*|through|complete\w*|done|over|without)"
     r"|works?\b|passes|passed|succeed\w*|finish\w*|completes?|completed"
@@ -53,13 +54,15 @@ _LINK_CLOSE = re.compile(
 # what may stand between the words of a phase and the failure that they belong to without any link
 _GLUE = re.compile(
     r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|an?|the|with|hits?|ends?"
-    r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|直接|就|会|又|也|显存|内存|主机)\s*){0,6}$",
+    r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|torch\.(?:cuda\.)?|直接|就|会|又|也|报错?了?|显存|内存|主机)\s*){0,6}$",
     re.I | re.A,
 )
 _CHINESE = re.compile(
     r"^[`*”\"')）\s\w]{0,12}(?:[（(][^）)]{0,24}[）)])?\s*(?:的)?\s*(?:阶段|时候?|期间|过程|这一?步|那一?步|那一?下|这里|这一?下|中|就|直接|还没完|以后|之后|一下)",
     re.A,
 )
+# a remark beside a log that names the moment and leaves the failure to the log
+_MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时|[那这]一?步)[\s。.!！]*$", re.A)
 _SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z`*(\"])|\n", re.A)
 _FAR, _NEAR = 100, 80
 
@@ -72,6 +75,16 @@ def bound(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | N
                 if _excluded(sentence, found):
                     continue
                 if any(_belongs(sentence, found, failure) for failure in failures):
+                    return start + found.start(), start + found.end()
+    return _moment(patterns, text) if "时" in text or "阶段" in text or "过程中" in text else None
+
+
+def _moment(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | None:
+    """The phase's words as the end of a sentence that names the moment and nothing else of a failure."""
+    for start, sentence in _sentences(text):
+        for pattern in patterns:
+            for found in pattern.finditer(sentence):
+                if _MOMENT.match(sentence[found.end() :]) and not _excluded(sentence, found):
                     return start + found.start(), start + found.end()
     return None
 

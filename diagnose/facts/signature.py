@@ -14,7 +14,7 @@ from diagnose.knowledge.records import Capture, Signature
 from diagnose.literals import Haystack
 from diagnose.types import Fact, Hit, Line, Paste, Span
 from diagnose.units import PRINTED, parse_size, to_gib
-from diagnose.vocabulary import FACTS, Origin, Value
+from diagnose.vocabulary import FACTS, Origin, Pool, Value
 
 # A console breaks a message into so many lines, one of few columns into more; then literals and patterns are tried on the lines
 # put together.
@@ -170,7 +170,7 @@ def _place(window: Sequence[Line], words: str) -> Span | None:
 
 def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
     """What ran out. Growth told in words outranks any message; else the strongest, and of equals a host kill, then the first."""
-    hits = [hit for hit in hits if not is_mark(hit.signature)]
+    hits = _of_memory(hits, paste)
     if not hits:
         return None
     growth = [hit for hit in hits if hit.signature.kind == "memory_growth"]
@@ -188,6 +188,17 @@ def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
     return Fact("oom_kind", kind, origin, written=hit.signature.title, span=hit.span, why=presumed)
 
 
+def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
+    """The hits that tell a failure of memory: words that only place a failure tell none where nothing in the text is about memory."""
+    found = [hit for hit in hits if not is_mark(hit.signature)]
+    if all(hit.signature.strength == 1 and hit.signature.phase for hit in found):
+        other = any(hit.signature.not_memory for hit in hits)
+        if other or not any(_MEMORY.search(line.words) for line in paste.lines):
+            return []
+    return found
+
+
+_MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)
 # a tensor library's own frames: a Python exception there is the allocator's, a host kill leaves none
 _TENSORS = re.compile(r"(?:^|/)(?:torch|transformers|accelerate)/(?!distributed/(?:run|launcher|elastic))", re.A)
 _OF_CARDS = re.compile(r"显存|\bVRAM\b|\b(?:gpu|cuda|video|device) memory\b", re.I | re.A)
@@ -205,6 +216,12 @@ def _speaks_of_cards(paste: Paste) -> bool:
     """Whether the text beside a bare word of failure is about a card's memory and nowhere about the host's."""
     words = [line.words for line in paste.lines if line.words[:1] != "|"]  # a table of cards speaks of no failure
     return any(_OF_CARDS.search(line) for line in words) and not any(_OF_HOST.search(line) for line in words)
+
+
+def spoken_pool(words: str) -> Pool | None:
+    """Whose memory a line speaks of; None where it speaks of both, or says only memory."""
+    cards, host = bool(_OF_CARDS.search(words)), bool(_OF_HOST.search(words))
+    return None if cards == host else "gpu" if cards else "host"
 
 
 def _rank(hit: Hit) -> tuple[bool, int, bool, int]:

@@ -66,8 +66,11 @@ _TRAINING_BAR = re.compile(r"^(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progr
 _NEAR = 60
 
 
-def read_step(paste: Paste, lowered: Lowered) -> Fact | None:
-    """The failing step as a fact, or None: of several named ones the first that a word of failure follows."""
+def read_step(paste: Paste, lowered: Lowered, stages: int = 0) -> Fact | None:
+    """The failing step as a fact, or None: of several named ones the first that a word of failure follows.
+
+    Up to ``stages`` a number in words is that of a part of the recipe.
+    """
     first: Fact | None = None
     for i in lowered.holding(_STEP):
         line = paste.lines[i]
@@ -75,6 +78,8 @@ def read_step(paste: Paste, lowered: Lowered) -> Fact | None:
         if first and not _FAILURE.search(lowered.lines[i]):
             continue
         for fact, failed in _named(line):
+            if 0 < int(fact.value) <= stages:
+                continue
             if failed:
                 return fact
             first = first or fact

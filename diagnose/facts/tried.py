@@ -16,11 +16,12 @@ _FAILED = re.compile(
     r"|still (?:(?:goes|go|gets?|gives?|hits?)\s+(?:an?\s+)?)?(?:oom\w*|out of memory|fail\w*|runs? out|crash\w*|the same|happen\w*)"
     r"|makes? no difference|made no difference|same (?:error|result|problem|oom|behaviou?r)|without success|in vain"
     r"|useless|nothing (?:helps?|changed)"
-    r"|没效果|没有效果|没用|无效|不管用|没有?变化|没有?改善|没有?解决|没(?:什么|啥)用|没有?区别|还是(?:一样)?(?:会)?(?:oom|爆|报|不行|崩|挂)|照样|依然|仍然|也不行|不起作用|一样(?:爆|oom|报错)",
+    r"|没效果|没有效果|没用|无效|不管用|没有?变化|没有?改善|没有?解决|没(?:什么|啥)用|没有?区别|还是\s*(?:一样)?(?:会)?\s*(?:oom|爆|报|不行|崩|挂)|照样|依然|仍然|也不行|不起作用|一样(?:爆|oom|报错)",
     re.I | re.A,
 )
 _HELPED = re.compile(
-    r"\b(?:solved|fixed|works? now|helped|did the trick|went away|no more oom)\b|解决了|可以了|就好了|不再?爆|跑通了",
+    r"\b(?:solved|fixed|works? now|helped|did the trick|went away|no more oom)\b|解决了|可以了|就好了"
+    r"|之?后就?好了|后就?(?:行|可以|能跑)|不再?爆|跑通了",
     re.I | re.A,
 )
 _DOWN = re.compile(
@@ -29,24 +30,38 @@ _DOWN = re.compile(
     re.I | re.A,
 )
 _UP = re.compile(r"往?大|提高|增大|调高|加大|increas\w*|rais\w*|larger|bigger|higher|turn\w* up", re.I | re.A)
+_MOVED = re.compile(
+    r"(?:从|\bfrom)\s*(?P<from>\d+(?:\.\d+)?)\s*(?:[\u4e00-\u9fff]{0,3}[到至成为]|(?:down |up )?to)\s*(?P<to>\d+(?:\.\d+)?)",
+    re.I | re.A,
+)
 _ON = re.compile(
     r"打开|开启|开了|启用|turn\w* on|switch\w* on|enabl\w*|set\w*|add\w*|加了?|用了?|tried|try\w*|试过?|改过?|with\b",
     re.I | re.A,
 )
-# a sentence ends at these; a dot inside a number or a key does not
-_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z(])", re.A)
+# a sentence ends at these; a dot inside a number, a key or an abbreviation does not
+_SENTENCE = re.compile(
+    r"(?<=[。！？!?；;])|(?<=[\w)\]`'\"%]\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)\s+(?=\S)", re.A
+)
+# what was done before the sentence that tells the outcome alone
+_DID = re.compile(r"\b(?:tried|already|set|lowered|reduced|enabled|turned on|switched)\b|试|调|改|开了|降", re.I | re.A)
 
 
 def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framework | None) -> tuple[Tried, ...]:
     """Levers that stand, by a word or by a key that maps to their fact, in a sentence that says how it went."""
     found: dict[str, Tried] = {}
     for line in speech:
+        if not _outcome(line.words):
+            continue
+        did: list[tuple[str, Span]] = []
         for start, sentence in _sentences(line):
-            if not (outcome := _outcome(sentence)):
-                continue
-            for lever, at, end in _levers(sentence, knowledge.levers, framework):
-                span = Span(line.number, line.offset + start + at, line.offset + start + end)
-                found.setdefault(lever, Tried(lever, span, outcome == "helped"))
+            levers = [
+                (lever, Span(line.number, line.offset + start + at, line.offset + start + end))
+                for lever, at, end in _levers(sentence, knowledge.levers, framework)
+            ]
+            if outcome := _outcome(sentence):
+                for lever, span in levers or did:
+                    found.setdefault(lever, Tried(lever, span, outcome == "helped"))
+            did = levers if not outcome and _DID.search(sentence) else []
     return tuple(found.values())
 
 
@@ -139,6 +154,8 @@ def _direction_of(lever: Lever) -> str:
 
 
 def _told(sentence: str) -> str:
+    if moved := _MOVED.search(sentence):
+        return "down" if float(moved["to"]) < float(moved["from"]) else "up"
     for direction, form in (("down", _DOWN), ("up", _UP), ("on", _ON)):
         if form.search(sentence):
             return direction

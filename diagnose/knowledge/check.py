@@ -13,7 +13,7 @@ from diagnose.conditions import OPERATORS, version
 from diagnose.knowledge.check_advisory import check_advisory
 from diagnose.knowledge.check_dataset import check_datasets
 from diagnose.knowledge.check_log import check_log
-from diagnose.knowledge.check_pattern import repeats_a_repeat
+from diagnose.knowledge.check_pattern import product_misfits, repeats_a_repeat
 from diagnose.knowledge.loader import Problem, did_you_mean
 from diagnose.knowledge.records import Case, Fix, Fork, Framework, Key, Lever, Question, Signature
 
@@ -165,6 +165,8 @@ def _key(place: str, where: str, key: Key) -> Iterator[Problem]:
     if key.fact:
         yield from _word(place, f"{where}.fact", key.fact, vocabulary.FACTS)
     yield from _unit(place, f"{where}.unit", key.unit)
+    for misfit in product_misfits(key.product):
+        yield Problem(f"{place}: {where}.product", misfit)
     if key.new_in:
         yield from _word(place, f"{where}.new_in", key.new_in, ("command", "nowhere"))
     for written, facts in key.values.items():

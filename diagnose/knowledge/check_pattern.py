@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _PART = re.compile(
     r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]"  # an escape, a class
@@ -33,3 +34,13 @@ def repeats_a_repeat(pattern: str) -> bool:
         else:
             closed = False
     return False
+
+
+def product_misfits(pattern: re.Pattern[str] | None) -> Iterator[str]:
+    """What is wrong with the pattern whose findings are multiplied."""
+    if pattern is None:
+        return
+    if pattern.groups != 1:
+        yield f"has {pattern.groups} groups, must have one, around the digits"
+    if repeats_a_repeat(pattern.pattern):
+        yield "repeats a group that repeats: it can hang on a long line, rewrite it"

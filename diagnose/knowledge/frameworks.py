@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -36,7 +37,8 @@ class Key:
     """One key of a framework. Either ``fact`` (with the unit of the written number) or ``values``: written word → facts.
 
     ``negated`` turns a yes/no around. ``above`` turns a number into a yes/no: true when it is above that.
-    ``product`` is a pattern: the number is the product of those that it finds in a word such as ``x:d4p1t2``, behind the colon.
+    ``product`` is a pattern with one group: the number is the product of those that it finds in a word such as ``x:d4p1t2``, behind
+    the colon.
     ``dead`` says why the key has no effect (then no lever may use it). ``note`` says what a key changes that no fact tells.
     ``hidden`` keys are read but never written by a lever.
     ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
@@ -50,7 +52,7 @@ class Key:
     values: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     negated: bool = False
     above: float | None = None
-    product: str = ""
+    product: re.Pattern[str] | None = None
     since: str = ""
     until: str = ""
     when: Conditions = field(default_factory=dict)
@@ -139,6 +141,7 @@ class Fork:
     ``version`` is the version of the base that it froze, ``says`` what differs, ``facts`` its own defaults, each in the unit of
     the key that sets it, ``does`` the behaviours in which it differs. A name counts as its mark inside a value or a path, where the base
     is marked as well. One that ``trains_elsewhere`` does so on machines of a service: there is nothing here to estimate.
+    ``stages`` is into how many numbered steps its recipe is parted: “step 3” there is no step of the training.
     """
 
     id: str
@@ -148,6 +151,7 @@ class Fork:
     says: str
     version: str = ""
     trains_elsewhere: bool = False
+    stages: int = 0
     facts: Mapping[str, Value] = field(default_factory=dict)
     does: Mapping[str, Value] = field(default_factory=dict)
 

@@ -162,6 +162,8 @@ def _convert_scalar(hint: Any, value: Any, place: str, where: str, problems: lis
         dataclass = next((option for option in options if dataclasses.is_dataclass(option)), None)
         if dataclass:
             return _convert(dataclass, value, place, where, problems)
+        if any(typing.get_origin(option) is re.Pattern for option in options):
+            return _convert_pattern(value, place, where, problems)
     else:
         options = [hint]
     if float in options and isinstance(value, int) and not isinstance(value, bool) and int not in options:

@@ -23,7 +23,7 @@ from diagnose.prescribe.outcome import Move, Refusal, Trial
 from diagnose.prescribe.patch import patch
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
 from diagnose.prescribe.together import together
-from diagnose.prescribe.trial import smallest, try_lever
+from diagnose.prescribe.trial import least, smallest, try_lever
 from diagnose.prescribe.why import why
 from diagnose.prescribe.writing import Written
 from diagnose.types import (
@@ -118,7 +118,7 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
     trial = try_lever(lever, situation, record.values)
     if isinstance(trial, Refusal) and trial.reason == "no_gain":
         if _may_be_the_cause(lever, situation):
-            trial = Trial(lever, situation.facts, ())
+            trial = least(lever, situation)
         elif lever.keyless and rank and rank.why:  # a conflict that the text shows, which no peak in bytes tells
             trial = smallest(lever, situation) or trial
     if isinstance(trial, Refusal):

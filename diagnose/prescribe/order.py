@@ -90,16 +90,19 @@ def _group(candidate: Candidate) -> int:
     rank = candidate.rank
     if rank and rank.why and rank.order <= TELLING:
         return 0
+    before, limit = situation.failing, situation.limit
+    fitted = bool(before and limit and before.high <= limit and not situation.unexplained)
+    if fitted and situation.before.missing:
+        # the figure rests on a guess and leaves room: what was guessed is the first suspect, and that another change fits tells nothing
+        return 0 if candidate.lever.changes and candidate.lever.changes[0].fact in situation.before.missing else 1
     if not _computed(candidate):
         return 2 if candidate.undecided and candidate.record.near <= 0 else 1
     if trial.room:
         return 0 if trial.verdict == "fits" else 1
     enough = ("fits", "close") if situation.unexplained else ("fits",)
-    before, limit = situation.failing, situation.limit
     little = _saved(candidate) < _LITTLE
     if trial.verdict in enough or trial.sure:
         # where the run as it is seems to fit, a saving that nobody would notice is no answer
-        fitted = before and limit and before.high <= limit and not situation.unexplained
         return 2 if little and fitted else 0
     crosses = before and limit and trial.after and trial.after.bytes <= limit < before.bytes
     return 2 if little and not crosses else 1

@@ -17,7 +17,7 @@ from diagnose.prescribe.situation import LEAST_GAIN, Situation
 from diagnose.prescribe.steps import Targets, at_bound, steps, without
 from diagnose.prescribe.writing import Written, write
 from diagnose.types import Facts
-from diagnose.vocabulary import Value
+from diagnose.vocabulary import FACTS, Value
 
 # Facts that decide whether a term exists at all, so that no term names them while it does not.
 _ALWAYS_COUNTED = {
@@ -88,7 +88,19 @@ def _no_step(lever: Lever, situation: Situation) -> Trial | Refusal:
         return Refusal("absent", _ABSENT)
     if situation.failing is not None and counted(lever, situation):
         return Refusal("no_gain", "What it would change from is not known.")
-    return Trial(lever, situation.facts, ())
+    return least(lever, situation)
+
+
+def least(lever: Lever, situation: Situation) -> Trial:
+    """Without figures. Rows of a pass that nothing tells: the key with the fewest that it takes, whatever stood there."""
+    change = lever.changes[0]
+    rows = FACTS[change.fact].unit == "sequences per GPU" and change.at_least is not None
+    made = (
+        write(situation, {change.fact: int(change.at_least or 1)}, keyless=False)
+        if rows and situation.framework_known
+        else None
+    )
+    return Trial(lever, situation.facts, made.changes if made else ())
 
 
 def _without_figures(lever: Lever, situation: Situation, ladder: list[Targets]) -> Trial | Refusal:

@@ -121,7 +121,10 @@ def _styled(key: Key, name: str, situation: Situation) -> str:
         return name
     known = {spelling for one in situation.facts.framework.keys for spelling in (one.key, *one.aliases)}
     keys = [one.key for one in situation.paste.settings if one.shape == "flag" or one.key in known]
-    if not keys or any("." in key for key in keys):
+    flags = any(one.shape == "flag" for one in situation.paste.settings)
+    # an override is taken by its whole path alone, however short it stands in a sentence
+    pathed = situation.facts.framework.config_shape == "override" and not flags
+    if not keys or pathed or any("." in key for key in keys):
         return name
     return next((alias for alias in key.aliases if "." not in alias), name)
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from diagnose import advisory_words, file_words, measured_words, refusal_words, together_words, words
+from diagnose import (
+    advisory_words,
+    file_words,
+    headline_words,
+    measured_words,
+    refusal_words,
+    together_words,
+    words,
+)
 from diagnose.types import Change, Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
@@ -20,7 +28,7 @@ def to_markdown(diagnosis: Diagnosis) -> str:
 
 def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     head, item, code = ("## ", "- ", "`") if markdown else ("", "  ", "")
-    lines = [f"{head}{words.headline(diagnosis)}", "", words.lead(diagnosis)]
+    lines = [f"{head}{headline_words.headline(diagnosis)}", "", words.lead(diagnosis)]
     if diagnosis.paste.file:
         lines += ["", file_words.told(diagnosis.paste.file)]
     if run := words.run_words(diagnosis.facts):

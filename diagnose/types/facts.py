@@ -94,6 +94,12 @@ class Facts:
             return self.fork.title
         return self.framework.title if self.framework is not None and not self.framework.fallback else ""
 
+    @property
+    def planned(self) -> bool:
+        """Whether the text asks of a run that has not begun: it tells no failure and asks whether, or on what, it would fit."""
+        asks = self.values.get("planned") is True or self.values.get("asks_hardware") is True
+        return asks and "oom_kind" not in self.values
+
     def number(self, id: str) -> float | None:
         """The value of a number fact, or None when it is unknown."""
         value = self.values.get(id)

@@ -9,6 +9,7 @@ from diagnose.vocabulary.facts import FACTS, NUMBERS, SIGNS, FactSpec
 from diagnose.vocabulary.failure import (
     KINDS,
     NO_CACHE,
+    OF_CARDS,
     ONLINE_ALGOS,
     PHASE_GROUPS,
     PHASES,
@@ -30,6 +31,7 @@ __all__ = [
     "NO_CACHE",
     "MOMENTS",
     "NUMBERS",
+    "OF_CARDS",
     "ONLINE_ALGOS",
     "Origin",
     "PARTS",

@@ -30,6 +30,7 @@ _ALL = (
     _fact("step", "int", "failure", "Step"),
     _fact("worked_before", "bool", "failure", "Worked with older versions"),
     _fact("asks_hardware", "bool", "failure", "Asks what hardware it takes"),
+    _fact("planned", "bool", "failure", "Has not run yet"),
     _fact("steps_passed", "bool", "failure", "Some steps went through"),
     # machine
     _fact("gpu_model", "text", "machine", "GPU"),

@@ -55,4 +55,7 @@ PHASE_GROUPS = {
     "eval": "sometimes",
 }  # the others: every step
 
+# In these a rank computes and puts nothing on the host.
+OF_CARDS = ("rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
+
 ONLINE_ALGOS = ("grpo", "ppo", "dapo", "rloo", "reinforce++", "remax", "gspo", "dr_grpo", "gpg", "opo", "otb")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from diagnose import words
+from diagnose import headline_words, words
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 
@@ -18,11 +18,11 @@ from diagnose.pipeline import diagnose
 )
 def test_a_failure_that_is_none_of_memory_is_said_to_be_none(line):
     found = diagnose(line, {}, current(), [])
-    assert words.headline(found).startswith("This is no memory failure: ")
+    assert headline_words.headline(found).startswith("This is no memory failure: ")
     assert found.questions == found.prescriptions == ()
     assert len(words.lead(found)) > 60
 
 
 def test_a_failure_of_memory_outranks_what_it_drags_down():
     text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\nWatchdog caught collective operation timeout"
-    assert words.headline(diagnose(text, {}, current(), [])).startswith("GPU memory runs out")
+    assert headline_words.headline(diagnose(text, {}, current(), [])).startswith("GPU memory runs out")

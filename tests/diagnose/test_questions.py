@@ -120,3 +120,22 @@ def test_the_options_tell_what_each_changes(asked):
 
 def test_at_most_five_questions(asked):
     assert len(asked("CUDA out of memory")) <= 5
+
+
+PLAN = "Planning: GRPO full finetune of Qwen2.5-72B with verl, how many H100 80GB do I need? response 8k."
+
+
+def test_of_a_plan_nobody_is_asked_what_ran_out_or_where(asked):
+    for text in (PLAN, "想在 4 张 4090 上跑 7B GRPO，够不够？", "Can I train Qwen2.5-7B with TRL GRPO on one A6000?"):
+        assert not {"oom_kind", "phase"} & set(facts_of(asked(text)))
+
+
+def test_a_plan_is_asked_for_its_cards_first_with_what_each_number_comes_to(asked):
+    first = asked(PLAN)[0]
+    assert first.question.fact == "n_gpus"
+    assert [value for value, _, _ in first.options] == ["8", "16", "32", "64"]
+    assert all(says.endswith(("runs out", "fits", "too close to call")) for _, _, says in first.options)
+
+
+def test_a_plan_that_failed_is_a_failure(asked):
+    assert facts_of(asked("Can I run Qwen2.5-7B GRPO with verl on 8 A100 80GB? I get OOM."))[0] == "oom_kind"

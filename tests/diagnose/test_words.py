@@ -1,6 +1,6 @@
 import pytest
 
-from diagnose import words
+from diagnose import headline_words, words
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 
@@ -34,3 +34,24 @@ def test_an_algorithm_that_only_a_default_gives_is_not_said_of_a_run_without_set
     launched = f"{ray}\npython3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B"
     assert "PPO" not in words.run_words(diagnose(f"{ray} verl", {}, current(), []).facts)
     assert "PPO" in words.run_words(diagnose(launched, {}, current(), []).facts)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Killed", "Host RAM probably ran out"),
+        ("verl grpo 7B, exit code -9", "Host RAM probably ran out"),
+        (
+            "verl grpo 7B，每个 step 主机内存都涨一点，最后被 kill",
+            "Host RAM grows from step to step until the run dies",
+        ),
+        ("GPU memory keeps growing with each step", "GPU memory grows from step to step until the run dies"),
+        ("Memory keeps growing with each step", "Memory grows from step to step until the run dies"),
+    ],
+)
+def test_a_headline_says_no_more_than_the_text(text, said):
+    assert headline_words.headline(diagnose(text, {}, current(), ())) == said
+
+
+def test_what_is_only_likely_says_why():
+    assert words.lead(diagnose("Killed", {}, current(), ())).startswith("The shell does not say who sent the signal")

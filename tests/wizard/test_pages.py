@@ -300,3 +300,11 @@ def test_changes_that_are_enough_together_stand_first_as_one_patch(client):
     assert page.index("Smallest changes that fit") < page.index("These together fit") < page.index('id="rx1"')
     assert page.count("<summary>Patch of your command</summary>") > 1
     assert 'id="patchset"' in page
+
+
+def test_a_plan_is_answered_by_whether_it_fits(client):
+    page = html.unescape(post(client, paste="想在 1 张 4090 上用 verl 全参跑 Qwen2.5-7B GRPO，够不够？"))
+    assert "By the estimate it does not fit" in page
+    assert "DOES NOT FIT" in page
+    assert "No message of a memory failure" not in page
+    assert "What ran out?" not in page

@@ -231,3 +231,72 @@ def test_the_class_that_ray_names_is_presumed_to_be_that_of_a_card(facts):
 def test_a_table_of_cards_says_nothing_of_what_ran_out(values):
     row = "| GPU   PID   Type   Process name       GPU Memory |\n|   0    12      C   python              4MiB |"
     assert values(f"it stops with OOM\n{row}")["oom_kind"] == "other"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "8 张 A800 跑 32B，显存够不够，要不要 offload",
+        "4 张 4090 跑 7B 会不会 OOM",
+        "显存会不会爆？",
+        "卡住不动，没有报错。是 OOM 吗",
+    ],
+)
+def test_a_question_whether_memory_is_enough_is_no_failure(values, text):
+    assert "oom_kind" not in values(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["verl 在 update_actor 的时候报错 KeyError: 'responses'", "It crashes while saving the checkpoint."]
+)
+def test_a_failure_that_is_only_placed_is_none_of_memory(values, text):
+    assert "oom_kind" not in values(text)
+
+
+def test_a_full_disk_stays_one_beside_words_that_place_the_failure(values):
+    found = values("OSError: [Errno 28] No space left on device: '/ckpt/a.pt'\n保存 checkpoint 的时候挂了")
+    assert "oom_kind" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("单机8卡，跑几十步之后主机内存涨满被 kill", "host_ram"),
+        ("长度 8k 没事 16k 就炸", "other"),
+        ("训到一半 loss 爆了", None),
+        ("Host RAM grows ~6GB per step until it is killed", "memory_growth"),
+        ("Error while creating shared memory segment /dev/shm/nccl-a (size 9637888)", "host_shm"),
+        ("ray.exceptions.OutOfDiskError: Local disk is full", None),
+    ],
+)
+def test_what_ran_out_is_read_from_the_words_that_people_and_programs_have(values, text, kind):
+    assert values(text).get("oom_kind") == kind
+
+
+def test_a_remark_beside_a_log_names_the_moment(values):
+    assert values(f"{TORCH}\nverl 跑 7B，compute_log_prob 的时候")["phase"] == "logprob"
+
+
+def test_a_phase_that_went_well_is_not_the_failing_one(values):
+    assert values("rollout 的时候没事，update_actor 爆了")["phase"] == "actor_update"
+
+
+def test_an_engine_that_loads_is_its_start(values):
+    assert values("卡在 vllm 加载，报 CUDA out of memory")["phase"] == "init"
+
+
+def test_a_step_of_a_recipe_is_no_step_of_the_training(values):
+    assert "step" not in values("CUDA out of memory in DeepSpeed-Chat step 3")
+    assert values("CUDA out of memory in DeepSpeed-Chat at step 40")["step"] == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "phase"),
+    [
+        ("vllm engine init: torch.OutOfMemoryError: CUDA out of memory.", "init"),
+        ("model_update 的时候显存不够", "weight_sync"),
+        ("hipErrorOutOfMemory in wake_up", "weight_sync"),
+    ],
+)
+def test_a_message_behind_the_words_for_a_phase_belongs_to_it(values, text, phase):
+    assert values(text)["phase"] == phase

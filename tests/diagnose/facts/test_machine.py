@@ -41,7 +41,7 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
         ("my 3090 is full", "RTX 3090", 24, None),
         ("GRPO on a colab T4", "T4", 16, 1),
         ("单机 8*64GB", None, 64, 8),
-        ("训练用 8 张 A100，推理用 2 张", "A100", None, None),
+        ("训练用 8 张 A100，推理用 2 张", "A100", None, 10),
         ("with 4 of the 8 A100", "A100", None, None),
         ("two H100s and two A100s", None, None, None),
         ("all of it is put on a single GPU", None, None, None),
@@ -249,3 +249,39 @@ def test_keys_that_tell_nodes_and_cards_outrank_a_list_of_devices_and_another_co
     )
     found = values(other + command)
     assert (found["n_gpus"], found["n_nodes"]) == (32, 4)
+
+
+def test_the_memory_of_a_card_is_no_ram_of_the_host(values):
+    assert "host_ram_gb" not in values("Unsloth: Your GPU has CUDA compute capability 7.5 with VRAM = 14.74 GB.")
+
+
+def test_a_limit_of_a_pod_in_chinese_is_the_ram_of_its_node(values):
+    assert values("8xH100，pod 内存 limit 800Gi")["host_ram_gb"] == 800
+
+
+def test_one_card_and_its_size_stand_together(values):
+    found = values("单卡 24G 跑 7B")
+    assert (found["n_gpus"], found["gpu_mem_gib"]) == (1, 24)
+
+
+def test_the_cards_of_all_machines_outrank_those_of_one(values):
+    assert values("8卡 H20 141G，4 机 32 卡")["n_gpus"] == 32
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["训练 4 卡，推理 4 卡，A100 80G", "4 GPUs for training and 4 for vLLM, A100 80GB", "4卡训练，4卡跑 vllm，A100"],
+)
+def test_cards_that_train_and_cards_that_generate_are_told_apart(values, text):
+    found = values(text)
+    assert (found["n_gpus"], found["trainer_gpus"]) == (8, 4)
+
+
+def test_a_card_by_its_size_is_one_card(values):
+    found = values("I have a 24GB card")
+    assert (found["n_gpus"], found["gpu_mem_gib"]) == (1, 24)
+
+
+def test_the_size_of_a_card_before_the_word_for_ram_is_not_the_ram(values):
+    found = values("单机 8*A100 80G 内存 1T")
+    assert (found["gpu_mem_gib"], found["host_ram_gb"]) == (80, 1024)

@@ -224,3 +224,7 @@ def test_the_name_of_a_run_counts_as_a_folder(values):
     assert values(text.format("grpo-llama3.1-8b-instruct-2n8g"))["params_b"] == 8
     assert "model" not in values(text.format("distillation-qwen3-32b-to-4b-base-2n8g"))
     assert "model" not in values(text.format("grpo-somelab-70b-2n8g"))
+
+
+def test_the_model_that_a_script_is_named_after_gives_way_to_the_one_that_is_told(values):
+    assert values("verl 的 run_qwen2-7b.sh，只改了模型成 Qwen2.5-14B-Instruct")["model"] == "Qwen2.5-14B-Instruct"

@@ -267,3 +267,28 @@ def test_the_sizes_of_one_word_are_told_apart(values):
     found = values(f"{actor}  mb_spec:\n    max_tokens_per_mb: 32768\n")
     assert [found[id] for id in ("trainer_gpus", "pp", "tp", "sp", "ep")] == [16, 4, 2, 2, 4]
     assert found["strategy"] == "megatron"
+
+
+def test_a_key_that_begins_like_another_s_tells_no_framework(values):
+    assert values("SkyRL on 8xH100 OOMs. micro_forward_batch_size_per_gpu=8")["framework"] == "skyrl"
+
+
+def test_a_base_of_four_bits_is_trained_by_adapters_alone(values):
+    assert values("TRL GRPO of a 3B model, 4bit, one 24GB card")["full_or_lora"] == "qlora"
+    assert values("unsloth GRPO of Qwen2.5-3B, Colab")["full_or_lora"] == "lora"
+
+
+@pytest.mark.parametrize(
+    ("text", "id", "value"),
+    [
+        ("vllm server 模式", "rollout_mode", "server"),
+        ("OpenRLHF w/o vLLM", "rollout_engine", "hf"),
+        ("verl qwen3-30b-a3b megatron", "strategy", "megatron"),
+        ("verl, fsdp 没事，megatron 爆", "strategy", "megatron"),
+        ("verl 不用 megatron", "strategy", "fsdp"),
+        ("8k 序列", "max_length", 8192),
+        ("verl sft_trainer", "algo", "sft"),
+    ],
+)
+def test_words_without_a_key_tell_the_engine_and_the_trainer(values, text, id, value):
+    assert values(f"{text}，CUDA OOM").get(id) == value

@@ -48,6 +48,26 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
         ("unsloth GRPO of Qwen2.5-3B, gpu_memory_utilization = 0.6", "rollout_engine", "vllm"),
         ("should I use the megatron backend?", "strategy", None),
         ("we tried sglang rollout too", "rollout_engine", None),
+        ("batch size 已经是 1 了", "micro_batch", 1),
+        ("bs=1", "micro_batch", 1),
+        ("batch size 16", "micro_batch", None),
+        ("train batch size 1", "micro_batch", None),
+        ("mini batch 是 256", "mini_batch_size", 256),
+        ("1k prompt + 3k response", "prompt_length", 1024),
+        ("1k prompt + 3k response", "response_length", 3072),
+        ("512 prompts per step", "prompt_length", None),
+        ("response 8k.", "response_length", 8192),
+        ("completions about 1k tokens", "response_length", 1024),
+        ("answers of 2 turns", "response_length", None),
+        ("长度 8k 没事 16k 就炸", "response_length", 16384),
+        ("lora? full.", "full_or_lora", None),
+        ("megatron 后端，TP4 PP2 EP8", "tp", 4),
+        ("megatron 后端，TP4 PP2 EP8", "pp", 2),
+        ("megatron 后端，TP4 PP2 EP8", "ep", 8),
+        ("fsdp, tp 4", "tp", None),
+        ("megatron 训练，推理 tp 4", "tp", None),
+        ("16k responses", "response_length", 16384),
+        ("4k responses per step", "response_length", None),
     ],
 )
 def test_it_reads_settings_in_sentences(values, text, id, value):
@@ -121,3 +141,36 @@ def test_it_reads_adapters_and_not_their_traces(values, text, value):
 )
 def test_it_reads_the_algorithm_and_no_key_that_bears_its_name(values, text, algo):
     assert values(text).get("algo") == algo
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("verl GRPO，offload 都开了", {"param_offload": True, "optimizer_offload": True, "ref_offload": True}),
+        ("verl GRPO, I turned on every offload there is", {"param_offload": True, "optimizer_offload": True}),
+        ("EasyR1，所有 offload 都打开了", {"param_offload": True, "optimizer_offload": True}),
+        ("OpenRLHF，开了 zero3、adam_offload", {"optimizer_on_cpu": True}),
+        ("OpenRLHF, everything offloaded to CPU", {"optimizer_on_cpu": True, "ref_offload": True}),
+        ("verl GRPO，没开 offload", {"param_offload": False, "optimizer_offload": False}),
+        ("verl GRPO，optimizer offload 开了", {"optimizer_offload": True, "param_offload": None}),
+        ("verl GRPO，要不要开 optimizer offload？", {"optimizer_offload": None}),
+        ("verl GRPO, should I turn on all offloads?", {"param_offload": None}),
+        ("TRL GRPO, zero3 with cpu offload", {"param_on_cpu": True, "optimizer_on_cpu": True}),
+        (
+            "verl GRPO，param_offload 和 optimizer_offload 都设为 True 了",
+            {"optimizer_offload": True, "ref_offload": None},
+        ),
+        ("verl GRPO，ref 也 offload 了", {"ref_offload": True, "param_offload": None}),
+        ("offload 都开了", {"param_offload": None, "optimizer_on_cpu": None}),
+    ],
+)
+def test_offloads_in_a_sentence_are_those_of_the_framework(facts, text, found):
+    stated = facts(f"{text}，CUDA OOM").stated
+    read = {id: stated[id].value if id in stated and stated[id].origin == "read" else None for id in found}
+    assert read == found
+
+
+def test_a_default_number_of_nodes_gives_way_to_the_cards_that_are_told(values):
+    text = "slime --colocate --actor-num-gpus-per-node 8 --hf-checkpoint Qwen/Qwen3-4B OOM"
+    assert values(text)["n_gpus"] == 8
+    assert values(f"{text}\n16 x H100").get("n_nodes") != 1

@@ -12,6 +12,13 @@ import pytest
         ("升级 vllm 没用", {"upgrade.vllm"}),
         ("offload 都打开了，依然 OOM", {"offload.param.on", "offload.optimizer.on"}),
         ("I enabled gradient checkpointing.", set()),
+        ("gpu_memory_utilization 从 0.8 改到 0.5 了还是 OOM", {"rollout.gpu_memory_utilization.down"}),
+        ("tried ppo_micro_batch_size_per_gpu=1. nothing helps.", {"batch.micro.down"}),
+        ("It still OOMs in the update. verl main, 4x H100 80GB, micro batch 2", set()),
+        (
+            "I lowered gpu_memory_utilization, no help. log_prob_micro_batch_size=16",
+            {"rollout.gpu_memory_utilization.down"},
+        ),
     ],
 )
 def test_it_reads_what_was_tried_in_many_words(facts, text, levers):

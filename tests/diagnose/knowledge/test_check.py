@@ -160,3 +160,17 @@ def test_what_anybody_calls_a_file_names_no_data_set(problems):
     said = problems("datasets", 'tokenizer="T"\nrow_tokens={mean=9}\naliases=["train.jsonl"]\nfolders=["Data", "a/b"]')
     for misfit in ("aliases: “train.jsonl”", "folders: “Data”", "folders: “a/b” is a path"):
         assert misfit in said
+
+
+@pytest.mark.parametrize(
+    ("pattern", "misfit"),
+    [
+        ("d(", "must be a regular expression"),
+        ("d", "has 0 groups"),
+        ("(d)(1)", "has 2 groups"),
+        (r"((?:d+)+)", "can hang"),
+    ],
+)
+def test_the_pattern_of_a_product_is_compiled_and_has_one_group(problems, pattern, misfit):
+    key = f'phases=["rollout"]\n[detect]\n[[key]]\nkey="k"\nfact="tp"\nproduct=\'{pattern}\'\n'
+    assert misfit in problems("frameworks", key)

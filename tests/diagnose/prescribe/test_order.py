@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from diagnose import words
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
 from tests.diagnose.prescribe.conftest import GROUPED, make_case
 
 PRINTED = (
@@ -166,3 +168,46 @@ def test_what_failed_in_one_near_case_is_still_said_where_it_fits_here(advise):
         ("batch.micro.down", False),
     )
     assert "batch.micro.down" in advise(GROUPED, (case,)).levers
+
+
+def given(text):
+    return diagnose(text, {}, current(), ())
+
+
+def test_what_was_guessed_is_the_first_suspect_where_the_guess_leaves_room():
+    first = given("verl grpo qwen2.5-7b 8张A100 80G，训练阶段 OOM，offload 都开了").prescriptions[0]
+    assert first.lever.slug == "batch.micro.down"
+    assert [(change.key, change.after) for change in first.changes] == [
+        ("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", "1")
+    ]
+
+
+def test_a_bare_oom_in_a_phase_of_the_cards_is_met_on_the_cards():
+    found = given("verl grpo qwen2.5-7b 8张A100 80G，ppo_micro_batch_size_per_gpu=4，update_actor 爆了")
+    assert (found.kind, found.pool) == ("other", "gpu")
+
+
+def test_a_lever_writes_the_key_whose_condition_is_nearest_to_hold():
+    keys = given("verl qwen2.5-7b 8张A100 80G OOM").facts.keys
+    assert keys["optimizer_offload"] == "actor_rollout_ref.actor.fsdp_config.optimizer_offload"
+    assert given("verl sft qwen2.5-7b 8张A100 80G OOM").facts.keys["optimizer_offload"] == "engine.optimizer_offload"
+
+
+def test_the_teacher_s_sharding_is_no_lever_of_a_reference():
+    found = given("ms-swift grpo qwen3-30b-a3b 8*H20 96G 全参，CUDA OOM")
+    assert "teacher_deepspeed" not in [change.key for one in found.prescriptions for change in one.changes]
+
+
+def test_a_fault_of_one_library_is_not_asked_for_where_another_shards():
+    found = given("verl ppo qwen2.5-7b 8张A100 80G，compute_log_prob 的时候爆显存")
+    assert "deepspeed" not in [check.advisory.package for check in found.checks]
+
+
+def test_no_key_of_one_sharding_is_written_where_another_may_run():
+    found = given("TRL GRPO Qwen2.5-7B 2x H100 80GB, CUDA OOM in the backward pass")
+    assert "fsdp_offload_params" not in [change.key for one in found.prescriptions for change in one.changes]
+
+
+def test_the_segments_of_a_trainer_are_not_those_of_an_engine_in_another_process():
+    found = given("SkyRL GRPO Qwen3-4B 8x H100 80GB, CUDA OOM in the actor update")
+    assert "allocator.expandable_segments.off" not in [one.lever.slug for one in found.prescriptions]

@@ -1,0 +1,131 @@
+"""Offloads in a sentence, all of them or by what they move: “offload 都开了”, “every offload is on”, “adam_offload 开了”.
+
+Which settings these are depends on the framework: those of its own keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from diagnose.conditions import holds, in_range
+from diagnose.facts.prose import clause_of, span_of
+from diagnose.knowledge.records import Framework
+from diagnose.types import Fact, Line
+
+# what moves → the facts that say so; of the first two only one is a trainer's way, between phases before on the host for good
+_FACTS = {
+    "param": ("param_offload", "param_on_cpu"),
+    "optimizer": ("optimizer_offload", "optimizer_on_cpu"),
+    "grad": ("grad_offload",),
+    "ref": ("ref_offload",),
+    "critic": ("critic_param_offload", "critic_optimizer_offload"),
+}
+_SWITCHED = (
+    r"(?:已经?)?(?:(?:打?开|开启|启用|用上|上)(?:了|着)?|设(?:置)?[为成]\s*(?:true|on)|(?:set to|=)\s*(?:true|on))"
+)
+_ALL = re.compile(
+    rf"(?:所有|全部|各种|能开的?)(?:的)?\s*(?:cpu[ _-]?)?(?:的\s*)?offload\w*"
+    rf"|(?<!\w)offload\w*\s*(?:选项|开关)?\s*(?:全部?|都|均|全都)\s*{_SWITCHED}"
+    r"|\b(?:all|every)\s+(?:(?:the|of|possible|kinds?|available|cpu)\s+){0,3}offload\w*|\bevery ?thing\s+(?:is\s+)?offloaded"
+    r"|\bfull(?:y)? (?:cpu )?offload\w*|\boffload(?:ing|ed)? everything",
+    re.I | re.A,
+)
+_NONE = re.compile(
+    r"(?:没有?|未|不)(?:开|用|启用)(?:任何)?\s*(?:cpu[ _-]?)?offload|offload\w*\s*(?:都|也|全)?\s*(?:没有?|未|不)(?:开|用|启用)"
+    r"|\b(?:no|without(?: any)?)\s+(?:cpu[ -])?offload\w*|(?<![\w.])offload\s*[=:：]\s*(?:false|off|0)\b"
+    r"|\boffload(?:ing)? (?:is )?(?:all )?(?:off|disabled)\b",
+    re.I | re.A,
+)
+# one word for a stage and where its optimizer lives; the third stage takes the weights along
+_STAGE = re.compile(
+    r"(?<![A-Za-z])(?:zero[-_ ]?|ds[-_]?z)(?P<stage>[23])\s*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload", re.I | re.A
+)
+_WHAT = {
+    "param": r"(?:params?|parameters?|model|weights?|权重|参数)",
+    "optimizer": r"(?:optim(?:izer)?|adam|优化器)(?:[ _-]?states?|状态)?",
+    "grad": r"(?:grads?|gradients?|梯度)",
+    "ref": r"(?:ref(?:erence)?(?:[ _-]model)?|参考模型)",
+}
+_NAMED = tuple(
+    (what, re.compile(rf"(?<![\w.]){words}[ _-]?(?:的\s*|也\s*|都\s*)?offload\w*", re.I | re.A))
+    for what, words in _WHAT.items()
+)
+_ON_BEFORE = re.compile(
+    r"(?:开了?|开启了?|打开了?|启用了?|用了|with|using|use|enabled?|turned on|set)[\s:：]*[^。；;\n]{0,80}$",
+    re.I | re.A,
+)
+_ON_AFTER = re.compile(
+    rf"^[^。；;\n]{{0,40}}?(?:(?:都|也|全部?)?\s*{_SWITCHED}|\b(?:is|are|both|all)? ?(?:on|enabled|active)\b)",
+    re.I | re.A,
+)
+# what is only thought of, asked for or advised
+_OPEN = re.compile(
+    r"\b(?:should|could|would|if|whether|recommend\w*|suggest\w*|maybe|need)\b|要不要|建议|应该|如果|需要|是否|吗|没|试|\btried\b",
+    re.I | re.A,
+)
+
+
+def offload_words(speech: Sequence[Line], framework: Framework | None, stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The offloads that sentences switch on, or all off, as facts of the framework's keys; nothing where no framework is known."""
+    found: dict[str, Fact] = {}
+    if framework is None:
+        return found
+    own = _own(framework, stated)
+    for line in speech:
+        if "offload" not in line.words.lower():
+            continue
+        for what, on, match in _told(line.words):
+            for id in own.get(what, ()):
+                if id not in stated:
+                    found.setdefault(id, Fact(id, on, "read", written=match[0].strip(), span=span_of(line, match)))
+    return found
+
+
+def _told(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:
+    """What is switched, whether on, and where; a choice by name before all."""
+    for form, on in ((_NONE, False), (_ALL, True)):
+        if (match := form.search(words)) and not (on and _open(words, match)):
+            yield from ((what, on, match) for what in _FACTS)
+            return
+    if (match := _STAGE.search(words)) and not _open(words, match):
+        yield from (
+            (what, True, match) for what in (("param", "optimizer") if match["stage"] == "3" else ("optimizer",))
+        )
+    for what, pattern in _NAMED:
+        match = pattern.search(words)
+        if match and not _open(words, match) and _switched(words, match):
+            yield what, True, match
+
+
+def _switched(words: str, match: re.Match[str]) -> bool:
+    if re.match(r"\s*了", words[match.end() :]):
+        return True
+    return bool(_ON_BEFORE.search(words[: match.start()]) or _ON_AFTER.match(words[match.end() :]))
+
+
+def _open(words: str, match: re.Match[str]) -> bool:
+    """Whether the clause asks or advises: that is no setting."""
+    start, clause = clause_of(words, match)
+    asked = words[start + len(clause) : start + len(clause) + 1]
+    return bool(_OPEN.search(clause)) or asked in ("?", "？")
+
+
+def _own(framework: Framework, stated: Mapping[str, Fact]) -> dict[str, tuple[str, ...]]:
+    """What can move → the facts that this framework's keys give it in this version."""
+    version = stated.get("framework_version")
+    values = {id: fact.value for id, fact in stated.items()}
+    keys = [
+        key
+        for key in framework.keys
+        if not key.dead
+        and in_range(key.since, key.until, str(version.value) if version else None)
+        and holds(key.when, values) is not False
+    ]
+    ids = {key.fact for key in keys}
+    inside = {id for key in keys for given in key.values.values() for id in given}
+    own: dict[str, tuple[str, ...]] = {}
+    for what, facts in _FACTS.items():
+        there = tuple(id for id in facts if id in ids) or tuple(id for id in facts if id in inside)
+        own[what] = there[:1] if what != "critic" else there if values.get("algo", "ppo") == "ppo" else ()
+    return own

@@ -1,0 +1,61 @@
+"""The answer as one sentence, written once for the page, the terminal and the issue block."""
+
+from __future__ import annotations
+
+from diagnose.types import Diagnosis, Estimate, PoolEstimate
+from diagnose.vocabulary import PHASES
+from diagnose.words import in_sentence, not_memory, phase_words, presumed
+
+_HEADLINES = {
+    "host_ram": "Host RAM runs out",
+    "host_shm": "Shared memory is full",
+    "vllm_no_kv_blocks": "The engine finds no room for its KV cache",
+    "vllm_free_memory_too_low": "Too little GPU memory is free when the engine starts",
+    "memory_growth": "Memory grows from step to step until the run dies",
+    "other": "Something ran out of memory{where}; the text does not say whether GPU or host",
+}
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """The answer as one sentence without a full stop."""
+    kind, phase = diagnosis.kind, diagnosis.phase
+    if kind is None and (told := not_memory(diagnosis.facts)):
+        return f"This is no memory failure: {in_sentence(told.title)}"
+    if kind is None:
+        return _planned(diagnosis.estimate, diagnosis.pool, diagnosis.facts.planned)
+    if kind in _HEADLINES:
+        failed = _HEADLINES[kind].format(where=f" {_at(phase)}" if phase else "")
+        if kind == "memory_growth" and diagnosis.pool:
+            failed = failed.replace("Memory", "Host RAM" if diagnosis.pool == "host" else "GPU memory")
+        failed = failed.replace(" runs", " probably ran") if presumed(diagnosis.facts) else failed
+        return failed + (f" in the {PHASES[phase]}" if phase and kind in ("host_ram", "memory_growth") else "")
+    runs = "probably ran" if presumed(diagnosis.facts) else "runs"
+    if phase:
+        return f"GPU memory {runs} out {_at(phase)}"
+    only = _only_phase_out(diagnosis.estimate.gpu)
+    return f"GPU memory {runs} out, by the estimate in the {PHASES[only]}" if only else f"GPU memory {runs} out"
+
+
+def _at(phase: str) -> str:
+    return f"{'at' if phase in ('load', 'init') else 'in the'} {PHASES[phase]}"
+
+
+def _only_phase_out(pool: PoolEstimate | None) -> str | None:
+    """The one phase that the estimate sees run out whatever its band; None when there is none, or more than one."""
+    out = [phase.phase for phase in pool.phases if pool.verdict(phase) == "out"] if pool else []
+    return out[0] if len(out) == 1 else None
+
+
+def _planned(estimate: Estimate, pool: str | None, asked: bool) -> str:
+    """The sentence when nothing failed yet, or nothing shows that it did; ``asked``: whether it would fit is the question."""
+    known = estimate.host if pool == "host" else estimate.gpu
+    if known is None or not known.phases:
+        return "Cannot tell yet whether it fits" if asked else "Cannot tell yet"
+    verdict, peak = known.verdict(), known.worst
+    by = "what the log measured" if peak.measured is not None else "the estimate"
+    what = "host RAM" if known.pool == "host" else "GPU memory"
+    return {
+        "out": f"By {by} {'it does not fit: ' if asked else ''}{what} runs out in the {phase_words(peak.phase)}",
+        "close": f"Too close to call: {what} in the {phase_words(peak.phase)}",
+        "fits": f"By {by} it fits; {what} peaks in the {phase_words(peak.phase)}",
+    }.get(verdict, f"{what[0].upper() + what[1:]} peaks in the {phase_words(peak.phase)}; the capacity is not known")

@@ -1,0 +1,150 @@
+"""Answers tried on the estimate: what the failing pool's peak would be with each, in the words of the options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from diagnose.estimate import estimate_pool, plan_of
+from diagnose.facts.defaults import at_version
+from diagnose.facts.versions import turns
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Question
+from diagnose.prescribe.situation import verdict, watched
+from diagnose.types import Asked, Estimate, Fact, Facts, Paste
+from diagnose.units import gib
+from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
+
+MOST_ESTIMATES = 11
+_TRIED_EACH, _TRIED_OF_A_PLAN = 3, 4
+# cards that are tried where somebody asks how many it takes: whole machines
+_MACHINES = (8, 16, 32, 64)
+# More phases than this to choose from help nobody.
+_MOST_PHASES = 6
+# The phases in which runs fail most, asked for while nothing is computed; our choice, after the threads that we read.
+_USUAL_PHASES = ("load", "init", "weight_sync", "rollout", "logprob", "actor_update")
+VERDICT_WORDS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "limit unknown"}
+
+
+@dataclass
+class Bench:
+    """The run that answers are tried on, and how many estimates are left."""
+
+    facts: Facts
+    before: Estimate
+    kind: str | None
+    phase: str | None
+    pool: Pool
+    knowledge: Knowledge
+    paste: Paste | None = None
+    left: int = MOST_ESTIMATES
+
+    def peak(self, estimated: Estimate) -> int | None:
+        found = watched(estimated, self.pool, self.phase) or watched(estimated, self.pool, None)
+        return found.bytes if found else None
+
+    def word(self, estimated: Estimate) -> str:
+        known = watched(estimated, self.pool, self.phase)
+        return verdict(estimated, self.pool, self.phase if known else None)
+
+    def answered(self, id: str, value: Value) -> Estimate | None:
+        """The estimate with that answer; None when no more may be made."""
+        if self.left <= 0:
+            return None
+        self.left -= 1
+        if id == "framework_version" and self.paste is not None:
+            facts = at_version(self.facts, str(value), self.paste)
+        else:
+            facts = self.facts.with_fact(Fact(id, value, "answered"))
+        return estimate_pool(plan_of(facts, self.knowledge.fallback), self.pool, self.phase)
+
+
+def options_of(question: Question, but: Iterable[str] = ()) -> tuple[tuple[str, str, str], ...]:
+    return tuple((option.value, option.title, "") for option in question.options if option.value not in but)
+
+
+def unsettled(question: Question, bench: Bench) -> Asked:
+    """Framework, kind or phase: the options in words; for a phase what the estimate says of it."""
+    titles = {option.value: option.title for option in question.options}
+    if question.fact == "framework":
+        known = bench.knowledge.frameworks
+        ids = bench.facts.candidates or tuple(titles) or tuple(id for id, one in known.items() if not one.fallback)
+        return Asked(question, 0, tuple((id, known[id].title if id in known else titles.get(id, id), "") for id in ids))
+    options = dict(FACTS[question.fact].options) or titles
+    return Asked(
+        question, 0, tuple((id, titles.get(id, options[id]), _of_phase(id, bench)) for id in _listed(question, bench))
+    )
+
+
+def _listed(question: Question, bench: Bench) -> list[str]:
+    if question.fact == "phase":
+        return _likely_phases(bench)
+    if question.options:
+        return [option.value for option in question.options]
+    return [kind for kind in KINDS if kind != "other"]
+
+
+def _likely_phases(bench: Bench) -> list[str]:
+    """The phases that the estimate sees nearest to the limit, in the order of a step; the usual ones where it sees none."""
+    estimated = bench.before.pool(bench.pool)
+    if estimated is None or not estimated.phases or bench.before.missing:
+        return list(_USUAL_PHASES)
+    nearest = sorted(estimated.phases, key=lambda phase: -phase.high)[:_MOST_PHASES]
+    return [id for id in PHASES if id in {phase.phase for phase in nearest}]
+
+
+def _of_phase(id: str, bench: Bench) -> str:
+    estimated = bench.before.pool(bench.pool)
+    phase = estimated.phase(id) if estimated and id in PHASES else None
+    return f"{gib(phase.bytes)} GiB, {VERDICT_WORDS[estimated.verdict(phase)]}" if phase and estimated else ""
+
+
+def missing(question: Question, bench: Bench) -> Asked:
+    """A fact without which something cannot be computed; its options are tried as far as that computes anything."""
+    return tried(question, bench, plausible(question, bench.facts)[: _TRIED_OF_A_PLAN if bench.facts.planned else 2])
+
+
+def tried(question: Question, bench: Bench, values: list[Value]) -> Asked:
+    before, moves = bench.peak(bench.before), 0
+    options: list[tuple[str, str, str]] = []
+    titles = {option.value: option.title for option in question.options}
+    for value in values:
+        written = (
+            str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+        )
+        changed = bench.answered(question.fact, value)
+        after = bench.peak(changed) if changed else None
+        says = f"{gib(after)} GiB, {VERDICT_WORDS[bench.word(changed)]}" if changed and after is not None else ""
+        options.append((written, titles.get(written, written), says))
+        if before is not None and after is not None:
+            moves = max(moves, abs(after - before))
+    options += options_of(question, {written for written, _, _ in options})
+    return Asked(question, moves, tuple(options))
+
+
+def plausible(question: Question, facts: Facts) -> list[Value]:
+    """Plausible answers in the fact's own type, without the present one: the question's options, else half and double."""
+    spec, now = FACTS[question.fact], facts.values.get(question.fact)
+    if question.fact == "n_gpus" and facts.planned and now is None:
+        return list(_MACHINES)
+    if question.fact == "framework_version":
+        return [release for release in turns(facts.framework) if release != now]
+    typed = [_typed(option.value, spec.type) for option in question.options]
+    values = [value for value in typed if value is not None and str(value).lower() != str(now).lower()]
+    if not values and spec.type == "bool":
+        values = [True, False] if now is None else [not now]
+    if not values and isinstance(now, (int, float)) and not isinstance(now, bool):
+        values = [max(1, int(now // 2)), int(now * 2)] if spec.type == "int" else [now / 2, now * 1.5]
+    return values[:_TRIED_EACH]
+
+
+def _typed(written: str, type: str) -> Value | None:
+    if type in ("int", "number"):
+        try:
+            number = float(written)
+        except ValueError:
+            return None
+        return int(number) if type == "int" or number.is_integer() else number
+    if type == "bool":
+        return {"true": True, "false": False}.get(written.lower())
+    return written
