@@ -88,7 +88,7 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
     if adapters(values):
         base = weights if own_precision else 4.0 if precision == "fp32" else 2.0
         weights, gradients, optimizer = _adapter_bytes(values, does)
-    if values.get("full_or_lora") == "qlora" or (base and "quantization" in values):
+    if values.get("full_or_lora") == "qlora" or (base and values.get("quantization", "none") != "none"):
         quantized = _quantized(values)
         # the rest comes in 16 bits unless a type is asked for: transformers quantizers/quantizer_bnb_4bit.py
         base = base if "precision" in values else 2.0

@@ -61,6 +61,12 @@ def _weights(plan: Plan) -> Term:
     return make_term("actor_weights", "weights", "held", size, how, _ZERO, (*_SPLIT, "precision"))
 
 
+def base_bytes(plan: Plan) -> float:
+    """The frozen base under adapters, as one GPU holds it."""
+    added = plan.trained - tower_beside(plan.model, plan.values)
+    return _base_and_adapters(plan).bytes - added * plan.each.weights
+
+
 def _base_and_adapters(plan: Plan) -> Term:
     share = plan.split.shard(3) / plan.shape.parameters
     other = min(_not_quantized(plan), plan.shape.parameters)

@@ -16,7 +16,8 @@ _ADAPTERS = ("lora", "qlora")
 def with_quantized(stated: dict[str, Fact]) -> dict[str, Fact]:
     """The facts with what the base is quantized to where only adapters are trained and no key says it."""
     model, training = stated.get("model"), stated.get("full_or_lora")
-    if model is None or training is None or training.value not in _ADAPTERS or "quantization" in stated:
+    told = stated.get("quantization")
+    if model is None or training is None or training.value not in _ADAPTERS or (told and told.value != "none"):
         return stated
     found = _MARK.search(str(model.value))
     if found is None or found.lastgroup is None:
