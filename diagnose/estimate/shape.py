@@ -95,14 +95,15 @@ def lora_parameters(model: Model, rank: int, on: str = "all_linear", fused: bool
     """LoRA on all linear layers of the decoder, rank x (in + out) each (Hu et al. 2021, arXiv:2106.09685, section 4.1).
 
     Every expert has its own pair; router, head and vision tower are left out, as "all-linear" does by default. ``on``
-    "query_value" alone, as in that paper (section 4.2), or "query_key_value". ``fused``: query, key and value are one product, and
-    so are gate and up, so that each has one pair (modelscope/mcore-bridge tuners/lora.py: LoraParallelLinear).
+    "query_value" alone, as in that paper (section 4.2), "query_key_value", or all of "attention". ``fused``: query, key and value are
+    one product, and so are gate and up, so that each has one pair (modelscope/mcore-bridge tuners/lora.py: LoraParallelLinear).
     """
     h = model.hidden
     queries, keys = model.heads * head_dim(model), model.kv_heads * head_dim(model)
     if on != "all_linear":
         matrices = 1 if on == "query_value" else 2
-        return rank * model.attends * (h + queries + matrices * (h + keys))
+        queries_and_output = (2 if on == "attention" else 1) * (h + queries)
+        return rank * model.attends * (queries_and_output + matrices * (h + keys))
     asked = (2 if model.attention_gate else 1) * queries
     attention = model.attends * ((1 if fused else 3) * h + asked + 2 * keys + queries + h)
     mixers = model.mixer.layers * _mixer_pairs(h, model.mixer) if model.mixer else 0

@@ -45,7 +45,8 @@ def autocasts(plan: Plan) -> bool:
     FSDP2 gathers in the type of its policy on a single GPU as well (torch 2.6 distributed/fsdp/_fully_shard/_fsdp_param.py:
     init_dtype_attrs), where FSDP1 falls back to whole weights (distributed/fsdp/_init_utils.py: NO_SHARD).
     """
-    whole_fp32 = plan.each.weights >= 4 and not plan.adapters and plan.values.get("precision") != "fp32"
+    part = plan.adapters or "trained_layers" in plan.values
+    whole_fp32 = plan.each.weights >= 4 and not part and plan.values.get("precision") != "fp32"
     return whole_fp32 and (plan.split.stage < 3 or _alone(plan))
 
 

@@ -6,9 +6,10 @@ import re
 
 from diagnose.types import Fact
 
-# marks at the end of names on both hubs: Qwen2.5-7B-Instruct-AWQ, -GPTQ-Int4, -GPTQ-Int8, -bnb-4bit
+# marks at the end of names on both hubs: Qwen2.5-7B-Instruct-AWQ, -GPTQ-Int4, -GPTQ-Int8, -bnb-4bit, -NVFP4
 _MARK = re.compile(
-    r"[-_](?:(?P<nf4>bnb[-_]4bit)|(?P<int8>(?:gptq[-_])?int8)|(?P<int4>awq|gptq|int4))(?![a-z0-9])", re.I | re.A
+    r"[-_](?:(?P<nf4>bnb[-_]4bit)|(?P<int8>(?:gptq[-_])?int8)|(?P<int4>awq|gptq|int4)|(?P<nvfp4>nvfp4))(?![a-z0-9])",
+    re.I | re.A,
 )
 _ADAPTERS = ("lora", "qlora")
 

@@ -40,6 +40,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "weight_bytes": ("bytes a parameter that the trainer stores for the trained model", ()),
     "gradient_bytes": ("bytes a parameter of its stored gradients", ()),
     "optimizer_bytes": ("bytes a parameter of Adam state and separate masters", ()),
+    "frozen_bytes": ("bytes a parameter of layers that are frozen beside trained ones, where those alone are cast", ()),
     "ref_bytes": ("bytes a parameter of the reference model as it is stored", ()),
     "gather": ("what is put together for a forward pass", ("fsdp_units", "zero3", "none")),
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
