@@ -54,9 +54,11 @@ def fp32_between_layers(plan: Plan) -> bool:
     """Whether what runs from layer to layer is fp32 because norms are, in front of quantized products.
 
     peft utils/other.py at 5d602fd, prepare_model_for_kbit_training: whatever is not quantized is cast to fp32. An fp32 weight makes a
-    norm's output fp32, and the last product of the MLP gives the type that it gets, so that its sum with the stream is fp32.
+    norm's output fp32, and the last product of the MLP gives the type that it gets, so that its sum with the stream is fp32. Where fp16
+    would overflow the stream and the inside of the MLP are fp32 around products in 16 bits.
     """
-    return bool(plan.each.quantized) and plan.values.get("norms_fp32") is True
+    norms = bool(plan.each.quantized) and plan.values.get("norms_fp32") is True
+    return norms or (plan.values.get("fp32_activations") is True and plan.values.get("precision") != "fp32")
 
 
 def _alone(plan: Plan) -> bool:

@@ -158,6 +158,8 @@ def _run(
     if model.model is not None:
         sees = model.model.vision is not None
         stated["multimodal"] = Fact("multimodal", sees, "derived", why=model.model.title)
+        if model.model.fp16_overflows:
+            stated["fp16_overflows"] = Fact("fp16_overflows", True, "derived", why=model.model.title)
     if "model" not in answered and "model" not in model.facts:
         stated.pop("model", None)
     found = [

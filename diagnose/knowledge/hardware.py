@@ -106,7 +106,7 @@ class Model(Record):
     ``layer_norm``: its norms are LayerNorm, each with a bias, and not RMSNorm; ``parallel``: attention and MLP read the same input;
     ``biases``: output projection and MLP have one as well; ``capped``: attention scores go through a tanh, which PyTorch's own
     kernel cannot do; ``attention_gate``: a gate as wide as the queries multiplies the attention's output.
-    ``sinks``: each head has a number that takes a part of its softmax.
+    ``sinks``: each head has a number that takes a part of its softmax; ``fp16_overflows``: its activations leave the range of fp16.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
@@ -132,6 +132,7 @@ class Model(Record):
     capped: bool = False
     attention_gate: bool = False
     sinks: bool = False
+    fp16_overflows: bool = False
     attention_layers: int = 0
     mlp_layers: int = 0
     aliases: tuple[str, ...] = ()

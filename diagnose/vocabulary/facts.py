@@ -90,6 +90,8 @@ _ALL = (
         megatron="bf16 with fp32 main weights and gradients",
     ),
     _fact("autocast", "bool", "run", "Computes under autocast"),
+    _fact("fp16_overflows", "bool", "run", "Activations leave the range of fp16"),
+    _fact("fp32_activations", "bool", "run", "Activations in fp32 beside 16-bit products"),
     _fact(
         "quantization",
         "choice",
