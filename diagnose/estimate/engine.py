@@ -196,7 +196,7 @@ def cache_room(plan: Plan | None) -> CacheRoom | None:
         return None
     own, resident = _beside_pool(plan, _rule(plan))
     left, weights = _left(plan, share, capacity, own.mid, resident), _weight_bytes(plan)
-    others = resident if _rule(plan) != "share_of_total" else 0.0
+    others = 0.0 if _rule(plan) in ("share_of_total", "share_of_empty_card") else resident
     prompt, response = row_limit(plan)
     tokens = whole(plan.values, "max_model_len") or (prompt or 0) + (response or 0)
     parts = (own.mid + others + left, weights, own.mid - weights, others, left, tokens * _token_bytes(plan))

@@ -174,10 +174,10 @@ def adam_temporaries(plan: Plan) -> list[Term]:
         kind == "foreach" and plan.values.get("fused_optimizer") is True
     ):
         return []
+    each, table = plan.each.optimizer / 2, plan.shape.embedding
     if projected(plan.values) or drops_gradients(plan):
-        band, how = exactly(8 * plan.shape.embedding), f"2 × 4 B × {count(plan.shape.embedding)}, one matrix at a time"
+        band, how = exactly(2 * each * table), f"2 × {each:g} B × {count(table)}, one matrix at a time"
     elif kind == "foreach":
-        each = plan.each.optimizer / 2
         band, how = exactly(each * mine), f"{count(mine)} × {each:g} B for all at once"
     elif kind == "all_fp32_gradients":
         band, how = exactly(4 * mine), f"{count(mine)} × 4 B"
