@@ -79,6 +79,14 @@ def test_a_framework_holds_its_example(framework, example):
             {"framework": "axolotl", "full_or_lora": "full", "gradient_checkpointing": False},
         ),
         (
+            "axolotl train g.yaml\nbase_model: Qwen/Qwen2.5-1.5B\nrl: grpo\ntrl:\n  beta: 0.001\n  use_vllm: true\n  num_generations: 4\n",
+            {"algo": "grpo", "rollout_engine": "vllm", "rollout_mode": "server", "rollout_n": 4, "has_ref": True},
+        ),
+        (
+            "axolotl train g.yaml\nbase_model: Qwen/Qwen2.5-1.5B\nrl: grpo\ntrl:\n  use_vllm: true\n  vllm_mode: colocate\n",
+            {"rollout_mode": "colocated", "sleep_level": 0, "gpu_memory_utilization": 0.9, "response_length": 512},
+        ),
+        (
             "llamafactory-cli train run.yaml\nmodel_name_or_path: a/b-7B\nfinetuning_type: full\nuse_galore: true\noptim: adamw_8bit\n",
             {
                 "framework": "llamafactory",
