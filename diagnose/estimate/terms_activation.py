@@ -23,7 +23,7 @@ from diagnose.estimate.mixer import kinds
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import image_patches
 from diagnose.estimate.spread import adapted_layers
-from diagnose.estimate.term import Band, count, counts, make_term
+from diagnose.estimate.term import Band, count, counts, exactly, make_term
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 
@@ -98,6 +98,14 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     terms = [make_term("activations", "activations", "work", size, how, _LAYER, (*one.moved_by, *_MOVED))]
     scored = layers * plan.model.attends // plan.model.layers
     return terms + attention_beside(plan, one, scored if mode == "none" else 1)
+
+
+def offloaded(plan: Plan, one: Pass) -> Band:
+    """Bytes of the checkpoints of a pass that go to the host: of all layers but the two that stay."""
+    if plan.values.get("activation_offload") is not True or checkpointing(plan) != "full":
+        return exactly(0.0)
+    each = 4 if autocasts(plan) or fp32_between_layers(plan) else 2
+    return _local(plan, one).times(max(0, _held_layers(plan, 1) - 2) * each * plan.model.hidden)
 
 
 def _held_layers(plan: Plan, stages: int) -> int:
