@@ -75,6 +75,31 @@ def test_a_framework_holds_its_example(framework, example):
     ("text", "facts"),
     [
         (
+            "axolotl train run.yaml\nbase_model: Qwen/Qwen3-8B\nadapter:\nlora_r:\nlora_alpha:\nmicro_batch_size: 1\n",
+            {"framework": "axolotl", "full_or_lora": "full", "gradient_checkpointing": False},
+        ),
+        (
+            "axolotl train g.yaml\nbase_model: Qwen/Qwen2.5-1.5B\nrl: grpo\ntrl:\n  beta: 0.001\n  use_vllm: true\n  num_generations: 4\n",
+            {"algo": "grpo", "rollout_engine": "vllm", "rollout_mode": "server", "rollout_n": 4, "has_ref": True},
+        ),
+        (
+            "axolotl train g.yaml\nbase_model: Qwen/Qwen2.5-1.5B\nrl: grpo\ntrl:\n  use_vllm: true\n  vllm_mode: colocate\n",
+            {"rollout_mode": "colocated", "sleep_level": 0, "gpu_memory_utilization": 0.9, "response_length": 512},
+        ),
+        (
+            "llamafactory-cli train run.yaml\nmodel_name_or_path: a/b-7B\nfinetuning_type: full\nuse_galore: true\noptim: adamw_8bit\n",
+            {
+                "framework": "llamafactory",
+                "optimizer": "galore_adamw_8bit",
+                "optimizer_rank": 16,
+                "freeze_vision": True,
+            },
+        ),
+        (
+            "llamafactory-cli train run.yaml\nmodel_name_or_path: a/b-7B\nfinetuning_type: full\nuse_badam: true\n",
+            {"framework": "llamafactory", "optimizer": "badam", "trained_layers": 1, "precision": "bf16"},
+        ),
+        (
             "litgpt finetune_lora google/gemma-2b --quantize bnb.nf4-dq --lora_r 16 --lora_mlp true --train.micro_batch_size 2",
             {
                 "framework": "litgpt",

@@ -11,11 +11,11 @@ import math
 from diagnose.batch import whole
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import row_limit
-from diagnose.estimate.shape import heads
+from diagnose.estimate.shape import heads, lora_parameters
 from diagnose.estimate.spread import in_experts
 from diagnose.estimate.term import Band, count, exactly, make_term, total
-from diagnose.estimate.terms_fixed import fixed
-from diagnose.estimate.terms_held import held
+from diagnose.estimate.terms_fixed import CONTEXT, fixed
+from diagnose.estimate.terms_held import base_bytes, held
 from diagnose.estimate.tokens import take
 from diagnose.knowledge.hardware import Model
 from diagnose.types import CacheRoom, Term
@@ -25,14 +25,19 @@ _RULES = {
     "share_of_total": "vLLM V0 and >= 0.9.1 v1/worker/gpu_worker.py: determine_available_memory",
     "share_of_free": "vLLM 0.6.3 as changed for colocation, worker.py:201-210",
     "share_of_total_less_others": "vLLM V1 <= 0.9.0 v1/worker/gpu_worker.py: determine_available_memory",
+    "share_of_empty_card": "vLLM's own rule, with a share of what was free before it; the record of the framework names the file",
     "share_of_start": "SGLang 0.5.2 srt/model_executor/model_runner.py: profile_max_num_token",
 }
+# of few batch sizes: floor, what is usual and cap of unslothai/unsloth-zoo@ce232d6 vllm_utils.py: approximate_vllm_memory_usage
+_FEW_GRAPHS = Band(0.15 * GIB, 0.3 * GIB, 1.0 * GIB)
 _GRAPHS = Band(0.3 * GIB, 1.2 * GIB, 3.0 * GIB)  # log lines "Graph capturing finished in ... took"
 _NON_TORCH = Band(
     0.3 * GIB, 1.0 * GIB, 2.0 * GIB
 )  # NCCL and all-reduce buffers of the engine; vLLM pull 10511 prints 1.79 GiB
 _STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_utils.py
 _SAMPLER_COPIES = 4
+# unslothai/unsloth-zoo@ce232d6 unsloth_zoo/vllm_utils.py: load_vllm, get_vllm_state_dict, convert_vllm_to_huggingface
+_SHARED = "vLLM lora/layers: create_lora_weights; the base layers are views of the engine's tensors"
 
 
 def kv_bytes_per_token(*, layers: int, kv_heads: int, head_dim: int, tp: int = 1, bytes_each: int = 2) -> int:
@@ -75,12 +80,15 @@ def engine_activation_bytes(*, tokens: float, hidden: int, mlp: int, sequences: 
 
 
 def kv_pool_bytes(*, rule: str, share: float, capacity: float, own: float, resident: float) -> float:
-    """The pool by rule. ``own`` is what the engine itself takes, ``resident`` what else is on the GPU when it starts."""
+    """The pool by rule. ``own`` is what the engine itself takes, ``resident`` what else is on the GPU when it starts.
+
+    An empty card holds a context alone.
+    """
     if rule == "share_of_free":
         return share * (capacity - own - resident)
     if rule == "share_of_total_less_others":
         return share * capacity - own - resident
-    if rule == "share_of_start":
+    if rule in ("share_of_start", "share_of_empty_card"):
         return share * (capacity - resident) - own
     return share * capacity - own
 
@@ -114,6 +122,12 @@ def missing_share(plan: Plan) -> bool:
 
 
 def _weights(plan: Plan) -> Term:
+    if _shares(plan):
+        rank = plan.whole("engine_lora_rank")
+        how = f"the base is the trainer's own + room for an adapter of rank {rank}, 2 B a parameter"
+        return make_term(
+            "engine_weights", "engine's adapter", "engine", _room_for_adapter(plan), how, _SHARED, ("engine_lora_rank",)
+        )
     tp = plan.whole("rollout_tp")
     size, each = _weight_bytes(plan), _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
     kept = "" if each == 2.0 else ", table and head in bf16"
@@ -124,7 +138,20 @@ def _weights(plan: Plan) -> Term:
     return make_term("engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", moved_by)
 
 
+def _shares(plan: Plan) -> bool:
+    """Whether the engine was loaded first and the trainer's base layers are views of its tensors, 4-bit ones and their scales too."""
+    return plan.values.get("engine_shares_weights") is True and bool(plan.adapters)
+
+
+def _room_for_adapter(plan: Plan) -> float:
+    """vLLM's own tensors for an adapter on all linear layers, in the type of the model (vLLM lora/layers: create_lora_weights)."""
+    return 2.0 * lora_parameters(plan.model, plan.whole("engine_lora_rank"))
+
+
 def _weight_bytes(plan: Plan) -> float:
+    """What loading takes of the engine's share, weights that the trainer works with as well included."""
+    if _shares(plan):
+        return base_bytes(plan) + _room_for_adapter(plan)
     each = _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
     return engine_weight_bytes(
         parameters=plan.shape.parameters,
@@ -140,7 +167,8 @@ def _graphs(plan: Plan) -> list[Term]:
     if plan.values.get("enforce_eager") is True:
         return []
     source = "vLLM issue 7553 and log lines of graph capture"
-    return [make_term("engine_graphs", "CUDA graphs", "engine", _GRAPHS, "0.3 to 3 GiB", source, ("enforce_eager",))]
+    size, how = (_FEW_GRAPHS, "0.15 to 1 GiB, of few batch sizes") if _shares(plan) else (_GRAPHS, "0.3 to 3 GiB")
+    return [make_term("engine_graphs", "CUDA graphs", "engine", size, how, source, ("enforce_eager",))]
 
 
 def _dense_cache(plan: Plan) -> list[Term]:
@@ -169,6 +197,7 @@ def _pool(plan: Plan) -> list[Term]:
     how = {
         "share_of_free": f"{share:g} × ({gib(capacity)} GiB{taken}{others})",
         "share_of_start": f"{share:g} × ({gib(capacity)} GiB{others}){taken}",
+        "share_of_empty_card": f"{share:g} × ({gib(capacity)} GiB{others}){taken}",
     }.get(rule, f"{share:g} × {gib(capacity)} GiB{taken}{others}")
     moved_by = ("gpu_memory_utilization", "rollout_tp", "engine_version", "param_offload", "max_num_seqs")
     return [make_term("kv_pool", "KV pool", "engine", size, how, _RULES[rule], moved_by)]
@@ -181,7 +210,7 @@ def cache_room(plan: Plan | None) -> CacheRoom | None:
         return None
     own, resident = _beside_pool(plan, _rule(plan))
     left, weights = _left(plan, share, capacity, own.mid, resident), _weight_bytes(plan)
-    others = resident if _rule(plan) != "share_of_total" else 0.0
+    others = 0.0 if _rule(plan) in ("share_of_total", "share_of_empty_card") else resident
     prompt, response = row_limit(plan)
     tokens = whole(plan.values, "max_model_len") or (prompt or 0) + (response or 0)
     parts = (own.mid + others + left, weights, own.mid - weights, others, left, tokens * _token_bytes(plan))
@@ -228,7 +257,9 @@ def _activation_bytes(plan: Plan) -> float:
 
 
 def _resident_at_start(plan: Plan) -> float:
-    """Bytes of the trainer that stand on the GPU when the engine sizes its pool."""
+    """Bytes of the trainer that stand on the GPU when the engine sizes its pool; none where the engine is there first."""
+    if _rule(plan) == "share_of_empty_card":
+        return CONTEXT.mid
     phase = "init" if "init" in plan.phases else "load"
     terms = (held(plan, what) for what in plan.holds(phase, "gpu"))
     return float(sum(term.bytes for term in terms if term and term.family == "held"))

@@ -16,7 +16,9 @@ from diagnose.estimate.engine import engine_weight_bytes
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import image_patches, row_limit
 from diagnose.estimate.term import Band, count, counts, exactly, make_term
+from diagnose.estimate.terms_activation import offloaded
 from diagnose.estimate.terms_held import held
+from diagnose.estimate.tokens import take
 from diagnose.types import PhaseEstimate, PoolEstimate, Term
 from diagnose.units import GIB, from_gib
 
@@ -215,10 +217,21 @@ def _workers(plan: Plan, gpus: int) -> list[Term]:
 
 
 def _moment(plan: Plan, phase: str, gpus: int) -> list[Term]:
-    maker = {"load": _loading, "checkpoint": _saving}.get(phase)
+    maker = {"load": _loading, "checkpoint": _saving, "actor_update": _checkpoints}.get(phase)
     if phase == "rollout":
         return _engine_images(plan)
     return maker(plan, gpus) if maker else []
+
+
+def _checkpoints(plan: Plan, gpus: int) -> list[Term]:
+    """Checkpoints of layers that wait on the host for the backward pass, in page-locked memory."""
+    one = take(plan, "update")
+    size = offloaded(plan, one).times(min(gpus, plan.gpus))
+    if not size.high:
+        return []
+    how = f"{one.how} × {plan.model.hidden:,} × all layers but two × {min(gpus, plan.gpus)} GPUs"
+    moved_by = (*one.moved_by, "activation_offload")
+    return [make_term("offloaded_checkpoints", "checkpoints on the host", "work", size, how, _PINNED_SOURCE, moved_by)]
 
 
 def _engine_images(plan: Plan) -> list[Term]:
@@ -274,6 +287,6 @@ def _saving(plan: Plan, gpus: int) -> list[Term]:
     return [make_term("saving", "weights while saving", "work", sizes[kind](), how, source, ("n_gpus",))]
 
 
-_LOCKED = ("swap_space", "engine_backup")
+_LOCKED = ("swap_space", "engine_backup", "offloaded_checkpoints")
 _BEFORE_ROWS = ("load", "init")
 _MOMENTS = {"load": "loading", "checkpoint": "saving"}

@@ -130,6 +130,8 @@ def _adapter_bytes_per_token(w: Widths, each_input: float, on: str) -> float:
         return each_input * (reads + inward + w.mlp)
     if w.mixes is not None:
         return 0.0
+    if on == "attention":
+        return each_input * (w.q + (1 if w.fused else 3) * w.hidden)
     if w.fused:
         return each_input * w.hidden + 2 * (w.q + w.keys)
     return each_input * (2 if on == "query_value" else 3) * w.hidden

@@ -94,14 +94,16 @@ def lora_parameters(model: Model, rank: int, on: str = "all_linear", fused: bool
     """LoRA on all linear layers of the decoder, rank x (in + out) each (Hu et al. 2021, arXiv:2106.09685, section 4.1).
 
     Every expert has its own pair; router, head and vision tower are left out, as "all-linear" does by default. ``on``
-    "query_value" alone, as in that paper (section 4.2), or "query_key_value". ``fused``: query, key and value are one product, and
-    so are gate and up, so that each has one pair (modelscope/mcore-bridge tuners/lora.py: LoraParallelLinear).
+    "query_value" alone, as in that paper (section 4.2), "query_key_value", or all of "attention". ``fused``: query, key and value are
+    one product, and so are gate and up, so that each has one pair (modelscope/mcore-bridge tuners/lora.py: LoraParallelLinear).
     """
     h = model.hidden
     if on != "all_linear":
         matrices = 1 if on == "query_value" else 2
+        sides = 2 if on == "attention" else 1
         return rank * sum(
-            one.layers * (h + model.heads * one.head_dim) + one.keyed * matrices * (h + one.kv_heads * one.head_dim)
+            one.layers * sides * (h + model.heads * one.head_dim)
+            + one.keyed * matrices * (h + one.kv_heads * one.head_dim)
             for one in heads(model)
         )
     attention = sum(_attention_pairs(model, one, fused) for one in heads(model))

@@ -28,16 +28,23 @@ _ZERO_PRECISION = (2.0, 2.0, 12.0)
 # Adam's states in bytes a parameter when an optimizer of this word is used: both moments together.
 _OPTIMIZER_STATES = (
     ("8bit", 2.0),
+    ("4bit", 1.0),
+    ("adamw_fp8", 2.0),
     ("paged", 8.0),
+    ("mini", 4.0),
     ("adafactor", 0.1),
     ("came", 0.1),
     ("lion", 4.0),
     ("muon", 4.0),
     ("sgd", 0.0),
+    ("lomo", 0.0),
 )
+# of the one block that is trained: fp32 gradient; fp32 copy and both moments (Luo et al. 2024, arXiv:2404.02827, section 2.2)
+_OF_BLOCK = (4.0, 12.0)
 # Bytes a quantized parameter with its scales. nf4: an fp32 scale for 64 values, or where scales are quantized themselves one byte and an
-# fp32 scale for 256 of them (QLoRA, arXiv:2305.14314, section 3); int4: a 16-bit scale and a 4-bit zero for 128 (GPTQ, AWQ).
-_QUANTIZED = {"nf4": 0.5 + 4 / 64, "int4": 0.5 + 2.5 / 128, "int8": 1.05, "fp8": 1.0}
+# fp32 scale for 256 of them (QLoRA, arXiv:2305.14314, section 3); int4: a 16-bit scale and a 4-bit zero for 128 (GPTQ, AWQ);
+# nvfp4: an 8-bit scale for 16 values (NVIDIA’s microscaling format).
+_QUANTIZED = {"nf4": 0.5 + 4 / 64, "int4": 0.5 + 2.5 / 128, "int8": 1.05, "fp8": 1.0, "nvfp4": 0.5 + 1 / 16}
 _DOUBLE_QUANTIZED = 0.5 + (1 + 4 / 256) / 64
 
 
@@ -84,11 +91,13 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
     if precision in _PRECISION and not own_precision:
         weights, gradients, optimizer = _stated(precision, values)
     optimizer = _with_optimizer(optimizer, str(values.get("optimizer", "")).lower())
+    if "badam" in str(values.get("optimizer", "")).lower():
+        gradients, optimizer = _OF_BLOCK
     base = quantized = 0.0
     if adapters(values):
         base = weights if own_precision else 4.0 if precision == "fp32" else 2.0
         weights, gradients, optimizer = _adapter_bytes(values, does)
-    if values.get("full_or_lora") == "qlora" or (base and "quantization" in values):
+    if values.get("full_or_lora") == "qlora" or (base and values.get("quantization", "none") != "none"):
         quantized = _quantized(values)
         # the rest comes in 16 bits unless a type is asked for: transformers quantizers/quantizer_bnb_4bit.py
         base = base if "precision" in values else 2.0

@@ -81,9 +81,20 @@ def _parts(
         experts = expert_adapter_parameters(model, rank, fused) if on == "all_linear" else 0.0
         trained = tower_beside(model, values) if tower else 0.0
         return everything, {"parameters": beside, "experts": experts, "tower": trained}
+    if "trained_layers" in values:
+        return everything, _of_layers(model, numbers, values)
     if values.get("freeze_vision") is True:
         return everything, {**everything, "parameters": float(numbers.parameters - numbers.vision), "tower": 0.0}
     return everything, everything
+
+
+def _of_layers(model: Model, numbers: Shape, values: Values) -> dict[str, float]:
+    """What is trained where only some decoder layers are: those, and a vision tower that is said not to be frozen."""
+    layers = min(abs(whole(values, "trained_layers") or 0), model.layers)
+    body = numbers.parameters - numbers.root - numbers.vision
+    tower = numbers.vision if values.get("freeze_vision") is False else 0
+    share = layers / model.layers
+    return {"parameters": share * body + tower, "experts": share * in_experts(model), "tower": 0.0}
 
 
 def _of_stage(
@@ -151,5 +162,5 @@ def _assumed_stage(values: Values, parameters: int, capacity: int | None) -> int
 
     Where the card is not known either, on the largest that the catalogue holds.
     """
-    whole_state = 0 if adapters(values) else ZERO_STATE * parameters
+    whole_state = 0 if adapters(values) or "trained_layers" in values else ZERO_STATE * parameters
     return 3 if whole_state > (capacity or _LARGEST_CARD) else 0

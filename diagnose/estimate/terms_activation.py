@@ -23,7 +23,7 @@ from diagnose.estimate.mixer import kinds
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import image_patches
 from diagnose.estimate.spread import adapted_layers
-from diagnose.estimate.term import Band, count, counts, make_term
+from diagnose.estimate.term import Band, count, counts, exactly, make_term
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 
@@ -45,7 +45,8 @@ def autocasts(plan: Plan) -> bool:
     FSDP2 gathers in the type of its policy on a single GPU as well (torch 2.6 distributed/fsdp/_fully_shard/_fsdp_param.py:
     init_dtype_attrs), where FSDP1 falls back to whole weights (distributed/fsdp/_init_utils.py: NO_SHARD).
     """
-    whole_fp32 = plan.each.weights >= 4 and not plan.adapters and plan.values.get("precision") != "fp32"
+    part = plan.adapters or "trained_layers" in plan.values
+    whole_fp32 = plan.each.weights >= 4 and not part and plan.values.get("precision") != "fp32"
     return whole_fp32 and (plan.split.stage < 3 or _alone(plan))
 
 
@@ -53,9 +54,11 @@ def fp32_between_layers(plan: Plan) -> bool:
     """Whether what runs from layer to layer is fp32 because norms are, in front of quantized products.
 
     peft utils/other.py at 5d602fd, prepare_model_for_kbit_training: whatever is not quantized is cast to fp32. An fp32 weight makes a
-    norm's output fp32, and the last product of the MLP gives the type that it gets, so that its sum with the stream is fp32.
+    norm's output fp32, and the last product of the MLP gives the type that it gets, so that its sum with the stream is fp32. Where fp16
+    would overflow the stream and the inside of the MLP are fp32 around products in 16 bits.
     """
-    return bool(plan.each.quantized) and plan.values.get("norms_fp32") is True
+    norms = bool(plan.each.quantized) and plan.values.get("norms_fp32") is True
+    return norms or (plan.values.get("fp32_activations") is True and plan.values.get("precision") != "fp32")
 
 
 def _alone(plan: Plan) -> bool:
@@ -95,6 +98,14 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     terms = [make_term("activations", "activations", "work", size, how, _LAYER, (*one.moved_by, *_MOVED))]
     scored = layers * plan.model.attends // plan.model.layers
     return terms + attention_beside(plan, one, scored if mode == "none" else 1)
+
+
+def offloaded(plan: Plan, one: Pass) -> Band:
+    """Bytes of the checkpoints of a pass that go to the host: of all layers but the two that stay."""
+    if plan.values.get("activation_offload") is not True or checkpointing(plan) != "full":
+        return exactly(0.0)
+    each = 4 if autocasts(plan) or fp32_between_layers(plan) else 2
+    return _local(plan, one).times(max(0, _held_layers(plan, 1) - 2) * each * plan.model.hidden)
 
 
 def _held_layers(plan: Plan, stages: int) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from diagnose.estimate.low_rank import projected
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_activation import autocasts, checkpointing
-from diagnose.estimate.terms_held import trained_shard
+from diagnose.estimate.terms_held import drops_gradients, perhaps_less, trained_shard
 from diagnose.types import Term
 from diagnose.units import GIB, MIB
 
@@ -173,11 +174,11 @@ def adam_temporaries(plan: Plan) -> list[Term]:
         kind == "foreach" and plan.values.get("fused_optimizer") is True
     ):
         return []
-    if kind == "foreach":
-        band, how = (
-            exactly(plan.each.optimizer / 2 * mine),
-            f"{count(mine)} × {plan.each.optimizer / 2:g} B for all at once",
-        )
+    each, table = plan.each.optimizer / 2, plan.shape.embedding
+    if projected(plan.values) or drops_gradients(plan):
+        band, how = exactly(2 * each * table), f"2 × {each:g} B × {count(table)}, one matrix at a time"
+    elif kind == "foreach":
+        band, how = exactly(each * mine), f"{count(mine)} × {each:g} B for all at once"
     elif kind == "all_fp32_gradients":
         band, how = exactly(4 * mine), f"{count(mine)} × 4 B"
     elif kind == "fp32_gradients":
@@ -187,7 +188,8 @@ def adam_temporaries(plan: Plan) -> list[Term]:
         band, how = exactly(2 * 4 * largest), f"2 × 4 B × {count(largest)}"
     else:
         return []
-    return [make_term("adam_temporaries", "temporaries of the optimizer step", "work", band, how, _ADAM, moved_by)]
+    size = perhaps_less(plan, band)
+    return [make_term("adam_temporaries", "temporaries of the optimizer step", "work", size, how, _ADAM, moved_by)]
 
 
 def _fp32_gradients(plan: Plan, mine: float) -> tuple[Band, str]:

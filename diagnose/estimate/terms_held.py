@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, optimizer_share
 from diagnose.estimate.sharding import Split
 from diagnose.estimate.spread import tower_beside
-from diagnose.estimate.term import count, make_term
+from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.types import Term
 
 _ZERO = "ZeRO, arXiv:1910.02054, section 3"
+_PROJECTED = "GaLore, arXiv:2403.03507, table 1; APOLLO, arXiv:2412.05270, table 1"
 _LORA = "LoRA, arXiv:2106.09685, section 4.1; QLoRA, arXiv:2305.14314, section 3"
 _ADAPTER_SPLIT = ("full_or_lora", "lora_rank")
 _SPLIT = ("zero_stage", "shard_size", "tp", "pp", "ep")
@@ -58,7 +60,17 @@ def _weights(plan: Plan) -> Term:
         return _base_and_adapters(plan)
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=plan.each.weights)
     how = f"{_spread(plan, 3)} × {plan.each.weights:g} B"
+    frozen = plan.number("frozen_bytes")
+    if frozen is not None and frozen < plan.each.weights and plan.trains.whole < plan.split.whole:
+        size = frozen * plan.split.shard(3) + (plan.each.weights - frozen) * plan.trains.shard(3)
+        how = f"{_spread(plan, 3)} × {frozen:g} B, {plan.each.weights:g} B of {count(plan.trains.shard(3))} that are trained"
     return make_term("actor_weights", "weights", "held", size, how, _ZERO, (*_SPLIT, "precision"))
+
+
+def base_bytes(plan: Plan) -> float:
+    """The frozen base under adapters, as one GPU holds it."""
+    added = plan.trained - tower_beside(plan.model, plan.values)
+    return _base_and_adapters(plan).bytes - added * plan.each.weights
 
 
 def _base_and_adapters(plan: Plan) -> Term:
@@ -88,7 +100,27 @@ def _not_quantized(plan: Plan) -> int:
 def _gradients(plan: Plan) -> Term:
     size = shard_bytes(parameters=trained_shard(plan, 2), bytes_each=plan.each.gradients)
     how = f"{_trained(plan, 2)} × {plan.each.gradients:g} B"
-    return make_term("actor_gradients", "gradients", "held", size, how, _ZERO, (*_SPLIT, *_ADAPTER_SPLIT, "precision"))
+    if drops_gradients(plan):
+        table = min(plan.trained, plan.shape.embedding)
+        size, how = plan.each.gradients * table, f"the largest alone, {count(table)} × {plan.each.gradients:g} B"
+    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "precision")
+    return make_term("actor_gradients", "gradients", "held", perhaps_less(plan, size), how, _ZERO, moved_by)
+
+
+def drops_gradients(plan: Plan) -> bool:
+    """Whether each matrix is updated and its gradient dropped as soon as that comes: by a switch, or as the optimizer's name tells.
+
+    (transformers 4.51 trainer.py: LayerWiseDummyOptimizer; Lv et al. 2023, arXiv:2306.09782)
+    """
+    name = str(plan.values.get("optimizer", "")).lower()
+    return plan.values.get("gradients_by_layer") is True or "layerwise" in name or "lomo" in name
+
+
+def perhaps_less(plan: Plan, size: Band | float) -> Band:
+    """Down to nothing where less is trained than is counted here."""
+    band = size if isinstance(size, Band) else exactly(size)
+    less = plan.values.get("partial_training") is True and not plan.adapters
+    return Band(0.0, band.mid, band.high) if less else band
 
 
 def gradients_so_far(plan: Plan, share: float) -> list[Term]:
@@ -97,7 +129,11 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
     ``zero_grad`` drops them (torch 2.0: ``set_to_none``), so that with one micro batch a step they only come with the backward pass.
     DeepSpeed's partition and Megatron's buffer are made once, and several micro batches add up: there they stand all the time.
     """
-    if plan.values.get("gradient_accumulation") != 1 or plan.values.get("strategy") not in _DROPPED:
+    if (
+        drops_gradients(plan)
+        or plan.values.get("gradient_accumulation") != 1
+        or plan.values.get("strategy") not in _DROPPED
+    ):
         return []
     whole = _gradients(plan)
     size, how = share * whole.bytes, f"{share:.0%} of {whole.how}"
@@ -110,10 +146,23 @@ _DROPPED = (None, "none", "ddp", "fsdp", "fsdp2")
 def _optimizer(plan: Plan, share: float) -> Term:
     size = share * shard_bytes(parameters=trained_shard(plan, 1), bytes_each=plan.each.optimizer)
     how = f"{_trained(plan, 1)} × {plan.each.optimizer:g} B{f' × {share:g}' if share < 1 else ''}"
+    elements = state_elements(plan.model, plan.values) if projected(plan.values) and not plan.adapters else None
+    if elements is not None:
+        return _projected(plan, *elements)
     if tables := _second_moments(plan):
         size, how = size + share * 4 * tables, f"{how} + {count(tables)} of table and head × 4 B"
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", "optimizer_on_cpu", "optimizer_cpu_fraction")
-    return make_term("actor_optimizer", "Adam state", "held", size, how, _ZERO, moved_by)
+    return make_term("actor_optimizer", "Adam state", "held", perhaps_less(plan, size), how, _ZERO, moved_by)
+
+
+def _projected(plan: Plan, moments: float, projections: float) -> Term:
+    """Moments of projected gradients, the projections in the type of the weights, and whole moments of table, head and the rest."""
+    each, rest = plan.each.optimizer / 2, plan.trained - (plan.shape.parameters - plan.shape.root)
+    size = each * moments + plan.each.weights * projections + plan.each.optimizer * max(0.0, rest)
+    how = f"{count(moments)} projected × {each:g} B + {count(max(0.0, rest))} × {plan.each.optimizer:g} B"
+    how += f" + projections {count(projections)} × {plan.each.weights:g} B" if projections else ""
+    moved_by = ("optimizer", "optimizer_rank", "precision")
+    return make_term("actor_optimizer", "Adam state", "held", size, how, _PROJECTED, moved_by)
 
 
 def _second_moments(plan: Plan) -> float:

@@ -17,6 +17,11 @@ _CHUNK = "the chunk as the record of the framework cuts it, which names the file
 # Of a chunk's fp32 logits: a compiled loss holds them in 16 bits and so their gradient, the casts between being one kernel's own; what is
 # not compiled holds 10 bytes a logit (unslothai/unsloth-zoo@ce232d6 fused_losses/cross_entropy_loss.py: _get_chunk_multiplier; pull 947).
 _OF_CHUNK = Band(1.0, 1.0, 2.5)
+# A compiled log-softmax of samples goes chunk by chunk under autograd, which keeps each chunk's product with the head (unsloth-zoo@ce232d6
+# rl_replacements.py: chunked_hidden_states_selective_log_softmax; torch 2.6 _functorch/partitioners.py never recomputes a product).
+_KEPT = (
+    "torch 2.6 _functorch/partitioners.py: products are kept; the record of the framework names the file of the loss"
+)
 # fp32 softmax of a further token's loss, which is taken first and waits for its turn in the backward pass
 _FURTHER = 4.0
 
@@ -30,7 +35,7 @@ def logits_train(plan: Plan, one: Pass) -> list[Term]:
     """At the start of the backward pass."""
     further = (plan.number("mtp_layers") or 0) * _FURTHER
     each = (plan.number("logits_train_bytes") or _TRAIN_DEFAULT) + further
-    return _one_chunk(plan, one) or _logits(plan, one, each, 0.0)
+    return _one_chunk(plan, one) or _kept_chunks(plan, one) or _logits(plan, one, each, 0.0)
 
 
 def logits_forward(plan: Plan, one: Pass) -> list[Term]:
@@ -88,3 +93,14 @@ def _one_chunk(plan: Plan, one: Pass) -> list[Term]:
         f"4 B × {one.how} × {plan.model.vocab:,}, at most {target:g} GiB and half of what is free, × {_OF_CHUNK.mid:g}"
     )
     return [make_term("logits_chunk", "a chunk of logits", "work", size, how, _CHUNK, (*one.moved_by, *_MOVED))]
+
+
+def _kept_chunks(plan: Plan, one: Pass) -> list[Term]:
+    """What a loss over samples in chunks keeps of all its chunks; low: of one row, as where rows are taken one by one."""
+    each = plan.number("chunk_kept_bytes")
+    if each is None or not plan.online or plan.makes_logits:
+        return []
+    a_token = logits_bytes(tokens=one.response, vocab=plan.model.vocab, bytes_each=each)
+    size = Band(one.row.low * a_token, one.tokens.mid * a_token, one.tokens.high * a_token)
+    how = f"{each:g} B × {one.how} × {one.response:.2f} that are responses × {plan.model.vocab:,}"
+    return [make_term("logits_chunk", "logits of all chunks", "work", size, how, _KEPT, (*one.moved_by, *_MOVED))]

@@ -10,6 +10,7 @@ from diagnose.batch import rows_held, whole
 from diagnose.estimate.plan import FILLED, PAIRED, Plan
 from diagnose.estimate.rows import LONGEST, longest_of_set, real_row, row_limit
 from diagnose.estimate.term import Band, counts, exactly
+from diagnose.estimate.terms_held import held
 
 _UNKNOWN_ROWS = Band(1, 1, 8)
 
@@ -67,8 +68,10 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     missing: tuple[str, ...] = () if rows_id in plan.values else (rows_id,)
     if response_limit is None:
         missing += ("response_length",) if plan.online else ("max_length",)
-    stated = whole(plan.values, rows_id)
+    stated = _whole_prompts(plan, whole(plan.values, rows_id))
     rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times(_sequences_of_one(plan) / _parts(plan))
+    if stated and plan.online and plan.does.get("rows_at_once") == "by_free_memory":
+        rows = _by_free_memory(plan, stated, (prompt_limit or 0) + (response_limit or 0))
     # A batch that is padded is as long as its longest row in every row, as a single row is.
     filled = (
         plan.values.get("remove_padding") is False if plan.online else plan.values.get("remove_padding") is not True
@@ -97,6 +100,43 @@ def _sequences_of_one(plan: Plan) -> int:
     if plan.online and plan.does.get("micro_batch_of") == "prompts":
         return plan.whole("rollout_n")
     return 2 if plan.algo in PAIRED else _texts_of_row(plan)
+
+
+def _whole_prompts(plan: Plan, rows: int | None) -> int | None:
+    """The rows of a pass, or all samples of a prompt where the rows of a step are no multiple of those and the trainer then takes them.
+
+    (unslothai/unsloth@015bdef unsloth/models/rl.py: check_num_generations)
+    """
+    group, steps = plan.whole("rollout_n"), plan.whole("gradient_accumulation")
+    raised = plan.online and plan.does.get("micro_batch_of") == "whole_prompts"
+    return group if rows and raised and rows * steps * plan.gpus % group else rows
+
+
+def _by_free_memory(plan: Plan, rows: int, length: int) -> Band:
+    """Rows of one pass where the trainer cuts an update by the memory that is free; high: all, as before it did so.
+
+    The middle leaves an engine that is awake out of account, so that what it would give back is not at once taken up by more rows.
+    """
+    if plan.capacity is None:
+        return Band(1, rows, rows)
+    stays: float = sum(term.bytes for what in plan.holds("actor_update", "gpu") if (term := held(plan, what)))
+    awake = "kv_pool" in plan.holds("actor_update", "gpu")
+    engine = (plan.number("gpu_memory_utilization") or 0.0) * plan.capacity if awake else 0.0
+    few, many = (
+        rows_that_fit(rows, length, hidden=plan.model.hidden, vocab=plan.model.vocab, free=plan.capacity - taken)
+        for taken in (max(stays, engine), stays)
+    )
+    return Band(few, many, rows)
+
+
+def rows_that_fit(rows: int, length: int, *, hidden: int, vocab: int, free: float) -> int:
+    """Rows of ``length`` tokens in each of the parts into which an update over ``rows`` is cut with ``free`` bytes.
+
+    unslothai/unsloth-zoo@ce232d6 unsloth_zoo/rl_replacements.py: autotune_batch_and_chunks, whose 16 of a half word counts bits as bytes.
+    """
+    chunks = max(4, length // 4096)
+    fits = (n for n in range(rows, 0, -1) if n * length * 16 * (hidden + n / rows * vocab / chunks) <= 0.8 * free)
+    return math.ceil(rows / max(1, rows // next(fits, 4)))
 
 
 def _texts_of_row(plan: Plan) -> int:

@@ -87,7 +87,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*notes, *_of_fork(detected, version), *readings.notes, *_of_dead_keys(keyed)),
+        notes=(*notes, *_of_fork(detected, version), *readings.notes, *_of_dead_keys(keyed), *_of_part(stated)),
     )
 
 
@@ -160,6 +160,8 @@ def _run(
     if model.model is not None:
         sees = model.model.vision is not None
         stated["multimodal"] = Fact("multimodal", sees, "derived", why=model.model.title)
+        if model.model.fp16_overflows:
+            stated["fp16_overflows"] = Fact("fp16_overflows", True, "derived", why=model.model.title)
     if "model" not in answered and "model" not in model.facts:
         stated.pop("model", None)
     found = [
@@ -243,6 +245,13 @@ def _engine_of_share(facts: Mapping[str, Fact]) -> Fact | None:
 
 def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:
     return (f"{key} has no effect: {why}" for key, why in keyed.dead.items())
+
+
+def _of_part(stated: Mapping[str, Fact]) -> Iterator[str]:
+    """What is said where less is trained than the estimate can tell."""
+    part = stated.get("partial_training")
+    if part is not None and part.value is True and "full_or_lora" in stated and stated["full_or_lora"].value == "full":
+        yield f"{part.key or 'This way of training'} trains a part that is not modelled: counted as if all were, so it may need far less."
 
 
 def _of_fork(detected: Detected, version: Fact | None) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ NAMED = re.compile(
     re.A,
 )
 SIZE_IN_NAME = re.compile(r"(?<![A-Za-z\d.])(\d{1,4}(?:[._]\d{1,2})?)\s?([bBmM])(?![A-Za-z0-9])", re.A)
-_MOE_ACTIVE = re.compile(r"[-_]A\d+(?:\.\d+)?[bB]", re.I | re.A)
+# 30B-A3B, 17B-128E: what a token passes through is not the size
+_MOE_ACTIVE = re.compile(r"[-_]A\d+(?:\.\d+)?[bB]|[-_]\d+B(?=[-_]\d+E(?![A-Za-z0-9]))", re.I | re.A)
 _DECIMAL = re.compile(r"(?<=-[01])_(?=\d{1,2}[bB](?![A-Za-z0-9]))", re.A)  # internlm2-1_8b, but llama-3_8b
 # words of a name that change neither shape nor size
 _NEUTRAL = frozenset(("instruct", "chat", "base", "it", "hf", "inst"))

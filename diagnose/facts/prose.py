@@ -17,6 +17,8 @@ _NUMERALS = {
 _FLAG_LINE = re.compile(r"\s*--[a-z]", re.A)
 # what an argument parser writes above a value of its printed configuration (jsonargparse: --print_config=comments)
 _HELP = re.compile(r"\s*#[^\n]{0,2000}\(type: [^\n]{1,1000}, default: [^\n]{0,400}\)\s*$", re.A)
+# a key of a configuration that is left without a value, or with one that is commented out
+_UNSET = re.compile(r"\s*(?:[a-z]\w*:\s*#[^\n]*|[a-z]+_\w*:\s*)$", re.A)
 _EITHER = re.compile(r"=[^=\n]{1,200}?\sif\s[^\n]{1,200}?\selse\s", re.A)
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _REPEATS = 16  # a table of cards has as many rows
@@ -40,7 +42,8 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
         # a key may also stand in a sentence; a dump begins with it
         dump = line.number in dumped and _is_dump(line, dumped[line.number])
         code = line.number - 1 in frames and line.words.startswith("    ")
-        if not (dump or code or _FLAG_LINE.match(line.words) or _either(line.words) or is_help(line.words)):
+        unset = ":" in line.words and bool(_UNSET.match(line.words))
+        if not (dump or code or unset or _FLAG_LINE.match(line.words) or _either(line.words) or is_help(line.words)):
             yield line
 
 

@@ -63,11 +63,16 @@ def word(value: Value, like: str = "") -> str:
     return str(value)
 
 
+# what a number may count for the key to be written by hand: nothing beyond itself
+_OF_ONE_GPU = ("", "sequences_per_gpu", "tokens_per_gpu")
+
+
 def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Change]:
     """A change that no key of the configuration makes: more cards, or a framework whose keys nobody has told us."""
     stated, now = facts.stated.get(id), facts.values.get(id)
     in_paste = stated is not None and stated.origin == "read" and stated.span is not None and bool(stated.key)
-    if stated and in_paste and not stated.unit and FACTS[id].type != "text" and FACTS[id].group != "machine":
+    counted = stated is None or stated.unit in _OF_ONE_GPU
+    if stated and in_paste and counted and FACTS[id].type != "text" and FACTS[id].group != "machine":
         after = _spelled(facts, stated, target) or word(target, stated.written)
         change = Change(id, stated.key, stated.written or word(stated.value), after, stated.span)
     else:

@@ -40,6 +40,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "weight_bytes": ("bytes a parameter that the trainer stores for the trained model", ()),
     "gradient_bytes": ("bytes a parameter of its stored gradients", ()),
     "optimizer_bytes": ("bytes a parameter of Adam state and separate masters", ()),
+    "frozen_bytes": ("bytes a parameter of layers that are frozen beside trained ones, where those alone are cast", ()),
     "ref_bytes": ("bytes a parameter of the reference model as it is stored", ()),
     "gather": ("what is put together for a forward pass", ("fsdp_units", "zero3", "none")),
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
@@ -48,10 +49,16 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "GiB of fp32 logits that a loss in chunks makes at a time, unless half of the free memory is less",
         (),
     ),
+    "rows_at_once": (
+        "whether an update over samples goes through all its rows at once, or through so many as the free memory allows",
+        ("all", "by_free_memory"),
+    ),
+    "chunk_kept_bytes": ("bytes of each logit of samples that a loss in chunks keeps until its backward pass", ()),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
     "micro_batch_of": (
-        "what a micro batch counts online: sequences, or prompts with all their samples in one pass",
-        ("sequences", "prompts"),
+        "what a micro batch counts online: sequences, prompts with all their samples in one pass, or sequences that become as many as"
+        " samples of a prompt where a step of them would hold no whole number of prompts",
+        ("sequences", "prompts", "whole_prompts"),
     ),
     "student_writes": ("whether a student samples answers of its own with an engine while it learns", ("yes", "no")),
     "asleep_in_counters": ("whether the framework's counters of torch hold a sleeping engine too", ("yes", "no")),
@@ -97,7 +104,14 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "kv_rule": (
         "how the engine sizes its KV cache",
-        ("share_of_total", "share_of_free", "share_of_total_less_others", "share_of_start", "dense"),
+        (
+            "share_of_total",
+            "share_of_free",
+            "share_of_total_less_others",
+            "share_of_start",
+            "share_of_empty_card",
+            "dense",
+        ),
     ),
     "processes_per_gpu": ("processes with a CUDA context on one GPU", ()),
     "host_processes_per_gpu": ("Python processes on the host for one GPU", ()),

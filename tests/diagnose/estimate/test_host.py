@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from diagnose.estimate import estimate
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
 from diagnose.types import PoolEstimate, Term
 from diagnose.units import GIB
+from diagnose.vocabulary import Value
 
 PARAMETERS = 7_615_616_512
 
@@ -118,3 +121,21 @@ def test_every_rank_of_an_engine_in_the_trainers_reads_the_images(
     assert rows is not None
     assert text is not None
     assert (read.bytes if read else 0) == pytest.approx(copies * (rows.bytes - text.bytes), rel=0.01)
+
+
+def test_checkpoints_that_are_offloaded_stand_on_the_host() -> None:
+    """Of each layer but two: rows x tokens x hidden x 2 bytes, 2 x 4,096 x 2,560 of Qwen3-4B's 36 layers."""
+    script = "from unsloth import FastLanguageModel\nSFTConfig(per_device_train_batch_size = 2)"
+    answers: dict[str, Value] = {
+        "gpu_model": "L4",
+        "algo": "pretrain",
+        "model": "Qwen3-4B",
+        "max_length": 4096,
+        "full_or_lora": "lora",
+    }
+    found = diagnose(script, answers, current(), ()).estimate
+    assert found is not None
+    assert found.host is not None
+    update = next(phase for phase in found.host.phases if phase.phase == "actor_update")
+    waiting = next(term for term in update.terms if term.id == "offloaded_checkpoints")
+    assert waiting.bytes == pytest.approx(2 * 4096 * 2560 * 2 * 34, rel=0.01)

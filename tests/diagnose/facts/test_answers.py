@@ -14,7 +14,7 @@ from diagnose.facts import parse_answer
         ("gpu_memory_utilization", "1e308", "“1e308” is no share. Write a number from 0 to 1, as 0.6."),
         ("n_gpus", "9" * 20, f"“{'9' * 20}” is more than any run has. Write a smaller number."),
         ("gpu_mem_gib", "9" * 400, f"“{'9' * 40}” is no size. Write a number with GB or GiB, as 80 GB."),
-        ("full_or_lora", "both", "“both” is none of the options. Write one of full, lora, qlora."),
+        ("full_or_lora", "both", "“both” is none of the options. Write one of full, part, lora, qlora."),
     ],
 )
 def test_it_refuses_an_answer_of_a_wrong_type_and_says_the_cure(id, text, cure):

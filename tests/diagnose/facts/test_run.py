@@ -275,7 +275,7 @@ def test_a_key_that_begins_like_another_s_tells_no_framework(values):
 
 def test_a_base_of_four_bits_is_trained_by_adapters_alone(values):
     assert values("TRL GRPO of a 3B model, 4bit, one 24GB card")["full_or_lora"] == "qlora"
-    assert values("unsloth GRPO of Qwen2.5-3B, Colab")["full_or_lora"] == "lora"
+    assert values("unsloth GRPO of Qwen2.5-3B, Colab")["full_or_lora"] == "qlora"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
         ("verl 0.5，FSDP2，GRPO", "strategy", "fsdp2"),
         ("try FSDP2 instead", "strategy", None),
         ("unsloth GRPO, Qwen2.5-3B 4bit, LoRA", "quantization", "nf4"),
-        ("unsloth GRPO, LoRA, 4-bit adam", "quantization", None),
+        ("trl GRPO, LoRA, 4-bit adam", "quantization", None),
         ("unsloth GRPO of Qwen2.5-3B, gpu_memory_utilization = 0.6", "rollout_engine", "vllm"),
         ("should I use the megatron backend?", "strategy", None),
         ("we tried sglang rollout too", "rollout_engine", None),

@@ -1,0 +1,92 @@
+"""Training of less than every parameter with Adam: projected gradients, one block or a few layers at a time, and what is not modelled."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.types import Diagnosis
+from diagnose.units import GIB
+
+FILE = """llamafactory-cli train run.yaml
+model_name_or_path: {model}
+stage: sft
+finetuning_type: {kind}
+cutoff_len: 256
+per_device_train_batch_size: 1
+gradient_accumulation_steps: {steps}
+{more}
+"""
+
+
+def told(more: str = "", kind: str = "full", model: str = "meta-llama/Meta-Llama-3-8B", steps: int = 1) -> Diagnosis:
+    text = FILE.format(model=model, kind=kind, steps=steps, more=more)
+    return diagnose(text, {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1}, current(), ())
+
+
+def size(run: Diagnosis, term: str, phase: str = "optimizer_step") -> float:
+    assert run.estimate is not None
+    assert run.estimate.gpu is not None
+    found = next(one for one in run.estimate.gpu.phases if one.phase == phase)
+    return sum(one.bytes for one in found.terms if one.id == term) / GIB
+
+
+def test_projected_moments_follow_the_table_of_the_paper() -> None:
+    """GaLore, arXiv:2403.03507, table 1: mr + 2nr of a matrix of m x n, m the shorter side."""
+    h, f, keys, vocab, layers, rank = 4096, 14336, 1024, 128256, 32, 128
+    sides = 2 * [(h, h)] + 2 * [(keys, h)] + 3 * [(h, f)]
+    moments = layers * sum(2 * n * rank for _, n in sides)
+    projections = layers * sum(m * rank for m, _ in sides)
+    tables = 2 * vocab * h + h  # and the last norm
+    run = told("use_galore: true\ngalore_rank: 128\npure_bf16: true")
+    assert size(run, "actor_optimizer") == pytest.approx((2 * moments + 2 * projections + 4 * tables) / GIB, rel=0.001)
+
+
+def test_a_projection_drawn_from_a_seed_is_not_kept() -> None:
+    """APOLLO, arXiv:2412.05270, table 1: 2nr."""
+    stored, drawn = (told(f"use_{name}: true\n{name}_rank: 128\npure_bf16: true") for name in ("galore", "apollo"))
+    assert 0 < size(drawn, "actor_optimizer") < size(stored, "actor_optimizer")
+
+
+def test_a_run_of_7b_with_8_bits_and_gradients_by_layer_stays_below_24_gb() -> None:
+    """The paper trains LLaMA 7B so on a card of 24 GB (arXiv:2403.03507, section 5.5: 22.0 GB at 256 tokens a batch)."""
+    more = "use_galore: true\ngalore_rank: 1024\ngalore_layerwise: true\noptim: adamw_8bit\npure_bf16: true"
+    run = told(more, model="meta-llama/Llama-2-7b-hf")
+    assert run.estimate is not None
+    assert run.estimate.gpu is not None
+    assert 16 < run.estimate.gpu.peak.bytes / GIB < 24
+
+
+def test_gradients_that_are_used_at_once_leave_the_largest() -> None:
+    run = told("use_galore: true\ngalore_layerwise: true\npure_bf16: true")
+    assert size(run, "actor_gradients") == pytest.approx(2 * 128256 * 4096 / GIB, rel=0.01)
+
+
+def test_one_block_has_state_at_a_time() -> None:
+    """BAdam, arXiv:2404.02827, section 2.2: 2M + 16M/D, of M parameters in D blocks."""
+    layer = 218_112_000
+    run = told("use_badam: true", steps=8)
+    assert size(run, "actor_weights") == pytest.approx(2 * 8.03e9 / GIB, rel=0.01)
+    held = size(run, "actor_optimizer") + size(run, "actor_gradients")
+    assert held == pytest.approx(16 * layer / GIB, rel=0.01)
+
+
+def test_frozen_layers_have_no_state_and_stay_in_16_bits() -> None:
+    two, eight = told("", kind="freeze"), told("freeze_trainable_layers: 8", kind="freeze")
+    assert two.facts.values["trained_layers"] == 2
+    assert size(eight, "actor_optimizer") == pytest.approx(4 * size(two, "actor_optimizer"), rel=0.01)
+    assert size(two, "actor_weights") < 2.2 * 8.03e9 / GIB
+
+
+def test_rotations_of_a_frozen_base_are_no_full_training() -> None:
+    assert size(told(kind="oft"), "actor_optimizer") < 1
+
+
+def test_what_is_not_modelled_is_said_and_never_said_to_run_out() -> None:
+    run = told("lisa_activated_layers: 2")
+    assert any("not modelled" in note for note in run.facts.notes)
+    assert run.estimate is not None
+    assert run.estimate.gpu is not None
+    assert run.estimate.gpu.peak.low < 0.6 * run.estimate.gpu.peak.bytes
+    assert run.estimate.gpu.verdict() != "out"
