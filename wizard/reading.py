@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from diagnose.knowledge import Knowledge
@@ -71,7 +71,7 @@ class Piece:
     kind: str = ""
 
 
-_DRAWN = {"": "{}", "mark": '<mark class="f">{}</mark>', "slip": '<span class="redact">{}</span>'}  # by kind of piece
+_DRAWN = {"mark": '<mark class="f">{}</mark>', "slip": '<span class="redact">{}</span>'}  # by kind of piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,10 @@ class Row:
     @property
     def drawn(self) -> SafeString:
         """The pieces as the page holds them."""
-        return format_html_join("", "{}", ((format_html(_DRAWN[piece.kind], piece.words),) for piece in self.pieces))
+        drawn = SafeString()
+        for piece in self.pieces:
+            drawn += format_html(_DRAWN[piece.kind], piece.words) if piece.kind else escape(piece.words)
+        return drawn
 
 
 def groups(diagnosis: Diagnosis, answers: Answers, chip: str = "you") -> tuple[Group, ...]:
