@@ -67,6 +67,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "kb.context.viewer",
             ],
+            "builtins": ["kb.templatetags.addresses"],
         },
     },
 ]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 from diagnose.knowledge.records import Case
 from diagnose.types import CaseMatch, Facts
@@ -90,16 +92,20 @@ class _Index:
     """Facts of a set of cases by fact, and their words; a case is its place in the set. A word weighs by how many have it.
 
     Of many cases each paste brings a set of its own, so that only what every paste needs is worked out: in which cases a word stands
-    is looked up when a paste holds it, and kept in ``places``.
+    is looked up when a paste holds it, and kept in ``places``. ``having`` tells in how many it stands, ``weights`` what that makes.
     """
 
     cases: tuple[Case, ...]
     facts: dict[str, list[tuple[int, Value]]]
     config: dict[str, list[tuple[int, str]]]
     words: list[frozenset[str]]
-    weights: dict[str, float]
+    having: Mapping[str, int]
+    weights: list[float]
     lengths: list[float]
     places: dict[str, list[int]]
+
+    def weight(self, word: str) -> float:
+        return self.weights[self.having.get(word, 0)]
 
     def holding(self, word: str) -> list[int]:
         """The cases that have the word."""
@@ -125,19 +131,17 @@ def _index(cases: Sequence[Case]) -> _Index:
 def _build(cases: tuple[Case, ...]) -> _Index:
     facts: defaultdict[str, list[tuple[int, Value]]] = defaultdict(list)
     config: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for i, case in enumerate(cases):
-        for id, value in case.facts.items():
-            if id in WEIGHTS or id in _PRINTED:
-                facts[id].append((i, _plain(id, value)))
-        for key, value in case.config.items():
-            config[_config_key(key)].append((i, _config_value(value)))
-    words = [_case_words(_Own(case)) for case in cases]
+    own = [_said(_Own(case)) for case in cases]
+    for i, said in enumerate(own):
+        for id, value in said.facts:
+            facts[id].append((i, value))
+        for key, written in said.config:
+            config[key].append((i, written))
+    words = [said.words for said in own]
     having = Counter(chain.from_iterable(words))
-    rarities = [_rarity(len(cases), times) ** 2 for times in range(len(cases) + 1)]
-    weights = {word: weight for word, times in having.items() if (weight := rarities[times])}
-    weight_of = weights.get
-    lengths = [math.sqrt(math.fsum(filter(None, map(weight_of, own)))) or 1.0 for own in words]
-    return _Index(cases, dict(facts), dict(config), words, weights, lengths, {})
+    weights = [_rarity(len(cases), times) ** 2 for times in range(len(cases) + 1)]
+    lengths = [math.sqrt(math.fsum(map(weights.__getitem__, map(having.__getitem__, each)))) or 1.0 for each in words]
+    return _Index(cases, dict(facts), dict(config), words, having, weights, lengths, {})
 
 
 class _Own:
@@ -155,11 +159,23 @@ class _Own:
         return isinstance(other, _Own) and other.case is self.case
 
 
+class _Said(NamedTuple):
+    """What a case says, as it is compared; a word of several cases is one and the same string, which is found faster."""
+
+    facts: tuple[tuple[str, Value], ...]
+    config: tuple[tuple[str, str], ...]
+    words: frozenset[str]
+
+
 @lru_cache(maxsize=8192)
-def _case_words(own: _Own) -> frozenset[str]:
+def _said(own: _Own) -> _Said:
     case = own.case
     settings = " ".join(f"{key} {value}" for key, value in (*case.config.items(), *case.facts.items()))
-    return frozenset(_words(f"{case.title}\n{case.summary}\n{settings}\n{case.body}"))
+    return _Said(
+        tuple((id, _plain(id, value)) for id, value in case.facts.items() if id in WEIGHTS or id in _PRINTED),
+        tuple((_config_key(key), _config_value(value)) for key, value in case.config.items()),
+        frozenset(map(sys.intern, _words(f"{case.title}\n{case.summary}\n{settings}\n{case.body}"))),
+    )
 
 
 def _words(text: str) -> Iterator[str]:
@@ -222,7 +238,7 @@ def _text_points(text: str, index: _Index) -> list[float]:
     """The cosine of both sets of rare words, from 0 to 1."""
     points, length = [0.0] * len(index.cases), 0.0
     for word in set(_words(text)):
-        if weight := index.weights.get(word):
+        if weight := index.weight(word):
             length += weight
             for i in index.holding(word):
                 points[i] += weight

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Term
 from diagnose.units import from_gib, tenths
@@ -21,7 +25,7 @@ class TermRow:
     gib: str
     how: str
     source: str
-    moved_by: tuple[tuple[str, bool], ...]
+    moved_by: SafeString
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ def _ledger(phase: PhaseEstimate, facts: Facts, current: bool, seen: int | None,
 def _term(term: Term, facts: Facts) -> TermRow:
     moved = tuple(dict.fromkeys(_mover(id, facts) for id in term.moved_by))
     title = term.title[:1].upper() + term.title[1:]
-    return TermRow(role_of(term), title, shown(tenths(term.bytes)), term.how, term.source, moved[:3])
+    return TermRow(role_of(term), title, shown(tenths(term.bytes)), term.how, term.source, _movers(moved[:3]))
 
 
 def _mover(id: str, facts: Facts) -> tuple[str, bool]:
@@ -98,10 +102,19 @@ def _mover(id: str, facts: Facts) -> tuple[str, bool]:
     return (in_sentence(FACTS[id].title).split(" (")[0] if id in FACTS else id), False
 
 
+@lru_cache(maxsize=1024)
+def _movers(moved: tuple[tuple[str, bool], ...]) -> SafeString:
+    """What moves a term as its row holds it, keys as code; most rows of a page say the same few."""
+    words = (format_html('<code class="mv">{}</code>', word) if is_key else word for word, is_key in moved)
+    return format_html_join(", ", "{}", ((word,) for word in words)) if moved else SafeString("–")
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseRow:
+    """One phase in the table of all; ``cells`` are its sizes by kind of term as the row holds them."""
+
     title: str
-    cells: tuple[str, ...]
+    cells: SafeString
     peak: str
     seen: str
     free: str
@@ -115,7 +128,7 @@ def all_phases(drawing: Drawing) -> tuple[tuple[str, ...], tuple[PhaseRow, ...]]
     for place, column in enumerate(drawing.columns):
         sizes = {segment.role: segment.size for segment in column.segments}
         free = "" if column.free is None else shown(column.free).replace("-", "−")
-        cells = tuple(shown(sizes[role]) if role in sizes else "" for role in roles)
+        cells = format_html_join("", "<td>{}</td>", ((shown(sizes[role]) if role in sizes else "",) for role in roles))
         seen = shown(column.need) if column.need != column.total else ""
         rows.append(PhaseRow(column.title, cells, shown(column.total), seen, free, place == drawing.worst))
     return tuple(words for _, words in drawing.roles), tuple(rows)

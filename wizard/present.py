@@ -100,7 +100,7 @@ def _read(diagnosis: Diagnosis, answers: Answers, pasted: bool) -> dict[str, Any
     assumed = [row for row in rows if row.chip in ("assumed", "follows")]
     return {
         "groups": groups,
-        "defaults": reading.defaults(diagnosis, answers),
+        "defaults": reading.defaults(diagnosis),
         "tried": [(tried, _lever_title(diagnosis, tried.lever)) for tried in diagnosis.facts.tried],
         "told": len(told),
         "assumed": len(assumed),

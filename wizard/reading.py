@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from django.utils.html import format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from diagnose.knowledge import Knowledge
@@ -55,11 +55,23 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Defaults:
+    """Which facts are mere defaults, their titles to choose from, and their values: some fifty, as their lists hold them."""
+
+    ids: tuple[str, ...]
+    options: SafeString
+    rows: SafeString
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """A run of words in a line: plain, ``mark`` (a fact was read here) or ``slip`` (something was taken out)."""
 
     words: str
     kind: str = ""
+
+
+_DRAWN = {"mark": '<mark class="f">{}</mark>', "slip": '<span class="redact">{}</span>'}  # by kind of piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,14 @@ class Row:
     pieces: tuple[Piece, ...]
     hit: bool
     gap: int = 0
+
+    @property
+    def drawn(self) -> SafeString:
+        """The pieces as the page holds them."""
+        drawn = SafeString()
+        for piece in self.pieces:
+            drawn += format_html(_DRAWN[piece.kind], piece.words) if piece.kind else escape(piece.words)
+        return drawn
 
 
 def groups(diagnosis: Diagnosis, answers: Answers, chip: str = "you") -> tuple[Group, ...]:
@@ -85,10 +105,16 @@ def groups(diagnosis: Diagnosis, answers: Answers, chip: str = "you") -> tuple[G
     return tuple(Group(title, tuple(members)) for title, members in shown if members)
 
 
-def defaults(diagnosis: Diagnosis, answers: Answers) -> tuple[FactRow, ...]:
+def defaults(diagnosis: Diagnosis) -> Defaults:
     """What the framework sets when nothing else does."""
-    stated = diagnosis.facts.stated
-    return tuple(_row(diagnosis, id, answers, "") for id in FACTS if id in stated and stated[id].origin == "default")
+    stated, values = diagnosis.facts.stated, diagnosis.facts.values
+    ids = [id for id in FACTS if id in stated and stated[id].origin == "default"]
+    told = ((FACTS[id].title, _words(diagnosis, id, stated[id], values.get(id))) for id in ids)
+    return Defaults(
+        tuple(ids),
+        format_html_join("", '<option value="{}">{}', ((id, FACTS[id].title) for id in ids)),
+        format_html_join("", "<dt>{}</dt><dd>{}</dd>", told),
+    )
 
 
 def _belongs(id: str, group: str, diagnosis: Diagnosis, answers: Answers) -> bool:

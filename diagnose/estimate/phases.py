@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import NamedTuple
 
 from diagnose.estimate.doubt import bounds
@@ -114,9 +113,12 @@ def _phase(
     goes = total([term for term in trainer if term.family == "work"])
     slack, room = cached(plan, stays, goes, total(others))
     kept, beyond = growth(plan, logits, room)
-    most = most_cached(plan, stays, goes, logits, bool(beyond))
     counts = (*trainer, *others)
-    band = partial(bounds, counts, slack, most, pieces(plan, stays, goes), plan.capacity)
+
+    def band() -> tuple[int, int]:
+        most = most_cached(plan, stays, goes, logits, bool(beyond))
+        return bounds(counts, slack, most, pieces(plan, stays, goes), plan.capacity)
+
     return PhaseEstimate(phase, moment, (*counts, *beyond, slack), doubt=band, cached=kept)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from diagnose.batch import Values
 from diagnose.conditions import holds, in_range
@@ -10,6 +11,7 @@ from diagnose.estimate.sharding import adapters
 from diagnose.knowledge.records import Framework
 
 Residents = Mapping[tuple[str, str], tuple[str, ...]]
+_Kept = tuple[str, tuple[str, ...], tuple[str, ...]]  # what stays, in which pools, in which phases
 
 WITH_REFERENCE = ("dpo", "kto", "gkd")
 WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
@@ -46,7 +48,7 @@ def residents(
 
     ``writes``: whether a model's own answers are sampled, as always ``online``.
     """
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    kept: list[_Kept] = []
     engine = has_engine(framework, values)
     # of an unknown trainer that trains adapters it is taken that those of its critic are as small
     small = ("critic_gradients", "critic_optimizer") if framework.fallback and adapters(values) else ()
@@ -54,11 +56,20 @@ def residents(
         if entry.what in small or not holds(entry.when, values) or not in_range(entry.since, entry.until, version):
             continue
         if _exists(entry.what, values, online, writes, engine):
-            for pool in _pools(entry.what, entry.pool, values):
-                for phase in entry.phases:
-                    if phase in phases:
-                        found.setdefault((phase, pool), {})[entry.what] = None
-    return {place: tuple(what) for place, what in found.items()}
+            kept.append((entry.what, _pools(entry.what, entry.pool, values), entry.phases))
+    return _laid_out(tuple(kept), phases)
+
+
+@lru_cache(maxsize=256)
+def _laid_out(kept: tuple[_Kept, ...], phases: tuple[str, ...]) -> Residents:
+    """What stays, by phase and pool; nearly every change that is tried on a run leaves it as it is."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for what, pools, stays in kept:
+        for pool in pools:
+            for phase in stays:
+                if phase in phases:
+                    found.setdefault((phase, pool), {})[what] = None
+    return {place: tuple(each) for place, each in found.items()}
 
 
 def optimizer_share(values: Values, pool: str) -> float:

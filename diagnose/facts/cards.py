@@ -51,30 +51,51 @@ class Mention:
     aside: bool = False
 
 
-def names(gpus: Mapping[str, Gpu]) -> dict[str, str]:
-    """Every name of every card, lower case → slug."""
-    return {name.lower(): slug for slug, gpu in gpus.items() for name in (gpu.title, *gpu.aliases)}
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Every name of every card → slug. ``packed`` are the names tight.
+
+    ``known`` holds, in lower case, names that are a number as well (3090, 2080 ti), which count only behind a count; ``tight`` is the
+    same tight, ``words`` what they consist of, ``forms`` the patterns of all.
+    """
+
+    packed: Mapping[str, str]
+    known: Mapping[str, str]
+    tight: Mapping[str, str]
+    words: frozenset[str]
+    forms: tuple[re.Pattern[str], ...]
 
 
-def numbers(gpus: Mapping[str, Gpu]) -> dict[str, str]:
-    """Names that are a number once the first word is left out (3090, 2080 ti) → slug; they count only behind a count."""
-    short = {gpu.title.partition(" ")[2].lower(): slug for slug, gpu in gpus.items()}
-    return {name: slug for name, slug in short.items() if re.fullmatch(r"\d{4}(?: ti)?", name)}
+def names(gpus: Mapping[str, Gpu]) -> Names:
+    return _names(tuple(gpus.items()))
+
+
+@lru_cache(maxsize=4)
+def _names(gpus: tuple[tuple[str, Gpu], ...]) -> Names:
+    long = {name.lower(): slug for slug, gpu in gpus for name in (gpu.title, *gpu.aliases)}
+    behind = {gpu.title.partition(" ")[2].lower(): slug for slug, gpu in gpus}
+    short = {name: slug for name, slug in behind.items() if re.fullmatch(r"\d{4}(?: ti)?", name)}
+    known = {**short, **long}
+    return Names(
+        {tight(name): slug for name, slug in long.items()},
+        known,
+        {tight(name): slug for name, slug in known.items()},
+        frozenset(word for name in long for word in name.split()),
+        named(tuple(sorted(long)), tuple(sorted(short))) if known else (),
+    )
 
 
 def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mention]:
     """Every mention of cards in the order of the text; named ones only where any is named."""
-    long, short = names(gpus), numbers(gpus)
-    known = {**short, **long}
-    forms = named(tuple(sorted(long)), tuple(sorted(short))) if known else ()
+    known = names(gpus)
     whole = tight("".join(line.words for line in speech).lower())
-    there = [name for name in {packed(name) for name in known} if name in whole]
+    there = [name for name in known.tight if name in whole]
     for line in speech:
         taken: list[tuple[int, int]] = []
         words = line.words.lower()
         unnamed = UNNAMED if CARD_WORD.search(words) else ()
         words = tight(words) if there else ""
-        for pattern in (*forms, *UNNAMED) if any(name in words for name in there) else unnamed:
+        for pattern in (*known.forms, *UNNAMED) if any(name in words for name in there) else unnamed:
             for found in pattern.finditer(line.words):
                 if any(found.start() < end and start < found.end() for start, end in taken):
                     continue
@@ -84,7 +105,7 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
                 yield _mention(found, known, span_of(line, found), line.words)
 
 
-def _mention(found: re.Match[str], known: Mapping[str, str], span: Span, words: str) -> Mention:
+def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Mention:
     groups = found.groupdict()
     word = groups.get("count") or groups.get("times")
     if PART_OF.search(words) or LANDS.search(words[: found.start()]):
@@ -121,18 +142,9 @@ def _per_node(words: str, found: re.Match[str], count: int) -> bool:
     return bool(EACH.search(before) or EACH_AFTER.match(words[found.end() :]) or (machines and 0 < count <= _ON_ONE))
 
 
-def _slug(card: str, known: Mapping[str, str]) -> str:
+def _slug(card: str, known: Names) -> str:
     """The record of a name whose blanks may have been dashes or left out."""
-    if card in known:
-        return known[card]
-    slugs = {packed(name): slug for name, slug in known.items()}
-    return slugs.get(card.replace(" ", ""), "")
-
-
-@lru_cache(maxsize=1024)
-def packed(name: str) -> str:
-    """A card's name, tight."""
-    return tight(name)
+    return known.known.get(card) or known.tight.get(card.replace(" ", ""), "")
 
 
 def tight(words: str) -> str:

@@ -88,6 +88,7 @@ def _matches(
     return found
 
 
+@lru_cache(maxsize=128)
 def _places(framework: Framework) -> tuple[_Places, _Places]:
     """Which of the framework's keys are spelled so, and which end so behind the head of their path."""
     spelled: dict[str, set[int]] = defaultdict(set)
@@ -97,7 +98,7 @@ def _places(framework: Framework) -> tuple[_Places, _Places]:
             spelled[name].add(place)
             for end in _ends(name):
                 below[end].add(place)
-    return spelled, below
+    return dict(spelled), dict(below)
 
 
 def _ends(name: str) -> list[str]:
@@ -281,15 +282,20 @@ def config(paste: Paste, frameworks: list[Framework]) -> dict[str, str]:
 
     ``frameworks`` are the recognised one or, where none is, all: their keys count by the last part of the path.
     """
-    keys = [key for framework in frameworks for key in framework.keys if key.fact != "dataset"]
-    last = {normal(name).rsplit(".", 1)[-1] for key in keys for name in (key.key, *key.aliases)}
-    found: dict[str, str] = {}
+    last, found = _last_parts(tuple(frameworks)), dict[str, str]()
     for setting in paste.settings:
         parts = normal(setting.key).split(".")
         end = parts[-2] if parts[-1] in _SWITCHES and len(parts) > 1 else parts[-1]
         if end in last or (_MEMORY.search(end) and not _NEVER.search(end)):
             found[setting.key] = _resolved(setting, paste)
     return found
+
+
+@lru_cache(maxsize=128)
+def _last_parts(frameworks: tuple[Framework, ...]) -> frozenset[str]:
+    """The last parts of all their keys that tell of memory."""
+    keys = (key for framework in frameworks for key in framework.keys if key.fact != "dataset")
+    return frozenset(normal(name).rsplit(".", 1)[-1] for key in keys for name in (key.key, *key.aliases))
 
 
 def _resolved(setting: Setting, paste: Paste) -> str:

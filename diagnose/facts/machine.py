@@ -258,7 +258,7 @@ def _gpu(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> Gpu | None:
 
 def find_gpu(name: str, gpus: Mapping[str, Gpu]) -> Gpu | None:
     """The record of a card by any of its names; a size behind the name does not matter."""
-    known = {cards.packed(word): slug for word, slug in cards.names(gpus).items()}
+    known = cards.names(gpus).packed
     packed = cards.tight(name.lower())
     inside = [word for word in known if word in packed]
     slug = known.get(packed) or (known[max(inside, key=len)] if inside else None)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from diagnose.facts.cards import names
 from diagnose.facts.model_names import NAMED, Name, aliases, find_model, packed, plain, spoken_names, whole_name
 from diagnose.facts.prose import clause_of, span_of
 from diagnose.facts.said import FAILURE
@@ -175,9 +176,7 @@ def _trained(speech: Sequence[Line], others: frozenset[str]) -> Name | None:
 
 def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
     """``7B`` in words; of several sizes the only one that is called a model's, else none. A card's name is no size."""
-    cards = {
-        word for gpu in knowledge.gpus.values() for name in (gpu.title, *gpu.aliases) for word in name.lower().split()
-    }
+    cards = names(knowledge.gpus).words
     found: dict[float, Fact] = {}
     called: set[float] = set()
     compared: set[float] = set()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from diagnose.facts.cards import names, packed, tight
+from diagnose.facts.cards import names, tight
 from diagnose.facts.prose import span_of
 from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line, Paste, Span
@@ -89,7 +89,7 @@ def _listing(lines: Sequence[Line]) -> Iterator[Fact]:
 def _rows(lines: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Fact]:
     """``--query-gpu=… --format=csv``, with or without its header: one row a card, the largest figure its capacity."""
     rows: dict[str, Line] = {}
-    for line, index, mib in _query(lines, {packed(name) for name in names(gpus)}):
+    for line, index, mib in _query(lines, names(gpus).packed.keys()):
         if not rows:
             yield Fact("gpu_mem_gib", mib / 1024, "read", written=line.words.strip(), span=_whole(line))
         if index:

@@ -11,6 +11,7 @@ import datetime
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from diagnose.conditions import version
 from diagnose.facts.keys import normal
@@ -78,14 +79,21 @@ def _of_words(framework: Framework, paste: Paste) -> Fact | None:
 
 def _of_keys(framework: Framework, paste: Paste) -> Iterator[_Bound]:
     """A key that only some versions take: all its entries together, since a range may only mean another sense of it."""
+    ranges = _ranges(framework)
+    for setting in paste.settings:
+        since, until = ranges.get(normal(setting.key), ("", ""))
+        if since or until:
+            yield _Bound(since, until, setting.key)
+
+
+@lru_cache(maxsize=128)
+def _ranges(framework: Framework) -> dict[str, tuple[str, str]]:
+    """The versions that take a key, by each of its spellings."""
     ranges: dict[str, list[tuple[str, str]]] = {}
     for key in framework.keys:
         for name in (key.key, *key.aliases):
             ranges.setdefault(normal(name), []).append((key.since, key.until))
-    for setting in paste.settings:
-        since, until = _union(ranges.get(normal(setting.key), ()))
-        if since or until:
-            yield _Bound(since, until, setting.key)
+    return {name: _union(each) for name, each in ranges.items()}
 
 
 def _union(ranges: Sequence[tuple[str, str]]) -> tuple[str, str]:

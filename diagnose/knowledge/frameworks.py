@@ -180,3 +180,7 @@ class Framework(Record):
     package: str = ""
     config_shape: str = "override"
     fallback: bool = False
+
+    def __hash__(self) -> int:
+        """Of the name alone: what follows from its keys is looked up by it in every diagnosis."""
+        return hash(self.slug)

@@ -25,6 +25,10 @@ class Gpu(Record):
         """The size as sold where there is just one."""
         return float(next(iter(self.sizes))) if len(self.sizes) == 1 else None
 
+    def __hash__(self) -> int:
+        """Of the name alone: the names of all cards are looked up by their records."""
+        return hash(self.slug)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vision:

@@ -84,13 +84,12 @@ def _with_other_pool(trial: Trial, situation: Situation, other: Pool, changed: E
     was, now = situation.before.pool(other), changed.pool(other)
     if was is None or now is None or not was.phases or not now.phases or was.peak.bytes == now.peak.bytes:
         return trial
-    word = now.verdict()
-    more = now.peak.bytes > was.peak.bytes
-    if more and word == "out":
+    word = now.verdict() if now.peak.bytes > was.peak.bytes else ""
+    if word == "out":
         figures = f"{gib(now.peak.bytes)} GiB" + (f" of {gib(now.limit)}" if now.limit else "")
         why = f"Then {POOL_WORDS[other]} runs out: the {_phase(now.peak)} needs {figures}."
         return Refusal("elsewhere", why, shifts=True)
-    return replace(trial, other_pool=(was.peak.bytes, now.peak.bytes), other_verdict=word if more else "")
+    return replace(trial, other_pool=(was.peak.bytes, now.peak.bytes), other_verdict=word)
 
 
 def _phase(phase: PhaseEstimate) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from diagnose.batch import to_written
 from diagnose.conditions import holds
-from diagnose.knowledge.records import Key
+from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts, Setting
 from diagnose.vocabulary import FACTS, Value
@@ -44,14 +45,25 @@ def key_of(facts: Facts, id: str) -> Key | None:
     name = facts.keys.get(id)
     if not name or name in facts.dead_keys or facts.framework is None:
         return None
-    whole = [key for key in facts.framework.keys if name in (key.key, *key.aliases)]
-    for key in whole or [key for key in facts.framework.keys if key.key.endswith(f".{name}")]:
+    for key in _by_spelling(facts.framework).get(name) or [
+        key for key in facts.framework.keys if key.key.endswith(f".{name}")
+    ]:
         holding = holds(key.when, facts.values)
         if holding is False or (holding is None and key.new_in == "nowhere"):
             continue  # a default settles it, or it is part of a launcher's file and nobody knows whether that launcher runs
         if not key.dead and not key.hidden and (key.fact == id or any(id in given for given in key.values.values())):
             return key
     return None
+
+
+@lru_cache(maxsize=128)
+def _by_spelling(framework: Framework) -> dict[str, tuple[Key, ...]]:
+    """The framework's keys by each of their spellings."""
+    found: dict[str, list[Key]] = {}
+    for key in framework.keys:
+        for spelling in {key.key, *key.aliases}:
+            found.setdefault(spelling, []).append(key)
+    return {spelling: tuple(keys) for spelling, keys in found.items()}
 
 
 def word(value: Value, like: str = "") -> str:
@@ -124,7 +136,7 @@ def _styled(key: Key, name: str, situation: Situation) -> str:
     """The spelling of a new key that goes with the paste: without dots where none of its flags and known keys has any."""
     if "." not in name or situation.facts.framework is None:
         return name
-    known = {spelling for one in situation.facts.framework.keys for spelling in (one.key, *one.aliases)}
+    known = _by_spelling(situation.facts.framework)
     keys = [one.key for one in situation.paste.settings if one.shape == "flag" or one.key in known]
     flags = any(one.shape == "flag" for one in situation.paste.settings)
     # an override is taken by its whole path alone, however short it stands in a sentence

@@ -148,8 +148,8 @@ class PoolEstimate:
         if self.limit is None:
             return "unknown"
         phases = (phase,) if phase else self.phases
-        if any(p.need > self.limit for p in phases):
-            return "out" if any(p.bounds[0] > self.limit for p in phases) else "close"
+        if over := [p for p in phases if p.need > self.limit]:
+            return "out" if any(p.bounds[0] > self.limit for p in over) else "close"
         return "close" if any(p.bounds[1] > self.limit for p in phases) else "fits"
 
 

@@ -16,7 +16,7 @@ def rows_of(groups):
 
 def test_a_default_never_stands_among_what_was_read():
     assert "fused_optimizer" not in rows_of(reading.groups(samples.diagnosis(), Answers()))
-    assert [row.id for row in reading.defaults(samples.diagnosis(), Answers())] == ["fused_optimizer"]
+    assert reading.defaults(samples.diagnosis()).ids == ("fused_optimizer",)
 
 
 def test_an_assumption_is_marked_and_says_why():
