@@ -12,11 +12,12 @@ from diagnose.facts.datasets import with_lengths
 from diagnose.facts.defaults import with_defaults
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
-from diagnose.facts.keys import KeyFacts, agreed, config, read_keys
+from diagnose.facts.keys import KeyFacts, agreed, read_keys
 from diagnose.facts.killed import killed_worker
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
+from diagnose.facts.memory_keys import config
 from diagnose.facts.model import Read, read_model
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.packages import with_versions
