@@ -18,7 +18,7 @@ from diagnose.prescribe import refuse
 from diagnose.prescribe.advisories import advised, to_check
 from diagnose.prescribe.evidence import Record, count
 from diagnose.prescribe.measure import measure
-from diagnose.prescribe.order import Candidate, in_order, rank_of
+from diagnose.prescribe.order import HARDWARE, Candidate, in_order, rank_of
 from diagnose.prescribe.outcome import Move, Refusal, Trial
 from diagnose.prescribe.patch import patch
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
@@ -72,7 +72,7 @@ def prescribe(
         for failing in _failing_pools(pool, kind, before)
         for one in _all(replace(situation, pool=failing), knowledge, advisories, records)
     ]
-    candidates = [one for one in judged if isinstance(one, Candidate)]
+    candidates = [one for one in judged if isinstance(one, Candidate) and not _idle(one)]
     refusals = [one for one in judged if isinstance(one, NotAdvised)]
     chosen = _first_of_each(in_order(candidates))[:MOST]
     said = {candidate.lever.slug for candidate in chosen}
@@ -141,6 +141,13 @@ def _moved(
     if isinstance(trial, Refusal):
         return NotAdvised(lever, trial.reason, trial.why, move.at.span)
     return Candidate(lever, trial, record, situation, move.undecided, move)
+
+
+def _idle(candidate: Candidate) -> bool:
+    """Whether it changes no figure of a run that has not failed, of which figures are all that is known; other machines may still help."""
+    situation, trial = candidate.situation, candidate.trial
+    speaks = situation.kind is None and situation.failing is not None and situation.limit is not None
+    return speaks and trial.after is None and candidate.lever.order < HARDWARE
 
 
 def _nothing_failed(situation: Situation) -> bool:

@@ -16,7 +16,7 @@ from diagnose.prescribe.room import try_for_room
 from diagnose.prescribe.situation import LEAST_GAIN, Situation
 from diagnose.prescribe.steps import Targets, at_bound, steps, without
 from diagnose.prescribe.writing import Written, write
-from diagnose.types import Facts
+from diagnose.types import Fact, Facts
 from diagnose.vocabulary import FACTS, Value
 
 # Facts that decide whether a term exists at all, so that no term names them while it does not.
@@ -65,7 +65,15 @@ def written_step(lever: Lever, situation: Situation, step: Targets) -> Written |
     if made or len(step) == 1:
         return made
     possible = {id: value for id, value in step.items() if write(situation, {id: value}, keyless=False)}
-    return write(situation, possible, keyless=False) if possible else None
+    made = write(situation, possible, keyless=False) if possible else None
+    return _with_adapters(made, step) if made and "lora_rank" in possible else made
+
+
+def _with_adapters(made: Written, step: Targets) -> Written:
+    """Where a trainer has no key for what is trained, a rank above 0 tells that it is adapters (facts/algo.py)."""
+    if step.get("full_or_lora") != "lora" or made.facts.values.get("full_or_lora") == "lora":
+        return made
+    return replace(made, facts=made.facts.with_fact(Fact("full_or_lora", "lora", "answered")))
 
 
 def _written(lever: Lever, situation: Situation, steps: Iterable[Targets]) -> Iterator[Written]:
