@@ -44,4 +44,7 @@ def test_a_version_lies_in_a_range(since, until, at, inside):
 
 def test_a_version_is_its_numbers():
     assert version("v0.8.5.post1") == (0, 8, 5)
+    assert version("0.4") == version("0.4.0")
+    assert version("0.10") > version("0.9")
+    assert version("0.0") == (0,)
     assert version("main") == ()
