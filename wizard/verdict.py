@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose import refusal_words
+from diagnose import outlived, refusal_words
 from diagnose.file_words import FILES
 from diagnose.measured_words import growth_words, reached
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
@@ -131,6 +131,7 @@ def notes(diagnosis: Diagnosis) -> tuple[Note, ...]:
         _kind(diagnosis),
         _missing(diagnosis),
         _not_explained(diagnosis),
+        _outlived(diagnosis),
         _apart(diagnosis),
         _grows(diagnosis),
     )
@@ -258,6 +259,11 @@ def _not_explained(diagnosis: Diagnosis) -> Note | None:
         "or a setting is not in the paste. Compare the figures below with what the run prints.",
         css="warn",
     )
+
+
+def _outlived(diagnosis: Diagnosis) -> Note | None:
+    said = outlived.told(diagnosis)
+    return Note(outlived.TITLE, said, css="warn") if said else None
 
 
 def _apart(diagnosis: Diagnosis) -> Note | None:

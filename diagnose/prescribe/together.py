@@ -13,6 +13,7 @@ from dataclasses import replace
 from diagnose.conditions import holds
 from diagnose.estimate import estimate_pool, plan_of
 from diagnose.knowledge.records import Framework, Lever
+from diagnose.outlived import outlived
 from diagnose.prescribe import refuse
 from diagnose.prescribe.measure import measure
 from diagnose.prescribe.order import SAVED, Candidate, rank_of
@@ -74,6 +75,8 @@ def _speaks(situation: Situation) -> bool:
     """Whether the estimate has all it needs and shows too much in the failing phase, as much as was measured there."""
     pool = situation.before.pool(situation.pool) if situation.pool else None
     if pool is None or situation.before.guessed(pool.pool) or situation.unexplained or situation.explained is False:
+        return False
+    if outlived(situation.facts, situation.before, situation.phase):
         return False
     return pool.verdict(situation.failing) in ("close", "out")
 

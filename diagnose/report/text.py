@@ -7,6 +7,7 @@ from diagnose import (
     file_words,
     headline_words,
     measured_words,
+    outlived,
     refusal_words,
     together_words,
     words,
@@ -29,6 +30,8 @@ def to_markdown(diagnosis: Diagnosis) -> str:
 def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     head, item, code = ("## ", "- ", "`") if markdown else ("", "  ", "")
     lines = [f"{head}{headline_words.headline(diagnosis)}", "", words.lead(diagnosis)]
+    if further := outlived.told(diagnosis):
+        lines += ["", f"{outlived.TITLE}. {further}"]
     if diagnosis.paste.file:
         lines += ["", file_words.told(diagnosis.paste.file)]
     if run := words.run_words(diagnosis.facts):
