@@ -17,6 +17,7 @@ def diagnose(page, live_site):
     page.fill("#paste", EXAMPLE.read_text())
     page.click(".paste .btn.go")
     page.wait_for_selector(".verdict")
+    page.wait_for_load_state("domcontentloaded")  # the keys are heard from then on
 
 
 def wider_than_the_window(page) -> int:
