@@ -26,12 +26,17 @@ OPERATORS = (*_COMPARE, "not")
 
 @lru_cache(maxsize=4096)
 def version(text: str) -> tuple[int, ...]:
-    """``v0.8.5.post1`` as (0, 8, 5): the numbers up to the first part that is not one, without zeros at the end: 0.4 is 0.4.0."""
-    found = re.match(r"v?(\d+(?:\.\d+)*)", text.strip())
-    numbers = [int(part) for part in found[1].split(".")] if found else []
+    """``v0.8.5.post1`` as (0, 8, 5), to be compared by size: without zeros at the end, since 0.4 is 0.4.0."""
+    numbers = list(parts(text))
     while len(numbers) > 1 and not numbers[-1]:
         numbers.pop()
     return tuple(numbers)
+
+
+def parts(text: str) -> tuple[int, ...]:
+    """The numbers of a version as they are spelled, up to the first part that is not one."""
+    found = re.match(r"v?(\d+(?:\.\d+)*)", text.strip())
+    return tuple(int(part) for part in found[1].split(".")) if found else ()
 
 
 def passes(test: Any, value: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from diagnose.conditions import version
+from diagnose.conditions import parts
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Facts, Package, Paste, Span
 
@@ -22,20 +22,20 @@ def read_versions(paste: Paste) -> dict[str, Fact]:
     """By package. One that is named with two versions was changed or is compared: which of them ran is not known."""
     named: dict[str, list[Package]] = {}
     for package in paste.packages:
-        if version(package.version) and not package.version.endswith(".x"):
+        if parts(package.version) and not package.version.endswith(".x"):
             named.setdefault(plain(package.name), []).append(package)
     return {name: _fact(found, paste) for name, found in named.items() if len(_numbers(found)) == 1}
 
 
 def _numbers(found: list[Package]) -> set[tuple[int, ...]]:
     """The versions that are not merely a shorter spelling of another: 0.8 beside 0.8.4 is one."""
-    numbers = {version(package.version) for package in found}
+    numbers = {parts(package.version) for package in found}
     return {one for one in numbers if not any(one != other and other[: len(one)] == one for other in numbers)}
 
 
 def _fact(found: list[Package], paste: Paste) -> Fact:
     """The longest spelling, and where it stands."""
-    package = max(found, key=lambda one: len(version(one.version)))
+    package = max(found, key=lambda one: len(parts(one.version)))
     line = next((line for line in paste.lines if line.number == package.line), None)
     span = Span(package.line, 0, len(line.text)) if line else None
     return Fact("", package.version, "read", written=package.version, span=span)

@@ -24,6 +24,10 @@ def test_two_versions_of_a_package_tell_none() -> None:
     assert "deepspeed" not in versions("deepspeed 0.15.0 works, deepspeed 0.16.0 does not")
 
 
+def test_a_first_release_of_a_series_is_no_shorter_spelling_of_a_later_one() -> None:
+    assert "torch" not in versions("torch==2.0\ntorch==2.6.0")
+
+
 def test_a_version_with_a_gap_tells_none() -> None:
     assert "vllm" not in versions("vllm 0.7.x")
 
