@@ -188,7 +188,7 @@ def _ceiling(plot: _Plot) -> list[str]:
     if not any(crowded[-4:]):
         return [*pieces, text("ceilt halo ho", 99.6, y - 8, words, "end")]
     full = any(_reach(plot, column, place) < frame.sky for place, column in enumerate(drawing.columns[:4]))
-    return [*pieces, text("ceilt", frame.left + 0.6, -3 if full else frame.sky - 5, words, "start")]
+    return [*pieces, text("ceilt", frame.left + 0.6, -1 if full else frame.sky - 5, words, "start")]
 
 
 def _base(plot: _Plot, column: Column, place: int) -> float:
@@ -221,7 +221,7 @@ def _figures(plot: _Plot, place: int, column: Column) -> list[str]:
     elif kill is not None and base - ABOVE > kill + 8:
         pieces.append(line("room", x, x, base - ABOVE + 2, kill + 6))
     ground = "ho" if plot.ceiling is not None and base - 20 < plot.ceiling else "hh" if worst else ""
-    below = _left_over(column, short=plot.crowded and not worst)
+    below = _left_over(column, short=plot.crowded and (not worst or bool(column.over)))
     bad = " bad" if column.over else ""
     at, anchor = (_beside(plot, place), "end") if _tall(plot, column) and not column.seen else (x, "middle")
     size = shown(max(column.need, column.total))
