@@ -35,7 +35,7 @@ def told(diagnosis: Diagnosis) -> str:
     if over is None or gpu is None or gpu.limit is None:
         return ""
     return (
-        f"By it the {PHASES[over.phase]} needs at least {gib(over.low)} GiB of {gib(gpu.limit)}, yet steps went through. Something read "
-        "here is not what ran, or is not in the paste: compare model, cards, sharding and offloads with the launch command, and trust "
-        "the figures only then."
+        f"By it the {PHASES[over.phase]} needs at least {gib(over.low)} GiB of {gib(gpu.limit)}, yet steps went through. Either something "
+        "read here is not what ran, or is not in the paste: compare model, cards, sharding and offloads with the launch command. Or the "
+        "estimate is wrong of this run: do not trust its figures before that is settled."
     )

@@ -25,7 +25,9 @@ _PRECISION = {
 }
 _ZERO_PRECISION = (2.0, 2.0, 12.0)
 
-# Adam's states in bytes a parameter when an optimizer of this word is used: both moments together.
+# Adam's states in bytes a parameter when an optimizer of this word is used: both moments together. 4bit: Li et al. 2023,
+# arXiv:2309.01507; mini: Adam-mini, whose second moment is one number a block, Zhang et al. 2024, arXiv:2406.16793; lomo: none, Lv et al.
+# 2023, arXiv:2306.09782.
 _OPTIMIZER_STATES = (
     ("8bit", 2.0),
     ("4bit", 1.0),

@@ -157,7 +157,8 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
     if "none" in groups:
         return "hf"
     if "word" in groups:
-        return written.of(id, match["word"].lower().replace("colocate", "colocated").replace("dd", "d"))
+        word = match["word"].lower()
+        return written.of(id, "colocated" if word == "colocate" else word)
     if "nf4" in groups:
         return "nf4"
     return int(match["n"].replace(",", "")) * (1024 if groups.get("k") else 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.conditions import holds
 from diagnose.knowledge import Knowledge
 from diagnose.pipeline import diagnose
 from diagnose.prescribe.order import HARDWARE
@@ -34,11 +35,21 @@ def test_adapters_are_advised_by_their_rank_where_no_other_key_turns_them_on(kno
     assert written.estimate.gpu.peak.bytes == lora.after.bytes
 
 
+def _advised_under_easyr1(knowledge: Knowledge, model: str) -> set[str]:
+    found = diagnose(f"EasyR1 GRPO, {model}, 8 x A100 80GB, CUDA out of memory in update_actor", {}, knowledge, ())
+    return {given.lever.slug for given in found.prescriptions}
+
+
+def test_the_vision_tower_is_frozen_only_where_there_is_one(knowledge: Knowledge) -> None:
+    assert "freeze.vision_tower" in _advised_under_easyr1(knowledge, "Qwen2.5-VL-7B")
+    assert "freeze.vision_tower" not in _advised_under_easyr1(knowledge, "Qwen2.5-7B")
+
+
 @pytest.mark.parametrize(
     "lever", ["freeze.vision_tower", "image.pixels.down", "rollout.limit_mm_per_prompt", "rollout.mm_cache.down"]
 )
-def test_what_acts_on_images_is_not_advised_to_a_model_of_text(knowledge: Knowledge, lever: str) -> None:
-    text = "EasyR1 GRPO, {model}, 8 x A100 80GB, CUDA out of memory in update_actor"
-    for_text = diagnose(text.format(model="Qwen2.5-7B"), {}, knowledge, ())
-    assert for_text.facts.values["multimodal"] is False
-    assert lever not in {given.lever.slug for given in for_text.prescriptions}
+def test_what_acts_on_images_is_ruled_out_for_a_model_of_text_alone(knowledge: Knowledge, lever: str) -> None:
+    when = {"multimodal": knowledge.levers[lever].when["multimodal"]}
+    assert holds(when, {"multimodal": False}) is False
+    assert holds(when, {"multimodal": True}) is True
+    assert holds(when, {}) is not False
