@@ -188,7 +188,9 @@ def _ceiling(plot: _Plot) -> list[str]:
     if not any(crowded[-4:]):
         return [*pieces, text("ceilt halo ho", 99.6, y - 8, words, "end")]
     full = any(_reach(plot, column, place) < frame.sky for place, column in enumerate(drawing.columns[:4]))
-    return [*pieces, text("ceilt", frame.left + 0.6, -1 if full else frame.sky - 5, words, "start")]
+    if full:  # above the drawing, where the caption's last line has ended
+        return [*pieces, text("ceilt", 99.6, -1, words, "end")]
+    return [*pieces, text("ceilt", frame.left + 0.6, frame.sky - 5, words, "start")]
 
 
 def _base(plot: _Plot, column: Column, place: int) -> float:
