@@ -65,8 +65,10 @@ def _key(candidate: Candidate) -> tuple[float | str, ...]:
     costly = 0
     if group == 0 and _computed(candidate):
         costly = 2 if lever.order >= HARDWARE else 0 if lever.results == "same" else 1
-    # what worked near by comes first; what failed there moves down by its place alone, since it may not have been enough there
-    near = -max(0.0, round(record.near, 2)) if group == 0 else 0.0
+    # What worked near by comes first, unless it costs results and may not be enough here; what failed there moves down by its place
+    # alone, since it may not have been enough there.
+    leads = group == 0 and not (costly and candidate.trial.verdict != "fits")
+    near = -max(0.0, round(record.near, 2)) if leads else 0.0
     return (
         group,
         near,
