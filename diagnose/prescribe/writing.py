@@ -33,7 +33,7 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
             return None
         changed, change = one
         facts = facts.with_facts(changed)
-        changes += [change, *_same_setting_elsewhere(situation, change)]
+        changes += [change, *_same_setting_elsewhere(situation, change), *_along(situation, change)]
     return Written(facts, tuple(changes))
 
 
@@ -210,6 +210,20 @@ def _same_setting_elsewhere(situation: Situation, change: Change) -> list[Change
         Change(change.fact, setting.key, setting.value, change.after, setting.span)
         for setting in situation.paste.settings
         if setting.key in names and setting.value == change.before and _together(setting, home)
+    ]
+
+
+def _along(situation: Situation, change: Change) -> list[Change]:
+    """The keys without which the framework refuses the new word, where the paste leaves them unset."""
+    key = key_of(situation.facts, change.fact) if situation.framework_known else None
+    beside = key.along.get(change.after.lower(), {}) if key else {}
+    there = {setting.key: setting for setting in situation.paste.settings if setting.key in beside}
+    return [
+        Change(change.fact, name, there[name].value, value, there[name].span)
+        if name in there
+        else Change(change.fact, name, None, value)
+        for name, value in beside.items()
+        if name not in there or there[name].value.lower() in ("", "null", "none")
     ]
 
 

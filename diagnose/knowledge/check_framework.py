@@ -1,0 +1,107 @@
+"""What must hold for a framework file beyond the types of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from diagnose import vocabulary
+from diagnose.conditions import version
+from diagnose.knowledge.check_pattern import product_misfits
+from diagnose.knowledge.check_words import condition_misfits, fact_misfits, word_misfits
+from diagnose.knowledge.frameworks import Fork, Framework, Key
+from diagnose.knowledge.loader import Problem, did_you_mean
+
+
+def check_framework(framework: Framework) -> Iterator[Problem]:
+    place = f"frameworks/{framework.slug}.md"
+    for i, key in enumerate(framework.keys):
+        yield from _key(place, f"key[{i}]", key)
+    for i, default in enumerate(framework.defaults):
+        yield from fact_misfits(place, f"default[{i}].facts", default.facts)
+        yield from condition_misfits(place, f"default[{i}].when", default.when)
+        if default.fork:
+            yield from word_misfits(place, f"default[{i}].fork", default.fork, [fork.id for fork in framework.forks])
+    for i, resident in enumerate(framework.residents):
+        yield from word_misfits(place, f"resident[{i}].what", resident.what, vocabulary.RESIDENTS)
+        yield from word_misfits(place, f"resident[{i}].pool", resident.pool, ("gpu", "host"))
+        yield from condition_misfits(place, f"resident[{i}].when", resident.when)
+        for phase in resident.phases:
+            yield from word_misfits(place, f"resident[{i}].phases", phase, vocabulary.PHASES)
+    for i, behaviour in enumerate(framework.behaviours):
+        yield from _does(place, f"behaviour[{i}].does", behaviour.does)
+        yield from condition_misfits(place, f"behaviour[{i}].when", behaviour.when)
+    for phase in (*framework.phases, *(frame.phase for frame in framework.frames)):
+        yield from word_misfits(place, "phases", phase, vocabulary.PHASES)
+    for i, example in enumerate(framework.examples):
+        yield from fact_misfits(place, f"example[{i}].facts", example.facts)
+    for fork in framework.forks:
+        yield from _fork(place, fork, framework)
+    yield from _releases(place, framework)
+
+
+def _fork(place: str, fork: Fork, framework: Framework) -> Iterator[Problem]:
+    yield from fact_misfits(place, f"fork {fork.id}.facts", fork.facts)
+    yield from _does(place, f"fork {fork.id}.does", fork.does)
+    if fork.version and fork.version not in framework.releases:
+        known = did_you_mean(fork.version, framework.releases)
+        yield Problem(f"{place}: fork {fork.id}.version", f"no release of {framework.title}{known}")
+
+
+def _releases(place: str, framework: Framework) -> Iterator[Problem]:
+    """The releases stand oldest first, and what tells a version names one of them."""
+    numbers = [version(release) for release in framework.releases]
+    if numbers != sorted(numbers):
+        yield Problem(f"{place}: releases", "are out of order: write the oldest first")
+    for i, mark in enumerate(framework.marks):
+        if not (mark.since or mark.until):
+            yield Problem(f"{place}: mark[{i}]", f"“{mark.literal}” tells nothing: give since or until")
+    for i, code in enumerate(framework.code):
+        for release, lines in code.at.items():
+            if release not in framework.releases:
+                yield Problem(f"{place}: code[{i}].at", f"unknown release{did_you_mean(release, framework.releases)}")
+            if len(lines) != 2 or lines[0] > lines[1]:
+                yield Problem(f"{place}: code[{i}].at.{release}", f"is {list(lines)}, must be [first line, last line]")
+
+
+def check_fork_ids(frameworks: Mapping[str, Framework]) -> Iterator[Problem]:
+    """A fork's id is its own: no other fork and no framework has it."""
+    seen = {slug: f"frameworks/{slug}.md" for slug in frameworks}
+    for framework in frameworks.values():
+        for fork in framework.forks:
+            if fork.id in seen:
+                place = f"frameworks/{framework.slug}.md: fork"
+                yield Problem(place, f"“{fork.id}” stands in {seen[fork.id]} too: keep it in one")
+            seen[fork.id] = f"frameworks/{framework.slug}.md"
+
+
+def _does(place: str, where: str, does: Mapping[str, Any]) -> Iterator[Problem]:
+    for name, value in does.items():
+        yield from word_misfits(place, where, name, vocabulary.BEHAVIOURS)
+        options = vocabulary.BEHAVIOURS.get(name, ("", ()))[1]
+        if options:
+            yield from word_misfits(place, f"{where}.{name}", str(value), options)
+        elif isinstance(value, (str, bool)):
+            yield Problem(f"{place}: {where}.{name}", f"is {value!r}, must be a number")
+
+
+def _key(place: str, where: str, key: Key) -> Iterator[Problem]:
+    if bool(key.fact) + bool(key.values) + bool(key.note) != 1 and not key.dead:
+        yield Problem(f"{place}: {where}", f"“{key.key}” must have either a fact or a table of values, or a note")
+    if key.fact:
+        yield from word_misfits(place, f"{where}.fact", key.fact, vocabulary.FACTS)
+    yield from _unit(place, f"{where}.unit", key.unit)
+    for misfit in product_misfits(key.product):
+        yield Problem(f"{place}: {where}.product", misfit)
+    if key.new_in:
+        yield from word_misfits(place, f"{where}.new_in", key.new_in, ("command", "nowhere"))
+    for written, facts in key.values.items():
+        yield from fact_misfits(place, f"{where}.values.{written}", facts)
+    for written in key.along:
+        yield from word_misfits(place, f"{where}.along", written, key.values or ("true", "false"))
+    yield from condition_misfits(place, f"{where}.when", key.when)
+
+
+def _unit(place: str, where: str, unit: str) -> Iterator[Problem]:
+    if unit:
+        yield from word_misfits(place, where, unit, vocabulary.BATCH_UNITS)
