@@ -129,7 +129,7 @@ def test_a_framework_holds_its_example(framework, example):
             {
                 "framework": "torchtitan",
                 "tp": 8,
-                "gradient_checkpointing": "full",
+                "gradient_checkpointing": True,
                 "algo": "pretrain",
                 "strategy": "fsdp2",
             },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from diagnose.batch import resolve
 from diagnose.facts.algo import read_algo, read_training
@@ -12,7 +13,7 @@ from diagnose.facts.datasets import with_lengths
 from diagnose.facts.defaults import with_defaults
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
-from diagnose.facts.keys import KeyFacts, agreed, read_keys
+from diagnose.facts.keys import KeyFacts, agreed, read_keys, writable
 from diagnose.facts.killed import killed_worker
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
@@ -67,7 +68,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     stated = with_teacher(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
-    stated, versions = _defaults(stated, framework, version, keyed, paste, detected.fork)
+    stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)
     sets, stated = with_lengths(with_quantized(stated), knowledge.datasets)
     return Facts(
         stated=stated,
@@ -206,10 +207,17 @@ def _defaults(
     keyed: KeyFacts,
     paste: Paste,
     fork: Fork | None,
-) -> tuple[dict[str, Fact], dict[str, Fact]]:
-    """What nobody says follows from the framework and its version; then the versions of all packages, which outrank defaults."""
+) -> tuple[dict[str, Fact], dict[str, Fact], KeyFacts]:
+    """What nobody says follows from the framework and its version; then the versions of all packages, which outrank defaults.
+
+    With the keys that a lever may write once all that is known: how a run is sharded is often a default.
+    """
     facts = _with_defaults(stated, framework, version, keyed, paste, fork)
-    return with_versions(facts, paste, framework, fork)
+    stated, versions = with_versions(facts, paste, framework, fork)
+    if framework is not None:
+        keys, units = writable(framework, str(version.value) if version else None, resolve(stated), stated)
+        keyed = replace(keyed, keys=keys, units=units)
+    return stated, versions, keyed
 
 
 def _with_defaults(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from diagnose.batch import resolve
 from diagnose.conditions import holds, in_range
 from diagnose.facts.complete import complete
-from diagnose.facts.keys import read_keys
+from diagnose.facts.keys import read_keys, writable
 from diagnose.knowledge.records import Default, Fork, Framework
 from diagnose.types import Fact, Facts, Paste
 
@@ -73,4 +73,6 @@ def at_version(facts: Facts, version: str, paste: Paste) -> Facts:
             kept[id] = fact
     kept["framework_version"] = Fact("framework_version", version, "answered")
     stated = with_defaults(kept, facts.framework, version, keyed.units, paste, facts.fork)
-    return replace(facts, stated=stated, values=resolve(stated), keys=keyed.keys, units=keyed.units)
+    values = resolve(stated)
+    keys, units = writable(facts.framework, version, values, stated)
+    return replace(facts, stated=stated, values=values, keys=keys, units=units)

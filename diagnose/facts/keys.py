@@ -52,21 +52,31 @@ def read_keys(
 ) -> KeyFacts:
     """Two passes: keys without a condition first, then those whose condition may need the first pass' facts.
 
-    ``known`` are facts that outrank the keys (answers) and count in conditions. A version that is not ``certain`` chooses
-    between the senses of a key and rules none out.
+    ``known`` are facts that outrank the keys (answers) and count in conditions; there a shipped script that is named counts too, below
+    all keys. A version that is not ``certain`` chooses between the senses of a key and rules none out.
     """
     spelled, below = _places(framework)
     matches = _ranked(_matches(paste, framework, version, spelled, below, certain))
     stated: dict[str, Fact] = dict(known)
     dead: dict[str, str] = {}
+    shipped = _shipped(paste, framework, version)
     for conditional in (False, True):
-        values = resolve(stated)
+        values = resolve({**shipped, **stated})
         for match in matches:
             if bool(match.key.when) == conditional:
                 _apply(match, values, stated, dead, known)
-    keys, units = _writable(framework, version, resolve(stated), stated, spelled)
+    keys, units = writable(framework, version, resolve(stated), stated)
     read = {id: fact for id, fact in stated.items() if id not in known}
     return KeyFacts(read, keys, units, dead)
+
+
+def _shipped(paste: Paste, framework: Framework, version: str | None) -> dict[str, Fact]:
+    """What the shipped scripts that the paste names set, whatever else the run sets."""
+    named = [
+        one for one in framework.defaults if one.script and not one.when and not one.fork and one.script in paste.text
+    ]
+    given = [one.facts for one in named if in_range(one.since, one.until, version)]
+    return {id: Fact(id, value, "default") for facts in given for id, value in facts.items()}
 
 
 def _matches(
@@ -200,17 +210,14 @@ def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, V
     return {} if written.not_set(value) else rows.get(_ANY_OTHER, {})
 
 
-def _writable(
-    framework: Framework,
-    version: str | None,
-    values: Mapping[str, Value],
-    stated: Mapping[str, Fact],
-    spelled: _Places,
+def writable(
+    framework: Framework, version: str | None, values: Mapping[str, Value], stated: Mapping[str, Fact]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Fact → the first key that a lever may write, in the person's spelling where the paste has one, and its unit.
 
     What surely holds comes before what is only not ruled out, and that before what would have to be known.
     """
+    spelled, _ = _places(framework)
     keys: dict[str, str] = {}
     units: dict[str, str] = {}
     for key in sorted(framework.keys, key=lambda one: _open(one, values)):

@@ -98,7 +98,7 @@ def _key(place: str, where: str, key: Key) -> Iterator[Problem]:
     for written, facts in key.values.items():
         yield from fact_misfits(place, f"{where}.values.{written}", facts)
     for written in key.along:
-        yield from word_misfits(place, f"{where}.along", written, key.values or ("true", "false"))
+        yield from word_misfits(place, f"{where}.along", written, ("*", *(key.values or ("true", "false"))))
     yield from condition_misfits(place, f"{where}.when", key.when)
 
 

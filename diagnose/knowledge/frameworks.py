@@ -41,7 +41,7 @@ class Key:
     the colon.
     ``dead`` says why the key has no effect (then no lever may use it). ``note`` says what a key changes that no fact tells.
     ``hidden`` keys are read but never written by a lever.
-    ``along`` names, by the word that is written, keys without which the framework refuses it, each with the word to write beside it.
+    ``along`` names, by the word that is written (``*``: any), keys without which the framework refuses it, each with its own word.
     ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
     Python does not take it, or ``nowhere`` since it belongs to the launcher in front of the script.
     """

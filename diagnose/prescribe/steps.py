@@ -83,7 +83,8 @@ def _bounded(change: LeverChange, value: float, now: float) -> float:
 def _possible(id: str, value: Value, facts: Facts) -> bool:
     if id not in _PARALLEL:
         return True
-    gpus = whole(facts.values, "n_gpus")
+    trainer, run = whole(facts.values, "trainer_gpus"), whole(facts.values, "n_gpus")
+    gpus = run or trainer if id == "rollout_tp" else trainer
     if gpus is None or gpus % int(value):
         return False
     return id not in _BY_HEADS or facts.model is None or facts.model.heads % int(value) == 0

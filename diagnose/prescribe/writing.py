@@ -216,7 +216,7 @@ def _same_setting_elsewhere(situation: Situation, change: Change) -> list[Change
 def _along(situation: Situation, change: Change) -> list[Change]:
     """The keys without which the framework refuses the new word, where the paste leaves them unset."""
     key = key_of(situation.facts, change.fact) if situation.framework_known else None
-    beside = key.along.get(change.after.lower(), {}) if key else {}
+    beside = key.along.get(change.after.lower(), key.along.get("*", {})) if key else {}
     there = {setting.key: setting for setting in situation.paste.settings if setting.key in beside}
     return [
         Change(change.fact, name, there[name].value, value, there[name].span)

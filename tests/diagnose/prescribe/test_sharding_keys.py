@@ -1,0 +1,112 @@
+"""A change is written in the keys of the sharding that runs, with all keys that the framework demands beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 5.80 GiB. GPU 0 has a total capacity of 79.11 GiB of which "
+    "3.30 GiB is free."
+)
+VERL = (
+    "python3 -m verl.trainer.main_ppo {config} algorithm.adv_estimator={algo} data.train_batch_size=128 data.max_prompt_length=1024 "
+    "data.max_response_length=4096 actor_rollout_ref.model.path=Qwen/Qwen2.5-32B-Instruct "
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2 {more} trainer.n_gpus_per_node=8 trainer.nnodes=2\n"
+    "16 x H100 80GB, verl 0.6.0\n"
+)
+MEGATRON_VERL = VERL.format(
+    config="--config-name=ppo_megatron_trainer.yaml",
+    algo="gae",
+    more="actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4",
+)
+FSDP_VERL = VERL.format(config="", algo="gae", more="")
+MEGATRON_SWIFT = (
+    "NPROC_PER_NODE=8 megatron rlhf --rlhf_type grpo --model Qwen/Qwen3-8B --tensor_model_parallel_size 2 --micro_batch_size 4 "
+    "--num_generations 8 --max_length 4096 --max_completion_length 8192 --use_vllm true --vllm_mode colocate --sleep_level 1\n"
+    "8 x H100 80GB, one node\n"
+)
+SLIME = (
+    "ray job submit -- python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate --hf-checkpoint /root/Qwen3-4B "
+    "--rollout-batch-size 32 --n-samples-per-prompt 8 --rollout-max-response-len 16384 --tensor-model-parallel-size 1 "
+    "--use-dynamic-batch-size --max-tokens-per-gpu 20480 --sglang-mem-fraction-static 0.7 slime\n8 x H100 80GB\n"
+)
+NEMO = (
+    "uv run ./examples/run_grpo_math.py --config examples/configs/grpo_math_1B_megatron.yaml policy.model_name=Qwen/Qwen2.5-7B-Instruct "
+    "cluster.gpus_per_node=8 cluster.num_nodes=2 policy.megatron_cfg.enabled=true policy.train_micro_batch_size=4 "
+    "policy.max_total_sequence_length=8192\nNeMo-RL, 16 x H100 80GB\n"
+)
+SKYRL = (
+    "uv run -m skyrl_train.entrypoints.main_base trainer.strategy={strategy} trainer.policy.model.path=Qwen/Qwen2.5-7B-Instruct "
+    "trainer.placement.policy_num_gpus_per_node=8 trainer.micro_train_batch_size_per_gpu=4 trainer.max_prompt_length=2048 "
+    "generator.sampling_params.max_generate_length=8192\n8 x H100 80GB\n"
+)
+PHASES = ("load", "weight_sync", "rollout", "logprob", "critic", "actor_update", "optimizer_step")
+FSDP_WORDS = ("fsdp", "dtensor", "optim.optimizer", "enable_gradient_checkpointing", "enable_activation_offload")
+MEGATRON_WORDS = ("megatron", "recompute")
+
+
+def changes(text, phase):
+    found = diagnose(text + OOM, {"phase": phase}, current(), ())
+    several = found.together.changes if found.together else ()
+    return found, [change for one in found.prescriptions for change in one.changes] + list(several)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("text", [MEGATRON_VERL, MEGATRON_SWIFT, SLIME, NEMO, SKYRL.format(strategy="megatron")])
+def test_no_key_of_fsdp_is_written_for_megatron(text, phase):
+    found, written = changes(text, phase)
+    assert found.facts.values["strategy"] == "megatron"
+    assert not [change.key for change in written if any(word in change.key for word in FSDP_WORDS)]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("text", [FSDP_VERL, SKYRL.format(strategy="fsdp2")])
+def test_no_key_of_megatron_is_written_for_fsdp(text, phase):
+    _, written = changes(text, phase)
+    assert written
+    assert not [change.key for change in written if any(word in change.key for word in MEGATRON_WORDS)]
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        (MEGATRON_VERL, "actor_rollout_ref.actor.megatron.override_transformer_config.recompute_"),
+        (MEGATRON_SWIFT, "recompute_"),
+        (SLIME, "recompute-"),
+    ],
+)
+def test_full_recomputation_comes_with_its_method_and_its_layers(text, head):
+    found, _ = changes(text, "actor_update")
+    lever = next(one for one in found.prescriptions if one.lever.slug == "checkpointing.activation.on")
+    wanted = {"granularity": "full", "method": "uniform", "num_layers": "1"}
+    assert {change.key: change.after for change in lever.changes} == {
+        head + (name.replace("_", "-") if "-" in head else name): word for name, word in wanted.items()
+    }
+
+
+def test_what_stands_beside_a_key_already_is_not_written_again():
+    found, _ = changes(
+        SLIME.replace("--colocate", "--colocate --recompute-method block --recompute-num-layers 4"), "actor_update"
+    )
+    lever = next(one for one in found.prescriptions if one.lever.slug == "checkpointing.activation.on")
+    assert [change.key for change in lever.changes] == ["recompute-granularity"]
+
+
+def test_megatron_keeps_all_activations_unless_it_is_told_to_recompute():
+    found, _ = changes(MEGATRON_VERL, "actor_update")
+    assert found.facts.values["gradient_checkpointing"] is False
+    told = MEGATRON_VERL.replace(
+        "trainer.nnodes", "actor_rollout_ref.model.enable_gradient_checkpointing=True trainer.nnodes"
+    )
+    assert changes(told, "actor_update")[0].facts.values["gradient_checkpointing"] is False
+    assert changes(FSDP_VERL, "actor_update")[0].facts.values["gradient_checkpointing"] is True
+
+
+def test_parallel_sizes_divide_the_cards_that_train():
+    trainer = {"framework": "roll", "strategy": "megatron", "trainer_gpus": 16, "tp": 1, "model": "Qwen2.5-7B-Instruct"}
+    given = {**trainer, "oom_kind": "gpu_oom", "phase": "actor_update", "gpu_model": "H20", "gpu_mem_gib": 96}
+    found = diagnose("", {**given, "max_length": 8192, "micro_batch": 4}, current(), ())
+    assert "shard.model_parallel.up" in [one.lever.slug for one in found.prescriptions]
