@@ -148,6 +148,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what the layers of one copy are laid over where nothing shards them",
         ("one_card", "cards_of_process"),
     ),
+    "experts": (
+        "whether a layer goes through its experts one after the other, where they are modules of their own, or all at once",
+        ("looped", "at_once"),
+    ),
     "frozen_tower": (
         "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs",
         ("kept", "dropped"),
