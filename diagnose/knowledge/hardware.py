@@ -105,7 +105,7 @@ class Mixer:
 
     ``heads`` of ``width`` read a state whose ``groups`` of keys are ``state`` wide, after a convolution over ``kernel`` tokens.
     ``kind`` "delta" is the gated delta rule (Yang et al. 2024, arXiv:2412.06464), "scan" the state-space model of Mamba-2
-    (Dao and Gu 2024, arXiv:2405.21060).
+    (Dao and Gu 2024, arXiv:2405.21060), "convolution" the short one of LFM2 alone, between two gates (arXiv:2511.23404).
     """
 
     kind: str
