@@ -139,3 +139,36 @@ def test_experts_of_one_tensor_stay_in_16_bits_unless_they_are_quantized_by_name
     assert found is not None
     least = next(term.bytes for term in found.phases[-1].terms if term.id == "actor_weights")
     assert least == weights(experts_quantized=True)
+
+
+def test_embedding_and_head_beside_adapters_are_of_the_base_s_own_type(facts: Any) -> None:
+    run = {**SFT, "n_gpus": 1, "strategy": "none", "zero_stage": None, "full_or_lora": "lora"}
+    copies = 2 * 152064 * HIDDEN
+
+    def beside(precision: str) -> int:
+        with_copies, without = (
+            _update(facts(**run, precision=precision, trains_embeddings=trains)) for trains in (True, False)
+        )
+        held = ("actor_weights", "actor_gradients", "actor_optimizer")
+        return sum(with_copies[id].bytes - without[id].bytes for id in held)
+
+    assert beside("bf16") == 8 * copies
+    assert beside("fp16") == 16 * copies
+
+
+VL = "python finetune.py --model_name_or_path Qwen/{} --bf16 True --fix_vit True --use_lora --model_max_length 384"
+
+
+def test_adapters_on_a_base_model_are_joined_by_embedding_and_head_where_the_script_does_so() -> None:
+    answers = {"framework": "qwen finetune.py", "full_or_lora": "lora", "n_gpus": 1}
+    base, chat = (diagnose(VL.format(name), answers, KNOWN, ()).facts.values for name in ("Qwen-VL", "Qwen-VL-Chat"))
+    assert base["trains_embeddings"] is True
+    assert "trains_embeddings" not in chat
+    assert base["framework"] == "qwen-finetune"
+
+
+def test_a_trainer_that_always_shards_is_read_as_that() -> None:
+    text = "python train.py --train_type qlora --use_gradient_checkpointing True --reentrant_checkpointing {}"
+    for says in (True, False):
+        values = diagnose(text.format(says), {"framework": "fsdp_qlora"}, KNOWN, ()).facts.values
+        assert (values["strategy"], values["zero_stage"], values["reentrant_checkpointing"]) == ("fsdp", 3, says)
