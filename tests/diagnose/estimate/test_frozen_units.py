@@ -160,7 +160,7 @@ VL = "python finetune.py --model_name_or_path Qwen/{} --bf16 True --fix_vit True
 
 
 def test_adapters_on_a_base_model_are_joined_by_embedding_and_head_where_the_script_does_so() -> None:
-    answers = {"framework": "qwen finetune.py", "full_or_lora": "lora", "n_gpus": 1}
+    answers: dict[str, Any] = {"framework": "qwen finetune.py", "full_or_lora": "lora", "n_gpus": 1}
     base, chat = (diagnose(VL.format(name), answers, KNOWN, ()).facts.values for name in ("Qwen-VL", "Qwen-VL-Chat"))
     assert base["trains_embeddings"] is True
     assert "trains_embeddings" not in chat
