@@ -20,7 +20,7 @@ from diagnose.estimate.shape import Shape, shape
 from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
 from diagnose.estimate.spread import spread
 from diagnose.estimate.stand_in import shape_from_params, sparse_from_params
-from diagnose.knowledge.hardware import Model
+from diagnose.knowledge.hardware import Model, Moe
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts
 from diagnose.units import from_gib
@@ -180,9 +180,12 @@ def _shape(model: Model) -> Shape:
 
 
 def _as_trained(model: Model, does: Mapping[str, Value], values: Values) -> Model:
-    """The model as this trainer builds it: with a head of its own, with the layers that predict further tokens."""
+    """The model as this trainer builds it: with a head of its own, with the layers that predict further tokens, with experts that are
+    one tensor, which alone a quantizer has to be told of."""
     if does.get("head_of_its_own") == "yes":
         model = _headed(model, tied=False)
+    if values.get("experts_quantized") is True and model.moe and not model.moe.stacked:
+        model = _stacked(model, model.moe)
     further = whole(values, "mtp_layers")
     return _lengthened(model, further) if further else model
 
@@ -191,6 +194,15 @@ def _as_trained(model: Model, does: Mapping[str, Value], values: Values) -> Mode
 def _headed(model: Model, tied: bool) -> Model:
     """The model with or without a head of its own."""
     return replace(model, tied=tied)
+
+
+@lru_cache(maxsize=64)
+def _stacked(model: Model, moe: Moe) -> Model:
+    """The model with its experts as one tensor, as transformers 5 makes them, so that adapters on linear layers leave them out.
+
+    (Axolotl@067b021 docs/expert_quantization.qmd)
+    """
+    return replace(model, moe=replace(moe, stacked=True))
 
 
 @lru_cache(maxsize=64)

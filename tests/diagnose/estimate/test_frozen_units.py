@@ -172,3 +172,24 @@ def test_a_trainer_that_always_shards_is_read_as_that() -> None:
     for says in (True, False):
         values = diagnose(text.format(says), {"framework": "fsdp_qlora"}, KNOWN, ()).facts.values
         assert (values["strategy"], values["zero_stage"], values["reentrant_checkpointing"]) == ("fsdp", 3, says)
+
+
+def test_experts_that_are_quantized_by_name_are_one_tensor_without_adapters_and_unpacked_at_once() -> None:
+    """46.5 GiB of about 47 in examples/qwen3-next/README.md of axolotl-ai-cloud/axolotl@067b021."""
+    text = "axolotl train run.yaml\nbase_model: Qwen/Qwen3-Next-80B-A3B-Instruct\nload_in_4bit: true\nadapter: qlora\nlora_r: 16\n"
+    text += "sequence_len: 2048\nsample_packing: true\nmicro_batch_size: 2\ngradient_checkpointing: true\n"
+    answers = {"n_gpus": 1, "gpu_mem_gib": 80, "logits_chunked": True}
+    model = KNOWN.models["qwen3-next-80b-a3b"]
+    assert model.moe is not None
+    experts = model.moe.experts * 3 * model.hidden * model.moe.width
+
+    def terms(says: str) -> dict[str, Term]:
+        gpu = diagnose(text + says, answers, KNOWN, ()).estimate.gpu
+        assert gpu is not None
+        update = gpu.phase("actor_update")
+        assert update is not None
+        return {term.id: term for term in update.terms}
+
+    linear, stacked = terms(""), terms("quantize_moe_experts: true\n")
+    assert linear["actor_optimizer"].bytes > 20 * stacked["actor_optimizer"].bytes
+    assert stacked["dequantized"].bytes == 2 * experts
