@@ -101,8 +101,13 @@ class Plan:
         return self.algo in RERANKERS and self.does.get("reranker_head") == "gathered_logits"
 
     @property
+    def unread_logits(self) -> bool:
+        """Whether a reward model makes logits that no loss reads, so that they are gone before the backward pass."""
+        return self.algo == "rm" and self.does.get("reward_head") == "beside_logits"
+
+    @property
     def makes_logits(self) -> bool:
-        whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits
+        whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits or self.unread_logits
         return whole_head and self.values.get("logits_chunked") is not True
 
 
@@ -128,7 +133,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
     model = _as_trained(model, does, values)
-    numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
+    narrow = values.get("algo") in WITHOUT_HEAD and does.get("reward_head") != "beside_logits"
+    numbers = _shape(_headed(model, tied=True) if narrow else model)
     capacity, why = gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"

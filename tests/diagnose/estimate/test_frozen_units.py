@@ -193,3 +193,21 @@ def test_experts_that_are_quantized_by_name_are_one_tensor_without_adapters_and_
     linear, stacked = terms(""), terms("quantize_moe_experts: true\n")
     assert linear["actor_optimizer"].bytes > 20 * stacked["actor_optimizer"].bytes
     assert stacked["dequantized"].bytes == 2 * experts
+
+
+@pytest.mark.parametrize(
+    ("rows", "bits", "measured"), [(4, {"quantization": "none"}, 22), (1, {"quantization": "int8"}, 11)]
+)
+def test_a_value_head_beside_the_model_s_own_makes_logits_that_no_loss_reads(
+    rows: int, bits: dict[str, Any], measured: float
+) -> None:
+    """“22GB” and “11GB” in README.md of hiyouga/ChatGLM-Efficient-Tuning@3c12daa; pairs of 1,024 tokens at most."""
+    text = f"python src/train_bash.py --stage rm --finetuning_type lora --per_device_train_batch_size {rows} --fp16"
+    answers: dict[str, Any] = {"framework": "ChatGLM-Efficient-Tuning", "model": "chatglm-6b", "n_gpus": 1, **bits}
+    tuned = {"full_or_lora": "qlora" if rows == 1 else "lora", "gpu_mem_gib": 32, "precision": "fp16", "algo": "rm"}
+    gpu = diagnose(text, {**answers, **tuned}, KNOWN, ()).estimate.gpu
+    assert gpu is not None
+    update = gpu.phase("actor_update")
+    assert update is not None
+    assert next(term.bytes for term in update.terms if term.id == "logits") == 6 * 2 * rows * 1024 * 130528
+    assert gpu.peak.bytes / GIB == pytest.approx(measured, rel=0.12)
