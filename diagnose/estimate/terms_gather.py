@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from diagnose.estimate.frozen import experts_in_16_bits
 from diagnose.estimate.low_rank import projected
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_activation import autocasts, checkpointing
-from diagnose.estimate.terms_held import drops_gradients, experts_in_16_bits, perhaps_less, trained_shard
+from diagnose.estimate.terms_held import drops_gradients, perhaps_less, trained_shard
 from diagnose.types import Term
 from diagnose.units import GIB, MIB
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, optimizer_share
 from diagnose.estimate.sharding import Split
-from diagnose.estimate.spread import in_experts, tower_beside
+from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.types import Term
 
 _ZERO = "ZeRO, arXiv:1910.02054, section 3"
 _PROJECTED = "GaLore, arXiv:2403.03507, table 1; APOLLO, arXiv:2412.05270, table 1"
 _LORA = "LoRA, arXiv:2106.09685, section 4.1; QLoRA, arXiv:2305.14314, section 3"
-_OF_LINEAR_LAYERS = ("nf4", "int8")  # bitsandbytes
 _ADAPTER_SPLIT = ("full_or_lora", "lora_rank")
 _SPLIT = ("zero_stage", "shard_size", "tp", "pp", "ep")
 
@@ -76,7 +76,7 @@ def base_bytes(plan: Plan) -> float:
 
 def _base_and_adapters(plan: Plan) -> Term:
     share = plan.split.shard(3) / plan.shape.parameters
-    other = min(_not_quantized(plan), plan.shape.parameters)
+    other = min(not_quantized(plan), plan.shape.parameters)
     base = frozen_base_bytes(
         linear=(plan.shape.parameters - other) * share,
         other=other * share,
@@ -86,29 +86,12 @@ def _base_and_adapters(plan: Plan) -> Term:
     added = plan.trained - tower_beside(plan.model, plan.values)  # a tower that is trained whole is a part of the base
     root = max(0.0, (plan.number("root_bytes") or 0.0) - plan.each.base) if plan.each.quantized else 0.0
     size = base + root * plan.shape.root * share + added * plan.each.weights
+    beyond = 2.0 * plan.shape.parameters * share if base_type_unknown(plan) else 0.0
     each = f"{plan.each.quantized:g} B in linear layers" if plan.each.quantized else f"{plan.each.base:g} B"
     each += f", embedding and head {plan.each.base + root:g} B" if root else ""
     how = f"frozen base {_spread(plan, 3)} × {each} + adapters {count(added)} × {plan.each.weights:g} B"
-    return make_term("actor_weights", "weights", "held", size, how, _LORA, (*_SPLIT, *_ADAPTER_SPLIT, "quantization"))
-
-
-def _not_quantized(plan: Plan) -> int:
-    """Embedding, vision tower and norm, experts of one tensor, and the head as well where the framework leaves it as it is."""
-    head = 0 if plan.model.tied or plan.does.get("quantized_head") != "yes" else plan.shape.embedding
-    return plan.shape.root + plan.shape.vision - head + experts_in_16_bits(plan)
-
-
-def experts_in_16_bits(plan: Plan) -> int:
-    """Parameters of experts that a quantizer of linear layers does not see, all layers together.
-
-    (transformers 5.0 integrations/bitsandbytes.py: replace_with_bnb_linear; checkpoints in 4 bits by another method hold them quantized.)
-    """
-    moe = plan.model.moe
-    unseen = moe is not None and moe.stacked and not moe.split_to_quantize
-    by_linear_layers = plan.values.get("quantization") in _OF_LINEAR_LAYERS and plan.each.quantized > 0
-    if not unseen or not by_linear_layers or plan.values.get("experts_quantized") is True:
-        return 0
-    return round(in_experts(plan.model))
+    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "quantization")
+    return make_term("actor_weights", "weights", "held", Band(size, size, size + beyond), how, _LORA, moved_by)
 
 
 def _gradients(plan: Plan) -> Term:
