@@ -102,5 +102,6 @@ present, after the causes were looked up in the trainers' own code.
 
 The settings of 139 rows were completed after a first look at the answers (that rows were packed, the version that ran, a block of
 YAML for the flags that it stands for) and one row was dropped, whose number of cards nobody tells. As first written the median
-was 35 %, nine in ten within 223 %. So were the versions that ran, of the 87 rows of fms-hf-tuning. In the columns "in band" allocated and
-reserved memory are held against the band of the card, as the first time; the last column holds them against that of the same terms."""
+was 35 %, nine in ten within 223 %. The 87 rows of fms-hf-tuning were given the versions that ran, from the requirements beside their
+tables. In the columns "in band" allocated and reserved memory are held against the band of the card, as the first time; the last
+column holds them against that of the same terms."""
