@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import elsewhere
 
 from diagnose.estimate import rows, terms_fixed
+from diagnose.estimate.doubt import bounds
+from diagnose.estimate.term import make_term
 from diagnose.knowledge import CONTENT, Knowledge, read_content
 from diagnose.pipeline import diagnose
 from diagnose.units import GIB
@@ -40,13 +42,15 @@ WORST = 20
 
 
 class Held(NamedTuple):
-    """One measured row: the signed error (None: no estimate), what was said, whether the value lies in the band (None: none given)."""
+    """One measured row: the signed error (None: no estimate), what was said, whether the value lies in the band of the whole card and in
+    that of what its own counter counts (None: no band)."""
 
     row: Row
     error: float | None
     said: float
     inside: bool | None
     width: float | None
+    alike: bool | None = None
 
 
 def main() -> None:
@@ -79,9 +83,37 @@ def _held(row: Row, found: Any) -> Held:
         error = low / (value + slack) - 1
     if row["counter"] == "host" or not found.gpu:
         return Held(row, error, high, None, None)
-    peak = found.gpu.peak
-    bottom, top, middle = peak.low / GIB, peak.high / GIB, peak.bytes / GIB
-    return Held(row, error, high, bottom <= value <= top, (top - bottom) / 2 / middle)
+    bottom, top = _band(found.gpu.phases, lambda phase: phase.bounds)
+    middle = found.gpu.peak.bytes / GIB
+    width, inside = (top - bottom) / 2 / middle, bottom <= value <= top
+    if row["counter"].startswith("torch_"):
+        bottom, top = _band(found.gpu.phases, _CACHES if row["counter"] != "torch_allocated" else _USES)
+    elif row["counter"] == "unclear":
+        bottom, _ = _band(found.gpu.phases, _CACHES)
+    return Held(row, error, high, inside, width, bottom <= value <= top)
+
+
+def _band(phases: Iterable[Any], bounds_of: Callable[[Any], tuple[int, int]]) -> tuple[float, float]:
+    """The band of a whole run in GiB: of the phase that reaches highest at its least, and of the one that does at its most."""
+    lows, highs = zip(*map(bounds_of, phases), strict=True)
+    return max(lows) / GIB, max(highs) / GIB
+
+
+def _counted(cached: tuple[str, ...]) -> Callable[[Any], tuple[int, int]]:
+    """Low and high of what torch counts of a phase: held and work, and what is ``cached`` beside them."""
+
+    def bounds_of(phase: Any) -> tuple[int, int]:
+        terms = [term for term in phase.terms if term.family in ("held", "work") or term.id in cached]
+        slack = next((term for term in terms if term.id == "allocator_slack"), None)
+        rest = [term for term in terms if term is not slack]
+        if slack is None:
+            slack = make_term("allocator_slack", "", "fixed", 0, "", "")
+        return bounds(rest, slack, slack.high, 0.0, None)
+
+    return bounds_of
+
+
+_USES, _CACHES = _counted(()), _counted(("allocator_slack", "allocator_growth", "broadcast_copies"))
 
 
 def _said(counter: str, found: Any) -> float:
@@ -124,6 +156,7 @@ def _page(held: list[Held], verdicts: Counter[tuple[str, str]], unseen: str) -> 
         BAND.format(
             inside=sum(one.inside is True for one in banded),
             banded=len(banded),
+            alike=sum(one.alike is True for one in banded),
             width=statistics.median(one.width for one in banded if one.width is not None),
         ),
         _verdicts(verdicts),
@@ -147,7 +180,8 @@ drifts by 15 to 25 % between versions of that script, so an error below that on 
 BAND = """## The band
 
 The measured value lies inside the band of the whole card on {inside} of {banded} rows; half of the bands are at most ± {width:.0%}
-wide. Allocated and reserved memory are held against the same band, which is that of the card."""
+wide. There allocated and reserved memory are held against the band of the card, which counts contexts, NCCL and caches that torch
+does not: held against the band of the same terms as their counter, {alike} of {banded} lie inside."""
 
 
 def _only(held: Iterable[Held], counter: str) -> list[Held]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnose.estimate.engine import cache_room, missing_share
+from diagnose.estimate.frozen import base_type_unknown
 from diagnose.estimate.host import host_pool, used_bytes
 from diagnose.estimate.lengths import assumed_lengths, turning_length
 from diagnose.estimate.measured import compare, with_measured
@@ -78,6 +79,8 @@ def _missing(plan: Plan) -> tuple[str, ...]:
         ids.append("gradient_checkpointing")
     if missing_share(plan):
         ids.append("gpu_memory_utilization")
+    if base_type_unknown(plan):
+        ids.append("precision")
     if plan.capacity is None:
         ids.append("gpu_mem_gib")
     return tuple(ids)

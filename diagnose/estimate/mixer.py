@@ -22,8 +22,11 @@ def mixer_bytes_per_token(mixer: Mixer) -> float:
     Delta rule: the convolution's input and its output, queries and keys normed and repeated to all heads, a chunk's matrix and two
     fp32 numbers a head, the output, its gate, and their product (transformers 5.23 models/qwen3_next/modeling_qwen3_next.py:
     Qwen3NextGatedDeltaNet; fla chunk.py: ChunkGatedDeltaRuleFunction). Scan: what the product gave and the output, the rest is made
-    again (state-spaces/mamba e9594ce ops/triton/ssd_combined.py: MambaSplitConv1dScanCombinedFn).
+    again (state-spaces/mamba e9594ce ops/triton/ssd_combined.py: MambaSplitConv1dScanCombinedFn). Convolution: what the product gave,
+    three parts, two of them multiplied, what came of it, and that times the third (transformers 5.23 models/lfm2: Lfm2ShortConv).
     """
+    if mixer.kind == "convolution":
+        return 12 * mixer.values
     if mixer.kind == "scan":
         return 2 * (mixer.convolved + mixer.values + mixer.heads) + 2 * mixer.values
     repeated = 2 * mixer.heads * mixer.state

@@ -9,7 +9,7 @@ from diagnose.estimate.doubt import bounds
 from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, make_term, total
-from diagnose.estimate.terms_activation import head_inputs, kept, no_grad, recomputed, vision_tower
+from diagnose.estimate.terms_activation import head_inputs, kept, kept_by_hooks, no_grad, recomputed
 from diagnose.estimate.terms_fixed import broadcast_copies, cached, fixed, growth, most_cached, pieces
 from diagnose.estimate.terms_gather import (
     adam_temporaries,
@@ -18,15 +18,16 @@ from diagnose.estimate.terms_gather import (
     gathered,
     gradients_between,
     layer_gradient,
-    load_transient,
     pipeline_gradients,
     ref_sync,
     root_gradient,
     sync_transient,
 )
 from diagnose.estimate.terms_held import gradients_so_far, held
+from diagnose.estimate.terms_load import load_transient
 from diagnose.estimate.terms_logits import logits_forward, logits_train
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
+from diagnose.estimate.terms_vision import vision_tower
 from diagnose.estimate.tokens import take
 from diagnose.types import PhaseEstimate, Term
 
@@ -196,13 +197,14 @@ def _actor_update(plan: Plan) -> list[Moment]:
     head = [*last_stage, *head_inputs(plan, one), *head_cast(plan)]
     again = [*recomputed(plan, one), *layer_gradient(plan)]
     first, whole = gradients_so_far(plan, 1 / (plan.model.layers + 1)), gradients_so_far(plan, 1.0)
-    none_yet, last = gradients_so_far(plan, 0.0), [*again, *whole] if whole else []
+    none_yet = gradients_so_far(plan, 0.0)
     forward = [*gathers, *cast_in_forward(plan), *head, *none_yet, *dequantized(plan, head=True)]
     backward = [*gathers, *head, *none_yet, *dequantized(plan, head=True)]
     again += [*dequantized(plan, head=False), *quantized_inputs(plan, one, before=False)]
     body: list[Moment] = [
-        ("recomputing a layer", [*gathers, *layers, *tower, *again, *first]),
-        ("end of the backward pass", [*gathers, *root_gradient(plan), *last]),
+        ("recomputing a layer", [*gathers, *layers, *tower, *again, *first, *kept_by_hooks(plan, one)]),
+        *_last_layer(plan, [*gathers, *again]),
+        ("end of the backward pass", [*gathers, *root_gradient(plan), *whole]),
     ]
     if plan.stage == "first":
         return body
@@ -214,6 +216,13 @@ def _actor_update(plan: Plan) -> list[Moment]:
         ),
         *body,
     ]
+
+
+def _last_layer(plan: Plan, work: list[Term]) -> list[Moment]:
+    """The last layer that is recomputed, when each step starts without gradients: all are there but those of the root unit."""
+    root = plan.shape.root / plan.shape.parameters if root_gradient(plan) else 0.0
+    gradients = gradients_so_far(plan, 1 - root)
+    return [("recomputing the last layer", [*work, *gradients])] if gradients else []
 
 
 def _optimizer_step(plan: Plan) -> list[Moment]:

@@ -20,7 +20,7 @@ from diagnose.estimate.shape import Shape, shape
 from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
 from diagnose.estimate.spread import spread
 from diagnose.estimate.stand_in import shape_from_params, sparse_from_params
-from diagnose.knowledge.hardware import Model
+from diagnose.knowledge.hardware import Model, Moe
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts
 from diagnose.units import from_gib
@@ -101,8 +101,13 @@ class Plan:
         return self.algo in RERANKERS and self.does.get("reranker_head") == "gathered_logits"
 
     @property
+    def unread_logits(self) -> bool:
+        """Whether a reward model makes logits that no loss reads, so that they are gone before the backward pass."""
+        return self.algo == "rm" and self.does.get("reward_head") == "beside_logits"
+
+    @property
     def makes_logits(self) -> bool:
-        whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits
+        whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits or self.unread_logits
         return whole_head and self.values.get("logits_chunked") is not True
 
 
@@ -128,7 +133,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
     model = _as_trained(model, does, values)
-    numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
+    narrow = values.get("algo") in WITHOUT_HEAD and does.get("reward_head") != "beside_logits"
+    numbers = _shape(_headed(model, tied=True) if narrow else model)
     capacity, why = gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
@@ -180,9 +186,12 @@ def _shape(model: Model) -> Shape:
 
 
 def _as_trained(model: Model, does: Mapping[str, Value], values: Values) -> Model:
-    """The model as this trainer builds it: with a head of its own, with the layers that predict further tokens."""
+    """The model as this trainer builds it: with a head of its own, with the layers that predict further tokens, with experts that are
+    one tensor, which alone a quantizer has to be told of."""
     if does.get("head_of_its_own") == "yes":
         model = _headed(model, tied=False)
+    if values.get("experts_quantized") is True and model.moe and not model.moe.stacked:
+        model = _stacked(model, model.moe)
     further = whole(values, "mtp_layers")
     return _lengthened(model, further) if further else model
 
@@ -191,6 +200,15 @@ def _as_trained(model: Model, does: Mapping[str, Value], values: Values) -> Mode
 def _headed(model: Model, tied: bool) -> Model:
     """The model with or without a head of its own."""
     return replace(model, tied=tied)
+
+
+@lru_cache(maxsize=64)
+def _stacked(model: Model, moe: Moe) -> Model:
+    """The model with its experts as one tensor, as transformers 5 makes them, so that adapters on linear layers leave them out.
+
+    (Axolotl@067b021 docs/expert_quantization.qmd)
+    """
+    return replace(model, moe=replace(moe, stacked=True))
 
 
 @lru_cache(maxsize=64)

@@ -142,6 +142,8 @@ def _mlp_pairs(model: Model, width: int, fused: bool, hidden: int = 0) -> int:
 
 def _mixer_pairs(hidden: int, mixer: Mixer) -> int:
     """In + out of a mixer's matrices: into it, and of the delta rule once more for its two numbers a head, and out of it."""
+    if mixer.kind == "convolution":
+        return 2 * hidden + 4 * mixer.values
     beside = hidden + 2 * mixer.heads if mixer.kind == "delta" else mixer.heads
     return hidden + mixer.convolved + mixer.values + beside + mixer.values + hidden
 
@@ -218,6 +220,8 @@ def _mixer(model: Model, mixer: Mixer | None) -> int:
     """
     if not mixer:
         return 0
+    if mixer.kind == "convolution":  # transformers 5.23 models/lfm2: Lfm2ShortConv
+        return mixer.values * (4 * model.hidden + mixer.kernel)
     delta = mixer.kind == "delta"
     inward = model.hidden * (mixer.convolved + mixer.values + mixer.heads * (2 if delta else 1))
     convolution = mixer.convolved * (mixer.kernel + (0 if delta else 1))

@@ -97,7 +97,8 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
         gradients, optimizer = _OF_BLOCK
     base = quantized = 0.0
     if adapters(values):
-        base = weights if own_precision else 4.0 if precision == "fp32" else 2.0
+        # nobody says in which type a frozen base is loaded: that of the checkpoint, as transformers 5 does (modeling_utils.py: dtype)
+        base = 2.0 if not precision else weights if own_precision else 4.0 if precision == "fp32" else 2.0
         weights, gradients, optimizer = _adapter_bytes(values, does)
     if values.get("full_or_lora") == "qlora" or (base and values.get("quantization", "none") != "none"):
         quantized = _quantized(values)

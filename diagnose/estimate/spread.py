@@ -129,23 +129,32 @@ def in_experts(model: Model) -> float:
 
 
 def _trained_beside_base(model: Model, values: Values, on: str) -> float:
-    """Adapters, and what is trained whole beside them: a copy of the embedding and one of the head, and the vision tower itself."""
-    copies = 2 * model.vocab * model.hidden if values.get("trains_embeddings") is True else 0
+    """Adapters, and what is trained whole beside them: a copy of the embedding and one of the head, and the vision tower itself.
+
+    The copies are of the base's own type, or in fp32 where the base's were cast to that before.
+    """
+    each = 1.0 if values.get("norms_fp32") is True else _in_base_type(values)
+    copies = 2 * model.vocab * model.hidden * each if values.get("trains_embeddings") is True else 0.0
     fused = values.get("strategy") == "megatron"
     adapters = lora_parameters(model, whole(values, "lora_rank") or 8, on, fused)
     return float(adapters + copies) + tower_beside(model, values)
 
 
 def tower_beside(model: Model, values: Values) -> float:
-    """Parameters of a vision tower that is trained whole beside adapters, as many as cost the same in the adapters' bytes.
-
-    Its gradients and moments are of its own type: half of theirs where they are fp32 and it is not (peft tuners/tuners_utils.py casts
-    adapters alone); the same where one optimizer holds both (DeepSpeed, Megatron).
-    """
+    """Parameters of a vision tower that is trained whole beside adapters, as many as cost the same in the adapters' bytes."""
     if values.get("trains_vision") is not True or model.vision is None:
         return 0.0
-    alike = values.get("strategy") in ("deepspeed", "megatron") or values.get("precision") == "fp32"
-    return model.vision.params * (1.0 if alike else 0.5)
+    return model.vision.params * _in_base_type(values)
+
+
+def _in_base_type(values: Values) -> float:
+    """How many of the adapters' bytes a parameter costs that is trained in the base's own type, gradient and moments with it.
+
+    Half where adapters are fp32 and it is bf16 (peft@5d602fd tuners/tuners_utils.py: cast_adapter_dtype casts adapters alone); no trainer
+    scales gradients of fp16, so that what it trains is fp32; all where one optimizer holds both (DeepSpeed, Megatron).
+    """
+    alike = values.get("strategy") in ("deepspeed", "megatron")
+    return 0.5 if values.get("precision") == "bf16" and not alike else 1.0
 
 
 def _laid(values: Values, does: Mapping[str, Value], online: bool) -> int:

@@ -1,4 +1,4 @@
-"""Activations of the decoder and the vision tower as terms: what is kept, what is put together again, what a mask or scores add."""
+"""Activations of the decoder as terms: what is kept, what is put together again, what a mask or scores add."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from diagnose.estimate.layer import (
     layer_bytes_per_token,
     no_grad_bytes_per_token,
     rotary_bytes_per_token,
-    tower_bytes_per_patch,
     widths,
 )
 from diagnose.estimate.mixer import kinds
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.rows import image_patches
 from diagnose.estimate.spread import adapted_layers
 from diagnose.estimate.term import Band, count, counts, exactly, make_term
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 
-_LAYER = "autograd over transformers 4.51 models/qwen2/modeling_qwen2.py, held against tests/data/measured_cpu.toml"
+LAYER = "autograd over transformers 4.51 models/qwen2/modeling_qwen2.py, held against tests/data/measured_cpu.toml"
 _CHECKPOINT = "Chen et al., arXiv:1604.06174; Korthikanti et al., arXiv:2205.05198, section 5"
 _SDPA = (
     "transformers 4.51 integrations/sdpa_attention.py: repeat_kv; torch 2.6 attention.cpp: convert_boolean_attn_mask"
+)
+_HOOKS = (
+    "torch 2.4 distributed/fsdp/_runtime_utils.py: _register_post_backward_reshard_only_hook; utils/checkpoint.py: CheckpointFunction;"
+    " autograd/graph.py: register_multi_grad_hook"
 )
 _MOVED = ("gradient_checkpointing", "tp")
 # low, middle, high: fp32 softmax and its bf16 copy; 2 where the kernel was meant and not scores written out
@@ -95,7 +97,7 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     size = tokens.times(each_layer * layers)
     if mode == "none":
         size = Band(size.low, size.mid, tokens.high * layers * _mean(plan, w, at_most=True))
-    terms = [make_term("activations", "activations", "work", size, how, _LAYER, (*one.moved_by, *_MOVED))]
+    terms = [make_term("activations", "activations", "work", size, how, LAYER, (*one.moved_by, *_MOVED))]
     scored = layers * plan.model.attends // plan.model.layers
     return terms + attention_beside(plan, one, scored if mode == "none" else 1)
 
@@ -121,7 +123,7 @@ def head_inputs(plan: Plan, one: Pass) -> list[Term]:
     each = head_input_bytes_per_token(w, autocasts(plan), bool(plan.adapters))
     how = f"{one.how} × {each:,.0f} B{_over(plan)}"
     size = _local(plan, one).times(each)
-    return [make_term("last_norm", "last norm and its output", "work", size, how, _LAYER, one.moved_by)]
+    return [make_term("last_norm", "last norm and its output", "work", size, how, LAYER, one.moved_by)]
 
 
 def recomputed(plan: Plan, one: Pass) -> list[Term]:
@@ -129,12 +131,44 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     if checkpointing(plan) != "full" and not (checkpointing(plan) == "selective" and _by_products(plan)):
         return []
     w, tokens = _widths(plan), _local(plan, one)
-    moving = backward_bytes_per_token(w, bool(plan.adapters), fp32_between_layers(plan))
+    moving = backward_bytes_per_token(_one_expert(plan, w), bool(plan.adapters), fp32_between_layers(plan))
     each = max(_layer(plan, kind) for _, kind in _kinds(plan, w)) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
-    term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, _LAYER, one.moved_by)
+    term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, LAYER, one.moved_by)
     freed = tokens.mid * (moving + 8 * w.mlp + 8 * w.hidden)  # the MLP is done when the gradients of scores arrive
     return [term, *attention_beside(plan, one, 1, freed)]
+
+
+def _one_expert(plan: Plan, w: Widths) -> Widths:
+    """The widths whose gradients are on their way at once: of one expert's share of the tokens, or of the MLP beside the experts.
+
+    (transformers 4.51 models/mixtral/modeling_mixtral.py: MixtralSparseMoeBlock.forward)
+    """
+    moe = plan.model.moe
+    if not moe or moe.stacked or plan.does.get("experts") != "looped":
+        return w
+    share = moe.active / moe.experts
+    return replace(w, mlp=max(w.mlp - moe.active * moe.width, moe.width * share), routed=w.hidden * share)
+
+
+def kept_by_hooks(plan: Plan, one: Pass) -> list[Term]:
+    """Gradients of the layers' inputs that hooks hold until the backward pass is over, and with them the checkpoints that are done.
+
+    FSDP1 frees a unit without trained weights when the gradients of its inputs are there. Recomputed in a backward pass of its own, a layer
+    has a detached input, whose accumulator the hook keeps alive with the input and its gradient. The first and the last layer are counted
+    where all layers are. Low: none, where nothing says how layers are recomputed.
+    """
+    frozen = plan.values.get("strategy") == "fsdp" and bool(plan.adapters) and plan.split.group > 1
+    reentrant = plan.values.get("reentrant_checkpointing")
+    if not frozen or reentrant is False or checkpointing(plan) != "full":
+        return []
+    layers, each = max(0, _held_layers(plan, 1) - 2), 4 if autocasts(plan) or fp32_between_layers(plan) else 2
+    size = _local(plan, one).times(layers * each * plan.model.hidden)
+    if reentrant is None:
+        size = Band(0.0, 0.0, size.high)
+    how = f"{one.how} × {plan.model.hidden:,} × {layers} layers × {each} B"
+    moved_by = (*one.moved_by, "gradient_checkpointing", "reentrant_checkpointing")
+    return [make_term("input_gradients", "gradients of layer inputs", "work", size, how, _HOOKS, moved_by)]
 
 
 def no_grad(plan: Plan, one: Pass) -> list[Term]:
@@ -142,7 +176,7 @@ def no_grad(plan: Plan, one: Pass) -> list[Term]:
     each = no_grad_bytes_per_token(_widths(plan))
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
     size = _local(plan, one).times(each)
-    term = make_term("activations", "one layer's tensors", "work", size, how, _LAYER, one.moved_by)
+    term = make_term("activations", "one layer's tensors", "work", size, how, LAYER, one.moved_by)
     return [term, *attention_beside(plan, one, 1)]
 
 
@@ -192,32 +226,6 @@ def _pairs(plan: Plan, one: Pass) -> tuple[float, float, float]:
 
 
 _ATTENTION = ("flash_attention", "remove_padding")
-
-
-def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
-    """What the vision tower keeps of the images of one pass; one layer's tensors where nothing of it ``trains``.
-
-    Where gradients are asked of a frozen tower's inputs its checkpoints stay too. Its layers are recomputed when the decoder is done.
-    """
-    patches, tower = image_patches(plan, one.rows), plan.model.vision
-    if not patches.mid or not tower:
-        return []
-    beside = plan.values.get("trains_vision") is True
-    frozen = not trains or (not beside and (plan.values.get("freeze_vision") is True or bool(plan.adapters)))
-    mlp, each = tower.intermediate or 4 * tower.hidden, tower_bytes_per_patch(tower)
-    checkpoints = checkpoint_bytes_per_token(hidden=tower.hidden, layers=tower.layers)
-    if frozen and trains and plan.does.get("frozen_tower") == "kept" and checkpointing(plan) == "full":
-        each = checkpoints
-    elif frozen:
-        each = no_grad_bytes_per_token(Widths(tower.hidden, mlp, tower.hidden, 0, False))
-    elif checkpointing(plan) == "full":
-        each += checkpoints
-    else:
-        each *= tower.layers
-    how = f"{count(one.rows)} rows × {counts(patches)} patches × {each:,.0f} B"
-    moved_by = (*one.moved_by, "max_pixels", "images_per_prompt", "freeze_vision")
-    size = patches.times(one.rows * each)
-    return [make_term("vision_tower", "vision tower's activations", "work", size, how, _LAYER, moved_by)]
 
 
 def _by_products(plan: Plan) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.estimate.frozen import experts_in_16_bits
 from diagnose.estimate.low_rank import projected
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, exactly, make_term
@@ -14,7 +15,6 @@ _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
 _ZERO3 = "DeepSpeed runtime/zero/config.py: stage3_max_live_parameters, reduce_bucket_size"
 _BUCKETS = "DeepSpeed 0.16 runtime/zero/config.py: reduce_bucket_size; runtime/zero/stage_1_and_2.py: backward_prologue"
 _DDP = "torch 2.6 nn/parallel/distributed.py: gradient_as_bucket_view, which is off unless a trainer asks for it"
-_BUFFERS = "Megatron-LM core/distributed/param_and_grad_buffer.py: param_data and grad_data, which stand before old_param_data is freed"
 _ADAM = "torch 2.6 optim/adamw.py:697-706, optim/optimizer.py:167-192"
 _PIPELINE = (
     "torch 2.6 distributed/pipelining/stage.py: backward_maybe_with_nosync; torchtitan parallelize_llama.py: apply_fsdp"
@@ -25,9 +25,9 @@ _BUCKET_BYTES = 1e9  # 5e8 elements in bf16
 _SUB_GROUP = 1e9  # sub_group_size, in parameters
 
 
-def fsdp_gather_bytes(*, root: float, layer: float) -> float:
-    """Gathered bf16 units: the root from the first forward to the end of the backward pass, and two layers in flight."""
-    return 2 * root + 2 * 2 * layer
+def fsdp_gather_bytes(*, root: float, layer: float, layer_bytes: float = 2.0) -> float:
+    """Gathered units, in bf16 unless quantized: the root from the first forward to the end of the backward pass, two layers in flight."""
+    return 2 * root + 2 * layer_bytes * layer
 
 
 def fsdp_root_gradient_bytes(*, root: float) -> float:
@@ -58,9 +58,9 @@ def gathered(plan: Plan) -> list[Term]:
         size, how = 2 * plan.split.whole, f"2 B × {count(plan.split.whole)} of this stage"
         return [make_term("gathers", "weights of all its layers", "work", size, how, _PIPELINE, (*moved_by, "pp"))]
     if stage >= 3 and how_gathered == "fsdp_units" and (plan.split.group > 1 or _gathers_alone(plan)):
-        root, layer = _units(plan)
-        size = fsdp_gather_bytes(root=root, layer=layer)
-        how = f"2 B × {count(root)} of the root unit + 2 layers × 2 B × {count(layer)}"
+        (root, layer), each = _units(plan), _layer_bytes(plan)
+        size = fsdp_gather_bytes(root=root, layer=layer, layer_bytes=each)
+        how = f"2 B × {count(root)} of the root unit + 2 layers × {each:.3g} B × {count(layer)}"
         return [make_term("gathers", "gathered weights", "work", size, how, _FSDP, moved_by)]
     zero = how_gathered == "zero3" or plan.values.get("strategy") == "deepspeed"
     if stage >= 3 and zero and plan.split.group > 1:
@@ -71,6 +71,17 @@ def gathered(plan: Plan) -> list[Term]:
         size, how = _cast_in_backward(plan)
         return [make_term("gathers", "weights cast to bf16", "work", size, how, _CAST, ("precision", *moved_by))]
     return []
+
+
+def _layer_bytes(plan: Plan) -> float:
+    """Bytes a parameter of a gathered layer: quantized weights travel as they are stored, packed in a type that can be sharded.
+
+    (bitsandbytes 0.43 nn/modules.py: Params4bit.quant_storage, which accelerate and peft set to that of the other weights)
+    """
+    if not plan.each.quantized:
+        return 2.0
+    left = experts_in_16_bits(plan) / plan.model.sparse / plan.shape.layer if plan.model.sparse else 0.0
+    return plan.each.quantized * (1 - left) + 2.0 * left
 
 
 def _gathers_alone(plan: Plan) -> bool:
@@ -246,44 +257,6 @@ def ref_sync(plan: Plan) -> list[Term]:
     return [
         make_term("ref_sync", "policy and reference gathered", "work", size, how, source, ("sync_ref", "zero_stage"))
     ]
-
-
-def load_transient(plan: Plan) -> list[Term]:
-    """What stands on the GPU while the trainer loads, beside the shard."""
-    kind = plan.does.get("load_on_gpu", "shard")
-    root, _ = _units(plan)
-    if kind == "flat_buffers":
-        return [_flat_buffers(plan)]
-    if kind == "shard_and_root":
-        size, how = 4 * root, f"4 B × {count(root)} of the root unit"
-    elif kind == "whole_model" and plan.split.stage >= 3:
-        each = plan.each.base or plan.each.weights
-        size, how = (
-            each * (plan.split.whole - plan.split.shard(3)),
-            f"{count(plan.split.whole)} × {each:g} B less the shard",
-        )
-    elif plan.framework.fallback and plan.split.stage >= 3 and plan.values.get("strategy") != "deepspeed":
-        return [_perhaps_whole(plan)]
-    else:
-        return []
-    return [make_term("load_transient", "loading", "work", size, how, _FSDP, ("zero_stage",))]
-
-
-def _flat_buffers(plan: Plan) -> Term:
-    """Buffers for all weights and gradients, made before the weights move into theirs; a reference comes after that."""
-    each = plan.each.weights + plan.each.gradients
-    later = plan.each.ref * plan.split.whole if "ref_weights" in plan.holds("load", "gpu") else 0.0
-    how = f"{count(plan.trained)} × {each:g} B for weights and gradients"
-    moved_by = ("tp", "pp", "ep", "full_or_lora")
-    return make_term("load_transient", "loading", "work", each * plan.trained - later, how, _BUFFERS, moved_by)
-
-
-def _perhaps_whole(plan: Plan) -> Term:
-    """Of an unknown trainer it is not known whether it shards while it loads or puts the whole model on every card first."""
-    each = plan.each.base or plan.each.weights
-    rest = plan.split.whole - plan.split.shard(3)
-    how = f"up to {count(rest)} × {each:g} B, if the model is whole on every card before it is sharded"
-    return make_term("load_transient", "loading", "work", Band(0, 0, each * rest), how, _FSDP, ("zero_stage",))
 
 
 def _bucket(plan: Plan) -> Band:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, optimizer_share
@@ -75,7 +76,7 @@ def base_bytes(plan: Plan) -> float:
 
 def _base_and_adapters(plan: Plan) -> Term:
     share = plan.split.shard(3) / plan.shape.parameters
-    other = min(_not_quantized(plan), plan.shape.parameters)
+    other = min(not_quantized(plan), plan.shape.parameters)
     base = frozen_base_bytes(
         linear=(plan.shape.parameters - other) * share,
         other=other * share,
@@ -85,16 +86,12 @@ def _base_and_adapters(plan: Plan) -> Term:
     added = plan.trained - tower_beside(plan.model, plan.values)  # a tower that is trained whole is a part of the base
     root = max(0.0, (plan.number("root_bytes") or 0.0) - plan.each.base) if plan.each.quantized else 0.0
     size = base + root * plan.shape.root * share + added * plan.each.weights
+    beyond = 2.0 * plan.shape.parameters * share if base_type_unknown(plan) else 0.0
     each = f"{plan.each.quantized:g} B in linear layers" if plan.each.quantized else f"{plan.each.base:g} B"
     each += f", embedding and head {plan.each.base + root:g} B" if root else ""
     how = f"frozen base {_spread(plan, 3)} × {each} + adapters {count(added)} × {plan.each.weights:g} B"
-    return make_term("actor_weights", "weights", "held", size, how, _LORA, (*_SPLIT, *_ADAPTER_SPLIT, "quantization"))
-
-
-def _not_quantized(plan: Plan) -> int:
-    """Embedding, vision tower and norm, and the head as well where the framework leaves it as it is."""
-    head = 0 if plan.model.tied or plan.does.get("quantized_head") != "yes" else plan.shape.embedding
-    return plan.shape.root + plan.shape.vision - head
+    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "quantization")
+    return make_term("actor_weights", "weights", "held", Band(size, size, size + beyond), how, _LORA, moved_by)
 
 
 def _gradients(plan: Plan) -> Term:

@@ -33,6 +33,8 @@ def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
 
 def logits_train(plan: Plan, one: Pass) -> list[Term]:
     """At the start of the backward pass."""
+    if plan.unread_logits:
+        return []
     further = (plan.number("mtp_layers") or 0) * _FURTHER
     each = (plan.number("logits_train_bytes") or _TRAIN_DEFAULT) + further
     return _one_chunk(plan, one) or _kept_chunks(plan, one) or _logits(plan, one, each, 0.0)

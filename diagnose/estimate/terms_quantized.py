@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from diagnose.estimate.layer import quantized_input_bytes_per_token, widths
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.spread import in_experts
 from diagnose.estimate.term import Band, count, make_term
 from diagnose.estimate.terms_activation import checkpointing
 from diagnose.estimate.tokens import Pass
@@ -40,13 +41,19 @@ def quantized_inputs(plan: Plan, one: Pass, before: bool) -> list[Term]:
 
 
 def dequantized(plan: Plan, head: bool) -> list[Term]:
-    """The largest quantized matrix while it is multiplied: of a layer, or the ``head`` where that is quantized as well."""
+    """The largest quantized matrix while it is multiplied: of a layer, or the ``head`` where that is quantized as well.
+
+    Experts of one tensor are unpacked all at once, and stay so from a layer's forward pass to its backward pass (Axolotl@067b021
+    monkeypatch/moe_quant.py; bitsandbytes 0.49 nn/parametrize.py).
+    """
     if plan.values.get("quantization") == "int4":
         return [] if head else unpacked(plan)
     if not plan.each.quantized or (head and plan.does.get("quantized_head") != "yes"):
         return []
     width = plan.model.moe.width if plan.model.moe else plan.model.intermediate
     matrix = plan.shape.embedding if head else plan.model.hidden * width
+    if not head and plan.values.get("experts_quantized") is True and plan.model.sparse:
+        matrix = round(in_experts(plan.model) / plan.model.sparse)
     each = plan.number("dequantized_bytes") or _DEQUANTIZED
     how = f"{count(matrix)} × {each:g} B"
     return [make_term("dequantized", "a matrix in 16 bits", "work", matrix * each, how, _MATMUL, ("quantization",))]

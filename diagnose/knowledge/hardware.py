@@ -47,7 +47,8 @@ class Moe:
     """Experts of a sparse model: ``width`` is one expert's MLP width, ``shared`` the width of the shared expert.
 
     ``shared_gate``: the shared expert has a gate of its own; ``router_bias``: the router adds a number to each expert. ``stacked``: in
-    transformers the experts of a layer are one tensor and no linear layers, so that adapters on all of these leave them out.
+    transformers the experts of a layer are one tensor and no linear layers, so that adapters on all of these leave them out, and so do
+    quantizers of linear layers; ``split_to_quantize``: these find linear layers all the same.
     ``latent``: experts read and give a narrower state of this width, between two products that a layer has once
     (transformers 5.23 models/nemotron_h: NemotronHMoE).
     """
@@ -60,6 +61,7 @@ class Moe:
     shared_gate: bool = False
     router_bias: bool = False
     stacked: bool = False
+    split_to_quantize: bool = False
     latent: int = 0
 
 
@@ -103,7 +105,7 @@ class Mixer:
 
     ``heads`` of ``width`` read a state whose ``groups`` of keys are ``state`` wide, after a convolution over ``kernel`` tokens.
     ``kind`` "delta" is the gated delta rule (Yang et al. 2024, arXiv:2412.06464), "scan" the state-space model of Mamba-2
-    (Dao and Gu 2024, arXiv:2405.21060).
+    (Dao and Gu 2024, arXiv:2405.21060), "convolution" the short one of LFM2 alone, between two gates (arXiv:2511.23404).
     """
 
     kind: str

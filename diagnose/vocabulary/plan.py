@@ -70,6 +70,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what a reranker takes its two words from: a narrow head, or logits of the whole vocabulary gathered on every rank",
         ("narrow", "gathered_logits"),
     ),
+    "reward_head": (
+        "what a reward model is trained with: a narrow head in the place of the model's own, or one beside it, whose logits nobody reads",
+        ("narrow", "beside_logits"),
+    ),
     "loss_by_row": (
         "whether log-probs are taken row by row, so that a pass without gradient holds one row's copy",
         ("yes", "no"),
@@ -147,6 +151,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "layers_over": (
         "what the layers of one copy are laid over where nothing shards them",
         ("one_card", "cards_of_process"),
+    ),
+    "experts": (
+        "whether a layer goes through its experts one after the other, where they are modules of their own, or all at once",
+        ("looped", "at_once"),
     ),
     "frozen_tower": (
         "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs",

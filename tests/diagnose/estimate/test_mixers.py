@@ -20,9 +20,21 @@ def _model(slug: str) -> Model:
     return current().models[slug]
 
 
+def test_a_short_convolution_has_two_products_and_keeps_what_its_gates_multiply() -> None:
+    record = _model("lfm2-1.2b")
+    assert record.mixer is not None
+    h = record.hidden
+    one = shape.parameters(replace(record, mixer=replace(record.mixer, layers=11))) - shape.parameters(record)
+    assert one == 4 * h * h + 3 * h
+    assert mixer_bytes_per_token(record.mixer) == 12 * h
+    adapters = shape.lora_parameters(replace(record, mixer=replace(record.mixer, layers=11)), 8)
+    assert adapters - shape.lora_parameters(record, 8) == 8 * (h + 3 * h + h + h)
+
+
 @pytest.mark.parametrize(
     "slug",
     [
+        "lfm2-1.2b",
         "qwen3-next-80b-a3b",
         "qwen3.5-4b",
         "nemotron-3-nano-30b-a3b",

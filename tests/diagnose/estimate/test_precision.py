@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from diagnose.estimate import estimate
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.units import GIB
@@ -52,3 +55,17 @@ def test_full_training_without_bf16_holds_fp32_weights(card: str, each: str) -> 
     assert found.gpu is not None
     weights = next(term for term in found.gpu.phases[0].terms if term.id == "actor_weights")
     assert weights.how.endswith(f"× {each} B")
+
+
+def test_a_frozen_base_of_unknown_type_counts_as_its_checkpoint_and_may_be_twice_that(facts: Any, record: Any) -> None:
+    run = {"algo": "sft", "has_ref": None, "rollout_n": None, "n_gpus": 1, "strategy": None, "full_or_lora": "lora"}
+    unknown, stated = (estimate(facts(record(), **run, precision=precision)) for precision in (None, "bf16"))
+    assert "precision" in unknown.missing
+    assert "precision" not in stated.missing
+    weights = [
+        next(term for term in found.gpu.phases[-1].terms if term.id == "actor_weights")
+        for found in (unknown, stated)
+        if found.gpu
+    ]
+    assert weights[0].bytes == weights[1].bytes == weights[1].high
+    assert weights[0].high - weights[0].bytes == 2 * 7_615_616_512

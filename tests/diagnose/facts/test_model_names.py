@@ -37,7 +37,7 @@ def _shapes(facts, name):
         "Qwen/Qwen3.7-27B",
         "deepseek-ai/DeepSeek-V4-Flash",
         "deepseek-ai/DeepSeek-V3-Lite",
-        "mistralai/Ministral-3-3B-Instruct-2512",
+        "mistralai/Ministral-3-14B-Instruct-2512",
         "baidu/ERNIE-4.5-VL-28B-A3B-PT",
         "microsoft/Phi-4-mini-flash-reasoning",
     ],

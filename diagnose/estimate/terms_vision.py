@@ -1,0 +1,37 @@
+"""What a vision tower keeps of the images of a pass."""
+
+from __future__ import annotations
+
+from diagnose.estimate.layer import Widths, checkpoint_bytes_per_token, no_grad_bytes_per_token, tower_bytes_per_patch
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.rows import image_patches
+from diagnose.estimate.term import count, counts, make_term
+from diagnose.estimate.terms_activation import LAYER, checkpointing
+from diagnose.estimate.tokens import Pass
+from diagnose.types import Term
+
+
+def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
+    """What the vision tower keeps of the images of one pass; one layer's tensors where nothing of it ``trains``.
+
+    Where gradients are asked of a frozen tower's inputs its checkpoints stay too. Its layers are recomputed when the decoder is done.
+    """
+    patches, tower = image_patches(plan, one.rows), plan.model.vision
+    if not patches.mid or not tower:
+        return []
+    beside = plan.values.get("trains_vision") is True
+    frozen = not trains or (not beside and (plan.values.get("freeze_vision") is True or bool(plan.adapters)))
+    mlp, each = tower.intermediate or 4 * tower.hidden, tower_bytes_per_patch(tower)
+    checkpoints = checkpoint_bytes_per_token(hidden=tower.hidden, layers=tower.layers)
+    if frozen and trains and plan.does.get("frozen_tower") == "kept" and checkpointing(plan) == "full":
+        each = checkpoints
+    elif frozen:
+        each = no_grad_bytes_per_token(Widths(tower.hidden, mlp, tower.hidden, 0, False))
+    elif checkpointing(plan) == "full":
+        each += checkpoints
+    else:
+        each *= tower.layers
+    how = f"{count(one.rows)} rows × {counts(patches)} patches × {each:,.0f} B"
+    moved_by = (*one.moved_by, "max_pixels", "images_per_prompt", "freeze_vision")
+    size = patches.times(one.rows * each)
+    return [make_term("vision_tower", "vision tower's activations", "work", size, how, LAYER, moved_by)]
