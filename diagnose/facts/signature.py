@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 
 from diagnose.facts import written
+from diagnose.facts.advised import without_advice
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.prose import span_of
 from diagnose.facts.said import bound
@@ -112,6 +113,8 @@ def _stands(signature: Signature, text: str) -> bool:
         return False
     if any(literal in words for literal in signature.unless):
         return False
+    if signature.strength == 1 and not is_mark(signature):
+        text = without_advice(text)
     required = [pattern for pattern in signature.patterns if not pattern.groupindex]
     if signature.strength == 1 and signature.phase:
         return bound(required, text) is not None
