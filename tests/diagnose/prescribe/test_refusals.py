@@ -195,3 +195,8 @@ def test_quantised_weights_are_no_missing_key_where_a_key_makes_them(advise):
     advice = advise(text)
     changes = [change.key for one in advice.prescriptions if one.lever.slug == "peft.qlora" for change in one.changes]
     assert changes == ["quant_bits"]
+
+
+def test_a_lever_of_the_card_is_refused_by_the_name_of_what_is_full(advise):
+    refused = advise("DataLoader worker (pid 7) is killed by signal: Bus error.\n").refused("batch.micro.down")
+    assert "what runs out is shared memory" in refused.why
