@@ -188,8 +188,14 @@ PART_OF = re.compile(
     r"\b(?:with|on|using)\s+(?:only\s+|just\s+)?\d{1,3}\s+of\s+(?:the|my|our|those|these)\b|\bwith all \d",
     re.I | re.A,
 )
+# a size that something needs or takes, no card's own
+NEEDED = re.compile(
+    r"(?:\brequir\w*|\bneed\w*|\btak(?:es?|ing)|\bconsum\w*|\bat least|[=~≈]|占用?|需要?|消耗|至少)[^.,，。;；\n]{0,12}$",
+    re.I | re.A,
+)
 # cards on which something lands, not cards of the run
 LANDS = re.compile(
-    r"\b(?:put|placed|land\w*|ends? up|loaded|all|everything|whole model|copied)\s+(?:is |are )?(?:on|onto|to)\s*(?:an?\s+|one\s+)?$",
+    r"\b(?:put|placed|land\w*|ends? up|loaded|all|everything|whole model|copied)\s+(?:is |are )?(?:on|onto|to)\s*(?:an?\s+|one\s+)?$"
+    r"|\btoo (?:large|big)\b[^.;\n]{0,40}\b(?:on|in|into|onto|for)\s+(?:an?\s+|one\s+)?$|(?:太大[，,]?|放不下|装不下|不足以)[^，,。；;\n]{0,8}$",
     re.I | re.A,
 )

@@ -16,6 +16,7 @@ from diagnose.facts.card_patterns import (
     MACHINE_WORD,
     MACHINES,
     MACHINES_BEFORE,
+    NEEDED,
     NODES,
     ONE_CARD,
     ONE_NODE,
@@ -100,7 +101,7 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
                 if any(found.start() < end and start < found.end() for start, end in taken):
                     continue
                 taken.append(found.span())
-                if pattern in UNNAMED and SPLIT.search(line.words):
+                if pattern in UNNAMED and (SPLIT.search(line.words) or _no_count(found, line.words, known)):
                     continue
                 yield _mention(found, known, span_of(line, found), line.words)
 
@@ -126,6 +127,12 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         size=float(size) if size else None,
         per_node=_per_node(words, found, numeral(word) if word else 0),
     )
+
+
+def _no_count(found: re.Match[str], words: str, known: Names) -> bool:
+    """Whether the count is a card's name (“A6000 and 5090 GPUs”), or a size without a count is what something needs."""
+    count = found.groupdict().get("count")
+    return count in known.known if count else bool(NEEDED.search(words[: found.start()][-40:]))
 
 
 def _aside(words: str, found: re.Match[str]) -> bool:

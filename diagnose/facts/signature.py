@@ -204,9 +204,12 @@ def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
 _MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)
 # a tensor library's own frames: a Python exception there is the allocator's, a host kill leaves none
 _TENSORS = re.compile(r"(?:^|/)(?:torch|transformers|accelerate)/(?!distributed/(?:run|launcher|elastic))", re.A)
-_OF_CARDS = re.compile(r"显存|\bVRAM\b|\b(?:gpu|cuda|video|device) memory\b", re.I | re.A)
+_OF_CARDS = re.compile(
+    r"显存|(?:片上|设备|[GN]PU) ?内存|\b(?:VRAM|HBM)\b|\b(?:gpu|npu|cuda|video|device) memory\b", re.I | re.A
+)
 _OF_HOST = re.compile(
-    r"(?<!显)内存|\bRAM\b|\b(?:host|cpu|system|node|main)[ -]memory\b|/dev/shm|\bkilled\b|OOM[ -]?killer", re.I | re.A
+    r"(?<![显上备])(?<![GN]PU)(?<![GN]PU )内存|\bRAM\b|\b(?:host|cpu|system|node|main)[ -]memory\b|/dev/shm|\bkilled\b|OOM[ -]?killer",
+    re.I | re.A,
 )
 
 

@@ -302,3 +302,37 @@ def test_the_size_of_a_card_before_the_word_for_ram_is_not_the_ram(values):
 )
 def test_a_node_in_passing_is_no_count_of_nodes(values, text):
     assert "n_nodes" not in values(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The model is too large to fit in a single GPU, so it is sharded",
+        "模型太大，单卡放不下",
+        "it runs on A6000D and 5090 GPUs",
+    ],
+)
+def test_cards_that_are_too_small_or_a_name_are_no_count(values, text):
+    assert "n_gpus" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("requires at least 68gb/2=34gb per gpu, OOM on 2xA5000", 24),
+        ("FSDP2 takes ~26 GiB/GPU, OOM on 4 x A100 40GB", 40),
+        ("8 张 A100，每卡 80G 显存", 80),
+    ],
+)
+def test_what_a_run_needs_is_no_card_s_size(values, text, size):
+    assert values(text)["gpu_mem_gib"] == size
+
+
+def test_a_use_of_memory_is_no_card_s_size(values):
+    assert "gpu_mem_gib" not in values("单个环境约占用 10 GiB 显存，爆显存")
+
+
+def test_the_memory_on_an_npu_is_no_host_ram(values):
+    found = values("单 NPU 的片上内存为 64GB，跑 7B OOM")
+    assert "host_ram_gb" not in found
+    assert found["oom_kind"] == "gpu_oom"
