@@ -196,6 +196,7 @@ NEEDED = re.compile(
 # cards on which something lands, not cards of the run
 LANDS = re.compile(
     r"\b(?:put|placed|land\w*|ends? up|loaded|all|everything|whole model|copied)\s+(?:is |are )?(?:on|onto|to)\s*(?:an?\s+|one\s+)?$"
-    r"|\btoo (?:large|big)\b[^.;\n]{0,40}\b(?:on|in|into|onto|for)\s+(?:an?\s+|one\s+)?$|(?:太大[，,]?|放不下|装不下|不足以)[^，,。；;\n]{0,8}$",
+    r"|\btoo (?:large|big)\b[^.;\n]{0,40}\b(?:on|in|into|onto|for)\s+(?:an?\s+|one\s+)?$"
+    r"|(?:太大[，,]?|放不下|装不下|不足以)[^，,。；;\n]{0,8}$",
     re.I | re.A,
 )
