@@ -200,3 +200,9 @@ def test_quantised_weights_are_no_missing_key_where_a_key_makes_them(advise):
 def test_a_lever_of_the_card_is_refused_by_the_name_of_what_is_full(advise):
     refused = advise("DataLoader worker (pid 7) is killed by signal: Bus error.\n").refused("batch.micro.down")
     assert "what runs out is shared memory" in refused.why
+
+
+def test_a_pool_that_could_not_be_mapped_is_no_matter_of_the_update(advise):
+    advice = advise("verl GRPO, 8 x A100\nCUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62\n")
+    assert advice.levers[0] == "rollout.gpu_memory_utilization.down"
+    assert not {"batch.micro.down", "length.response.down", "logits.chunked"} & set(advice.levers)
