@@ -19,6 +19,7 @@ from diagnose.prescribe.together import together
 from diagnose.questions import ask
 from diagnose.types import Diagnosis, Estimate, Facts, Growth, Paste, Together
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, Pool, Value
+from diagnose.words import not_memory
 
 # Cases, or what finds the near ones among very many by the facts and the text of a paste.
 Cases = Sequence[Case] | Callable[[Facts, str], Sequence[Case]]
@@ -49,7 +50,7 @@ def diagnose(
     found = cases(facts, paste.text) if callable(cases) else cases
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))
     pool = failing_pool(kind, before, facts.growth, phase) or _asked_of(facts, before) or _told_pool(facts, paste)
-    matches = match(facts, paste.text, seen)
+    matches = () if not_memory(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
     prescriptions, several, not_advised, checks = prescribe(

@@ -112,6 +112,8 @@ def lead(diagnosis: Diagnosis) -> str:
 def _lead(diagnosis: Diagnosis) -> str:
     """The figure, or what is missing for one."""
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
+    if diagnosis.kind == "host_shm":
+        return ""  # a file system's limit, of which no estimate speaks
     if pool is None or not pool.phases:
         return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)
     if diagnosis.room:
@@ -238,6 +240,8 @@ def range_words(prescription: Prescription) -> str:
     runs_out, fits = prescription.length_range
     if runs_out is None:
         return ""
+    if runs_out <= 1 and not fits:
+        return "At any real response length the run as it is runs out and the changed one fits."
     between = f"Between about {runs_out:,} and {fits:,}" if fits else f"From about {runs_out:,}"
     return f"{between} tokens of real response the run as it is runs out and the changed one fits; outside, too close to call."
 

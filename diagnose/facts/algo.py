@@ -73,6 +73,9 @@ def read_algo(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
         return loss
     command = _of_command(paste)
     words = _of_words(speech)
+    samples = stated.get("rollout_n")
+    if words and words.value not in ONLINE_ALGOS and samples is not None and samples.origin == "read":
+        words = None  # a run that samples answers is not what a heading beside it names
     if keyed is not None:
         recipe = next((fact for fact in (command, words) if fact and fact.value in ("dapo", "gigpo")), None)
         return recipe if keyed.value in ONLINE_ALGOS else None

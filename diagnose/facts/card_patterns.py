@@ -52,7 +52,16 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
             rf"|(?P<count>{NUMERAL})\s*(?:卡|张))",
             re.I | re.A,
         ),
-        re.compile(rf"\b(?:my|the|our)\s+(?P<card>{_card(short) if short else '(?!)'})(?![A-Za-z0-9])", re.I | re.A),
+        # … or beside its size, or called somebody's
+        re.compile(
+            rf"{_ALONE}(?:(?P<count>{NUMERAL})\s*)?(?P<card>{_card(short) if short else '(?!)'})s?(?:\s|[(（,，-])*"
+            rf"(?P<size>\d{{2}})\s*G(?:i?B)?(?![A-Za-z0-9])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|内存)){trailing}",
+            re.I | re.A,
+        ),
+        re.compile(
+            rf"(?:\b(?:my|the|our)\s+|(?:[用租买]的?是?|我的|一块|一张)\s*)(?P<card>{_card(short) if short else '(?!)'})(?![A-Za-z0-9])",
+            re.I | re.A,
+        ),
     )
 
 
@@ -70,7 +79,7 @@ UNNAMED = (
         re.I | re.A,
     ),
     re.compile(
-        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:(?P<size>\d{{2,3}})\s*-?\s*[Gg][Bb]?\s*)?(?:NVIDIA\s*)?(?:GPUs?|cards?|gpu卡)(?![A-Za-z0-9:])(?:\s*[(（,]?\s*(?:each\s*)?(?P<size1>\d{{2,3}})\s*[Gg][Bb]?(?:\s*each|\s*[)）]|\s*每))?",
+        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:(?P<size>\d{{2,3}})\s*-?\s*[Gg][Bb]?\s*)?(?:NVIDIA\s*)?(?:GPUs?|cards?|GCDs?|gpu卡)(?![A-Za-z0-9:])(?:\s*[(（,]?\s*(?:each\s*)?(?P<size1>\d{{2,3}})\s*[Gg][Bb]?(?:\s*each|\s*[)）]|\s*每))?",
         re.I | re.A,
     ),
     re.compile(
@@ -96,7 +105,7 @@ UNNAMED = (
     ),
 )
 # in lower case; any of the forms above holds one
-CARD_WORD = re.compile(r"gpu|card|[卡张块]|\d[\s-]*g", re.A)
+CARD_WORD = re.compile(r"gpu|card|gcd|[卡张块]|\d[\s-]*g", re.A)
 # cards that are told by their role are parts of a whole that is not told
 SPLIT = re.compile(r"卡\s*(?:推理|训练).*卡\s*(?:推理|训练)", re.A)
 # how many of them train and how many generate
@@ -124,7 +133,8 @@ ONE_NODE = re.compile(
     r"\b(?:one|a single)\s+(?:(?!(?:per|of|the|each|every|on|for|in|from|to|an?)\b)[\w.]+\s+){1,3}(?:machine|node|server|workstation|box)\b"
     r"|^\s*(?:[-*]\s*)?(?:node|machine|server|机器|节点|服务器)\s*[:：]\s*\d+\s*[x×*]"
     r"|\bnotebook\b|\bcolab\b|\bkaggle\b"
-    r"|\b(?:single|one)[-\s](?:node|machine|server|box|host|workstation)\b|\bsame (?:node|machine)\b|单机|单节点|单台|一台(?:机器"
+    r"|\b(?:single|one)[-\s](?:node|machine|server|box|host|workstation)\b|\b(?:on|in) (?:the )?same (?:node|machine)\b"
+    r"|单机|单节点|单台|一台(?:机器"
     r"|服务器)?|(?:这|该)台(?:机器|服务器)"
     r"|\b(?:one|an?|single|this|our|my)\s+\d+\s*(?:[x×*]|cards?|gpus?|-gpu)[\w\s-]{0,14}?\s(?:node|machine|server|box"
     r"|pod|host|workstation)\b"
@@ -139,7 +149,8 @@ MACHINES = (
     "node", "machine", "server", "host", "box", "workstation", "pod", "notebook", "colab", "kaggle", "台", "机", "节点", "服务器",
 )  # fmt: skip
 EACH = re.compile(
-    r"(?:每(?:台|机|个?节点|台机器)(?:有|是)?|\b(?:each|per node|per machine|nodes? of|(?:each|every) (?:node|machine) (?:has"
+    r"(?:每(?:台|机|个?节点|台机器)(?:有|是)?|单(?:机|台|节点)"
+    r"|\b(?:each|per node|per machine|nodes? of|(?:each|every) (?:node|machine) (?:has"
     r"|with)|each with)|\bnodes?\s*[x×*])\s*[:：]?\s*$",
     re.I | re.A,
 )
@@ -177,8 +188,15 @@ PART_OF = re.compile(
     r"\b(?:with|on|using)\s+(?:only\s+|just\s+)?\d{1,3}\s+of\s+(?:the|my|our|those|these)\b|\bwith all \d",
     re.I | re.A,
 )
+# a size that something needs or takes, no card's own
+NEEDED = re.compile(
+    r"(?:\brequir\w*|\bneed\w*|\btak(?:es?|ing)|\bconsum\w*|\bat least|[=~≈]|占用?|需要?|消耗|至少)[^.,，。;；\n]{0,12}$",
+    re.I | re.A,
+)
 # cards on which something lands, not cards of the run
 LANDS = re.compile(
-    r"\b(?:put|placed|land\w*|ends? up|loaded|all|everything|whole model|copied)\s+(?:is |are )?(?:on|onto|to)\s*(?:an?\s+|one\s+)?$",
+    r"\b(?:put|placed|land\w*|ends? up|loaded|all|everything|whole model|copied)\s+(?:is |are )?(?:on|onto|to)\s*(?:an?\s+|one\s+)?$"
+    r"|\btoo (?:large|big)\b[^.;\n]{0,40}\b(?:on|in|into|onto|for)\s+(?:an?\s+|one\s+)?$"
+    r"|(?:太大[，,]?|放不下|装不下|不足以)[^，,。；;\n]{0,8}$",
     re.I | re.A,
 )

@@ -16,6 +16,7 @@ from diagnose.facts.card_patterns import (
     MACHINE_WORD,
     MACHINES,
     MACHINES_BEFORE,
+    NEEDED,
     NODES,
     ONE_CARD,
     ONE_NODE,
@@ -100,7 +101,7 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
                 if any(found.start() < end and start < found.end() for start, end in taken):
                     continue
                 taken.append(found.span())
-                if pattern in UNNAMED and SPLIT.search(line.words):
+                if pattern in UNNAMED and (SPLIT.search(line.words) or _no_count(found, line.words, known)):
                     continue
                 yield _mention(found, known, span_of(line, found), line.words)
 
@@ -114,7 +115,7 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         word = None
     size = next((groups[name] for name in ("size", "size0", "size1") if groups.get(name)), None)
     card = re.sub(r"[-\s]+", " ", groups.get("card") or "").lower()
-    if size is None and (inside := re.search(r"(?<!\d)(\d{2,3})\s?g", card)):
+    if size is None and (inside := re.search(r"(?<![\da-z])(\d{2,3})\s?g", card)):
         size = inside[1]
     many = int(groups["nodes"]) if groups.get("nodes") else None
     return Mention(
@@ -126,6 +127,12 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         size=float(size) if size else None,
         per_node=_per_node(words, found, numeral(word) if word else 0),
     )
+
+
+def _no_count(found: re.Match[str], words: str, known: Names) -> bool:
+    """Whether the count is a card's name (“A6000 and 5090 GPUs”), or a size without a count is what something needs."""
+    count = found.groupdict().get("count")
+    return count in known.known if count else bool(NEEDED.search(words[: found.start()][-40:]))
 
 
 def _aside(words: str, found: re.Match[str]) -> bool:
@@ -183,10 +190,11 @@ def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> tuple[int, Sp
         words = line.words.lower()
         if not any(word in words for word in MACHINES):
             continue
-        if found := NODES.search(line.words):
-            count = numeral(found["nodes"])
-            if 1 <= count <= 512 and not TRIED.search(line.words[max(0, found.start() - 24) : found.start()]):
-                return count, span_of(line, found)
+        # 单机八卡，2 机: the “one” tells of what kind they are
+        for place in sorted(NODES.finditer(line.words), key=lambda one: numeral(one["nodes"]) == 1):
+            before = line.words[max(0, place.start() - 24) : place.start()]
+            if 1 <= (count := numeral(place["nodes"])) <= 512 and not TRIED.search(before):
+                return count, span_of(line, place)
         if found := ONE_NODE.search(line.words):
             return 1, span_of(line, found)
     return None

@@ -10,7 +10,8 @@ from diagnose.types import Fact, Line
 
 _RAM = (
     r"(?:(?:system|host|physical|cpu|main|server)[-\s]*(?:ram|memory|mem)|(?<![a-z])ram(?:\s+memory)?"
-    r"|(?:系统|主机|物理|机器|cpu)\s*内存|内存)"
+    r"|(?:系统|主机|物理|机器|cpu)\s*内存"
+    r"|(?<![显片])(?<!片上)(?<!npu)(?<!npu )(?<!gpu)(?<!gpu )(?<!设备)内存)"
 )
 _LIMIT = r"(?:\blimits?|\bk8s|\bpods?|\bcontainers?|\bcgroups?|容器)[^\n]{0,24}?\bmem(?:ory)?\s*(?:limit)?"
 _SIZE = r"(?P<size>\d{1,3}(?:,\d{3})+|\d{2,4}(?:\.\d+)?|\d(?:\.\d+)?(?=\s*t))\s*(?P<unit>[gt])(?:i?b|i)?(?![a-z])"

@@ -41,6 +41,9 @@ _WENT_WELL = re.compile(
     r"|(?:都|也|还|是|能|可以|就|完全|一直)*(?:没问题|没有问题|正常|能过|过了|通过|成功|没事|不报|不会)|(?:刚刚?)?(?:结束|做完|跑完|完成)|完(?!就|了?就))",
     re.I | re.A,
 )
+# “during loading or the forward pass” settles neither
+_OR_AFTER = re.compile(r"^[`*”\"')）\s]*(?:or\b(?! so\b)|或者?)\s*\w", re.I | re.A)
+_OR_BEFORE = re.compile(r"(?:\bor|或者?)\s*(?:(?:in|during|at|while|the|在)\s*){0,3}[`*“\"']?$", re.I | re.A)
 _LINK = re.compile(
     r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|into|as soon as|every time|from|by|of|whenever)\b"
     r"[^.。;；,，:：\n]{0,50}$",
@@ -112,7 +115,8 @@ def _failures(sentence: str) -> Iterator[re.Match[str]]:
 
 def _excluded(sentence: str, found: re.Match[str]) -> bool:
     before, after = sentence[max(0, found.start() - 32) : found.start()], sentence[found.end() : found.end() + 60]
-    return bool(_NOT_IN.search(before) or _WENT_WELL.match(after))
+    either = _OR_BEFORE.search(before) or _OR_AFTER.match(after)
+    return bool(either or _NOT_IN.search(before) or _WENT_WELL.match(after))
 
 
 def _belongs(sentence: str, found: re.Match[str], failure: re.Match[str]) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence, Set
 
 from diagnose.facts import written
+from diagnose.facts.advised import without_advice
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.prose import span_of
 from diagnose.facts.said import bound
@@ -112,6 +113,8 @@ def _stands(signature: Signature, text: str) -> bool:
         return False
     if any(literal in words for literal in signature.unless):
         return False
+    if signature.strength == 1 and not is_mark(signature):
+        text = without_advice(text)
     required = [pattern for pattern in signature.patterns if not pattern.groupindex]
     if signature.strength == 1 and signature.phase:
         return bound(required, text) is not None
@@ -201,9 +204,12 @@ def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
 _MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)
 # a tensor library's own frames: a Python exception there is the allocator's, a host kill leaves none
 _TENSORS = re.compile(r"(?:^|/)(?:torch|transformers|accelerate)/(?!distributed/(?:run|launcher|elastic))", re.A)
-_OF_CARDS = re.compile(r"显存|\bVRAM\b|\b(?:gpu|cuda|video|device) memory\b", re.I | re.A)
+_OF_CARDS = re.compile(
+    r"显存|(?:片上|设备|[GN]PU) ?内存|\b(?:VRAM|HBM)\b|\b(?:gpu|npu|cuda|video|device) memory\b", re.I | re.A
+)
 _OF_HOST = re.compile(
-    r"(?<!显)内存|\bRAM\b|\b(?:host|cpu|system|node|main)[ -]memory\b|/dev/shm|\bkilled\b|OOM[ -]?killer", re.I | re.A
+    r"(?<![显上备])(?<![GN]PU)(?<![GN]PU )内存|\bRAM\b|\b(?:host|cpu|system|node|main)[ -]memory\b|/dev/shm|\bkilled\b|OOM[ -]?killer",
+    re.I | re.A,
 )
 
 

@@ -58,9 +58,8 @@ def _no_gain(lever: Lever, situation: Situation, changed: Estimate) -> Refusal:
         saved = next(saved for saved, was in lowered if was.phase == failing.phase)
         then = f"then the {_phase(after.peak)} needs {after.peak.shown} GiB"
         return Refusal("no_gain", f"It takes {gib(saved)} GiB from the {_phase(failing)}; {then}.")
-    return Refusal(
-        "elsewhere", f"It takes {gib(saved)} GiB from the {_phase(where)}, which is not what runs out. {held}"
-    )
+    other = "is not what runs out" if situation.phase else "is not the highest phase by the estimate"
+    return Refusal("elsewhere", f"It takes {gib(saved)} GiB from the {_phase(where)}, which {other}. {held}")
 
 
 def _engine_starves(situation: Situation, changed: Estimate, made: Written) -> PhaseEstimate | None:

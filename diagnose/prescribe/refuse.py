@@ -11,7 +11,7 @@ from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Fact, NotAdvised
-from diagnose.vocabulary import Value
+from diagnose.vocabulary import KINDS, Value
 
 MOST = 8
 # Levers with an order up to this are what anybody names first.
@@ -55,7 +55,8 @@ def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:
     if situation.pool is None or situation.pool in lever.pools:
         return None
     acts = " and ".join(POOL_WORDS[pool] for pool in ("gpu", "host") if pool in lever.pools)
-    return NotAdvised(lever, "elsewhere", f"It acts on {acts}; what runs out is {POOL_WORDS[situation.pool]}.")
+    out = KINDS["host_shm"] if situation.kind == "host_shm" else POOL_WORDS[situation.pool]
+    return NotAdvised(lever, "elsewhere", f"It acts on {acts}; what runs out is {out}.")
 
 
 def dead(lever: Lever, situation: Situation) -> NotAdvised | None:

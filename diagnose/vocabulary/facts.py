@@ -28,6 +28,7 @@ _ALL = (
     FactSpec("oom_kind", "choice", "failure", "Kind", options=tuple(KINDS.items())),
     FactSpec("phase", "choice", "failure", "Phase", options=tuple(PHASES.items())),
     _fact("step", "int", "failure", "Step"),
+    _fact("engine_maps_pool", "bool", "failure", "The engine takes its memory at that moment"),
     _fact("worked_before", "bool", "failure", "Worked with older versions"),
     _fact("asks_hardware", "bool", "failure", "Asks what hardware it takes"),
     _fact("planned", "bool", "failure", "Has not run yet"),

@@ -26,3 +26,9 @@ def test_a_failure_that_is_none_of_memory_is_said_to_be_none(line):
 def test_a_failure_of_memory_outranks_what_it_drags_down():
     text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\nWatchdog caught collective operation timeout"
     assert headline_words.headline(diagnose(text, {}, current(), [])).startswith("GPU memory runs out")
+
+
+def test_cases_of_memory_stand_beside_no_other_failure():
+    knowledge = current()
+    text = "verl ppo 8xH100, saving\nRuntimeError: [enforce fail at inline_container.cc:603] . unexpected pos 9 vs 8"
+    assert diagnose(text, {}, knowledge, tuple(knowledge.cases.values())).matches == ()

@@ -55,3 +55,14 @@ def test_a_headline_says_no_more_than_the_text(text, said):
 
 def test_what_is_only_likely_says_why():
     assert words.lead(diagnose("Killed", {}, current(), ())).startswith("The shell does not say who sent the signal")
+
+
+def test_a_full_file_system_in_memory_asks_for_no_estimate():
+    found = diagnose("DataLoader worker (pid 7) is killed by signal: Bus error.", {}, current(), [])
+    assert words.lead(found) == ""
+
+
+def test_a_range_from_the_first_token_on_is_said_to_be_any_length():
+    text = "LLaMA-Factory sft qwen2.5-7b lora on 2 x V100 16G, cutoff_len 4096, batch 1: CUDA out of memory"
+    told = [words.range_words(one) for one in diagnose(text, {}, current(), []).prescriptions]
+    assert any(one.startswith("At any real response length") for one in told)

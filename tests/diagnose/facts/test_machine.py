@@ -45,6 +45,16 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
         ("with 4 of the 8 A100", "A100", None, None),
         ("two H100s and two A100s", None, None, None),
         ("all of it is put on a single GPU", None, None, None),
+        ("4x A10G (g5.12xlarge)", "A10G", 24, 4),
+        ("租的 4090 24G*4", "RTX 4090", 24, 4),
+        ("用的4090，24G显存", "RTX 4090", 24, None),
+        ("3090 24G 单卡", "RTX 3090", 24, 1),
+        ("5090 32G 双卡", "RTX 5090", 32, 2),
+        ("RTX 4070 12GB", "RTX 4070", 12, None),
+        ("single 4070 12GB", "RTX 4070", 12, 1),
+        ("2 x MI250", "MI250", 64, 2),
+        ("MI250X, 8 GCDs per node, 4 nodes", "MI250X", 64, 32),
+        ("H800 80G 单机八卡，2机", "H800", 80, 16),
     ],
 )
 def test_it_reads_cards_in_words(values, text, model, size, count):
@@ -285,3 +295,44 @@ def test_a_card_by_its_size_is_one_card(values):
 def test_the_size_of_a_card_before_the_word_for_ram_is_not_the_ram(values):
     found = values("单机 8*A100 80G 内存 1T")
     assert (found["gpu_mem_gib"], found["host_ram_gb"]) == (80, 1024)
+
+
+@pytest.mark.parametrize(
+    "text", ["the scheduler gave us the same node again", "OOM on 8 cards, one of the nodes was faulty"]
+)
+def test_a_node_in_passing_is_no_count_of_nodes(values, text):
+    assert "n_nodes" not in values(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The model is too large to fit in a single GPU, so it is sharded",
+        "模型太大，单卡放不下",
+        "it runs on A6000D and 5090 GPUs",
+    ],
+)
+def test_cards_that_are_too_small_or_a_name_are_no_count(values, text):
+    assert "n_gpus" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("requires at least 68gb/2=34gb per gpu, OOM on 2xA5000", 24),
+        ("FSDP2 takes ~26 GiB/GPU, OOM on 4 x A100 40GB", 40),
+        ("8 张 A100，每卡 80G 显存", 80),
+    ],
+)
+def test_what_a_run_needs_is_no_card_s_size(values, text, size):
+    assert values(text)["gpu_mem_gib"] == size
+
+
+def test_a_use_of_memory_is_no_card_s_size(values):
+    assert "gpu_mem_gib" not in values("单个环境约占用 10 GiB 显存，爆显存")
+
+
+def test_the_memory_on_an_npu_is_no_host_ram(values):
+    found = values("单 NPU 的片上内存为 64GB，跑 7B OOM")
+    assert "host_ram_gb" not in found
+    assert found["oom_kind"] == "gpu_oom"

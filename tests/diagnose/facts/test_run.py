@@ -292,3 +292,7 @@ def test_a_base_of_four_bits_is_trained_by_adapters_alone(values):
 )
 def test_words_without_a_key_tell_the_engine_and_the_trainer(values, text, id, value):
     assert values(f"{text}，CUDA OOM").get(id) == value
+
+
+def test_a_heading_beside_a_run_that_samples_answers_is_not_its_algorithm(values):
+    assert "algo" not in values("--num_generations 8\n\n### SFT\nWe also provide SFT code")

@@ -19,6 +19,8 @@ import pytest
         "We train a reward model and get CUDA OOM.",
         "actor_rollout_ref.rollout.log_prob_micro_batch_size=1 and still CUDA OOM",
         "OOM with a validation set of 500 rows",
+        "CUDA out of memory during model loading or forward pass",
+        "OOM happens either in rollout or in update_actor",
     ],
 )
 def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(values, text):

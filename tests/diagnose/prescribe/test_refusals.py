@@ -195,3 +195,19 @@ def test_quantised_weights_are_no_missing_key_where_a_key_makes_them(advise):
     advice = advise(text)
     changes = [change.key for one in advice.prescriptions if one.lever.slug == "peft.qlora" for change in one.changes]
     assert changes == ["quant_bits"]
+
+
+def test_a_lever_of_the_card_is_refused_by_the_name_of_what_is_full(advise):
+    refused = advise("DataLoader worker (pid 7) is killed by signal: Bus error.\n").refused("batch.micro.down")
+    assert "what runs out is shared memory" in refused.why
+
+
+def test_a_pool_that_could_not_be_mapped_is_no_matter_of_the_update(advise):
+    advice = advise("verl GRPO, 8 x A100\nCUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62\n")
+    assert advice.levers[0] == "rollout.gpu_memory_utilization.down"
+    assert not {"batch.micro.down", "length.response.down", "logits.chunked"} & set(advice.levers)
+
+
+def test_supervised_training_has_no_reference_to_move(advise):
+    text = "LLaMA-Factory sft qwen2.5-7b lora, 2 x V100 16G, cutoff_len 4096, CUDA out of memory"
+    assert "offload.ref.on" not in advise(text).levers

@@ -1,0 +1,83 @@
+"""Words of failure that tell none: a purpose, a tip, a warning, a denial.
+
+“To avoid OOM”, “if you run out of memory, reduce …”, “may cause OOM”, “no CUDA OOM, it only hangs”.
+
+Programs print such sentences at every start, scripts carry them as comments, and documents are made of them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_FAILS = (
+    r"(?:OOM\w*|out[ -]of[ -](?:(?:gpu|cuda|npu|cpu|host|device|system|video)[ -])?memory"
+    r"|r[au]n(?:s|ning)? out of (?:(?:the|your|gpu|cuda|npu|cpu|host|device|system|video) ){0,3}(?:memory|v?ram))"
+)
+_FAILS_ZH = r"(?:OOM|爆\s*(?:显存|内存|卡)|(?:显存|内存)\s*(?:不足|不够|溢出|爆炸?|OOM|超出))"
+_FEW = r"(?:[\w-]+\s+){0,3}?"
+_CHANGE_ZH = r"(?:减|降|调|改|换|增|启用|开启|使用|设置|用|选|采用|参考|删|加|关|切换|尝试|缩|去掉)"
+_TIP_ZH = rf"(?:请|可以?|建议|则|需要?|应|不妨|考虑|尝试)(?:再|先|适当|适度|酌情|尝试|考虑|参考|将|把|通过){{0,2}}\s*{_CHANGE_ZH}"
+# a question is no tip
+_NOT_ASKED = r"(?![^。；\n]{0,30}(?:吗|什么|哪|怎|[?？]))"
+_TOLD = (
+    # what a setting is for
+    re.compile(
+        rf"\b(?:avoid|prevent)(?:s|ed|ing)?\s+{_FEW}(?:from\s+)?{_FAILS}",
+        re.I | re.A,
+    ),
+    re.compile(rf"(?:避免|防止|以免|以防|预防|免得)[^，。；,;\n]{{0,16}}?{_FAILS_ZH}", re.I | re.A),
+    # what to do then
+    re.compile(
+        r"\b(?:if|when|whenever|in case|should)\s+you(?:['’]re| are)?\s+(?:still\s+|ever\s+|do\s+|keep\s+)?"
+        rf"(?:running into|run into|encounter|get|hit|see|face|experience|meet|have|observe)?\s*[^.,;，。\n]{{0,30}}?{_FAILS}",
+        re.I | re.A,
+    ),
+    re.compile(
+        r"(?<!\bi )(?<!\bwe )\b(?:reduce|decrease|lower|increase|raise|smaller|shrink|adjust|tune|drop|halve|disable|enable)\b"
+        rf"[^.;,，\n]{{0,40}}?\b(?:if|when|in case of)\s+(?:it\s+|still\s+|the\s+|gpu\s+)*{_FAILS}",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?:(?:如果|若|如|假如|要是|当|一旦)[^，。；,;\n]{{0,12}}?{_FAILS_ZH}[^，。；,;\n]{{0,8}}?|{_FAILS_ZH}\s*(?:的?时候?|请))[，,]?\s*(?:{_TIP_ZH}"
+        rf"|{_CHANGE_ZH}){_NOT_ASKED}",
+        re.I | re.A,
+    ),
+    # what did not come
+    re.compile(
+        rf"(?<![有会])(?:没有?|未|不会|不再|并未)\s*(?:再|出现|发生|报|遇到|出)?过?\s*(?:爆|{_FAILS_ZH}|溢出)",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"\b(?:no|without|never)\s+(?:an?\s+|any\s+)?(?:(?:gpu|cuda|host|cpu|npu)\s+){{0,2}}{_FAILS}", re.I | re.A
+    ),
+    re.compile(r"\bmemory\s+(?:is|was)\s+(?:not|never)\s+(?:\w+\s+)?(?:full|exhausted)", re.I | re.A),
+    # what may come of it
+    re.compile(
+        rf"\b(?:may|might|could|can)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{_FAILS}"
+        rf"|\brisk(?:s|ing)?\s+(?:of\s+)?(?:an?\s+)?{_FAILS}",
+        re.I | re.A,
+    ),
+)
+# who asks how, or could not, has had the failure
+_HAD_IT = re.compile(
+    r"\b(?:how|cannot|can['’]?t|could\s?n['’]?t|could not|unable|fail\w*|not|ways?|help|any\w*|trying|tried|want)\b[^.;\n]{0,30}$"
+    r"|(?:如何|怎么|怎样|咋|无法|没法|没能|不能|求)[^。；\n]{0,8}$",
+    re.I | re.A,
+)
+_WORD = re.compile(r"OOM|memory|v?ram\b|显存|内存|爆", re.I | re.A)
+
+
+@lru_cache(maxsize=512)
+def without_advice(words: str) -> str:
+    """The words with dots for every such clause, so that all else keeps its place and no sentence seems to end there."""
+    if not _WORD.search(words):
+        return words
+    for pattern in _TOLD:
+        words = pattern.sub(_dots, words)
+    return words
+
+
+def _dots(found: re.Match[str]) -> str:
+    had = _HAD_IT.search(found.string[max(0, found.start() - 60) : found.start()])
+    return found[0] if had else "·" * len(found[0])

@@ -1,0 +1,54 @@
+"""Sentences that hold words of failure and tell none: purposes, tips, warnings, denials."""
+
+import pytest
+
+from diagnose.facts.advised import without_advice
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We will use 90% of the memory on device 0 for storing the model, and 10% for the buffer to avoid OOM.",
+        "CUDA graphs can take 1~3 GiB per GPU. If you are running out of memory, consider decreasing the share.",
+        "gpu_memory_utilization = 0.5, # Reduce if out of memory",
+        "num_generations = 8, # Decrease if out of memory",
+        "num_generations = 4, # 显存不足时可减少",
+        "gpu_memory_utilization = 0.7, # 如果内存不足请减少此值",
+        "# keep it small to prevent running out of GPU memory",
+        "batch 调到 1 是为了避免爆显存，现在正常训练",
+        "若出现 OOM 现象，可尝试使用 zero3",
+        "A larger share may lead to out-of-memory errors.",
+        "No CUDA OOM, it only hangs at step 3",
+        "显存没爆，就是很慢",
+        "没有爆显存，但是报 NCCL timeout",
+        "GPU memory is not full, yet it hangs",
+    ],
+)
+def test_it_tells_no_failure(values, text):
+    assert "oom_kind" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("How can I avoid OOM with 7B on four cards?", "other"),
+        ("如何避免 OOM？一跑就报", "other"),
+        ("怎样才能不爆显存，单卡 4090", "gpu_oom"),
+        ("I cannot avoid the GPU OOM.", "gpu_oom"),
+        ("为了避免 OOM 把 batch 调到 1，但还是爆显存", "gpu_oom"),
+        ("If you get OOM, reduce the batch. I did that and still get CUDA OOM", "gpu_oom"),
+        ("有没有 OOM 的解决办法，一直爆显存", "gpu_oom"),
+        ("如果 8 卡还是 OOM，可以减小什么？", "other"),
+        ("显存不足，请问怎么解决", "gpu_oom"),
+    ],
+)
+def test_a_failure_beside_such_words_is_told_all_the_same(values, text, kind):
+    assert values(text)["oom_kind"] == kind
+
+
+def test_the_rest_of_the_words_keeps_its_place():
+    text = "lower n to avoid OOM, then it OOMs"
+    kept = without_advice(text)
+    assert len(kept) == len(text)
+    assert kept.endswith(", then it OOMs")
+    assert "avoid OOM" not in kept
