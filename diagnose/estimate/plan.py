@@ -102,8 +102,13 @@ class Plan:
 
     @property
     def makes_logits(self) -> bool:
-        whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits
+        whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits or _scores_beside(self.algo, self.does)
         return whole_head and self.values.get("logits_chunked") is not True
+
+
+def _scores_beside(algo: Value | None, does: Mapping[str, Value]) -> bool:
+    """Whether a reward model keeps the head of the language model, beside the one that gives its score."""
+    return algo == "rm" and does.get("reward_head") == "beside_logits"
 
 
 def run_model(facts: Facts) -> Model | None:
@@ -128,7 +133,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     online = _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
     model = _as_trained(model, does, values)
-    numbers = _shape(_headed(model, tied=True) if values.get("algo") in WITHOUT_HEAD else model)
+    narrow = values.get("algo") in WITHOUT_HEAD and not _scores_beside(values.get("algo"), does)
+    numbers = _shape(_headed(model, tied=True) if narrow else model)
     capacity, why = gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"

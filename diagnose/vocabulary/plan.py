@@ -70,6 +70,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what a reranker takes its two words from: a narrow head, or logits of the whole vocabulary gathered on every rank",
         ("narrow", "gathered_logits"),
     ),
+    "reward_head": (
+        "what a reward model's score is taken from: a head of its own, or one beside the language model's, whose logits are made as well",
+        ("narrow", "beside_logits"),
+    ),
     "loss_by_row": (
         "whether log-probs are taken row by row, so that a pass without gradient holds one row's copy",
         ("yes", "no"),
