@@ -22,6 +22,8 @@ _Places = Mapping[str, set[int]]
 # A path that merely ends like a framework's key is that key only if this many parts agree.
 _SUFFIX_PARTS = 3
 _ANY_OTHER = "*"
+# what nothing denies is a training
+_TRAINS: Mapping[str, Value] = {"trains": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,11 @@ def read_keys(
     stated: dict[str, Fact] = dict(known)
     dead: dict[str, str] = {}
     for conditional in (False, True):
-        values = resolve(stated)
+        values = {**_TRAINS, **resolve(stated)}
         for match in matches:
             if bool(match.key.when) == conditional:
                 _apply(match, values, stated, dead, known)
-    keys, units = _writable(framework, version, resolve(stated), stated, spelled)
+    keys, units = _writable(framework, version, {**_TRAINS, **resolve(stated)}, stated, spelled)
     read = {id: fact for id, fact in stated.items() if id not in known}
     return KeyFacts(read, keys, units, dead)
 
