@@ -32,6 +32,7 @@ _SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>
 # in lower case; every row that tells a size or a count holds one
 _OF_A_TABLE = ("gpu", "cuda", "memory", "mib", "mb")
 _MOST_ON_ONE = 16
+_USUAL_ON_ONE = 8  # cards of a machine of more than one: NVIDIA HGX and DGX, Ascend Atlas 800T
 # The driver shows a little less than what the catalogue says, never this much.
 _TOLERANCE = 0.03
 
@@ -65,6 +66,7 @@ def read_machine(
         node = captured["node_total_gb"]
         found.setdefault("host_ram_gb", Fact("host_ram_gb", node.value, "read", written=node.written, span=node.span))
     _sizes({**found, **stated}, found, captured, knowledge.gpus)
+    _put(found, _usual_nodes({**found, **stated}))
     return {**found, **{id: fact for id, fact in stated.items() if id in MACHINE}}
 
 
@@ -197,6 +199,17 @@ def _one_node(found: Mapping[str, Fact], stated: Mapping[str, Fact]) -> dict[str
     else:
         why = "the table lists the cards of one machine" if gpus.why == TABLE else ""
     return {"n_nodes": Fact("n_nodes", 1, "derived", why=why)} if why else {}
+
+
+def _usual_nodes(known: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Eight cards a node, where more than a node's worth are said and nothing tells how they are spread."""
+    gpus = known.get("n_gpus")
+    if gpus is None or not isinstance(gpus.value, int) or {"n_nodes", "gpus_per_node"} & known.keys():
+        return {}
+    if gpus.value <= _USUAL_ON_ONE or gpus.value % _USUAL_ON_ONE:
+        return {}
+    why = "nodes of so many cards nearly always hold eight each"
+    return {"gpus_per_node": Fact("gpus_per_node", _USUAL_ON_ONE, "assumed", why=why)}
 
 
 def _many(found: Mapping[str, Fact], stated: Mapping[str, Fact]) -> bool:

@@ -285,3 +285,19 @@ def test_a_card_by_its_size_is_one_card(values):
 def test_the_size_of_a_card_before_the_word_for_ram_is_not_the_ram(values):
     found = values("单机 8*A100 80G 内存 1T")
     assert (found["gpu_mem_gib"], found["host_ram_gb"]) == (80, 1024)
+
+
+@pytest.mark.parametrize(
+    ("text", "per_node", "origin"),
+    [
+        ("GRPO on 16 H800 80GB", 8, "assumed"),
+        ("GRPO on 32 x A100 80GB", 8, "assumed"),
+        ("GRPO on 12 A100 80GB", None, ""),
+        ("GRPO on 8 A100 80GB", None, ""),
+        ("GRPO on 4 nodes, 16 A100 80GB in all", 4, ""),
+    ],
+)
+def test_cards_of_several_nodes_are_taken_as_eight_each_where_nothing_tells(facts, text, per_node, origin):
+    read = facts(text)
+    assert read.values.get("gpus_per_node") == per_node
+    assert ("gpus_per_node" in read.stated and read.stated["gpus_per_node"].origin) == (origin or False)
