@@ -75,7 +75,7 @@ _ADVISED = re.compile(
     re.I | re.A,
 )
 _HELPED = re.compile(
-    r"[^.;。；\n]{0,60}?(?:\b(?:works?|worked|solved|fixed|helped|fine)\b|解决|就好|就不|才能|才行|正常|跑通|可以了)",
+    r"[^.;。；\n]{0,60}?(?:\b(?:works?|worked|solved|fixed|helped|fine|no longer)\b|解决|就好|好了|就不|不再|才能|才行|正常|跑通|可以了)",
     re.I | re.A,
 )
 _ALONE = re.compile(

@@ -23,12 +23,15 @@ _MORE = {"optimizer_offload": "optimizer_on_cpu", "param_offload": "param_on_cpu
 # Groups of facts that describe a training, and those of them that a program without one has as well.
 _TRAINERS = ("run", "sizes", "memory")
 _ANYBODYS = ("params_b", "model", "framework_version", "torch_version", "expandable_segments", "max_pixels")
-_RANK = {"tried": 0, "on": 1, "elsewhere": 2, "no_gain": 3, "absent": 4}
+_RANK = {"cured": -1, "tried": 0, "on": 1, "elsewhere": 2, "no_gain": 3, "absent": 4}
 
 
 def tried(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """The person says that it was tried and did not help."""
+    """The text says that it was tried and did not help, or that it was done and cured the failure."""
     for attempt in situation.facts.tried:
+        if attempt.lever == lever.slug and attempt.cured:
+            why = f"The text says that it cured the failure (line {attempt.span.line})."
+            return NotAdvised(lever, "cured", why, attempt.span)
         if attempt.lever == lever.slug and not attempt.helped:
             return NotAdvised(lever, "tried", f"You tried it (line {attempt.span.line}).", attempt.span)
     return None
@@ -84,7 +87,7 @@ def dead(lever: Lever, situation: Situation) -> NotAdvised | None:
 
 def expected(refused: NotAdvised, situation: Situation, record: Record | None) -> bool:
     """Whether a person would look for it here: tried, named by near cases, or among the first that anybody names."""
-    if refused.reason == "tried":
+    if refused.reason in ("tried", "cured"):
         return True
     if situation.pool is not None and situation.pool not in refused.lever.pools:
         return _named_for_any_failure(refused.lever)
