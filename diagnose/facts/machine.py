@@ -12,7 +12,7 @@ from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launcher
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.memory_words import host_ram
-from diagnose.facts.roles import pool_cards, role_cards
+from diagnose.facts.roles import cluster_cards, pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
@@ -49,7 +49,7 @@ def read_machine(
     found: dict[str, Fact] = {}
     said = list(cards.mentions(speech, knowledge.gpus))
     table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
-    roles = {id: fact for id, fact in (role_cards(paste) or pool_cards(paste)).items() if not _answered(stated, id)}
+    roles = {id: fact for id, fact in _by_role(paste).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
         stated = {
@@ -68,6 +68,10 @@ def read_machine(
     _sizes({**found, **stated}, found, captured, knowledge.gpus)
     _put(found, _usual_nodes({**found, **stated}))
     return {**found, **{id: fact for id, fact in stated.items() if id in MACHINE}}
+
+
+def _by_role(paste: Paste) -> dict[str, Fact]:
+    return role_cards(paste) or pool_cards(paste) or cluster_cards(paste)
 
 
 def _spoken(

@@ -301,3 +301,26 @@ def test_cards_of_several_nodes_are_taken_as_eight_each_where_nothing_tells(fact
     read = facts(text)
     assert read.values.get("gpus_per_node") == per_node
     assert ("gpus_per_node" in read.stated and read.stated["gpus_per_node"].origin) == (origin or False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "trains"),
+    [
+        (
+            "p.colocated.enabled=false p.colocated.resources.gpus_per_node=2 cluster.num_nodes=1 cluster.gpus_per_node=8",
+            6,
+        ),
+        ("p.colocated.enabled=false p.colocated.resources.num_nodes=1 cluster.num_nodes=4 cluster.gpus_per_node=8", 24),
+        (
+            "p.colocated.enabled=true p.colocated.resources.gpus_per_node=2 cluster.num_nodes=1 cluster.gpus_per_node=8",
+            8,
+        ),
+        ("p.colocated.enabled=false cluster.num_nodes=1 cluster.gpus_per_node=8", 8),
+        (
+            "p.colocated.enabled=false p.colocated.resources.num_nodes=4 cluster.num_nodes=4 cluster.gpus_per_node=8",
+            32,
+        ),
+    ],
+)
+def test_engines_that_are_not_colocated_take_their_part_of_the_cluster(values, settings, trains):
+    assert values(f"python run.py {settings}").get("trainer_gpus") == trains
