@@ -21,6 +21,7 @@ NAMED = 3  # cases that a prescription names
 _REASONS = {
     "on": "on already",
     "tried": "tried",
+    "cured": "cured it",
     "elsewhere": "acts elsewhere",
     "absent": "not in this version",
     "no_gain": "no gain",

@@ -39,6 +39,8 @@ from diagnose.vocabulary import Value
 
 __all__ = ["parse_answer", "read_facts"]
 
+# What a key means may hang on these, which words or commands tell.
+_CHOOSE = ("algo", "trains")
 # Without a framework these say that something was trained, so that the plain plan applies.
 _TRAINING = (
     "algo",
@@ -56,14 +58,14 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     answered, notes = read_answers(answers, knowledge)
     speech = tuple(spoken(paste, (lowered := lower(paste)).new))
     detected = detect(paste, answered.get("framework"), knowledge)
-    hits, captured = find_hits((paste := of_training(paste, detected.framework)), lowered, knowledge)
+    hits, captured = find_hits((paste := of_training(paste, detected.framework, knowledge.engines)), lowered, knowledge)
     version = version_of(detected.framework, detected.fork, paste, answered.get("framework_version"))
     keyed = _keys(paste, detected, version, answered, knowledge)
     stated: dict[str, Fact] = {**captured, **keyed.stated, **answered, **_identity(detected, version)}
     _failure(stated, paste, lowered, hits, detected, knowledge)
     model = _run(stated, paste, speech, answered, detected.framework, knowledge)
-    if "algo" in stated and "algo" not in {**keyed.stated, **answered}:
-        before, keyed = keyed, _keys(paste, detected, version, {**answered, "algo": stated["algo"]}, knowledge)
+    if told := _told_by_words(stated, {**keyed.stated, **answered}):
+        before, keyed = keyed, _keys(paste, detected, version, {**answered, **told}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
     stated = with_teacher(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
     readings = _measure(stated, paste, lowered, answered, knowledge)
@@ -105,10 +107,14 @@ def _keys(
     return KeyFacts(stated=agreed(readings))
 
 
+def _told_by_words(stated: Mapping[str, Fact], otherwise: Mapping[str, Fact]) -> dict[str, Fact]:
+    return {id: stated[id] for id in _CHOOSE if id in stated and id not in otherwise}
+
+
 def _exchanged(
     stated: Mapping[str, Fact], before: KeyFacts, now: KeyFacts, named: Mapping[str, Fact]
 ) -> dict[str, Fact]:
-    """What a key means may hang on the algorithm; where words told it, the keys are read again and what they no longer say goes."""
+    """What a key means may hang on the algorithm, or on that nothing is trained: the keys are read again, what they no longer say goes."""
     kept = {id: fact for id, fact in stated.items() if before.stated.get(id) is not fact or id in now.stated}
     exchanged = {**now.stated, **kept}
     return exchanged if "model" in named else {id: fact for id, fact in exchanged.items() if id != "model"}
@@ -170,7 +176,7 @@ def _run(
         *model.facts.values(),
         read_algo(paste, speech, stated),
         read_training(paste, speech, stated, framework),
-        read_trains(paste, framework, stated),
+        *read_trains(paste, framework, knowledge.engines, stated).values(),
     ]
     for fact in found:
         if fact is not None and fact.id not in answered:
@@ -196,6 +202,8 @@ def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge
     """The framework whose memory plan applies: the plain one where a run is described and nothing names a framework."""
     if detected.framework is not None or detected.candidates:
         return detected.framework
+    if "trains" in stated:
+        return knowledge.fallback
     described = (model.model is not None or "params_b" in stated) and any(id in stated for id in _TRAINING)
     return knowledge.fallback if described else None
 
@@ -215,7 +223,7 @@ def _defaults(
     facts = _with_defaults(stated, framework, version, keyed, paste, fork)
     stated, versions = with_versions(facts, paste, framework, fork)
     if framework is not None:
-        keys, units = writable(framework, str(version.value) if version else None, resolve(stated), stated)
+        keys, units = writable(framework, str(version.value) if version else None, stated)
         keyed = replace(keyed, keys=keys, units=units)
     return stated, versions, keyed
 

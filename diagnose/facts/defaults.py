@@ -73,6 +73,5 @@ def at_version(facts: Facts, version: str, paste: Paste) -> Facts:
             kept[id] = fact
     kept["framework_version"] = Fact("framework_version", version, "answered")
     stated = with_defaults(kept, facts.framework, version, keyed.units, paste, facts.fork)
-    values = resolve(stated)
-    keys, units = writable(facts.framework, version, values, stated)
-    return replace(facts, stated=stated, values=values, keys=keys, units=units)
+    keys, units = writable(facts.framework, version, stated)
+    return replace(facts, stated=stated, values=resolve(stated), keys=keys, units=units)

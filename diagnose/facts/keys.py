@@ -22,6 +22,8 @@ _Places = Mapping[str, set[int]]
 # A path that merely ends like a framework's key is that key only if this many parts agree.
 _SUFFIX_PARTS = 3
 _ANY_OTHER = "*"
+# what nothing denies is a training
+_TRAINS: Mapping[str, Value] = {"trains": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,11 @@ def read_keys(
     dead: dict[str, str] = {}
     shipped = _shipped(paste, framework, version)
     for conditional in (False, True):
-        values = resolve({**shipped, **stated})
+        values = {**_TRAINS, **resolve({**shipped, **stated})}
         for match in matches:
             if bool(match.key.when) == conditional:
                 _apply(match, values, stated, dead, known)
-    keys, units = writable(framework, version, resolve(stated), stated)
+    keys, units = writable(framework, version, stated)
     read = {id: fact for id, fact in stated.items() if id not in known}
     return KeyFacts(read, keys, units, dead)
 
@@ -211,13 +213,13 @@ def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, V
 
 
 def writable(
-    framework: Framework, version: str | None, values: Mapping[str, Value], stated: Mapping[str, Fact]
+    framework: Framework, version: str | None, stated: Mapping[str, Fact]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Fact → the first key that a lever may write, in the person's spelling where the paste has one, and its unit.
 
     What surely holds comes before what is only not ruled out, and that before what would have to be known.
     """
-    spelled, _ = _places(framework)
+    (spelled, _), values = _places(framework), {**_TRAINS, **resolve(stated)}
     keys: dict[str, str] = {}
     units: dict[str, str] = {}
     for key in sorted(framework.keys, key=lambda one: _open(one, values)):

@@ -12,7 +12,7 @@ from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launcher
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.memory_words import host_ram
-from diagnose.facts.roles import pool_cards, role_cards
+from diagnose.facts.roles import cluster_cards, pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
@@ -32,6 +32,7 @@ _SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>
 # in lower case; every row that tells a size or a count holds one
 _OF_A_TABLE = ("gpu", "cuda", "memory", "mib", "mb")
 _MOST_ON_ONE = 16
+_USUAL_ON_ONE = 8  # cards of a machine of more than one: NVIDIA HGX and DGX, Ascend Atlas 800T
 # The driver shows a little less than what the catalogue says, never this much.
 _TOLERANCE = 0.03
 
@@ -48,7 +49,7 @@ def read_machine(
     found: dict[str, Fact] = {}
     said = list(cards.mentions(speech, knowledge.gpus))
     table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
-    roles = {id: fact for id, fact in (role_cards(paste) or pool_cards(paste)).items() if not _answered(stated, id)}
+    roles = {id: fact for id, fact in _by_role(paste).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
         stated = {
@@ -65,7 +66,12 @@ def read_machine(
         node = captured["node_total_gb"]
         found.setdefault("host_ram_gb", Fact("host_ram_gb", node.value, "read", written=node.written, span=node.span))
     _sizes({**found, **stated}, found, captured, knowledge.gpus)
+    _put(found, _usual_nodes({**found, **stated}))
     return {**found, **{id: fact for id, fact in stated.items() if id in MACHINE}}
+
+
+def _by_role(paste: Paste) -> dict[str, Fact]:
+    return role_cards(paste) or pool_cards(paste) or cluster_cards(paste)
 
 
 def _spoken(
@@ -197,6 +203,17 @@ def _one_node(found: Mapping[str, Fact], stated: Mapping[str, Fact]) -> dict[str
     else:
         why = "the table lists the cards of one machine" if gpus.why == TABLE else ""
     return {"n_nodes": Fact("n_nodes", 1, "derived", why=why)} if why else {}
+
+
+def _usual_nodes(known: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Eight cards a node, where more than a node's worth are said and nothing tells how they are spread."""
+    gpus = known.get("n_gpus")
+    if gpus is None or not isinstance(gpus.value, int) or {"n_nodes", "gpus_per_node"} & known.keys():
+        return {}
+    if gpus.value <= _USUAL_ON_ONE or gpus.value % _USUAL_ON_ONE:
+        return {}
+    why = "nodes of so many cards nearly always hold eight each"
+    return {"gpus_per_node": Fact("gpus_per_node", _USUAL_ON_ONE, "assumed", why=why)}
 
 
 def _many(found: Mapping[str, Fact], stated: Mapping[str, Fact]) -> bool:

@@ -1,6 +1,7 @@
 """Cards by role: ``actor_num_nodes`` × ``actor_num_gpus_per_node`` and its like for every role, and the engines beside them.
 
 Or two pools, the trainer's and the engines': ``trainer.nnodes`` × ``trainer.n_gpus_per_node`` and the same of ``rollout``.
+Or a cluster from which engines that are not colocated take their part: ``cluster.num_nodes`` and ``colocated.resources.num_nodes``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from diagnose.types import Fact, Paste
 _ROLE = re.compile(r"(?P<role>[a-z]+)[_.]num_(?P<what>nodes|gpus_per_node)$", re.A)
 _TOGETHER = re.compile(r"colocate_(?P<first>[a-z]+)_(?P<second>[a-z]+)$", re.A)
 _POOL = re.compile(r"(?:^|\.)(?P<pool>trainer|rollout)\.n_?(?P<what>nodes|gpus_per_node)$", re.A)
+_CLUSTER = re.compile(r"(?:^|\.)(?P<pool>cluster|colocated\.resources)\.(?:num_)?(?P<what>nodes|gpus_per_node)$", re.A)
 _OF_A_MACHINE = 8  # the most cards that both pools together have where they stand on the same machines
 _ENGINES = re.compile(r"(?:^|[_.])num_engines$", re.A)
 _ENGINE_TP = re.compile(r"(?:vllm|engine|rollout)\w*[_.]tensor_parallel_size$", re.A)
@@ -43,6 +45,28 @@ def pool_cards(paste: Paste) -> dict[str, Fact]:
     }
     return {
         id: Fact(id, number, "derived", why="the trainer's cards and the engines'") for id, number in numbers.items()
+    }
+
+
+def cluster_cards(paste: Paste) -> dict[str, Fact]:
+    """The same where engines take cards of a cluster: of its only node so many, of several whole nodes (NVIDIA-NeMo/RL@7ea279abf
+    nemo_rl/algorithms/grpo.py: setup). Empty where they share those of the trainer.
+    """
+    numbers: dict[str, int] = {}
+    apart = False
+    for setting in paste.settings:
+        key, number = normal(setting.key), written.number(setting.value)
+        apart = written.truth(setting.value) is False if key.endswith("colocated.enabled") else apart
+        if (found := _CLUSTER.search(key)) and isinstance(number, int):
+            numbers[f"{found['pool'].split('.')[0]} {found['what']}"] = number
+    nodes, each = numbers.get("cluster nodes", 1), numbers.get("cluster gpus_per_node", 0)
+    beside = numbers.get("colocated nodes" if nodes > 1 else "colocated gpus_per_node", 0)
+    trains = (nodes - beside) * each if nodes > 1 else each - beside
+    if not (apart and beside and trains > 0):
+        return {}
+    counts = {"n_nodes": nodes, "gpus_per_node": each, "n_gpus": nodes * each, "trainer_gpus": trains}
+    return {
+        id: Fact(id, count, "derived", why="the engines take their part of the cluster") for id, count in counts.items()
     }
 
 

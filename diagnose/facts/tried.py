@@ -24,6 +24,20 @@ _HELPED = re.compile(
     r"|之?后就?好了|后就?(?:行|可以|能跑)|不再?爆|跑通了",
     re.I | re.A,
 )
+# that the failure went, which “helped” does not say
+_CURED = re.compile(
+    r"(?<!not )(?<!n['’]t )(?<!not been )(?<!n['’]t been )\b(?:solved|fixed|works? now|did the trick|went away|no more oom)\b"
+    r"|\bno longer (?:goes |runs? )?(?:oom|out of memory|fail|crash)"
+    r"|\b(?:after|once|since|by)\b[^.;]{3,80}?\b(?:was|is|runs?|ran|went|works?|worked|been) (?:all )?"
+    r"(?:fine|well|ok|okay|through|stable)\b"
+    r"|(?<![没未])解决了|就可以了|就好了|之?后就?好了|后就?(?:行|可以|能跑|正常)|就不(?:再|会)?\s*(?:oom|爆|报)|不再\s*(?:oom|爆|报)|跑通了",
+    re.I | re.A,
+)
+# nobody did it yet, or somebody asks
+_OPEN = re.compile(
+    r"[?？]|\b(?:if|would|could|should|might|may|can|anyone|how|hope|expect|think|guess)\b|如果|假如|能否|能不能|是否|有没有|怎么|请问|吗|应该|也许|可能|建议|才",
+    re.I | re.A,
+)
 _DOWN = re.compile(
     r"往?小|降低?|减小?|调低|缩小|lower\w*|reduc\w*|decreas\w*|smaller|shrink\w*|down to|halv\w*|cut|less|turn\w* down"
     r"|from \d[\d.]* to",
@@ -60,7 +74,8 @@ def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framewor
             ]
             if outcome := _outcome(sentence):
                 for lever, span in levers or did:
-                    found.setdefault(lever, Tried(lever, span, outcome == "helped"))
+                    helped = outcome == "helped"
+                    found.setdefault(lever, Tried(lever, span, helped, helped and _cures(sentence)))
             did = levers if not outcome and _DID.search(sentence) else []
     return tuple(found.values())
 
@@ -68,7 +83,11 @@ def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framewor
 def _outcome(sentence: str) -> str:
     if _FAILED.search(sentence):
         return "failed"
-    return "helped" if _HELPED.search(sentence) else ""
+    return "helped" if _HELPED.search(sentence) or _cures(sentence) else ""
+
+
+def _cures(sentence: str) -> bool:
+    return bool(_CURED.search(sentence)) and not _OPEN.search(sentence)
 
 
 def _sentences(line: Line) -> Iterator[tuple[int, str]]:

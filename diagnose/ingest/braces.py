@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from diagnose.ingest.lines import Row
+from diagnose.ingest.python import Names, expression, is_expression
 from diagnose.ingest.values import plain
 from diagnose.types import Line, Setting
 
@@ -24,7 +25,7 @@ _YAML = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,120}:(?:[ \t]|$)", re.A)
 _KEY = re.compile(r"[A-Za-z_0-9][\w./@*+-]{0,120}$", re.A)
 
 
-def read_braces(rows: Sequence[Row]) -> tuple[list[Setting], list[Row]]:
+def read_braces(rows: Sequence[Row], names: Names) -> tuple[list[Setting], list[Row]]:
     """The settings in dictionaries, and the rows that other shapes may still read, with what was read here blanked out."""
     runs: list[_Run] = []
     open_runs: dict[str, _Run] = {}
@@ -38,7 +39,7 @@ def read_braces(rows: Sequence[Row]) -> tuple[list[Setting], list[Row]]:
             if not _opens(row.words) or _amid_yaml(row, rest):
                 rest.append(row)
                 continue
-            run = open_runs[row.source] = _Run()
+            run = open_runs[row.source] = _Run(names)
             runs.append(run)
         run.read(row)
         if run.closed:
@@ -51,7 +52,7 @@ def read_braces(rows: Sequence[Row]) -> tuple[list[Setting], list[Row]]:
 def read_flow(row: Row, path: str, start: int, end: int) -> list[Setting]:
     """The settings of ``{a: 1, b: [2]}`` in a part of a row, behind the key that it belongs to."""
     settings: list[Setting] = []
-    reader = _Reader(settings)
+    reader = _Reader(settings, Names())
     reader.key, reader.awaits_value = path, True
     for token in _TOKEN.finditer(row.words, start, end):
         reader.take(row, token)
@@ -61,11 +62,11 @@ def read_flow(row: Row, path: str, start: int, end: int) -> list[Setting]:
 class _Run:
     """Lines that follow each other in one process's output and belong to one dictionary, or to several in one line."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Names) -> None:
         self.rows: list[Row] = []
         self.left: list[Row] = []
         self.settings: list[Setting] = []
-        self.reader = _Reader(self.settings)
+        self.reader = _Reader(self.settings, names)
         self.closed = False
 
     def goes_on(self, row: Row) -> bool:
@@ -101,7 +102,7 @@ class _Run:
         found = _OPENING.search(words, at)
         if found is None:
             return 0 if at == 0 else -1
-        self.reader = _Reader(self.settings)
+        self.reader = _Reader(self.settings, self.reader.names)
         named = _NAMED.search(words, at, found.start())
         if named and (named.start() > 0 or words.rstrip()[-1] == ","):
             self.reader.key, self.reader.awaits_value = named[1], True
@@ -128,8 +129,8 @@ def _amid_yaml(row: Row, rest: Sequence[Row]) -> bool:
 class _Reader:
     """A pushdown reader that never fails: what does not fit is passed over."""
 
-    def __init__(self, settings: list[Setting]) -> None:
-        self.settings = settings
+    def __init__(self, settings: list[Setting], names: Names) -> None:
+        self.settings, self.names = settings, names
         self.path: list[str] = []  # one key for each open bracket; "" for a list or the outermost
         self.lists: list[bool] = []
         self.key: str | None = None
@@ -186,8 +187,15 @@ class _Reader:
     def _value(self, row: Row, token: re.Match[str]) -> None:
         text, inner = token[0], int(token.lastgroup == "string")
         value = plain(text[1:-1] if inner else text)
+        span = row.span(token.start() + inner, token.end() - inner)
+        whole = expression([row], 0, token.start()) if self.names.sets and not inner else None
+        if whole and (len(whole.text) > len(text) or text in self.names.sets):
+            told = self.names.read(whole.text, row)
+            if told is not None:
+                value, span = told, row.span(token.start(), whole.end)
+            elif is_expression(whole.text):
+                value = ""
         if value and self.key and _KEY.match(self.key) and not value.startswith("<"):
-            span = row.span(token.start() + inner, token.end() - inner)
             self.settings.append(Setting(self._full(self.key), value, "json", span))
         self.key, self.awaits_value = None, False
 

@@ -27,6 +27,7 @@ _HOLDS = re.compile(
 _SHELL = re.compile(r"(?:\S{0,200}/)?(?:ba|z)?sh$", re.A)
 _REST_OF_KEY = re.compile(r"[\w.]{1,80}=\S", re.A)
 _BARE_FLAG = re.compile(r"--[A-Za-z][\w.-]*$", re.A)
+_SHORT_FLAG = re.compile(r"-[A-Za-z]{1,3}$", re.A)
 _PLAIN_VALUE = re.compile(r"-?\d[\w.+-]*$|(?:[Tt]rue|[Ff]alse|[Nn]one)$|[\w.-]+/[\w./-]+$", re.A)
 _NAME = re.compile(r"[a-z./$][\w./${}-]*$", re.A)
 _TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]", re.A)
@@ -157,8 +158,11 @@ def _starts_command(found: list[Token], row: Row, after: Sequence[Row]) -> bool:
     if is_argument(rest[0]) or not _NAME.match(rest[0]) or rest[0].endswith("="):
         return False
     flags = [place for place, word in enumerate(rest) if word.startswith("--") and len(word) > 2]
-    plain = rest[: flags[0]] if flags else rest
-    if len(plain) > 4 or not all(word.isascii() and (_NAME.match(word) or word[0] in "-0123456789") for word in plain):
+    short = next((place for place, word in enumerate(rest) if _SHORT_FLAG.match(word)), len(rest))
+    plain = rest[: min(flags[0], short)] if flags else rest
+    if len(plain) > 4 or not all(
+        word.isascii() and (_NAME.match(word) or word[0] in "-0123456789" or "/" in word) for word in plain
+    ):
         return False
     return more or len(flags) >= 2 or (bool(flags) and any(next.words.lstrip()[:2] == "--" for next in after))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from diagnose.ingest.lines import Row
+from diagnose.ingest.python import Names, Place
 from diagnose.ingest.shell import Variables, unquote
 from diagnose.ingest.values import plain
 from diagnose.types import Setting
@@ -74,7 +75,7 @@ _ADVISED = re.compile(
     re.I | re.A,
 )
 _HELPED = re.compile(
-    r"[^.;。；\n]{0,60}?(?:\b(?:works?|worked|solved|fixed|helped|fine)\b|解决|就好|就不|才能|才行|正常|跑通|可以了)",
+    r"[^.;。；\n]{0,60}?(?:\b(?:works?|worked|solved|fixed|helped|fine|no longer)\b|解决|就好|好了|就不|不再|才能|才行|正常|跑通|可以了)",
     re.I | re.A,
 )
 _ALONE = re.compile(
@@ -98,26 +99,27 @@ _EITHER = re.compile(r"\s+if\s[^\n]{1,200}?\selse\s", re.A)
 _NOT_PLAIN = re.compile(r"^\.+$|0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d", re.A)
 
 
-def read_pairs(rows: Sequence[Row], variables: Variables) -> list[Setting]:
+def read_pairs(rows: Sequence[Row], variables: Variables, names: Names) -> list[Setting]:
     """The settings of lines that no other shape has used up."""
     settings: list[Setting] = []
     before = ""
-    for row in rows:
+    for at, row in enumerate(rows):
         words = row.words
         above, before = before, words
         if words.lstrip()[:1] == "#" or _SOURCE.match(words):
             continue
         if "#" in words and (comment := _COMMENT.search(words)):
             words = words[: comment.start()]
-        settings.extend(_of_row(row, words, variables, above))
+        settings.extend(_of_row(Place(rows, at, names), words, variables, above))
     return settings
 
 
-def _of_row(row: Row, words: str, variables: Variables, above: str) -> list[Setting]:
+def _of_row(place: Place, words: str, variables: Variables, above: str) -> list[Setting]:
     """``above`` is the line before, which may end with the words of a program that suggests what stands first here."""
+    row = place.row
     taken: dict[tuple[str, int], Setting] = {}
     occupied: set[int] = set()  # columns that are a value already
-    for key, value, shape, start, end in _found(words):
+    for key, value, shape, start, end in _found(words, place):
         if not taken and words.lstrip().startswith(key) and _HINT_BEFORE.search(above.rstrip() + " "):
             continue
         value, left, right = unquote(value)
@@ -138,7 +140,7 @@ def _shell_shape(shape: str, key: str, variables: Variables) -> str:
     return "env" if shape == "override" and (key.isupper() or key in variables.used) else shape
 
 
-def _found(words: str) -> Iterable[tuple[str, str, str, int, int]]:
+def _found(words: str, place: Place) -> Iterable[tuple[str, str, str, int, int]]:
     """Key, value as written, shape and the value's columns, the surest shapes first."""
     if found := _DUMP.match(words):
         value = found["value"].rstrip()
@@ -152,13 +154,21 @@ def _found(words: str) -> Iterable[tuple[str, str, str, int, int]]:
     if "--" in words:
         yield from _flags(words)
     if "=" in words:
-        yield from _assigned(words)
+        yield from _assigned(words, place)
     if "_" in words or "." in words:
         yield from _said(words)
 
 
-def _assigned(words: str) -> Iterable[tuple[str, str, str, int, int]]:
+def _assigned(words: str, place: Place) -> Iterable[tuple[str, str, str, int, int]]:
     for found in _ASSIGNED.finditer(words):
+        whole = place.expression(found)
+        if whole is not None and not _is_hint(words, found.start(), found.end()):
+            value, told = place.told(found, whole)
+            if value:
+                end = whole.end if whole.rows == 1 else len(place.row.words.rstrip())
+                yield found["key"], value, "python", found.start("value"), end
+            if told:
+                continue
         if found["value"][0].isalpha() and words[found.end() : found.end() + 1] == "(":
             # a call: its arguments are read, its name is no value; a variable made of a quoted name stands for that name
             made = _MADE_OF.match(words, found.end())

@@ -14,6 +14,7 @@ from diagnose.ingest.lines import Row, read_rows
 from diagnose.ingest.normalise import count_lines, encode, is_binary, normalise_bytes, numbered
 from diagnose.ingest.packages import read_packages
 from diagnose.ingest.pairs import read_pairs
+from diagnose.ingest.python import read_names
 from diagnose.ingest.redact import marks
 from diagnose.ingest.reduce import reduce_text
 from diagnose.ingest.shell import read_variables
@@ -60,15 +61,15 @@ def _parse(text: str, binary: bool) -> Paste:
 
 def _read_shapes(rows: tuple[Row, ...]) -> tuple[tuple[Setting, ...], tuple[Command, ...], tuple[Frame, ...]]:
     """Each line is read by the first shape that fits it: frame, command, dictionary, YAML, then keys anywhere."""
-    variables = read_variables(rows)
+    variables, names = read_variables(rows), read_names(rows)
     frames, used = read_frames(rows)
     rest = [row for row in rows if row.line.number not in used]
     commands, settings, used = read_commands(rest, variables)
-    found, rest = read_braces([row for row in rest if row.line.number not in used])
+    found, rest = read_braces([row for row in rest if row.line.number not in used], names)
     settings += found
     found, used = read_yaml(rest)
     settings += found
     rest = [row for row in rest if row.line.number not in used]
-    settings += read_pairs(rest, variables)
+    settings += read_pairs(rest, variables, names)
     settings.sort(key=lambda setting: (setting.span.line, setting.span.start))
     return tuple(settings), tuple(commands), tuple(frames)

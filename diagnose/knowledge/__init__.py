@@ -45,6 +45,11 @@ class Knowledge:
     digest: str = ""
 
     @property
+    def engines(self) -> tuple[str, ...]:
+        """Commands that start an engine for anybody."""
+        return self.fallback.detect.serves if self.fallback else ()
+
+    @property
     def fallback(self) -> Framework | None:
         """The plan for a framework that the catalogue does not hold."""
         return next((framework for framework in self.frameworks.values() if framework.fallback), None)

@@ -142,7 +142,7 @@ class Fork:
 
     ``version`` is the version of the base that it froze, ``says`` what differs, ``facts`` its own defaults, each in the unit of
     the key that sets it, ``does`` the behaviours in which it differs. A name counts as its mark inside a value or a path, where the base
-    is marked as well. One that ``trains_elsewhere`` does so on machines of a service: there is nothing here to estimate.
+    is marked as well. One that ``trains_elsewhere`` does so on machines of a service or on the processor: nothing is estimated.
     ``stages`` is into how many numbered steps its recipe is parted: “step 3” there is no step of the training.
     """
 

@@ -106,9 +106,9 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
     """A lever on this run: advised, refused with the reason, or not to the point (None)."""
     wrong, applies = refuse.wrong_pool(lever, situation), holds(lever.when, situation.values)
     if attempt := refuse.tried(lever, situation):
-        further = wrong is None and refuse.on(lever, situation) is None
+        further = attempt.reason == "tried" and wrong is None and refuse.on(lever, situation) is None
         return refuse.with_further_step(attempt, try_lever(lever, situation), situation) if further else attempt
-    if wrong is None and applies is False:
+    if wrong is None and (applies is False or refuse.of_training(lever, situation)):
         return None
     if refused := wrong or refuse.on(lever, situation) or refuse.dead(lever, situation):
         return refused

@@ -11,7 +11,7 @@ from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Fact, NotAdvised
-from diagnose.vocabulary import KINDS, Value
+from diagnose.vocabulary import FACTS, KINDS, Value
 
 MOST = 8
 # Levers with an order up to this are what anybody names first.
@@ -20,12 +20,18 @@ TOP_ORDER = 25
 FIRST_ORDER = 14
 # What always stays on the host need not be moved there between phases.
 _MORE = {"optimizer_offload": "optimizer_on_cpu", "param_offload": "param_on_cpu"}
-_RANK = {"tried": 0, "on": 1, "elsewhere": 2, "no_gain": 3, "absent": 4}
+# Groups of facts that describe a training, and those of them that a program without one has as well.
+_TRAINERS = ("run", "sizes", "memory")
+_ANYBODYS = ("params_b", "model", "framework_version", "torch_version", "expandable_segments", "max_pixels")
+_RANK = {"cured": -1, "tried": 0, "on": 1, "elsewhere": 2, "no_gain": 3, "absent": 4}
 
 
 def tried(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """The person says that it was tried and did not help."""
+    """The text says that it was tried and did not help, or that it was done and cured the failure."""
     for attempt in situation.facts.tried:
+        if attempt.lever == lever.slug and attempt.cured:
+            why = f"The text says that it cured the failure (line {attempt.span.line})."
+            return NotAdvised(lever, "cured", why, attempt.span)
         if attempt.lever == lever.slug and not attempt.helped:
             return NotAdvised(lever, "tried", f"You tried it (line {attempt.span.line}).", attempt.span)
     return None
@@ -48,6 +54,13 @@ def on(lever: Lever, situation: Situation) -> NotAdvised | None:
         return None
     stated = situation.facts.stated.get(fact)
     return NotAdvised(lever, "on", _where(stated), stated.span if stated else None)
+
+
+def of_training(lever: Lever, situation: Situation) -> bool:
+    """Whether it changes a training alone, where the command runs an engine and trains nothing."""
+    if situation.values.get("trains") is not False or not lever.changes:
+        return False
+    return all(FACTS[change.fact].group in _TRAINERS and change.fact not in _ANYBODYS for change in lever.changes)
 
 
 def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:
@@ -75,7 +88,7 @@ def dead(lever: Lever, situation: Situation) -> NotAdvised | None:
 
 def expected(refused: NotAdvised, situation: Situation, record: Record | None) -> bool:
     """Whether a person would look for it here: tried, named by near cases, or among the first that anybody names."""
-    if refused.reason == "tried":
+    if refused.reason in ("tried", "cured"):
         return True
     if situation.pool is not None and situation.pool not in refused.lever.pools:
         return _named_for_any_failure(refused.lever)

@@ -53,6 +53,7 @@ class Tried:
     lever: str
     span: Span
     helped: bool = False
+    cured: bool = False
 
 
 @dataclass(frozen=True, slots=True)

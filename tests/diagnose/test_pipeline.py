@@ -149,3 +149,13 @@ def test_a_paste_of_noise_comes_back_within_seconds(ask):
     start = time.process_time()
     ask("([{<" * 10_000 + "\n" + "a=" * 30_000 + "\n" + "0" * 100_000)
     assert time.process_time() - start < 20
+
+
+def test_what_the_text_says_has_cured_the_failure_is_not_advised_again(ask):
+    text = GROUPED + "data.max_response_length=16384 trainer.n_gpus_per_node=8\nCUDA out of memory\n"
+    after = "After lowering max_response_length to 8192 it was fine."
+    advised = {one.lever.slug for one in ask(text).prescriptions}
+    found = ask(text + after)
+    assert "length.response.down" in advised
+    assert "length.response.down" not in {one.lever.slug for one in found.prescriptions}
+    assert "length.response.down" in {one.lever.slug for one in found.not_advised if one.reason == "cured"}

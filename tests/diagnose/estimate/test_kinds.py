@@ -242,3 +242,9 @@ def test_selective_recomputation_by_products_keeps_every_second_one_and_puts_a_l
     run = {**SFT, "gradient_checkpointing": "selective"}
     fused, chosen = _terms(facts(**run)), _terms(facts(record(selective_keeps="chosen_products"), **run))
     assert chosen["activations"].bytes < 0.6 * fused["activations"].bytes
+
+
+def test_a_reward_model_that_keeps_the_language_models_head_makes_its_logits(facts: Any, record: Any) -> None:
+    run = {**SFT, "algo": "rm"}
+    assert "logits" not in _terms(facts(record(), **run))
+    assert "logits" in _terms(facts(record(reward_head="beside_logits"), **run))

@@ -84,7 +84,7 @@ def test_rotations_of_a_frozen_base_are_no_full_training() -> None:
 
 
 def test_what_is_not_modelled_is_said_and_never_said_to_run_out() -> None:
-    run = told("lisa_activated_layers: 2")
+    run = told("use_badam: true\nbadam_mode: ratio")
     assert any("not modelled" in note for note in run.facts.notes)
     assert run.estimate is not None
     assert run.estimate.gpu is not None

@@ -9,6 +9,7 @@ import pytest
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis, Term
+from diagnose.units import GIB
 
 GPUS = {"n_gpus": 8, "gpu_mem_gib": 80}
 PACKED = "--packing true --max_length 8192 --micro_batch_size 1 --recompute_granularity full"
@@ -223,3 +224,38 @@ def test_muon_has_one_moment_of_matrices_and_shares_no_state() -> None:
     muon, shared = _terms(_run(f"{SFT} --optimizer muon")), _terms(_run(f"{SFT} --optimizer dist_muon"))
     assert muon["actor_optimizer"].bytes == pytest.approx(8 * TEXT + 4 * 2 * TABLE, rel=1e-4)
     assert shared["actor_optimizer"].bytes == pytest.approx(muon["actor_optimizer"].bytes / 8, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("more", "low", "high"),
+    [
+        ("actor_rollout_ref.actor.megatron.use_mbridge=False", 430, 450),  # one rank holds 235 billion of 2 bytes
+        ("actor_rollout_ref.actor.megatron.use_mbridge=True", 40, 80),  # eight parts of 32
+        ("", 40, 80),
+        (
+            "actor_rollout_ref.actor.megatron.use_mbridge=False actor_rollout_ref.actor.megatron.use_dist_checkpointing=True",
+            0,
+            0,
+        ),
+    ],
+)
+def test_how_weights_come_to_the_ranks_tells_what_loading_takes(more: str, low: float, high: float) -> None:
+    command = (
+        "python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer.yaml actor_rollout_ref.model.path=Qwen/Qwen3-235B-A22B "
+        "actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=8 actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4 "
+        "actor_rollout_ref.actor.megatron.expert_model_parallel_size=8 actor_rollout_ref.actor.megatron.expert_tensor_parallel_size=1 "
+        f"trainer.nnodes=8 trainer.n_gpus_per_node=8 {more}"
+    )
+    host = _run(command, n_gpus=64).estimate.host
+    assert host is not None
+    found = host.phase("load")
+    assert found is not None
+    assert low <= sum(term.bytes for term in found.terms if term.id == "loading") / GIB <= high
+
+
+def test_megatrons_weights_of_this_trainer_come_one_tensor_at_a_time() -> None:
+    host = _run(f"{SFT} --tensor_model_parallel_size 2").estimate.host
+    assert host is not None
+    found = host.phase("load")
+    assert found is not None
+    assert "loading" not in {term.id for term in found.terms}

@@ -336,3 +336,42 @@ def test_the_memory_on_an_npu_is_no_host_ram(values):
     found = values("单 NPU 的片上内存为 64GB，跑 7B OOM")
     assert "host_ram_gb" not in found
     assert found["oom_kind"] == "gpu_oom"
+
+
+@pytest.mark.parametrize(
+    ("text", "per_node", "origin"),
+    [
+        ("GRPO on 16 H800 80GB", 8, "assumed"),
+        ("GRPO on 32 x A100 80GB", 8, "assumed"),
+        ("GRPO on 12 A100 80GB", None, ""),
+        ("GRPO on 8 A100 80GB", None, ""),
+        ("GRPO on 4 nodes, 16 A100 80GB in all", 4, ""),
+    ],
+)
+def test_cards_of_several_nodes_are_taken_as_eight_each_where_nothing_tells(facts, text, per_node, origin):
+    read = facts(text)
+    assert read.values.get("gpus_per_node") == per_node
+    assert ("gpus_per_node" in read.stated and read.stated["gpus_per_node"].origin) == (origin or False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "trains"),
+    [
+        (
+            "p.colocated.enabled=false p.colocated.resources.gpus_per_node=2 cluster.num_nodes=1 cluster.gpus_per_node=8",
+            6,
+        ),
+        ("p.colocated.enabled=false p.colocated.resources.num_nodes=1 cluster.num_nodes=4 cluster.gpus_per_node=8", 24),
+        (
+            "p.colocated.enabled=true p.colocated.resources.gpus_per_node=2 cluster.num_nodes=1 cluster.gpus_per_node=8",
+            8,
+        ),
+        ("p.colocated.enabled=false cluster.num_nodes=1 cluster.gpus_per_node=8", 8),
+        (
+            "p.colocated.enabled=false p.colocated.resources.num_nodes=4 cluster.num_nodes=4 cluster.gpus_per_node=8",
+            32,
+        ),
+    ],
+)
+def test_engines_that_are_not_colocated_take_their_part_of_the_cluster(values, settings, trains):
+    assert values(f"python run.py {settings}").get("trainer_gpus") == trains

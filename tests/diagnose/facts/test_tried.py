@@ -47,3 +47,39 @@ def test_what_helped_is_kept_apart(knowledge):
 
 def test_what_a_program_says_is_not_what_a_person_tried(knowledge):
     assert tried("ValueError: No available memory for smaller rows_on_card blocks. Try meta init.", knowledge) == {}
+
+
+def cured(text, knowledge):
+    found = read_facts(read(f"{text}\n\npython -m quill.train a=1"), {}, knowledge).tried
+    return {one.lever for one in found if one.cured}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "reducing rows_on_card helped",
+        "lowering rows_on_card helped, but it is not fixed",
+        "Has anyone solved it by lowering rows_on_card?",
+        "It would be fixed if rows_on_card was lowered",
+        "把 rows_on_card 降到 2 就好了吗",
+        "如果 rows_on_card 降到 2 就好了",
+        "rows_on_card 降到 2 也没解决了",
+        "before it was fine; lowered rows_on_card, still OOM",
+    ],
+)
+def test_what_may_cure_has_not_cured(text, knowledge):
+    assert cured(text, knowledge) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rows_on_card 降到 2 之后好了",
+        "把 rows_on_card 调小就不爆了",
+        "After lowering rows_on_card to 2 it was fine.",
+        "Solved by lowering rows_on_card to 2",
+        "with rows_on_card lowered to 2 it no longer OOMs",
+    ],
+)
+def test_what_the_text_says_has_cured_is_told_from_what_helped(text, knowledge):
+    assert cured(text, knowledge) == {"batch.micro.down"}
