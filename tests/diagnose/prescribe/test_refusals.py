@@ -44,6 +44,16 @@ def test_it_never_offers_gpu_levers_for_host_ram(advise):
     assert all("host" in one.lever.pools and one.pool == "host" for one in advice.prescriptions)
 
 
+@pytest.mark.parametrize(("engine", "offered"), [("vllm", True), ("sglang", False)])
+def test_swap_space_is_a_setting_of_one_engine_alone(advise, engine, offered):
+    lines = ON_THE_HOST.splitlines()[:3]
+    command = (
+        "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B actor_rollout_ref.rollout.name="
+    )
+    advice = advise("\n".join([*lines, command + engine]))
+    assert ("rollout.swap_space.down" in advice.levers) is offered
+
+
 def test_a_smaller_micro_batch_is_named_as_no_help_for_host_ram(advise):
     refused = advise(ON_THE_HOST).refused("batch.micro.down")
     assert refused.reason == "elsewhere"
