@@ -49,8 +49,8 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
     if prompt and response:
         return prompt, response
     if longest and response and plan.online:
-        beside = longest - response if response < longest else min(_told_prompt(plan), longest - 1)
-        return beside, longest - beside
+        beside = min(_told_prompt(plan) or max(0, longest - _told_response(plan, response)), longest - 1)
+        return beside, min(response, longest - beside)
     if plan.online and not longest and response:
         return whole(plan.values, "longest_prompt_length") or 0, response
     longest = longest or response
@@ -60,8 +60,17 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
 
 
 def _told_prompt(plan: Plan) -> int:
-    """How long prompts are, of an answer that may be as long as the whole row; 0 where nothing tells it: then both are one length."""
-    return max(whole(plan.values, id) or 0 for id in ("real_prompt_length", "longest_prompt_length"))
+    """How long prompts are that share a limit with their answers; 0 where nothing tells it."""
+    told = [
+        whole(plan.values, id) or 0 for id in ("real_prompt_length", "longest_prompt_length") if id not in plan.assumed
+    ]
+    return max(told, default=0)
+
+
+def _told_response(plan: Plan, limit: int) -> int:
+    """How long answers are, else how long they may be: what is left of the row is the prompt's. Of the whole row both are one length."""
+    known = None if "real_response_length" in plan.assumed else whole(plan.values, "real_response_length")
+    return min(limit, known or limit)
 
 
 def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
