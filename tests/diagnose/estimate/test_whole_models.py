@@ -1,4 +1,4 @@
-"""The whole model gathered on every card, so that a trainer without an engine can generate."""
+"""Models that stand whole on every card though they are sharded or offloaded: to generate, or because a setting does nothing."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ max_new_tokens: 512
 per_device_train_batch_size: 1
 """
 
+ROLES = """python3 -m openrlhf.cli.train_ppo_ray --pretrain meta-llama/Meta-Llama-3-8B --zero_stage {stage} --bf16 {offload} \\
+    --ref_num_gpus_per_node 4 --actor_num_gpus_per_node 4 --vllm_num_engines 2 --vllm_tensor_parallel_size 2 \\
+    --micro_train_batch_size 1 --init_kl_coef 0.01 --prompt_max_len 512 --generate_max_len 512"""
+
 
 def gathered(stage: str, zero: str) -> float:
     run = diagnose(FILE.format(stage=stage, zero=zero), {"gpu_mem_gib": 80, "n_gpus": 8}, current(), ())
@@ -35,3 +39,18 @@ def test_without_generation_or_shards_nothing_is_gathered(stage: str, zero: str)
 def test_llamafactory_gathers_the_model_to_sample_for_ppo_at_stage_3() -> None:
     """LLaMA-Factory v0.9.0 src/llamafactory/train/ppo/trainer.py: get_inputs. 72.7 billion parameters of two bytes."""
     assert gathered("ppo", "z3") == pytest.approx(72.7e9 * 2 / GIB, rel=0.01)
+
+
+def reference(stage: int, offload: str) -> float:
+    """GiB of the reference on a card during the update."""
+    run = diagnose(ROLES.format(stage=stage, offload=offload), {"gpu_mem_gib": 80}, current(), ())
+    assert run.estimate is not None
+    assert run.estimate.gpu is not None
+    update = next(phase for phase in run.estimate.gpu.phases if phase.phase == "actor_update")
+    return sum(term.bytes for term in update.terms if term.id == "ref_weights") / GIB
+
+
+def test_an_offloaded_reference_of_openrlhf_leaves_the_card_at_stage_3_alone() -> None:
+    """A reference is at stage 0 below stage 3, and there DeepSpeed moves the module to the card: engine.py, v0.18.9."""
+    assert reference(3, "--ref_reward_offload") == 0
+    assert reference(2, "--ref_reward_offload") == pytest.approx(8.03e9 * 2 / GIB, rel=0.01)
