@@ -50,7 +50,30 @@ def reference(stage: int, offload: str) -> float:
     return sum(term.bytes for term in update.terms if term.id == "ref_weights") / GIB
 
 
+def reward(launcher: str, more: str) -> float:
+    """GiB of the reward model on a card during the rollout."""
+    models = "--pretrain meta-llama/Meta-Llama-3-8B --reward_pretrain r/m-8b"
+    text = f"deepspeed --module openrlhf.cli.{launcher} {models} --zero_stage 2 {more}"
+    run = diagnose(text, {"gpu_mem_gib": 80, "n_gpus": 8}, current(), ())
+    assert run.estimate is not None
+    assert run.estimate.gpu is not None
+    rollout = next(phase for phase in run.estimate.gpu.phases if phase.phase == "rollout")
+    return sum(term.bytes for term in rollout.terms if term.id == "reward_weights") / GIB
+
+
 def test_an_offloaded_reference_of_openrlhf_leaves_the_card_at_stage_3_alone() -> None:
     """A reference is at stage 0 below stage 3, and there DeepSpeed moves the module to the card: engine.py, v0.18.9."""
     assert reference(3, "--ref_reward_offload") == 0
     assert reference(2, "--ref_reward_offload") == pytest.approx(8.03e9 * 2 / GIB, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("launcher", "more"), [("train_ppo", "--remote_rm_url http://h:1/score"), ("train_ppo_ray", "")]
+)
+def test_a_reward_model_elsewhere_takes_nothing_here(launcher: str, more: str) -> None:
+    assert reward(launcher, more) == 0
+
+
+def test_openrlhf_without_ray_holds_the_reward_model_on_every_card() -> None:
+    """openrlhf/cli/train_ppo.py, v0.6.0: actor, critic, reward model and reference are prepared in one process."""
+    assert reward("train_ppo", "") == pytest.approx(8.03e9 * 2 / GIB, rel=0.01)
