@@ -9,8 +9,9 @@ from diagnose.knowledge.records import Case, Fix
 from diagnose.types import CaseMatch, Evidence
 from diagnose.vocabulary import POOL_OF_KIND, Value
 
-# How near a case must be (see diagnose.match) for what happened there to move the advice here; our choice.
-NEAR = 0.3
+# How near a case must be (see diagnose.match) for what happened there to move the advice here, and from where on it counts in full; our
+# choice. A step in their place would let the advice turn on words that one more case makes a little less rare.
+_FAR, _NEAR = 0.25, 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,12 @@ class Record:
 
 
 def count(cases: Sequence[Case], matches: Sequence[CaseMatch], kind: str | None) -> Mapping[str, Record]:
-    """By lever and by advisory, from all cases about the same memory: all are shown, those that are ``NEAR`` also weigh.
+    """By lever and by advisory, from all cases about the same memory: all are shown, near ones also weigh.
 
     A remedy that worked in another phase of another trainer says nothing of this run, however often it did.
     """
     kind = None if kind == "other" else kind
-    nearness = {match.case.slug: match.score for match in matches if match.score >= NEAR}
+    nearness = {match.case.slug: weight for match in matches if (weight := _weight(match.score))}
     ordered = sorted(
         (case for case in cases if _same_memory(case, kind)),
         key=lambda case: (-nearness.get(case.slug, 0.0), case.slug),
@@ -42,6 +43,11 @@ def count(cases: Sequence[Case], matches: Sequence[CaseMatch], kind: str | None)
         for lever, outcome in _outcomes(case.fixes):
             found.setdefault(lever, []).append((case, outcome))
     return {lever: _record(lever, said, nearness) for lever, said in found.items()}
+
+
+def _weight(score: float) -> float:
+    """What a case counts: nothing when far, its score when near, rising between."""
+    return score * min(1.0, max(0.0, (score - _FAR) / (_NEAR - _FAR)))
 
 
 def _outcomes(fixes: Sequence[Fix]) -> Iterator[tuple[str, bool | None]]:

@@ -117,7 +117,7 @@ def _fact_that_is_on(lever: Lever, situation: Situation) -> str | None:
     sets = [change for change in lever.changes if change.op == "set" and change.to is not None]
     values, keys = situation.facts.values, situation.facts.keys
     done = [change.fact for change in sets if _same(values.get(change.fact), change.to or False)]
-    moot = {less for less, more in _MORE.items() if more in done}
+    moot = {less for less, more in _MORE.items() if more in done and values.get(more) is True}
     open_still = [
         change.fact for change in sets if change.fact not in {*done, *moot} and change.fact in {**values, **keys}
     ]

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from diagnose.prescribe.evidence import NEAR, count
+import pytest
+
+from diagnose.prescribe.evidence import count
 from diagnose.types import CaseMatch
 from tests.diagnose.prescribe.conftest import make_case
 
@@ -26,8 +28,17 @@ def test_a_failure_counts_as_much_as_a_success():
 
 def test_a_case_that_is_not_near_is_shown_and_does_not_weigh():
     case = make_case("a", GPU, ("one", True))
-    record = count([case], [near(case, NEAR - 0.01)], "gpu_oom")["one"]
+    record = count([case], [near(case, 0.24)], "gpu_oom")["one"]
     assert (record.evidence.worked, record.near) == (("a",), 0)
+
+
+def test_a_little_nearer_moves_the_advice_a_little():
+    """A case more in the base makes each word less rare, and each case a little nearer or farther."""
+    case = make_case("a", GPU, ("one", True))
+    weights = [count([case], [near(case, score / 100)], "gpu_oom")["one"].near for score in range(20, 60)]
+    assert weights == sorted(weights)
+    assert max(after - before for before, after in zip(weights, weights[1:], strict=False)) < 0.06
+    assert weights[-1] == pytest.approx(0.59)
 
 
 def test_a_case_about_the_other_memory_says_nothing():
@@ -51,6 +62,6 @@ def test_a_case_in_which_it_worked_for_one_and_failed_for_another_counts_as_both
 
 def test_nearer_cases_stand_first():
     far, close = make_case("a", GPU, ("one", True)), make_case("z", GPU, ("one", True))
-    record = count([far, close], [near(far, 0.3), near(close, 0.8)], "gpu_oom")["one"]
+    record = count([far, close], [near(far, 0.35), near(close, 0.8)], "gpu_oom")["one"]
     assert record.evidence.worked == ("z", "a")
-    assert record.near > 1
+    assert record.near == pytest.approx(1.15)

@@ -221,3 +221,9 @@ def test_a_pool_that_could_not_be_mapped_is_no_matter_of_the_update(advise):
 def test_supervised_training_has_no_reference_to_move(advise):
     text = "LLaMA-Factory sft qwen2.5-7b lora, 2 x V100 16G, cutoff_len 4096, CUDA out of memory"
     assert "offload.ref.on" not in advise(text).levers
+
+
+def test_an_offload_that_is_on_is_not_said_to_be_off_because_nothing_lives_on_the_host(advise):
+    advice = advise(ON_THE_HOST)
+    assert "offload.optimizer.off" in advice.levers
+    assert "offload.param.off" not in {one.lever.slug for one in advice.not_advised if one.reason == "on"}
