@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose.knowledge.records import Signature
 from diagnose.measured_words import growth_words
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription, Together
-from diagnose.units import GIB, tenths
+from diagnose.units import GIB, MIB, tenths
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
 
 NBSP = "\u00a0"
@@ -23,8 +23,8 @@ _NEXT = {
 
 
 def gib(size: float) -> str:
-    """``31.4 GiB`` with a space that does not break."""
-    return f"{size / GIB:,.1f}{NBSP}GiB"
+    """``31.4 GiB`` with a space that does not break, ``24 MiB`` of what would be nothing."""
+    return f"{size / MIB:,.0f}{NBSP}MiB" if MIB <= size < GIB / 20 else f"{size / GIB:,.1f}{NBSP}GiB"
 
 
 def phase_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:
@@ -35,6 +35,17 @@ def phase_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:
 def need_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:
     """What a phase takes in tenths of a GiB, with its low and high: measured where it was, else from its rounded terms."""
     return phase_tenths(phase) if phase.measured is None else (tenths(phase.measured),) * 3
+
+
+# A band that ends so many times above its middle ends nowhere: too much is unknown.
+_ENDLESS = 8
+
+
+def band_words(middle: int, low: int, high: int) -> str:
+    """Tenths of a GiB as ``45.9 to 79.2``, as ``37.3 or more`` where nothing bounds them; empty without a band."""
+    if high > _ENDLESS * max(middle, 1):
+        return f"{low / 10:,.1f} or more"
+    return f"{low / 10:,.1f} to {high / 10:,.1f}" if high > low else ""
 
 
 def phase_gib(phase: PhaseEstimate) -> str:
@@ -154,8 +165,7 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
     name, has = phase_words(phase.phase), "the node" if pool.pool == "host" else "the card"
     if pool.capacity is None:
         return f"The {name} needs about {phase_gib(phase)}; how much {has} has is not known."
-    _, low, high = phase_tenths(phase)
-    band = f" ({low / 10:,.1f} to {high / 10:,.1f})" if high > low else ""
+    band = f" ({told})" if (told := band_words(*phase_tenths(phase))) else ""
     if phase.measured is not None:
         apart = ": they disagree by more than its band" if phase.disagrees else ""
         computed = f"by the estimate it needs {phase_gib(phase)}{band}{apart}"

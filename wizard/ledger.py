@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Term
 from diagnose.units import from_gib, tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import in_sentence, phase_tenths
+from diagnose.words import band_words, in_sentence, phase_tenths
 from wizard.chart.data import Drawing, role_of, shown
 
 PHASES_SHOWN = 5
@@ -79,7 +79,7 @@ def _ledger(phase: PhaseEstimate, facts: Facts, current: bool, seen: int | None,
         moment=phase.moment,
         rows=tuple(_term(term, facts) for term in phase.terms if tenths(term.bytes)),
         total=shown(total),
-        band=f"{shown(low)} to {shown(high)}" if high > low else "",
+        band=band_words(total, low, high),
         current=current,
         seen=shown(size) if rest else "",
         rest=shown(rest) if rest > 0 else "",

@@ -10,7 +10,7 @@ from diagnose.measured_words import growth_words, reached
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import gib, in_sentence, not_memory, phase_tenths, worst
+from diagnose.words import band_words, gib, in_sentence, not_memory, phase_tenths, worst
 from wizard.chart.data import shown
 
 _STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "unknown": "FACTS MISSING"}
@@ -69,7 +69,7 @@ def figures(
         made.append(Figure("the node has" if pool.pool == "host" else "the card has", shown(limit)))
         made.append(Figure("over by" if over else "free", shown(abs(total - limit)), bad=over))
     if high > low:
-        made.append(Figure("band, low to high", f"{shown(low)}–{shown(high)}", unit=""))
+        made.append(Figure("band, low to high", band_words(total, low, high).replace(" to ", "–"), unit=""))
     return tuple(made)
 
 

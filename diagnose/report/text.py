@@ -90,15 +90,15 @@ def _table(pool: PoolEstimate, markdown: bool) -> list[str]:
     rows = [(*_row(phase), _seen(phase, markdown)) for phase in pool.phases]
     title = f"{what}, peak of each phase{capacity} (GiB)"
     if markdown:
-        body = [f"| {name} | {size:.1f}{seen} | {low:.1f} to {high:.1f} |" for name, size, low, high, seen in rows]
+        body = [f"| {name} | {size:.1f}{seen} | {band} |" for name, size, band, seen in rows]
         return ["", f"### {title}", "", "| phase | peak | band |", "| --- | ---: | ---: |", *body]
-    body = [f"  {name:22}{size:8.1f}   ({low:.1f} to {high:.1f}){seen}" for name, size, low, high, seen in rows]
+    body = [f"  {name:22}{size:8.1f}   {f'({band})' if band else ''}{seen}".rstrip() for name, size, band, seen in rows]
     return ["", title.upper(), "", *body]
 
 
-def _row(phase: PhaseEstimate) -> tuple[str, float, float, float]:
-    total, low, high = words.phase_tenths(phase)
-    return words.phase_words(phase.phase), total / 10, low / 10, high / 10
+def _row(phase: PhaseEstimate) -> tuple[str, float, str]:
+    sizes = words.phase_tenths(phase)
+    return words.phase_words(phase.phase), sizes[0] / 10, words.band_words(*sizes)
 
 
 def _seen(phase: PhaseEstimate, markdown: bool) -> str:

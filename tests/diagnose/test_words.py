@@ -66,3 +66,13 @@ def test_a_range_from_the_first_token_on_is_said_to_be_any_length():
     text = "TRL sft qwen2.5-7b full on 8 x A100 40G, batch 1, max_length 4096: CUDA out of memory"
     told = [words.range_words(one) for one in diagnose(text, {}, current(), []).prescriptions]
     assert any(one.startswith("At any real response length") for one in told)
+
+
+def test_a_band_that_nothing_bounds_has_no_upper_end():
+    assert words.band_words(431, 373, 21269) == "37.3 or more"
+    assert words.band_words(431, 373, 792) == "37.3 to 79.2"
+    assert words.band_words(431, 431, 431) == ""
+
+
+def test_what_would_be_nothing_in_gib_is_told_in_mib():
+    assert [words.gib(size) for size in (0, 24 << 20, 1 << 29)] == ["0.0\u00a0GiB", "24\u00a0MiB", "0.5\u00a0GiB"]

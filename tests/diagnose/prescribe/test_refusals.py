@@ -44,13 +44,15 @@ def test_it_never_offers_gpu_levers_for_host_ram(advise):
     assert all("host" in one.lever.pools and one.pool == "host" for one in advice.prescriptions)
 
 
-@pytest.mark.parametrize(("engine", "offered"), [("vllm", True), ("sglang", False)])
-def test_swap_space_is_a_setting_of_one_engine_alone(advise, engine, offered):
+@pytest.mark.parametrize(
+    ("engine", "version", "offered"), [("vllm", "0.7.3", True), ("vllm", "0.10.2", False), ("sglang", "0.4.6", False)]
+)
+def test_swap_space_is_a_setting_of_one_engine_before_its_second_one(advise, engine, version, offered):
     lines = ON_THE_HOST.splitlines()[:3]
     command = (
         "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B actor_rollout_ref.rollout.name="
     )
-    advice = advise("\n".join([*lines, command + engine]))
+    advice = advise("\n".join([*lines, command + engine]), framework_version="0.4.0", engine_version=version)
     assert ("rollout.swap_space.down" in advice.levers) is offered
 
 
