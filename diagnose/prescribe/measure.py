@@ -27,7 +27,7 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
         after = watched(changed, pool, None)
     if after is None:
         return Refusal("no_gain", "With it, the memory can no longer be computed.")
-    if before.bytes - after.bytes < before.bytes * LEAST_GAIN:
+    if before.bytes - after.bytes < before.bytes * LEAST_GAIN or after.shown == before.shown:
         return _no_gain(lever, situation, changed)
     full = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
     if full:
