@@ -138,7 +138,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     capacity, why = gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
-    phases = _phases(framework, values, online, writes)
+    phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, own_precision)
     return Plan(
         values=values,
         assumed=frozenset(id for id, fact in facts.stated.items() if fact.origin == "assumed"),
@@ -148,7 +148,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         phases=phases,
         residents=residents(framework, values, version, phases, online, writes),
         does=does,
-        each=parameter_bytes(values, does, own_precision),
+        each=each,
         split=laid_out.everything,
         trains=laid_out.trained,
         gpus=laid_out.gpus,
@@ -156,7 +156,9 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         online=online,
         capacity=capacity,
         capacity_why=why,
-        missing=_unsettled(values, laid_out.gpus),
+        missing=_unsettled(
+            facts, numbers.parameters * (each.quantized or each.base or each.weights), laid_out.gpus, capacity
+        ),
         laid=laid_out.laid,
     ), ()
 
@@ -243,8 +245,14 @@ def _is_online(values: Values, framework: Framework) -> bool:
     return "rollout" in framework.phases and not framework.fallback
 
 
-def _unsettled(values: Values, gpus: int) -> tuple[str, ...]:
-    return ("zero_stage",) if gpus > 1 and zero_stage(values) is None else ()
+def _unsettled(facts: Facts, weights: float, gpus: int, capacity: int | None) -> tuple[str, ...]:
+    """Sharding where nothing tells it, also where the default has none and no card holds these bytes of weights whole."""
+    stage = zero_stage(facts.values)
+    told = any(
+        id in facts.stated and facts.stated[id].origin != "default" for id in ("zero_stage", "strategy", "tp", "pp")
+    )
+    whole = not told and stage != 3 and capacity is not None and weights > capacity
+    return ("zero_stage",) if gpus > 1 and (stage is None or whole) else ()
 
 
 def _phases(framework: Framework, values: Values, online: bool, writes: bool) -> tuple[str, ...]:

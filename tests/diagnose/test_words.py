@@ -76,3 +76,14 @@ def test_a_band_that_nothing_bounds_has_no_upper_end():
 
 def test_what_would_be_nothing_in_gib_is_told_in_mib():
     assert [words.gib(size) for size in (0, 24 << 20, 1 << 29)] == ["0.0\u00a0GiB", "24\u00a0MiB", "0.5\u00a0GiB"]
+
+
+def test_a_model_that_no_card_holds_is_not_taken_as_unsharded_in_silence():
+    command = "swift rlhf --rlhf_type grpo --model Qwen/Qwen3-235B-A22B --train_type lora --use_vllm true \\"
+    cut = diagnose(f"128 x H20 96GB\n{command}\nCUDA out of memory", {}, current(), [])
+    assert "Nothing says ZeRO stage" in words.lead(cut)
+    assert cut.together is None
+    told = diagnose(f"128 x H20 96GB\n{command[:-1]} --deepspeed zero2\nCUDA out of memory", {}, current(), [])
+    assert "ZeRO stage" not in words.lead(told)
+    small = diagnose(f"128 x H20 96GB\n{command.replace('235B-A22B', '8B')}\nCUDA out of memory", {}, current(), [])
+    assert "ZeRO stage" not in words.lead(small)
