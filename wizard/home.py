@@ -98,19 +98,14 @@ def _example(knowledge: Knowledge, cases: Sequence[Case]) -> dict[str, Any] | No
 
 
 def _kinds(knowledge: Knowledge, all_cases: Counts) -> list[tuple[str, str, int, bool]]:
-    """Kind, the line that tells it most often, how many cases, whether the words are a program's; the kinds with cases first."""
+    """Kind, the line that most people see of it, how many cases, whether the words are a program's; the kinds with cases first."""
     counts = Counter(all_cases.kinds)
     counts["other"] += counts.pop("", 0)
     rows = []
     for kind, title in KINDS.items():
-        told = [
-            signature
-            for signature in knowledge.signatures.values()
-            if signature.kind == kind and signature.strength == 3
-        ]
-        best = max(told, key=lambda signature: len(signature.sources) + len(signature.examples), default=None)
-        if counts[kind] or best:
-            rows.append((kind, best.title if best else title[:1].upper() + title[1:], counts[kind], best is not None))
+        line = next((one.title for one in knowledge.signatures.values() if one.kind == kind and one.usual), "")
+        if counts[kind] or line:
+            rows.append((kind, line or title[:1].upper() + title[1:], counts[kind], bool(line)))
     return sorted(rows, key=lambda row: -row[2])
 
 

@@ -156,9 +156,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         online=online,
         capacity=capacity,
         capacity_why=why,
-        missing=_unsettled(
-            facts, numbers.parameters * (each.quantized or each.base or each.weights), laid_out.gpus, capacity
-        ),
+        missing=_unsettled(facts, numbers, each, laid_out.gpus, capacity),
         laid=laid_out.laid,
     ), ()
 
@@ -245,9 +243,9 @@ def _is_online(values: Values, framework: Framework) -> bool:
     return "rollout" in framework.phases and not framework.fallback
 
 
-def _unsettled(facts: Facts, weights: float, gpus: int, capacity: int | None) -> tuple[str, ...]:
-    """Sharding where nothing tells it, also where the default has none and no card holds these bytes of weights whole."""
-    stage = zero_stage(facts.values)
+def _unsettled(facts: Facts, numbers: Shape, each: ParameterBytes, gpus: int, capacity: int | None) -> tuple[str, ...]:
+    """Sharding where nothing tells it, also where the default has none and no card holds the weights whole."""
+    stage, weights = zero_stage(facts.values), numbers.parameters * (each.quantized or each.base or each.weights)
     told = any(
         id in facts.stated and facts.stated[id].origin != "default" for id in ("zero_stage", "strategy", "tp", "pp")
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ def cross_check(knowledge: Knowledge) -> list[Problem]:
     for advisory in knowledge.advisories.values():
         problems += check_advisory(advisory, knowledge)
         problems += condition_misfits(f"advisories/{advisory.slug}.md", "when", advisory.when)
+    problems += _usual(knowledge.signatures.values())
     for case in knowledge.cases.values():
         problems += check_case(case, knowledge)
     for question in knowledge.questions.values():
@@ -109,6 +110,16 @@ def _signature(signature: Signature) -> Iterator[Problem]:
             )
     if not any(example.matches for example in signature.examples):
         yield Problem(f"{place}: example", "none that matches: add one")
+
+
+def _usual(signatures: Iterable[Signature]) -> Iterator[Problem]:
+    """One message of a kind is the usual one."""
+    usual = [signature for signature in signatures if signature.usual]
+    first = {signature.kind: signature for signature in reversed(usual)}
+    for signature in usual:
+        if signature is not first[signature.kind]:
+            place = f"signatures/{signature.slug}.md: usual"
+            yield Problem(place, f"{first[signature.kind].slug} is the usual one of this kind already: keep one")
 
 
 def _lever(lever: Lever) -> Iterator[Problem]:

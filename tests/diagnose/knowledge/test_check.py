@@ -174,3 +174,10 @@ def test_what_anybody_calls_a_file_names_no_data_set(problems):
 def test_the_pattern_of_a_product_is_compiled_and_has_one_group(problems, pattern, misfit):
     key = f'phases=["rollout"]\n[detect]\n[[key]]\nkey="k"\nfact="tp"\nproduct=\'{pattern}\'\n'
     assert misfit in problems("frameworks", key)
+
+
+def test_one_message_of_a_kind_is_the_usual_one(problems, tmp_path):
+    front = 'kind="host_ram"\nusual=true\nliterals=[["killed"]]\n[[example]]\nsays="it"\ntext="killed"'
+    (tmp_path / "signatures").mkdir()
+    (tmp_path / "signatures" / "a.md").write_text(f"+++\n{HEAD.replace('T', 'U')}{front}\n+++\n", encoding="utf-8")
+    assert "signatures/x.md: usual: a is the usual one of this kind already: keep one" in problems("signatures", front)
