@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 _LARGEST = 1e15
+_MOST = 2_000  # characters of a text, and texts and numbers in a list: a name that is built of names may grow with each line
 
 _BINARY: Mapping[type[ast.operator], Callable[..., object]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -39,10 +40,10 @@ class Evaluation:
     def of(self, tree: ast.expr) -> object:
         read = getattr(self, f"_{type(tree).__name__.lower()}", None)
         if read is None:
-            raise _Unknown(ast.dump(tree))
+            raise _Unknown
         value: object = read(tree)
-        if isinstance(value, (int, float)) and abs(value) > _LARGEST or isinstance(value, complex):
-            raise _Unknown(str(tree))
+        if isinstance(value, complex) or _too_large(value):
+            raise _Unknown
         return value
 
     def _constant(self, tree: ast.Constant) -> object:
@@ -66,7 +67,7 @@ class Evaluation:
             return not value
         if isinstance(tree.op, ast.USub) and isinstance(value, (int, float)):
             return -value
-        raise _Unknown(ast.dump(tree))
+        raise _Unknown
 
     def _binop(self, tree: ast.BinOp) -> object:
         left, right = self.of(tree.left), self.of(tree.right)
@@ -75,12 +76,12 @@ class Evaluation:
         else:
             sound = isinstance(tree.op, ast.Add) and isinstance(left, (str, list)) and type(left) is type(right)
         if not sound or type(tree.op) not in _BINARY:
-            raise _Unknown(ast.dump(tree))
+            raise _Unknown
         return _BINARY[type(tree.op)](left, right)
 
     def _compare(self, tree: ast.Compare) -> object:
         if len(tree.ops) != 1:
-            raise _Unknown(ast.dump(tree))
+            raise _Unknown
         return _COMPARED[type(tree.ops[0])](self.of(tree.left), self.of(tree.comparators[0]))
 
     def _boolop(self, tree: ast.BoolOp) -> object:
@@ -101,14 +102,14 @@ class Evaluation:
             return held[place]
         if isinstance(held, (list, tuple)) and isinstance(place, int):
             return held[place]
-        raise _Unknown(ast.dump(tree))
+        raise _Unknown
 
     def _call(self, tree: ast.Call) -> object:
         if not isinstance(tree.func, ast.Name) or tree.func.id not in _CALLED:
-            raise _Unknown(ast.dump(tree))
+            raise _Unknown
         named = {one.arg: self.of(one.value) for one in tree.keywords if one.arg}
         if len(named) != len(tree.keywords):
-            raise _Unknown(ast.dump(tree))
+            raise _Unknown
         return _CALLED[tree.func.id](*(self.of(one) for one in tree.args), **named)
 
     def _joinedstr(self, tree: ast.JoinedStr) -> object:
@@ -116,5 +117,23 @@ class Evaluation:
 
     def _formattedvalue(self, tree: ast.FormattedValue) -> object:
         if tree.format_spec is not None or tree.conversion != -1:
-            raise _Unknown(ast.dump(tree))
+            raise _Unknown
         return self.of(tree.value)
+
+
+def _too_large(value: object) -> bool:
+    """Whether a value is beyond what a setting is; stops counting there, since a list may hold one list many times."""
+    waiting, size = [value], 0
+    while waiting and size <= _MOST:
+        one = waiting.pop()
+        if isinstance(one, (int, float)):
+            size += 1 if abs(one) <= _LARGEST else _MOST + 1
+        elif isinstance(one, dict):
+            size += 1
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, (list, tuple)):
+            size += 1
+            waiting += one
+        else:
+            size += len(one) if isinstance(one, str) else 1
+    return size > _MOST

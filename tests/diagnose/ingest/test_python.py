@@ -110,3 +110,30 @@ def test_deep_nesting_and_endless_names_come_to_an_end() -> None:
         + ")"
     )
     assert values(text)["a"]
+
+
+@pytest.mark.parametrize(
+    ("first", "next_one"), [('a0 = "xxxxxxxxxxxxxxxx"', "a{n} = a{o} + a{o}"), ("a0 = [1, 2]", "a{n} = [a{o}, a{o}]")]
+)
+def test_a_name_that_doubles_with_each_line_is_no_value_and_takes_no_time(first, next_one):
+    """At sixty lines there would be 2 ** 60 of them."""
+    lines = [
+        first,
+        *(next_one.format(n=i + 1, o=i) for i in range(60)),
+        "args = GRPOConfig(model_name = a60, num_generations = len(a3))",
+    ]
+    settings = {setting.key: setting.value for setting in read("\n".join(lines)).settings}
+    assert settings["model_name"] == "a60"
+    assert int(settings["num_generations"]) < 200
+
+
+@pytest.mark.parametrize(
+    "text", ["-" * 1900 + "1", "(" * 900 + "1" + ")" * 900, "[" * 900 + "]" * 900, "9" * 1900, "1e999 - 1e999"]
+)
+def test_an_expression_that_is_made_to_hurt_gives_no_value(text):
+    settings = {
+        setting.key: setting.value
+        for setting in read(f"args = GRPOConfig(\n    num_generations = 0 + {text},\n    beta = 0.5,\n)").settings
+    }
+    assert settings["beta"] == "0.5"
+    assert len(settings.get("num_generations", "")) < 20
