@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from diagnose.batch import whole
 from diagnose.knowledge.records import Lever, LeverChange
 from diagnose.types import Facts
+from diagnose.units import from_gib
 from diagnose.vocabulary import FACTS, Value
 
 MOST_STEPS = 7
@@ -19,6 +20,8 @@ _FEWER_STEPS = {
 # Sizes that cut one model or one sequence among cards: they divide the cards, and the attention heads too.
 _PARALLEL = ("rollout_tp", "tp", "sp", "pp", "ep", "shard_size")
 _BY_HEADS = ("rollout_tp", "tp", "sp")
+
+_USUAL_CARD = 80.0
 
 Targets = Mapping[str, Value]
 
@@ -87,7 +90,17 @@ def _possible(id: str, value: Value, facts: Facts) -> bool:
     gpus = run or trainer if id == "rollout_tp" else trainer
     if gpus is None or gpus % int(value):
         return False
+    if id == "rollout_tp" and value < (facts.number(id) or 0) and not _holds_engine(int(value), facts):
+        return False
     return id not in _BY_HEADS or facts.model is None or facts.model.heads % int(value) == 0
+
+
+def _holds_engine(ranks: int, facts: Facts) -> bool:
+    """Whether a card, of 80 GB where none is told, holds the engine's weights of two bytes when so many share them."""
+    if facts.model is None or "quantization" in facts.values:
+        return True
+    card = facts.number("gpu_total_gib") or facts.number("gpu_mem_gib") or _USUAL_CARD
+    return 2 * facts.model.published / ranks < from_gib(card)
 
 
 def _with_company(facts: Facts, targets: Targets) -> Targets:

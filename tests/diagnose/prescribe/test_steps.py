@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from diagnose.batch import resolve
 from diagnose.prescribe.steps import steps
 from diagnose.types import Fact, Facts
@@ -43,3 +45,13 @@ def test_a_mini_batch_follows_a_batch_that_falls_below_it(knowledge):
 
     facts = replace(facts, keys={"mini_batch_size": "mini", "train_batch_size": "batch"})
     assert steps(knowledge.levers["batch.train.down"], facts)[0] == {"train_batch_size": 32, "mini_batch_size": 32}
+
+
+def test_an_engine_is_never_put_on_fewer_cards_than_hold_its_weights(knowledge):
+    down, large = knowledge.levers["rollout.tensor_parallel.down"], knowledge.models["qwen2.5-72b"]
+    on_two = replace(make_facts(rollout_tp=2, n_gpus=8), model=large)
+    assert steps(down, on_two) == []
+    assert steps(down, replace(on_two, model=knowledge.models["qwen2.5-7b"])) == [{"rollout_tp": 1}]
+    assert steps(down, replace(make_facts(rollout_tp=2, n_gpus=8, gpu_mem_gib=192), model=large)) == [{"rollout_tp": 1}]
+    up = steps(knowledge.levers["rollout.tensor_parallel.up"], replace(make_facts(rollout_tp=1, n_gpus=8), model=large))
+    assert [step["rollout_tp"] for step in up] == [2, 4, 8]
