@@ -90,7 +90,7 @@ def _possible(id: str, value: Value, facts: Facts) -> bool:
     gpus = run or trainer if id == "rollout_tp" else trainer
     if gpus is None or gpus % int(value):
         return False
-    if id == "rollout_tp" and value < (facts.number(id) or 0) and not _holds_engine(int(value), facts):
+    if id == "rollout_tp" and int(value) < (facts.number(id) or 0) and not _holds_engine(int(value), facts):
         return False
     return id not in _BY_HEADS or facts.model is None or facts.model.heads % int(value) == 0
 
