@@ -77,6 +77,16 @@ def test_all_on_the_same_cards_stay_there(more: str, launcher: str) -> None:
     }.items()
 
 
+@pytest.mark.parametrize("launch", ["deepspeed /x/openrlhf/cli/train_ppo.py", "python3 -m openrlhf.cli.train_ppo_ray"])
+def test_roles_whose_counts_nobody_tells_share_what_cards_there_are(launch: str) -> None:
+    """Otherwise each would be sharded over all cards, as many times as there are roles."""
+    paste = f"{launch} --pretrain meta-llama/Meta-Llama-3-8B --zero_stage 3 --init_kl_coef 0.01"
+    found = diagnose(paste, {"gpu_mem_gib": 80, "n_gpus": 8, "framework": "openrlhf"}, current(), ())
+    assert {**of("actor", 8), **of("critic", 8)}.items() <= {
+        id: pytest.approx(each, rel=0.01) for id, each in held(found, "actor_update").items()
+    }.items()
+
+
 @pytest.mark.parametrize("order", ["--async_train --colocate_all_models", "--colocate_all_models --async_train"])
 def test_asynchronous_engines_leave_the_cards_that_all_other_roles_share(order: str) -> None:
     """train_ppo_ray.py at 3c3be623: the engines get the group only without async_enable, critic and reward model get it all the same."""
@@ -139,7 +149,8 @@ def test_open_reasoner_zero_trains_its_critic_on_other_cards_unless_all_are_toge
     apart: str, critic: set[str]
 ) -> None:
     """orz/ppo/trainer.py at 3fdd9a0: build_models; playground/orz_32b_ppo.py has colocate_all = False."""
-    text = f"python -m playground.orz_32b_ppo\ncolocate_all = False\n{apart}\npretrain = 'Qwen/Qwen2.5-32B'"
-    found = diagnose(text, {"gpu_mem_gib": 80, "n_gpus": 32}, current(), ())
+    counts = "\n".join(f"{role}_num_nodes = 32\n{role}_num_gpus_per_node = 1" for role in ("actor", "critic", "ref"))
+    text = f"python -m playground.orz_32b_ppo\ncolocate_all = False\n{counts}\n{apart}\npretrain = 'Qwen/Qwen2.5-32B'"
+    found = diagnose(text, {"gpu_mem_gib": 80, "n_gpus": 96}, current(), ())
     roles = {phase: {id.partition("_")[0] for id in held(found, phase)} for phase in ("critic", "actor_update")}
     assert roles == {"critic": critic, "actor_update": {"actor"}}
