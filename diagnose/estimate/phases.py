@@ -8,6 +8,7 @@ from typing import NamedTuple
 from diagnose.estimate.doubt import bounds
 from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.roles import on_cards
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_activation import head_inputs, kept, kept_by_hooks, no_grad, recomputed
 from diagnose.estimate.terms_fixed import broadcast_copies, cached, fixed, growth, most_cached, pieces
@@ -48,12 +49,13 @@ _AWAKE = ("init", "weight_sync", "rollout")  # an engine that sleeps stands here
 
 def gpu_phases(plan: Plan, phases: tuple[str, ...]) -> tuple[PhaseEstimate, ...]:
     """These phases, each at its worst moment."""
-    residents = _resident_terms(plan, phases)
-    always = fixed(plan)
-    # two phases of the same kind, as the log-probs of actor and reference, need the same
-    makers = {phase: _MOMENTS.get(phase, _nothing) for phase in phases}
-    worst = {maker: _worst(maker(plan)) for maker in set(makers.values())}
-    return tuple(_phase(plan, phase, residents, always, worst[maker]) for phase, maker in makers.items())
+    cards = {phase: on_cards(plan, phase) for phase in phases}
+    # two phases of the same kind on as many cards, as the log-probs of actor and reference, need the same
+    makers = {phase: (_MOMENTS.get(phase, _nothing), on.gpus) for phase, on in cards.items()}
+    of_kind = {makers[phase]: on for phase, on in cards.items()}
+    worst = {kind: _worst(kind[0](on)) for kind, on in of_kind.items()}
+    residents = {on.gpus: _resident_terms(on, phases) for on in cards.values()}
+    return tuple(_phase(on, phase, residents[on.gpus], fixed(on), worst[makers[phase]]) for phase, on in cards.items())
 
 
 def trainer_bytes(phase: PhaseEstimate) -> int:

@@ -11,13 +11,20 @@ from diagnose.estimate.sharding import adapters
 from diagnose.knowledge.records import Framework
 
 Residents = Mapping[tuple[str, str], tuple[str, ...]]
-_Kept = tuple[str, tuple[str, ...], tuple[str, ...]]  # what stays, in which pools, in which phases
+_Kept = tuple[str, str, tuple[str, ...]]  # what stays, in which pool, in which phases
 
 WITH_REFERENCE = ("dpo", "kto", "gkd")
 WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
 _ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
 _TRAINED = ("actor_gradients", "actor_optimizer", "critic_gradients", "critic_optimizer")  # made by the first update
 _ENGINES = ("vllm", "sglang")  # engines with weights and a pool of their own; with others the trainer generates
+_WHO_RUNS = {
+    "values": "critic",
+    "critic": "critic",
+    "ref_logprob": "ref",
+    "reward": "reward",
+}  # every other phase: the actor
+_PLACES = ("critic_place", "ref_place", "reward_place")
 _ON_CPU = {"actor_weights": "param_on_cpu", "actor_optimizer": "optimizer_on_cpu"}  # what a switch keeps on the host
 
 
@@ -56,7 +63,11 @@ def residents(
         if entry.what in small or not holds(entry.when, values) or not in_range(entry.since, entry.until, version):
             continue
         if _exists(entry.what, values, online, writes, engine):
-            kept.append((entry.what, _pools(entry.what, entry.pool, values), entry.phases))
+            for pool in _pools(entry.what, entry.pool, values):
+                here = (
+                    _on_the_same_cards(entry.what, entry.phases, values) if pool == "gpu" and online else entry.phases
+                )
+                kept.append((entry.what, pool, here))
     return _laid_out(tuple(kept), phases)
 
 
@@ -64,11 +75,10 @@ def residents(
 def _laid_out(kept: tuple[_Kept, ...], phases: tuple[str, ...]) -> Residents:
     """What stays, by phase and pool; nearly every change that is tried on a run leaves it as it is."""
     found: dict[tuple[str, str], dict[str, None]] = {}
-    for what, pools, stays in kept:
-        for pool in pools:
-            for phase in stays:
-                if phase in phases:
-                    found.setdefault((phase, pool), {})[what] = None
+    for what, pool, stays in kept:
+        for phase in stays:
+            if phase in phases:
+                found.setdefault((phase, pool), {})[what] = None
     return {place: tuple(each) for place, each in found.items()}
 
 
@@ -84,8 +94,32 @@ def optimizer_share(values: Values, pool: str) -> float:
     return on_host if pool == "host" else 1.0 - on_host
 
 
+def runs_on(phase: str, values: Values) -> str:
+    """The role on whose cards a phase of an online training runs."""
+    role = _WHO_RUNS.get(phase, "actor")
+    # rewards that no model on the cards gives are no other card's matter
+    return "actor" if role == "reward" and values.get("has_reward_model") is not True else _stands_on(role, values)
+
+
+def _stands_on(role: str, values: Values) -> str:
+    """The role on whose cards this one stands: the actor's unless a fact gives it others."""
+    place = values.get(f"{role}_place")
+    if place == "critic":
+        return _stands_on("critic", values)
+    return role if place == "own" else "actor"
+
+
+def _on_the_same_cards(what: str, phases: tuple[str, ...], values: Values) -> tuple[str, ...]:
+    """Those of the phases that run on the cards on which this stands."""
+    if not any(values.get(place) in ("own", "critic") for place in _PLACES):
+        return phases
+    role = what.partition("_")[0]
+    here = _stands_on(role, values) if f"{role}_place" in _PLACES else "actor"
+    return tuple(phase for phase in phases if runs_on(phase, values) == here)
+
+
 def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool) -> bool:
-    """Whether this run has such a thing at all. Under adapters the base serves as the reference."""
+    """Whether this run has such a thing at all. Under adapters the base serves as the reference, unless that has cards of its own."""
     if what == "gathered_weights" or (what == "kv_pool" and not engine):
         return online and not engine
     if what in _TRAINED and values.get("only_validates") is True:
@@ -93,7 +127,8 @@ def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool)
     if what in _ENGINE or what == "state_dict_copy":
         return writes and values.get("rollout_mode") != "server" and engine
     if what.startswith("ref_"):
-        return has_reference(values, online) and (values.get("algo") in WITH_TEACHER or not adapters(values))
+        second = values.get("algo") in WITH_TEACHER or not adapters(values) or _stands_on("ref", values) == "ref"
+        return has_reference(values, online) and second
     if what == "teacher_weights":
         return online and "teacher_b" in values and not (values.get("teacher_is_base") and adapters(values))
     if what.startswith("critic_"):

@@ -199,6 +199,8 @@ def _ref(plan: Plan) -> Term:
         return _teacher(plan)._replace(id="ref_weights")
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=plan.each.ref)
     how = f"{_spread(plan, 3)} × {plan.each.ref:g} B"
+    if plan.each.quantized and plan.values.get("ref_place") == "own":
+        size, how = base_bytes(plan), f"{_spread(plan, 3)} as the frozen base of the adapters"
     return make_term("ref_weights", "reference weights", "held", size, how, _ZERO, moved_by)
 
 

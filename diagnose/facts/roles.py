@@ -13,6 +13,7 @@ from diagnose.facts.keys import normal
 from diagnose.types import Fact, Paste
 
 _ROLE = re.compile(r"(?P<role>[a-z]+)[_.]num_(?P<what>nodes|gpus_per_node)$", re.A)
+_BESIDE = ("critic", "ref", "reward")  # the roles beside the actor whose phases may run on cards of their own
 _TOGETHER = re.compile(r"colocate_(?P<first>[a-z]+)_(?P<second>[a-z]+)$", re.A)
 _POOL = re.compile(r"(?:^|\.)(?P<pool>trainer|rollout)\.n_?(?P<what>nodes|gpus_per_node)$", re.A)
 _CLUSTER = re.compile(r"(?:^|\.)(?P<pool>cluster|colocated\.resources)\.(?:num_)?(?P<what>nodes|gpus_per_node)$", re.A)
@@ -71,7 +72,7 @@ def cluster_cards(paste: Paste) -> dict[str, Fact]:
 
 
 def role_cards(paste: Paste) -> dict[str, Fact]:
-    """Cards of the whole run and of the trained role where every role has its own count; empty with fewer than two roles.
+    """Cards of the whole run and of each role where every role has its own count; empty with fewer than two roles.
 
     Roles that share cards (``colocate_a_b``, ``colocate_all_models``) count once; engines count with their tensor parallel size.
     """
@@ -94,6 +95,7 @@ def role_cards(paste: Paste) -> dict[str, Fact]:
     total = max([*cards.values(), engines]) if everything else _total(cards, on) + engines
     why = "the sum of the roles"
     first = next(iter(cards))
+    beside = {} if everything else {f"{role}_gpus": cards[role] for role in _BESIDE if role in cards}
     machines = {count.get("nodes", 1) for count in roles.values()}
     together = everything and len(machines) == 1 and engines <= total
     return {
@@ -104,6 +106,7 @@ def role_cards(paste: Paste) -> dict[str, Fact]:
         ),
         "n_gpus": Fact("n_gpus", total, "derived", why=why),
         "trainer_gpus": Fact("trainer_gpus", cards.get("actor", cards[first]), "derived", why="the actor's cards"),
+        **{id: Fact(id, count, "derived", why="its own count") for id, count in beside.items()},
     }
 
 

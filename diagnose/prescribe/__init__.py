@@ -110,7 +110,8 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
         return refuse.with_further_step(attempt, try_lever(lever, situation), situation) if further else attempt
     if wrong is None and (applies is False or refuse.of_training(lever, situation)):
         return None
-    if refused := wrong or refuse.on(lever, situation) or refuse.dead(lever, situation):
+    apart = refuse.on_other_cards(lever, situation)
+    if refused := wrong or apart or refuse.on(lever, situation) or refuse.dead(lever, situation):
         return refused
     rank = rank_of(lever, situation)
     if (lever.only_ranked and rank is None) or (_nothing_failed(situation) and not (rank and rank.why)):

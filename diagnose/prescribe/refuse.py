@@ -23,6 +23,8 @@ _MORE = {"optimizer_offload": "optimizer_on_cpu", "param_offload": "param_on_cpu
 # Groups of facts that describe a training, and those of them that a program without one has as well.
 _TRAINERS = ("run", "sizes", "memory")
 _ANYBODYS = ("params_b", "model", "framework_version", "torch_version", "expandable_segments", "max_pixels")
+# These run on cards of the trainer, whichever role's they are.
+_OFF_THE_ENGINE = ("logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
 _RANK = {"cured": -1, "tried": 0, "on": 1, "elsewhere": 2, "no_gain": 3, "absent": 4}
 
 
@@ -70,6 +72,14 @@ def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:
     acts = " and ".join(POOL_WORDS[pool] for pool in ("gpu", "host") if pool in lever.pools)
     out = KINDS["host_shm"] if situation.kind == "host_shm" else POOL_WORDS[situation.pool]
     return NotAdvised(lever, "elsewhere", f"It acts on {acts}; what runs out is {out}.")
+
+
+def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """It acts on the engine alone, which has cards of its own, while a card that trains runs out."""
+    engine = bool(lever.changes) and all(FACTS[change.fact].group == "engine" for change in lever.changes)
+    if not engine or situation.values.get("rollout_mode") != "server" or situation.phase not in _OFF_THE_ENGINE:
+        return None
+    return NotAdvised(lever, "elsewhere", "The engine has cards of its own; what runs out is a card that trains.")
 
 
 def dead(lever: Lever, situation: Situation) -> NotAdvised | None:

@@ -15,7 +15,7 @@ MOST_STEPS = 7
 # What a person gives up with each halving; a run with an eighth of its response length is another run.
 _FEWER_STEPS = {
     "train_batch_size": 3, "rollout_n": 3, "response_length": 2, "prompt_length": 2, "start_length": 2, "max_length": 2,
-    "max_pixels": 2, "n_gpus": 2, "trainer_gpus": 2,
+    "max_pixels": 2, "n_gpus": 2, "trainer_gpus": 2, "critic_gpus": 2, "ref_gpus": 2, "reward_gpus": 2,
 }  # fmt: skip
 # Sizes that cut one model or one sequence among cards: they divide the cards, and the attention heads too.
 _PARALLEL = ("rollout_tp", "tp", "sp", "pp", "ep", "shard_size")

@@ -42,12 +42,12 @@ def test_llamafactory_gathers_the_model_to_sample_for_ppo_at_stage_3() -> None:
 
 
 def reference(stage: int, offload: str) -> float:
-    """GiB of the reference on a card during the update."""
+    """GiB of the reference on a card of its own during its pass."""
     run = diagnose(ROLES.format(stage=stage, offload=offload), {"gpu_mem_gib": 80}, current(), ())
     assert run.estimate is not None
     assert run.estimate.gpu is not None
-    update = next(phase for phase in run.estimate.gpu.phases if phase.phase == "actor_update")
-    return sum(term.bytes for term in update.terms if term.id == "ref_weights") / GIB
+    own = next(phase for phase in run.estimate.gpu.phases if phase.phase == "ref_logprob")
+    return sum(term.bytes for term in own.terms if term.id == "ref_weights") / GIB
 
 
 def reward(launcher: str, more: str) -> float:
