@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import PurePosixPath
 
 from diagnose.batch import to_written
 from diagnose.conditions import holds
+from diagnose.facts.written import bare
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts, Setting
@@ -123,13 +125,22 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
     if read:
         if not read.key:  # told in a sentence, which no patch may change
             return changed, Change(id, _styled(key, facts.keys[id], situation), word(read.value), after)
-        return changed, Change(id, read.key, read.written or word(read.value), after, read.span)
+        return changed, Change(
+            id, read.key, read.written or word(read.value), _beside(key, read.written, after), read.span
+        )
     # The key may stand in the paste with a word that says nothing about this fact.
     names = {key.key, *key.aliases}
     there = next((setting for setting in reversed(situation.paste.settings) if setting.key in names), None)
     if there:
-        return changed, Change(id, there.key, there.value, after, there.span)
+        return changed, Change(id, there.key, there.value, _beside(key, there.value, after), there.span)
     return changed, Change(id, _styled(key, facts.keys[id], situation), None, after)
+
+
+def _beside(key: Key, present: str, new: str) -> str:
+    """A file of the framework's in the folder where the person keeps its neighbour; any other word as it is."""
+    here, there = PurePosixPath(bare(present)), PurePosixPath(new)
+    known = {PurePosixPath(name).name for name in key.values}
+    return str(here.with_name(there.name)) if "/" in new and here.name in known else new
 
 
 def _styled(key: Key, name: str, situation: Situation) -> str:

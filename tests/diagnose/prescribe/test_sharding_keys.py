@@ -110,3 +110,36 @@ def test_parallel_sizes_divide_the_cards_that_train():
     given = {**trainer, "oom_kind": "gpu_oom", "phase": "actor_update", "gpu_model": "H20", "gpu_mem_gib": 96}
     found = diagnose("", {**given, "max_length": 8192, "micro_batch": 4}, current(), ())
     assert "shard.model_parallel.up" in [one.lever.slug for one in found.prescriptions]
+
+
+LLAMAFACTORY = """
+stage: dpo
+finetuning_type: full
+model_name_or_path: Qwen/Qwen2.5-7B-Instruct
+{deepspeed}cutoff_len: 4096
+per_device_train_batch_size: 2
+bf16: true
+llamafactory-cli train run.yaml
+8 x A100 80GB, one node
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"),
+    [
+        ("examples/deepspeed/ds_z2_config.json", "examples/deepspeed"),
+        ("/data/me/ds_z2_config.json", "‹path›"),  # as the paste is shown
+        ("/data/me/mine_zero2.json", "examples/deepspeed"),
+        ("", "examples/deepspeed"),
+    ],
+)
+def test_a_file_of_the_framework_is_named_with_its_folder(given, folder):
+    found, _ = changes(LLAMAFACTORY.format(deepspeed=f"deepspeed: {given}\n" if given else ""), "actor_update")
+    new = {
+        one.lever.slug: one.changes[0].after
+        for one in found.prescriptions
+        if one.changes and one.changes[0].key == "deepspeed"
+    }
+    assert new["shard.zero_stage.up"] == f"{folder}/ds_z3_config.json"
+    if given:
+        assert new["offload.optimizer.on"] == f"{folder}/ds_z2_offload_config.json"
