@@ -42,7 +42,7 @@ def _request(refused: Refused | None) -> list[str]:
 
 
 def _piece(piece: Piece) -> str:
-    product = " × ".join(f"{factor:,}" if words.isdigit() else f"{factor:,} {words}" for words, factor in piece.factors)
+    product = " × ".join(_factor(words, factor) for words, factor in piece.factors)
     article = "the" if piece.name.startswith(("logits", "MLP activations", "attention", "gate")) else "one"
     return f"{article} {piece.name} in {_TYPES[piece.each]} ({product} × {piece.each} bytes)"
 
@@ -61,6 +61,11 @@ def _shortage(facts: Facts) -> list[str]:
         f"{_gib(free)} were free and {_gib(asked)} were asked for: the card was not short of memory when this was printed. "
         "Memory came free just before, the process has a limit of its own, or the driver refused for another reason."
     ]
+
+
+def _factor(words: str, factor: int) -> str:
+    """``2 rows``, ``1 row``; of a bare number the number."""
+    return f"{factor:,}" if words.isdigit() else f"{factor:,} {words.removesuffix('s') if factor == 1 else words}"
 
 
 def _tenant(facts: Facts) -> list[str]:
