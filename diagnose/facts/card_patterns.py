@@ -9,6 +9,7 @@ from diagnose.facts.prose import NUMERAL
 
 _SIZE = r"(\d{2,3})(?:\.\d+)?\s*-?\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|内存))"
 _TIMES = r"[x×X*✕]"
+_MACHINES = r"(?:nodes?|machines?|servers?|台|机|个?节点)"
 _MEASURE = r"(?:张|块|卡|个|枚|台|片)"
 # a count stands alone: no digit, letter or numeral before it (a Chinese word may)
 _ALONE = r"(?<![A-Za-z0-9_.\-=/十百千])"
@@ -34,7 +35,8 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
     after = _AFTER.replace("(\\d{2,3})", "(?P<size>\\d{2,3})", 1)
     before = _BEFORE.replace("(\\d{2,3})", "(?P<size0>\\d{2,3})", 1)
     trailing = (
-        rf"\s*[)）]?\s*(?:{_TIMES}\s*(?P<times>\d{{1,4}})(?![\d.GgBb])(?!\s*{_TIMES}\s*\d)"
+        rf"\s*[)）]?\s*(?:{_TIMES}\s*(?P<times>\d{{1,4}})(?![\d.GgBb])(?:\s*{_TIMES}\s*(?P<machines>\d{{1,3}})\s*(?={_MACHINES})"
+        rf"|(?!\s*{_TIMES}\s*\d))"
         r"(?:\s*[(（]?\s*(?P<size1>\d{2,3})\s*G(?:i?B)?\b)?)?"
     )
     return (

@@ -54,7 +54,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Every name of every card → slug. ``packed`` are the names tight.
+    """Every name of every card → slug. ``packed`` are the names tight, those of machines among them.
 
     ``known`` holds, in lower case, names that are a number as well (3090, 2080 ti), which count only behind a count; ``tight`` is the
     same tight, ``words`` what they consist of, ``forms`` the patterns of all.
@@ -78,7 +78,7 @@ def _names(gpus: tuple[tuple[str, Gpu], ...]) -> Names:
     short = {name: slug for name, slug in behind.items() if re.fullmatch(r"\d{4}(?: ti)?", name)}
     known = {**short, **long}
     return Names(
-        {tight(name): slug for name, slug in long.items()},
+        {tight(name.lower()): slug for slug, gpu in gpus for name in (gpu.title, *gpu.aliases, *gpu.machines)},
         known,
         {tight(name): slug for name, slug in known.items()},
         frozenset(word for name in long for word in name.split()),
@@ -117,9 +117,10 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
     card = re.sub(r"[-\s]+", " ", groups.get("card") or "").lower()
     if size is None and (inside := re.search(r"(?<![\da-z])(\d{2,3})\s?g", card)):
         size = inside[1]
-    many = int(groups["nodes"]) if groups.get("nodes") else None
+    machines = groups.get("nodes") or groups.get("machines")
+    many = int(machines) if machines else None
     return Mention(
-        aside=_aside(words, found),
+        aside=aside(words, found),
         nodes=many,
         span=span,
         gpu=_slug(card, known),
@@ -135,7 +136,7 @@ def _no_count(found: re.Match[str], words: str, known: Names) -> bool:
     return count in known.known if count else bool(NEEDED.search(words[: found.start()][-40:]))
 
 
-def _aside(words: str, found: re.Match[str]) -> bool:
+def aside(words: str, found: re.Match[str]) -> bool:
     """Whether its clause says that all went well there, or names it beside the machine that failed."""
     start, clause = clause_of(words, found)
     well = WENT_WELL.search(clause) and not FAILURE.search(clause)
