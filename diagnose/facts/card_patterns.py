@@ -202,3 +202,13 @@ LANDS = re.compile(
     r"|(?:太大[，,]?|放不下|装不下|不足以)[^，,。；;\n]{0,8}$",
     re.I | re.A,
 )
+# a letter and a digit in lower case may be a card (t4) or a parallel size (t4 p2 for TP 4, PP 2)
+RANKS_BEFORE = re.compile(
+    r"(?<![A-Za-z0-9])[tpdec]p?\s*[=:]?\s*\d{1,3}[\s,/_+-]+$|(?<![A-Za-z0-9])[tpdec]p\s*[=:]?\s*$", re.I | re.A
+)
+RANKS_BEHIND = re.compile(r"[\s,/_+-]*[tpdec]p?\s*[=:]?\s*\d", re.I | re.A)
+CALLED_BEFORE = re.compile(
+    r"(?:\b(?:an?|the|my|our|this|single|free|nvidia|tesla|colab|kaggle|aws|gcp|on|gpu|card)|[是用卡张块])[\s:：]*$",
+    re.I | re.A,
+)
+CALLED_BEHIND = re.compile(r"[\s-]*(?:gpus?|cards?|instances?|on (?:colab|kaggle)|显?卡|上)(?![a-z])", re.I | re.A)

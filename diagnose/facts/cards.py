@@ -9,6 +9,8 @@ from functools import lru_cache
 
 from diagnose.facts.card_patterns import (
     BESIDE,
+    CALLED_BEFORE,
+    CALLED_BEHIND,
     CARD_WORD,
     EACH,
     EACH_AFTER,
@@ -21,6 +23,8 @@ from diagnose.facts.card_patterns import (
     ONE_CARD,
     ONE_NODE,
     PART_OF,
+    RANKS_BEFORE,
+    RANKS_BEHIND,
     ROLES,
     SPLIT,
     TRIED,
@@ -34,6 +38,7 @@ from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line, Span
 
 _ON_ONE = 8
+_LETTER = re.compile(r"[a-z]\d", re.A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +106,21 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
                 if any(found.start() < end and start < found.end() for start, end in taken):
                     continue
                 taken.append(found.span())
+                if _LETTER.fullmatch(found.groupdict().get("card") or "") and not _told_a_card(found, line.words):
+                    continue
                 if pattern in UNNAMED and (SPLIT.search(line.words) or _no_count(found, line.words, known)):
                     continue
                 yield _mention(found, known, span_of(line, found), line.words)
+
+
+def _told_a_card(found: re.Match[str], words: str) -> bool:
+    """Whether a letter and a digit in lower case, a parallel size as well, stand by a count or a size or are called a card."""
+    groups, before, behind = found.groupdict(), words[: found.start()], words[found.end() :]
+    if RANKS_BEFORE.search(before) or RANKS_BEHIND.match(behind):
+        return False
+    said = any(groups.get(name) for name in ("count", "times", "size", "size0", "size1"))
+    listed = re.search(r"(?:^|[,，;；(（])\s*$", before) and re.match(r"\s*(?:$|[,，;；)）.。])", behind)
+    return bool(said or listed or CALLED_BEFORE.search(before) or CALLED_BEHIND.match(behind))
 
 
 def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Mention:
