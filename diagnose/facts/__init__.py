@@ -25,7 +25,7 @@ from diagnose.facts.packages import with_versions
 from diagnose.facts.phase import settle_phase
 from diagnose.facts.prose import spoken
 from diagnose.facts.quantized import with_quantized
-from diagnose.facts.run_words import run_words, worded_settings
+from diagnose.facts.run_words import moved_engine, run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
 from diagnose.facts.teacher import with_teacher
@@ -177,6 +177,7 @@ def _run(
         read_algo(paste, speech, stated),
         read_training(paste, speech, stated, framework),
         *read_trains(paste, framework, knowledge.engines, stated).values(),
+        moved_engine(speech, stated),
     ]
     for fact in found:
         if fact is not None and fact.id not in answered:
