@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.batch import resolve
@@ -20,6 +20,7 @@ from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import config
 from diagnose.facts.model import Read, read_model
+from diagnose.facts.notes import remarks
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.packages import with_versions
 from diagnose.facts.phase import settle_phase
@@ -91,7 +92,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*notes, *_of_fork(detected, version), *readings.notes, *_of_dead_keys(keyed), *_of_part(stated)),
+        notes=(*notes, *readings.notes, *remarks(detected, version, keyed, stated, hits, run_words(speech, {}))),
     )
 
 
@@ -259,31 +260,6 @@ def _engine_of_share(facts: Mapping[str, Fact]) -> Fact | None:
     if engine is None or engine.origin != "default" or engine.value != "hf" or share is None or share.origin != "read":
         return None
     return Fact("rollout_engine", "vllm", "derived", why="a share of the card is set for it")
-
-
-def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:
-    return (f"{key} has no effect: {why}" for key, why in keyed.dead.items())
-
-
-def _of_part(stated: Mapping[str, Fact]) -> Iterator[str]:
-    """What is said where less is trained than the estimate can tell."""
-    part = stated.get("partial_training")
-    if part is not None and part.value is True and "full_or_lora" in stated and stated["full_or_lora"].value == "full":
-        yield f"{part.key or 'This way of training'} trains a part that is not modelled: counted as if all were, so it may need far less."
-
-
-def _of_fork(detected: Detected, version: Fact | None) -> tuple[str, ...]:
-    """What a person should know of a trainer that is read by another's keys, or by nobody's."""
-    fork, base = detected.fork, detected.framework
-    if fork is None:
-        return ()
-    if fork.trains_elsewhere:
-        return (f"{fork.title}: {fork.says} Nothing is estimated.",)
-    if base is None or base.fallback:
-        known = "its name is known, its keys are not in the catalogue: read as plain training and by your answers"
-        return (f"{fork.title}: {known}. {fork.says}",)
-    number = f" {version.value}" if version else ""
-    return (f"{fork.title} is read as {base.title}{number}. {fork.says}",)
 
 
 def _config(paste: Paste, speech: Sequence[Line], detected: Detected, knowledge: Knowledge) -> dict[str, str]:

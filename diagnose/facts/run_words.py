@@ -181,7 +181,7 @@ def _advised(words: str, moved: re.Match[str]) -> bool:
     start, clause = clause_of(words, moved)
     around = clause.replace(moved[0], "")
     asked = words[start + len(clause) : start + len(clause) + 1]
-    return bool(_ALMOST.search(around) or re.search(r"可以|能不?能?|\bcan\b", around)) or asked in ("?", "？")
+    return bool(_ALMOST.search(around) or re.search(r"可以|能不?能?|\bcan\b", around, re.A)) or asked in ("?", "？")
 
 
 def _went_well(words: str) -> bool:
