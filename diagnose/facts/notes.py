@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from diagnose.batch import data_parallel, resolve, whole
 from diagnose.facts.framework import Detected
 from diagnose.facts.keys import KeyFacts
 from diagnose.facts.signature import is_mark
 from diagnose.types import Fact, Hit
+from diagnose.vocabulary import FACTS
+
+_ROWS = ("micro_batch", "logprob_micro_batch", "critic_micro_batch")
 
 
 def remarks(
@@ -23,6 +28,7 @@ def remarks(
     yield from _of_dead_keys(keyed)
     yield from _of_part(stated)
     yield from _unlike(hits, {**said, **keyed.stated})
+    yield from _uneven(stated)
 
 
 def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:
@@ -63,3 +69,32 @@ def _unlike(hits: Sequence[Hit], told: Mapping[str, Fact]) -> Iterator[str]:
                 words, taken = (f"{fact.key} = {fact.written}", "setting") if fact.key else (fact.written, "line")
                 yield f"“{words}” is told, but line {line} proves otherwise: {hit.signature.title}. The estimate goes by the {taken}."
                 break
+
+
+def _uneven(stated: Mapping[str, Fact]) -> Iterator[str]:
+    """Cards that do not divide by the sizes of a group, and batches of all cards that are less than one row for each."""
+    certain = {id for id, fact in stated.items() if fact.certain}
+    values = resolve(stated)
+    cards, ranks = whole(values, "trainer_gpus"), data_parallel(values)
+    if not cards or not ranks or not certain & {"n_gpus", "gpus_per_node", "trainer_gpus"}:
+        return
+    groups = [
+        certain & {"tp", "pp", "sp"},
+        certain & {"rollout_tp"} if values.get("rollout_mode") == "colocated" else set(),
+    ]
+    for ids in groups:
+        sizes = {id: size for id in sorted(ids) if (size := whole(values, id)) and size > 1}
+        if cards % math.prod(sizes.values()):
+            told = " × ".join(f"{stated[id].key or FACTS[id].title} {size}" for id, size in sizes.items())
+            yield f"{cards} GPUs do not divide by {told}: as it stands the run cannot take all of them."
+    for id in _ROWS:
+        fact = stated.get(id)
+        if (
+            fact
+            and fact.certain
+            and fact.unit == "global_sequences"
+            and isinstance(fact.value, int)
+            and fact.value < ranks
+        ):
+            name = fact.key or FACTS[id].title
+            yield f"{name} {fact.value} is shared by {ranks} ranks, which is 0 rows for each: the estimate counts one."
