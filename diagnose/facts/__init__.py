@@ -223,7 +223,13 @@ def _defaults(
     With the keys that a lever may write once all that is known: how a run is sharded is often a default.
     """
     facts = _with_defaults(stated, framework, version, keyed, paste, fork)
-    stated, versions = with_versions(facts, paste, framework, fork)
+    told, versions = with_versions(facts, paste, framework, fork)
+    if "engine_version" in told.keys() - facts.keys():  # a default may hang on it
+        stated = {**stated, "engine_version": told["engine_version"]}
+        told, versions = with_versions(
+            _with_defaults(stated, framework, version, keyed, paste, fork), paste, framework, fork
+        )
+    stated = told
     if framework is not None:
         keys, units = writable(framework, str(version.value) if version else None, stated)
         keyed = replace(keyed, keys=keys, units=units)
