@@ -115,7 +115,8 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
 
 def _told_a_card(found: re.Match[str], words: str) -> bool:
     """Whether a letter and a digit in lower case, a parallel size as well, stand by a count or a size or are called a card."""
-    groups, before, behind = found.groupdict(), words[: found.start()], words[found.end() :]
+    groups = found.groupdict()
+    before, behind = words[max(0, found.start() - 24) : found.start()], words[found.end() : found.end() + 24]
     if RANKS_BEFORE.search(before) or RANKS_BEHIND.match(behind):
         return False
     said = any(groups.get(name) for name in ("count", "times", "size", "size0", "size1"))

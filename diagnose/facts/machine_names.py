@@ -14,7 +14,7 @@ from diagnose.knowledge.hardware import Gpu, Machine
 from diagnose.types import Fact, Line, Paste, Span
 from diagnose.vocabulary import Value
 
-_OF = r"(?:(?:AWS|EC2|SageMaker|GCP|Azure|NVIDIA|Huawei|instances?|nodes?|machines?|of|台|个|x|×|\*)\s*)*"
+_OF = r"(?:(?:AWS|EC2|SageMaker|GCP|Azure|NVIDIA|Huawei|instances?|nodes?|machines?|of|台|个|x|×|\*)\s*){0,4}"
 # a count before such a word is one of cards
 _CARDS = re.compile(r"\s*(?:GPUs?|cards?|张|块|卡)(?![A-Za-z])", re.I | re.A)
 

@@ -158,10 +158,10 @@ def _family_forms(models: tuple[Model, ...]) -> tuple[re.Pattern[str], ...]:
 @lru_cache(maxsize=4)
 def _turned_form(models: tuple[Model, ...]) -> re.Pattern[str]:
     """A size before a family with its version: “8b qwen3”, “7B Qwen2.5-VL”; none of several sizes."""
-    family = rf"(?:{'|'.join(_stems(models))})[- ]?\d{{1,2}}(?:\.\d)?(?:-?[A-Za-z]{{1,10}})*"
+    family = rf"(?:{'|'.join(_stems(models))})[- ]?\d{{1,2}}(?:\.\d)?[A-Za-z]{{0,10}}(?:-[A-Za-z]{{1,12}}){{0,3}}"
     several = r"(?<![bB]/)(?<![bB] / )(?<![bB],)(?<![bB], )(?<![bB]、)(?<![bB]和)(?<!and )(?<!or )"
     return re.compile(
-        rf"(?<![\w./-]){several}(?P<size>\d{{1,3}}(?:\.\d{{1,2}})?)\s?b[\s-]+(?:的\s*)?(?P<family>{family})(?![\w/.-]*\w)",
+        rf"(?<![\w./-]){several}(?P<size>\d{{1,3}}(?:\.\d{{1,2}})?)\s?b[\s-]+(?:的\s*)?(?P<family>{family})(?![\w/-]|\.\w)",
         re.I | re.A,
     )
 
