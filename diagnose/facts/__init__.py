@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.batch import resolve
@@ -20,12 +20,13 @@ from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import config
 from diagnose.facts.model import Read, read_model
+from diagnose.facts.notes import remarks
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.packages import with_versions
 from diagnose.facts.phase import settle_phase
 from diagnose.facts.prose import spoken
 from diagnose.facts.quantized import with_quantized
-from diagnose.facts.run_words import run_words, worded_settings
+from diagnose.facts.run_words import moved_engine, run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
 from diagnose.facts.teacher import with_teacher
@@ -91,7 +92,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*notes, *_of_fork(detected, version), *readings.notes, *_of_dead_keys(keyed), *_of_part(stated)),
+        notes=(*notes, *readings.notes, *remarks(detected, version, keyed, stated, hits, run_words(speech, {}))),
     )
 
 
@@ -177,6 +178,7 @@ def _run(
         read_algo(paste, speech, stated),
         read_training(paste, speech, stated, framework),
         *read_trains(paste, framework, knowledge.engines, stated).values(),
+        moved_engine(speech, stated),
     ]
     for fact in found:
         if fact is not None and fact.id not in answered:
@@ -221,7 +223,13 @@ def _defaults(
     With the keys that a lever may write once all that is known: how a run is sharded is often a default.
     """
     facts = _with_defaults(stated, framework, version, keyed, paste, fork)
-    stated, versions = with_versions(facts, paste, framework, fork)
+    told, versions = with_versions(facts, paste, framework, fork)
+    if "engine_version" in told.keys() - facts.keys():  # a default may hang on it
+        stated = {**stated, "engine_version": told["engine_version"]}
+        told, versions = with_versions(
+            _with_defaults(stated, framework, version, keyed, paste, fork), paste, framework, fork
+        )
+    stated = told
     if framework is not None:
         keys, units = writable(framework, str(version.value) if version else None, stated)
         keyed = replace(keyed, keys=keys, units=units)
@@ -258,31 +266,6 @@ def _engine_of_share(facts: Mapping[str, Fact]) -> Fact | None:
     if engine is None or engine.origin != "default" or engine.value != "hf" or share is None or share.origin != "read":
         return None
     return Fact("rollout_engine", "vllm", "derived", why="a share of the card is set for it")
-
-
-def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:
-    return (f"{key} has no effect: {why}" for key, why in keyed.dead.items())
-
-
-def _of_part(stated: Mapping[str, Fact]) -> Iterator[str]:
-    """What is said where less is trained than the estimate can tell."""
-    part = stated.get("partial_training")
-    if part is not None and part.value is True and "full_or_lora" in stated and stated["full_or_lora"].value == "full":
-        yield f"{part.key or 'This way of training'} trains a part that is not modelled: counted as if all were, so it may need far less."
-
-
-def _of_fork(detected: Detected, version: Fact | None) -> tuple[str, ...]:
-    """What a person should know of a trainer that is read by another's keys, or by nobody's."""
-    fork, base = detected.fork, detected.framework
-    if fork is None:
-        return ()
-    if fork.trains_elsewhere:
-        return (f"{fork.title}: {fork.says} Nothing is estimated.",)
-    if base is None or base.fallback:
-        known = "its name is known, its keys are not in the catalogue: read as plain training and by your answers"
-        return (f"{fork.title}: {known}. {fork.says}",)
-    number = f" {version.value}" if version else ""
-    return (f"{fork.title} is read as {base.title}{number}. {fork.says}",)
 
 
 def _config(paste: Paste, speech: Sequence[Line], detected: Detected, knowledge: Knowledge) -> dict[str, str]:

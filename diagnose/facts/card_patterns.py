@@ -9,6 +9,7 @@ from diagnose.facts.prose import NUMERAL
 
 _SIZE = r"(\d{2,3})(?:\.\d+)?\s*-?\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|内存))"
 _TIMES = r"[x×X*✕]"
+_MACHINES = r"(?:nodes?|machines?|servers?|台|机|个?节点)"
 _MEASURE = r"(?:张|块|卡|个|枚|台|片)"
 # a count stands alone: no digit, letter or numeral before it (a Chinese word may)
 _ALONE = r"(?<![A-Za-z0-9_.\-=/十百千])"
@@ -34,7 +35,8 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
     after = _AFTER.replace("(\\d{2,3})", "(?P<size>\\d{2,3})", 1)
     before = _BEFORE.replace("(\\d{2,3})", "(?P<size0>\\d{2,3})", 1)
     trailing = (
-        rf"\s*[)）]?\s*(?:{_TIMES}\s*(?P<times>\d{{1,4}})(?![\d.GgBb])(?!\s*{_TIMES}\s*\d)"
+        rf"\s*[)）]?\s*(?:{_TIMES}\s*(?P<times>\d{{1,4}})(?![\d.GgBb])(?:\s*{_TIMES}\s*(?P<machines>\d{{1,3}})\s*(?={_MACHINES})"
+        rf"|(?!\s*{_TIMES}\s*\d))"
         r"(?:\s*[(（]?\s*(?P<size1>\d{2,3})\s*G(?:i?B)?\b)?)?"
     )
     return (
@@ -200,3 +202,13 @@ LANDS = re.compile(
     r"|(?:太大[，,]?|放不下|装不下|不足以)[^，,。；;\n]{0,8}$",
     re.I | re.A,
 )
+# a letter and a digit in lower case may be a card (t4) or a parallel size (t4 p2 for TP 4, PP 2)
+RANKS_BEFORE = re.compile(
+    r"(?<![A-Za-z0-9])[tpdec]p?\s*[=:]?\s*\d{1,3}[\s,/_+-]+$|(?<![A-Za-z0-9])[tpdec]p\s*[=:]?\s*$", re.I | re.A
+)
+RANKS_BEHIND = re.compile(r"[\s,/_+-]*[tpdec]p?\s*[=:]?\s*\d", re.I | re.A)
+CALLED_BEFORE = re.compile(
+    r"(?:\b(?:an?|the|my|our|this|single|free|nvidia|tesla|colab|kaggle|aws|gcp|on|gpu|card)|[是用卡张块])[\s:：]*$",
+    re.I | re.A,
+)
+CALLED_BEHIND = re.compile(r"[\s-]*(?:gpus?|cards?|instances?|on (?:colab|kaggle)|显?卡|上)(?![a-z])", re.I | re.A)

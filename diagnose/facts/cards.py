@@ -9,6 +9,8 @@ from functools import lru_cache
 
 from diagnose.facts.card_patterns import (
     BESIDE,
+    CALLED_BEFORE,
+    CALLED_BEHIND,
     CARD_WORD,
     EACH,
     EACH_AFTER,
@@ -21,6 +23,8 @@ from diagnose.facts.card_patterns import (
     ONE_CARD,
     ONE_NODE,
     PART_OF,
+    RANKS_BEFORE,
+    RANKS_BEHIND,
     ROLES,
     SPLIT,
     TRIED,
@@ -34,6 +38,7 @@ from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line, Span
 
 _ON_ONE = 8
+_LETTER = re.compile(r"[a-z]\d", re.A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Every name of every card → slug. ``packed`` are the names tight.
+    """Every name of every card → slug. ``packed`` are the names tight, those of machines among them.
 
     ``known`` holds, in lower case, names that are a number as well (3090, 2080 ti), which count only behind a count; ``tight`` is the
     same tight, ``words`` what they consist of, ``forms`` the patterns of all.
@@ -78,7 +83,7 @@ def _names(gpus: tuple[tuple[str, Gpu], ...]) -> Names:
     short = {name: slug for name, slug in behind.items() if re.fullmatch(r"\d{4}(?: ti)?", name)}
     known = {**short, **long}
     return Names(
-        {tight(name): slug for name, slug in long.items()},
+        {tight(name.lower()): slug for slug, gpu in gpus for name in (gpu.title, *gpu.aliases, *gpu.machines)},
         known,
         {tight(name): slug for name, slug in known.items()},
         frozenset(word for name in long for word in name.split()),
@@ -101,9 +106,22 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
                 if any(found.start() < end and start < found.end() for start, end in taken):
                     continue
                 taken.append(found.span())
+                if _LETTER.fullmatch(found.groupdict().get("card") or "") and not _told_a_card(found, line.words):
+                    continue
                 if pattern in UNNAMED and (SPLIT.search(line.words) or _no_count(found, line.words, known)):
                     continue
                 yield _mention(found, known, span_of(line, found), line.words)
+
+
+def _told_a_card(found: re.Match[str], words: str) -> bool:
+    """Whether a letter and a digit in lower case, a parallel size as well, stand by a count or a size or are called a card."""
+    groups = found.groupdict()
+    before, behind = words[max(0, found.start() - 24) : found.start()], words[found.end() : found.end() + 24]
+    if RANKS_BEFORE.search(before) or RANKS_BEHIND.match(behind):
+        return False
+    said = any(groups.get(name) for name in ("count", "times", "size", "size0", "size1"))
+    listed = re.search(r"(?:^|[,，;；(（])\s*$", before) and re.match(r"\s*(?:$|[,，;；)）.。])", behind)
+    return bool(said or listed or CALLED_BEFORE.search(before) or CALLED_BEHIND.match(behind))
 
 
 def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Mention:
@@ -117,9 +135,10 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
     card = re.sub(r"[-\s]+", " ", groups.get("card") or "").lower()
     if size is None and (inside := re.search(r"(?<![\da-z])(\d{2,3})\s?g", card)):
         size = inside[1]
-    many = int(groups["nodes"]) if groups.get("nodes") else None
+    machines = groups.get("nodes") or groups.get("machines")
+    many = int(machines) if machines else None
     return Mention(
-        aside=_aside(words, found),
+        aside=aside(words, found),
         nodes=many,
         span=span,
         gpu=_slug(card, known),
@@ -135,7 +154,7 @@ def _no_count(found: re.Match[str], words: str, known: Names) -> bool:
     return count in known.known if count else bool(NEEDED.search(words[: found.start()][-40:]))
 
 
-def _aside(words: str, found: re.Match[str]) -> bool:
+def aside(words: str, found: re.Match[str]) -> bool:
     """Whether its clause says that all went well there, or names it beside the machine that failed."""
     start, clause = clause_of(words, found)
     well = WENT_WELL.search(clause) and not FAILURE.search(clause)

@@ -11,6 +11,7 @@ from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launcher
 from diagnose.facts.lowered import Lowered
+from diagnose.facts.machine_names import with_named
 from diagnose.facts.memory_words import host_ram
 from diagnose.facts.roles import cluster_cards, pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
@@ -62,6 +63,7 @@ def read_machine(
     _put(found, read_allocation(paste))
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)
+    found = with_named(found, stated, paste, lowered, knowledge.gpus, "gpu_total_gib" in captured)
     if "node_total_gb" in captured:
         node = captured["node_total_gb"]
         found.setdefault("host_ram_gb", Fact("host_ram_gb", node.value, "read", written=node.written, span=node.span))

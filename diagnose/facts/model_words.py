@@ -122,6 +122,8 @@ def _standing(words: str, found: re.Match[str]) -> tuple[bool, bool]:
 def of_family(speech: Sequence[Line], models: tuple[Model, ...], stop: Iterable[str] = ()) -> Name | None:
     """What is surely a model's name though the catalogue does not hold it: a family with a size or a version, a hub page."""
     forms = _family_forms(models)
+    if forms and (turned := _turned(speech, models)):
+        return turned
     for form in forms:
         for line in speech:
             if found := form.search(line.words):
@@ -151,6 +153,29 @@ def _family_forms(models: tuple[Model, ...]) -> tuple[re.Pattern[str], ...]:
         re.compile(rf"{family}[\d.]*(?:-[A-Za-z]+)*[ -]?\d{{1,3}}(?:\.\d+)?[bBmM](?![\w/])", re.I | re.A),
         re.compile(rf"{family}-?\d(?:\.\d)?(?:-?VL|-?Omni|-?Next)?(?![\w/.-])", re.I | re.A),
     )
+
+
+@lru_cache(maxsize=4)
+def _turned_form(models: tuple[Model, ...]) -> re.Pattern[str]:
+    """A size before a family with its version: “8b qwen3”, “7B Qwen2.5-VL”; none of several sizes."""
+    family = rf"(?:{'|'.join(_stems(models))})[- ]?\d{{1,2}}(?:\.\d)?[A-Za-z]{{0,10}}(?:-[A-Za-z]{{1,12}}){{0,3}}"
+    several = r"(?<![bB]/)(?<![bB] / )(?<![bB],)(?<![bB], )(?<![bB]、)(?<![bB]和)(?<!and )(?<!or )"
+    return re.compile(
+        rf"(?<![\w./-]){several}(?P<size>\d{{1,3}}(?:\.\d{{1,2}})?)\s?b[\s-]+(?:的\s*)?(?P<family>{family})(?![\w/-]|\.\w)",
+        re.I | re.A,
+    )
+
+
+def _turned(speech: Sequence[Line], models: tuple[Model, ...]) -> Name | None:
+    """The only model of the catalogue that such words name."""
+    found = [(match, line) for line in speech for match in _turned_form(models).finditer(line.words)]
+    slugs = {find_model(f"{match['family']}-{match['size']}B", models) for match, _ in found}
+    if len(slugs) != 1 or not (slug := slugs.pop()):
+        return None
+    match, line = found[0]
+    aside, _ = _standing(line.words, match)
+    title = next(model.title for model in models if model.slug == slug)
+    return None if aside else Name(title, span_of(line, match), slug=slug)
 
 
 def _of_script(speech: Sequence[Line], models: tuple[Model, ...]) -> Name | None:

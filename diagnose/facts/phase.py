@@ -6,7 +6,7 @@ Unsettled is absent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from diagnose.facts.signature import is_mark
 from diagnose.facts.steps import counted
@@ -59,13 +59,14 @@ def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, k
     """
     tables = [framework.frames] if framework and framework.frames else []
     tables.append(tuple(entry for other in knowledge.frameworks.values() for entry in other.frames))
-    code = {line.number: line.words for line in paste.lines}
+    words = {line.number: line.words for line in paste.lines}
     told: list[tuple[Frame, PhaseFrame]] = []
     frames = list(_deepest_first(paste, hits))
     # printed last frame first, a frame's line of code stands above it
     below = -1 if _upside_down(paste, frames) else 1
+    code = {frame.line: words.get(frame.line + below, "") for frame in paste.frames if frame.path}
     for frame in frames:
-        entry = _telling(tables, frame, code.get(frame.line + below, "") if frame.path else "", paste.frames)
+        entry = _telling(tables, frame, code, paste.frames)
         if entry is not None and (not told or frame.traceback == told[0][0].traceback):
             told.append((frame, entry))
     if not told:
@@ -87,21 +88,26 @@ def _once_mark(hits: Sequence[Hit], entry: PhaseFrame, frames: Sequence[Frame]) 
 
 
 def _telling(
-    tables: Sequence[Iterable[PhaseFrame]], frame: Frame, code: str, frames: Sequence[Frame]
+    tables: Sequence[Iterable[PhaseFrame]], frame: Frame, code: Mapping[int, str], frames: Sequence[Frame]
 ) -> PhaseFrame | None:
-    """What the frame's line of code calls, else the frame itself, by the first table that knows it without contradiction."""
+    """What the frame's line of code calls, else the frame itself, by the first table that knows it without contradiction.
+
+    ``code`` are the lines of code by the numbers of the lines that hold their frames.
+    """
+    own = code.get(frame.line, "")
     for table in tables:
-        possible = [entry for entry in table if not entry.inside or _inside(entry, frame, frames)]
-        for entries in (_called(possible, code), _best(possible, frame), _called(possible, code, frame.path)):
+        possible = [entry for entry in table if not entry.inside or _inside(entry, frame, code, frames)]
+        for entries in (_called(possible, own), _best(possible, frame), _called(possible, own, frame.path)):
             if len({entry.phase for entry in entries}) == 1:
                 return entries[0]
     return None
 
 
-def _inside(entry: PhaseFrame, frame: Frame, frames: Sequence[Frame]) -> bool:
-    """Whether the function that must stand further out does."""
+def _inside(entry: PhaseFrame, frame: Frame, code: Mapping[int, str], frames: Sequence[Frame]) -> bool:
+    """Whether the function that must stand further out does, at its line."""
     outer = [other for other in frames if other.traceback == frame.traceback and other.line < frame.line]
-    return any(other.function == entry.inside or other.function.endswith(f"_{entry.inside}") for other in outer)
+    named = [one for one in outer if one.function == entry.inside or one.function.endswith(f"_{entry.inside}")]
+    return any(entry.line in code.get(other.line, "") for other in named)
 
 
 def _deepest_first(paste: Paste, hits: Sequence[Hit]) -> Iterable[Frame]:
@@ -136,7 +142,8 @@ def _table(paste: Paste) -> list[Frame]:
 def _best(table: Iterable[PhaseFrame], frame: Frame) -> list[PhaseFrame]:
     """The entries that fit the frame, those that name a part of the path before those that do not."""
     fitting = [entry for entry in table if _fits(entry, frame)]
-    ranked = [entry for entry in fitting if entry.inside] or [entry for entry in fitting if entry.path]
+    ranked = [entry for entry in fitting if entry.line] or [entry for entry in fitting if entry.inside]
+    ranked = ranked or [entry for entry in fitting if entry.path]
     return ranked or fitting
 
 

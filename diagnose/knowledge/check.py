@@ -154,7 +154,7 @@ def _aliases(kind: str, records: Mapping[str, Any]) -> list[Problem]:
     seen: dict[str, str] = {}
     problems = []
     for slug, record in records.items():
-        for alias in {record.title.lower(), *(alias.lower() for alias in record.aliases)}:
+        for alias in {name.lower() for name in (record.title, *record.aliases, *getattr(record, "machines", ()))}:
             if alias in seen:
                 problems.append(
                     Problem(f"{kind}/{slug}.md: aliases", f"“{alias}” belongs to {seen[alias]} too: keep it in one")

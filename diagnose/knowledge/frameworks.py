@@ -108,13 +108,15 @@ class Behaviour:
 class PhaseFrame:
     """A word of a traceback or a remote call that settles the phase: a function's name, with a part of its path if needed.
 
-    ``inside`` is a function that must stand further out in the same traceback: the same pass serves several phases.
+    ``inside`` is a function that must stand further out in the same traceback: the same pass serves several phases. ``line`` is a part
+    of the line at which that function stands.
     """
 
     function: str
     phase: str
     path: str = ""
     inside: str = ""
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

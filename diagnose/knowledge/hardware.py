@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from diagnose.knowledge.record import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """A machine that a cloud or a maker has under a name: how many ``cards``, and their ``size`` as sold (GB) where it has but one."""
+
+    cards: int
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu(Record):
     """An accelerator. ``sizes`` maps the size as sold (GB) to the capacity that the driver shows (GiB).
 
-    ``usual`` is the size (GB) that a name without one nearly always means, None where people have both.
+    ``usual`` is the size (GB) that a name without one nearly always means, None where people have both. ``machines`` are those that
+    hold such cards, by the names of their makers and of clouds.
     """
 
     sizes: Mapping[str, float]
     usual: int | None = None
     aliases: tuple[str, ...] = ()
     vendor: str = "NVIDIA"
+    machines: Mapping[str, Machine] = field(default_factory=dict)
 
     @property
     def only_size(self) -> float | None:

@@ -75,6 +75,18 @@ def test_standby_sets_the_share_itself() -> None:
     assert "gpu_memory_utilization" in run.facts.dead_keys
 
 
+@pytest.mark.parametrize(("vllm", "share"), [("vllm==0.10.2", 0.825), ("vllm==0.11.2", 0.78), ("", 0.78)])
+def test_the_share_in_standby_hangs_on_the_engine(vllm: str, share: float) -> None:
+    run = told(f'# {vllm}\nimport os\nos.environ["UNSLOTH_VLLM_STANDBY"] = "1"')
+    assert run.facts.values["gpu_memory_utilization"] == share
+
+
+def test_a_share_that_the_log_prints_is_the_one_in_standby() -> None:
+    log = "Unsloth: Standby mode is enabled. Changing `gpu_memory_utilization` to 0.83125."
+    run = told(f'# vllm==0.10.2\n{log}\nos.environ["UNSLOTH_VLLM_STANDBY"] = "1"')
+    assert run.facts.values["gpu_memory_utilization"] == 0.83125
+
+
 def test_a_step_without_a_whole_prompt_takes_all_its_samples() -> None:
     """unslothai/unsloth@015bdef unsloth/models/rl.py: check_num_generations."""
     assert gpu_of(told(rows=1)).peak == gpu_of(told(rows=4)).peak

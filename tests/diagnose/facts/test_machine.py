@@ -14,6 +14,18 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
     assert "gpu_model" not in values(text)
 
 
+@pytest.mark.parametrize("text", ["Qwen3-8B t4 run", "t4 p2 d8", "dp2, t4", "pp 2 t4", "EP8 t4 PP2", "grpo-run-t4-p2"])
+def test_a_parallel_size_is_no_card(values, text):
+    assert "gpu_model" not in values(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["on a t4", "2x t4", "t4, qwen 0.5b", "the free colab t4", "t4 gpu", "gpu: t4", "用t4跑"]
+)
+def test_a_card_may_be_written_small(values, text):
+    assert values(text)["gpu_model"] == "T4"
+
+
 @pytest.mark.parametrize(
     ("text", "model", "size", "count"),
     [
@@ -31,6 +43,8 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
         ("我有 4 张 80G 的卡", None, 80, 4),
         ("2 x 8 A100", "A100", None, 16),
         ("2x8xH100", "H100", 80, 16),
+        ("A800 * 8 * 2 nodes", "A800", 80, 16),
+        ("A800*8*2台", "A800", 80, 16),
         ("A100 * 8 (80G)", "A100", 80, 8),
         ("A100（40G）8 卡", "A100", 40, 8),
         ("3 台 8 卡 A100", "A100", None, 24),

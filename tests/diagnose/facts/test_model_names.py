@@ -100,3 +100,23 @@ def test_a_model_is_found_under_the_names_of_scripts(facts, name, slug):
 )
 def test_what_a_token_passes_through_is_not_the_size(values, name, billions):
     assert values(COMMANDS[0].format(name))["params_b"] == billions
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("8b qwen3 GRPO OOM", "Qwen3-8B"),
+        ("training 8B Llama 3.1 with verl", "Llama-3.1-8B"),
+        ("7B Qwen2.5-VL, full", "Qwen2.5-VL-7B"),
+        ("我用 4B 的 qwen3", "Qwen3-4B"),
+    ],
+)
+def test_a_size_may_stand_before_the_family(facts, text, model):
+    assert facts(text).model.title == model
+
+
+@pytest.mark.parametrize(
+    "text", ["7b and 8b qwen3", "4B/8B qwen3", "8b and qwen3", "9b qwen3", "8b qwen", "4b qwen3, 8b qwen3"]
+)
+def test_a_size_before_a_family_names_no_model(facts, text):
+    assert facts(text).model is None

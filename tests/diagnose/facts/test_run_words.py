@@ -174,3 +174,21 @@ def test_a_default_number_of_nodes_gives_way_to_the_cards_that_are_told(values):
     text = "slime --colocate --actor-num-gpus-per-node 8 --hf-checkpoint Qwen/Qwen3-4B OOM"
     assert values(text)["n_gpus"] == 8
     assert values(f"{text}\n16 x H100").get("n_nodes") != 1
+
+
+@pytest.mark.parametrize(
+    ("text", "engine"),
+    [
+        ("It ran fine with actor_rollout_ref.rollout.name=vllm, we switched to sglang and it OOMs", "sglang"),
+        ("actor_rollout_ref.rollout.name=vllm was fine last week.\nThen we moved to SGLang and get CUDA OOM", "sglang"),
+        ("verl with vllm rollout worked, after switching to sglang: CUDA OOM", "sglang"),
+        ("we changed the rollout engine from sglang to vllm, CUDA OOM", "vllm"),
+        ("从 vllm 换成 sglang 之后 OOM", "sglang"),
+        ("CUDA OOM with actor_rollout_ref.rollout.name=vllm; switched to sglang and it works", "vllm"),
+        ("actor_rollout_ref.rollout.name=vllm OOM，建议换成 sglang", "vllm"),
+        ("CUDA OOM with actor_rollout_ref.rollout.name=vllm. Should I switch to sglang?", "vllm"),
+        ("python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.name=vllm\nwe switched to sglang once", "vllm"),
+    ],
+)
+def test_the_engine_that_a_text_says_the_run_moved_to_is_the_runs(values, text, engine):
+    assert values(text)["rollout_engine"] == engine

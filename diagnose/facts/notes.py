@@ -1,0 +1,100 @@
+"""What a person should know of how the paste was read, in a sentence each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from diagnose.batch import data_parallel, resolve, whole
+from diagnose.facts.framework import Detected
+from diagnose.facts.keys import KeyFacts
+from diagnose.facts.signature import is_mark
+from diagnose.types import Fact, Hit
+from diagnose.vocabulary import FACTS
+
+_ROWS = ("micro_batch", "logprob_micro_batch", "critic_micro_batch")
+
+
+def remarks(
+    detected: Detected,
+    version: Fact | None,
+    keyed: KeyFacts,
+    stated: Mapping[str, Fact],
+    hits: Sequence[Hit],
+    said: Mapping[str, Fact],
+) -> Iterator[str]:
+    """All of them; ``said`` are the settings that sentences give."""
+    yield from _of_fork(detected, version)
+    yield from _of_dead_keys(keyed)
+    yield from _of_part(stated)
+    yield from _unlike(hits, {**said, **keyed.stated})
+    yield from _uneven(stated)
+
+
+def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:
+    return (f"{key} has no effect: {why}" for key, why in keyed.dead.items())
+
+
+def _of_part(stated: Mapping[str, Fact]) -> Iterator[str]:
+    """What is said where less is trained than the estimate can tell."""
+    part = stated.get("partial_training")
+    if part is not None and part.value is True and "full_or_lora" in stated and stated["full_or_lora"].value == "full":
+        yield f"{part.key or 'This way of training'} trains a part that is not modelled: counted as if all were, so it may need far less."
+
+
+def _of_fork(detected: Detected, version: Fact | None) -> tuple[str, ...]:
+    """What a person should know of a trainer that is read by another's keys, or by nobody's."""
+    fork, base = detected.fork, detected.framework
+    if fork is None:
+        return ()
+    if fork.trains_elsewhere:
+        return (f"{fork.title}: {fork.says} Nothing is estimated.",)
+    if base is None or base.fallback:
+        known = "its name is known, its keys are not in the catalogue: read as plain training and by your answers"
+        return (f"{fork.title}: {known}. {fork.says}",)
+    number = f" {version.value}" if version else ""
+    return (f"{fork.title} is read as {base.title}{number}. {fork.says}",)
+
+
+def _unlike(hits: Sequence[Hit], told: Mapping[str, Fact]) -> Iterator[str]:
+    """Settings that are told otherwise than a line of the paste proves."""
+    proven = {
+        hit.signature.slug: hit for hit in reversed(hits) if is_mark(hit.signature) and hit.signature.strength >= 2
+    }
+    for hit in proven.values():
+        for id, value in hit.signature.gives.items():
+            fact = told.get(id)
+            if fact is not None and fact.origin == "read" and fact.value != value:
+                line = hit.span.line
+                words, taken = (f"{fact.key} = {fact.written}", "setting") if fact.key else (fact.written, "line")
+                yield f"“{words}” is told, but line {line} proves otherwise: {hit.signature.title}. The estimate goes by the {taken}."
+                break
+
+
+def _uneven(stated: Mapping[str, Fact]) -> Iterator[str]:
+    """Cards that do not divide by the sizes of a group, and batches of all cards that are less than one row for each."""
+    certain = {id for id, fact in stated.items() if fact.certain}
+    values = resolve(stated)
+    cards, ranks = whole(values, "trainer_gpus"), data_parallel(values)
+    if not cards or not ranks or not certain & {"n_gpus", "gpus_per_node", "trainer_gpus"}:
+        return
+    groups = [
+        certain & {"tp", "pp", "sp"},
+        certain & {"rollout_tp"} if values.get("rollout_mode") == "colocated" else set(),
+    ]
+    for ids in groups:
+        sizes = {id: size for id in sorted(ids) if (size := whole(values, id)) and size > 1}
+        if cards % math.prod(sizes.values()):
+            told = " × ".join(f"{stated[id].key or FACTS[id].title} {size}" for id, size in sizes.items())
+            yield f"{cards} GPUs do not divide by {told}: as it stands the run cannot take all of them."
+    for id in _ROWS:
+        fact = stated.get(id)
+        if (
+            fact
+            and fact.certain
+            and fact.unit == "global_sequences"
+            and isinstance(fact.value, int)
+            and fact.value < ranks
+        ):
+            name = fact.key or FACTS[id].title
+            yield f"{name} {fact.value} is shared by {ranks} ranks, which is 0 rows for each: the estimate counts one."

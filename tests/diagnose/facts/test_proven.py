@@ -1,0 +1,61 @@
+"""What a traceback proves of how a run is sharded, and what is said where a setting tells otherwise."""
+
+import pytest
+
+TRAINERS = {
+    "trl": "from trl import GRPOTrainer, GRPOConfig",
+    "llamafactory": "llamafactory-cli train a.yaml",
+    "ms-swift": "swift sft",
+}
+
+
+def failed_in(path, started="from trl import GRPOTrainer, GRPOConfig"):
+    return (
+        f"{started}\nTraceback (most recent call last):\n"
+        f'  File "/env/lib/python3.11/site-packages/{path}", line 12, in step\n    work()\n'
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+    )
+
+
+@pytest.mark.parametrize("started", TRAINERS.values(), ids=TRAINERS)
+@pytest.mark.parametrize(
+    ("path", "strategy", "stage"),
+    [
+        ("deepspeed/runtime/zero/partition_parameters.py", "deepspeed", 3),
+        ("deepspeed/runtime/zero/stage_1_and_2.py", "deepspeed", 2),
+        ("torch/distributed/fsdp/_flat_param.py", "fsdp", 3),
+        ("torch/distributed/fsdp/_fully_shard/_fsdp_param.py", "fsdp2", 3),
+        ("torch/nn/modules/linear.py", "ddp", 0),
+    ],
+)
+def test_a_frame_proves_how_the_run_is_sharded(values, started, path, strategy, stage):
+    found = values(failed_in(path, started))
+    assert (found["strategy"], found["zero_stage"]) == (strategy, stage)
+
+
+def test_which_of_two_stages_a_frame_does_not_tell(facts, values):
+    failed = failed_in("deepspeed/runtime/zero/stage_1_and_2.py")
+    assert facts(failed).stated["zero_stage"].origin == "default"
+    assert values(f"we run ZeRO-1\n{failed}")["zero_stage"] == 1
+
+
+def test_a_model_that_is_moved_whole_is_not_sharded_whatever_is_told(facts):
+    failed = failed_in("transformers/trainer.py").replace("work()", "self._move_model_to_device(model, args.device)")
+    found = facts(f"we run deepspeed zero3\n{failed}")
+    assert (found.values["strategy"], found.values["zero_stage"]) == ("ddp", 0)
+    assert found.notes == (
+        "“deepspeed zero3” is told, but line 5 proves otherwise: The Trainer moves the whole model to the card, so neither DeepSpeed nor"
+        " FSDP is on. The estimate goes by the line.",
+    )
+
+
+def test_a_written_setting_stays_and_the_contradiction_is_said(facts):
+    found = facts(f"accelerate launch train.py --deepspeed zero2\n{failed_in('deepspeed/runtime/zero/stage3.py')}")
+    assert found.values["zero_stage"] == 2
+    assert any("deepspeed = zero2" in note and "code of ZeRO-3" in note for note in found.notes)
+
+
+def test_nothing_is_said_where_setting_and_frame_agree(facts):
+    assert not facts(
+        f"accelerate launch train.py --deepspeed zero3\n{failed_in('deepspeed/runtime/zero/stage3.py')}"
+    ).notes
