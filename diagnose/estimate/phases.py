@@ -54,8 +54,9 @@ def gpu_phases(plan: Plan, phases: tuple[str, ...]) -> tuple[PhaseEstimate, ...]
     makers = {phase: (_MOMENTS.get(phase, _nothing), on.gpus) for phase, on in cards.items()}
     of_kind = {makers[phase]: on for phase, on in cards.items()}
     worst = {kind: _worst(kind[0](on)) for kind, on in of_kind.items()}
-    residents = {on.gpus: _resident_terms(on, phases) for on in cards.values()}
-    return tuple(_phase(on, phase, residents[on.gpus], fixed(on), worst[makers[phase]]) for phase, on in cards.items())
+    of_size = {on.gpus: on for on in cards.values()}
+    always = {gpus: (_resident_terms(on, phases), fixed(on)) for gpus, on in of_size.items()}
+    return tuple(_phase(on, phase, *always[on.gpus], worst[makers[phase]]) for phase, on in cards.items())
 
 
 def trainer_bytes(phase: PhaseEstimate) -> int:
