@@ -125,7 +125,8 @@ def test_a_facet_narrows_the_list_and_counts_what_is_left(client: Client) -> Non
     page = client.get(reverse("kb:cases"), {"framework": case.framework})
     assert {row.case.framework for row in page.context["rows"]} == {case.framework}
     kinds = next(facet for facet in page.context["facets"] if facet.title == "Kind")
-    assert sum(choice.count for choice in kinds.choices) == len(page.context["rows"])
+    of_it = Document.objects.cases().published().filter(framework=case.framework).count()
+    assert sum(choice.count for choice in kinds.choices) == of_it < Document.objects.cases().published().count()
 
 
 def test_a_narrowing_that_leaves_nothing_says_what_to_drop(client: Client) -> None:
