@@ -37,8 +37,13 @@ def ceiling_words(pool: PoolEstimate, facts: Facts) -> str:
 def caption(pool: PoolEstimate, facts: Facts) -> str:
     if pool.pool == "host":
         return "Host memory of one node at the peak of each phase. The line is all it has; the space below it is your headroom."
-    gpus = facts.number("n_gpus")
-    where = f"on each of the {gpus:.0f} GPUs" if gpus and gpus > 1 else "on the GPU"
+    gpus, train = facts.number("n_gpus"), facts.number("trainer_gpus")
+    if "own" in (facts.values.get(place) for place in ("critic_place", "ref_place", "reward_place")):
+        where = "on a card of those that run it"
+    elif gpus and train and 1 < train < gpus:
+        where = f"on each of the {train:.0f} GPUs that train"
+    else:
+        where = f"on each of the {gpus:.0f} GPUs" if gpus and gpus > 1 else "on the GPU"
     roof = (
         " The line is what the card really has; the space below it is your headroom."
         if pool.capacity is not None

@@ -92,7 +92,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*notes, *readings.notes, *remarks(detected, version, keyed, stated, hits, run_words(speech, {}))),
+        notes=(*notes, *readings.notes, *remarks(detected, version, keyed, stated, hits, speech)),
     )
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from diagnose.batch import data_parallel, resolve, whole
 from diagnose.facts.framework import Detected
 from diagnose.facts.keys import KeyFacts
+from diagnose.facts.run_words import run_words
 from diagnose.facts.signature import is_mark
-from diagnose.types import Fact, Hit
+from diagnose.types import Fact, Hit, Line
 from diagnose.vocabulary import FACTS
 
 _ROWS = ("micro_batch", "logprob_micro_batch", "critic_micro_batch")
@@ -21,13 +22,13 @@ def remarks(
     keyed: KeyFacts,
     stated: Mapping[str, Fact],
     hits: Sequence[Hit],
-    said: Mapping[str, Fact],
+    speech: Sequence[Line],
 ) -> Iterator[str]:
-    """All of them; ``said`` are the settings that sentences give."""
+    """All of them; ``speech`` are the lines that people wrote."""
     yield from _of_fork(detected, version)
     yield from _of_dead_keys(keyed)
     yield from _of_part(stated)
-    yield from _unlike(hits, {**said, **keyed.stated})
+    yield from _unlike(hits, keyed, speech)
     yield from _uneven(stated)
 
 
@@ -56,11 +57,12 @@ def _of_fork(detected: Detected, version: Fact | None) -> tuple[str, ...]:
     return (f"{fork.title} is read as {base.title}{number}. {fork.says}",)
 
 
-def _unlike(hits: Sequence[Hit], told: Mapping[str, Fact]) -> Iterator[str]:
-    """Settings that are told otherwise than a line of the paste proves."""
+def _unlike(hits: Sequence[Hit], keyed: KeyFacts, speech: Sequence[Line]) -> Iterator[str]:
+    """Settings that a key or a sentence tells otherwise than a line of the paste proves."""
     proven = {
         hit.signature.slug: hit for hit in reversed(hits) if is_mark(hit.signature) and hit.signature.strength >= 2
     }
+    told = {**run_words(speech, {}), **keyed.stated} if proven else {}
     for hit in proven.values():
         for id, value in hit.signature.gives.items():
             fact = told.get(id)

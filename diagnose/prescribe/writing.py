@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 
 from diagnose.batch import to_written
 from diagnose.conditions import holds
-from diagnose.facts.written import bare
+from diagnose.facts.keys import normal
+from diagnose.facts.written import bare, not_set
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts, Setting
@@ -228,14 +229,19 @@ def _along(situation: Situation, change: Change) -> list[Change]:
     """The keys without which the framework refuses the new word, where the paste leaves them unset."""
     key = key_of(situation.facts, change.fact) if situation.framework_known else None
     beside = key.along.get(change.after.lower(), key.along.get("*", {})) if key else {}
-    there = {setting.key: setting for setting in situation.paste.settings if setting.key in beside}
-    return [
-        Change(change.fact, name, there[name].value, value, there[name].span)
-        if name in there
-        else Change(change.fact, name, None, value)
-        for name, value in beside.items()
-        if name not in there or there[name].value.lower() in ("", "null", "none")
-    ]
+    changes = []
+    for name, value in beside.items():
+        there = next((one for one in reversed(situation.paste.settings) if _same_key(one.key, name)), None)
+        if there is None:
+            changes.append(Change(change.fact, name, None, value))
+        elif not_set(there.value):
+            changes.append(Change(change.fact, there.key, there.value, value, there.span))
+    return changes
+
+
+def _same_key(pasted: str, name: str) -> bool:
+    """Whether a key of the paste is this one: in dashes or underscores, also without the head of its path."""
+    return f".{normal(name)}".endswith(f".{normal(pasted)}")
 
 
 def _together(setting: Setting, home: Setting | None) -> bool:

@@ -96,7 +96,7 @@ def _likely_phases(bench: Bench) -> list[str]:
 def _of_phase(id: str, bench: Bench) -> str:
     estimated = bench.before.pool(bench.pool)
     phase = estimated.phase(id) if estimated and id in PHASES else None
-    return f"{gib(phase.bytes)} GiB, {VERDICT_WORDS[estimated.verdict(phase)]}" if phase and estimated else ""
+    return f"{phase.shown} GiB, {VERDICT_WORDS[estimated.verdict(phase)]}" if phase and estimated else ""
 
 
 def missing(question: Question, bench: Bench) -> Asked:

@@ -87,12 +87,32 @@ def test_full_recomputation_comes_with_its_method_and_its_layers(text, head):
     }
 
 
-def test_what_stands_beside_a_key_already_is_not_written_again():
-    found, _ = changes(
-        SLIME.replace("--colocate", "--colocate --recompute-method block --recompute-num-layers 4"), "actor_update"
-    )
+@pytest.mark.parametrize(
+    ("text", "new", "beside"),
+    [
+        (SLIME, "--colocate", "--recompute-method block --recompute-num-layers 4"),
+        (SLIME, "--colocate", "--recompute_method block --recompute_num_layers 4"),
+        (
+            MEGATRON_VERL,
+            "trainer.nnodes=2",
+            "recompute_method=block override_transformer_config.recompute_num_layers=4",
+        ),
+    ],
+)
+def test_what_stands_beside_a_key_already_is_not_written_again(text, new, beside):
+    found, _ = changes(text.replace(new, f"{new} {beside}"), "actor_update")
     lever = next(one for one in found.prescriptions if one.lever.slug == "checkpointing.activation.on")
-    assert [change.key for change in lever.changes] == ["recompute-granularity"]
+    assert [change.key[-11:] for change in lever.changes] == ["granularity"]
+
+
+def test_what_stands_unset_beside_a_key_is_set_in_its_place():
+    head = "actor_rollout_ref.actor.megatron.override_transformer_config."
+    text = MEGATRON_VERL.replace("trainer.nnodes=2", f"{head}recompute_method=null trainer.nnodes=2")
+    found, _ = changes(text, "actor_update")
+    lever = next(one for one in found.prescriptions if one.lever.slug == "checkpointing.activation.on")
+    method = next(change for change in lever.changes if change.key == head + "recompute_method")
+    assert (method.before, method.after) == ("null", "uniform")
+    assert method.span is not None
 
 
 def test_megatron_keeps_all_activations_unless_it_is_told_to_recompute():
