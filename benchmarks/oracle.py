@@ -19,6 +19,7 @@ from dataclasses import asdict, replace
 
 import torch
 import transformers
+from oracle_families import FAMILIES, VOCAB
 from oracle_loss import WAYS, bytes_a_logit, chunked_bytes
 from oracle_measure import Setting, kept_bytes, step_bytes, tower_bytes
 
@@ -159,6 +160,14 @@ def kept_points() -> Iterator[dict]:
                 yield {"kind": "kept", "model": name, **asdict(setting), **sizes}
 
 
+def family_points() -> Iterator[dict]:
+    """Forward passes of the decoders of other families, with attention as FlashAttention keeps it."""
+    for name, family in FAMILIES.items():
+        for setting in family.settings():
+            sizes = kept_bytes(family.made(), setting, VOCAB)
+            yield {"kind": "family", "model": name, **asdict(setting), **sizes}
+
+
 def step_points() -> Iterator[dict]:
     """Whole steps of every model that has a head."""
     for name, model in MODELS.items():
@@ -183,7 +192,7 @@ def loss_points() -> Iterator[dict]:
     yield {"kind": "loss", "way": "chunked_cross_entropy", "chunk": 128, **chunked_bytes(8, 128, 8000, 128)}
 
 
-KINDS = {"kept": kept_points, "step": step_points, "tower": tower_points, "loss": loss_points}
+KINDS = {"kept": kept_points, "family": family_points, "step": step_points, "tower": tower_points, "loss": loss_points}
 
 
 def _left_out(model: dict, setting: Setting) -> bool:
@@ -222,7 +231,9 @@ def main() -> None:
         points += measure() if only in (None, kind) else [point for point in before if point["kind"] == kind]
         print(kind, len(points), flush=True)
     models = [("model", {"name": name, **model}) for name, model in MODELS.items()]
-    OUT.write_text(written([("from", origin), *models, *(("point", point) for point in points)]))
+    families = [("family", {"name": name, "record": one.record, **one.numbers}) for name, one in FAMILIES.items()]
+    tables = [("from", origin), *models, *families, *(("point", point) for point in points)]
+    OUT.write_text(written(tables))
 
 
 if __name__ == "__main__":

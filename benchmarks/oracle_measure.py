@@ -17,6 +17,9 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
+from transformers import AttentionInterface
+
+FUSED = "fused"  # the name of the attention that is registered below
 
 
 class Live(TorchDispatchMode):
@@ -63,6 +66,35 @@ def allocated(run: Callable[[], Any]) -> tuple[Any, int, int]:
         now += event.nbytes()
         peak = max(peak, now)
     return out, peak, now
+
+
+class _Fused(torch.autograd.Function):
+    """Attention that keeps what FlashAttention keeps, on any machine; its backward pass is not asked for.
+
+    (flash-attention 2.8 flash_attn/flash_attn_interface.py: FlashAttnFunc.forward saves query, key, value, output and one fp32 number a
+    row and head.)
+    """
+
+    @staticmethod
+    def forward(ctx, query, key, value):  # type: ignore[no-untyped-def]
+        out, sums = torch.empty_like(query), query.new_empty(query.shape[:-1], dtype=torch.float32)
+        ctx.save_for_backward(query, key, value, out, sums)
+        return out.normal_()
+
+
+def fused_attention(module, query, key, value, mask, **_):  # type: ignore[no-untyped-def]
+    """The way from transformers to that kernel: in 16 bits, rows as one, tokens before heads, values padded to the width of queries.
+
+    (transformers 5.23 integrations/flash_attention.py: flash_attention_forward; modeling_flash_attention_utils.py)
+    """
+    rows, width = query.shape[0], value.shape[-1]
+    query, key, value = (one.transpose(1, 2).to(torch.bfloat16).flatten(0, 1) for one in (query, key, value))
+    if width != query.shape[-1]:
+        value = torch.nn.functional.pad(value, [0, query.shape[-1] - width])
+    return _Fused.apply(query, key, value)[..., :width].unflatten(0, (rows, -1)), None
+
+
+AttentionInterface.register(FUSED, fused_attention)
 
 
 class Packed:

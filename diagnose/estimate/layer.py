@@ -7,16 +7,18 @@ T tokens, h hidden, q and k the widths of all query and all key heads, f MLP wid
     8 f    gate, its activation, up and their product; 4 f without a gate
 
 (transformers 4.37 and later, models/qwen2/modeling_qwen2.py: Qwen2RMSNorm, Qwen2MLP; flash_attn_interface.py: FlashAttnFunc). With a
-norm over each head of query and key 6 (q + k) more. A LayerNorm is one kernel that keeps its input (2 h) and gives the next product's
-(2 h); where attention and MLP are parallel both norms keep the same input. Korthikanti et al. 2022 (arXiv:2205.05198, section 4.1)
-count 34 s b h for GPT with f = 4 h and fused 16-bit norms. tests/data/measured_cpu.toml holds what PyTorch really keeps.
+norm over each head of query and key 6 (q + k) more. A norm that multiplies by its weight in fp32 keeps the normed value so
+(models/gemma3, qwen3_next, olmo3, gpt_oss): 20 h and 8 (q + k). A norm on what attention or MLP gives is read by no product
+(models/glm4): 6 h, in fp32 8 h. A LayerNorm is one kernel that keeps its input (2 h) and gives the next product's (2 h); where attention
+and MLP are parallel both norms keep the same input. Korthikanti et al. 2022 (arXiv:2205.05198, section 4.1) count 34 s b h for GPT with
+f = 4 h and fused 16-bit norms. tests/data/measured_cpu.toml holds what PyTorch really keeps.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from diagnose.knowledge.hardware import Model, Vision
+from diagnose.knowledge.hardware import Latent, Model, Vision
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,11 @@ class Widths:
     ``queries`` 0 stands for ``hidden``; ``routed`` is what a token's experts read, side by side, 0 in a dense layer. ``fused``: query, key
     and value are one product; ``gate``: one of its width multiplies the attention's output. ``mixes`` are the bytes of what mixes
     tokens where that is not attention, 0 where nothing does; ``alone``: a layer is either that or an MLP, with one norm.
+    ``values``: the width of the tensor that holds the value, 0 for that of the keys; ``out``: of what attention gives, copies of it
+    included, and ``given`` of what the next product reads of that, 0 for the queries'. ``ranks``: narrow widths that are normed on the
+    way to query and key. ``after``: norms on what attention and MLP give. ``fp32_norm`` and ``clamped``: as in a model's record.
+    ``routing``: bytes a hidden number that the choice of experts keeps, ``shared`` those of the shared expert's gate.
+    ``joined``: so are query, key and value, and gate and up, and the value is a view of what the first of these products gave.
     """
 
     hidden: float
@@ -42,29 +49,74 @@ class Widths:
     gate: bool = False
     mixes: float | None = None
     alone: bool = False
+    values: float = 0
+    out: float = 0
+    given: float = 0
+    ranks: float = 0
+    after: int = 0
+    fp32_norm: bool = False
+    clamped: bool = False
+    routing: int = 0
+    shared: int = 0
+    joined: bool = False
 
     @property
     def q(self) -> float:
         return self.queries or self.hidden
 
+    @property
+    def read(self) -> float:
+        """The width of what the product behind the attention reads."""
+        return self.given or self.q
+
 
 def widths(model: Model, fused: bool = False) -> Widths:
-    """The widths of a decoder layer; of a sparse model those of the experts that a token takes."""
+    """The widths of a decoder layer; of a sparse model those of the experts that a token takes. ``fused``: the trainer's own code joins
+    query, key and value, of every model."""
     mlp = model.moe.active * model.moe.width + model.moe.shared if model.moe else model.intermediate
     head = model.head_dim or model.hidden // model.heads
-    return Widths(
+    queries, keys = model.heads * head, model.kv_heads * head
+    joined = model.fused_qkv and not fused  # that trainer has layers of its own, whose gate and up are apart
+    w = Widths(
         hidden=model.hidden,
         mlp=mlp,
-        keys=model.kv_heads * head,
+        keys=keys,
         heads=model.heads,
         gated=model.gated,
-        queries=model.heads * head,
+        queries=queries,
         routed=model.moe.active * model.routed if model.moe else 0,
         qk_norm=model.qk_norm,
         layer_norm=model.layer_norm,
         parallel=model.parallel,
         fused=fused,
         gate=model.attention_gate,
+        values=queries + 2 * keys if joined else 0,
+        after=max(0, model.norms - 2),
+        fp32_norm=model.fp32_norm,
+        clamped=model.clamped,
+        routing=4 if model.moe and model.moe.fp32_router else 0,
+        shared=2 if model.moe and model.moe.shared_gate else 0,
+        joined=joined,
+    )
+    return _latent(w, model.latent) if model.latent else w
+
+
+def _latent(w: Widths, latent: Latent) -> Widths:
+    """Every head has its own query, key and value, made from narrow ranks.
+
+    The kernel takes values as wide as keys: others are padded and its output is cut (transformers 5.23
+    integrations/flash_attention.py: flash_attention_forward); else the value is a part of the product that gave it.
+    """
+    query, value = w.heads * (latent.plain + latent.rotary), w.heads * latent.value
+    padded = query != value
+    return replace(
+        w,
+        queries=query,
+        keys=query,
+        values=query if padded else w.heads * (latent.plain + latent.value),
+        out=query + value if padded else value,
+        given=value,
+        ranks=latent.query + latent.key,
     )
 
 
@@ -77,29 +129,47 @@ def attention_bytes_per_token(w: Widths) -> float:
     if w.mixes is not None:
         return w.mixes
     if not w.fused:
-        return (8 if w.gate else 4) * w.q + 4 * w.keys + 4 * w.heads
+        given = 2 * (w.out or w.q)
+        return 2 * w.q + 2 * w.keys + 2 * (w.values or w.keys) + (6 * w.q if w.gate else given) + 4 * w.heads
     value = w.q + 2 * w.keys if w.keys == w.q else w.q
     return 6 * w.q + 2 * value + 4 * w.heads
 
 
 def _norm_inputs(w: Widths) -> int:
     """Bytes of what a layer's norms keep of their inputs, in h: in fp32 for RMSNorm, which is written out."""
-    return ((2 if w.parallel else 4) if w.layer_norm else 8) // (2 if w.alone else 1)
+    return ((2 if w.parallel else 4) if w.layer_norm else 8 + 4 * w.after) // (2 if w.alone else 1)
+
+
+def _inner_norms(w: Widths) -> float:
+    """Bytes of the norms on queries and keys, and on the ranks that these come from, which products read."""
+    normed = 8 if w.fp32_norm else 6
+    return normed * ((w.q + w.keys) if w.qk_norm else 0) + 8 * w.ranks
+
+
+def _norms(w: Widths, autocast: bool) -> float:
+    """Bytes of a layer's norms and of what the next products read of them, in h.
+
+    Under autocast over fp32 weights the norms' values are fp32, and each of the products that read them keeps a bf16 copy of its own
+    (torch 2.6 aten/src/ATen/autocast_mode.cpp: only casts of parameters are cached).
+    """
+    share = 0.5 if w.alone else 1
+    after = w.after * (8 if w.fp32_norm else 6)
+    if not autocast:
+        weighed = 4 if w.layer_norm else 12 if w.fp32_norm else 8
+        return _norm_inputs(w) - 4 * w.after + share * weighed + after
+    readers = 2 * ((1 if w.fused or w.joined else 3) + (2 if w.gated and not w.joined else 1))
+    return share * ((_norm_inputs(w) * 2 if w.layer_norm else 16) + readers) + after
 
 
 def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
     """Bytes that one layer keeps of one token for its backward pass, nothing recomputed.
 
-    Under autocast over fp32 weights the norms' values are fp32, and each of the five projections that read them keeps a bf16 copy of
-    its own (torch 2.6 aten/src/ATen/autocast_mode.cpp: only casts of parameters are cached). Rows for an expert are copied out and its
-    outputs kept for the router's weight: 4 h for each chosen expert.
+    Rows for an expert are copied out and its outputs kept for the router's weight: 4 h for each chosen expert. A clamped gate and up
+    are kept before and after (transformers 5.23 models/gpt_oss: GptOssExperts._apply_gate).
     """
-    share = 0.5 if w.alone else 1
-    outputs = share * (4 if w.layer_norm else 8)
-    norms = (share * 26 if autocast else _norm_inputs(w) + outputs) * w.hidden + (
-        6 * (w.q + w.keys) if w.qk_norm else 0
-    )
-    return norms + attention_bytes_per_token(w) + (8 if w.gated else 4) * w.mlp + 4 * w.routed
+    norms = _norms(w, autocast) * w.hidden + _inner_norms(w)
+    mlp = (14 if w.clamped else 8 if w.gated else 4) * w.mlp + 4 * w.routed
+    return norms + attention_bytes_per_token(w) + mlp + (w.routing + w.shared) * w.hidden
 
 
 def frozen_layer_bytes_per_token(
@@ -113,10 +183,11 @@ def frozen_layer_bytes_per_token(
     nn/modules.py: Linear4bit), so that the MLP's values are fp32; RMSNorm keeps its input itself, the attention kernel casts to bf16.
     """
     each = 2 if fp32 else 1
-    inputs = 8 if fp32 else _norm_inputs(w)
-    norms = inputs * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0)
-    mlp = each * ((6 if w.gated else 2) * w.mlp + 4 * w.routed)
-    return norms + attention_bytes_per_token(w) + mlp + _adapter_bytes_per_token(w, each_input, on)
+    inputs = 8 + 4 * w.after if fp32 else _norm_inputs(w)
+    norms = inputs * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0) + 4 * w.ranks
+    mlp = each * ((12 if w.clamped else 6 if w.gated else 2) * w.mlp + 4 * w.routed)
+    kept = norms + attention_bytes_per_token(w) + mlp + w.shared * w.hidden
+    return kept + _adapter_bytes_per_token(w, each_input, on)
 
 
 def _adapter_bytes_per_token(w: Widths, each_input: float, on: str) -> float:
@@ -125,13 +196,14 @@ def _adapter_bytes_per_token(w: Widths, each_input: float, on: str) -> float:
     On a part of a fused product the update is scattered into one as wide as all of it and kept (litgpt 2685705 litgpt/lora.py: zero_pad).
     """
     if on == "all_linear":
-        reads = 0 if w.mixes == 0 else w.q + (1 if w.fused or w.mixes else 3) * w.hidden
-        inward = (2 if w.gated else 1) * w.hidden if w.mlp else 0
+        inputs = 2 if w.ranks else 1 if w.fused or w.joined or w.mixes else 3
+        reads = 0 if w.mixes == 0 else w.read + inputs * w.hidden + w.ranks
+        inward = (2 if w.gated and not w.joined else 1) * w.hidden if w.mlp else 0
         return each_input * (reads + inward + w.mlp)
     if w.mixes is not None:
         return 0.0
     if on == "attention":
-        return each_input * (w.q + (1 if w.fused else 3) * w.hidden)
+        return each_input * (w.read + (1 if w.fused or w.joined else 3) * w.hidden)
     if w.fused:
         return each_input * w.hidden + 2 * (w.q + w.keys)
     return each_input * (2 if on == "query_value" else 3) * w.hidden
@@ -144,8 +216,9 @@ def quantized_input_bytes_per_token(w: Widths) -> float:
 
 def fused_layer_bytes_per_token(w: Widths) -> float:
     """The same where norm and MLP product are fused and keep bf16 inputs only (Megatron with selective recomputation)."""
-    mixing = 4 * w.q + 4 * w.keys if w.mixes is None else w.mixes
-    return (6 if w.alone else 12) * w.hidden + mixing + (6 if w.gated else 4) * w.mlp + 4 * w.routed
+    heads = 2 * (w.q + w.keys + (w.values or w.keys) + w.read) + 4 * w.ranks
+    mixing = heads if w.mixes is None else w.mixes
+    return ((6 if w.alone else 12) + 2 * w.after) * w.hidden + mixing + (6 if w.gated else 4) * w.mlp + 4 * w.routed
 
 
 def chosen_products_bytes_per_token(w: Widths) -> float:

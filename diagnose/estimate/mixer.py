@@ -38,7 +38,7 @@ def kinds(model: Model, w: Widths, tp: int = 1) -> tuple[tuple[int, Widths], ...
     if not model.mixer and not model.mlp_layers:
         return tuple(kind for one in heads(model) for kind in _by_mlp(one.layers, _with_heads(w, model, one), model))
     alone = bool(model.mlp_layers)
-    bare = replace(w, mlp=0, routed=0, alone=True) if alone else w
+    bare = replace(w, mlp=0, routed=0, routing=0, shared=0, alone=True) if alone else w
     found = [(model.attends, bare)]
     if model.mixer:
         kept, wide = mixer_bytes_per_token(model.mixer) / tp, model.mixer.values / tp

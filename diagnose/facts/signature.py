@@ -28,7 +28,8 @@ def find_hits(paste: Paste, text: Lowered, knowledge: Knowledge) -> tuple[tuple[
     """Every signature that matches, in the order of the text, and what the strongest ones captured."""
     hits: list[Hit] = []
     captured: dict[str, Fact] = {}
-    for signature in sorted(knowledge.signatures.values(), key=lambda one: -one.strength):
+    signatures = knowledge.signatures.values() if paste.lines else ()  # answers alone come without a text
+    for signature in sorted(signatures, key=lambda one: -one.strength):
         found = list(matches(signature, paste, text)) if _has_literals(signature, text.whole) else []
         # a mark of a phase may stand in hundreds of lines of a log: the last one tells how far it came
         for span, facts in found[-1:] if is_mark(signature) else found:

@@ -59,6 +59,7 @@ class Moe:
     ``shared_gate``: the shared expert has a gate of its own; ``router_bias``: the router adds a number to each expert. ``stacked``: in
     transformers the experts of a layer are one tensor and no linear layers, so that adapters on all of these leave them out, and so do
     quantizers of linear layers; ``split_to_quantize``: these find linear layers all the same.
+    ``fp32_router``: the router reads a copy of its input in fp32.
     ``latent``: experts read and give a narrower state of this width, between two products that a layer has once
     (transformers 5.23 models/nemotron_h: NemotronHMoE).
     """
@@ -70,6 +71,7 @@ class Moe:
     dense_layers: int = 0
     shared_gate: bool = False
     router_bias: bool = False
+    fp32_router: bool = False
     stacked: bool = False
     split_to_quantize: bool = False
     latent: int = 0
@@ -148,7 +150,8 @@ class Model(Record):
     heads together. ``keyed``: so many layers have keys and values of their own, 0 for all; the others read those of a layer before.
     ``doubled``: so many layers have an MLP of twice the width. ``per_layer``: every layer adds its own embedding of this width, from
     a table as long as the vocabulary.
-    ``fp16_overflows``: its activations leave the range of fp16.
+    ``fp16_overflows``: its activations leave the range of fp16. ``fp32_norm``: a norm multiplies by its weight before it rounds to
+    16 bits; ``fused_qkv``: query, key and value are parts of one product; ``clamped``: gate and up of an MLP are kept within bounds.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
@@ -179,6 +182,9 @@ class Model(Record):
     doubled: int = 0
     per_layer: int = 0
     fp16_overflows: bool = False
+    fp32_norm: bool = False
+    fused_qkv: bool = False
+    clamped: bool = False
     attention_layers: int = 0
     mlp_layers: int = 0
     aliases: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import tomllib
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,22 @@ def _model(name: str) -> Model:
     )
 
 
+@cache
+def _of_family(name: str) -> Model:
+    """The catalogue's record of a family in the size that was measured, with attention and experts in every layer but the dense ones."""
+    size = next(family for family in MEASURED["family"] if family["name"] == name)
+    record = current().models[size["record"]]
+    parts = {
+        part: replace(kind, **{one.name: size[one.name] for one in fields(kind) if one.name in size})
+        for part in ("moe", "latent")
+        if (kind := getattr(record, part))
+    }
+    numbers = {key: size[key] for key in (*_SHAPE, "head_dim") if key in size}
+    return replace(
+        record, title=name, **{"head_dim": 0, **numbers}, **parts, vision=None, mixer=None, attention_layers=0
+    )
+
+
 def _plan(point: dict[str, Any]) -> Plan:
     """The plan that the pipeline makes of these facts, for a trainer that the catalogue does not hold."""
     values = {
@@ -72,16 +89,17 @@ def _plan(point: dict[str, Any]) -> Plan:
         "gradient_accumulation": point["accumulation"],
         "logits_chunked": False,
     }
-    if point["attention"] == "eager":
-        values["flash_attention"] = False
+    if point["attention"] != "sdpa":
+        values["flash_attention"] = point["attention"] == "fused"
     stated = {id: Fact(id, value, "answered") for id, value in values.items()}
-    facts = Facts(stated=stated, values=resolve(stated), framework=current().fallback, model=_model(point["model"]))
+    model = (_of_family if point["kind"] == "family" else _model)(point["model"])
+    facts = Facts(stated=stated, values=resolve(stated), framework=current().fallback, model=model)
     plan, missing = make_plan(facts, None)
     assert plan, missing
     return plan
 
 
-@pytest.mark.parametrize("point", _points("kept"))
+@pytest.mark.parametrize("point", [*_points("kept"), *_points("family")])
 def test_what_a_forward_pass_keeps_is_right(point: dict[str, Any]) -> None:
     plan = _plan(point)
     one = take(plan, "update")

@@ -67,7 +67,7 @@ def test_a_layer_of_its_own_has_one_norm() -> None:
     norms = 8 * 2688
     assert mixer == norms + mixer_bytes_per_token(SCAN)
     assert attention == norms + 4 * 4096 + 4 * 256 + 4 * 32
-    assert mlp == norms + 4 * (6 * 1856 + 3712) + 4 * 6 * 2688
+    assert mlp == norms + 4 * (6 * 1856 + 3712) + 4 * 6 * 2688 + 4 * 2688  # a router in fp32
 
 
 def test_adapters_of_a_scan_read_what_goes_in_and_what_comes_out() -> None:
@@ -108,13 +108,13 @@ def test_layers_with_wider_heads_keep_as_much_more() -> None:
     (plain, narrow), (few, wide) = kinds(record, widths(record))
     assert (plain, few) == (35, 7)
     kept = layer_bytes_per_token(wide) - layer_bytes_per_token(narrow)
-    assert kept == (4 + 6) * (8 + 2) * 256
+    assert kept == (4 + 8) * (8 + 2) * 256
 
 
 def test_rows_for_experts_of_a_narrower_state_are_as_narrow() -> None:
     record = _model("nemotron-3-super-120b-a12b")
     *_, (_, mlp) = kinds(record, widths(record))
-    assert layer_bytes_per_token(mlp) == 8 * 4096 + 4 * (22 * 2688 + 5376) + 4 * 22 * 1024
+    assert layer_bytes_per_token(mlp) == 8 * 4096 + 4 * (22 * 2688 + 5376) + 4 * 22 * 1024 + 4 * 4096
 
 
 def test_layers_with_a_doubled_mlp_are_kinds_of_their_own() -> None:
