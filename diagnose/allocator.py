@@ -6,6 +6,8 @@ from diagnose.types import Facts
 
 # Reserved and unused from this share of the card on counts as lying in pieces, if it is more than was asked for.
 _PIECES = 0.1
+# Idle memory below this share of the card is what every full card has.
+FULL = 0.05
 # Figures are printed with two decimals and read at slightly different moments.
 _SLACK = 0.02
 
@@ -38,6 +40,15 @@ def idle_gib(facts: Facts) -> float | None:
     """GiB that nothing uses: free on the card, and reserved by torch without being allocated."""
     free, unused = facts.number("gpu_free_gib"), facts.number("torch_reserved_gib")
     return None if free is None or unused is None else free + unused
+
+
+def crammed(facts: Facts) -> bool:
+    """Whether the figures show a card that is full and not in pieces: all that is idle would not have done, and little of it is torch's."""
+    asked, idle, unused = facts.number("tried_alloc_gib"), idle_gib(facts), facts.number("torch_reserved_gib")
+    total, others = facts.number("gpu_total_gib"), foreign_gib(facts) or 0.0
+    if asked is None or idle is None or unused is None or total is None or others >= 1 or beyond_card(facts):
+        return False
+    return unused < total * _PIECES and (idle < asked or idle < total * FULL)
 
 
 def beyond_card(facts: Facts) -> bool:

@@ -30,7 +30,7 @@ from diagnose.facts.run_words import moved_engine, run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
 from diagnose.facts.teacher import with_teacher
-from diagnose.facts.trains import of_training, read_trains
+from diagnose.facts.trains import of_training, read_trains, without_training
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
 from diagnose.knowledge import Knowledge
@@ -72,7 +72,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)
-    sets, stated = with_lengths(with_quantized(stated), knowledge.datasets)
+    sets, stated = with_lengths(without_training(with_quantized(stated)), knowledge.datasets)
     return Facts(
         stated=stated,
         values=resolve(stated),
@@ -177,7 +177,7 @@ def _run(
         *model.facts.values(),
         read_algo(paste, speech, stated),
         read_training(paste, speech, stated, framework),
-        *read_trains(paste, framework, knowledge.engines, stated).values(),
+        *read_trains(paste, speech, framework, knowledge, stated).values(),
         moved_engine(speech, stated),
     ]
     for fact in found:

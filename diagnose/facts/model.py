@@ -13,7 +13,7 @@ from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, aliases, find_
 from diagnose.facts.model_words import of_family, of_words, size_in_words
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model
-from diagnose.types import Fact, Line, Paste, Setting
+from diagnose.types import Fact, Line, Paste, Setting, Span
 
 _MODEL_KEYS = re.compile(
     r"(?:^|[._])(?:model|model_path|model_name|model_name_or_path|base_model|actor_path|pretrain|pretrained?_model"
@@ -30,6 +30,8 @@ _OF_THE_RUN = re.compile(
     r"|(?:experiment|exp|run|trial|project|group|wandb|swanlab)(?:_name|\.name|$))$",
     re.A,
 )
+_FILE_WORD = re.compile(r"\.(?:py|sh|ya?ml|json|jsonl|txt|toml)$|[$={}]", re.A)
+_PRETRAINED = re.compile(r"(?:^|,)pretrained=([^,\s]{1,200})", re.A)
 _HUB = re.compile(r"^[A-Za-z][\w.\-]*/(?P<name>[A-Za-z][\w.\-]*)$", re.A)
 
 
@@ -50,7 +52,12 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
         return _of_answer(given, stated, models, knowledge)
     pasted = of_config(paste)
     speech, own = _apart(paste, speech)
-    names = [*_of_keys(paste, models, given), *of_words(speech, models), *map(_folder, of_words(own, models))]
+    names = [
+        *_of_keys(paste, models, given),
+        *_of_places(paste, models),
+        *of_words(speech, models),
+        *map(_folder, of_words(own, models)),
+    ]
     best = _best(names) or _of_folder(names, knowledge)
     if pasted is None:  # config.json names a family by its type
         best = best or _of_type(paste, names, knowledge) or of_family(speech, models, _trainers(knowledge))
@@ -147,6 +154,20 @@ def _of_keys(paste: Paste, models: tuple[Model, ...], given: Fact | None) -> Ite
         key = normal(setting.key)
         if setting in settings or (_MODEL_KEYS.search(key) and not _NOT_THE_ACTOR.search(key)):
             yield from _of_path(setting, models)
+
+
+def _of_places(paste: Paste, models: tuple[Model, ...]) -> Iterator[Name]:
+    """A model of the catalogue that the only command takes by its place, or inside one argument (``pretrained=…,dtype=…``)."""
+    if len(paste.commands) != 1:
+        return
+    line = next((line for line in paste.lines if line.number == paste.commands[0].first_line), None)
+    words = [word for word in paste.commands[0].words[1:] if not _FILE_WORD.search(word)]
+    words += [found[1] for setting in paste.settings if (found := _PRETRAINED.search(setting.value))]
+    for word in words:
+        part = word.rstrip("/").rpartition("/")[2]
+        start = line.text.find(word) if line else -1
+        if (slug := find_model(part, models)) and NAMED.fullmatch(part) and line:
+            yield Name(part, Span(line.number, start, start + len(word)) if start >= 0 else None, slug=slug)
 
 
 def _of_path(setting: Setting, models: tuple[Model, ...]) -> Iterator[Name]:
