@@ -8,6 +8,7 @@ from dataclasses import replace
 from diagnose.batch import resolve
 from diagnose.facts.algo import read_algo, read_training
 from diagnose.facts.answers import parse_answer, read_answers
+from diagnose.facts.banner import trained
 from diagnose.facts.complete import complete
 from diagnose.facts.datasets import with_lengths
 from diagnose.facts.defaults import with_defaults
@@ -183,6 +184,8 @@ def _run(
     for fact in found:
         if fact is not None and fact.id not in answered:
             stated[fact.id] = fact
+    if "full_or_lora" not in stated and (share := trained(paste.lines, stated)):
+        stated["full_or_lora"] = share
     for id, fact in (run_words(speech, stated) | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
     return model

@@ -1,4 +1,4 @@
-"""The machine: cards, their memory, their number, nodes and host RAM. What a command says outranks what the words say."""
+"""The machine: cards, their memory and number, nodes, host RAM. What a command says outranks what the words say."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from diagnose.facts import cards
 from diagnose.facts.allocation import read_allocation
+from diagnose.facts.banner import processes
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launcher
@@ -63,6 +64,7 @@ def read_machine(
     _put(found, read_allocation(paste))
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)
+    _put(found, {"n_gpus": told} if "n_gpus" not in stated and (told := processes(paste.lines)) else {})
     found = with_named(found, stated, paste, lowered, knowledge.gpus, "gpu_total_gib" in captured)
     if "node_total_gb" in captured:
         node = captured["node_total_gb"]
