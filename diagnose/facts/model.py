@@ -31,6 +31,8 @@ _OF_THE_RUN = re.compile(
     re.A,
 )
 _FILE_WORD = re.compile(r"\.(?:py|sh|ya?ml|json|jsonl|txt|toml)$|[$={}]", re.A)
+# the configurations of a trainer that names them by family and size: llama3_1/8B_full
+_RECIPE = re.compile(r"([a-z]+\d*(?:_\d+)?)/(\d+(?:\.\d+)?[BM])_(?:full|lora|qlora|dora|qat|qdora|ppo)", re.A)
 _PRETRAINED = re.compile(r"(?:^|,)pretrained=([^,\s]{1,200})", re.A)
 _HUB = re.compile(r"^[A-Za-z][\w.\-]*/(?P<name>[A-Za-z][\w.\-]*)$", re.A)
 
@@ -158,16 +160,25 @@ def _of_keys(paste: Paste, models: tuple[Model, ...], given: Fact | None) -> Ite
 
 def _of_places(paste: Paste, models: tuple[Model, ...]) -> Iterator[Name]:
     """A model of the catalogue that the only command takes by its place, or inside one argument (``pretrained=…,dtype=…``)."""
-    if len(paste.commands) != 1:
+    if len(paste.commands) > 1:
         return
-    line = next((line for line in paste.lines if line.number == paste.commands[0].first_line), None)
-    words = [word for word in paste.commands[0].words[1:] if not _FILE_WORD.search(word)]
-    words += [found[1] for setting in paste.settings if (found := _PRETRAINED.search(setting.value))]
-    for word in words:
-        part = word.rstrip("/").rpartition("/")[2]
-        start = line.text.find(word) if line else -1
-        if (slug := find_model(part, models)) and NAMED.fullmatch(part) and line:
-            yield Name(part, Span(line.number, start, start + len(word)) if start >= 0 else None, slug=slug)
+    for setting in paste.settings:
+        recipe = _RECIPE.match(setting.value) if setting.key == "config" else None
+        inside = _PRETRAINED.search(setting.value)
+        part = f"{_dotted(recipe[1])}-{recipe[2]}" if recipe else inside[1].rpartition("/")[2] if inside else ""
+        if part and (slug := find_model(part, models)):
+            yield Name(part, setting.span, slug=slug)
+    for command in paste.commands:
+        line = next((line for line in paste.lines if line.number == command.first_line), None)
+        for word in command.words[1:]:
+            part, start = word.rstrip("/").rpartition("/")[2], line.text.find(word) if line else -1
+            if not _FILE_WORD.search(word) and NAMED.fullmatch(part) and (slug := find_model(part, models)):
+                yield Name(part, Span(command.first_line, start, start + len(word)) if start >= 0 else None, slug=slug)
+
+
+def _dotted(family: str) -> str:
+    """``llama3_1`` as ``llama3.1``."""
+    return re.sub(r"(?<=\d)_(?=\d)", ".", family)
 
 
 def _of_path(setting: Setting, models: tuple[Model, ...]) -> Iterator[Name]:
