@@ -60,7 +60,10 @@ def beyond_card(facts: Facts) -> bool:
 
 
 def contradictions(facts: Facts) -> tuple[str, ...]:
-    """Figures that cannot all be true of one moment and one view of the card: ``overfull``, ``beyond_process`` or ``unseen``."""
+    """Figures that cannot all be true of one moment and one view of the card: ``overfull``, ``beyond_process`` or ``unseen``.
+
+    ``spilled``: torch holds more than the card has and nothing tells what the process holds, as the driver of Windows prints it.
+    """
     total, free, held = (facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "process_gib"))
     allocated = facts.number("torch_allocated_gib")
     found = []
@@ -68,4 +71,7 @@ def contradictions(facts: Facts) -> tuple[str, ...]:
         found.append("overfull")
     if allocated is not None and held is not None and allocated > held + _SLACK:
         found.append("unseen" if held < 0.1 else "beyond_process")
+    engine = facts.values.get("rollout_engine", "hf") != "hf"
+    if allocated is not None and held is None and total and allocated > total * (1 + _SLACK) and not engine:
+        found.append("spilled")
     return tuple(found)

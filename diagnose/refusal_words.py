@@ -98,6 +98,8 @@ def _contradictions(facts: Facts) -> list[str]:
         "overfull": "What the process holds and what is free come to more than the card has: the figures are of two moments.",
         "beyond_process": f"torch counts {_gib(allocated)} as allocated and the process holds {_gib(held)}: a sleeping engine’s pool is "
         "still counted although the driver has it back, or the figures are of two moments. Do not add them up.",
+        "spilled": f"torch counts {_gib(allocated)} as allocated, more than the card has: on Windows and WSL the driver moves what does "
+        "not fit to host RAM, which is slow and ends too. The run needs what torch counts.",
         "unseen": "The driver tells nothing of this process, as in a container: what the process holds is not known.",
     }
     return [said[found] for found in contradictions(facts)]

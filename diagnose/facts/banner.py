@@ -34,7 +34,7 @@ _ADAPTERS = 0.03
 _ALL = 0.97
 
 
-def processes(lines: Sequence[Line]) -> Fact | None:
+def processes(lines: Sequence[Line]) -> dict[str, Fact]:
     """The processes that train on rows of their own, which the rows of a step tell."""
     found: dict[str, tuple[int, Line, re.Match[str]]] = {}
     for line in _printed(lines):
@@ -42,14 +42,14 @@ def processes(lines: Sequence[Line]) -> Fact | None:
             if match := form.search(line.words):
                 found[id] = _count(match["n"]), line, match
     if found.keys() != _ROWS.keys():
-        return None
+        return {}
     (each, _, _), (passes, _, _), (all, line, match) = found["each"], found["passes"], found["all"]
     if not each or not passes or all % (each * passes) or all < each * passes:
-        return None
+        return {}
     number = all // (each * passes)
     span = Span(line.number, line.offset + match.start(), line.offset + match.end())
     why = f"{all:,} rows a step = {each:,} × {passes:,} × {number:,}"
-    return Fact("n_gpus", number, "derived", written=match[0], span=span, why=why)
+    return {"n_gpus": Fact("n_gpus", number, "derived", written=match[0], span=span, why=why)}
 
 
 def trained(lines: Sequence[Line], stated: Mapping[str, Fact]) -> Fact | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose import refusal_words
 from diagnose.ingest import read
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
@@ -77,3 +78,35 @@ def test_it_reads_frames_of_notebooks() -> None:
 
 def test_a_function_called_in_a_sentence_is_no_frame() -> None:
     assert not read("I changed /home/me/train.py in line 3 and call run(x)").frames
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'File "C:\\Users\\liu\\train.py", line 3, in <module>',
+        "WSL2, RTX 4070 12GB",
+        "RTX 4060 laptop 8GB",
+        "笔记本 4060 8G",
+    ],
+)
+def test_a_pc_is_taken_to_have_one_card(text: str) -> None:
+    told = diagnose(f"{text}\nCUDA out of memory.", {}, current(), ()).facts.stated["n_gpus"]
+    assert (told.value, told.origin) in ((1, "assumed"), (1, "read"))
+
+
+@pytest.mark.parametrize("text", ["WSL2, torchrun --nproc_per_node 2 train.py", "C:\\Users\\a 双卡 4090"])
+def test_a_pc_with_several_is_not(text: str) -> None:
+    told = diagnose(f"{text}\nCUDA out of memory.", {}, current(), ()).facts.stated.get("n_gpus")
+    assert told is None or told.origin != "assumed"
+
+
+def test_more_allocated_than_the_card_has_is_the_driver_of_windows() -> None:
+    text = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 15.99 GiB of which 0 bytes "
+        "is free. Of the allocated memory 20.62 GiB is allocated by PyTorch, and 1.12 GiB is reserved by PyTorch but unallocated.\n"
+    )
+    assert any("on Windows and WSL" in said for said in refusal_words.told(diagnose(text, {}, current(), ())))
+    held = text.replace(
+        "Of the allocated", "Including non-PyTorch memory, this process has 15.9 GiB memory in use. Of the allocated"
+    )
+    assert not any("on Windows and WSL" in said for said in refusal_words.told(diagnose(held, {}, current(), ())))
