@@ -130,8 +130,10 @@ def _lead(diagnosis: Diagnosis) -> str:
     if diagnosis.room:
         return " ".join(part for part in (room_words(diagnosis.room), _taken(diagnosis.estimate, pool)) if part)
     phase = worst(diagnosis, pool)
+    apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
-    parts = [_need(phase, pool)]
+    parts = [f"The {phase_words(apart)} itself is not computed here."] if apart else []
+    parts.append(_need(phase, pool))
     if largest is not None and largest.bytes:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):

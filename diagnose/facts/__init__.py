@@ -205,9 +205,12 @@ def _on_machine(
 
 def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge: Knowledge) -> Framework | None:
     """The framework whose memory plan applies: the plain one where a run is described and nothing names a framework."""
+    idle = stated.get("trains")
+    if idle is not None and any(literal in idle.written for literal in knowledge.engines):
+        return knowledge.fallback  # an engine for anybody takes its own keys, whatever it is started for
     if detected.framework is not None or detected.candidates:
         return detected.framework
-    if "trains" in stated:
+    if idle is not None:
         return knowledge.fallback
     described = (model.model is not None or "params_b" in stated) and any(id in stated for id in _TRAINING)
     return knowledge.fallback if described else None

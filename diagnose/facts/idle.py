@@ -48,6 +48,8 @@ _CODE = (
             re.A,
         ),
     ),
+    ("quantize", re.compile(r"^\s*oneshot\(", re.A)),
+    ("infer", re.compile(r"^\s*(?:\w{1,40}\s*=\s*)?LLM\(\s*(?:model\s*=|['\"]|$)", re.A)),
     (
         "quantize",
         re.compile(

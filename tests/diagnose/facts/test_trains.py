@@ -7,7 +7,7 @@ import pytest
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
-from diagnose.words import next_step
+from diagnose.words import lead, next_step
 
 OOM = "2 x A100 80GB\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 79.15 GiB.\n"
 MODEL = "Qwen/Qwen2.5-32B-Instruct"
@@ -71,6 +71,7 @@ IDLE = {
     "litgpt chat checkpoints/meta-llama/Llama-3.1-8B": "infer",
     "tune run quantize --config quantization": "quantize",
     "lm_eval --model hf --model_args pretrained=meta-llama/Llama-3.1-8B-Instruct --batch_size 32": "evaluate",
+    "python -m verl.model_merger merge --backend fsdp --local_dir ckpt": "merge",
     "python merge_peft.py --base_model meta-llama/Llama-2-13b-hf": "merge",
     "python src/cli_demo.py --model_path Qwen/Qwen2.5-7B-Instruct": "infer",
 }
@@ -136,3 +137,28 @@ def test_the_weights_of_what_trains_nothing_are_summed_up() -> None:
         in said
     )
     assert "bf16 or fp16" not in next_step(told(f"swift infer --model Qwen/Qwen2.5-32B-Instruct-AWQ\n{OOM}"))
+
+
+def test_an_engine_for_anybody_takes_its_own_keys_beside_another_trainers_name() -> None:
+    found = told(f"vllm serve {MODEL} -tp 2 --gpu-memory-utilization 0.95\nverl grpo 的 judge\n{OOM}")
+    keys = {change.key for given in found.prescriptions for change in given.changes if change.key}
+    assert keys
+    assert not any("." in key for key in keys)
+
+
+def test_scripts_of_an_engine_and_of_a_quantizer_train_nothing() -> None:
+    assert (
+        told(f"llm = LLM(model='Qwen/Qwen2.5-14B-Instruct', max_model_len=32768)\n{OOM}").facts.values["task"]
+        == "infer"
+    )
+    assert (
+        told(f"oneshot(model=model, recipe=recipe, num_calibration_samples=512)\n{OOM}").facts.values["task"]
+        == "quantize"
+    )
+
+
+def test_an_evaluation_of_a_training_is_told_to_keep_less() -> None:
+    text = '  File "/x/transformers/trainer.py", line 3869, in evaluation_loop\n    all_preds.add(logits)\nSFTTrainer, Qwen2.5-7B\n'
+    found = told(text + OOM)
+    assert found.prescriptions[0].lever.slug == "eval.keep_less"
+    assert "The evaluation itself is not computed here." in lead(found)
