@@ -6,6 +6,8 @@ from diagnose.types import Facts
 
 # Reserved and unused from this share of the card on counts as lying in pieces, if it is more than was asked for.
 _PIECES = 0.1
+# Idle memory below this share of the card is what every full card has.
+FULL = 0.05
 # Figures are printed with two decimals and read at slightly different moments.
 _SLACK = 0.02
 
@@ -40,6 +42,15 @@ def idle_gib(facts: Facts) -> float | None:
     return None if free is None or unused is None else free + unused
 
 
+def crammed(facts: Facts) -> bool:
+    """Whether the figures show a card that is full and not in pieces: all that is idle would not have done, and little of it is torch's."""
+    asked, idle, unused = facts.number("tried_alloc_gib"), idle_gib(facts), facts.number("torch_reserved_gib")
+    total, others = facts.number("gpu_total_gib"), foreign_gib(facts) or 0.0
+    if asked is None or idle is None or unused is None or total is None or others >= 1 or beyond_card(facts):
+        return False
+    return unused < total * _PIECES and (idle < asked or idle < total * FULL)
+
+
 def beyond_card(facts: Facts) -> bool:
     """Whether a single request is larger than the whole card."""
     asked, total = facts.number("tried_alloc_gib"), facts.number("gpu_total_gib") or facts.number("gpu_mem_gib")
@@ -49,7 +60,10 @@ def beyond_card(facts: Facts) -> bool:
 
 
 def contradictions(facts: Facts) -> tuple[str, ...]:
-    """Figures that cannot all be true of one moment and one view of the card: ``overfull``, ``beyond_process`` or ``unseen``."""
+    """Figures that cannot all be true of one moment and one view of the card: ``overfull``, ``beyond_process`` or ``unseen``.
+
+    ``spilled``: torch holds more than the card has and nothing tells what the process holds, as the driver of Windows prints it.
+    """
     total, free, held = (facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "process_gib"))
     allocated = facts.number("torch_allocated_gib")
     found = []
@@ -57,4 +71,7 @@ def contradictions(facts: Facts) -> tuple[str, ...]:
         found.append("overfull")
     if allocated is not None and held is not None and allocated > held + _SLACK:
         found.append("unseen" if held < 0.1 else "beyond_process")
+    engine = facts.values.get("rollout_engine", "hf") != "hf"
+    if allocated is not None and held is None and total and allocated > total * (1 + _SLACK) and not engine:
+        found.append("spilled")
     return tuple(found)

@@ -50,7 +50,7 @@ def diagnose(
     found = cases(facts, paste.text) if callable(cases) else cases
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))
     pool = failing_pool(kind, before, facts.growth, phase) or _asked_of(facts, before) or _told_pool(facts, paste)
-    matches = () if not_memory(facts) else match(facts, paste.text, seen)
+    matches = () if not_memory(facts) or _of_another_kind(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
     prescriptions, several, not_advised, checks = prescribe(
@@ -116,6 +116,11 @@ def failing_pool(
 def _asked_of(facts: Facts, before: Estimate) -> Pool | None:
     """The cards, where somebody asks whether a run fits and the estimate is too close to say so."""
     return "gpu" if facts.planned and before.gpu is not None and before.gpu.verdict() == "close" else None
+
+
+def _of_another_kind(facts: Facts) -> bool:
+    """Whether it trains nothing and serves no training: the cases are all of trainings."""
+    return facts.values.get("trains") is False and facts.values.get("rollout_mode") != "server"
 
 
 def _told_pool(facts: Facts, paste: Paste) -> Pool | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.allocator import beyond_card, contradictions, false_shortage, foreign_gib, idle_gib
+from diagnose.allocator import FULL, beyond_card, contradictions, false_shortage, foreign_gib, idle_gib
 from diagnose.estimate.refused import Piece, Refused, explain
 from diagnose.types import Diagnosis, Facts
 from diagnose.units import MIB
@@ -11,8 +11,6 @@ from diagnose.words import NBSP
 _TYPES = {2: "bf16", 4: "fp32"}
 # Less than this on a card that is not the process's own is the driver's and the contexts'.
 _TENANT = 1.5
-# A card with less than this share idle is full, whatever was asked for.
-_FULL = 0.05
 
 
 def told(diagnosis: Diagnosis) -> list[str]:
@@ -85,7 +83,7 @@ def _idle(facts: Facts) -> list[str]:
         return []
     what = f"{_gib(idle)} are free or reserved and unused"
     total = facts.number("gpu_total_gib") or 0.0
-    if idle >= asked and idle < total * _FULL:
+    if idle >= asked and idle < total * FULL:
         return [f"Only {what}: the card is full."]
     if idle >= asked:
         return [
@@ -100,6 +98,8 @@ def _contradictions(facts: Facts) -> list[str]:
         "overfull": "What the process holds and what is free come to more than the card has: the figures are of two moments.",
         "beyond_process": f"torch counts {_gib(allocated)} as allocated and the process holds {_gib(held)}: a sleeping engine’s pool is "
         "still counted although the driver has it back, or the figures are of two moments. Do not add them up.",
+        "spilled": f"torch counts {_gib(allocated)} as allocated, more than the card has: on Windows and WSL the driver moves what does "
+        "not fit to host RAM, which is slow and ends too. The run needs what torch counts.",
         "unseen": "The driver tells nothing of this process, as in a container: what the process holds is not known.",
     }
     return [said[found] for found in contradictions(facts)]

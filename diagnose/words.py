@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose import untrained_words
 from diagnose.knowledge.records import Signature
 from diagnose.measured_words import growth_words
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription, Together
@@ -18,7 +19,6 @@ _ONE = {"tokens": "token", "prompts": "prompt", "sequences": "sequence", "sequen
 _NEXT = {
     "other": "Give the last 20 lines of the worker that failed first, or the line of the kernel or of Ray that names the memory.",
     "unknown": "Paste the launch command, or set model, cards and lengths beside.",
-    "untrained": "This command trains nothing; only the memory of training is computed here.",
 }
 
 
@@ -130,8 +130,10 @@ def _lead(diagnosis: Diagnosis) -> str:
     if diagnosis.room:
         return " ".join(part for part in (room_words(diagnosis.room), _taken(diagnosis.estimate, pool)) if part)
     phase = worst(diagnosis, pool)
+    apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
-    parts = [_need(phase, pool)]
+    parts = [f"The {phase_words(apart)} itself is not computed here."] if apart else []
+    parts.append(_need(phase, pool))
     if largest is not None and largest.bytes:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
@@ -189,7 +191,7 @@ def lacking(estimate: Estimate) -> str:
 def next_step(diagnosis: Diagnosis) -> str:
     """What to give next when too little is known, or why nothing more would help."""
     if diagnosis.facts.values.get("trains") is False:
-        return _NEXT["untrained"]
+        return untrained_words.told(diagnosis)
     if diagnosis.kind in (None, "other"):
         return _NEXT["other"] if diagnosis.kind else _NEXT["unknown"]
     return _NEXT["unknown"] if diagnosis.estimate.gpu is None else ""

@@ -181,9 +181,7 @@ def adam_temporaries(plan: Plan) -> list[Term]:
     """What the optimizer step needs beside state and gradients."""
     kind = plan.does.get("adam_temporaries", "none")
     mine, moved_by = trained_shard(plan, 1), ("fused_optimizer", "zero_stage", "shard_size")
-    if plan.values.get("optimizer_on_cpu") is True or (
-        kind == "foreach" and plan.values.get("fused_optimizer") is True
-    ):
+    if plan.values.get("optimizer_on_cpu") is True or (kind == "foreach" and _in_place(plan)):
         return []
     each, table = plan.each.optimizer / 2, plan.shape.embedding
     if projected(plan.values) or drops_gradients(plan):
@@ -201,6 +199,12 @@ def adam_temporaries(plan: Plan) -> list[Term]:
         return []
     size = perhaps_less(plan, band)
     return [make_term("adam_temporaries", "temporaries of the optimizer step", "work", size, how, _ADAM, moved_by)]
+
+
+def _in_place(plan: Plan) -> bool:
+    """A kernel that takes one tensor after the other: torch's fused one, bitsandbytes' (bitsandbytes/optim/optimizer.py: step)."""
+    named = str(plan.values.get("optimizer", "")).lower()
+    return plan.values.get("fused_optimizer") is True or "8bit" in named or named.startswith("paged")
 
 
 def _fp32_gradients(plan: Plan, mine: float) -> tuple[Band, str]:

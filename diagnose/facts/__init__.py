@@ -8,6 +8,7 @@ from dataclasses import replace
 from diagnose.batch import resolve
 from diagnose.facts.algo import read_algo, read_training
 from diagnose.facts.answers import parse_answer, read_answers
+from diagnose.facts.banner import trained
 from diagnose.facts.complete import complete
 from diagnose.facts.datasets import with_lengths
 from diagnose.facts.defaults import with_defaults
@@ -30,7 +31,7 @@ from diagnose.facts.run_words import moved_engine, run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
 from diagnose.facts.teacher import with_teacher
-from diagnose.facts.trains import of_training, read_trains
+from diagnose.facts.trains import of_training, read_trains, without_training
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
 from diagnose.knowledge import Knowledge
@@ -72,7 +73,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)
-    sets, stated = with_lengths(with_quantized(stated), knowledge.datasets)
+    sets, stated = with_lengths(without_training(with_quantized(stated)), knowledge.datasets)
     return Facts(
         stated=stated,
         values=resolve(stated),
@@ -177,12 +178,14 @@ def _run(
         *model.facts.values(),
         read_algo(paste, speech, stated),
         read_training(paste, speech, stated, framework),
-        *read_trains(paste, framework, knowledge.engines, stated).values(),
+        *read_trains(paste, speech, framework, knowledge, stated).values(),
         moved_engine(speech, stated),
     ]
     for fact in found:
         if fact is not None and fact.id not in answered:
             stated[fact.id] = fact
+    if "full_or_lora" not in stated and (share := trained(paste.lines, stated)):
+        stated["full_or_lora"] = share
     for id, fact in (run_words(speech, stated) | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
     return model
@@ -202,9 +205,12 @@ def _on_machine(
 
 def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge: Knowledge) -> Framework | None:
     """The framework whose memory plan applies: the plain one where a run is described and nothing names a framework."""
+    idle = stated.get("trains")
+    if idle is not None and any(literal in idle.written for literal in knowledge.engines):
+        return knowledge.fallback  # an engine for anybody takes its own keys, whatever it is started for
     if detected.framework is not None or detected.candidates:
         return detected.framework
-    if "trains" in stated:
+    if idle is not None:
         return knowledge.fallback
     described = (model.model is not None or "params_b" in stated) and any(id in stated for id in _TRAINING)
     return knowledge.fallback if described else None

@@ -1,4 +1,4 @@
-"""The machine: cards, their memory, their number, nodes and host RAM. What a command says outranks what the words say."""
+"""The machine: cards, their memory and number, nodes, host RAM. What a command says outranks what the words say."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from diagnose.facts import cards
 from diagnose.facts.allocation import read_allocation
+from diagnose.facts.alone import one_of_a_pc
+from diagnose.facts.banner import processes
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launcher
@@ -34,8 +36,7 @@ _SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>
 _OF_A_TABLE = ("gpu", "cuda", "memory", "mib", "mb")
 _MOST_ON_ONE = 16
 _USUAL_ON_ONE = 8  # cards of a machine of more than one: NVIDIA HGX and DGX, Ascend Atlas 800T
-# The driver shows a little less than what the catalogue says, never this much.
-_TOLERANCE = 0.03
+_TOLERANCE = 0.03  # the driver shows a little less than what the catalogue says, never this much
 
 
 def read_machine(
@@ -63,6 +64,8 @@ def read_machine(
     _put(found, read_allocation(paste))
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)
+    if "n_gpus" not in {**found, **stated}:
+        _put(found, processes(paste.lines) or one_of_a_pc(paste.lines))
     found = with_named(found, stated, paste, lowered, knowledge.gpus, "gpu_total_gib" in captured)
     if "node_total_gb" in captured:
         node = captured["node_total_gb"]
@@ -120,9 +123,6 @@ def _put(found: dict[str, Fact], more: Mapping[str, Fact]) -> None:
         found.setdefault(id, fact)
 
 
-# --- tables
-
-
 def _table(paste: Paste, lowered: Lowered, said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
     """nvidia-smi, its -L form and environment reports: one row a card, the capacity in MiB, a count."""
     rows: dict[str, tuple[str, Span]] = {}
@@ -152,9 +152,6 @@ def _table(paste: Paste, lowered: Lowered, said: list[Mention], gpus: Mapping[st
         first = next(iter(rows.values()))[1]
         found.setdefault("n_gpus", Fact("n_gpus", len(rows), "read", span=first, why=TABLE))
     return found
-
-
-# --- words
 
 
 def _words(said: list[Mention], gpus: Mapping[str, Gpu], found: Mapping[str, Fact]) -> dict[str, Fact]:

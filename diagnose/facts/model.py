@@ -13,7 +13,7 @@ from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, aliases, find_
 from diagnose.facts.model_words import of_family, of_words, size_in_words
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model
-from diagnose.types import Fact, Line, Paste, Setting
+from diagnose.types import Fact, Line, Paste, Setting, Span
 
 _MODEL_KEYS = re.compile(
     r"(?:^|[._])(?:model|model_path|model_name|model_name_or_path|base_model|actor_path|pretrain|pretrained?_model"
@@ -30,6 +30,10 @@ _OF_THE_RUN = re.compile(
     r"|(?:experiment|exp|run|trial|project|group|wandb|swanlab)(?:_name|\.name|$))$",
     re.A,
 )
+_FILE_WORD = re.compile(r"\.(?:py|sh|ya?ml|json|jsonl|txt|toml)$|[$={}]", re.A)
+# the configurations of a trainer that names them by family and size: llama3_1/8B_full
+_RECIPE = re.compile(r"([a-z]+\d*(?:_\d+)?)/(\d+(?:\.\d+)?[BM])_(?:full|lora|qlora|dora|qat|qdora|ppo)", re.A)
+_PRETRAINED = re.compile(r"(?:^|,)pretrained=([^,\s]{1,200})", re.A)
 _HUB = re.compile(r"^[A-Za-z][\w.\-]*/(?P<name>[A-Za-z][\w.\-]*)$", re.A)
 
 
@@ -50,7 +54,12 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
         return _of_answer(given, stated, models, knowledge)
     pasted = of_config(paste)
     speech, own = _apart(paste, speech)
-    names = [*_of_keys(paste, models, given), *of_words(speech, models), *map(_folder, of_words(own, models))]
+    names = [
+        *_of_keys(paste, models, given),
+        *_of_places(paste, models),
+        *of_words(speech, models),
+        *map(_folder, of_words(own, models)),
+    ]
     best = _best(names) or _of_folder(names, knowledge)
     if pasted is None:  # config.json names a family by its type
         best = best or _of_type(paste, names, knowledge) or of_family(speech, models, _trainers(knowledge))
@@ -147,6 +156,29 @@ def _of_keys(paste: Paste, models: tuple[Model, ...], given: Fact | None) -> Ite
         key = normal(setting.key)
         if setting in settings or (_MODEL_KEYS.search(key) and not _NOT_THE_ACTOR.search(key)):
             yield from _of_path(setting, models)
+
+
+def _of_places(paste: Paste, models: tuple[Model, ...]) -> Iterator[Name]:
+    """A model of the catalogue that the only command takes by its place, or inside one argument (``pretrained=…,dtype=…``)."""
+    if len(paste.commands) > 1:
+        return
+    for setting in paste.settings:
+        recipe = _RECIPE.match(setting.value) if setting.key == "config" else None
+        inside = _PRETRAINED.search(setting.value)
+        part = f"{_dotted(recipe[1])}-{recipe[2]}" if recipe else inside[1].rpartition("/")[2] if inside else ""
+        if part and (slug := find_model(part, models)):
+            yield Name(part, setting.span, slug=slug)
+    for command in paste.commands:
+        line = next((line for line in paste.lines if line.number == command.first_line), None)
+        for word in command.words[1:]:
+            part, start = word.rstrip("/").rpartition("/")[2], line.text.find(word) if line else -1
+            if not _FILE_WORD.search(word) and NAMED.fullmatch(part) and (slug := find_model(part, models)):
+                yield Name(part, Span(command.first_line, start, start + len(word)) if start >= 0 else None, slug=slug)
+
+
+def _dotted(family: str) -> str:
+    """``llama3_1`` as ``llama3.1``."""
+    return re.sub(r"(?<=\d)_(?=\d)", ".", family)
 
 
 def _of_path(setting: Setting, models: tuple[Model, ...]) -> Iterator[Name]:

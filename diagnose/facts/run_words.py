@@ -23,6 +23,11 @@ _LONG = r"(?:length|len|长度|tokens?)"
 _MICRO = (
     r"\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
 )
+# a batch of no kind
+_ANY_BATCH = (
+    r"(?<![\w-])(?<!train )(?<!rollout )(?<!global )(?<!total )(?<!mini )(?<!val )(?<!eval )(?<!micro )(?<!effective )(?<!generation )"
+    r"(?:batch(?:[ _-]?size)?|bs|bsz)"
+)
 # a number that counts tokens for sure: thousands of them, or so called
 _KILO = r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])"
 _TOKENS = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?:(?P<k>[kK])(?!\w|\.\d)|\s*tokens?\b)"
@@ -43,8 +48,7 @@ _WORDS = (
     # one row in all is one row on a card, whatever batch is meant
     (
         "micro_batch",
-        rf"(?<![\w-])(?<!train )(?<!rollout )(?<!global )(?<!total )(?<!mini )(?<!val )(?<!eval )(?<!micro )"
-        rf"(?:batch(?:[ _-]?size)?|bs|bsz){_IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b)",
+        rf"{_ANY_BATCH}{_IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b|\s*prompts?\b)",
     ),
     ("mini_batch_size", rf"\b(?:ppo[ _-])?mini[ _-]?batch(?:[ _-]?size)?{_IS}{_N}"),
     ("gradient_accumulation", rf"\b(?:gradient|grad)[ _-]accum\w*(?:\s+steps?)?{_IS}{_N}"),
@@ -76,6 +80,7 @@ _WORDS = (
     ),
     ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
     ("rollout_mode", r"\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
+    ("rollout_mode", r"\bvllm[ -]?(?P<word>colocated?)\b(?!_)"),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
     (
         "strategy",
@@ -90,6 +95,10 @@ _WORDS = (
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
 _FORMS = tuple((fact, re.compile(form, re.I | re.A)) for fact, form in _WORDS)
+# so few rows are those of one card, as nearly everybody who fine-tunes counts them; in a batch of a whole step there are more
+_FEW = re.compile(
+    rf"{_ANY_BATCH}{_IS}(?P<n>[2-8])(?![\w.,]*[A-Za-z\d%]|\s*(?:prompts?|k\b|(?:per|a) (?:node|step)))", re.I | re.A
+)
 # the ranks of a model-parallel trainer, where no engine is named right before; capitals, since “ep” is also an epoch
 _RANKS = tuple(
     (
@@ -145,7 +154,26 @@ def run_words(speech: Sequence[Line], stated: Mapping[str, Fact]) -> dict[str, F
         for fact in _of_line(line):
             if fact.id not in stated:
                 found.setdefault(fact.id, []).append(fact)
-    return {id: facts[0] for id, facts in found.items() if len({fact.value for fact in facts}) == 1}
+    told = {id: facts[0] for id, facts in found.items() if len({fact.value for fact in facts}) == 1}
+    if "micro_batch" not in {**stated, **found} and (few := _few_rows(speech)):
+        told["micro_batch"] = few
+    return told
+
+
+def _few_rows(speech: Sequence[Line]) -> Fact | None:
+    """A batch of no kind that is so small that it can only be one card's, taken as that."""
+    places = [
+        (line, match)
+        for line in speech
+        if len(line.words) <= 2000
+        for match in _FEW.finditer(line.words)
+        if not _almost(line.words, match)
+    ]
+    if len({match["n"] for _, match in places}) != 1:
+        return None
+    line, match = places[0]
+    why = "a batch of so few rows nearly always means that of one card"
+    return Fact("micro_batch", int(match["n"]), "assumed", written=match[0].strip(), span=span_of(line, match), why=why)
 
 
 def moved_engine(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Fact | None:

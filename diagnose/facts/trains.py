@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from diagnose.facts.idle import idle_code, names_idle_script, task_of, told
+from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework
 from diagnose.types import Command, Fact, Line, Paste, Span
 
@@ -15,6 +17,18 @@ _SHORT = re.compile(
 )
 
 _MODEL = re.compile(r"\w/\w", re.A)  # a name with its owner, or a path
+_ONLY_TRAINED = (
+    "algo",
+    "full_or_lora",
+    "lora_rank",
+    "lora_layers",
+    "has_ref",
+    "dynamic_batch",
+    "double_quant",
+    "train_batch_size",
+    "step",
+    "steps_passed",
+)
 _OF_TRAINING = ("micro_batch", "gradient_accumulation", "train_batch_size", "rollout_n")
 
 
@@ -44,43 +58,75 @@ def _serves_another(paste: Paste, command: Command, number: int, engines: tuple[
 
 
 def read_trains(
-    paste: Paste, framework: Framework | None, engines: tuple[str, ...], stated: Mapping[str, Fact]
+    paste: Paste,
+    speech: Sequence[Line],
+    framework: Framework | None,
+    knowledge: Knowledge,
+    stated: Mapping[str, Fact],
 ) -> dict[str, Fact]:
     """That nothing is trained, where all commands do something else and nothing speaks of a training; an engine is then a server.
 
-    An engine may answer for a training whose command is not in the paste: what names an algorithm speaks of one. ``engines`` are the
-    commands of those that serve anybody.
+    An engine may answer for a training whose command is not in the paste: what names an algorithm speaks of one.
     """
-    if any(id in stated for id in _OF_TRAINING):
+    if any(id in stated and not _of_idle(stated[id], paste, knowledge.idle) for id in _OF_TRAINING):
         return {}
+    engines = knowledge.engines
     served = () if "algo" in stated else (*engines, *(framework.detect.serves if framework else ()))
-    idle_of = framework.detect.idle if framework else ()
+    idle_of = (*knowledge.idle, *(framework.detect.idle if framework else ()))
     lines = {line.number: line for line in paste.lines}
-    started = [(_words(command), lines.get(command.first_line)) for command in paste.commands]
-    started += [(f"{found['program']} ", line) for line in paste.lines if (found := _SHORT.match(line.words))]
-    if any(_trains(words, framework, engines) for words, _ in started):
+    started = [
+        (_words(command), lines.get(command.first_line), number) for number, command in enumerate(paste.commands)
+    ]
+    started += [(f"{found['program']} ", line, -1) for line in paste.lines if (found := _SHORT.match(line.words))]
+    started += [
+        (f"{line.words.lstrip('$> ')} ", line, -1)
+        for line in paste.lines
+        if line.words.lstrip("$> ").startswith(knowledge.idle)
+    ]
+    if any(_trains(words, framework, (*engines, *knowledge.idle)) for words, _, _ in started):
         return {}
-    idle = next(((words, line) for words, line in started if _starts(words, (*idle_of, *served))), None)
-    if idle is None:
-        return {}
-    told = {"trains": _fact(*idle)}
-    if _starts(idle[0], served):
-        told["rollout_mode"] = Fact("rollout_mode", "server", "derived", why="the command starts an engine alone")
-    return told
+    for words, line, number in started:
+        if _starts(words, served):
+            return _fact(words, line, "infer") | {
+                "rollout_mode": Fact("rollout_mode", "server", "derived", why="the command starts an engine alone")
+            }
+        if _starts(words, idle_of) or names_idle_script(words):
+            keys = [setting.key for setting in paste.settings if setting.command == number]
+            return _fact(words, line, task_of(words, keys))
+    return {} if started else idle_code(paste, speech, stated)
 
 
-def _fact(words: str, line: Line | None) -> Fact:
-    span = Span(line.number, 0, len(line.text)) if line else None
-    return Fact("trains", False, "read", written=words.strip(), span=span)
+def _of_idle(fact: Fact, paste: Paste, idle: tuple[str, ...]) -> bool:
+    """Whether the setting stands in a command of anybody's that trains nothing: its batch is none of a training."""
+    number = fact.span.line if fact.span else 0
+    text = next((line.words for line in paste.lines if line.number == number), "")
+    return _starts(f"{text.lstrip('$> ')} ", idle)
 
 
-def _trains(words: str, framework: Framework | None, engines: tuple[str, ...]) -> bool:
+def without_training(stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The facts of a run without what only a training has: keys and defaults of one tell nothing here."""
+    if "trains" not in stated or stated["trains"].value is not False:
+        return dict(stated)
+    dropped = set(_ONLY_TRAINED)
+    if "task" in stated and stated["task"].value == "quantize":
+        dropped.add("quantization")  # what it will be, not what is loaded
+    if "rollout_mode" not in stated and "phase" in stated and stated["phase"].value not in ("load", "init"):
+        dropped.add("phase")
+    return {id: fact for id, fact in stated.items() if id not in dropped or fact.origin == "answered"}
+
+
+def _fact(words: str, line: Line | None, task: str) -> dict[str, Fact]:
+    return told(task, words.strip(), Span(line.number, 0, len(line.text)) if line else None)
+
+
+def _trains(words: str, framework: Framework | None, idle: tuple[str, ...]) -> bool:
     """A command of the framework, or a script of one's own, that neither infers nor serves."""
     if framework is None:
-        return ".py " in words and not _starts(words, engines)
+        return ".py " in words and not _starts(words, idle) and not names_idle_script(words)
     marks = framework.detect
-    others = (*marks.idle, *marks.serves, *engines)
-    return (".py " in words or _starts(words, marks.commands)) and not _starts(words, others)
+    others = (*marks.idle, *marks.serves, *idle)
+    script = ".py " in words and not names_idle_script(words)
+    return (script or _starts(words, marks.commands)) and not _starts(words, others)
 
 
 def _words(command: Command) -> str:

@@ -24,6 +24,8 @@ _NUMERIC = re.compile(r"-?\d[\w.+-]*$", re.A)
 _VARIABLE = re.compile(r"\"?\$\{?[A-Za-z_]\w*\}?\"?$", re.A)
 _TRAILING = ",;，。；、）)"
 
+_ASSIGNED = re.compile(r"[a-z_]\w{0,60}=[^=\s]", re.A)
+
 
 def is_argument(word: str) -> bool:
     """Whether a shell word is a flag or an override with a dotted key."""
@@ -169,6 +171,8 @@ class _Reader:
                 break
             if values and (not _LIST_ITEM.match(text) or _VARIABLE.match(text) or LAUNCHER.match(text)):
                 break
+            if values and "=" not in values[-1].text and _ASSIGNED.match(text):
+                break  # an override behind a flag's one value
             if values and _NUMERIC.match(values[-1].text) and not _NUMERIC.match(text.strip("\"'")):
                 break  # a list holds numbers or words; a word behind a number is the program
             values.append(self.chain[at])

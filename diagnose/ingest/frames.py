@@ -15,8 +15,14 @@ _FILE = re.compile(r'[\s|+>]*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (<?[\
 _BROKEN = re.compile(r'[\s|+>]*File "[^"\n]{1,500}",(?: line(?: \d{1,7},(?: in)?)?)?\s*$', re.A)
 _REST = re.compile(r"\s*(?:line )?(?:\d{1,7}, )?(?:in )?<?[A-Za-z_][\w.]{0,200}>?\s*$|\s*line \d{1,7}\b", re.A)
 _BOXED = re.compile(r"\s*[│|]\s+(\S{1,400}\.py):(\d{1,7}) in (<?[\w.]{1,200}>?)", re.A)
+# A notebook's: “File /usr/lib/x.py:12, in Class.method(self)”, before IPython 8 “/usr/lib/x.py in method(self)”
+_NOTEBOOK = re.compile(
+    r"\s*(?:File )?(?P<path>(?:/|~|[A-Za-z]:[\\/])[^\s\"'()]{1,400}\.py)(?::(?P<line>\d{1,7}))?,? in (?P<name><?[\w.]{1,200}>?)\(",
+    re.A,
+)
 # A remote call as Ray prints it: ray::Class.method(), ray::function(), ray::name:Class.method()
 _REMOTE = re.compile(r"ray::((?:[\w.-]{1,80}:){0,3})([A-Za-z_]\w{0,80}(?:\.[A-Za-z_<]\w{0,80}>?){0,4})\(\)", re.A)
+_MARKS = ("ray::", "File ", ".py:", ".py in ")
 _HEADER = "Traceback (most recent call last)"
 _ERROR = re.compile(r"[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Exit|Killed)\b", re.A)
 _CARETS = re.compile(r"[\s|]*[\^~]{1,300}[\s\^~]*$", re.A)
@@ -45,7 +51,7 @@ def read_frames(rows: Sequence[Row]) -> tuple[list[Frame], set[int]]:
             stream.traceback, stream.source_lines, count = count, 0, count + 1
             continue
         rest = after if after and 'File "' in words and _BROKEN.match(words) and _REST.match(after.words) else None
-        found = _frame(row, rest) if "ray::" in words or "File " in words or ".py:" in words else []
+        found = _frame(row, rest) if any(mark in words for mark in _MARKS) else []
         if rest and found:
             used.add(rest.line.number)
         if found:
@@ -79,13 +85,19 @@ def _frame(row: Row, rest: Row | None = None) -> list[Frame]:
     number = row.line.number
     words = f"{row.words.rstrip()} {rest.words.strip()}" if rest else row.words
     if found := _FILE.match(words) or _BOXED.match(words):
-        return [Frame(found[1].replace("\\\\", "/").replace("\\", "/"), found[3] or "", number, int(found[2]))]
+        return [Frame(_slashed(found[1]), found[3] or "", number, int(found[2]))]
+    if found := _NOTEBOOK.match(words):
+        return [Frame(_slashed(found["path"]), found["name"].rpartition(".")[2], number, int(found["line"] or 0))]
     frames = []
     for call in _REMOTE.finditer(row.words):
         owner, _, function = call[2].rpartition(".")
         owner = owner.rsplit(".", 1)[-1] or call[1].rstrip(":").rsplit(":", 1)[-1]
         frames.append(Frame("", function, number, owner=owner))
     return frames
+
+
+def _slashed(path: str) -> str:
+    return path.replace("\\\\", "/").replace("\\", "/")
 
 
 def _in_traceback(frame: Frame, traceback: int) -> Frame:

@@ -50,6 +50,11 @@ class Knowledge:
         return self.fallback.detect.serves if self.fallback else ()
 
     @property
+    def idle(self) -> tuple[str, ...]:
+        """Commands of anybody's that train nothing and serve nobody."""
+        return self.fallback.detect.idle if self.fallback else ()
+
+    @property
     def fallback(self) -> Framework | None:
         """The plan for a framework that the catalogue does not hold."""
         return next((framework for framework in self.frameworks.values() if framework.fallback), None)

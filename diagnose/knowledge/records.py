@@ -101,7 +101,8 @@ class Lever(Record):
 
     ``on`` are conditions under which it is on already; ``keyless`` levers change nothing that a configuration holds.
     Lower ``order`` comes first; the first of ``ranks`` that holds replaces it. With ``only_ranked`` one of them must hold;
-    ``only_advised`` ones are said only where an advisory names the version.
+    ``only_advised`` ones are said only where an advisory names the version. One that ``frees_unused`` wins nothing but memory that
+    torch holds and does not use.
     """
 
     pools: tuple[str, ...]
@@ -116,6 +117,7 @@ class Lever(Record):
     ranks: tuple[LeverRank, ...] = ()
     only_ranked: bool = False
     only_advised: bool = False
+    frees_unused: bool = False
     keyless: bool = False
     words: tuple[str, ...] = ()
 

@@ -104,13 +104,15 @@ def _all(
 
 def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | NotAdvised | None:
     """A lever on this run: advised, refused with the reason, or not to the point (None)."""
+    if refuse.of_training(lever, situation) or refuse.no_engine(lever, situation):
+        return None
     wrong, applies = refuse.wrong_pool(lever, situation), holds(lever.when, situation.values)
     if attempt := refuse.tried(lever, situation):
         further = attempt.reason == "tried" and wrong is None and refuse.on(lever, situation) is None
         return refuse.with_further_step(attempt, try_lever(lever, situation), situation) if further else attempt
-    if wrong is None and (applies is False or refuse.of_training(lever, situation)):
+    if wrong is None and applies is False:
         return None
-    apart = refuse.on_other_cards(lever, situation)
+    apart = refuse.on_other_cards(lever, situation) or refuse.not_in_pieces(lever, situation)
     if refused := wrong or apart or refuse.on(lever, situation) or refuse.dead(lever, situation):
         return refused
     rank = rank_of(lever, situation)

@@ -31,6 +31,8 @@ def advised(advisories: Sequence[Advisory], situation: Situation) -> list[Move]:
 
 def to_check(advisories: Sequence[Advisory], situation: Situation) -> tuple[Check, ...]:
     """What surely fits but for the version, which nothing tells: at most three, the first in order first."""
+    if situation.values.get("trains") is False and not situation.facts.certain("rollout_engine"):
+        return ()  # what is known of versions is known of trainings and of engines
     found = [
         advisory
         for advisory, applies in _matching(advisories, situation)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from diagnose.allocator import crammed, idle_gib
 from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
-from diagnose.prescribe.situation import Situation
+from diagnose.prescribe.situation import NOT_A_PEAK, Situation
 from diagnose.types import Fact, NotAdvised
-from diagnose.vocabulary import FACTS, KINDS, Value
+from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, Value
 
 MOST = 8
 # Levers with an order up to this are what anybody names first.
@@ -25,6 +26,24 @@ _TRAINERS = ("run", "sizes", "memory")
 _ANYBODYS = ("params_b", "model", "framework_version", "torch_version", "expandable_segments", "max_pixels")
 # These run on cards of the trainer, whichever role's they are.
 _OFF_THE_ENGINE = ("logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
+# Settings of an update that somebody pastes who trains.
+_OF_A_RUN = (
+    "micro_batch",
+    "gradient_accumulation",
+    "gradient_checkpointing",
+    "optimizer",
+    "full_or_lora",
+    "max_length",
+)
+# One of these in a paste speaks of an engine.
+_OF_ENGINES = (
+    "rollout_engine",
+    "rollout_mode",
+    "gpu_memory_utilization",
+    "max_model_len",
+    "rollout_tp",
+    "max_num_seqs",
+)
 _RANK = {"cured": -1, "tried": 0, "on": 1, "elsewhere": 2, "no_gain": 3, "absent": 4}
 
 
@@ -74,12 +93,55 @@ def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:
     return NotAdvised(lever, "elsewhere", f"It acts on {acts}; what runs out is {out}.")
 
 
+def of_an_engine(lever: Lever) -> bool:
+    """Whether it acts on the rollout engine alone: by what it changes, or since it applies to some engines."""
+    changed = bool(lever.changes) and all(FACTS[change.fact].group == "engine" for change in lever.changes)
+    return changed or (not lever.changes and "rollout_engine" in lever.when)
+
+
+def no_engine(lever: Lever, situation: Situation) -> bool:
+    """Whether it acts on an engine of which nothing in the text of an unknown trainer speaks."""
+    values = situation.values
+    if not of_an_engine(lever) or situation.kind in NOT_A_PEAK:
+        return False
+    if values.get("trains") is False:
+        return not any(situation.facts.certain(id) for id in _OF_ENGINES)
+    if (
+        situation.framework_known
+        or situation.phase in ("init", "weight_sync", "rollout")
+        or values.get("algo") in ONLINE_ALGOS
+    ):
+        return False
+    if situation.facts.fork is None and not any(situation.facts.certain(id) for id in _OF_A_RUN):
+        return False  # a message alone
+    return not any(id in values for id in _OF_ENGINES)
+
+
+def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """It acts against memory that lies in pieces, and the message's figures show a card that is full."""
+    if not lever.frees_unused or situation.pool != "gpu" or not crammed(situation.facts):
+        return None
+    idle = idle_gib(situation.facts) or 0.0
+    said = f"{idle:,.1f} GiB" if idle >= 1 else f"{idle * 1024:,.0f} MiB"
+    return NotAdvised(lever, "no_gain", f"{said} are free or reserved and unused: the card is full, not in pieces.")
+
+
 def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It acts on the engine alone, which has cards of its own, while a card that trains runs out."""
-    engine = bool(lever.changes) and all(FACTS[change.fact].group == "engine" for change in lever.changes)
-    if not engine or situation.values.get("rollout_mode") != "server" or situation.phase not in _OFF_THE_ENGINE:
+    """It acts on the engine alone, which has cards of its own, while a card that trains runs out: as told, or by the estimate."""
+    if not of_an_engine(lever) or situation.values.get("rollout_mode") != "server":
+        return None
+    if situation.phase not in _OFF_THE_ENGINE and not _trainer_runs_out(situation):
         return None
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own; what runs out is a card that trains.")
+
+
+def _trainer_runs_out(situation: Situation) -> bool:
+    """Whether nothing told says where it failed, and the trainer's own card overflows by the estimate."""
+    failing = situation.failing
+    gpu = situation.before.gpu
+    if situation.phase or situation.pool != "gpu" or failing is None or gpu is None:
+        return False
+    return failing.phase in _OFF_THE_ENGINE and gpu.verdict(failing) == "out"
 
 
 def dead(lever: Lever, situation: Situation) -> NotAdvised | None:

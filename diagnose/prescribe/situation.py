@@ -10,6 +10,7 @@ from itertools import chain
 from diagnose.allocator import foreign_gib, fragmented
 from diagnose.estimate import cache_room, plan_of, turning_length
 from diagnose.facts.versions import last_day
+from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
 from diagnose.types import CacheRoom, Estimate, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
@@ -59,6 +60,7 @@ class Situation:
             "fragmented": fragmented(self.facts),
             "foreign_gib": foreign_gib(self.facts) if self.pool == "gpu" else None,
             "explained": self.explained,
+            "weights_fit": weights_fit(self.facts),
             "judged": not self.before.missing and self.limit is not None,
         }
         return {**{id: value for id, value in found.items() if value is not None}, **self.values}

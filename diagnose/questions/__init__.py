@@ -94,6 +94,8 @@ def _only_phase_out(estimate: Estimate, pool: Pool) -> str | None:
 
 def _phase_matters(facts: Facts, kind: str | None, phase: str | None, pool: Pool | None) -> bool:
     """On the host the whole run adds up; on a card only the failing phase counts, unless it is known or stands out."""
+    if facts.values.get("trains") is False:
+        return False
     return not facts.planned and phase is None and pool != "host" and kind not in NOT_A_PEAK
 
 

@@ -57,6 +57,16 @@ _ALL = (
     _fact("multimodal", "bool", "run", "Reads images"),
     _fact("dataset", "text", "run", "Data set"),
     _fact("trains", "bool", "run", "Trains a model"),
+    _fact(
+        "task",
+        "choice",
+        "run",
+        "What it does instead",
+        merge="merges or exports weights",
+        quantize="quantizes weights",
+        infer="generates",
+        evaluate="evaluates",
+    ),
     _fact("algo", "text", "run", "Algorithm"),
     _fact(
         "full_or_lora",
@@ -272,6 +282,7 @@ NUMBERS = tuple(spec.id for spec in _ALL if spec.group == "measured") + ("step",
 SIGNS = {
     "fragmented": "the message leaves more free than was asked for, or much reserved that nothing uses",
     "foreign_gib": "GiB on the card that neither this process holds nor anybody can have",
+    "weights_fit": "the weights of the model in 16 bits take less than one card, where nothing is trained",
     "judged": "true: the estimate lacks nothing, and the limit is known",
     "explained": "false: the settings that are known leave a third of the card free in every phase",
 }

@@ -166,3 +166,51 @@ def test_where_a_service_trains_nothing_is_estimated():
     found = diagnose(said, {}, current(), ())
     assert (found.estimate.gpu, found.estimate.host, found.estimate.missing) == (None, None, ())
     assert any("Nothing is estimated" in note for note in found.facts.notes)
+
+
+NAMED = {
+    "tune run --nproc_per_node 2 full_finetune_distributed --config llama3_1/8B_full batch_size=4 dataset.packed=True "
+    "tokenizer.max_seq_len=8192": {
+        "framework": "torchtune",
+        "model": "llama3.1-8B",
+        "algo": "sft",
+        "full_or_lora": "full",
+        "micro_batch": 4,
+        "dynamic_batch": True,
+        "max_length": 8192,
+        "strategy": "fsdp2",
+        "gradient_checkpointing": True,
+    },
+    "tune run lora_finetune_single_device --config llama3_1/8B_qlora_single_device batch_size=8": {
+        "full_or_lora": "qlora",
+        "micro_batch": 8,
+        "n_gpus": 1,
+    },
+    "litgpt finetune_lora mistralai/Mistral-7B-Instruct-v0.3 --data JSON --train.micro_batch_size 4 --precision bf16-true": {
+        "model": "Mistral-7B-Instruct-v0.3",
+        "full_or_lora": "lora",
+        "micro_batch": 4,
+        "n_gpus": 1,
+    },
+    "deepspeed main.py --actor_model_name_or_path facebook/opt-13b --actor_zero_stage 3 --per_device_training_batch_size 8 "
+    "--max_answer_seq_len 256 --actor_gradient_checkpointing --actor_lora_dim 128 --enable_hybrid_engine": {
+        "framework": "deepspeed-chat",
+        "algo": "ppo",
+        "full_or_lora": "full",
+        "zero_stage": 3,
+        "micro_batch": 8,
+        "response_length": 256,
+        "rollout_engine": "hf",
+    },
+}
+
+
+@pytest.mark.parametrize(("command", "facts"), NAMED.items())
+def test_a_named_trainers_own_command_is_read(command, facts):
+    found = diagnose(f"{command}\nCUDA out of memory.", {}, current(), ()).facts.values
+    assert {id: found.get(id) for id in facts} == facts
+
+
+def test_the_backward_pass_of_a_recipe_is_the_update():
+    text = '  File "/opt/recipes/full_finetune_distributed.py", line 763, in train\n    current_loss.backward()\nCUDA out of memory.'
+    assert diagnose(text, {}, current(), ()).phase == "actor_update"

@@ -192,3 +192,22 @@ def test_a_default_number_of_nodes_gives_way_to_the_cards_that_are_told(values):
 )
 def test_the_engine_that_a_text_says_the_run_moved_to_is_the_runs(values, text, engine):
     assert values(text)["rollout_engine"] == engine
+
+
+@pytest.mark.parametrize("text", ["seq len 4096, bs 2", "max_length 4096 bs 2", "batch size is 2", "batch_size=2"])
+def test_a_small_batch_of_no_kind_is_taken_as_one_cards(facts, text):
+    read = facts(f"{text} CUDA OOM").stated.get("micro_batch")
+    assert read is None or (read.value, read.origin) in ((2, "assumed"), (2, "read"))
+    if " bs " in text:
+        assert read is not None
+
+
+@pytest.mark.parametrize(
+    "text", ["batch of 2 prompts", "batch of 1 prompt", "global batch size 4", "bs 512", "tried bs 2"]
+)
+def test_other_batches_are_not(values, text):
+    assert "micro_batch" not in values(f"{text} CUDA OOM")
+
+
+def test_the_place_of_an_engine_is_read_beside_its_name(values):
+    assert values("8卡A100 GRPO，vllm colocate，num_generations 8，爆显存")["rollout_mode"] == "colocated"

@@ -7,6 +7,7 @@ import pytest
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
+from diagnose.words import lead, next_step
 
 OOM = "2 x A100 80GB\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 79.15 GiB.\n"
 MODEL = "Qwen/Qwen2.5-32B-Instruct"
@@ -58,3 +59,106 @@ def test_a_judges_engine_says_nothing_of_the_training_beside_it() -> None:
 def test_an_engine_of_the_trained_model_tells_how_it_is_sampled() -> None:
     serves = "vllm serve Qwen/Qwen2.5-7B-Instruct --gpu-memory-utilization 0.3 --max-num-seqs 7\n"
     assert told(serves + TRAINS + OOM).facts.values["max_num_seqs"] == 7
+
+
+IDLE = {
+    "CUDA_VISIBLE_DEVICES=0 swift export --adapters out/checkpoint-800 --merge_lora true": "merge",
+    "swift export --model Qwen/Qwen2.5-72B-Instruct --quant_method awq --quant_bits 4": "quantize",
+    "swift eval --model Qwen/Qwen2.5-14B-Instruct --eval_backend Native": "evaluate",
+    "swift infer --model Qwen/Qwen2.5-VL-7B-Instruct --infer_backend pt": "infer",
+    "llamafactory-cli export --model_name_or_path Qwen/Qwen2.5-32B-Instruct --export_quantization_bit 4": "quantize",
+    "axolotl merge-lora config.yaml --lora-model-dir=out": "merge",
+    "litgpt chat checkpoints/meta-llama/Llama-3.1-8B": "infer",
+    "tune run quantize --config quantization": "quantize",
+    "lm_eval --model hf --model_args pretrained=meta-llama/Llama-3.1-8B-Instruct --batch_size 32": "evaluate",
+    "python -m verl.model_merger merge --backend fsdp --local_dir ckpt": "merge",
+    "python merge_peft.py --base_model meta-llama/Llama-2-13b-hf": "merge",
+    "python src/cli_demo.py --model_path Qwen/Qwen2.5-7B-Instruct": "infer",
+}
+
+
+@pytest.mark.parametrize(("command", "task"), IDLE.items())
+def test_what_trains_nothing_is_told_by_its_command(command: str, task: str) -> None:
+    values = told(f"{command}\n{OOM}").facts.values
+    assert (values["trains"], values["task"]) == (False, task)
+    assert not {"algo", "full_or_lora", "quantization", "train_batch_size"} & values.keys()
+
+
+@pytest.mark.parametrize("command", IDLE)
+def test_what_trains_nothing_is_given_no_lever_of_a_training(command: str) -> None:
+    found = told(f"{command}\n{OOM}")
+    levers = {given.lever.slug for given in found.prescriptions}
+    assert levers
+    assert not any(
+        slug.startswith(("offload.", "shard.", "checkpointing.", "length.", "batch.", "ray.")) for slug in levers
+    )
+    if "vllm" not in command:
+        assert not any(slug.startswith("rollout.") for slug in levers)
+    assert not any(asked.question.fact == "phase" for asked in found.questions)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["python train_and_eval.py --model_name_or_path Qwen/Qwen2.5-7B", "python reward_api.py", "python rl_infer.py"],
+)
+def test_a_script_that_may_train_is_not_called_idle(command: str) -> None:
+    assert "trains" not in told(f"{command}\n{OOM}").facts.values
+
+
+GENERATES = """
+Traceback (most recent call last):
+  File "/home/u/chat/{name}.py", line 17, in <module>
+    out = model.generate(**inputs, max_new_tokens=2048)
+  File "/opt/lib/python3.10/site-packages/transformers/generation/utils.py", line 2465, in generate
+    result = self._sample(
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 130.00 MiB. GPU 0 has a total capacity of 8.00 GiB of which 0 bytes is free.
+"""
+
+
+def test_a_script_that_generates_is_told_by_its_file_or_by_the_persons_words() -> None:
+    assert told(GENERATES.format(name="infer")).facts.values["task"] == "infer"
+    assert told(GENERATES.format(name="run") + "Qwen2.5-7B-Instruct 推理的时候报错").facts.values["task"] == "infer"
+    assert told(GENERATES.format(name="run") + "during inference").facts.values["task"] == "infer"
+    # a loop of one's own generates as well
+    assert "trains" not in told(GENERATES.format(name="run")).facts.values
+    assert "trains" not in told(GENERATES.format(name="run") + "GRPO 训练，推理的时候报错").facts.values
+
+
+def test_merging_is_told_by_the_call_unless_the_script_trains() -> None:
+    merges = "model = PeftModel.from_pretrained(base, 'lora')\nmodel = model.merge_and_unload()\n"
+    assert told(merges + OOM).facts.values["task"] == "merge"
+    assert "trains" not in told(merges + "trainer.train()\n" + OOM).facts.values
+
+
+def test_the_weights_of_what_trains_nothing_are_summed_up() -> None:
+    said = next_step(told(f"swift export --model Qwen/Qwen2.5-32B-Instruct --merge_lora true\n{OOM}"))
+    assert (
+        "61.0\u00a0GiB in bf16 or fp16 (32.8\u00a0billion × 2 bytes); one card has 79.2\u00a0GiB, all 2 cards 158.3\u00a0GiB."
+        in said
+    )
+    assert "bf16 or fp16" not in next_step(told(f"swift infer --model Qwen/Qwen2.5-32B-Instruct-AWQ\n{OOM}"))
+
+
+def test_an_engine_for_anybody_takes_its_own_keys_beside_another_trainers_name() -> None:
+    found = told(f"vllm serve {MODEL} -tp 2 --gpu-memory-utilization 0.95\nverl grpo 的 judge\n{OOM}")
+    keys = {change.key for given in found.prescriptions for change in given.changes if change.key}
+    assert keys
+    assert not any("." in key for key in keys)
+
+
+def test_scripts_of_an_engine_and_of_a_quantizer_train_nothing() -> None:
+    assert (
+        told(f"llm = LLM(model='Qwen/Qwen2.5-14B-Instruct', max_model_len=32768)\n{OOM}").facts.values["task"]
+        == "infer"
+    )
+    assert (
+        told(f"oneshot(model=model, recipe=recipe, num_calibration_samples=512)\n{OOM}").facts.values["task"]
+        == "quantize"
+    )
+
+
+def test_an_evaluation_of_a_training_is_told_to_keep_less() -> None:
+    text = '  File "/x/transformers/trainer.py", line 3869, in evaluation_loop\n    all_preds.add(logits)\nSFTTrainer, Qwen2.5-7B\n'
+    found = told(text + OOM)
+    assert found.prescriptions[0].lever.slug == "eval.keep_less"
+    assert "The evaluation itself is not computed here." in lead(found)

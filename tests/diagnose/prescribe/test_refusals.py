@@ -229,3 +229,49 @@ def test_an_offload_that_is_on_is_not_said_to_be_off_because_nothing_lives_on_th
     advice = advise(ON_THE_HOST)
     assert "offload.optimizer.off" in advice.levers
     assert "offload.param.off" not in {one.lever.slug for one in advice.not_advised if one.reason == "on"}
+
+
+FULL = (
+    "swift sft --model Qwen/Qwen2.5-7B-Instruct --train_type lora --max_length 4096\n"
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which {free} MiB "
+    "is free. Including non-PyTorch memory, this process has 23.5 GiB memory in use. Of the allocated memory {held} GiB is allocated by "
+    "PyTorch, and {unused} GiB is reserved by PyTorch but unallocated.\n"
+)
+
+
+def test_what_frees_unused_memory_is_not_advised_to_a_card_that_is_full(advise):
+    advice = advise(FULL.format(free=82, held=23.0, unused=0.3))
+    for lever in ("allocator.expandable_segments", "allocator.empty_cache"):
+        assert lever not in advice.levers
+    full = [one.why for one in advice.not_advised if one.lever.slug.startswith("allocator.")]
+    assert all(why == "389 MiB are free or reserved and unused: the card is full, not in pieces." for why in full)
+
+
+def test_what_frees_unused_memory_is_advised_where_much_of_it_is(advise):
+    assert "allocator.expandable_segments" in advise(FULL.format(free=82, held=19.0, unused=4.1)).levers
+
+
+PLAIN = "2x RTX 4090 24GB\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+
+
+def test_no_engine_is_turned_down_where_none_is_spoken_of(advise):
+    settings = "per_device_train_batch_size=2 gradient_accumulation_steps=8 optim=adamw_torch\n"
+    assert not any(lever.startswith("rollout.") for lever in advise(settings + PLAIN).levers)
+    assert "rollout.gpu_memory_utilization.down" in advise("GRPO\n" + settings + PLAIN).levers
+    assert "rollout.gpu_memory_utilization.down" in advise(PLAIN).levers  # of a message alone nothing is known
+
+
+def test_no_ray_is_turned_down_in_a_trainer_that_starts_none(advise):
+    killed = "exit code -9, 主机内存爆了\n"
+    command = "llamafactory-cli train --stage sft --model_name_or_path Qwen/Qwen2.5-14B --deepspeed ds_z3_offload_config.json\n"
+    assert not any(lever.startswith("ray.") for lever in advise(command + killed).levers)
+
+
+def test_an_engine_on_cards_of_its_own_is_left_alone_where_the_trainer_overflows(advise):
+    command = (
+        "8 x A100 80GB\nNPROC_PER_NODE=8 swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --train_type full --use_vllm true "
+        "--vllm_mode server --max_length 16384 --max_completion_length 8192 --per_device_train_batch_size 16 --num_generations 8\n"
+    )
+    advice = advise(command + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 18.56 GiB.\n")
+    assert advice.before.gpu.verdict() == "out"
+    assert not any(lever.startswith("rollout.gpu") or lever.startswith("rollout.tensor") for lever in advice.levers)

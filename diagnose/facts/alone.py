@@ -1,0 +1,31 @@
+"""Machines that nearly always have one card: a laptop, a PC with Windows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from diagnose.types import Fact, Line, Span
+
+_PC = re.compile(
+    r"(?<![\w/])[A-Z]:\\\\?(?:Users|[A-Za-z][\w .-]{0,60}\\)|‹path›\\|/mnt/[c-f]/|\bWSL\s?2?\b|\blaptop\b|笔记本(?:电脑|\s*\d|上|的)",
+    re.A,
+)
+_SEVERAL = re.compile(
+    r"\btorchrun\b|\bNPROC_PER_NODE\b|--nproc|\bnum_processes\b|\bworld_size\b|\[rank[1-9]|\b(?:GPU|cuda:)\s?[1-9]\b|\d\s*[x×*]\s*(?:RTX|A\d|V100|T4)"
+    r"|\bCUDA_VISIBLE_DEVICES=\d,|双卡|多卡|[两四八]张",
+    re.I | re.A,
+)
+_LONGEST = 2000
+
+
+def one_of_a_pc(lines: Sequence[Line]) -> dict[str, Fact]:
+    """One card, taken as such where the machine is a PC and nothing speaks of several."""
+    if any(len(line.words) <= _LONGEST and _SEVERAL.search(line.words) for line in lines):
+        return {}
+    for line in lines:
+        if len(line.words) <= _LONGEST and (found := _PC.search(line.words)):
+            span = Span(line.number, line.offset + found.start(), line.offset + found.end())
+            why = "a laptop or a PC nearly always has one card"
+            return {"n_gpus": Fact("n_gpus", 1, "assumed", written=found[0], span=span, why=why)}
+    return {}
