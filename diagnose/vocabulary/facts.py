@@ -69,6 +69,8 @@ _ALL = (
         qlora="QLoRA",
     ),
     _fact("trained_layers", "int", "run", "Decoder layers that are trained"),
+    _fact("sft_beside", "bool", "run", "Supervised loss beside the distillation"),
+    _fact("scored_by_words", "bool", "run", "Documents scored by two words of the head"),
     _fact("partial_training", "bool", "run", "Trains less than is counted"),
     _fact("lora_rank", "int", "run", "LoRA rank"),
     _fact(
@@ -218,6 +220,7 @@ _ALL = (
     _fact("remove_padding", "bool", "memory", "Padding removed"),
     _fact("entropy_in_loss", "bool", "memory", "Entropy in the loss"),
     _fact("logits_chunked", "bool", "memory", "Logits in chunks"),
+    _fact("loss_from_logits", "bool", "memory", "Loss taken from logits, outside a fused head"),
     _fact("fused_loss", "bool", "memory", "Cross-entropy in one compiled kernel"),
     _fact("fused_optimizer", "bool", "memory", "Fused optimizer step"),
     _fact("freeze_vision", "bool", "memory", "Vision tower frozen"),
