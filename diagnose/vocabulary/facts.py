@@ -224,6 +224,7 @@ _ALL = (
     _fact("fused_loss", "bool", "memory", "Cross-entropy in one compiled kernel"),
     _fact("fused_optimizer", "bool", "memory", "Fused optimizer step"),
     _fact("freeze_vision", "bool", "memory", "Vision tower frozen"),
+    _fact("vision_checkpointing", "bool", "memory", "Activation checkpointing of the vision tower"),
     _fact("sync_batches", "int", "memory", "Weight sync in parts"),
     _fact("sync_ref", "bool", "memory", "Reference brought up to date during the run"),
     _fact("sync_bucket_mib", "int", "memory", "Weight-sync buffer", "MiB"),
