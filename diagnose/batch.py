@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 Values = Mapping[str, Value]
 Convert = Callable[[float, Values], float | None]
 
+# patches of 16 joined by 2 x 2, as in Qwen3-VL and later (ms-swift@3602360 docs/source_en/Instruction/Command-line-parameters.md)
+_PIXELS_OF_TOKEN = 32 * 32
+
 
 def whole(values: Values, id: str) -> int | None:
     """A whole number that is known and at least 1, else None."""
@@ -83,6 +86,14 @@ def _tokens_to_rows(number: float, values: Values) -> float | None:
     return max(1, number * (whole(values, "sp") or 1) // row) if row else None
 
 
+def _tokens_to_pixels(number: float, values: Values) -> float | None:
+    return number * _PIXELS_OF_TOKEN
+
+
+def _pixels_to_tokens(number: float, values: Values) -> float | None:
+    return max(1, number // _PIXELS_OF_TOKEN)
+
+
 # unit: (written → what one GPU sees, what one GPU sees → written)
 UNITS: dict[str, tuple[Convert, Convert]] = {
     "sequences_per_gpu": (_same, _same),
@@ -94,6 +105,7 @@ UNITS: dict[str, tuple[Convert, Convert]] = {
     "max_length_rows": (_rows_to_tokens, _tokens_to_rows),
     # the budget counts a sequence before it is split; a GPU sees the budget itself, since both sides grow with sp
     "tokens_times_sp": (_same, _same),
+    "image_tokens": (_tokens_to_pixels, _pixels_to_tokens),
 }
 
 

@@ -14,7 +14,8 @@ from diagnose.types import Term
 def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     """What the vision tower keeps of the images of one pass; one layer's tensors where nothing of it ``trains``.
 
-    Where gradients are asked of a frozen tower's inputs its checkpoints stay too. Its layers are recomputed when the decoder is done.
+    Where gradients are asked of a frozen tower's inputs its checkpoints stay too. Its layers are recomputed when the decoder is done,
+    as the decoder's are unless a switch of its own says otherwise.
     """
     patches, tower = image_patches(plan, one.rows), plan.model.vision
     if not patches.mid or not tower:
@@ -23,15 +24,17 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     frozen = not trains or (not beside and (plan.values.get("freeze_vision") is True or bool(plan.adapters)))
     mlp, each = tower.intermediate or 4 * tower.hidden, tower_bytes_per_patch(tower)
     checkpoints = checkpoint_bytes_per_token(hidden=tower.hidden, layers=tower.layers)
-    if frozen and trains and plan.does.get("frozen_tower") == "kept" and checkpointing(plan) == "full":
+    own = plan.values.get("vision_checkpointing")
+    recomputed = checkpointing(plan) == "full" if own is None else own is True
+    if frozen and trains and recomputed and (own is True or plan.does.get("frozen_tower") == "kept"):
         each = checkpoints
     elif frozen:
         each = no_grad_bytes_per_token(Widths(tower.hidden, mlp, tower.hidden, 0, False))
-    elif checkpointing(plan) == "full":
+    elif recomputed:
         each += checkpoints
     else:
         each *= tower.layers
     how = f"{count(one.rows)} rows × {counts(patches)} patches × {each:,.0f} B"
-    moved_by = (*one.moved_by, "max_pixels", "images_per_prompt", "freeze_vision")
+    moved_by = (*one.moved_by, "max_pixels", "images_per_prompt", "freeze_vision", "vision_checkpointing")
     size = patches.times(one.rows * each)
     return [make_term("vision_tower", "vision tower's activations", "work", size, how, LAYER, moved_by)]

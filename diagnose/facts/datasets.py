@@ -106,15 +106,12 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
 
 def _shown(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fact]:
     """The longest prompt that shows an image: the longest text, and an image of as many pixels as the run lets through."""
-    longest, most, images = (
-        _longest([one.record.prompt_tokens for one in sets], sets),
-        stated.get("max_pixels"),
-        stated.get("images_per_prompt"),
-    )
-    if longest is None or most is None or not isinstance(most.value, int):
+    longest, values = _longest([one.record.prompt_tokens for one in sets], sets), resolve(stated)
+    most, images = values.get("max_pixels"), values.get("images_per_prompt")
+    if longest is None or not isinstance(most, int):
         return {}
-    shown = most.value / _PIXELS_PER_TOKEN * (images.value if images and isinstance(images.value, int) else 1)
-    why = f"the longest text of {', '.join(one.name for one in sets)} and an image of {most.value:,} pixels"
+    shown = most / _PIXELS_PER_TOKEN * (images if isinstance(images, int) else 1)
+    why = f"the longest text of {', '.join(one.name for one in sets)} and an image of {most:,} pixels"
     id = "longest_prompt_length"
     return {id: Fact(id, round(longest + shown), "derived", why=why)}
 

@@ -11,6 +11,7 @@ BATCH_UNITS = {
     "tokens_times_sp": "tokens per GPU before the sequence is split among the sequence-parallel ranks",
     "tokens_per_gpu": "tokens that one GPU takes in one pass",
     "prompts": "prompts of the whole run",
+    "image_tokens": "an image's pixels, written as tokens of 32 x 32 of them",
 }
 
 # What can stay in memory. A framework file says in which phases, on which pool and under which condition.

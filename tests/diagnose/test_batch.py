@@ -74,3 +74,11 @@ def test_a_unit_goes_there_and_back(unit):
     known = {"n_gpus": 4, "rollout_n": 8, "prompt_length": 1000, "response_length": 1000}
     values = resolve(stated(micro_batch=(64, unit), **known))
     assert to_written(values["micro_batch"], unit, values) == 64
+
+
+def test_a_limit_of_image_tokens_is_one_of_pixels_and_is_written_in_tokens():
+    # ms-swift@3602360 docs/source_en/Instruction/Command-line-parameters.md: IMAGE_MAX_TOKEN_NUM * 32 * 32
+    values = resolve(stated(max_pixels=(1024, "image_tokens")))
+    assert values["max_pixels"] == 1024 * 1024
+    assert to_written(values["max_pixels"] / 2, "image_tokens", values) == 512
+    assert to_written(50_176, "image_tokens", values) == 49

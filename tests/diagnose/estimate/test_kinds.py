@@ -129,6 +129,24 @@ def test_a_frozen_tower_keeps_its_checkpoints_where_its_inputs_need_gradients(
         assert kept / dropped == pytest.approx(2 * 1280 * 32 / (6 * (1280 + 3420)), rel=0.01)
 
 
+@pytest.mark.parametrize("decoder", ["full", "selective", False])
+def test_a_switch_of_its_own_says_whether_a_towers_layers_are_recomputed(
+    facts: Any, record: Any, vision_model: Any, decoder: str | bool
+) -> None:
+    images = {"model": vision_model, "max_pixels": 784_000, "gradient_checkpointing": decoder}
+
+    def tower(frozen: bool, own: bool | None) -> int:
+        run = facts(
+            record(frozen_tower="kept"), **images, vision_checkpointing=own, freeze_vision=frozen, gpu_mem_gib=None
+        )
+        return max(_terms(run)["vision_tower"].bytes, 1)
+
+    each = 30 * 1280 + 8 * 3420
+    assert tower(False, False) / tower(False, True) == pytest.approx(32 * each / (each + 2 * 1280 * 32), rel=0.01)
+    assert tower(True, True) / tower(True, False) == pytest.approx(2 * 1280 * 32 / (6 * (1280 + 3420)), rel=0.01)
+    assert tower(False, None) == tower(False, decoder == "full")
+
+
 def test_a_tower_that_is_trained_whole_beside_adapters_adds_gradients_and_moments_but_no_weights(
     facts: Any, vision_model: Any
 ) -> None:

@@ -69,3 +69,27 @@ def test_a_frozen_base_of_unknown_type_counts_as_its_checkpoint_and_may_be_twice
     ]
     assert weights[0].bytes == weights[1].bytes == weights[1].high
     assert weights[0].high - weights[0].bytes == 2 * 7_615_616_512
+
+
+ADAPTERS = "from trl import SFTConfig\nargs = SFTConfig(per_device_train_batch_size=1, max_length=128, r=8)"
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "stated", "doubtful"), [(80, {}, True), (192, {}, False), (80, {"precision": "mixed"}, False)]
+)
+def test_a_base_that_a_default_alone_makes_too_wide_for_any_card_may_be_in_16_bits(
+    gigabytes: int, stated: dict[str, str], doubtful: bool
+) -> None:
+    """trl@6648832 examples/notebooks/sft_nemotron_3.ipynb loads the model itself, in bf16: 61.9 GiB on an A100."""
+    run = {
+        "n_gpus": 1,
+        "gpu_mem_gib": gigabytes,
+        "full_or_lora": "lora",
+        "model": "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+    }
+    found = diagnose(ADAPTERS, {**run, **stated}, current(), ()).estimate
+    assert found.gpu is not None
+    assert ("precision" in found.missing) is doubtful
+    weights = next(term for term in found.gpu.peak.terms if term.id == "actor_weights")
+    assert (weights.low < 0.51 * weights.bytes) is doubtful
+    assert found.gpu.verdict() == ("fits" if gigabytes == 192 else "close" if doubtful else "out")

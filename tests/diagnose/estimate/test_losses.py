@@ -1,0 +1,110 @@
+"""Losses that take logits of their own: what a key sets in motion, from the paste to the bytes of the logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from diagnose.estimate import plan_of
+from diagnose.knowledge import CONTENT, Knowledge, read_content
+from diagnose.pipeline import diagnose
+from diagnose.types import Diagnosis
+
+RECORDS: Any = read_content(CONTENT)[0]
+KNOWN = Knowledge(**RECORDS)
+VOCAB, TOKENS = 152_064, 8192
+SFT = (
+    "swift sft --model Qwen/Qwen2.5-7B-Instruct --torch_dtype bfloat16 --max_length 8192 --packing true"
+    " --per_device_train_batch_size 1 --use_liger_kernel true"
+)
+GKD = (
+    "swift rlhf --rlhf_type gkd --model Qwen/Qwen2.5-7B --teacher_model Qwen/Qwen2.5-14B-Instruct --torch_dtype bfloat16"
+    " --tuner_type full --max_length 8192 --packing true --per_device_train_batch_size 1 --deepspeed zero3"
+)
+RERANKER = (
+    "swift sft --model Qwen/Qwen3-Reranker-4B --task_type {task} --torch_dtype bfloat16 --max_length 1024"
+    " --per_device_train_batch_size 1"
+)
+
+
+def _diagnose(text: str, **answers: Any) -> Diagnosis:
+    return diagnose(text, {"n_gpus": 1, "full_or_lora": "lora", "gpu_mem_gib": 80, **answers}, KNOWN, ())
+
+
+def _logits(text: str, **answers: Any) -> int:
+    """Bytes of logits at the worst moment of the update; 0 where the loss makes none at once."""
+    gpu = _diagnose(text, **answers).estimate.gpu
+    assert gpu is not None
+    update = gpu.phase("actor_update")
+    assert update is not None
+    return sum(term.bytes for term in update.terms if term.id == "logits")
+
+
+def _whole_logits(text: str, **answers: Any) -> bool:
+    plan = plan_of(_diagnose(text, **answers).facts, KNOWN.fallback)
+    assert plan is not None
+    return plan.makes_logits
+
+
+@pytest.mark.parametrize(
+    "keys",
+    ["", "--loss_scale last_round", "--loss_scale ignore_empty_think", "--enable_dft_loss false", "--sequence_parallel_size 1"],
+)  # fmt: skip
+def test_a_fused_head_makes_no_logits(keys: str) -> None:
+    assert _logits(f"{SFT} {keys}") == 0
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "--loss_scale hermes",
+        "--loss_scale last_round+react --enable_dft_loss false",
+        "--enable_dft_loss true",
+        "--enable_channel_loss true --sequence_parallel_size 1",
+    ],
+)
+def test_a_loss_that_weighs_tokens_takes_logits_whatever_kernels_the_model_has(keys: str) -> None:
+    """modelscope/ms-swift@3602360 swift/trainers/seq2seq_trainer.py: compute_loss"""
+    assert _logits(f"{SFT} {keys}") == 12 * TOKENS * VOCAB
+
+
+def test_a_split_sequence_takes_the_logits_of_its_part() -> None:
+    assert _logits(f"{SFT} --sequence_parallel_size 2", n_gpus=2) == 12 * TOKENS * VOCAB // 2
+
+
+def test_a_loss_over_pairs_asks_for_logits_and_one_over_samples_does_not() -> None:
+    """modelscope/ms-swift@3602360 swift/rlhf_trainers/dpo_trainer.py: concatenated_forward; grpo_trainer.py: compute_liger_loss"""
+    run = SFT.replace("swift sft", "swift rlhf --rlhf_type {}")
+    assert _whole_logits(run.format("dpo"))
+    assert _whole_logits(run.format("kto"))
+    assert not _whole_logits(run.format("grpo"))
+    assert not _whole_logits(run.format("gkd"), teacher_b=14)
+
+
+def test_what_changes_nothing_is_not_advised() -> None:
+    text = (
+        f"{SFT.replace('--use_liger_kernel true', '')} --loss_scale hermes\ntorch.OutOfMemoryError: CUDA out of memory."
+    )
+    advised = [one.lever.slug for one in _diagnose(text, phase="actor_update").prescriptions]
+    assert "logits.chunked" in [
+        one.lever.slug for one in _diagnose(text.replace("--loss_scale hermes", ""), phase="actor_update").prescriptions
+    ]
+    assert "logits.chunked" not in advised
+
+
+def test_a_supervised_loss_beside_distillation_keeps_its_log_softmax() -> None:
+    """modelscope/ms-swift@3602360 swift/rlhf_trainers/gkd_trainer.py: compute_loss, labels in forward_inputs"""
+    answers = {"n_gpus": 4, "full_or_lora": "full"}
+    alone, beside = (_logits(f"{GKD} --sft_alpha {share}", **answers) for share in (0, 0.1))
+    assert beside - alone == 4 * TOKENS * VOCAB
+
+
+@pytest.mark.parametrize(("strategy", "each"), [("--deepspeed zero2", 4), ("", 6)])
+def test_a_generative_reranker_made_whole_logits_before_its_head_was_cut_down(strategy: str, each: int) -> None:
+    """modelscope/ms-swift bcc45bf1b (#7816), first in v4.0.0; eight documents a query, each as long as the longest"""
+    text = f"{RERANKER.format(task='generative_reranker')} {strategy}"
+    row = {"real_response_length": 500, "longest_response_length": 500}
+    assert _logits(text, framework_version="3.12.0", **row) == each * 8 * 500 * 151_936
+    assert _logits(text, framework_version="4.0.0", **row) == 0
+    assert _logits(f"{RERANKER.format(task='reranker')} {strategy}", framework_version="3.12.0", **row) == 0
