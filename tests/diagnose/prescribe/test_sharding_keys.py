@@ -163,3 +163,39 @@ def test_a_file_of_the_framework_is_named_with_its_folder(given, folder):
     assert new["shard.zero_stage.up"] == f"{folder}/ds_z3_config.json"
     if given:
         assert new["offload.optimizer.on"] == f"{folder}/ds_z2_offload_config.json"
+
+
+# verl's tags: git grep of each key's last word in verl/workers and verl/trainer/config
+SINCE = {
+    "actor_rollout_ref.model.lora_rank": "0.4",
+    "actor_rollout_ref.model.enable_activation_offload": "0.4",
+    "actor_rollout_ref.model.use_fused_kernels": "0.4",
+    "actor_rollout_ref.actor.optim.optimizer": "0.6.1",
+    "actor_rollout_ref.actor.optim.override_optimizer_config": "0.6.1",
+}
+
+
+@pytest.mark.parametrize("phase", ("logprob", "actor_update", "optimizer_step"))
+@pytest.mark.parametrize(
+    ("version", "unknown"), [("0.3.0", set(SINCE)), ("0.5.0", {k for k in SINCE if SINCE[k] > "0.5"})]
+)
+def test_no_key_is_written_that_came_with_a_later_version(version, unknown, phase):
+    _, written = changes(FSDP_VERL.replace("verl 0.6.0", f"verl {version}"), phase)
+    assert written
+    assert not {change.key for change in written} & unknown
+
+
+def test_a_frozen_fork_gets_no_key_of_a_later_base():
+    frame = '  File "/root/TinyZero/verl/workers/actor/dp_actor.py", line 146, in _optimizer_step\n'
+    _, written = changes(FSDP_VERL.replace(", verl 0.6.0\n", "\n") + frame, "optimizer_step")
+    assert written
+    assert not {change.key for change in written} & set(SINCE)
+
+
+def test_another_optimizer_is_written_with_the_module_that_holds_it():
+    found, _ = changes(FSDP_VERL.replace("verl 0.6.0", "verl 0.7.0"), "optimizer_step")
+    given = next(one for one in found.prescriptions if one.lever.slug == "precision.low_bit_optimizer")
+    assert {change.key.rsplit(".", 1)[-1]: change.after for change in given.changes} == {
+        "optimizer": "AdamW8bit",
+        "optimizer_impl": "bitsandbytes.optim",
+    }
