@@ -43,10 +43,17 @@ def test_an_algorithm_that_only_a_default_gives_is_not_said_of_a_run_without_set
         ("verl grpo 7B, exit code -9", "Host RAM probably ran out"),
         (
             "verl grpo 7B，每个 step 主机内存都涨一点，最后被 kill",
-            "Host RAM grows from step to step until the run dies",
+            "Host RAM grows from step to step",
         ),
-        ("GPU memory keeps growing with each step", "GPU memory grows from step to step until the run dies"),
-        ("Memory keeps growing with each step", "Memory grows from step to step until the run dies"),
+        ("显存一直是 60G 左右,但内存一直涨,第 90 步挂了", "Host RAM grows from step to step"),
+        (
+            "GPU memory is stable at 60GB but host memory keeps growing with each step",
+            "Host RAM grows from step to step",
+        ),
+        ("host RAM is fine, GPU 显存每步都在涨，一直涨", "GPU memory grows from step to step"),
+        ("显存和内存一直在涨", "Memory grows from step to step"),
+        ("GPU memory keeps growing with each step", "GPU memory grows from step to step"),
+        ("Memory keeps growing with each step", "Memory grows from step to step"),
     ],
 )
 def test_a_headline_says_no_more_than_the_text(text, said):
