@@ -199,3 +199,37 @@ def test_another_optimizer_is_written_with_the_module_that_holds_it():
         "optimizer": "AdamW8bit",
         "optimizer_impl": "bitsandbytes.optim",
     }
+
+
+TRL = (
+    "trl=={version}\naccelerate launch --num_processes 4 --config_file zero2.yaml grpo.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct "
+    "--per_device_train_batch_size 8 --num_generations 8 --max_completion_length 4096 --bf16 true\nfrom trl import GRPOTrainer\n"
+    "4 x A100 80GB\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "right", "wrong"),
+    [
+        (
+            "0.16.0",
+            {"precision": "torch_dtype"},
+            {"dtype", "use_liger_kernel", "use_liger_loss", "activation_offloading"},
+        ),
+        (
+            "0.22.0",
+            {"precision": "torch_dtype", "logits_chunked": "use_liger_loss"},
+            {"dtype", "use_liger_kernel", "activation_offloading"},
+        ),
+        (
+            "0.29.0",
+            {"precision": "dtype", "logits_chunked": "use_liger_kernel"},
+            {"torch_dtype", "use_liger_loss", "activation_offloading"},
+        ),
+    ],
+)
+def test_an_argument_has_the_name_of_its_release_and_of_its_trainer(version, right, wrong):
+    found, written = changes(TRL.format(version=version), "actor_update")
+    assert found.facts.values["algo"] == "grpo"
+    assert {fact: found.facts.keys.get(fact) for fact in right} == right
+    assert not {change.key for change in written} & wrong
