@@ -175,7 +175,7 @@ SINCE = {
 }
 
 
-@pytest.mark.parametrize("phase", ("logprob", "actor_update", "optimizer_step"))
+@pytest.mark.parametrize("phase", ["logprob", "actor_update", "optimizer_step"])
 @pytest.mark.parametrize(
     ("version", "unknown"), [("0.3.0", set(SINCE)), ("0.5.0", {k for k in SINCE if SINCE[k] > "0.5"})]
 )
