@@ -128,7 +128,9 @@ def _lead(diagnosis: Diagnosis) -> str:
     if pool is None or not pool.phases:
         return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)
     if diagnosis.room:
-        return " ".join(part for part in (room_words(diagnosis.room), _taken(diagnosis.estimate, pool)) if part)
+        return " ".join(
+            part for part in (room_words(diagnosis.room), _taken(diagnosis.estimate, pool, pool.worst)) if part
+        )
     phase = worst(diagnosis, pool)
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
     parts = [_need(phase, pool)]
@@ -136,20 +138,32 @@ def _lead(diagnosis: Diagnosis) -> str:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
-    parts.append(_taken(diagnosis.estimate, pool))
+    parts.append(_taken(diagnosis.estimate, pool, phase))
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
     if diagnosis.kind == "memory_growth" and grown:
         return " ".join((grown[0], *parts))
     if diagnosis.kind and pool.verdict(phase.computed) == "fits":
         parts.append(_unexplained(diagnosis, phase))
+    parts.append(_elsewhere_too(diagnosis, pool))
     if diagnosis.kind == "other":
         parts.append(_NEXT["other"])
     return " ".join(part for part in parts if part)
 
 
-def _taken(estimate: Estimate, pool: PoolEstimate) -> str:
-    """Which facts of this pool nothing says, so that a guess of ours stands in the figure."""
-    names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in estimate.guessed(pool.pool) if id in FACTS]
+def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
+    """The other pool, where it runs out as surely by the estimate: a change that helps the one that failed is not enough."""
+    other = diagnosis.estimate.pool("gpu" if pool.pool == "host" else "host")
+    if diagnosis.kind is None or other is None or not other.phases or other.limit is None or other.verdict() != "out":
+        return ""
+    peak, what = other.worst, "host RAM runs" if other.pool == "host" else "the cards run"
+    return f"By the estimate {what} out as well: the {phase_words(peak.phase)} needs {phase_gib(peak)} of {gib(other.limit)}."
+
+
+def _taken(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> str:
+    """Which facts of this pool nothing says, so that a guess of ours stands in the figure; of the host's those that a term hangs on."""
+    hang = {id for term in phase.terms for id in term.moved_by}
+    ids = [id for id in estimate.guessed(pool.pool) if id in FACTS and (pool.pool == "gpu" or id in hang)]
+    names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in ids]
     return f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
 
 
@@ -164,13 +178,20 @@ def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
 def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
     name, has = phase_words(phase.phase), "the node" if pool.pool == "host" else "the card"
     if pool.capacity is None:
-        return f"The {name} needs about {phase_gib(phase)}; how much {has} has is not known."
+        beside = " beside the engine’s KV cache, a share of a card" if _without_cache(phase) else ""
+        return f"The {name} needs about {phase_gib(phase)}{beside}; how much {has} has is not known."
     band = f" ({told})" if (told := band_words(*phase_tenths(phase))) else ""
     if phase.measured is not None:
         apart = ": they disagree by more than its band" if phase.disagrees else ""
         computed = f"by the estimate it needs {phase_gib(phase)}{band}{apart}"
         return f"The log shows {gib(phase.measured)} in the {name}; {computed}. {has.capitalize()} has {gib(pool.capacity)}."
     return f"The {name} needs about {phase_gib(phase)}{band}; {has} has {gib(pool.capacity)}."
+
+
+def _without_cache(phase: PhaseEstimate) -> bool:
+    """Whether an engine is awake in the phase whose cache nobody can count while the card's size is not known."""
+    ids = {term.id for term in phase.terms if term.family == "engine"}
+    return "engine_weights" in ids and "kv_pool" not in ids
 
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:

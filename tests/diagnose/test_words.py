@@ -94,3 +94,27 @@ def test_a_model_that_no_card_holds_is_not_taken_as_unsharded_in_silence():
     assert "ZeRO stage" not in words.lead(told)
     small = diagnose(f"128 x H20 96GB\n{command.replace('235B-A22B', '8B')}\nCUDA out of memory", {}, current(), [])
     assert "ZeRO stage" not in words.lead(small)
+
+
+SLURM = (
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=4412881.0. Some of the step tasks have been OOM Killed.\n"
+    "#SBATCH --gres=gpu:h100:4\n#SBATCH --mem={memory}G\n"
+    "srun accelerate launch --config_file recipes/accelerate_configs/zero3.yaml --num_processes 4 src/open_r1/grpo.py --model_name_or_path "
+    "Qwen/Qwen2.5-{size}-Instruct --bf16 --use_vllm --vllm_mode colocate --vllm_gpu_memory_utilization 0.3 --per_device_train_batch_size 4 "
+    "--num_generations 8 --max_prompt_length 512 --max_completion_length 2048 --gradient_checkpointing\n"
+)
+
+
+def test_cards_that_run_out_as_surely_as_the_host_are_told_with_it():
+    assert "the cards run out as well" in words.lead(diagnose(SLURM.format(memory=128, size="32B"), {}, current(), []))
+    assert "as well" not in words.lead(diagnose(SLURM.format(memory=32, size="0.5B"), {}, current(), []))
+
+
+def test_a_share_of_a_card_of_unknown_size_is_said_to_be_left_out():
+    text = "verl grpo Qwen2.5-7B 8 GPUs actor_rollout_ref.rollout.gpu_memory_utilization=0.85 actor_rollout_ref.rollout.name=vllm\n"
+    error = "RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62"
+    found = diagnose(text + error, {"phase": "rollout"}, current(), [])
+    assert "beside the engine’s KV cache" in words.lead(found)
+    assert "beside the engine’s KV cache" not in words.lead(
+        diagnose(f"{text}8 x A100 80GB, OOM in rollout", {}, current(), [])
+    )
