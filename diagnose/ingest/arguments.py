@@ -169,6 +169,8 @@ class _Reader:
                 break
             if values and (not _LIST_ITEM.match(text) or _VARIABLE.match(text) or LAUNCHER.match(text)):
                 break
+            if values and _ASSIGNMENT.match(text) and not _ASSIGNMENT.match(values[0].text):
+                break  # an override without a dot behind a file of settings; of a list of pairs the first is one too
             if values and _NUMERIC.match(values[-1].text) and not _NUMERIC.match(text.strip("\"'")):
                 break  # a list holds numbers or words; a word behind a number is the program
             values.append(self.chain[at])
