@@ -253,6 +253,7 @@ _ALL = (
     _fact("rollout_tp", "int", "engine", "Engine tensor parallel"),
     _fact("rollout_ep", "int", "engine", "GPUs over which the engine spreads experts"),
     _fact("sleep_level", "int", "engine", "Engine sleep level"),
+    _fact("wakes_in_parts", "bool", "engine", "Weights and cache woken one after the other"),
     _fact("enforce_eager", "bool", "engine", "CUDA graphs off"),
     _fact("engine_lora", "bool", "engine", "Adapter handed to the engine by itself"),
     _fact("engine_lora_rank", "int", "engine", "Adapter rank that the engine has room for"),
