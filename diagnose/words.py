@@ -162,7 +162,7 @@ def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
 def _taken(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> str:
     """Which facts of this pool nothing says, so that a guess of ours stands in the figure; of the host's those that a term hangs on."""
     hang = {id for term in phase.terms for id in term.moved_by}
-    ids = [id for id in estimate.guessed(pool.pool) if id in FACTS and (pool.pool == "gpu" or id in hang)]
+    ids = (id for id in estimate.guessed(pool.pool) if id in FACTS and (pool.pool == "gpu" or id in hang))
     names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in ids]
     return f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
 
@@ -190,8 +190,7 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
 
 def _without_cache(phase: PhaseEstimate) -> bool:
     """Whether an engine is awake in the phase whose cache nobody can count while the card's size is not known."""
-    ids = {term.id for term in phase.terms if term.family == "engine"}
-    return "engine_weights" in ids and "kv_pool" not in ids
+    return {"engine_weights", "kv_pool"} & {term.id for term in phase.terms} == {"engine_weights"}
 
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
