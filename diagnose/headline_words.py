@@ -11,7 +11,7 @@ _HEADLINES = {
     "host_shm": "Shared memory is full",
     "vllm_no_kv_blocks": "The engine finds no room for its KV cache",
     "vllm_free_memory_too_low": "Too little GPU memory is free when the engine starts",
-    "memory_growth": "Memory grows from step to step until the run dies",
+    "memory_growth": "Memory grows from step to step",
     "other": "Something ran out of memory{where}; the text does not say whether GPU or host",
 }
 

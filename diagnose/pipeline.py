@@ -128,8 +128,8 @@ def _told_pool(facts: Facts, paste: Paste) -> Pool | None:
     kind = facts.stated.get("oom_kind")
     if kind is None or kind.value != "memory_growth" or kind.span is None:
         return None
-    number = kind.span.line
-    return spoken_pool(next((line.words for line in paste.lines if line.number == number), ""))
+    line = next((line for line in paste.lines if line.number == kind.span.line), None)
+    return spoken_pool(line.words, kind.span.start - line.offset, kind.span.end - line.offset) if line else None
 
 
 def _with_assumed_lengths(facts: Facts) -> Facts:

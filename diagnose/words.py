@@ -128,7 +128,9 @@ def _lead(diagnosis: Diagnosis) -> str:
     if pool is None or not pool.phases:
         return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)
     if diagnosis.room:
-        return " ".join(part for part in (room_words(diagnosis.room), _taken(diagnosis.estimate, pool)) if part)
+        return " ".join(
+            part for part in (room_words(diagnosis.room), _taken(diagnosis.estimate, pool, pool.worst)) if part
+        )
     phase = worst(diagnosis, pool)
     apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
@@ -138,20 +140,32 @@ def _lead(diagnosis: Diagnosis) -> str:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
-    parts.append(_taken(diagnosis.estimate, pool))
+    parts.append(_taken(diagnosis.estimate, pool, phase))
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
     if diagnosis.kind == "memory_growth" and grown:
         return " ".join((grown[0], *parts))
     if diagnosis.kind and pool.verdict(phase.computed) == "fits":
         parts.append(_unexplained(diagnosis, phase))
+    parts.append(_elsewhere_too(diagnosis, pool))
     if diagnosis.kind == "other":
         parts.append(_NEXT["other"])
     return " ".join(part for part in parts if part)
 
 
-def _taken(estimate: Estimate, pool: PoolEstimate) -> str:
-    """Which facts of this pool nothing says, so that a guess of ours stands in the figure."""
-    names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in estimate.guessed(pool.pool) if id in FACTS]
+def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
+    """The other pool, where it runs out as surely by the estimate: a change that helps the one that failed is not enough."""
+    other = diagnosis.estimate.pool("gpu" if pool.pool == "host" else "host")
+    if diagnosis.kind is None or other is None or not other.phases or other.limit is None or other.verdict() != "out":
+        return ""
+    peak, what = other.worst, "host RAM runs" if other.pool == "host" else "the cards run"
+    return f"By the estimate {what} out as well: the {phase_words(peak.phase)} needs {phase_gib(peak)} of {gib(other.limit)}."
+
+
+def _taken(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> str:
+    """Which facts of this pool nothing says, so that a guess of ours stands in the figure; of the host's those that a term hangs on."""
+    hang = {id for term in phase.terms for id in term.moved_by}
+    ids = (id for id in estimate.guessed(pool.pool) if id in FACTS and (pool.pool == "gpu" or id in hang))
+    names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in ids]
     return f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
 
 
@@ -166,13 +180,19 @@ def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
 def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
     name, has = phase_words(phase.phase), "the node" if pool.pool == "host" else "the card"
     if pool.capacity is None:
-        return f"The {name} needs about {phase_gib(phase)}; how much {has} has is not known."
+        beside = " beside the engine’s KV cache, a share of a card" if _without_cache(phase) else ""
+        return f"The {name} needs about {phase_gib(phase)}{beside}; how much {has} has is not known."
     band = f" ({told})" if (told := band_words(*phase_tenths(phase))) else ""
     if phase.measured is not None:
         apart = ": they disagree by more than its band" if phase.disagrees else ""
         computed = f"by the estimate it needs {phase_gib(phase)}{band}{apart}"
         return f"The log shows {gib(phase.measured)} in the {name}; {computed}. {has.capitalize()} has {gib(pool.capacity)}."
     return f"The {name} needs about {phase_gib(phase)}{band}; {has} has {gib(pool.capacity)}."
+
+
+def _without_cache(phase: PhaseEstimate) -> bool:
+    """Whether an engine is awake in the phase whose cache nobody can count while the card's size is not known."""
+    return {"engine_weights", "kv_pool"} & {term.id for term in phase.terms} == {"engine_weights"}
 
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
@@ -214,12 +234,18 @@ def evidence_words(prescription: Prescription) -> str:
 def effect_words(prescription: Prescription) -> str:
     """Before and after in the failing phase, or that no saving can be computed."""
     if prescription.room:
-        before, after = (room_left(room) for room in prescription.room)
-        return f"{before} → {after} for the engine's cache, {VERDICTS[prescription.after_verdict]}"
+        return f"{_room_change(*prescription.room)}, {VERDICTS[prescription.after_verdict]}"
     if prescription.before is None or prescription.after is None:
         return "no saving can be computed"
     verdict = VERDICTS[prescription.after_verdict] + elsewhere_words(prescription)
     return f"{need_tenths(prescription.before)[0] / 10:,.1f} → {need_tenths(prescription.after)[0] / 10:,.1f}{NBSP}GiB, {verdict}"
+
+
+def _room_change(before: CacheRoom, after: CacheRoom) -> str:
+    """What is left for the engine's cache before and after, or what one sequence takes of it where that is what changes."""
+    if after.left == before.left:
+        return f"one sequence needs {gib(before.row)} → {gib(after.row)} of {room_left(after)} for the engine's cache"
+    return f"{room_left(before)} → {room_left(after)} for the engine's cache"
 
 
 def room_left(room: CacheRoom) -> str:
@@ -232,9 +258,21 @@ def room_words(room: CacheRoom) -> str:
     others = f", what stands there of the trainer {gib(room.others)}" if room.others else ""
     taken = f"its weights take {gib(room.weights)} of it, its largest step about {gib(room.work)}{others}"
     row = f" One sequence of {room.tokens:,} tokens needs {gib(room.row)}." if room.row else ""
-    left = "leaves nothing for its cache" if room.left <= 0 else f"leaves {gib(room.left)} for its cache"
+    reckoned = room.left + room.beyond
+    left = "leaves nothing for its cache" if reckoned <= 0 else f"leaves {gib(reckoned)} for its cache"
     unexplained = " The settings that are known do not explain the failure." if room.enough else ""
-    return f"The engine may take {gib(room.share)} of the card; {taken}: that {left}.{row}{unexplained}"
+    return f"The engine may take {gib(room.share)} of the card; {taken}: that {left}.{_logged(room)}{row}{unexplained}"
+
+
+def _logged(room: CacheRoom) -> str:
+    """What the log says to be left, where it is not what the settings come to."""
+    if not tenths(abs(room.beyond)):
+        return ""
+    found = gib(room.left) if room.left >= 0 else f"{gib(-room.left)} less than none"
+    taken = (
+        "more are taken that the settings do not explain" if room.beyond > 0 else "less are taken than is reckoned here"
+    )
+    return f" The log found {found}: {gib(abs(room.beyond))} {taken}."
 
 
 def elsewhere_words(prescription: Prescription | Together) -> str:

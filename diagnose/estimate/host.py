@@ -44,7 +44,8 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
     gpus = gpus_of_node(plan)
     if gpus is None:
         return None
-    always = [*_processes(plan, gpus), *_backup(plan, gpus), *_workers(plan, gpus)]
+    always, backup = [*_processes(plan, gpus), *_workers(plan, gpus)], _backup(plan, gpus)
+    early = plan.does.get("engine_first") == "yes"
     rows = _rows(plan)
     residents = {what for (_, pool), all in plan.residents.items() if pool == "host" for what in all}
     parked = {what: _one_parked(plan, what, min(gpus, plan.gpus)) for what in residents}
@@ -56,6 +57,7 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
                 *(term for what in plan.holds(phase, "host") for term in parked[what]),
                 *_moment(plan, phase, gpus),
                 *(rows if phase not in _BEFORE_ROWS else ()),
+                *(backup if early or phase != "load" else ()),
                 *always,
             ),
         )

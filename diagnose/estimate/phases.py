@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from diagnose.estimate.doubt import bounds
@@ -174,12 +175,20 @@ def _forward(plan: Plan) -> list[Moment]:
     return [("forward pass", [*terms, *tower, *logits])]
 
 
-def _values(plan: Plan) -> list[Moment]:
+def _of_critic(plan: Plan) -> Plan:
+    """The plan with the critic's own settings, where it has keys of its own, in the place of the actor's."""
+    own = {id: plan.values[f"critic_{id}"] for id in _OF_CRITIC if f"critic_{id}" in plan.values}
+    return replace(plan, values={**plan.values, **own}) if own else plan
+
+
+def _values(actor: Plan) -> list[Moment]:
+    plan = _of_critic(actor)
     one = take(plan, "critic")
     return [("forward pass", [*gathered(plan), *no_grad(plan, one)])]
 
 
-def _critic(plan: Plan) -> list[Moment]:
+def _critic(actor: Plan) -> list[Moment]:
+    plan = _of_critic(actor)
     one = take(plan, "critic")
     gathers, checkpoints = gathered(plan), kept(plan, one)
     return [
@@ -232,6 +241,7 @@ def _optimizer_step(plan: Plan) -> list[Moment]:
     return [("step", adam_temporaries(plan))]
 
 
+_OF_CRITIC = ("gradient_checkpointing", "remove_padding")
 _MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
     "load": _load,
     "weight_sync": _weight_sync,

@@ -31,6 +31,7 @@ from diagnose.facts.run_words import moved_engine, run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
 from diagnose.facts.teacher import with_teacher
+from diagnose.facts.tenants import own_process
 from diagnose.facts.trains import of_training, read_trains, without_training
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
@@ -70,7 +71,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         before, keyed = keyed, _keys(paste, detected, version, {**answered, **told}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
     stated = with_teacher(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
-    readings = _measure(stated, paste, lowered, answered, knowledge)
+    readings = _measure(stated, paste, lowered, speech, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)
     sets, stated = with_lengths(without_training(with_quantized(stated)), knowledge.datasets)
@@ -136,19 +137,25 @@ def _failure(
         settle_phase(paste, hits, detected.framework, knowledge),
         read_step(paste, lowered, stages) if hits else None,
         killed_worker(paste) if hits else None,
+        own_process(paste, stated) if hits else None,
     ):
         if fact is not None:
             stated.setdefault(fact.id, fact)
 
 
 def _measure(
-    stated: dict[str, Fact], paste: Paste, lowered: Lowered, answered: Mapping[str, Fact], knowledge: Knowledge
+    stated: dict[str, Fact],
+    paste: Paste,
+    lowered: Lowered,
+    speech: Sequence[Line],
+    answered: Mapping[str, Fact],
+    knowledge: Knowledge,
 ) -> Readings:
     """What the log measured: lengths become facts where no key and no answer says them, a leak the kind of failure."""
     readings = read_measured(paste, lowered, knowledge.logs, {id: fact.value for id, fact in stated.items()})
     for id, fact in readings.facts.items():
         stated.setdefault(id, fact)
-    if (kind := as_kind(stated.get("oom_kind"), readings.growth())) and "oom_kind" not in answered:
+    if (kind := as_kind(stated.get("oom_kind"), readings.growth(), speech)) and "oom_kind" not in answered:
         stated["oom_kind"] = kind
     return readings
 

@@ -162,8 +162,16 @@ def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None
             yield Span(frame.line, 0, len(_text(paste, frame.line)))
     for literal in (*marks.commands, *marks.literals):
         for line in paste.lines if literal in whole else ():
-            if (start := line.text.find(literal)) >= 0:
+            if (start := _begins(literal, line.text)) >= 0:
                 yield Span(line.number, start, start + len(literal))
+
+
+def _begins(literal: str, text: str) -> int:
+    """Where the literal stands as the beginning of a word, or -1: another trainer's class may end in the same letters."""
+    start = text.find(literal)
+    while start > 0 and literal[0].isalnum() and text[start - 1].isalnum():
+        start = text.find(literal, start + 1)
+    return start
 
 
 def _is_key(mark: str, key: str) -> bool:

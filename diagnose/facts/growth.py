@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import linear_regression, median
 
-from diagnose.types import Fact, Growth, Measured, Span
+from diagnose.types import Fact, Growth, Line, Measured, Span
 from diagnose.units import GIB
 from diagnose.vocabulary import POOL_OF_KIND
 
@@ -91,13 +93,29 @@ def _straightness(line: list[Point]) -> float:
     return 1 - rest / spread if spread else 0.0
 
 
-def as_kind(kind: Fact | None, grown: tuple[Growth, ...]) -> Fact | None:
+# somebody speaks of growth; whether it is one, the series says
+_GROWS = re.compile(
+    r"(?:\bmemory\b|\bV?RAM\b|\brss\b|内存|显存)[^.。;；\n]{0,40}(?:\b(?:leak|grow|creep|climb|ris(?:e|ing)|increas)\w*|[上增]?涨|增|升|泄[漏露])"
+    r"|\bleak(?:s|ing|age)?\b",
+    re.I | re.A,
+)
+_DENIED = re.compile(
+    r"(?:\bno|\bnot|n['’]t|\bwithout|\bnever)\s+(?:an?\s+|any\s+|be\s+)?(?:memory\s+)?(?:leak|grow|creep|climb|ris|increas)"
+    r"|[不没]有?是?(?:内存|显存)?(?:[上增]?涨|增|升|泄)",
+    re.I | re.A,
+)
+
+
+def as_kind(kind: Fact | None, grown: tuple[Growth, ...], speech: Sequence[Line]) -> Fact | None:
     """The failure as a growth over steps, where what ran out is what grew; None where nothing says so.
 
-    Peaks on a card follow the lengths of a step, so that their rise alone is no leak.
+    Of a run that has not failed somebody must say that memory grows: caches fill too. Peaks on a card follow the lengths of a step,
+    so that their rise alone is no leak.
     """
+    if kind is None and not any(_GROWS.search(line.words) and not _DENIED.search(line.words) for line in speech):
+        return None
     pool = POOL_OF_KIND.get(str(kind.value)) if kind else None
-    leak = next((one for one in grown if one.pool == pool and not one.peak), None)
+    leak = next((one for one in grown if (kind is None or one.pool == pool) and not one.peak), None)
     if leak is None:
         return None
     return Fact("oom_kind", "memory_growth", "read", written=leak.title, span=leak.span, why="it rises step by step")

@@ -185,8 +185,13 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
 
 
 def _product(key: Key, value: str) -> dict[str, Value]:
-    """The product of the sizes in one word; of a word in two parts those of the first part that has any."""
-    for part in value.partition(":")[2].split("|"):
+    """The product of the sizes in one word; of a word in two parts those of the first part that has any.
+
+    Where one word tells engine and trainer, ``x:d4p1t1+d2p1t2``, the trainer's is the last.
+    """
+    own = value.rpartition("+")[2]
+    bare = own if "+" in value and ":" not in own else own.partition(":")[2]
+    for part in bare.split("|"):
         if key.product and (sizes := [int(size) for size in key.product.findall(part)]):
             return {key.fact: math.prod(sizes)}
     return {}

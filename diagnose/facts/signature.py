@@ -214,6 +214,9 @@ _OF_HOST = re.compile(
 )
 
 
+_AND = re.compile(r"\s*(?:and|as well as|[,/&、]|和|与|及|跟)?\s*", re.A)
+
+
 def _raised_on_card(paste: Paste) -> bool:
     """Whether a traceback runs through a tensor library."""
     return any(_TENSORS.search(frame.path) for frame in paste.frames)
@@ -225,10 +228,21 @@ def _speaks_of_cards(paste: Paste) -> bool:
     return any(_OF_CARDS.search(line) for line in words) and not any(_OF_HOST.search(line) for line in words)
 
 
-def spoken_pool(words: str) -> Pool | None:
-    """Whose memory a line speaks of; None where it speaks of both, or says only memory."""
-    cards, host = bool(_OF_CARDS.search(words)), bool(_OF_HOST.search(words))
-    return None if cards == host else "gpu" if cards else "host"
+def spoken_pool(words: str, start: int = 0, end: int | None = None) -> Pool | None:
+    """Whose memory a line speaks of; None where it speaks of both, or says only memory.
+
+    Where the part from ``start`` to ``end`` says what grows, it is the memory that is named last before that: “GPU memory is stable
+    at 60GB but host memory keeps growing”.
+    """
+    named = [(found, "gpu") for found in _OF_CARDS.finditer(words)] + [
+        (found, "host") for found in _OF_HOST.finditer(words)
+    ]
+    named.sort(key=lambda one: one[0].start())
+    inside = [one for one in named if end is not None and start < one[0].end() and one[0].start() < end]
+    if len(inside) > 1 and _AND.fullmatch(words, inside[-2][0].end(), inside[-1][0].start()):
+        return None
+    pools: set[Pool] = {"gpu" if pool == "gpu" else "host" for _, pool in inside[-1:] or named}
+    return pools.pop() if len(pools) == 1 else None
 
 
 def _rank(hit: Hit) -> tuple[bool, int, bool, int]:

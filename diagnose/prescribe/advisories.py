@@ -18,6 +18,9 @@ MOST_CHECKS = 3
 # Before a release come its development builds and candidates: whether one of them has a change of that release nobody knows.
 _BEFORE_RELEASE = ("dev", "rc", "a0", "b0")
 
+# what rules an advisory out where the text shows it, and is no question where it does not
+_IF_SHOWN = {"wakes_in_parts"}
+
 
 def advised(advisories: Sequence[Advisory], situation: Situation) -> list[Move]:
     """The moves that are to the point, one for each lever and package."""
@@ -91,8 +94,9 @@ def _matching(advisories: Sequence[Advisory], situation: Situation) -> Iterator[
     for advisory in advisories:
         if advisory.signatures and not hits.intersection(advisory.signatures):
             continue
-        applies = holds(advisory.when, situation.values)
-        if applies is False or set(unknown(advisory.when, situation.values)) - {"phase"}:
+        when = {id: test for id, test in advisory.when.items() if id in situation.values or id not in _IF_SHOWN}
+        applies = holds(when, situation.values)
+        if applies is False or set(unknown(when, situation.values)) - {"phase"}:
             continue
         if not _is_set(advisory, situation.paste):
             yield advisory, applies

@@ -21,7 +21,8 @@ from diagnose.vocabulary import FACTS, Value
 
 # Facts that decide whether a term exists at all, so that no term names them while it does not.
 _ALWAYS_COUNTED = {
-    "gradient_checkpointing", "activation_offload", "logits_chunked", "has_ref", "has_critic", "precision", "full_or_lora",
+    "gradient_checkpointing", "critic_gradient_checkpointing", "critic_remove_padding", "activation_offload", "logits_chunked",
+    "has_ref", "has_critic", "precision", "full_or_lora",
     "train_batch_size", "rollout_n", "optimizer_on_cpu", "param_on_cpu", "rollout_mode", "sp", "tp",
 }  # fmt: skip
 

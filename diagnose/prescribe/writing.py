@@ -228,8 +228,8 @@ def _same_setting_elsewhere(situation: Situation, change: Change) -> list[Change
 def _along(situation: Situation, change: Change) -> list[Change]:
     """The keys without which the framework refuses the new word, where the paste leaves them unset."""
     key = key_of(situation.facts, change.fact) if situation.framework_known else None
-    beside = key.along.get(change.after.lower(), key.along.get("*", {})) if key else {}
-    changes = []
+    words = {written.lower(): beside for written, beside in key.along.items()} if key else {}
+    changes, beside = [], words.get(change.after.lower(), words.get("*", {}))
     for name, value in beside.items():
         there = next((one for one in reversed(situation.paste.settings) if _same_key(one.key, name)), None)
         if there is None:

@@ -122,6 +122,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "host_processes_per_gpu": ("Python processes on the host for one GPU", ()),
     "pinned_rounding": ("how host copies are rounded", ("power_of_two", "exact")),
     "checkpoint_on_host": ("what saving takes on a node", ("sharded_all", "whole_fp32", "whole_bf16", "none")),
+    "engine_first": ("whether the engine stands and sleeps before the trainer loads its models", ("yes", "no")),
     "sleep_backup": ("whether the sleeping engine keeps its weights on the host", ("yes", "no")),
     "adapter_input_bytes": (
         "bytes that an adapter keeps of each value that enters it: a copy in 16 bits, and with dropout a mask",

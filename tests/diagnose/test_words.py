@@ -43,10 +43,17 @@ def test_an_algorithm_that_only_a_default_gives_is_not_said_of_a_run_without_set
         ("verl grpo 7B, exit code -9", "Host RAM probably ran out"),
         (
             "verl grpo 7B，每个 step 主机内存都涨一点，最后被 kill",
-            "Host RAM grows from step to step until the run dies",
+            "Host RAM grows from step to step",
         ),
-        ("GPU memory keeps growing with each step", "GPU memory grows from step to step until the run dies"),
-        ("Memory keeps growing with each step", "Memory grows from step to step until the run dies"),
+        ("显存一直是 60G 左右,但内存一直涨,第 90 步挂了", "Host RAM grows from step to step"),
+        (
+            "GPU memory is stable at 60GB but host memory keeps growing with each step",
+            "Host RAM grows from step to step",
+        ),
+        ("host RAM is fine, GPU 显存每步都在涨，一直涨", "GPU memory grows from step to step"),
+        ("显存和内存一直在涨", "Memory grows from step to step"),
+        ("GPU memory keeps growing with each step", "GPU memory grows from step to step"),
+        ("Memory keeps growing with each step", "Memory grows from step to step"),
     ],
 )
 def test_a_headline_says_no_more_than_the_text(text, said):
@@ -87,3 +94,27 @@ def test_a_model_that_no_card_holds_is_not_taken_as_unsharded_in_silence():
     assert "ZeRO stage" not in words.lead(told)
     small = diagnose(f"128 x H20 96GB\n{command.replace('235B-A22B', '8B')}\nCUDA out of memory", {}, current(), [])
     assert "ZeRO stage" not in words.lead(small)
+
+
+SLURM = (
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=4412881.0. Some of the step tasks have been OOM Killed.\n"
+    "#SBATCH --gres=gpu:h100:4\n#SBATCH --mem={memory}G\n"
+    "srun accelerate launch --config_file recipes/accelerate_configs/zero3.yaml --num_processes 4 src/open_r1/grpo.py --model_name_or_path "
+    "Qwen/Qwen2.5-{size}-Instruct --bf16 --use_vllm --vllm_mode colocate --vllm_gpu_memory_utilization 0.3 --per_device_train_batch_size 4 "
+    "--num_generations 8 --max_prompt_length 512 --max_completion_length 2048 --gradient_checkpointing\n"
+)
+
+
+def test_cards_that_run_out_as_surely_as_the_host_are_told_with_it():
+    assert "the cards run out as well" in words.lead(diagnose(SLURM.format(memory=128, size="32B"), {}, current(), []))
+    assert "as well" not in words.lead(diagnose(SLURM.format(memory=32, size="0.5B"), {}, current(), []))
+
+
+def test_a_share_of_a_card_of_unknown_size_is_said_to_be_left_out():
+    text = "verl grpo Qwen2.5-7B 8 GPUs actor_rollout_ref.rollout.gpu_memory_utilization=0.85 actor_rollout_ref.rollout.name=vllm\n"
+    error = "RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62"
+    found = diagnose(text + error, {"phase": "rollout"}, current(), [])
+    assert "beside the engine’s KV cache" in words.lead(found)
+    assert "beside the engine’s KV cache" not in words.lead(
+        diagnose(f"{text}8 x A100 80GB, OOM in rollout", {}, current(), [])
+    )

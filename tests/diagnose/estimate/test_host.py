@@ -64,6 +64,13 @@ def test_only_sleep_level_1_keeps_the_engines_weights(facts: Any, level: int, th
     assert (_term(facts(sleep_level=level), "actor_update", "engine_backup") is not None) is there
 
 
+@pytest.mark.parametrize(("first", "there"), [("yes", True), ("no", False)])
+def test_an_engine_sleeps_during_loading_only_where_it_was_there_first(
+    facts: Any, record: Any, first: str, there: bool
+) -> None:
+    assert (_term(facts(record(engine_first=first)), "load", "engine_backup") is not None) is there
+
+
 def test_loading_on_every_rank_takes_a_copy_each(facts: Any, record: Any) -> None:
     one, every = (
         _term(facts(record(load_on_host=kind)), "load", "loading") for kind in ("one_rank_fp32", "every_rank_fp32")

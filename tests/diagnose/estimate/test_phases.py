@@ -266,6 +266,16 @@ def test_tensor_parallel_splits_logits_where_a_loss_is_taken_from_parts_of_the_v
     assert one == pytest.approx(parts * two, rel=0.001)
 
 
+def test_a_critic_with_settings_of_its_own_counts_by_them(facts: Any) -> None:
+    run = {"algo": "ppo", "has_critic": True, "gradient_checkpointing": True, "remove_padding": True}
+    alike, whole = estimate(facts(**run)).gpu, estimate(facts(**run, critic_gradient_checkpointing="false")).gpu
+    assert whole.phase("critic").bytes > alike.phase("critic").bytes
+    assert whole.phase("actor_update").bytes == alike.phase("actor_update").bytes
+    padded = estimate(facts(**run, critic_remove_padding=False)).gpu
+    assert padded.phase("values").bytes > alike.phase("values").bytes
+    assert padded.phase("logprob").bytes == alike.phase("logprob").bytes
+
+
 def test_a_critic_that_trains_adapters_has_the_frozen_base_of_the_actor(facts: Any, record: Any) -> None:
     adapters = replace(record(), fallback=True)
     run = {"algo": "ppo", "has_critic": True, "full_or_lora": "lora", "lora_rank": 8, "precision": "bf16"}

@@ -300,3 +300,18 @@ def test_a_step_of_a_recipe_is_no_step_of_the_training(values):
 )
 def test_a_message_behind_the_words_for_a_phase_belongs_to_it(values, text, phase):
     assert values(text)["phase"] == phase
+
+
+TWO = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 130.00 MiB. GPU 0 has a total capacity of 23.65 GiB of which "
+    "62.69 MiB is free. Process 3312 has {other} GiB memory in use. Process 4881 has 3.46 GiB memory in use. Of the allocated memory "
+    "2.88 GiB is allocated by PyTorch, and 112.11 MiB is reserved by PyTorch but unallocated."
+)
+
+
+def test_of_processes_without_a_name_the_one_that_holds_what_torch_counts_is_the_own(values):
+    assert values(TWO.format(other="20.11"))["process_gib"] == 3.46
+
+
+def test_which_of_two_like_processes_is_the_own_is_not_known(values):
+    assert "process_gib" not in values(TWO.format(other="3.10"))

@@ -96,6 +96,14 @@ def test_a_host_that_fills_step_by_step_is_a_leak(facts):
     assert found.growth[0].pool == "host"
 
 
+def test_a_host_that_fills_while_somebody_asks_for_a_leak_is_one_though_nothing_failed(facts):
+    readings = steps("perf/cpu_memory_used_gb", (182, 231, 280, 329))
+    found = facts(f"is this a leak? no crash yet but host memory grows\n{readings}")
+    assert (found.values.get("oom_kind"), found.growth[0].pool) == ("memory_growth", "host")
+    for words in ("my log", "no memory leak here, only the answers get longer"):
+        assert "oom_kind" not in facts(f"{words}\n{readings}").values
+
+
 def test_a_host_that_stays_full_is_no_leak(facts):
     found = facts(steps("perf/cpu_memory_used_gb", (640, 668, 669, 668, 669), KILLED))
     assert (found.values["oom_kind"], found.growth) == ("host_ram", ())

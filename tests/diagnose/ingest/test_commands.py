@@ -165,6 +165,20 @@ def test_the_words_of_a_command_are_neither_flags_nor_overrides(text: str, words
     assert read(text).commands[0].words == words
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "python3 -m areal.launcher.local a.py --config a.yaml trial_name=b allocation_mode=sglang.d4p1t1+d4p1t1 actor.path=m",
+            {"config": "a.yaml", "trial_name": "b", "allocation_mode": "sglang.d4p1t1+d4p1t1", "actor.path": "m"},
+        ),
+        ("python a.py --model_kwargs a=1 b=2 --bf16", {"model_kwargs": "a=1 b=2", "bf16": "true"}),
+    ],
+)
+def test_it_reads_an_override_without_a_dot_behind_a_flag(text: str, found: dict[str, str]) -> None:
+    assert {setting.key: setting.value for setting in read(text).settings} == found
+
+
 def test_it_reads_the_value_of_a_launchers_flag_before_its_script() -> None:
     assert values(read("torchrun --nproc_per_node 8 train.py --plugin p.py")) == {
         "nproc_per_node": "8",

@@ -141,3 +141,28 @@ def test_prompts_that_do_not_go_evenly_to_the_cards_are_told(advise):
     assert [change.after for change in by_prompts.changes] == ["2"]
     assert "refuses 2 prompts on 4 GPUs" in by_prompts.why
     assert "refuses" not in advise(GROUPED).advised("rollout.n.down").why
+
+
+CRITIC = (
+    "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=gae data.train_files=data/nq_search/train.parquet "
+    "data.train_batch_size=512 data.max_start_length=2048 data.max_prompt_length=4096 data.max_response_length=500 max_turns=2 "
+    "actor_rollout_ref.model.path=Qwen/Qwen2.5-7B actor_rollout_ref.model.enable_gradient_checkpointing=true critic.ppo_micro_batch_size=8 "
+    "critic.model.fsdp_config.param_offload=true critic.model.fsdp_config.optimizer_offload=true {more} trainer.n_gpus_per_node=8 "
+    "trainer.nnodes=1\n"
+    '  File "/x/Search-R1/verl/workers/critic/dp_critic.py", line 181, in update_critic\n'
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.08 GiB. GPU 0 has a total capacity of 39.56 GiB of which 1.71 GiB is "
+    "free."
+)
+
+
+def test_the_critic_is_checkpointed_by_its_own_key(advise):
+    given = advise(CRITIC.format(more="")).advised("checkpointing.critic.on")
+    assert [change.key for change in given.changes] == ["critic.model.enable_gradient_checkpointing"]
+    assert given.after.bytes < given.before.bytes
+
+
+def test_a_critic_that_is_checkpointed_is_not_advised_to_be(advise):
+    assert (
+        "checkpointing.critic.on"
+        not in advise(CRITIC.format(more="critic.model.enable_gradient_checkpointing=true")).levers
+    )

@@ -81,3 +81,43 @@ def test_where_the_share_is_ample_the_failure_stays_unexplained():
 
 def test_other_failures_have_no_room():
     assert answer("CUDA out of memory. Tried to allocate 2.00 GiB.\n" + SWIFT).room is None
+
+
+LOGGED = "INFO 05-11 10:12:44 [gpu_worker.py:227] Available KV cache memory: {left} GiB\n"
+
+
+def test_what_the_log_found_stands_before_what_is_reckoned():
+    found = answer(LOGGED.format(left="-3.12") + NO_BLOCKS + SWIFT)
+    assert found.room.left == pytest.approx(-3.12 * GIB, rel=0.001)
+    assert (
+        found.room.left
+        == found.room.share - found.room.weights - found.room.work - found.room.others - found.room.beyond
+    )
+    assert "more are taken that the settings do not explain" in to_text(found)
+    before, after = advice(found, "rollout.gpu_memory_utilization.up").room
+    assert after.left - before.left == pytest.approx(0.1 * 79.1 * GIB, rel=0.01)
+    assert "still lack 3.1" in refused(found, "length.response.down")
+
+
+def test_a_log_that_found_the_room_that_is_reckoned_adds_no_word():
+    reckoned = answer(NO_BLOCKS + OPENRLHF.format(share=0.3)).room.left / GIB
+    told = to_text(answer(LOGGED.format(left=f"{reckoned:.2f}") + NO_BLOCKS + OPENRLHF.format(share=0.3)))
+    assert "The log found" not in told
+
+
+def test_lengths_are_not_what_leaves_an_engine_no_room_at_all():
+    found = answer(NO_BLOCKS + OPENRLHF.format(share=0.6))
+    assert "however short" in refused(found, "length.response.down")
+    sglang = "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n"
+    levers = {one.lever.slug for one in answer(sglang + OPENRLHF.format(share=0.6)).prescriptions}
+    assert not levers & {"rollout.max_model_len.down", "length.response.down", "length.prompt.down"}
+
+
+def test_where_a_sequence_takes_less_it_is_what_is_told():
+    text = "To serve at least one request with the models's max seq len (40960), (6.25 GiB KV cache is needed, which is larger than the "
+    text += (
+        "available KV cache memory (2.10 GiB). Try increasing `gpu_memory_utilization` or decreasing `max_model_len`.\n"
+    )
+    found = answer(text + SWIFT)
+    assert found.room.left == pytest.approx(2.1 * GIB, rel=0.01)
+    assert "one sequence needs" in to_text(found)

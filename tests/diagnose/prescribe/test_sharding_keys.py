@@ -163,3 +163,73 @@ def test_a_file_of_the_framework_is_named_with_its_folder(given, folder):
     assert new["shard.zero_stage.up"] == f"{folder}/ds_z3_config.json"
     if given:
         assert new["offload.optimizer.on"] == f"{folder}/ds_z2_offload_config.json"
+
+
+# verl's tags: git grep of each key's last word in verl/workers and verl/trainer/config
+SINCE = {
+    "actor_rollout_ref.model.lora_rank": "0.4",
+    "actor_rollout_ref.model.enable_activation_offload": "0.4",
+    "actor_rollout_ref.model.use_fused_kernels": "0.4",
+    "actor_rollout_ref.actor.optim.optimizer": "0.6.1",
+    "actor_rollout_ref.actor.optim.override_optimizer_config": "0.6.1",
+}
+
+
+@pytest.mark.parametrize("phase", ["logprob", "actor_update", "optimizer_step"])
+@pytest.mark.parametrize(
+    ("version", "unknown"), [("0.3.0", set(SINCE)), ("0.5.0", {k for k in SINCE if SINCE[k] > "0.5"})]
+)
+def test_no_key_is_written_that_came_with_a_later_version(version, unknown, phase):
+    _, written = changes(FSDP_VERL.replace("verl 0.6.0", f"verl {version}"), phase)
+    assert written
+    assert not {change.key for change in written} & unknown
+
+
+def test_a_frozen_fork_gets_no_key_of_a_later_base():
+    frame = '  File "/root/TinyZero/verl/workers/actor/dp_actor.py", line 146, in _optimizer_step\n'
+    _, written = changes(FSDP_VERL.replace(", verl 0.6.0\n", "\n") + frame, "optimizer_step")
+    assert written
+    assert not {change.key for change in written} & set(SINCE)
+
+
+def test_another_optimizer_is_written_with_the_module_that_holds_it():
+    found, _ = changes(FSDP_VERL.replace("verl 0.6.0", "verl 0.7.0"), "optimizer_step")
+    given = next(one for one in found.prescriptions if one.lever.slug == "precision.low_bit_optimizer")
+    assert {change.key.rsplit(".", 1)[-1]: change.after for change in given.changes} == {
+        "optimizer": "AdamW8bit",
+        "optimizer_impl": "bitsandbytes.optim",
+    }
+
+
+TRL = (
+    "trl=={version}\naccelerate launch --num_processes 4 --config_file zero2.yaml grpo.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct "
+    "--per_device_train_batch_size 8 --num_generations 8 --max_completion_length 4096 --bf16 true\nfrom trl import GRPOTrainer\n"
+    "4 x A100 80GB\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "right", "wrong"),
+    [
+        (
+            "0.16.0",
+            {"precision": "torch_dtype"},
+            {"dtype", "use_liger_kernel", "use_liger_loss", "activation_offloading"},
+        ),
+        (
+            "0.22.0",
+            {"precision": "torch_dtype", "logits_chunked": "use_liger_loss"},
+            {"dtype", "use_liger_kernel", "activation_offloading"},
+        ),
+        (
+            "0.29.0",
+            {"precision": "dtype", "logits_chunked": "use_liger_kernel"},
+            {"torch_dtype", "use_liger_loss", "activation_offloading"},
+        ),
+    ],
+)
+def test_an_argument_has_the_name_of_its_release_and_of_its_trainer(version, right, wrong):
+    found, written = changes(TRL.format(version=version), "actor_update")
+    assert found.facts.values["algo"] == "grpo"
+    assert {fact: found.facts.keys.get(fact) for fact in right} == right
+    assert not {change.key for change in written} & wrong

@@ -1,0 +1,39 @@
+"""Which of the processes that an allocator's message lists is the one that failed, where it calls none of them its own.
+
+A container hides the process's own number from the driver; then all who hold the card are listed as others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from diagnose.facts.prose import span_of
+from diagnose.types import Fact, Paste
+from diagnose.units import parse_size, to_gib
+
+_LISTED = re.compile(r"\bProcess \d{1,10} has (?P<size>\d[\d.]{0,12} (?:[KMGT]iB|bytes)) memory in use", re.A)
+# Beside what torch holds a process has its context, kernels and what libraries took: far less than another run on the card.
+_BESIDE_TORCH = 2.0
+# The message may be broken over so many lines.
+_LINES = 4
+
+
+def own_process(paste: Paste, stated: Mapping[str, Fact]) -> Fact | None:
+    """GiB of the only listed process that holds what torch counts and little more; None where the message names its own, or several fit."""
+    allocated, unused = stated.get("torch_allocated_gib"), stated.get("torch_reserved_gib")
+    if "process_gib" in stated or allocated is None or allocated.span is None or unused is None:
+        return None
+    held = float(allocated.value) + float(unused.value)
+    last = allocated.span.line
+    near = [line for line in paste.lines if last - _LINES < line.number <= last and "memory in use" in line.words]
+    listed = [(line, found) for line in near for found in _LISTED.finditer(line.words)]
+    own = [
+        (size, line, found)
+        for line, found in listed
+        if held <= (size := to_gib(parse_size(found["size"]))) <= held + _BESIDE_TORCH
+    ]
+    if len(listed) < 2 or len(own) != 1:
+        return None
+    size, line, found = own[0]
+    return Fact("process_gib", round(size, 4), "read", written=found["size"], span=span_of(line, found, "size"))
