@@ -99,6 +99,11 @@ def test_what_a_signature_gives_is_a_fact(problems):
     assert "unknown fact" in problems("signatures", text)
 
 
+def test_what_a_signature_leaves_open_are_values_of_a_fact(problems):
+    text = "kind='other'\nliterals=[['x']]\nleaves={zero_stage=[2, 'one']}\n[[example]]\nsays='x'\ntext='x'"
+    assert "leaves.zero_stage: is 'one', must be of type int" in problems("signatures", text)
+
+
 def test_a_pattern_that_can_take_for_ever_is_refused(problems):
     said = problems(
         "signatures", "kind='other'\nliterals=[['x']]\npatterns=['(a+)+b']\n[[example]]\nsays='x'\ntext='x'"
