@@ -169,6 +169,8 @@ class _Reader:
                 break
             if values and (not _LIST_ITEM.match(text) or _VARIABLE.match(text) or LAUNCHER.match(text)):
                 break
+            if values and _ASSIGNMENT.match(text) and not _ASSIGNMENT.match(values[-1].text):
+                break  # a list holds settings or words; a setting behind a word is the command's own
             if values and _NUMERIC.match(values[-1].text) and not _NUMERIC.match(text.strip("\"'")):
                 break  # a list holds numbers or words; a word behind a number is the program
             values.append(self.chain[at])

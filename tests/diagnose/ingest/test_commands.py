@@ -165,6 +165,19 @@ def test_the_words_of_a_command_are_neither_flags_nor_overrides(text: str, words
     assert read(text).commands[0].words == words
 
 
+def test_a_setting_behind_the_value_of_a_flag_is_the_commands_own() -> None:
+    found = read(
+        "python3 -m areal.launcher.local train.py --config gsm8k.yaml allocation_mode=sglang.d4 actor.path=a/b"
+    )
+    assert {one.key: one.value for one in found.settings} == {
+        "config": "gsm8k.yaml",
+        "allocation_mode": "sglang.d4",
+        "actor.path": "a/b",
+    }
+    listed = read("python3 train.py --model_kwargs a=1 b=2 --seed 3")
+    assert {one.key: one.value for one in listed.settings} == {"model_kwargs": "a=1 b=2", "seed": "3"}
+
+
 def test_it_reads_the_value_of_a_launchers_flag_before_its_script() -> None:
     assert values(read("torchrun --nproc_per_node 8 train.py --plugin p.py")) == {
         "nproc_per_node": "8",
