@@ -213,8 +213,9 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
 
 
 def _product(key: Key, value: str) -> dict[str, Value]:
-    """The product of the sizes in one word; of a word in two parts those of the first part that has any."""
-    for part in value.partition(":")[2].split("|"):
+    """The product of the sizes in one word; of a word in several parts those of the first part that has any, and is meant."""
+    parts = re.split(r"[+|]", value) if key.part else value.partition(":")[2].split("|")
+    for part in (part for part in parts if key.part is None or key.part.search(written.bare(part))):
         if key.product and (sizes := [int(size) for size in key.product.findall(part)]):
             return {key.fact: math.prod(sizes)}
     return {}

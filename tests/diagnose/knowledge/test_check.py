@@ -181,6 +181,15 @@ def test_the_pattern_of_a_product_is_compiled_and_has_one_group(problems, patter
     assert misfit in problems("frameworks", key)
 
 
+@pytest.mark.parametrize(
+    ("lines", "misfit"),
+    [("part='^x'", "a part is named"), ("product='(\\d)'\npart='(a+)+'", "has a part that repeats")],
+)
+def test_the_part_of_a_product_is_of_one_and_cannot_hang(problems, lines, misfit):
+    key = f'phases=["rollout"]\n[detect]\n[[key]]\nkey="k"\nfact="tp"\n{lines}\n'
+    assert misfit in problems("frameworks", key)
+
+
 def test_one_message_of_a_kind_is_the_usual_one(problems, tmp_path):
     front = 'kind="host_ram"\nusual=true\nliterals=[["killed"]]\n[[example]]\nsays="it"\ntext="killed"'
     (tmp_path / "signatures").mkdir()
