@@ -261,6 +261,12 @@ def _loading(plan: Plan, gpus: int) -> list[Term]:
         how = f"{count(plan.split.whole)} × {each} B × {gpus} ranks, or the whole model on one"
         size = Band(part, part, max(part, one))
         return [make_term("loading", "weights while loading", "work", size, how, source, ("tp", "pp", "ep"))]
+    if kind == "written_bf16":
+        # each rank copies to the host what of the model no other writes; a checkpoint that was converted before is only read
+        written = one * min(1.0, gpus / plan.gpus)
+        how = f"{count(plan.shape.parameters)} × {each} B, written out once where no converted checkpoint stands"
+        size = Band(0, written, written)
+        return [make_term("loading", "weights while converting", "work", size, how, source, ("n_gpus",))]
     ranks = gpus if kind.startswith("every_rank") else 1
     # Tied embeddings keep a rank from starting with empty weights in some trainers: then every rank loads.
     size = Band(ranks * one, ranks * one, (gpus if plan.model.tied else ranks) * one)

@@ -104,7 +104,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "load_on_host": (
         "what loading takes on a node",
-        ("one_rank_fp32", "every_rank_fp32", "one_rank_bf16", "every_rank_bf16", "own_part_bf16", "none"),
+        ("one_rank_fp32", "every_rank_fp32", "one_rank_bf16", "every_rank_bf16", "own_part_bf16", "written_bf16", "none"),
     ),
     "kv_rule": (
         "how the engine sizes its KV cache",
