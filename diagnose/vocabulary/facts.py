@@ -195,6 +195,7 @@ _ALL = (
         one_rank="by one rank that sends them on",
         shards="from a sharded checkpoint",
     ),
+    _fact("gather_on_save", "bool", "memory", "ZeRO-3 gathers the model to save it"),
     _fact("grad_offload", "bool", "memory", "Gradients offloaded between updates"),
     _fact("ref_offload", "bool", "memory", "Reference weights on the host"),
     _fact("critic_param_offload", "bool", "memory", "Critic weights offloaded between phases"),

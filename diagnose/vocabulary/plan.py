@@ -104,7 +104,15 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "load_on_host": (
         "what loading takes on a node",
-        ("one_rank_fp32", "every_rank_fp32", "one_rank_bf16", "every_rank_bf16", "own_part_bf16", "written_bf16", "none"),
+        (
+            "one_rank_fp32",
+            "every_rank_fp32",
+            "one_rank_bf16",
+            "every_rank_bf16",
+            "own_part_bf16",
+            "written_bf16",
+            "none",
+        ),
     ),
     "kv_rule": (
         "how the engine sizes its KV cache",
@@ -120,7 +128,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "processes_per_gpu": ("processes with a CUDA context on one GPU", ()),
     "host_processes_per_gpu": ("Python processes on the host for one GPU", ()),
     "pinned_rounding": ("how host copies are rounded", ("power_of_two", "exact")),
-    "checkpoint_on_host": ("what saving takes on a node", ("sharded_all", "whole_fp32", "whole_bf16", "none")),
+    "checkpoint_on_host": (
+        "what saving takes on a node",
+        ("sharded_all", "whole_fp32", "whole_bf16", "whole_with_frozen", "every_rank_with_frozen", "none"),
+    ),
     "sleep_backup": ("whether the sleeping engine keeps its weights on the host", ("yes", "no")),
     "adapter_input_bytes": (
         "bytes that an adapter keeps of each value that enters it: a copy in 16 bits, and with dropout a mask",
