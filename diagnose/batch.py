@@ -15,6 +15,8 @@ from diagnose.vocabulary import Value
 if TYPE_CHECKING:
     from diagnose.types import Fact
 
+# 32 x 32 of Qwen3-VL, whose processor was the first to count an image in tokens (qwen-vl-utils 0.0.14 vision_process.py)
+_PIXELS_PER_TOKEN = 1024
 Values = Mapping[str, Value]
 Convert = Callable[[float, Values], float | None]
 
@@ -83,6 +85,14 @@ def _tokens_to_rows(number: float, values: Values) -> float | None:
     return max(1, number * (whole(values, "sp") or 1) // row) if row else None
 
 
+def _tokens_to_pixels(number: float, values: Values) -> float | None:
+    return number * (whole(values, "pixels_per_token") or _PIXELS_PER_TOKEN)
+
+
+def _pixels_to_tokens(number: float, values: Values) -> float | None:
+    return max(1, number // (whole(values, "pixels_per_token") or _PIXELS_PER_TOKEN))
+
+
 # unit: (written → what one GPU sees, what one GPU sees → written)
 UNITS: dict[str, tuple[Convert, Convert]] = {
     "sequences_per_gpu": (_same, _same),
@@ -94,6 +104,7 @@ UNITS: dict[str, tuple[Convert, Convert]] = {
     "max_length_rows": (_rows_to_tokens, _tokens_to_rows),
     # the budget counts a sequence before it is split; a GPU sees the budget itself, since both sides grow with sp
     "tokens_times_sp": (_same, _same),
+    "image_tokens": (_tokens_to_pixels, _pixels_to_tokens),
 }
 
 

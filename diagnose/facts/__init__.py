@@ -175,6 +175,9 @@ def _run(
     if model.model is not None:
         sees = model.model.vision is not None
         stated["multimodal"] = Fact("multimodal", sees, "derived", why=model.model.title)
+        if model.model.vision is not None:
+            each = model.model.vision.pixels_per_token
+            stated.setdefault("pixels_per_token", Fact("pixels_per_token", each, "derived", why=model.model.title))
         if model.model.fp16_overflows:
             stated["fp16_overflows"] = Fact("fp16_overflows", True, "derived", why=model.model.title)
     if "model" not in answered and "model" not in model.facts:

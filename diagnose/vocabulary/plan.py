@@ -11,6 +11,7 @@ BATCH_UNITS = {
     "tokens_times_sp": "tokens per GPU before the sequence is split among the sequence-parallel ranks",
     "tokens_per_gpu": "tokens that one GPU takes in one pass",
     "prompts": "prompts of the whole run",
+    "image_tokens": "pixels of an image, written as the tokens that they become",
 }
 
 # What can stay in memory. A framework file says in which phases, on which pool and under which condition.
@@ -53,6 +54,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "whether an update over samples goes through all its rows at once, or through so many as the free memory allows",
         ("all", "by_free_memory"),
     ),
+    "chunked_loss": ("whether a loss in chunks runs where the settings ask for it", ("yes", "no")),
     "chunk_kept_bytes": ("bytes of each logit of samples that a loss in chunks keeps until its backward pass", ()),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
     "micro_batch_of": (

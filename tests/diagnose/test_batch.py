@@ -74,3 +74,11 @@ def test_a_unit_goes_there_and_back(unit):
     known = {"n_gpus": 4, "rollout_n": 8, "prompt_length": 1000, "response_length": 1000}
     values = resolve(stated(micro_batch=(64, unit), **known))
     assert to_written(values["micro_batch"], unit, values) == 64
+
+
+@pytest.mark.parametrize(("each", "pixels"), [(1024, 1024 * 1024), (784, 1024 * 784), (None, 1024 * 1024)])
+def test_an_image_counted_in_tokens_goes_both_ways(each, pixels):
+    # ms-swift 4.5.2 swift/model/models/qwen.py: compat_qwen_vl_utils divides by the square of patch and merge
+    values = resolve(stated(max_pixels=(1024, "image_tokens"), **({"pixels_per_token": each} if each else {})))
+    assert values["max_pixels"] == pixels
+    assert to_written(pixels / 2, "image_tokens", values) == 512
