@@ -12,7 +12,7 @@ import math
 
 from diagnose.batch import whole
 from diagnose.estimate.engine import engine_weight_bytes
-from diagnose.estimate.host_files import loading, saving
+from diagnose.estimate.host_files import handing_over, loading, saving
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import image_patches, row_limit
 from diagnose.estimate.term import Band, count, counts, exactly, make_term
@@ -217,7 +217,9 @@ def _workers(plan: Plan, gpus: int) -> list[Term]:
 
 
 def _moment(plan: Plan, phase: str, gpus: int) -> list[Term]:
-    maker = {"load": loading, "checkpoint": saving, "actor_update": _checkpoints}.get(phase)
+    maker = {"load": loading, "weight_sync": handing_over, "checkpoint": saving, "actor_update": _checkpoints}.get(
+        phase
+    )
     if phase == "rollout":
         return _engine_images(plan)
     return maker(plan, gpus) if maker else []

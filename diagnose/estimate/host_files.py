@@ -8,6 +8,7 @@ from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, make_term
 from diagnose.types import Term
 
+_HANDING_SOURCE = "torch 2.6 distributed/fsdp: summon_full_params, and the code of the framework, as its record says"
 _SAVING_SOURCE = "accelerate 1.9 accelerator.py: get_state_dict; transformers 4.57 and 5.0 trainer.py: save_model"
 
 
@@ -36,6 +37,23 @@ def loading(plan: Plan, gpus: int) -> list[Term]:
     size = Band(ranks * one, ranks * one, (gpus if plan.model.tied else ranks) * one)
     how = f"{count(plan.shape.parameters)} × {each} B × {ranks} rank{'s' if ranks > 1 else ''}"
     return [make_term("loading", "weights while loading", "work", size, how, source, ("n_gpus", "gpus_per_node"))]
+
+
+def handing_over(plan: Plan, gpus: int) -> list[Term]:
+    """The base of adapters, which every rank moves to the host and gathers there to send it to an engine that has none.
+
+    FSDP1 moves its flat parameters beside the tensors that are sent: four workers of a 7B held 56.5 GiB each (verl issue 2950).
+    """
+    kind = str(plan.does.get("sync_on_host", "none"))
+    if kind == "none" or not plan.adapters:
+        return []
+    ranks, each = min(gpus, plan.gpus), plan.each.base or plan.each.weights
+    copies = 2 if kind.startswith("base_twice") else 1
+    one = each * plan.shape.parameters * ranks
+    how = f"{'2 × ' if copies > 1 else ''}{count(plan.shape.parameters)} × {each:g} B × {ranks} ranks"
+    moved_by = ("layered_summon", "n_gpus", "gpus_per_node")
+    size = Band(one, copies * one, copies * one)
+    return [make_term("handed_over", "base weights handed over", "work", size, how, _HANDING_SOURCE, moved_by)]
 
 
 def saving(plan: Plan, gpus: int) -> list[Term]:

@@ -225,6 +225,8 @@ _ALL = (
     _fact("fused_optimizer", "bool", "memory", "Fused optimizer step"),
     _fact("freeze_vision", "bool", "memory", "Vision tower frozen"),
     _fact("sync_batches", "int", "memory", "Weight sync in parts"),
+    _fact("layered_summon", "bool", "memory", "Adapters gathered one layer at a time"),
+    _fact("engine_reads_base", "bool", "engine", "Engine reads its first weights from disk"),
     _fact("sync_ref", "bool", "memory", "Reference brought up to date during the run"),
     _fact("sync_bucket_mib", "int", "memory", "Weight-sync buffer", "MiB"),
     _fact("expandable_segments", "bool", "memory", "Expandable segments"),

@@ -85,7 +85,20 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "long_rows": ("what becomes of a data set's rows above the limit", ("dropped", "cut")),
     "sync_transient": (
         "what handing the weights over needs beside the residents",
-        ("fsdp_full_tensor", "gather_model", "gather_in_parts", "gather_tensor", "bucket", "none"),
+        (
+            "fsdp_full_tensor",
+            "gather_model",
+            "gather_stored",
+            "gather_stored_before_waking",
+            "gather_in_parts",
+            "gather_tensor",
+            "bucket",
+            "none",
+        ),
+    ),
+    "sync_on_host": (
+        "what handing the weights over takes on a node: the base of adapters on each rank, twice where it is moved flat as well",
+        ("base_on_every_rank", "base_twice_on_every_rank", "none"),
     ),
     "ref_sync": (
         "what of policy and reference is gathered at once where the reference is brought up to date",
