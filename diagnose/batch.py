@@ -15,6 +15,8 @@ from diagnose.vocabulary import Value
 if TYPE_CHECKING:
     from diagnose.types import Fact
 
+# 32 x 32 of Qwen3-VL, whose processor was the first to count an image in tokens (qwen-vl-utils 0.0.14 vision_process.py)
+_PIXELS_PER_TOKEN = 1024
 Values = Mapping[str, Value]
 Convert = Callable[[float, Values], float | None]
 
@@ -87,11 +89,11 @@ def _tokens_to_rows(number: float, values: Values) -> float | None:
 
 
 def _tokens_to_pixels(number: float, values: Values) -> float | None:
-    return number * _PIXELS_OF_TOKEN
+    return number * (whole(values, "pixels_per_token") or _PIXELS_PER_TOKEN)
 
 
 def _pixels_to_tokens(number: float, values: Values) -> float | None:
-    return max(1, number // _PIXELS_OF_TOKEN)
+    return max(1, number // (whole(values, "pixels_per_token") or _PIXELS_PER_TOKEN))
 
 
 # unit: (written → what one GPU sees, what one GPU sees → written)

@@ -9,10 +9,10 @@ so that the kernel counts it with its cache: it is needed like any other, Ray an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from diagnose.batch import whole
 from diagnose.estimate.engine import engine_weight_bytes
+from diagnose.estimate.host_files import handing_over, loading, saving
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import image_patches, row_limit
 from diagnose.estimate.term import Band, count, counts, exactly, make_term
@@ -219,7 +219,9 @@ def _workers(plan: Plan, gpus: int) -> list[Term]:
 
 
 def _moment(plan: Plan, phase: str, gpus: int) -> list[Term]:
-    maker = {"load": _loading, "checkpoint": _saving, "actor_update": _checkpoints}.get(phase)
+    maker = {"load": loading, "weight_sync": handing_over, "checkpoint": saving, "actor_update": _checkpoints}.get(
+        phase
+    )
     if phase == "rollout":
         return _engine_images(plan)
     return maker(plan, gpus) if maker else []
@@ -248,45 +250,6 @@ def _engine_images(plan: Plan) -> list[Term]:
     moved_by = ("train_batch_size", "rollout_tp", "max_pixels")
     term = make_term("engine_images", "images that the engine reads", "work", size, how, source, moved_by)
     return [term] if term.high else []
-
-
-def _loading(plan: Plan, gpus: int) -> list[Term]:
-    kind = str(plan.does.get("load_on_host", "none"))
-    if kind == "none":
-        return []
-    each = 4 if kind.endswith("fp32") and not plan.adapters else 2
-    one = each * plan.shape.parameters
-    source = "loading code of the framework, as its record says"
-    if kind == "own_part_bf16":
-        # a rank that finds its part in the files reads it alone; where it cannot, one rank of the run reads everything
-        part = gpus * each * plan.split.whole
-        how = f"{count(plan.split.whole)} × {each} B × {gpus} ranks, or the whole model on one"
-        size = Band(part, part, max(part, one))
-        return [make_term("loading", "weights while loading", "work", size, how, source, ("tp", "pp", "ep"))]
-    ranks = gpus if kind.startswith("every_rank") else 1
-    # Tied embeddings keep a rank from starting with empty weights in some trainers: then every rank loads.
-    size = Band(ranks * one, ranks * one, (gpus if plan.model.tied else ranks) * one)
-    how = f"{count(plan.shape.parameters)} × {each} B × {ranks} rank{'s' if ranks > 1 else ''}"
-    return [make_term("loading", "weights while loading", "work", size, how, source, ("n_gpus", "gpus_per_node"))]
-
-
-def _saving(plan: Plan, gpus: int) -> list[Term]:
-    kind = str(plan.does.get("checkpoint_on_host", "none"))
-    everything = plan.adapters or plan.shape.parameters
-    # What is parked on the host already is saved from there.
-    parked = plan.holds("checkpoint", "host")
-    weights = 0.0 if "actor_weights" in parked else plan.each.weights
-    optimizer = 0.0 if "actor_optimizer" in parked else plan.each.optimizer
-    sizes: dict[str, Callable[[], float]] = {
-        "sharded_all": lambda: (weights + optimizer) * everything * min(1.0, gpus / plan.gpus),
-        "whole_fp32": lambda: 4 * everything,
-        "whole_bf16": lambda: 2 * everything,
-    }
-    if kind not in sizes:
-        return []
-    how = f"{count(everything)} trained parameters, {kind.replace('_', ' ')}"
-    source = "checkpoint code of the framework, as its record says"
-    return [make_term("saving", "weights while saving", "work", sizes[kind](), how, source, ("n_gpus",))]
 
 
 _LOCKED = ("swap_space", "engine_backup", "offloaded_checkpoints")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.estimate.engine import engine_weight_bytes
 from diagnose.estimate.frozen import experts_in_16_bits
 from diagnose.estimate.low_rank import projected
 from diagnose.estimate.plan import Plan
@@ -233,6 +234,8 @@ def sync_transient(plan: Plan) -> list[Term]:
             max(4 * root + 4 * layer, 6 * table),
             f"4 B × {count(root + layer)}, or 6 B × {count(table)}",
         ),
+        "gather_stored": _gathered_as_stored(plan, waking=True),
+        "gather_stored_before_waking": _gathered_as_stored(plan, waking=False),
         "gather_model": (2 * everything, f"{count(everything)} × 2 B"),
         "gather_in_parts": (2 * max(everything / parts, table), f"{count(everything)} × 2 B in {parts} parts"),
         "gather_tensor": (4 * table, f"2 × 2 B × {count(table)}"),
@@ -240,9 +243,24 @@ def sync_transient(plan: Plan) -> list[Term]:
     }
     size, how = sizes[str(kind)]
     source = "torch 2.6 distributed/fsdp/_state_dict_utils.py:157-171; DeepSpeed zero.GatheredParameters"
-    return [
-        make_term("sync_transient", "weights on their way", "work", size, how, source, ("sync_batches", "zero_stage"))
-    ]
+    moved_by = ("sync_batches", "zero_stage", "layered_summon")
+    return [make_term("sync_transient", "weights on their way", "work", size, how, source, moved_by)]
+
+
+def _gathered_as_stored(plan: Plan, waking: bool) -> tuple[float, str]:
+    """The whole model beside its own shard, in the type in which it is stored, as FSDP1's summon_full_params gathers it.
+
+    Before the engine wakes its weights are not there yet, which stand among the residents of the phase.
+    """
+    each, rest = plan.each.base or plan.each.weights, plan.split.whole - plan.split.shard(plan.split.stage)
+    how = f"{count(rest)} × {each:g} B gathered as stored"
+    asleep = "engine_weights" in plan.holds("weight_sync", "gpu") and "engine_weights" not in plan.holds(
+        "logprob", "gpu"
+    )
+    if waking or not asleep:
+        return each * rest, how
+    later = engine_weight_bytes(parameters=plan.shape.parameters, tp=plan.whole("rollout_tp"))
+    return max(0.0, each * rest - later), f"{how}, less the engine's weights, which wake afterwards"
 
 
 def ref_sync(plan: Plan) -> list[Term]:

@@ -26,6 +26,7 @@ from diagnose.facts.offload_words import offload_words
 from diagnose.facts.packages import with_versions
 from diagnose.facts.phase import settle_phase
 from diagnose.facts.prose import spoken
+from diagnose.facts.proven import Proofs, known, left_open, proofs
 from diagnose.facts.quantized import with_quantized
 from diagnose.facts.run_words import moved_engine, run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
@@ -57,18 +58,18 @@ _TRAINING = (
 
 
 def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
-    """Everything that the paste and the answers make known. An answer outranks the paste, a key outranks the words."""
+    """Everything that the paste and the answers make known. An answer outranks the paste, a key the words, a traceback both."""
     answered, notes = read_answers(answers, knowledge)
     speech = tuple(spoken(paste, (lowered := lower(paste)).new))
     detected = detect(paste, answered.get("framework"), knowledge)
     hits, captured = find_hits((paste := of_training(paste, detected.framework, knowledge.engines)), lowered, knowledge)
     version = version_of(detected.framework, detected.fork, paste, answered.get("framework_version"))
-    keyed = _keys(paste, detected, version, answered, knowledge)
-    stated: dict[str, Fact] = {**captured, **keyed.stated, **answered, **_identity(detected, version)}
-    _failure(stated, paste, lowered, hits, detected, knowledge)
-    model = _run(stated, paste, speech, answered, detected.framework, knowledge)
+    proven = proofs(hits, (failed := _failure(paste, lowered, hits, detected, knowledge)).get("phase"), answered)
+    keyed = _keys(paste, detected, version, answered, knowledge, proven)
+    stated: dict[str, Fact] = {**failed, **captured, **keyed.stated, **answered, **_identity(detected, version)}
+    model = _run(stated, paste, speech, answered, detected.framework, knowledge, proven)
     if told := _told_by_words(stated, {**keyed.stated, **answered}):
-        before, keyed = keyed, _keys(paste, detected, version, {**answered, **told}, knowledge)
+        before, keyed = keyed, _keys(paste, detected, version, {**answered, **told}, knowledge, proven)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
     stated = with_teacher(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
     readings = _measure(stated, paste, lowered, speech, answered, knowledge)
@@ -94,19 +95,25 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*notes, *readings.notes, *remarks(detected, version, keyed, stated, hits, speech)),
+        notes=(*notes, *readings.notes, *remarks(detected, version, keyed, stated, proven, speech)),
     )
 
 
 def _keys(
-    paste: Paste, detected: Detected, version: Fact | None, answered: Mapping[str, Fact], knowledge: Knowledge
+    paste: Paste,
+    detected: Detected,
+    version: Fact | None,
+    told: Mapping[str, Fact],
+    knowledge: Knowledge,
+    proven: Proofs,
 ) -> KeyFacts:
     """By the framework's keys; while several are possible, what all of them read alike."""
+    sure = {**known(proven), **told}
     plan = detected.framework or (knowledge.fallback if not detected.candidates else None)
     if plan is not None:
         number = str(version.value) if version else None
-        return read_keys(paste, plan, number, answered, version is None or version.certain)
-    readings = [read_keys(paste, knowledge.frameworks[slug], None, answered) for slug in detected.candidates]
+        return read_keys(paste, plan, number, sure, version is None or version.certain, proven)
+    readings = [read_keys(paste, knowledge.frameworks[slug], None, sure, proven=proven) for slug in detected.candidates]
     return KeyFacts(stated=agreed(readings))
 
 
@@ -124,14 +131,11 @@ def _exchanged(
 
 
 def _failure(
-    stated: dict[str, Fact],
-    paste: Paste,
-    lowered: Lowered,
-    hits: tuple[Hit, ...],
-    detected: Detected,
-    knowledge: Knowledge,
-) -> None:
+    paste: Paste, lowered: Lowered, hits: tuple[Hit, ...], detected: Detected, knowledge: Knowledge
+) -> dict[str, Fact]:
+    """What ran out, where and when, as the text alone tells."""
     stages = detected.fork.stages if detected.fork else 0
+    failed: dict[str, Fact] = {}
     for fact in (
         settle_kind(hits, paste),
         settle_phase(paste, hits, detected.framework, knowledge),
@@ -140,7 +144,8 @@ def _failure(
         own_process(paste, stated) if hits else None,
     ):
         if fact is not None:
-            stated.setdefault(fact.id, fact)
+            failed.setdefault(fact.id, fact)
+    return failed
 
 
 def _measure(
@@ -171,12 +176,16 @@ def _run(
     answered: Mapping[str, Fact],
     framework: Framework | None,
     knowledge: Knowledge,
+    proven: Proofs,
 ) -> Read:
     """Model, algorithm and training mode; what is answered stays."""
     model = read_model(paste, speech, stated, knowledge)
     if model.model is not None:
         sees = model.model.vision is not None
         stated["multimodal"] = Fact("multimodal", sees, "derived", why=model.model.title)
+        if model.model.vision is not None:
+            each = model.model.vision.pixels_per_token
+            stated.setdefault("pixels_per_token", Fact("pixels_per_token", each, "derived", why=model.model.title))
         if model.model.fp16_overflows:
             stated["fp16_overflows"] = Fact("fp16_overflows", True, "derived", why=model.model.title)
     if "model" not in answered and "model" not in model.facts:
@@ -195,6 +204,7 @@ def _run(
         stated["full_or_lora"] = share
     for id, fact in (run_words(speech, stated) | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
+    stated |= left_open(proven, stated)
     return model
 
 

@@ -9,6 +9,7 @@ from diagnose.batch import resolve
 from diagnose.conditions import holds, in_range
 from diagnose.facts.complete import complete
 from diagnose.facts.keys import read_keys, writable
+from diagnose.facts.proven import known, proofs
 from diagnose.knowledge.records import Default, Fork, Framework
 from diagnose.types import Fact, Facts, Paste
 
@@ -67,7 +68,8 @@ def at_version(facts: Facts, version: str, paste: Paste) -> Facts:
         return facts
     kept = {id: fact for id, fact in facts.stated.items() if fact.origin != "default"}
     answered = {id: fact for id, fact in kept.items() if fact.origin == "answered"}
-    keyed = read_keys(paste, facts.framework, version, answered)
+    proven = proofs(facts.hits, kept.get("phase"), answered)
+    keyed = read_keys(paste, facts.framework, version, {**known(proven), **answered}, proven=proven)
     for id, fact in keyed.stated.items():
         if id not in kept or (id != "model" and kept[id].key):
             kept[id] = fact

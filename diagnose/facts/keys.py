@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from diagnose.batch import resolve
 from diagnose.conditions import holds, in_range, unknown
 from diagnose.facts import written
+from diagnose.facts.proven import Proofs
 from diagnose.knowledge.records import Framework, Key
 from diagnose.types import Fact, Paste, Setting
 from diagnose.vocabulary import Value
@@ -28,12 +29,16 @@ _TRAINS: Mapping[str, Value] = {"trains": True}
 
 @dataclass(frozen=True, slots=True)
 class KeyFacts:
-    """What the keys gave: facts, the keys that no lever may use with the reason, and the keys and units for levers."""
+    """What the keys gave: facts, the keys that no lever may use with the reason, and the keys and units for levers.
+
+    ``denied`` is what a setting says that a line of the paste disproves.
+    """
 
     stated: Mapping[str, Fact] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     dead: Mapping[str, str] = field(default_factory=dict)
+    denied: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +55,49 @@ def normal(key: str) -> str:
 
 
 def read_keys(
-    paste: Paste, framework: Framework, version: str | None, known: Mapping[str, Fact], certain: bool = True
+    paste: Paste,
+    framework: Framework,
+    version: str | None,
+    known: Mapping[str, Fact],
+    certain: bool = True,
+    proven: Proofs | None = None,
 ) -> KeyFacts:
     """Two passes: keys without a condition first, then those whose condition may need the first pass' facts.
 
-    ``known`` are facts that outrank the keys (answers) and count in conditions; there a shipped script that is named counts too, below
-    all keys. A version that is not ``certain`` chooses between the senses of a key and rules none out.
+    ``known`` are facts that outrank the keys (answers, what is proven) and count in conditions; there a shipped script that is named
+    counts too, below all keys. A setting that is ``proven`` not to be in force says nothing. A version that is not ``certain`` chooses
+    between the senses of a key and rules none out.
     """
     spelled, below = _places(framework)
     matches = _ranked(_matches(paste, framework, version, spelled, below, certain))
     stated: dict[str, Fact] = dict(known)
     dead: dict[str, str] = {}
+    denied: dict[str, Fact] = {}
     shipped = _shipped(paste, framework, version)
     for conditional in (False, True):
         values = {**_TRAINS, **resolve({**shipped, **stated})}
         for match in matches:
             if bool(match.key.when) == conditional:
-                _apply(match, values, stated, dead, known)
+                if not (against := _against(match, values, proven or {})):
+                    _apply(match, values, stated, dead, known)
+                for fact in against:
+                    denied.setdefault(fact.key, fact)
     keys, units = writable(framework, version, stated)
     read = {id: fact for id, fact in stated.items() if id not in known}
-    return KeyFacts(read, keys, units, dead)
+    return KeyFacts(read, keys, units, dead, tuple(denied.values()))
+
+
+def _against(match: _Match, values: Mapping[str, Value], proven: Proofs) -> list[Fact]:
+    """What the setting says and a line disproves: then it is not in force, and nothing that it says is."""
+    key, setting = match.key, match.setting
+    if not proven or holds(key.when, values) is False:
+        return []
+    told = facts_of(key, setting.value)
+    return [
+        Fact(id, value, "read", "", setting.key, setting.value, setting.span)
+        for id, value in told.items()
+        if id in proven and proven[id].denies(value)
+    ]
 
 
 def _shipped(paste: Paste, framework: Framework, version: str | None) -> dict[str, Fact]:
@@ -185,13 +213,9 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
 
 
 def _product(key: Key, value: str) -> dict[str, Value]:
-    """The product of the sizes in one word; of a word in two parts those of the first part that has any.
-
-    Where one word tells engine and trainer, ``x:d4p1t1+d2p1t2``, the trainer's is the last.
-    """
-    own = value.rpartition("+")[2]
-    bare = own if "+" in value and ":" not in own else own.partition(":")[2]
-    for part in bare.split("|"):
+    """The product of the sizes in one word; of a word in several parts those of the first part that has any, and is meant."""
+    parts = re.split(r"[+|]", value) if key.part else value.partition(":")[2].split("|")
+    for part in (part for part in parts if key.part is None or key.part.search(written.bare(part))):
         if key.product and (sizes := [int(size) for size in key.product.findall(part)]):
             return {key.fact: math.prod(sizes)}
     return {}

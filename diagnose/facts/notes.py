@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from diagnose.batch import data_parallel, resolve, whole
 from diagnose.facts.framework import Detected
 from diagnose.facts.keys import KeyFacts
+from diagnose.facts.proven import Proofs
 from diagnose.facts.run_words import run_words
-from diagnose.facts.signature import is_mark
-from diagnose.types import Fact, Hit, Line
+from diagnose.types import Fact, Line
 from diagnose.vocabulary import FACTS
 
 _ROWS = ("micro_batch", "logprob_micro_batch", "critic_micro_batch")
@@ -21,14 +21,14 @@ def remarks(
     version: Fact | None,
     keyed: KeyFacts,
     stated: Mapping[str, Fact],
-    hits: Sequence[Hit],
+    proven: Proofs,
     speech: Sequence[Line],
 ) -> Iterator[str]:
     """All of them; ``speech`` are the lines that people wrote."""
     yield from _of_fork(detected, version)
     yield from _of_dead_keys(keyed)
     yield from _of_part(stated)
-    yield from _unlike(hits, keyed, speech)
+    yield from _unlike(proven, keyed, speech)
     yield from _uneven(stated)
 
 
@@ -57,20 +57,17 @@ def _of_fork(detected: Detected, version: Fact | None) -> tuple[str, ...]:
     return (f"{fork.title} is read as {base.title}{number}. {fork.says}",)
 
 
-def _unlike(hits: Sequence[Hit], keyed: KeyFacts, speech: Sequence[Line]) -> Iterator[str]:
-    """Settings that a key or a sentence tells otherwise than a line of the paste proves."""
-    proven = {
-        hit.signature.slug: hit for hit in reversed(hits) if is_mark(hit.signature) and hit.signature.strength >= 2
-    }
-    told = {**run_words(speech, {}), **keyed.stated} if proven else {}
-    for hit in proven.values():
-        for id, value in hit.signature.gives.items():
-            fact = told.get(id)
-            if fact is not None and fact.origin == "read" and fact.value != value:
-                line = hit.span.line
-                words, taken = (f"{fact.key} = {fact.written}", "setting") if fact.key else (fact.written, "line")
-                yield f"“{words}” is told, but line {line} proves otherwise: {hit.signature.title}. The estimate goes by the {taken}."
-                break
+def _unlike(proven: Proofs, keyed: KeyFacts, speech: Sequence[Line]) -> Iterator[str]:
+    """Settings that a key or a sentence tells otherwise than a line of the paste proves; once for each line."""
+    told = [*keyed.denied, *run_words(speech, {}).values()] if proven else []
+    said: set[int] = set()
+    for fact in told:
+        proof = proven.get(fact.id)
+        if proof is None or not proof.denies(fact.value) or proof.hit.span.line in said:
+            continue
+        said.add(line := proof.hit.span.line)
+        words = f"{fact.key} = {fact.written}" if fact.key else fact.written
+        yield f"“{words}” is told, but line {line} proves otherwise: {proof.hit.signature.title}. The estimate goes by the line."
 
 
 def _uneven(stated: Mapping[str, Fact]) -> Iterator[str]:

@@ -25,7 +25,6 @@ _VARIABLE = re.compile(r"\"?\$\{?[A-Za-z_]\w*\}?\"?$", re.A)
 _TRAILING = ",;，。；、）)"
 
 
-
 def is_argument(word: str) -> bool:
     """Whether a shell word is a flag or an override with a dotted key."""
     if word[:1] == "-":

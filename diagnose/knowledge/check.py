@@ -98,7 +98,8 @@ def _signature(signature: Signature) -> Iterator[Problem]:
                 f"{place}: literals", f"“{literal}” has capitals: write it in lower case, as the text is compared"
             )
     groups = {name for pattern in signature.patterns for name in pattern.groupindex}
-    yield from fact_misfits(place, "gives", signature.gives)
+    for where, facts in (("gives", signature.gives), *(("leaves", one) for one in _each(signature.leaves))):
+        yield from fact_misfits(place, where, facts)
     for group, capture in signature.captures.items():
         yield from word_misfits(place, f"captures.{group}.fact", capture.fact, vocabulary.FACTS)
         if group not in groups:
@@ -110,6 +111,10 @@ def _signature(signature: Signature) -> Iterator[Problem]:
             )
     if not any(example.matches for example in signature.examples):
         yield Problem(f"{place}: example", "none that matches: add one")
+
+
+def _each(several: Mapping[str, Iterable[Any]]) -> Iterator[Mapping[str, Any]]:
+    return ({id: value} for id, values in several.items() for value in values)
 
 
 def _usual(signatures: Iterable[Signature]) -> Iterator[Problem]:

@@ -91,7 +91,7 @@ def _key(place: str, where: str, key: Key) -> Iterator[Problem]:
     if key.fact:
         yield from word_misfits(place, f"{where}.fact", key.fact, vocabulary.FACTS)
     yield from _unit(place, f"{where}.unit", key.unit)
-    for misfit in product_misfits(key.product):
+    for misfit in product_misfits(key.product, key.part):
         yield Problem(f"{place}: {where}.product", misfit)
     if key.new_in:
         yield from word_misfits(place, f"{where}.new_in", key.new_in, ("command", "nowhere"))

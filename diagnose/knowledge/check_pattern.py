@@ -36,10 +36,14 @@ def repeats_a_repeat(pattern: str) -> bool:
     return False
 
 
-def product_misfits(pattern: re.Pattern[str] | None) -> Iterator[str]:
-    """What is wrong with the pattern whose findings are multiplied."""
+def product_misfits(pattern: re.Pattern[str] | None, part: re.Pattern[str] | None) -> Iterator[str]:
+    """What is wrong with the pattern whose findings are multiplied, or with that of the part in which they stand."""
     if pattern is None:
+        if part is not None:
+            yield "is missing, and a part is named: a part is where sizes to multiply stand"
         return
+    if part is not None and repeats_a_repeat(part.pattern):
+        yield "has a part that repeats a group that repeats: it can hang on a long line, rewrite it"
     if pattern.groups != 1:
         yield f"has {pattern.groups} groups, must have one, around the digits"
     if repeats_a_repeat(pattern.pattern):

@@ -38,7 +38,7 @@ class Key:
 
     ``negated`` turns a yes/no around. ``above`` turns a number into a yes/no: true when it is above that.
     ``product`` is a pattern with one group: the number is the product of those that it finds in a word such as ``x:d4p1t2``, behind
-    the colon.
+    the colon; ``part`` tells which part of ``x:d4+y:d2`` is meant.
     ``dead`` says why the key has no effect (then no lever may use it). ``note`` says what a key changes that no fact tells.
     ``hidden`` keys are read but never written by a lever.
     ``along`` names, by the word that is written (``*``: any), keys without which the framework refuses it, each with its own word.
@@ -54,6 +54,7 @@ class Key:
     negated: bool = False
     above: float | None = None
     product: re.Pattern[str] | None = None
+    part: re.Pattern[str] | None = None
     since: str = ""
     until: str = ""
     when: Conditions = field(default_factory=dict)

@@ -55,9 +55,9 @@ class Signature(Record):
     """A message family. All ``literals`` must stand in the line (lower case); ``patterns`` add captures, one without a group must match.
 
     ``strength``: 3 = the program's own words, 2 = a strong sign, 1 = a person's words. ``phase`` where the message alone settles it.
-    ``gives`` are facts that the words alone make known; with kind "other" they tell no failure. ``presumed`` says why the kind
-    is only likely: it is then assumed and asked for. ``usual`` is the message that most people see of its kind. ``not_memory`` says, of
-    a failure that is none of memory, what it is and what to do.
+    ``gives`` are facts that the words alone make known; with kind "other" they tell no failure. ``leaves`` names the values of a fact
+    that a line leaves open, likeliest first. ``presumed`` says why the kind is only likely: it is then assumed and asked for. ``usual``
+    is the message that most people see of its kind. ``not_memory`` says, of a failure that is none of memory, what it is and what to do.
     """
 
     kind: str
@@ -68,6 +68,7 @@ class Signature(Record):
     strength: int = 3
     phase: str = ""
     gives: Mapping[str, Value] = field(default_factory=dict)
+    leaves: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     presumed: str = ""
     usual: bool = False
     not_memory: str = ""

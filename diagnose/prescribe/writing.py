@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
+from typing import TypeGuard
 
 from diagnose.batch import to_written
-from diagnose.conditions import holds
+from diagnose.conditions import holds, in_range
 from diagnose.facts.keys import normal
 from diagnose.facts.written import bare, not_set
 from diagnose.knowledge.records import Framework, Key
@@ -48,9 +49,13 @@ def key_of(facts: Facts, id: str) -> Key | None:
     name = facts.keys.get(id)
     if not name or name in facts.dead_keys or facts.framework is None:
         return None
-    for key in _by_spelling(facts.framework).get(name) or [
+    keys = _by_spelling(facts.framework).get(name) or [
         key for key in facts.framework.keys if key.key.endswith(f".{name}")
-    ]:
+    ]
+    told = facts.values.get("framework_version")
+    version = None if told is None else str(told)
+    # an old spelling may be pasted where the version is not told: what this version reads comes first and rules none out
+    for key in sorted(keys, key=lambda one: not in_range(one.since, one.until, version)):
         holding = holds(key.when, facts.values)
         if holding is False or (holding is None and key.new_in == "nowhere"):
             continue  # a default settles it, or it is part of a launcher's file and nobody knows whether that launcher runs
@@ -159,19 +164,32 @@ def _styled(key: Key, name: str, situation: Situation) -> str:
 
 
 def _by_values(key: Key, facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], str] | None:
-    """The written word whose facts hold the target and otherwise change least."""
-    fitting = [
+    """The written word whose facts hold the target, or the least of what lies beyond it, and otherwise change least."""
+    possible = [
         (written, given)
         for written, given in key.values.items()
-        if _is(given.get(id), target)
-        and not any(_spoils(facts, other, value) for other, value in given.items() if other != id)
+        if not any(_spoils(facts, other, value) for other, value in given.items() if other != id)
     ]
+    target = _nearest([given.get(id) for _, given in possible], target, facts.values.get(id))
+    fitting = [(written, given) for written, given in possible if _is(given.get(id), target)]
     if not fitting:
         return None
     written, given = min(
         fitting, key=lambda entry: sum(not _is(facts.values.get(other), value) for other, value in entry[1].items())
     )
     return tuple(Fact(other, value, "answered") for other, value in given.items()), written
+
+
+def _nearest(values: Sequence[Value | None], target: Value, now: Value | None) -> Value:
+    """The target, or the first step beyond it where no word has the target: an engine that sleeps at level 2 alone still sleeps."""
+    if any(_is(value, target) for value in values) or not (_is_number(target) and _is_number(now)):
+        return target
+    beyond = [value for value in values if _is_number(value) and (value > target > now or value < target < now)]
+    return min(beyond, key=lambda value: abs(value - target), default=target)
+
+
+def _is_number(value: Value | None) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _spoils(facts: Facts, id: str, value: Value) -> bool:

@@ -11,7 +11,7 @@ BATCH_UNITS = {
     "tokens_times_sp": "tokens per GPU before the sequence is split among the sequence-parallel ranks",
     "tokens_per_gpu": "tokens that one GPU takes in one pass",
     "prompts": "prompts of the whole run",
-    "image_tokens": "an image's pixels, written as tokens of 32 x 32 of them",
+    "image_tokens": "pixels of an image, written as the tokens that they become",
 }
 
 # What can stay in memory. A framework file says in which phases, on which pool and under which condition.
@@ -54,6 +54,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "whether an update over samples goes through all its rows at once, or through so many as the free memory allows",
         ("all", "by_free_memory"),
     ),
+    "chunked_loss": ("whether a loss in chunks runs where the settings ask for it", ("yes", "no")),
     "chunk_kept_bytes": ("bytes of each logit of samples that a loss in chunks keeps until its backward pass", ()),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
     "micro_batch_of": (
@@ -84,7 +85,20 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "long_rows": ("what becomes of a data set's rows above the limit", ("dropped", "cut")),
     "sync_transient": (
         "what handing the weights over needs beside the residents",
-        ("fsdp_full_tensor", "gather_model", "gather_in_parts", "gather_tensor", "bucket", "none"),
+        (
+            "fsdp_full_tensor",
+            "gather_model",
+            "gather_stored",
+            "gather_stored_before_waking",
+            "gather_in_parts",
+            "gather_tensor",
+            "bucket",
+            "none",
+        ),
+    ),
+    "sync_on_host": (
+        "what handing the weights over takes on a node: the base of adapters on each rank, twice where it is moved flat as well",
+        ("base_on_every_rank", "base_twice_on_every_rank", "none"),
     ),
     "ref_sync": (
         "what of policy and reference is gathered at once where the reference is brought up to date",
@@ -105,7 +119,15 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "load_on_host": (
         "what loading takes on a node",
-        ("one_rank_fp32", "every_rank_fp32", "one_rank_bf16", "every_rank_bf16", "own_part_bf16", "none"),
+        (
+            "one_rank_fp32",
+            "every_rank_fp32",
+            "one_rank_bf16",
+            "every_rank_bf16",
+            "own_part_bf16",
+            "written_bf16",
+            "none",
+        ),
     ),
     "kv_rule": (
         "how the engine sizes its KV cache",
@@ -121,7 +143,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "processes_per_gpu": ("processes with a CUDA context on one GPU", ()),
     "host_processes_per_gpu": ("Python processes on the host for one GPU", ()),
     "pinned_rounding": ("how host copies are rounded", ("power_of_two", "exact")),
-    "checkpoint_on_host": ("what saving takes on a node", ("sharded_all", "whole_fp32", "whole_bf16", "none")),
+    "checkpoint_on_host": (
+        "what saving takes on a node",
+        ("sharded_all", "whole_fp32", "whole_bf16", "whole_with_frozen", "every_rank_with_frozen", "none"),
+    ),
     "engine_first": ("whether the engine stands and sleeps before the trainer loads its models", ("yes", "no")),
     "sleep_backup": ("whether the sleeping engine keeps its weights on the host", ("yes", "no")),
     "adapter_input_bytes": (

@@ -76,9 +76,9 @@ def test_a_unit_goes_there_and_back(unit):
     assert to_written(values["micro_batch"], unit, values) == 64
 
 
-def test_a_limit_of_image_tokens_is_one_of_pixels_and_is_written_in_tokens():
-    # ms-swift@3602360 docs/source_en/Instruction/Command-line-parameters.md: IMAGE_MAX_TOKEN_NUM * 32 * 32
-    values = resolve(stated(max_pixels=(1024, "image_tokens")))
-    assert values["max_pixels"] == 1024 * 1024
-    assert to_written(values["max_pixels"] / 2, "image_tokens", values) == 512
-    assert to_written(50_176, "image_tokens", values) == 49
+@pytest.mark.parametrize(("each", "pixels"), [(1024, 1024 * 1024), (784, 1024 * 784), (None, 1024 * 1024)])
+def test_an_image_counted_in_tokens_goes_both_ways(each, pixels):
+    # ms-swift 4.5.2 swift/model/models/qwen.py: compat_qwen_vl_utils divides by the square of patch and merge
+    values = resolve(stated(max_pixels=(1024, "image_tokens"), **({"pixels_per_token": each} if each else {})))
+    assert values["max_pixels"] == pixels
+    assert to_written(pixels / 2, "image_tokens", values) == 512

@@ -9,7 +9,9 @@ import pytest
 
 from diagnose.estimate import estimate
 from diagnose.estimate.terms_logits import chunk_bytes
+from diagnose.knowledge import current
 from diagnose.knowledge.records import Detect, Fork
+from diagnose.pipeline import diagnose
 from diagnose.types import Facts, Term
 from diagnose.units import GIB
 
@@ -49,3 +51,31 @@ def test_fsdp2_gathers_on_a_single_card_where_its_weights_are_fp32(facts: Any) -
     assert second["gathers"].title == "gathered weights"
     assert first["gathers"].title == "weights cast to bf16"
     assert second["checkpoints"].bytes == pytest.approx(first["checkpoints"].bytes / 2)
+
+
+LIGER = "swift sft --model Qwen/Qwen2.5-7B-Instruct --train_type lora --max_length 4096 --use_liger_kernel true {}\n8 x A100 80GB"
+
+
+@pytest.mark.parametrize(
+    ("more", "whole"),
+    [
+        ("", False),
+        ("--loss_scale last_round", False),
+        ("--loss_scale ignore_empty_think", False),
+        ("--loss_scale hermes", True),
+        ("--loss_scale last_round+react", True),
+        ("--loss_scale hermes ms-swift==3.1.0", False),
+        ("--enable_dft_loss true", True),
+        ("--label_smoothing_factor 0.1", True),
+        ("--label_smoothing_factor 0", False),
+        ("--sequence_parallel_size 2", True),
+        ("--sequence_parallel_size 1", False),
+    ],
+)
+def test_a_loss_of_the_trainers_own_makes_the_logits_that_ligers_would_not(more: str, whole: bool) -> None:
+    """ms-swift swift/trainers/seq2seq_trainer.py: compute_loss takes the labels away before the model's forward."""
+    gpu = diagnose(LIGER.format(more), {}, current(), ()).estimate.gpu
+    assert gpu is not None
+    found = gpu.phase("actor_update")
+    assert found is not None
+    assert ("logits" in {term.id for term in found.terms}) is whole

@@ -146,3 +146,51 @@ def test_checkpoints_that_are_offloaded_stand_on_the_host() -> None:
     update = next(phase for phase in found.host.phases if phase.phase == "actor_update")
     waiting = next(term for term in update.terms if term.id == "offloaded_checkpoints")
     assert waiting.bytes == pytest.approx(2 * 4096 * 2560 * 2 * 34, rel=0.01)
+
+
+TRAINERS = {
+    "trl": "from trl import SFTConfig, SFTTrainer\naccelerate launch sft.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct {lora} "
+    "--deepspeed {stage}.json --bf16 true --max_length 2048",
+    "llamafactory": "llamafactory-cli train --stage sft --model_name_or_path Qwen/Qwen2.5-7B-Instruct --bf16 true --cutoff_len 2048 "
+    "--finetuning_type {kind} --deepspeed {stage}.json",
+    "ms-swift": "swift sft --model Qwen/Qwen2.5-7B-Instruct --train_type {kind} --deepspeed {stage} --max_length 2048",
+}
+
+
+def _saved(trainer: str, stage: str, kind: str = "lora", more: str = "") -> Term:
+    run = TRAINERS[trainer].format(stage=stage, kind=kind, lora="--use_peft true --lora_r 16" if kind == "lora" else "")
+    host = diagnose(f"{run}\n{more}", {"n_gpus": 8, "gpu_mem_gib": 80}, current(), ()).estimate.host
+    assert host is not None
+    found = host.phase("checkpoint")
+    assert found is not None
+    return next(term for term in found.terms if term.id == "saving")
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+@pytest.mark.parametrize("kind", ["lora", "full"])
+def test_below_zero_3_every_rank_copies_all_weights_to_save(trainer: str, kind: str) -> None:
+    assert _saved(trainer, "zero2", kind).bytes == pytest.approx(8 * 2 * PARAMETERS, rel=0.01)
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_under_zero_3_one_rank_gathers_all_that_is_trained(trainer: str) -> None:
+    assert _saved(trainer, "zero3", "full").bytes == pytest.approx(2 * PARAMETERS, rel=0.01)
+
+
+@pytest.mark.parametrize("trainer", ["trl", "llamafactory"])
+def test_under_zero_3_the_frozen_model_is_gathered_too_unless_transformers_leaves_it_out(trainer: str) -> None:
+    term = _saved(trainer, "zero3")
+    assert term.low < 0.05 * PARAMETERS
+    assert term.bytes == term.high == pytest.approx(2 * PARAMETERS, rel=0.02)
+
+
+def test_a_trainer_that_leaves_the_frozen_model_out_gathers_adapters_alone() -> None:
+    assert _saved("ms-swift", "zero3").high < 0.05 * PARAMETERS
+    assert _saved("ms-swift", "zero3", more="ms-swift==2.2.0").bytes > PARAMETERS
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_nothing_is_gathered_to_save_where_the_file_says_so(trainer: str) -> None:
+    file = '{"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": false}}'
+    with pytest.raises(StopIteration):
+        _saved(trainer, "zero3", "full", file)

@@ -259,3 +259,51 @@ def test_megatrons_weights_of_this_trainer_come_one_tensor_at_a_time() -> None:
     found = host.phase("load")
     assert found is not None
     assert "loading" not in {term.id for term in found.terms}
+
+
+NEMO = (
+    "uv run examples/run_grpo_math.py --config examples/configs/grpo_math_1B_megatron.yaml policy.model_name=Qwen/Qwen2.5-7B-Instruct "
+    "cluster.gpus_per_node=8 cluster.num_nodes={nodes} policy.megatron_cfg.enabled=true policy.max_total_sequence_length=4096 {more}"
+)
+SKYRL = (
+    "uv run -m skyrl.train.entrypoints.main_base trainer.strategy=megatron trainer.policy.model.path=Qwen/Qwen2.5-7B-Instruct "
+    "trainer.placement.policy_num_gpus_per_node=8"
+)
+AREAL = "python3 train.py actor.path=Qwen/Qwen2.5-7B-Instruct cluster.n_gpus_per_node=8 actor.backend={backend} {more}"
+# v0.3.0 with one stage: every rank reads the files of all layers
+REALHF = (
+    "python3 training/main_async_ppo.py allocation_mode=sglang.d4p1m1+d4p1m1 ppo.gen.max_new_tokens=1024 n_nodes=1 n_gpus_per_node=8 "
+    "actor.path=Qwen/Qwen2.5-7B-Instruct areal==0.3.0"
+)
+
+
+@pytest.mark.parametrize(
+    ("run", "nodes", "models"),
+    [
+        (NEMO.format(nodes=1, more=""), 1, 1),
+        (NEMO.format(nodes=4, more=""), 4, 1 / 4),
+        (NEMO.format(nodes=1, more="policy.pretrained_checkpoint.format=megatron_lm"), 1, 0),
+        (f"{NEMO.format(nodes=4, more='')}\nNeMo-RL 0.3.1", 4, 1),
+        (SKYRL, 1, 0),
+        (AREAL.format(backend="megatron:d4", more=""), 1, 0),
+        (AREAL.format(backend="fsdp:d4", more=""), 1, 0),
+        (AREAL.format(backend="fsdp:d4", more="actor.fsdp.memory_efficient_load=true"), 1, 1),
+        (REALHF, 1, 8),
+    ],
+)
+def test_a_bridge_holds_no_model_on_the_host_but_a_conversion_that_is_written_does(
+    run: str, nodes: int, models: float
+) -> None:
+    host = diagnose(run, {"gpu_mem_gib": 80, "n_gpus": 8 * nodes}, current(), ()).estimate.host
+    assert host is not None
+    found = host.phase("load")
+    assert found is not None
+    loading = sum(term.bytes for term in found.terms if term.id == "loading")
+    assert loading == pytest.approx(models * 2 * TEXT, rel=0.001)
+
+
+@pytest.mark.parametrize("run", [NEMO.format(nodes=1, more=""), SKYRL, AREAL.format(backend="megatron:d8", more="")])
+def test_buffers_stand_beside_the_weights_in_every_trainer_that_wraps_by_megatron(run: str) -> None:
+    terms = _terms(diagnose(run, GPUS, current(), ()), "load")
+    assert terms["actor_weights"].bytes == 2 * TEXT
+    assert terms["load_transient"].bytes >= 4 * TEXT

@@ -4,6 +4,7 @@ import pytest
 
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.types import PhaseEstimate
 from diagnose.units import GIB
 
 WHOLE = 2 * 32.76e9 / GIB
@@ -64,3 +65,71 @@ def test_before_3_5_a_server_got_a_whole_model_of_adapters_and_single_parameters
 
 def test_stages_that_keep_whole_weights_gather_nothing():
     assert _gathered("3.11.0", deepspeed="zero2") == 0
+
+
+ADAPTERS = (
+    "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.max_response_length=4096 actor_rollout_ref.model.lora_rank=64 "
+    "actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct actor_rollout_ref.rollout.name=vllm "
+    "trainer.n_gpus_per_node=4 trainer.nnodes=1 {}\nverl {}"
+)
+FROM_DISK = "actor_rollout_ref.rollout.load_format=safetensors"
+LAYERED = f"{FROM_DISK} actor_rollout_ref.rollout.layered_summon=True"
+FSDP2 = "actor_rollout_ref.actor.strategy=fsdp2"
+
+
+def _sync(more: str, version: str) -> tuple[PhaseEstimate, PhaseEstimate]:
+    found = diagnose(ADAPTERS.format(more, version), {"gpu_mem_gib": 80}, current(), ()).estimate
+    assert found.gpu is not None
+    assert found.host is not None
+    card, node = found.gpu.phase("weight_sync"), found.host.phase("weight_sync")
+    assert card is not None
+    assert node is not None
+    return card, node
+
+
+@pytest.mark.parametrize(
+    ("more", "version", "copies"),
+    [
+        ("", "0.5.0", 8),
+        ("", "0.8.0", 8),
+        (FSDP2, "0.5.0", 4),
+        (FROM_DISK, "0.5.0", 0),  # asleep at level 1 the engine keeps its base
+        (FROM_DISK, "0.7.0", 8),  # at level 2 it is sent again each time
+        (FROM_DISK, "0.8.0", 0),
+        (LAYERED, "0.7.0", 0),
+        ("", "0.3.0", 0),
+    ],
+)
+def test_a_base_that_the_engine_lacks_stands_on_the_host_of_every_rank(more: str, version: str, copies: int) -> None:
+    """verl issue 2950: 226.2 GiB in four workers, 7.6 billion of 4 bytes twice in each."""
+    _, node = _sync(more, version)
+    found = sum(term.bytes for term in node.terms if term.id == "handed_over")
+    assert found == pytest.approx(copies * 4 * 7_615_616_512, rel=0.001)
+
+
+def test_adapters_of_fsdp1_are_handed_over_with_the_whole_model_on_the_card() -> None:
+    def gathered(more: str, version: str) -> float:
+        return sum(term.bytes for term in _sync(more, version)[0].terms if term.id == "sync_transient")
+
+    whole = 0.75 * 4 * 7_615_616_512
+    assert gathered("", "0.8.0") == pytest.approx(whole, rel=0.001)
+    # before 0.8 the engine’s 3.8 billion parameters wake after it
+    assert gathered("", "0.7.0") == pytest.approx(whole - 7_615_616_512, rel=0.01)
+    assert gathered(LAYERED, "0.8.0") < whole / 3
+    assert gathered(FSDP2, "0.8.0") < whole / 3
+
+
+def test_a_hand_over_by_layers_is_advised_with_the_key_that_it_needs() -> None:
+    ray = (
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\nMemory on the node (IP: 10.0.0.1, ID: aa)"
+        " where the task was running was 246.4GB / 251.5GB (0.98), which exceeds the memory usage threshold of 0.95."
+    )
+    found = diagnose(f"{ADAPTERS.format('', '0.5.0')}, 4 x A100 80GB\n{ray}", {}, current(), ())
+    advised = next(one for one in found.prescriptions if one.lever.slug == "sync.layered")
+    assert [(change.key.rsplit(".", 1)[1], change.after) for change in advised.changes] == [
+        ("layered_summon", "true"),
+        ("load_format", "safetensors"),
+    ]
+    assert advised.after is not None
+    assert advised.before is not None
+    assert advised.after.bytes < advised.before.bytes / 2

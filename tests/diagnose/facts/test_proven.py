@@ -35,8 +35,15 @@ def test_a_frame_proves_how_the_run_is_sharded(values, started, path, strategy, 
 
 def test_which_of_two_stages_a_frame_does_not_tell(facts, values):
     failed = failed_in("deepspeed/runtime/zero/stage_1_and_2.py")
-    assert facts(failed).stated["zero_stage"].origin == "default"
+    assert facts(failed).stated["zero_stage"].origin == "assumed"
     assert values(f"we run ZeRO-1\n{failed}")["zero_stage"] == 1
+
+
+@pytest.mark.parametrize("told", ["we run deepspeed zero3", "accelerate launch train.py --deepspeed zero3"])
+def test_a_stage_that_the_frame_leaves_no_room_for_is_not_taken(facts, told):
+    found = facts(f"{told}\n{failed_in('deepspeed/runtime/zero/stage_1_and_2.py')}")
+    assert found.values["zero_stage"] == 2
+    assert [note for note in found.notes if "code of ZeRO-1 and ZeRO-2" in note]
 
 
 def test_a_model_that_is_moved_whole_is_not_sharded_whatever_is_told(facts):
@@ -49,10 +56,42 @@ def test_a_model_that_is_moved_whole_is_not_sharded_whatever_is_told(facts):
     )
 
 
-def test_a_written_setting_stays_and_the_contradiction_is_said(facts):
+def test_the_run_that_failed_outranks_a_written_setting_and_the_contradiction_is_said(facts):
     found = facts(f"accelerate launch train.py --deepspeed zero2\n{failed_in('deepspeed/runtime/zero/stage3.py')}")
-    assert found.values["zero_stage"] == 2
-    assert any("deepspeed = zero2" in note and "code of ZeRO-3" in note for note in found.notes)
+    assert found.values["zero_stage"] == 3
+    assert [note for note in found.notes if "deepspeed = zero2" in note and "code of ZeRO-3" in note]
+
+
+def test_nothing_else_is_taken_from_a_setting_that_is_not_in_force(values):
+    told = "from trl import GRPOTrainer\naccelerate launch train.py --deepspeed zero3_offload.json\n"
+    moved = failed_in("transformers/trainer.py").replace("work()", "self._move_model_to_device(model, args.device)")
+    assert values(told)["optimizer_on_cpu"] is True
+    assert not values(told + moved).get("optimizer_on_cpu")
+    assert not values(told + moved).get("param_on_cpu")
+
+
+def test_an_answer_outranks_a_frame(values):
+    assert values(failed_in("deepspeed/runtime/zero/stage3.py"), zero_stage=2)["zero_stage"] == 2
+
+
+def test_frames_of_two_runs_prove_nothing(values):
+    failed = failed_in("deepspeed/runtime/zero/stage3.py") + "\n" + failed_in("deepspeed/runtime/zero/stage_1_and_2.py")
+    assert values(f"accelerate launch train.py --deepspeed zero2\n{failed}")["zero_stage"] == 2
+
+
+def test_a_frame_of_the_critic_does_not_tell_how_the_policy_is_sharded(values):
+    failed = failed_in("torch/distributed/fsdp/_flat_param.py", "python -m verl.trainer.main_ppo").replace(
+        "work()", 'work()\n  File "verl/workers/critic/dp_critic.py", line 90, in update_critic'
+    )
+    told = "actor_rollout_ref.actor.strategy=fsdp2 critic.strategy=fsdp\n"
+    assert values(told + failed)["strategy"] == "fsdp2"
+
+
+def test_the_wrapper_of_fsdp_proves_nothing_against_a_run_that_it_does_not_shard(facts):
+    failed = failed_in("torch/distributed/fsdp/_flat_param.py")
+    found = facts(f"fsdp_config:\n  fsdp_sharding_strategy: NO_SHARD\n{failed}")
+    assert (found.values["strategy"], found.values["zero_stage"]) == ("ddp", 0)
+    assert not found.notes
 
 
 def test_nothing_is_said_where_setting_and_frame_agree(facts):

@@ -99,6 +99,11 @@ def test_what_a_signature_gives_is_a_fact(problems):
     assert "unknown fact" in problems("signatures", text)
 
 
+def test_what_a_signature_leaves_open_are_values_of_a_fact(problems):
+    text = "kind='other'\nliterals=[['x']]\nleaves={zero_stage=[2, 'one']}\n[[example]]\nsays='x'\ntext='x'"
+    assert "leaves.zero_stage: is 'one', must be of type int" in problems("signatures", text)
+
+
 def test_a_pattern_that_can_take_for_ever_is_refused(problems):
     said = problems(
         "signatures", "kind='other'\nliterals=[['x']]\npatterns=['(a+)+b']\n[[example]]\nsays='x'\ntext='x'"
@@ -173,6 +178,15 @@ def test_what_anybody_calls_a_file_names_no_data_set(problems):
 )
 def test_the_pattern_of_a_product_is_compiled_and_has_one_group(problems, pattern, misfit):
     key = f'phases=["rollout"]\n[detect]\n[[key]]\nkey="k"\nfact="tp"\nproduct=\'{pattern}\'\n'
+    assert misfit in problems("frameworks", key)
+
+
+@pytest.mark.parametrize(
+    ("lines", "misfit"),
+    [("part='^x'", "a part is named"), ("product='(\\d)'\npart='(a+)+'", "has a part that repeats")],
+)
+def test_the_part_of_a_product_is_of_one_and_cannot_hang(problems, lines, misfit):
+    key = f'phases=["rollout"]\n[detect]\n[[key]]\nkey="k"\nfact="tp"\n{lines}\n'
     assert misfit in problems("frameworks", key)
 
 

@@ -80,3 +80,28 @@ def test_a_key_without_the_head_of_its_path_can_be_changed(advise):
     assert [(change.key, change.before, change.after) for change in changes] == [
         ("gpu_memory_utilization", "0.9", "0.8")
     ]
+
+
+SWIFT = "swift rlhf --rlhf_type dpo --model Qwen/Qwen2.5-7B-Instruct --train_type full --deepspeed zero3\n8 x A100 80GB, ms-swift=={}\n"
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "offloads"),
+    [("3.0.2", {"param_on_cpu"}), ("3.0.3", {"param_on_cpu", "optimizer_on_cpu"})],
+)
+def test_a_word_is_written_for_what_it_does_in_the_runs_version(advise, version, offloads):
+    """ms-swift’s zero3_offload moves Adam to the host since 3.0.3 alone."""
+    found = advise(SWIFT.format(version) + OOM, phase="actor_update")
+    written = [one for one in found.prescriptions for change in one.changes if change.after == "zero3_offload"]
+    assert written
+    assert {change.fact for one in written for change in one.changes} <= offloads
+
+
+TRL = "from trl import GRPOConfig\nGRPOConfig(use_vllm=True, vllm_mode='colocate', vllm_enable_sleep_mode=False)\ntrl=={}, 8 x H100 80GB\n"
+
+
+@pytest.mark.parametrize("version", ["0.20.0", "0.27.0"])
+def test_sleep_is_advised_at_whatever_level_the_version_sleeps(advise, version):
+    found = advise(TRL.format(version) + OOM, phase="actor_update")
+    assert [change.after for change in found.advised("rollout.sleep_mode.on").changes] == ["true"]

@@ -22,14 +22,15 @@ def test_nothing_is_advised_that_changes_no_figure(knowledge: Knowledge, answers
 
 
 def test_adapters_are_advised_by_their_rank_where_no_other_key_turns_them_on(knowledge: Knowledge) -> None:
-    found = diagnose(PLAN, {"micro_batch": 1}, knowledge, ())
+    plan = f"{PLAN} actor_rollout_ref.rollout.layered_summon=True"
+    found = diagnose(plan, {"micro_batch": 1}, knowledge, ())
     lora = next(given for given in found.prescriptions if given.lever.slug == "peft.lora")
     assert [change.key for change in lora.changes] == ["actor_rollout_ref.model.lora_rank"]
     assert lora.before is not None
     assert lora.after is not None
     assert lora.after.bytes < 0.7 * lora.before.bytes
     written = diagnose(
-        f"{PLAN.replace('全参', '')} actor_rollout_ref.model.lora_rank=32", {"micro_batch": 1}, knowledge, ()
+        f"{plan.replace('全参', '')} actor_rollout_ref.model.lora_rank=32", {"micro_batch": 1}, knowledge, ()
     )
     assert written.estimate.gpu is not None
     assert written.estimate.gpu.peak.bytes == lora.after.bytes
