@@ -108,8 +108,7 @@ class Plan:
     @property
     def makes_logits(self) -> bool:
         whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits or self.unread_logits
-        chunked = self.values.get("logits_chunked") is True and self.does.get("chunked_loss") != "no"
-        return whole_head and not chunked
+        return whole_head and self.values.get("logits_chunked") is not True
 
 
 def run_model(facts: Facts) -> Model | None:

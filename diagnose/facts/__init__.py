@@ -12,10 +12,10 @@ from diagnose.facts.banner import trained
 from diagnose.facts.complete import complete
 from diagnose.facts.datasets import with_lengths
 from diagnose.facts.defaults import with_defaults
+from diagnose.facts.failure import read_failure
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
 from diagnose.facts.keys import KeyFacts, agreed, read_keys, writable
-from diagnose.facts.killed import killed_worker
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
@@ -24,13 +24,11 @@ from diagnose.facts.model import Read, read_model
 from diagnose.facts.notes import remarks
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.packages import with_versions
-from diagnose.facts.phase import settle_phase
 from diagnose.facts.prose import spoken
 from diagnose.facts.proven import Proofs, known, left_open, proofs
 from diagnose.facts.quantized import with_quantized
 from diagnose.facts.run_words import moved_engine, run_words, worded_settings
-from diagnose.facts.signature import find_hits, settle_kind
-from diagnose.facts.steps import read_step
+from diagnose.facts.signature import find_hits
 from diagnose.facts.teacher import with_teacher
 from diagnose.facts.tenants import own_process
 from diagnose.facts.trains import of_training, read_trains, without_training
@@ -64,7 +62,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     detected = detect(paste, answered.get("framework"), knowledge)
     hits, captured = find_hits((paste := of_training(paste, detected.framework, knowledge.engines)), lowered, knowledge)
     version = version_of(detected.framework, detected.fork, paste, answered.get("framework_version"))
-    proven = proofs(hits, (failed := _failure(paste, lowered, hits, detected, knowledge)).get("phase"), answered)
+    proven = proofs(hits, (failed := read_failure(paste, lowered, hits, detected, knowledge)).get("phase"), answered)
     keyed = _keys(paste, detected, version, answered, knowledge, proven)
     stated: dict[str, Fact] = {**failed, **captured, **keyed.stated, **answered, **_identity(detected, version)}
     model = _run(stated, paste, speech, answered, detected.framework, knowledge, proven)
@@ -130,24 +128,6 @@ def _exchanged(
     return exchanged if "model" in named else {id: fact for id, fact in exchanged.items() if id != "model"}
 
 
-def _failure(
-    paste: Paste, lowered: Lowered, hits: tuple[Hit, ...], detected: Detected, knowledge: Knowledge
-) -> dict[str, Fact]:
-    """What ran out, where and when, as the text alone tells."""
-    stages = detected.fork.stages if detected.fork else 0
-    failed: dict[str, Fact] = {}
-    for fact in (
-        settle_kind(hits, paste),
-        settle_phase(paste, hits, detected.framework, knowledge),
-        read_step(paste, lowered, stages) if hits else None,
-        killed_worker(paste) if hits else None,
-        own_process(paste, stated) if hits else None,
-    ):
-        if fact is not None:
-            failed.setdefault(fact.id, fact)
-    return failed
-
-
 def _measure(
     stated: dict[str, Fact],
     paste: Paste,
@@ -160,6 +140,8 @@ def _measure(
     readings = read_measured(paste, lowered, knowledge.logs, {id: fact.value for id, fact in stated.items()})
     for id, fact in readings.facts.items():
         stated.setdefault(id, fact)
+    if (own := own_process(paste, stated)) is not None:
+        stated.setdefault(own.id, own)
     if (kind := as_kind(stated.get("oom_kind"), readings.growth(), speech)) and "oom_kind" not in answered:
         stated["oom_kind"] = kind
     return readings

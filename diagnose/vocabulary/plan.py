@@ -54,7 +54,6 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "whether an update over samples goes through all its rows at once, or through so many as the free memory allows",
         ("all", "by_free_memory"),
     ),
-    "chunked_loss": ("whether a loss in chunks runs where the settings ask for it", ("yes", "no")),
     "chunk_kept_bytes": ("bytes of each logit of samples that a loss in chunks keeps until its backward pass", ()),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
     "micro_batch_of": (

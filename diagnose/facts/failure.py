@@ -1,0 +1,29 @@
+"""What ran out, where and when, as the text alone tells."""
+
+from __future__ import annotations
+
+from diagnose.facts.framework import Detected
+from diagnose.facts.killed import killed_worker
+from diagnose.facts.lowered import Lowered
+from diagnose.facts.phase import settle_phase
+from diagnose.facts.signature import settle_kind
+from diagnose.facts.steps import read_step
+from diagnose.knowledge import Knowledge
+from diagnose.types import Fact, Hit, Paste
+
+
+def read_failure(
+    paste: Paste, lowered: Lowered, hits: tuple[Hit, ...], detected: Detected, knowledge: Knowledge
+) -> dict[str, Fact]:
+    """Kind, phase and step of the failure, and who was killed; the first that tells a fact is believed."""
+    stages = detected.fork.stages if detected.fork else 0
+    failed: dict[str, Fact] = {}
+    for fact in (
+        settle_kind(hits, paste),
+        settle_phase(paste, hits, detected.framework, knowledge),
+        read_step(paste, lowered, stages) if hits else None,
+        killed_worker(paste) if hits else None,
+    ):
+        if fact is not None:
+            failed.setdefault(fact.id, fact)
+    return failed
