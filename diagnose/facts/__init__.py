@@ -36,7 +36,7 @@ from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Fork, Framework
-from diagnose.types import Fact, Facts, Hit, Line, Paste
+from diagnose.types import Fact, Facts, Line, Paste
 from diagnose.vocabulary import Value
 
 __all__ = ["parse_answer", "read_facts"]
