@@ -234,18 +234,12 @@ def evidence_words(prescription: Prescription) -> str:
 def effect_words(prescription: Prescription) -> str:
     """Before and after in the failing phase, or that no saving can be computed."""
     if prescription.room:
-        return f"{_room_change(*prescription.room)}, {VERDICTS[prescription.after_verdict]}"
+        before, after = (room_left(room) for room in prescription.room)
+        return f"{before} → {after} for the engine's cache, {VERDICTS[prescription.after_verdict]}"
     if prescription.before is None or prescription.after is None:
         return "no saving can be computed"
     verdict = VERDICTS[prescription.after_verdict] + elsewhere_words(prescription)
     return f"{need_tenths(prescription.before)[0] / 10:,.1f} → {need_tenths(prescription.after)[0] / 10:,.1f}{NBSP}GiB, {verdict}"
-
-
-def _room_change(before: CacheRoom, after: CacheRoom) -> str:
-    """What is left for the engine's cache before and after, or what one sequence takes of it where that is what changes."""
-    if after.left == before.left:
-        return f"one sequence needs {gib(before.row)} → {gib(after.row)} of {room_left(after)} for the engine's cache"
-    return f"{room_left(before)} → {room_left(after)} for the engine's cache"
 
 
 def room_left(room: CacheRoom) -> str:
@@ -258,21 +252,9 @@ def room_words(room: CacheRoom) -> str:
     others = f", what stands there of the trainer {gib(room.others)}" if room.others else ""
     taken = f"its weights take {gib(room.weights)} of it, its largest step about {gib(room.work)}{others}"
     row = f" One sequence of {room.tokens:,} tokens needs {gib(room.row)}." if room.row else ""
-    reckoned = room.left + room.beyond
-    left = "leaves nothing for its cache" if reckoned <= 0 else f"leaves {gib(reckoned)} for its cache"
+    left = "leaves nothing for its cache" if room.left <= 0 else f"leaves {gib(room.left)} for its cache"
     unexplained = " The settings that are known do not explain the failure." if room.enough else ""
-    return f"The engine may take {gib(room.share)} of the card; {taken}: that {left}.{_logged(room)}{row}{unexplained}"
-
-
-def _logged(room: CacheRoom) -> str:
-    """What the log says to be left, where it is not what the settings come to."""
-    if not tenths(abs(room.beyond)):
-        return ""
-    found = gib(room.left) if room.left >= 0 else f"{gib(-room.left)} less than none"
-    taken = (
-        "more are taken that the settings do not explain" if room.beyond > 0 else "less are taken than is reckoned here"
-    )
-    return f" The log found {found}: {gib(abs(room.beyond))} {taken}."
+    return f"The engine may take {gib(room.share)} of the card; {taken}: that {left}.{row}{unexplained}"
 
 
 def elsewhere_words(prescription: Prescription | Together) -> str:

@@ -81,10 +81,7 @@ def _of_cache(room: CacheRoom) -> tuple[Figure, ...]:
     return (
         Figure("the engine may take", shown(tenths(room.share))),
         Figure("its weights", shown(tenths(room.weights))),
-        Figure(
-            "its largest step" + (", the trainer" if room.others else "") + (", the rest" if room.beyond else ""),
-            shown(tenths(room.work + room.others + room.beyond)),
-        ),
+        Figure("its largest step" + (", the trainer" if room.others else ""), shown(tenths(room.work + room.others))),
         left,
     )
 

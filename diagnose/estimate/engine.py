@@ -7,7 +7,6 @@ arXiv:2309.06180, section 3). Rules of the pool: vLLM worker/worker.py and v1/wo
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from diagnose.batch import whole
 from diagnose.estimate.plan import Plan
@@ -20,7 +19,7 @@ from diagnose.estimate.terms_held import base_bytes, held
 from diagnose.estimate.tokens import take
 from diagnose.knowledge.hardware import Model
 from diagnose.types import CacheRoom, Term
-from diagnose.units import GIB, from_gib, gib
+from diagnose.units import GIB, gib
 
 _RULES = {
     "share_of_total": "vLLM V0 and >= 0.9.1 v1/worker/gpu_worker.py: determine_available_memory",
@@ -204,21 +203,8 @@ def _pool(plan: Plan) -> list[Term]:
     return [make_term("kv_pool", "KV pool", "engine", size, how, _RULES[rule], moved_by)]
 
 
-def cache_room(plan: Plan | None, as_failed: Plan | None = None) -> CacheRoom | None:
-    """What the engine's start leaves its cache; None without an engine of this kind, or where its share or the card is not known.
-
-    Where the log says what was left, that stands for what is computed. ``as_failed`` is the run that it was said of, where ``plan`` is
-    another one: it has as much beyond what is computed.
-    """
-    found, failed = _computed_room(plan), _computed_room(as_failed or plan)
-    told = (as_failed or plan).number("kv_left_gib") if plan else None
-    if found is None or failed is None or told is None:
-        return found
-    beyond = failed.left - round(from_gib(told))
-    return replace(found, left=found.left - beyond, doubt=0, beyond=beyond)
-
-
-def _computed_room(plan: Plan | None) -> CacheRoom | None:
+def cache_room(plan: Plan | None) -> CacheRoom | None:
+    """What the engine's start leaves its cache; None without an engine of this kind, or where its share or the card is not known."""
     share, capacity = (plan.number("gpu_memory_utilization"), plan.capacity) if plan else (None, None)
     if plan is None or share is None or capacity is None or plan.does.get("kv_rule") == "dense":
         return None

@@ -23,9 +23,6 @@ _RECKONED = (
     "response_length",
     "rollout_tp",
 )
-# what a sequence takes of a cache, however large the cache is
-_OF_A_ROW = ("prompt_length", "response_length")
-_NOT_THE_ROW = "The engine found no room for any cache, however short its sequences are."
 _NOTHING = "It leaves the engine's cache no more room than it has."
 
 
@@ -33,11 +30,10 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
     """The first step with room enough, else the one that lacks least; None where no step changes what the room is reckoned from."""
     before, best, full = situation.room, None, None
     if before is None:
-        none_left = situation.facts.values.get("kv_none_left") is True and lever.changes[0].fact in _OF_A_ROW
-        return Refusal("no_gain", _NOT_THE_ROW) if none_left else None
+        return None
     for made in written:
         plan = plan_of(made.facts, situation.fallback)
-        after = cache_room(plan, situation.plan)
+        after = cache_room(plan)
         if after is None or _lacks(after) >= _lacks(before):
             continue
         if over := _newly_over(situation.before.gpu, estimate_pool(plan, "gpu").gpu):

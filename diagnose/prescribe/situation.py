@@ -9,7 +9,6 @@ from itertools import chain
 
 from diagnose.allocator import foreign_gib, fragmented
 from diagnose.estimate import cache_room, plan_of, turning_length
-from diagnose.estimate.plan import Plan
 from diagnose.facts.versions import last_day
 from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
@@ -98,13 +97,8 @@ class Situation:
     @cached_property
     def room(self) -> CacheRoom | None:
         """What the engine's start leaves its cache, where it found no room for one and the settings that are known explain it."""
-        found = cache_room(self.plan) if self.kind == NO_CACHE else None
+        found = cache_room(plan_of(self.facts, self.fallback)) if self.kind == NO_CACHE else None
         return None if found is None or found.enough else found
-
-    @cached_property
-    def plan(self) -> Plan | None:
-        """The run as it is, as the estimate's terms need it."""
-        return plan_of(self.facts, self.fallback)
 
     @cached_property
     def runs_out_from(self) -> int | None:

@@ -41,8 +41,7 @@ class CacheRoom:
 
     Of its ``share`` of the card the engine's ``weights`` and the ``work`` of its largest step come first, and ``others``: what stands
     there of the trainer and counts against it. ``left`` is below 0 where they take more. ``row`` is the cache of one sequence of
-    ``tokens``, the longest that the engine must be able to hold; 0 where no limit is known. ``doubt`` is how much less ``left`` may be,
-    0 where the log says what is left; ``beyond`` is what it says to be taken besides, or not to be.
+    ``tokens``, the longest that the engine must be able to hold; 0 where no limit is known. ``doubt`` is how much less ``left`` may be.
     """
 
     share: int
@@ -53,7 +52,6 @@ class CacheRoom:
     row: int
     tokens: int
     doubt: int
-    beyond: int = 0
 
     @property
     def enough(self) -> bool:

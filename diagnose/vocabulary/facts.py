@@ -285,8 +285,6 @@ _ALL = (
     ),
     _fact("kv_cache_dtype", "choice", "engine", "Engine's cache in", auto="the type of the weights", fp8="fp8"),
     # what a message measured; the batch interface gives these under "numbers"
-    _fact("kv_none_left", "bool", "measured", "No room for any engine cache"),
-    _fact("kv_left_gib", "number", "measured", "Left for the engine's cache", "GiB"),
     _fact("tried_alloc_gib", "number", "measured", "Asked for", "GiB"),
     _fact("gpu_total_gib", "number", "measured", "Capacity as printed", "GiB"),
     _fact("gpu_free_gib", "number", "measured", "Free as printed", "GiB"),
