@@ -141,3 +141,12 @@ def test_prompts_that_do_not_go_evenly_to_the_cards_are_told(advise):
     assert [change.after for change in by_prompts.changes] == ["2"]
     assert "refuses 2 prompts on 4 GPUs" in by_prompts.why
     assert "refuses" not in advise(GROUPED).advised("rollout.n.down").why
+
+
+def test_a_key_that_is_written_with_dashes_is_changed_as_it_stands(advise):
+    launch = "accelerate launch --num_processes 8 trl/scripts/grpo.py --model-name-or-path Qwen/Qwen2.5-7B-Instruct"
+    advice = advise(
+        f"{launch} --per-device-train-batch-size 16 --max-completion-length 4096\n8 x A100 80GB", kind="gpu_oom"
+    )
+    (change,) = advice.advised("batch.micro.down").changes
+    assert (change.key, change.before) == ("per-device-train-batch-size", "16")
