@@ -173,11 +173,12 @@ def _run(
             stated["fp16_overflows"] = Fact("fp16_overflows", True, "derived", why=model.model.title)
     if "model" not in answered and "model" not in model.facts:
         stated.pop("model", None)
+    idle = read_trains(paste, framework, knowledge.engines, stated)
     found = [
         *model.facts.values(),
         read_algo(paste, speech, stated),
-        read_training(paste, speech, stated, framework),
-        *read_trains(paste, framework, knowledge.engines, stated).values(),
+        None if idle else read_training(paste, speech, stated, framework),
+        *idle.values(),
         moved_engine(speech, stated),
     ]
     for fact in found:

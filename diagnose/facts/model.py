@@ -13,7 +13,7 @@ from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, aliases, find_
 from diagnose.facts.model_words import of_family, of_words, size_in_words
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model
-from diagnose.types import Fact, Line, Paste, Setting
+from diagnose.types import Fact, Line, Paste, Setting, Span
 
 _MODEL_KEYS = re.compile(
     r"(?:^|[._])(?:model|model_path|model_name|model_name_or_path|base_model|actor_path|pretrain|pretrained?_model"
@@ -30,6 +30,7 @@ _OF_THE_RUN = re.compile(
     r"|(?:experiment|exp|run|trial|project|group|wandb|swanlab)(?:_name|\.name|$))$",
     re.A,
 )
+_BARE_WORDS = 3  # behind the engine's own words
 _HUB = re.compile(r"^[A-Za-z][\w.\-]*/(?P<name>[A-Za-z][\w.\-]*)$", re.A)
 
 
@@ -50,7 +51,8 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
         return _of_answer(given, stated, models, knowledge)
     pasted = of_config(paste)
     speech, own = _apart(paste, speech)
-    names = [*_of_keys(paste, models, given), *of_words(speech, models), *map(_folder, of_words(own, models))]
+    served = _of_server(paste, models, knowledge.engines)
+    names = [*_of_keys(paste, models, given), *served, *of_words(speech, models), *map(_folder, of_words(own, models))]
     best = _best(names) or _of_folder(names, knowledge)
     if pasted is None:  # config.json names a family by its type
         best = best or _of_type(paste, names, knowledge) or of_family(speech, models, _trainers(knowledge))
@@ -147,6 +149,23 @@ def _of_keys(paste: Paste, models: tuple[Model, ...], given: Fact | None) -> Ite
         key = normal(setting.key)
         if setting in settings or (_MODEL_KEYS.search(key) and not _NOT_THE_ACTOR.search(key)):
             yield from _of_path(setting, models)
+
+
+def _of_server(paste: Paste, models: tuple[Model, ...], engines: tuple[str, ...]) -> Iterator[Name]:
+    """What an engine is told to serve by a bare word, where no other command tells of a training."""
+    words = [f"{' '.join(command.words)} " for command in paste.commands]
+    if not words or not all(any(engine in one for engine in engines) for one in words):
+        return
+    lines = {line.number: line.text for line in paste.lines}
+    for command, one in zip(paste.commands, words, strict=True):
+        engine = next(engine for engine in engines if engine in one)
+        for word in one.partition(engine)[2].split()[:_BARE_WORDS]:
+            number = next(
+                (at for at in range(command.first_line, command.last_line + 1) if word in lines.get(at, "")), 0
+            )
+            if number and ("/" in word or find_model(word, models)):
+                start = lines[number].index(word)
+                yield from _of_path(Setting("", word, "flag", Span(number, start, start + len(word))), models)
 
 
 def _of_path(setting: Setting, models: tuple[Model, ...]) -> Iterator[Name]:
