@@ -136,9 +136,9 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     serves = facts.serves and values.get("rollout_engine") in ENGINES
     if values.get("trains") is False and not serves or (facts.fork is not None and facts.fork.trains_elsewhere):
         return None, ()
-    gpus = _cards(values, serves)
-    if model is None or gpus is None or framework is None:
-        needed = {"model": model, "n_gpus": gpus, "framework": framework}
+    gpus, unread = _cards(values, serves), serves and values.get("engine_quantization") == "other"
+    if model is None or gpus is None or framework is None or unread:
+        needed = {"model": model, "n_gpus": gpus, "framework": framework, "engine_quantization": None if unread else ""}
         return None, tuple(id for id, known in needed.items() if known is None)
     version, online = _version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)

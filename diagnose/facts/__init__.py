@@ -72,7 +72,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)
-    sets, stated = with_lengths(with_quantized(stated), knowledge.datasets)
+    sets, stated = with_lengths(with_quantized(stated, model.model), knowledge.datasets)
     return Facts(
         stated=stated,
         values=resolve(stated),

@@ -148,7 +148,7 @@ class Model(Record):
     heads together. ``keyed``: so many layers have keys and values of their own, 0 for all; the others read those of a layer before.
     ``doubled``: so many layers have an MLP of twice the width. ``per_layer``: every layer adds its own embedding of this width, from
     a table as long as the vocabulary.
-    ``fp16_overflows``: its activations leave the range of fp16.
+    ``fp16_overflows``: its activations leave the range of fp16. ``published_in``: an engine loads its weights in so few bits as they are.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
@@ -179,6 +179,7 @@ class Model(Record):
     doubled: int = 0
     per_layer: int = 0
     fp16_overflows: bool = False
+    published_in: str = ""
     attention_layers: int = 0
     mlp_layers: int = 0
     aliases: tuple[str, ...] = ()

@@ -262,7 +262,15 @@ _ALL = (
     _fact("graph_batch", "int", "engine", "Largest batch with a CUDA graph", "sequences"),
     _fact("swap_space_gib", "number", "engine", "Swap space per GPU", "GiB"),
     _fact(
-        "engine_quantization", "choice", "engine", "Engine's weights in", fp8="fp8", int8="int8", int4="int4", nf4="nf4"
+        "engine_quantization",
+        "choice",
+        "engine",
+        "Engine's weights in",
+        fp8="fp8",
+        int8="int8",
+        int4="int4",
+        nf4="nf4",
+        other="fewer bits, not told how few",
     ),
     _fact("kv_cache_dtype", "choice", "engine", "Engine's cache in", auto="the type of the weights", fp8="fp8"),
     # what a message measured; the batch interface gives these under "numbers"

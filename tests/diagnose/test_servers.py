@@ -279,3 +279,22 @@ def test_what_its_engine_does_not_count_leaves_no_more_room() -> None:
     levers = {given.lever.slug for given in found.prescriptions}
     assert not levers & {"rollout.enforce_eager.on", "rollout.max_num_seqs.down", "rollout.max_num_batched_tokens.down"}
     assert "engine_version" not in {asked.question.fact for asked in found.questions}
+
+
+def test_weights_are_those_that_are_published_unless_the_name_says_otherwise() -> None:
+    """gpt-oss-20b: 4.25 bits a parameter of its experts, arXiv:2508.10925, section 2.1; DeepSeek-V3: arXiv:2412.19437, section 3.3."""
+    few, whole = (
+        told(f"vllm serve {name} --max-model-len 8192 --port 8000\n1 x A100 80GB\n").room.weights
+        for name in ("openai/gpt-oss-20b", "unsloth/gpt-oss-20b-BF16")
+    )
+    assert 12 * GIB < few < 14 * GIB
+    assert whole == pytest.approx(20.91e9 * 2, rel=0.01)
+
+
+@pytest.mark.parametrize(("mark", "known"), [("", False), ("-GPTQ-Int4", True)])
+def test_weights_of_bits_that_nothing_tells_are_not_reckoned(mark: str, known: bool) -> None:
+    found = told(
+        f"vllm serve Qwen/Qwen2.5-32B-Instruct{mark} --quantization gptq_marlin --max-model-len 8192\n1 x A100 80GB\n"
+    )
+    assert (found.estimate.gpu is not None) is known
+    assert ("engine_quantization" in found.estimate.missing) is not known
