@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from diagnose.types import Diagnosis, Estimate, PoolEstimate
+from diagnose.types import CacheRoom, Diagnosis, Estimate, PoolEstimate
 from diagnose.vocabulary import PHASES
-from diagnose.words import in_sentence, not_memory, phase_words, presumed
+from diagnose.words import in_sentence, not_memory, phase_words, presumed, rounded
 
 _HEADLINES = {
     "host_ram": "Host RAM runs out",
@@ -21,6 +21,8 @@ def headline(diagnosis: Diagnosis) -> str:
     kind, phase = diagnosis.kind, diagnosis.phase
     if kind is None and (told := not_memory(diagnosis.facts)):
         return f"This is no memory failure: {in_sentence(told.title)}"
+    if kind is None and diagnosis.room and not (diagnosis.estimate.gpu and diagnosis.estimate.gpu.verdict() == "out"):
+        return _of_server(diagnosis.room, diagnosis.verdict)
     if kind is None:
         return _planned(diagnosis.estimate, diagnosis.pool, diagnosis.facts.planned)
     if kind in _HEADLINES:
@@ -34,6 +36,17 @@ def headline(diagnosis: Diagnosis) -> str:
         return f"GPU memory {runs} out {_at(phase)}"
     only = _only_phase_out(diagnosis.estimate.gpu)
     return f"GPU memory {runs} out, by the estimate in the {PHASES[only]}" if only else f"GPU memory {runs} out"
+
+
+def _of_server(room: CacheRoom, verdict: str) -> str:
+    """The sentence on an engine that runs alone, by what its start leaves its cache."""
+    if room.rest <= 0:
+        return "By the estimate the engine finds no room for its KV cache"
+    if room.verdict == "out":
+        return "By the estimate the engine does not start: its cache holds less than one longest sequence"
+    if verdict == "close":
+        return "Too close to call: whether the engine starts"
+    return f"By the estimate the engine starts, with room for about {rounded(room.holds)} tokens"
 
 
 def _at(phase: str) -> str:

@@ -17,7 +17,7 @@ from diagnose.prescribe import prescribe
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
 from diagnose.questions import ask
-from diagnose.types import Diagnosis, Estimate, Facts, Growth, Paste, Together
+from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, Growth, Paste, Together
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, Pool, Value
 from diagnose.words import not_memory
 
@@ -49,19 +49,19 @@ def diagnose(
     passed("estimate")
     found = cases(facts, paste.text) if callable(cases) else cases
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))
-    pool = failing_pool(kind, before, facts.growth, phase) or _asked_of(facts, before) or _told_pool(facts, paste)
+    room = _room(facts, kind, knowledge)
+    told = kind or _foreseen(before, room)
+    pool = failing_pool(told, before, facts.growth, phase) or _asked_of(facts, before) or _told_pool(facts, paste)
     matches = () if not_memory(facts) or _of_another_kind(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
     prescriptions, several, not_advised, checks = prescribe(
-        facts, before, kind, phase, pool, seen, knowledge, paste, matches, advisories
+        facts, before, told, phase, pool, seen, knowledge, paste, matches, advisories
     )
     passed("prescribe")
     questions = ask(facts, before, kind, phase, pool, knowledge, paste, checks)
     passed("questions")
-    verdict = _verdict(before, pool, phase)
-    failure = (kind, phase, pool, verdict)
-    room = cache_room(plan_of(facts, knowledge.fallback)) if kind == NO_CACHE else None
+    failure = (kind, phase, pool, _verdict(before, pool, phase) if kind or not room else _of_server(before, room))
     advice = (prescriptions, not_advised, checks, questions)
     return Diagnosis(paste, facts, *failure, before, matches, *advice, seen, room, several)
 
@@ -111,6 +111,24 @@ def failing_pool(
     if len(out) == 1 or kind != "other":
         return out[0] if len(out) == 1 else None
     return "gpu" if phase in OF_CARDS else None
+
+
+def _room(facts: Facts, kind: str | None, knowledge: Knowledge) -> CacheRoom | None:
+    """What an engine's start leaves its cache: where it found none, and where an engine runs alone and nothing failed."""
+    asked = kind == NO_CACHE or (kind is None and facts.serves and not not_memory(facts))
+    return cache_room(plan_of(facts, knowledge.fallback), facts.measured) if asked else None
+
+
+def _foreseen(before: Estimate, room: CacheRoom | None) -> str | None:
+    """The failure of an engine that has not failed and would not start; what runs out before is seen by the estimate itself."""
+    refused = room is not None and room.verdict == "out" and _verdict(before, "gpu", None) != "out"
+    return NO_CACHE if refused else None
+
+
+def _of_server(before: Estimate, room: CacheRoom) -> str:
+    """The worse word of two: whether its start passes, and whether all that then stands on the card fits."""
+    words = ("unknown", "fits", "close", "out")
+    return max(room.verdict, _verdict(before, "gpu", None), key=words.index)
 
 
 def _asked_of(facts: Facts, before: Estimate) -> Pool | None:

@@ -19,6 +19,7 @@ _ONE = {"tokens": "token", "prompts": "prompt", "sequences": "sequence", "sequen
 _NEXT = {
     "other": "Give the last 20 lines of the worker that failed first, or the line of the kernel or of Ray that names the memory.",
     "unknown": "Paste the launch command, or set model, cards and lengths beside.",
+    "serves": "This command runs an engine alone: there is no optimizer and no phase of training, only its weights, graphs and cache.",
 }
 
 
@@ -115,9 +116,10 @@ def lead(diagnosis: Diagnosis) -> str:
     """One or two sentences below the headline: the figure, then what it is made of or what is missing."""
     if told := not_memory(diagnosis.facts):
         return told.not_memory
-    if likely := presumed(diagnosis.facts):
-        return f"{likely}. {_lead(diagnosis)}".rstrip()
-    return _lead(diagnosis)
+    before = [f"{likely}."] if (likely := presumed(diagnosis.facts)) else []
+    if diagnosis.facts.serves and diagnosis.estimate.gpu is not None:
+        before.append(_NEXT["serves"])
+    return " ".join((*before, _lead(diagnosis))).rstrip()
 
 
 def _lead(diagnosis: Diagnosis) -> str:
@@ -127,11 +129,16 @@ def _lead(diagnosis: Diagnosis) -> str:
         return ""  # a file system's limit, of which no estimate speaks
     if pool is None or not pool.phases:
         return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)
-    if diagnosis.room:
-        return " ".join(
-            part for part in (room_words(diagnosis.room), _taken(diagnosis.estimate, pool, pool.worst)) if part
-        )
     phase = worst(diagnosis, pool)
+    if diagnosis.room:
+        # all that stands on the card when the engine alone has started is told where it may be too much
+        full = _need(phase, pool) if diagnosis.kind is None and pool.verdict() != "fits" else ""
+        told = (
+            room_words(diagnosis.room, failed=diagnosis.kind is not None),
+            full,
+            _taken(diagnosis.estimate, pool, pool.worst),
+        )
+        return " ".join(part for part in told if part)
     apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
     parts = [f"The {phase_words(apart)} itself is not computed here."] if apart else []
@@ -210,7 +217,7 @@ def lacking(estimate: Estimate) -> str:
 
 def next_step(diagnosis: Diagnosis) -> str:
     """What to give next when too little is known, or why nothing more would help."""
-    if diagnosis.facts.values.get("trains") is False:
+    if diagnosis.facts.values.get("trains") is False and not (diagnosis.facts.serves and diagnosis.estimate.missing):
         return untrained_words.told(diagnosis)
     if diagnosis.kind in (None, "other"):
         return _NEXT["other"] if diagnosis.kind else _NEXT["unknown"]
@@ -234,8 +241,11 @@ def evidence_words(prescription: Prescription) -> str:
 def effect_words(prescription: Prescription) -> str:
     """Before and after in the failing phase, or that no saving can be computed."""
     if prescription.room:
-        before, after = (room_left(room) for room in prescription.room)
-        return f"{before} → {after} for the engine's cache, {VERDICTS[prescription.after_verdict]}"
+        before, after = prescription.room
+        word = VERDICTS[prescription.after_verdict]
+        if before.rest == after.rest and before.row and after.row:
+            return f"{gib(before.row)} → {gib(after.row)} for one longest sequence, {word}"
+        return f"{room_left(before)} → {room_left(after)} for the engine's cache, {word}"
     if prescription.before is None or prescription.after is None:
         return "no saving can be computed"
     verdict = VERDICTS[prescription.after_verdict] + elsewhere_words(prescription)
@@ -244,17 +254,33 @@ def effect_words(prescription: Prescription) -> str:
 
 def room_left(room: CacheRoom) -> str:
     """``5.6 GiB``, or by how much the engine's own needs miss it."""
-    return gib(room.left) if room.left >= 0 else f"{gib(-room.left)} short"
+    return gib(room.rest) if room.rest >= 0 else f"{gib(-room.rest)} short"
 
 
-def room_words(room: CacheRoom) -> str:
-    """Of what an engine may take what stands before its cache, and what is left for it."""
-    others = f", what stands there of the trainer {gib(room.others)}" if room.others else ""
-    taken = f"its weights take {gib(room.weights)} of it, its largest step about {gib(room.work)}{others}"
-    row = f" One sequence of {room.tokens:,} tokens needs {gib(room.row)}." if room.row else ""
+def room_words(room: CacheRoom, failed: bool = True) -> str:
+    """Of what an engine may take what stands before its cache, and what is left for it and holds."""
+    before = [f"its weights take {gib(room.weights)} of it"]
+    before += [f"its largest step about {gib(room.work)}"] if room.work else []
+    before += [f"what stands there of the trainer {gib(room.others)}"] if room.others else []
     left = "leaves nothing for its cache" if room.left <= 0 else f"leaves {gib(room.left)} for its cache"
-    unexplained = " The settings that are known do not explain the failure." if room.enough else ""
-    return f"The engine may take {gib(room.share)} of the card; {taken}: that {left}.{row}{unexplained}"
+    parts = [f"The engine may take {gib(room.share)} of the card; {', '.join(before)}: that {left}."]
+    parts += [f"The log shows {gib(room.shown)} for it."] if room.shown is not None else []
+    parts += [f"One sequence of {room.tokens:,} tokens needs {gib(room.row)}."] if room.row else []
+    if failed:
+        parts += ["The settings that are known do not explain the failure."] if room.enough else []
+        return " ".join(parts)
+    if room.rest > 0:
+        such = f", {room.rest // room.row:,} such sequences" if room.row and room.rest >= room.row else ""
+        parts.append(f"The cache holds about {rounded(room.holds)} tokens at a time{such}.")
+    if room.row > room.rest > 0 and not room.refuses:
+        parts.append("The engine starts nevertheless, and refuses or cuts what is longer than its cache.")
+    return " ".join(parts)
+
+
+def rounded(number: int) -> str:
+    """Three figures of a number: what is reckoned is no better known."""
+    digits = max(0, len(str(number)) - 3)
+    return f"{round(number, -digits):,}"
 
 
 def elsewhere_words(prescription: Prescription | Together) -> str:

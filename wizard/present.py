@@ -47,7 +47,9 @@ def present(
         "ask": next((asking.ask(a) for a in diagnosis.questions if a.question.fact not in answers.skipped), None),
         "near": near.cases(diagnosis.matches, pictures, words.titles_of(knowledge.frameworks)),
         "link": state.query(state.certain(diagnosis)),
-        "fit_link": state.query(fit_settings.of_diagnosis(diagnosis, knowledge)) if pool else "",
+        "fit_link": state.query(fit_settings.of_diagnosis(diagnosis, knowledge))
+        if pool and not diagnosis.facts.serves
+        else "",
         "carried": [(id, state.as_text(value)) for id, value in answers.values.items()],
         "skipped": answers.skipped,
         "markdown": to_markdown(diagnosis),

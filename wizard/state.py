@@ -13,6 +13,7 @@ from diagnose.vocabulary import FACTS, Value
 
 DONT_KNOW = "unknown"
 _NAMED = ("model", "gpu_model", "framework")  # free words unless the catalogue holds them
+_ALONE = ("rollout_mode", "rollout_engine")
 _WORD = re.compile(r"[a-z0-9][a-z0-9_+.-]{0,23}", re.I)
 
 
@@ -71,13 +72,14 @@ def as_text(value: Value) -> str:
 
 
 def certain(diagnosis: Diagnosis) -> dict[str, Value]:
-    """The facts that the paste or the person makes certain, each in its own unit, without words that only the paste knows."""
+    """The facts that the paste or the person makes certain, each in its own unit, without words that only the paste knows.
+
+    That an engine runs alone, and which, follows from its command, which is none of them.
+    """
     facts = diagnosis.facts
-    return {
-        id: value
-        for id in FACTS
-        if id in facts.stated and facts.stated[id].certain and (value := public(id, facts)) is not None
-    }
+    alone = _ALONE if facts.serves else ()
+    kept = (id for id in FACTS if id in facts.stated and (facts.stated[id].certain or id in alone))
+    return {id: value for id in kept if (value := public(id, facts)) is not None}
 
 
 def public(id: str, facts: Facts) -> Value | None:

@@ -10,7 +10,7 @@ from diagnose.measured_words import growth_words, reached
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import band_words, gib, in_sentence, not_memory, phase_tenths, worst
+from diagnose.words import band_words, gib, in_sentence, not_memory, phase_tenths, rounded, worst
 from wizard.chart.data import shown
 
 _STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "unknown": "FACTS MISSING"}
@@ -43,6 +43,8 @@ def stamp(diagnosis: Diagnosis) -> tuple[str, str]:
     if diagnosis.kind is None:
         if diagnosis.facts.planned and diagnosis.verdict == "out":
             return "out", "DOES NOT FIT"
+        if diagnosis.room and diagnosis.room.verdict == diagnosis.verdict == "out":
+            return "out", "DOES NOT START"
         return (diagnosis.verdict if diagnosis.verdict != "unknown" else "none"), _STAMPS[diagnosis.verdict]
     return "out", _STAMPS["out"] if diagnosis.verdict == "out" else "RAN OUT"
 
@@ -52,7 +54,7 @@ def figures(
 ) -> tuple[Figure, ...]:
     """Four figures at most: need, room, the difference, the band; or what the message alone says."""
     if diagnosis.room:
-        return _of_cache(diagnosis.room)
+        return _of_cache(diagnosis.room, diagnosis.kind is not None)
     if pool is None or phase is None:
         return _printed(diagnosis)
     total, low, high = phase_tenths(phase)
@@ -73,17 +75,21 @@ def figures(
     return tuple(made)
 
 
-def _of_cache(room: CacheRoom) -> tuple[Figure, ...]:
-    """The engine's share of the card and what comes before its cache."""
-    left = Figure(
-        "short by" if room.left < 0 else "left for its cache", shown(abs(tenths(room.left))), bad=not room.enough
-    )
-    return (
+def _of_cache(room: CacheRoom, failed: bool) -> tuple[Figure, ...]:
+    """The engine's share of the card, what comes before its cache and, of one that has not failed, what that holds."""
+    bad = not room.enough if failed else room.verdict == "out"
+    left = Figure("short by" if room.rest < 0 else "left for its cache", shown(abs(tenths(room.rest))), bad=bad)
+    made = [
         Figure("the engine may take", shown(tenths(room.share))),
         Figure("its weights", shown(tenths(room.weights))),
-        Figure("its largest step" + (", the trainer" if room.others else ""), shown(tenths(room.work + room.others))),
-        left,
-    )
+    ]
+    if not failed and room.rest > 0:
+        return (*made, left, Figure("its cache holds", rounded(room.holds), unit="tokens"))
+    if room.work + room.others:
+        step = "its largest step" if room.work else "the trainer"
+        both = step + (", the trainer" if room.others and room.work else "")
+        made.append(Figure(both, shown(tenths(room.work + room.others))))
+    return (*made, left)
 
 
 def _reported(pool: PoolEstimate, seen: int, limit: int, total: int) -> tuple[Figure, ...]:
@@ -152,8 +158,7 @@ def _binary(diagnosis: Diagnosis) -> Note | None:
 
 
 def _framework(diagnosis: Diagnosis) -> Note | None:
-    framework, settings = diagnosis.facts.framework, diagnosis.paste.settings
-    known = diagnosis.facts.fork or (framework and not framework.fallback)
+    settings, known = diagnosis.paste.settings, diagnosis.facts.fork or diagnosis.facts.read_by_keys
     if known or not settings or diagnosis.facts.candidates or diagnosis.paste.binary:
         return None
     keys = tuple(dict.fromkeys(setting.key for setting in settings))

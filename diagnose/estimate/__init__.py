@@ -26,10 +26,13 @@ def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
     plan, missing = make_plan(facts, fallback)
     if plan is None:
         return Estimate(missing=missing)
-    gpu, host = _gpu_pool(plan, plan.phases), host_pool(plan)
+    gpu, host = _gpu_pool(plan, plan.phases), None if plan.serves else host_pool(plan)
     compared = compare(plan, facts.measured, gpu, host)
     failed = facts.values.get("oom_kind")
     seen = with_measured(gpu, compared, failed=failed is not None and POOL_OF_KIND.get(str(failed)) != "host")
+    if plan.serves:  # what an engine puts on the host is not known, and no trainer's allocator counts anything
+        used = max(phase.need for phase in seen.phases)
+        return Estimate(gpu=seen, device_used=used, missing=_missing_of_server(plan), compared=compared)
     return Estimate(
         gpu=seen,
         host=with_measured(host, compared, failed=failed is not None and POOL_OF_KIND.get(str(failed)) != "gpu")
@@ -52,7 +55,7 @@ def estimate_pool(plan: Plan | None, pool: Pool, phase: str | None = None) -> Es
     if plan is None:
         return Estimate()
     if pool == "host":
-        return Estimate(host=host_pool(plan))
+        return Estimate(host=None if plan.serves else host_pool(plan))
     return Estimate(gpu=_gpu_pool(plan, (phase,) if phase in plan.phases else plan.phases))
 
 
@@ -70,6 +73,12 @@ def _gpu_pool(plan: Plan, phases: tuple[str, ...]) -> PoolEstimate:
 def _of_neediest_stage(stages: list[tuple[PhaseEstimate, ...]]) -> tuple[PhaseEstimate, ...]:
     """Each phase as it is on the pipeline stage that needs the most in it."""
     return tuple(max(phases, key=lambda phase: phase.need) for phases in zip(*stages, strict=True))
+
+
+def _missing_of_server(plan: Plan) -> tuple[str, ...]:
+    """The share of the card, without which there is no cache, and the card itself."""
+    ids = ["gpu_memory_utilization"] if missing_share(plan) else []
+    return (*ids, *(() if plan.capacity else ("gpu_mem_gib",)))
 
 
 def _missing(plan: Plan) -> tuple[str, ...]:

@@ -7,8 +7,10 @@ arXiv:2309.06180, section 3). Rules of the pool: vLLM worker/worker.py and v1/wo
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from diagnose.batch import whole
+from diagnose.conditions import in_range
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import row_limit
 from diagnose.estimate.shape import heads, lora_parameters
@@ -18,7 +20,7 @@ from diagnose.estimate.terms_fixed import CONTEXT, fixed
 from diagnose.estimate.terms_held import base_bytes, held
 from diagnose.estimate.tokens import take
 from diagnose.knowledge.hardware import Model
-from diagnose.types import CacheRoom, Term
+from diagnose.types import CacheRoom, Measured, Term
 from diagnose.units import GIB, gib
 
 _RULES = {
@@ -26,14 +28,21 @@ _RULES = {
     "share_of_free": "vLLM 0.6.3 as changed for colocation, worker.py:201-210",
     "share_of_total_less_others": "vLLM V1 <= 0.9.0 v1/worker/gpu_worker.py: determine_available_memory",
     "share_of_empty_card": "vLLM's own rule, with a share of what was free before it; the record of the framework names the file",
+    "share_of_rest": "LMDeploy@1263d5c src/turbomind/turbomind.cc: CreateEngine",
     "share_of_start": "SGLang 0.5.2 srt/model_executor/model_runner.py: profile_max_num_token",
 }
+# They start with any room at all and refuse single requests: SGLang v0.5.3 srt/model_executor/model_runner.py: init_memory_pool;
+# LMDeploy@1263d5c src/turbomind/engine/engine.cc. vLLM does not: v1/core/kv_cache_utils.py: check_enough_kv_cache_memory.
+_STARTS_ANYHOW = ("sglang", "lmdeploy")
 # of few batch sizes: floor, what is usual and cap of unslothai/unsloth-zoo@ce232d6 vllm_utils.py: approximate_vllm_memory_usage
 _FEW_GRAPHS = Band(0.15 * GIB, 0.3 * GIB, 1.0 * GIB)
 _GRAPHS = Band(0.3 * GIB, 1.2 * GIB, 3.0 * GIB)  # log lines "Graph capturing finished in ... took"
 _NON_TORCH = Band(
     0.3 * GIB, 1.0 * GIB, 2.0 * GIB
 )  # NCCL and all-reduce buffers of the engine; vLLM pull 10511 prints 1.79 GiB
+_FEW_BATCHES = (
+    32  # SGLang captures up to so many on cards below 60 GB (srt/server_args.py: _handle_gpu_memory_settings)
+)
 _STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_utils.py
 _SAMPLER_COPIES = 4
 # unslothai/unsloth-zoo@ce232d6 unsloth_zoo/vllm_utils.py: load_vllm, get_vllm_state_dict, convert_vllm_to_huggingface
@@ -64,14 +73,16 @@ _QUANTISED = {"fp8": 1.0, "int8": 1.0, "int4": 0.56, "nf4": 0.56}
 
 
 def engine_weight_bytes(
-    *, parameters: float, tp: int, root: float = 0.0, each: float = 2.0, experts: float = 0.0, ep: int = 1
+    *, parameters: float, tp: int, root: float = 0.0, each: float = 2.0, experts: float = 0.0, ep: int = 1, pp: int = 1
 ) -> float:
     """The engine's copy: bf16, or ``each`` bytes a parameter where it is quantised, which leaves table and head (``root``) in bf16.
 
     ``experts`` of the parameters are spread over ``ep`` GPUs where that is more than ``tp`` (vLLM
-    model_executor/layers/fused_moe/config.py: FusedMoEParallelConfig.make).
+    model_executor/layers/fused_moe/config.py: FusedMoEParallelConfig.make). Of ``pp`` stages an outer one holds table or head, taken
+    as half of both.
     """
-    return (2 * root + each * (parameters - root - experts)) / tp + each * experts / max(ep, tp)
+    body = each * (parameters - root - experts) / tp + each * experts / max(ep, tp)
+    return 2 * root / tp / min(pp, 2) + body / pp
 
 
 def engine_activation_bytes(*, tokens: float, hidden: int, mlp: int, sequences: float, vocab: int, tp: int) -> float:
@@ -84,7 +95,7 @@ def kv_pool_bytes(*, rule: str, share: float, capacity: float, own: float, resid
 
     An empty card holds a context alone.
     """
-    if rule == "share_of_free":
+    if rule in ("share_of_free", "share_of_rest"):
         return share * (capacity - own - resident)
     if rule == "share_of_total_less_others":
         return share * capacity - own - resident
@@ -128,13 +139,13 @@ def _weights(plan: Plan) -> Term:
         return make_term(
             "engine_weights", "engine's adapter", "engine", _room_for_adapter(plan), how, _SHARED, ("engine_lora_rank",)
         )
-    tp = plan.whole("rollout_tp")
+    tp = plan.whole("rollout_tp") * plan.whole("rollout_pp")
     size, each = _weight_bytes(plan), _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
     kept = "" if each == 2.0 else ", table and head in bf16"
     over, ep = f" ÷ {tp}" if tp > 1 else "", plan.whole("rollout_ep")
     over += f", experts ÷ {ep}" if plan.model.moe and ep > tp else ""
     how = f"{count(plan.shape.parameters)} × {each:g} B{kept}{over}"
-    moved_by = ("rollout_tp", "rollout_ep", "model", "engine_quantization")
+    moved_by = ("rollout_tp", "rollout_pp", "rollout_ep", "model", "engine_quantization")
     return make_term("engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", moved_by)
 
 
@@ -160,6 +171,7 @@ def _weight_bytes(plan: Plan) -> float:
         each=each,
         experts=in_experts(plan.model),
         ep=plan.whole("rollout_ep"),
+        pp=plan.whole("rollout_pp"),
     )
 
 
@@ -167,8 +179,17 @@ def _graphs(plan: Plan) -> list[Term]:
     if plan.values.get("enforce_eager") is True:
         return []
     source = "vLLM issue 7553 and log lines of graph capture"
-    size, how = (_FEW_GRAPHS, "0.15 to 1 GiB, of few batch sizes") if _shares(plan) else (_GRAPHS, "0.3 to 3 GiB")
-    return [make_term("engine_graphs", "CUDA graphs", "engine", size, how, source, ("enforce_eager",))]
+    few = _shares(plan) or (whole(plan.values, "graph_batch") or _FEW_BATCHES + 1) <= _FEW_BATCHES
+    size, how = (_FEW_GRAPHS, "0.15 to 1 GiB, of few batch sizes") if few else (_GRAPHS, "0.3 to 3 GiB")
+    moved_by = ("enforce_eager", "graph_batch", "engine_version")
+    return [make_term("engine_graphs", "CUDA graphs", "engine", size, how, source, moved_by)]
+
+
+def _graphs_in_share(plan: Plan) -> bool:
+    """Whether the engine measures its graphs before it sizes the cache (vLLM since 0.20 v1/worker/gpu_worker.py, envs.py:
+    VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS); a version that nobody tells counts as one before."""
+    version = plan.values.get("engine_version")
+    return plan.values.get("rollout_engine") == "vllm" and version is not None and in_range("0.20", "", str(version))
 
 
 def _dense_cache(plan: Plan) -> list[Term]:
@@ -196,6 +217,7 @@ def _pool(plan: Plan) -> list[Term]:
     others = f" − {gib(resident)} GiB resident" if rule != "share_of_total" else ""
     how = {
         "share_of_free": f"{share:g} × ({gib(capacity)} GiB{taken}{others})",
+        "share_of_rest": f"{share:g} × ({gib(capacity)} GiB{taken}{others})",
         "share_of_start": f"{share:g} × ({gib(capacity)} GiB{others}){taken}",
         "share_of_empty_card": f"{share:g} × ({gib(capacity)} GiB{others}){taken}",
     }.get(rule, f"{share:g} × {gib(capacity)} GiB{taken}{others}")
@@ -203,25 +225,33 @@ def _pool(plan: Plan) -> list[Term]:
     return [make_term("kv_pool", "KV pool", "engine", size, how, _RULES[rule], moved_by)]
 
 
-def cache_room(plan: Plan | None) -> CacheRoom | None:
-    """What the engine's start leaves its cache; None without an engine of this kind, or where its share or the card is not known."""
+def cache_room(plan: Plan | None, measured: Sequence[Measured] = ()) -> CacheRoom | None:
+    """What the engine's start leaves its cache; None without an engine of this kind, or where its share or the card is not known.
+
+    ``measured`` are the readings of the log, of which the last of a cache tells what is left.
+    """
     share, capacity = (plan.number("gpu_memory_utilization"), plan.capacity) if plan else (None, None)
     if plan is None or share is None or capacity is None or plan.does.get("kv_rule") == "dense":
         return None
     own, resident = _beside_pool(plan, _rule(plan))
     left, weights = _left(plan, share, capacity, own.mid, resident), _weight_bytes(plan)
-    others = 0.0 if _rule(plan) in ("share_of_total", "share_of_empty_card") else resident
+    others = 0.0 if plan.serves or _rule(plan) in ("share_of_total", "share_of_empty_card") else resident
     prompt, response = row_limit(plan)
     tokens = whole(plan.values, "max_model_len") or (prompt or 0) + (response or 0)
-    parts = (own.mid + others + left, weights, own.mid - weights, others, left, tokens * _token_bytes(plan))
+    token = token_bytes(plan)
+    parts = (own.mid + others + left, weights, own.mid - weights, others, left, tokens * token)
     taken, weighed, worked, stands, rest, row = (round(part) for part in parts)
-    return CacheRoom(taken, weighed, worked, stands, rest, row, tokens, round(own.high - own.mid))
+    refuses = plan.values.get("rollout_engine") not in _STARTS_ANYHOW
+    caches = [one for one in measured if one.counter in ("kv_pool", "kv_tokens")]
+    shown = round(caches[-1].tokens * token) or caches[-1].bytes if caches else None
+    doubt = round(own.high - own.mid)
+    return CacheRoom(taken, weighed, worked, stands, rest, row, tokens, doubt, token, refuses, shown)
 
 
-def _token_bytes(plan: Plan) -> int:
+def token_bytes(plan: Plan) -> float:
     """KV bytes of a token on one GPU of the engine."""
     each = 1 if plan.values.get("kv_cache_dtype") == "fp8" else 2
-    return cached_bytes_per_token(plan.model, plan.whole("rollout_tp"), each)
+    return cached_bytes_per_token(plan.model, plan.whole("rollout_tp"), each) / plan.whole("rollout_pp")
 
 
 def _rule(plan: Plan) -> str:
@@ -236,13 +266,15 @@ def _left(plan: Plan, share: float, capacity: float, own: float, resident: float
 def _beside_pool(plan: Plan, rule: str) -> tuple[Band, float]:
     """What the engine takes of its share for itself, and what stands on the GPU before it starts, in bytes.
 
-    SGLang's share is one of what is free before it loads, and only its weights come out of it.
+    SGLang's share is one of what is free before it loads, and only its weights come out of it; LMDeploy's one of what they leave.
     """
     weights, resident = _weight_bytes(plan), _resident_at_start(plan)
-    if rule == "share_of_start":
+    if rule in ("share_of_start", "share_of_rest"):
         return exactly(weights), resident + total(list(fixed(plan))).mid
     own = weights + _activation_bytes(plan)
-    return Band(own + _NON_TORCH.low, own + _NON_TORCH.mid, own + _NON_TORCH.high), resident
+    beside = [_NON_TORCH, total(_graphs(plan))] if _graphs_in_share(plan) else [_NON_TORCH]
+    low, mid, high = (own + sum(edge) for edge in zip(*beside, strict=True))
+    return Band(low, mid, high), resident
 
 
 def _activation_bytes(plan: Plan) -> float:

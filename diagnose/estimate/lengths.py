@@ -28,7 +28,7 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
     None where they do not matter: rows padded to their limit, or packed to a budget.
     """
     plan = plan_of(facts, fallback)
-    if plan is None:
+    if plan is None or plan.serves:
         return ()
     limits = row_limit(plan)
     if None in limits:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from diagnose.estimate.engine import cached_bytes_per_token
+from diagnose.estimate.engine import token_bytes
 from diagnose.estimate.host import page_locked_bytes
 from diagnose.estimate.phases import reserved_bytes, trainer_bytes
 from diagnose.estimate.plan import Plan
@@ -57,7 +57,7 @@ def _first_step(measured: Measured) -> bool:
 
 def _compared(plan: Plan, one: Measured, gpu: PoolEstimate, host: PoolEstimate | None) -> Compared:
     if one.counter == "kv_tokens":
-        one = replace(one, bytes=round(one.tokens * _token(plan)))
+        one = replace(one, bytes=round(one.tokens * token_bytes(plan)))
     if one.counter in (*PARTS, "kv_tokens", "engine_freed"):
         return Compared(one, estimate=_part(one.counter, gpu))
     if one.counter in ("host", "host_used"):
@@ -102,8 +102,3 @@ def _part(counter: str, gpu: PoolEstimate) -> int | None:
         if phase and (terms := [term.bytes for term in phase.terms if term.id in ids and term.family == "engine"]):
             return sum(terms)
     return None
-
-
-def _token(plan: Plan) -> int:
-    """KV bytes of one token on one GPU."""
-    return cached_bytes_per_token(plan.model, plan.whole("rollout_tp"))

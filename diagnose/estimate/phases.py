@@ -158,7 +158,7 @@ def _nothing(plan: Plan) -> list[Moment]:
 
 
 def _load(plan: Plan) -> list[Moment]:
-    return [("loading", load_transient(plan))]
+    return [("loading", [] if plan.serves else load_transient(plan))]
 
 
 def _weight_sync(plan: Plan) -> list[Moment]:

@@ -15,7 +15,17 @@ from typing import Any
 
 from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range
-from diagnose.estimate.residents import Residents, has_critic, has_engine, has_reference, residents
+from diagnose.estimate.capacity import gpu_capacity
+from diagnose.estimate.residents import (
+    ENGINES,
+    SERVING,
+    Residents,
+    has_critic,
+    has_engine,
+    has_reference,
+    of_server,
+    residents,
+)
 from diagnose.estimate.shape import Shape, shape
 from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
 from diagnose.estimate.spread import spread
@@ -23,7 +33,6 @@ from diagnose.estimate.stand_in import shape_from_params, sparse_from_params
 from diagnose.knowledge.hardware import Model, Moe
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts
-from diagnose.units import from_gib
 from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value
 
 # Algorithms that train on pairs: every row of a batch is two sequences.
@@ -40,7 +49,6 @@ _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic
 _ACTIVE = re.compile(
     r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
 )  # 30B-A3B: 30 billion parameters, 3 of them for a token
-_SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is firmware and ECC
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,7 @@ class Plan:
 
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
     ``stage``: the plan is that of the "first" or the "last" stage of a pipeline, with so many layers.
+    ``serves``: nobody trains; an engine runs alone.
     ``known`` keeps, by name, what was worked out of this plan and is asked for again.
     """
 
@@ -72,6 +81,7 @@ class Plan:
     laid: int = 1
     stage: str = ""
     stage_layers: float = 0
+    serves: bool = False
     known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def number(self, id: str) -> float | None:
@@ -121,16 +131,16 @@ def run_model(facts: Facts) -> Model | None:
 
 
 def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
-    """The plan, or None and the facts without which there is none. A command that trains nothing has none and lacks nothing."""
+    """The plan, or None and the facts without which there is none. A command that neither trains nor serves has none and lacks nothing."""
     values, framework, model = facts.values, facts.framework or fallback, run_model(facts)
-    if values.get("trains") is False or (facts.fork is not None and facts.fork.trains_elsewhere):
+    serves = facts.serves and values.get("rollout_engine") in ENGINES
+    if values.get("trains") is False and not serves or (facts.fork is not None and facts.fork.trains_elsewhere):
         return None, ()
-    gpus = whole(values, "trainer_gpus") or whole(values, "n_gpus")
-    if model is None or gpus is None or framework is None:
-        needed = {"model": model, "n_gpus": gpus, "framework": framework}
+    gpus, unread = _cards(values, serves), serves and values.get("engine_quantization") == "other"
+    if model is None or gpus is None or framework is None or unread:
+        needed = {"model": model, "n_gpus": gpus, "framework": framework, "engine_quantization": None if unread else ""}
         return None, tuple(id for id, known in needed.items() if known is None)
-    version = _version(values)
-    online = _is_online(values, framework)
+    version, online = _version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
     model = _as_trained(model, does, values)
     narrow = values.get("algo") in WITHOUT_HEAD and does.get("reward_head") != "beside_logits"
@@ -139,7 +149,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
     phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, own_precision)
-    return Plan(
+    plan = Plan(
         values=values,
         assumed=frozenset(id for id, fact in facts.stated.items() if fact.origin == "assumed"),
         model=model,
@@ -158,26 +168,25 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         capacity_why=why,
         missing=_unsettled(facts, numbers, each, laid_out.gpus, capacity),
         laid=laid_out.laid,
-    ), ()
+    )
+    return (_alone(plan) if serves else plan), ()
+
+
+def _cards(values: Values, serves: bool) -> int | None:
+    """The cards that train; of an engine alone those of one copy of it."""
+    if serves:
+        return (whole(values, "rollout_tp") or 1) * (whole(values, "rollout_pp") or 1)
+    return whole(values, "trainer_gpus") or whole(values, "n_gpus")
+
+
+def _alone(plan: Plan) -> Plan:
+    """The same without all that a trainer has."""
+    return replace(plan, phases=SERVING, residents=of_server(), missing=(), serves=True)
 
 
 def plan_of(facts: Facts, fallback: Framework | None) -> Plan | None:
     """The plan alone, where nobody asks what is missing."""
     return make_plan(facts, fallback)[0]
-
-
-def gpu_capacity(facts: Facts) -> tuple[int | None, str]:
-    """Capacity of one GPU in bytes and where it comes from: as printed, as the catalogue has it, else from the size as sold."""
-    printed, sold = facts.number("gpu_total_gib"), facts.number("gpu_mem_gib")
-    if printed:
-        return from_gib(printed), "as the message prints it"
-    sold = sold or (facts.gpu.only_size if facts.gpu else None)
-    shown = facts.gpu.sizes.get(str(int(sold))) if facts.gpu and sold else None
-    if shown:
-        return from_gib(shown), "as the driver shows this card"
-    if sold:
-        return from_gib(sold * _SOLD_TO_SHOWN), f"{_SOLD_TO_SHOWN} of the size as sold"
-    return None, ""
 
 
 @lru_cache(maxsize=64)

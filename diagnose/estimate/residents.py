@@ -16,8 +16,13 @@ _Kept = tuple[str, str, tuple[str, ...]]  # what stays, in which pool, in which 
 WITH_REFERENCE = ("dpo", "kto", "gkd")
 WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
 _ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
+SERVING = ("load", "init", "rollout")
 _TRAINED = ("actor_gradients", "actor_optimizer", "critic_gradients", "critic_optimizer")  # made by the first update
-_ENGINES = ("vllm", "sglang")  # engines with weights and a pool of their own; with others the trainer generates
+ENGINES = (
+    "vllm",
+    "sglang",
+    "lmdeploy",
+)  # engines with weights and a pool of their own; with others the trainer generates
 _WHO_RUNS = {
     "values": "critic",
     "critic": "critic",
@@ -26,6 +31,12 @@ _WHO_RUNS = {
 }  # every other phase: the actor
 _PLACES = ("critic_place", "ref_place", "reward_place")
 _ON_CPU = {"actor_weights": "param_on_cpu", "actor_optimizer": "optimizer_on_cpu"}  # what a switch keeps on the host
+
+
+def of_server() -> Residents:
+    """What stands on the cards of an engine without a trainer: its weights, then what its start adds."""
+    started = ("engine_weights", "kv_pool", "engine_graphs")
+    return {(phase, "gpu"): started[:1] if phase == "load" else started for phase in SERVING}
 
 
 def has_critic(values: Values) -> bool:
@@ -44,7 +55,7 @@ def has_reference(values: Values, online: bool) -> bool:
 def has_engine(framework: Framework, values: Values) -> bool:
     """Whether an engine generates. Of an unknown trainer nothing is assumed: it has one where something of the engine is known."""
     if "rollout_engine" in values or not framework.fallback:
-        return values.get("rollout_engine", _ENGINES[0]) in _ENGINES
+        return values.get("rollout_engine", ENGINES[0]) in ENGINES
     return any(id in values for id in ("gpu_memory_utilization", "rollout_tp", "engine_version"))
 
 

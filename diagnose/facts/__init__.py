@@ -73,7 +73,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     readings = _measure(stated, paste, lowered, speech, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)
-    sets, stated = with_lengths(without_training(with_quantized(stated)), knowledge.datasets)
+    sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)
     return Facts(
         stated=stated,
         values=resolve(stated),
@@ -172,11 +172,12 @@ def _run(
             stated["fp16_overflows"] = Fact("fp16_overflows", True, "derived", why=model.model.title)
     if "model" not in answered and "model" not in model.facts:
         stated.pop("model", None)
+    idle = read_trains(paste, speech, framework, knowledge, stated)
     found = [
         *model.facts.values(),
         read_algo(paste, speech, stated),
-        read_training(paste, speech, stated, framework),
-        *read_trains(paste, speech, framework, knowledge, stated).values(),
+        None if idle else read_training(paste, speech, stated, framework),
+        *idle.values(),
         moved_engine(speech, stated),
     ]
     for fact in found:

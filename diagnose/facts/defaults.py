@@ -12,6 +12,9 @@ from diagnose.facts.keys import read_keys, writable
 from diagnose.facts.proven import known, proofs
 from diagnose.knowledge.records import Default, Fork, Framework
 from diagnose.types import Fact, Facts, Paste
+from diagnose.vocabulary import FACTS
+
+_OF_TRAINERS = ("run", "sizes", "memory")  # groups of facts of which an engine alone has none by default
 
 
 def with_defaults(
@@ -27,6 +30,7 @@ def with_defaults(
     Later entries outrank earlier ones, and a condition sees what the earlier ones gave. A fork's own outrank its base's.
     """
     facts, cards_told = dict(stated), "n_gpus" in stated and "gpus_per_node" in stated
+    barred = _OF_TRAINERS if _runs_engine_alone(stated) else ()
     for id, value in fork.facts.items() if fork else ():
         if id not in stated:
             facts[id] = Fact(id, value, "default", units.get(id, ""), why=f"default of {fork.title if fork else ''}")
@@ -40,9 +44,14 @@ def with_defaults(
             continue
         why = _why(default, framework, fork)
         for id, value in default.facts.items():
-            if id not in settled and not (id == "n_nodes" and cards_told):
+            if id not in settled and not (id == "n_nodes" and cards_told) and FACTS[id].group not in barred:
                 facts[id] = Fact(id, value, "default", units.get(id, ""), why=why)
     return facts
+
+
+def _runs_engine_alone(stated: Mapping[str, Fact]) -> bool:
+    told = {id: stated[id].value for id in ("trains", "rollout_mode") if id in stated}
+    return told == {"trains": False, "rollout_mode": "server"}
 
 
 def _why(default: Default, framework: Framework, fork: Fork | None) -> str:

@@ -34,6 +34,7 @@ _FILE_WORD = re.compile(r"\.(?:py|sh|ya?ml|json|jsonl|txt|toml)$|[$={}]", re.A)
 # the configurations of a trainer that names them by family and size: llama3_1/8B_full
 _RECIPE = re.compile(r"([a-z]+\d*(?:_\d+)?)/(\d+(?:\.\d+)?[BM])_(?:full|lora|qlora|dora|qat|qdora|ppo)", re.A)
 _PRETRAINED = re.compile(r"(?:^|,)pretrained=([^,\s]{1,200})", re.A)
+_BARE_WORDS = 3  # behind the engine's own words
 _HUB = re.compile(r"^[A-Za-z][\w.\-]*/(?P<name>[A-Za-z][\w.\-]*)$", re.A)
 
 
@@ -54,9 +55,10 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
         return _of_answer(given, stated, models, knowledge)
     pasted = of_config(paste)
     speech, own = _apart(paste, speech)
+    served = tuple(_of_server(paste, models, knowledge.engines))
     names = [
         *_of_keys(paste, models, given),
-        *_of_places(paste, models),
+        *(served or _of_places(paste, models)),
         *of_words(speech, models),
         *map(_folder, of_words(own, models)),
     ]
@@ -179,6 +181,23 @@ def _of_places(paste: Paste, models: tuple[Model, ...]) -> Iterator[Name]:
 def _dotted(family: str) -> str:
     """``llama3_1`` as ``llama3.1``."""
     return re.sub(r"(?<=\d)_(?=\d)", ".", family)
+
+
+def _of_server(paste: Paste, models: tuple[Model, ...], engines: tuple[str, ...]) -> Iterator[Name]:
+    """What an engine is told to serve by a bare word, where no other command tells of a training."""
+    words = [f"{' '.join(command.words)} " for command in paste.commands]
+    if not words or not all(any(engine in one for engine in engines) for one in words):
+        return
+    lines = {line.number: line.text for line in paste.lines}
+    for command, one in zip(paste.commands, words, strict=True):
+        engine = next(engine for engine in engines if engine in one)
+        for word in one.partition(engine)[2].split()[:_BARE_WORDS]:
+            number = next(
+                (at for at in range(command.first_line, command.last_line + 1) if word in lines.get(at, "")), 0
+            )
+            if number and ("/" in word or find_model(word, models)):
+                start = lines[number].index(word)
+                yield from _of_path(Setting("", word, "flag", Span(number, start, start + len(word))), models)
 
 
 def _of_path(setting: Setting, models: tuple[Model, ...]) -> Iterator[Name]:

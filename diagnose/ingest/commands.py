@@ -28,6 +28,7 @@ _SHELL = re.compile(r"(?:\S{0,200}/)?(?:ba|z)?sh$", re.A)
 _REST_OF_KEY = re.compile(r"[\w.]{1,80}=\S", re.A)
 _BARE_FLAG = re.compile(r"--[A-Za-z][\w.-]*$", re.A)
 _SHORT_FLAG = re.compile(r"-[A-Za-z]{1,3}$", re.A)
+_PARALLEL = re.compile(r"-[a-z]{2,3}$", re.A)  # -tp 4, of an engine; a single letter is some tool's
 _PLAIN_VALUE = re.compile(r"-?\d[\w.+-]*$|(?:[Tt]rue|[Ff]alse|[Nn]one)$|[\w.-]+/[\w./-]+$", re.A)
 _NAME = re.compile(r"[a-z./$][\w./${}-]*$", re.A)
 _TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]", re.A)
@@ -159,11 +160,14 @@ def _starts_command(found: list[Token], row: Row, after: Sequence[Row]) -> bool:
         return False
     flags = [place for place, word in enumerate(rest) if word.startswith("--") and len(word) > 2]
     short = next((place for place, word in enumerate(rest) if _SHORT_FLAG.match(word)), len(rest))
-    plain = rest[: min(flags[0], short)] if flags else rest
+    numbered = [at for at, word in enumerate(rest[:-1]) if _PARALLEL.match(word) and rest[at + 1].isdecimal()]
+    plain = rest[: min([*flags[:1], short])] if flags or numbered else rest
     if len(plain) > 4 or not all(
         word.isascii() and (_NAME.match(word) or word[0] in "-0123456789" or "/" in word) for word in plain
     ):
         return False
+    if numbered and (flags or (numbered[-1] == len(rest) - 2 and any("/" in word for word in plain))):
+        return True
     return more or len(flags) >= 2 or (bool(flags) and any(next.words.lstrip()[:2] == "--" for next in after))
 
 

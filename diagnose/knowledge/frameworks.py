@@ -40,7 +40,7 @@ class Key:
     ``product`` is a pattern with one group: the number is the product of those that it finds in a word such as ``x:d4p1t2``, behind
     the colon; ``part`` tells which part of ``x:d4+y:d2`` is meant.
     ``dead`` says why the key has no effect (then no lever may use it). ``note`` says what a key changes that no fact tells.
-    ``hidden`` keys are read but never written by a lever.
+    ``hidden`` keys are read but never written by a lever. A ``switch`` is a flag that takes no word behind it.
     ``along`` names, by the word that is written (``*``: any), keys without which the framework refuses it, each with its own word.
     ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
     Python does not take it, or ``nowhere`` since it belongs to the launcher in front of the script.
@@ -61,6 +61,7 @@ class Key:
     dead: str = ""
     note: str = ""
     hidden: bool = False
+    switch: bool = False
     along: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     new_in: str = ""
 

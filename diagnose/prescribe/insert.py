@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from diagnose.knowledge.records import Framework
@@ -47,8 +47,13 @@ def insertions(
     ]
     flags = [change for change in changes if _in_command(paste, change, command)]
     if flags and command is not None:
-        found += _behind_command(paste, flags, command)
+        found += _behind_command(paste, flags, command, _switches(framework))
     return found
+
+
+def _switches(framework: Framework | None) -> set[str]:
+    """Flags that take no word behind them."""
+    return {key.key for key in framework.keys if key.switch} if framework else set()
 
 
 def _may_stand(change: Change, framework: Framework | None, command: int | None) -> bool:
@@ -80,13 +85,15 @@ def _in_command(paste: Paste, change: Change, command: int | None) -> bool:
     return bool(shapes) or not _siblings(paste, change.key)
 
 
-def _behind_command(paste: Paste, changes: Sequence[Change], command: int) -> list[Insertion]:
+def _behind_command(
+    paste: Paste, changes: Sequence[Change], command: int, switches: Collection[str]
+) -> list[Insertion]:
     texts = {line.number: line.text for line in paste.lines}
     span, settings = paste.commands[command], [setting for setting in paste.settings if setting.command == command]
     last = max((number for number in texts if span.first_line <= number <= span.last_line), default=None)
     if last is None:
         return []
-    words = [_command_words(change, settings) for change in changes]
+    words = [_command_words(change, settings, change.key in switches) for change in changes]
     text = texts[last]
     tail = _SHELL_TAIL.search(text)
     if tail is None and (above := _above_the_last(texts, span, settings, text, words)):
@@ -120,7 +127,7 @@ def _above_the_last(
     return Insertion(last - 1, lines=[f"{_indent(before)}{word} \\" for word in words])
 
 
-def _command_words(change: Change, settings: Sequence[Setting]) -> str:
+def _command_words(change: Change, settings: Sequence[Setting], switch: bool) -> str:
     """``key=value``, ``--key value``, ``--key=value`` or a bare ``--key``, as most settings of the command are written."""
     shapes = Counter(setting.shape for setting in settings if setting.shape in ("flag", "override"))
     shape = shapes.most_common(1)[0][0] if shapes else ("flag" if "." not in change.key else "override")
@@ -128,7 +135,7 @@ def _command_words(change: Change, settings: Sequence[Setting]) -> str:
     if shape == "override":
         return f"{key}={change.after}"
     flags = [setting for setting in settings if setting.shape == "flag"]
-    if change.after.lower() == "true" and _bare_style(flags):
+    if change.after.lower() == "true" and (switch or _bare_style(flags)):
         return f"--{key}"
     return f"--{key} {change.after}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from diagnose.estimate import estimate_pool, plan_of
+from diagnose.estimate import cache_room, estimate_pool, plan_of
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import LEAST_GAIN, Situation, pushed_over, verdict, watched
@@ -33,7 +33,8 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     if full:
         return Refusal("elsewhere", crowded(full, pool), shifts=True)
     word = situation.measured_verdict(after) or verdict(changed, pool, None if gone else situation.phase)
-    trial = Trial(lever, made.facts, made.changes, after, word)
+    room = cache_room(plan) if plan and plan.serves and word == "fits" else None
+    trial = Trial(lever, made.facts, made.changes, after, room.verdict if room else word)
     other: Pool = "host" if pool == "gpu" else "gpu"
     return _with_other_pool(trial, situation, other, estimate_pool(plan, other))
 

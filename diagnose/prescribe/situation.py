@@ -75,9 +75,9 @@ class Situation:
         """The last day that the log's lines bear: what came later the run does not have."""
         return last_day(self.paste)
 
-    @cached_property
+    @property
     def framework_known(self) -> bool:
-        return self.facts.framework is not None and not self.facts.framework.fallback
+        return self.facts.read_by_keys
 
     @cached_property
     def counted(self) -> frozenset[str]:
@@ -97,7 +97,7 @@ class Situation:
     @cached_property
     def room(self) -> CacheRoom | None:
         """What the engine's start leaves its cache, where it found no room for one and the settings that are known explain it."""
-        found = cache_room(plan_of(self.facts, self.fallback)) if self.kind == NO_CACHE else None
+        found = cache_room(plan_of(self.facts, self.fallback), self.facts.measured) if self.kind == NO_CACHE else None
         return None if found is None or found.enough else found
 
     @cached_property

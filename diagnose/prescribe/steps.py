@@ -88,6 +88,8 @@ def _possible(id: str, value: Value, facts: Facts) -> bool:
         return True
     trainer, run = whole(facts.values, "trainer_gpus"), whole(facts.values, "n_gpus")
     gpus = run or trainer if id == "rollout_tp" else trainer
+    if gpus is None and facts.serves and facts.model:
+        gpus = facts.model.heads  # of an engine alone nobody need tell how many cards there are
     if gpus is None or gpus % int(value):
         return False
     if id == "rollout_tp" and int(value) < (facts.number(id) or 0) and not _holds_engine(int(value), facts):

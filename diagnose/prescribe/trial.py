@@ -95,7 +95,7 @@ def _no_step(lever: Lever, situation: Situation) -> Trial | Refusal:
         return Refusal("no_gain", bound)
     if not _has_key(lever, situation):
         return Refusal("absent", _ABSENT)
-    if situation.failing is not None and counted(lever, situation):
+    if situation.room is not None or (situation.failing is not None and counted(lever, situation)):
         return Refusal("no_gain", "What it would change from is not known.")
     return least(lever, situation)
 

@@ -49,7 +49,7 @@ def key_of(facts: Facts, id: str) -> Key | None:
     name = facts.keys.get(id)
     if not name or name in facts.dead_keys or facts.framework is None:
         return None
-    keys = _by_spelling(facts.framework).get(name) or [
+    keys = _by_spelling(facts.framework).get(normal(name)) or [
         key for key in facts.framework.keys if key.key.endswith(f".{name}")
     ]
     told = facts.values.get("framework_version")
@@ -69,7 +69,7 @@ def _by_spelling(framework: Framework) -> dict[str, tuple[Key, ...]]:
     """The framework's keys by each of their spellings."""
     found: dict[str, list[Key]] = {}
     for key in framework.keys:
-        for spelling in {key.key, *key.aliases}:
+        for spelling in {normal(one) for one in (key.key, *key.aliases)}:
             found.setdefault(spelling, []).append(key)
     return {spelling: tuple(keys) for spelling, keys in found.items()}
 

@@ -70,8 +70,9 @@ def ask(
 
 
 def _nothing_to_ask(facts: Facts, kind: str | None) -> bool:
-    """Whether a failure is none of memory, or a command that trains nothing did not fail."""
-    return kind is None and (facts.values.get("trains") is False or any(hit.signature.not_memory for hit in facts.hits))
+    """Whether a failure is none of memory, or a command that trains nothing did not fail; of an engine alone there is an estimate."""
+    idle = facts.values.get("trains") is False and not facts.serves
+    return kind is None and (idle or any(hit.signature.not_memory for hit in facts.hits))
 
 
 def _first(facts: Facts, kind: str | None) -> list[str]:
@@ -100,8 +101,9 @@ def _phase_matters(facts: Facts, kind: str | None, phase: str | None, pool: Pool
 
 
 def _of_growth(facts: Facts, kind: str | None) -> list[str]:
-    """The versions, and whether others held; the engine's own message about its start hangs on its version too."""
-    ids = _OF_GROWTH if kind == "memory_growth" else ("engine_version",) if kind != "host_shm" else ()
+    """The versions, and whether others held; vLLM's own message about its start hangs on its version too."""
+    starts = kind != "host_shm" and facts.values.get("rollout_engine", "vllm") == "vllm"
+    ids = _OF_GROWTH if kind == "memory_growth" else ("engine_version",) if starts else ()
     return [id for id in ids if _open(facts, id)]
 
 

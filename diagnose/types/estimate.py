@@ -41,7 +41,9 @@ class CacheRoom:
 
     Of its ``share`` of the card the engine's ``weights`` and the ``work`` of its largest step come first, and ``others``: what stands
     there of the trainer and counts against it. ``left`` is below 0 where they take more. ``row`` is the cache of one sequence of
-    ``tokens``, the longest that the engine must be able to hold; 0 where no limit is known. ``doubt`` is how much less ``left`` may be.
+    ``tokens``, the longest that the engine must be able to hold; 0 where no limit is known. ``doubt`` is how much less ``left`` may be,
+    ``each`` what one token takes. An engine that ``refuses`` does not start with room for less than that sequence.
+    ``shown`` is what the log says is left; it outranks ``left``.
     """
 
     share: int
@@ -52,11 +54,36 @@ class CacheRoom:
     row: int
     tokens: int
     doubt: int
+    each: float = 0.0
+    refuses: bool = True
+    shown: int | None = None
+
+    @property
+    def rest(self) -> int:
+        """Bytes for the cache: as the log shows, else as computed."""
+        return self.left if self.shown is None else self.shown
+
+    @property
+    def _least(self) -> int:
+        return self.rest - (self.doubt if self.shown is None else 0)
+
+    @property
+    def verdict(self) -> str:
+        """``fits`` where the engine surely starts, ``out`` where it does not, ``close`` between."""
+        least = self.row if self.refuses else 0
+        if self._least > least:
+            return "fits"
+        return "close" if self.rest > 0 and self.rest >= least else "out"
+
+    @property
+    def holds(self) -> int:
+        """About how many tokens have room at a time."""
+        return max(0, int(self.rest / self.each)) if self.each else 0
 
     @property
     def enough(self) -> bool:
         """Whether one longest sequence surely has room."""
-        return self.left - self.doubt > self.row
+        return self._least > self.row
 
 
 @dataclass(frozen=True)

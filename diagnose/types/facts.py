@@ -96,6 +96,19 @@ class Facts:
         return self.framework.title if self.framework is not None and not self.framework.fallback else ""
 
     @property
+    def serves(self) -> bool:
+        """Whether the command runs an engine alone: nothing is trained beside it. What a trainer would do by default says nothing of it."""
+        place = self.stated.get("rollout_mode")
+        alone = place is not None and place.value == "server" and place.origin != "default"
+        return alone and self.values.get("trains") is False
+
+    @property
+    def read_by_keys(self) -> bool:
+        """Whether it is known what the keys mean: those of a trainer that was recognised, or of an engine that runs alone."""
+        alone = self.serves and "rollout_engine" in self.values
+        return self.framework is not None and (alone or not self.framework.fallback)
+
+    @property
     def planned(self) -> bool:
         """Whether the text asks of a run that has not begun: it tells no failure and asks whether, or on what, it would fit."""
         asks = self.values.get("planned") is True or self.values.get("asks_hardware") is True

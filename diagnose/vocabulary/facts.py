@@ -257,7 +257,16 @@ _ALL = (
     _fact("dataloader_workers", "int", "memory", "Dataloader workers"),
     _fact("ray_memory_threshold", "number", "memory", "Ray's memory threshold"),
     # engine
-    _fact("rollout_engine", "choice", "engine", "Rollout engine", vllm="vLLM", sglang="SGLang", hf="transformers"),
+    _fact(
+        "rollout_engine",
+        "choice",
+        "engine",
+        "Rollout engine",
+        vllm="vLLM",
+        sglang="SGLang",
+        lmdeploy="LMDeploy",
+        hf="transformers",
+    ),
     _fact(
         "rollout_mode",
         "choice",
@@ -269,6 +278,7 @@ _ALL = (
     _fact("engine_version", "text", "engine", "Engine version"),
     _fact("gpu_memory_utilization", "number", "engine", "GPU memory utilization"),
     _fact("rollout_tp", "int", "engine", "Engine tensor parallel"),
+    _fact("rollout_pp", "int", "engine", "Engine pipeline parallel"),
     _fact("rollout_ep", "int", "engine", "GPUs over which the engine spreads experts"),
     _fact("sleep_level", "int", "engine", "Engine sleep level"),
     _fact("wakes_in_parts", "bool", "engine", "Weights and cache woken one after the other"),
@@ -279,9 +289,18 @@ _ALL = (
     _fact("max_model_len", "int", "engine", "Engine length limit", "tokens"),
     _fact("max_num_seqs", "int", "engine", "Concurrent sequences"),
     _fact("max_num_batched_tokens", "int", "engine", "Tokens per engine step"),
+    _fact("graph_batch", "int", "engine", "Largest batch with a CUDA graph", "sequences"),
     _fact("swap_space_gib", "number", "engine", "Swap space per GPU", "GiB"),
     _fact(
-        "engine_quantization", "choice", "engine", "Engine's weights in", fp8="fp8", int8="int8", int4="int4", nf4="nf4"
+        "engine_quantization",
+        "choice",
+        "engine",
+        "Engine's weights in",
+        fp8="fp8",
+        int8="int8",
+        int4="int4",
+        nf4="nf4",
+        other="fewer bits, not told how few",
     ),
     _fact("kv_cache_dtype", "choice", "engine", "Engine's cache in", auto="the type of the weights", fp8="fp8"),
     # what a message measured; the batch interface gives these under "numbers"

@@ -135,6 +135,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
             "share_of_free",
             "share_of_total_less_others",
             "share_of_start",
+            "share_of_rest",
             "share_of_empty_card",
             "dense",
         ),

@@ -47,7 +47,6 @@ def test_an_empty_paste_claims_nothing(ask):
         "swift infer --model Qwen/Qwen2.5-7B-Instruct --infer_backend vllm --max_new_tokens 2048",
         "swift export --model Qwen/Qwen2.5-72B-Instruct --quant_bits 4 --quant_method awq",
         "swift deploy --model Qwen/Qwen3-Embedding-0.6B --task_type embedding",
-        "swift rollout --model Qwen/Qwen2.5-7B-Instruct --vllm_tensor_parallel_size 2",
         "swift sample examples/sampler/sample/sampling.yaml",
         "swift export --adapters output/checkpoint-100",
         "megatron export --model Qwen/Qwen3-30B-A3B --to_mcore true --tensor_model_parallel_size 2",

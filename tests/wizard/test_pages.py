@@ -308,3 +308,23 @@ def test_a_plan_is_answered_by_whether_it_fits(client):
     assert "DOES NOT FIT" in page
     assert "No message of a memory failure" not in page
     assert "What ran out?" not in page
+
+
+SERVES = "trl vllm-serve --model Qwen/Qwen2.5-7B-Instruct --tensor_parallel_size 1 --max_model_len 8192\n1 x A100 80GB"
+
+
+def test_the_page_of_an_engine_alone_says_what_runs_and_offers_no_calculator_of_training(client):
+    page = post(client, paste=SERVES)
+    assert "runs an engine alone" in page
+    assert "We do not know this framework" not in page
+    assert not any(link.startswith("/fit/?") for link in Form(page).links)
+    assert 'id="fact-gradient_checkpointing"' not in page
+    assert 'id="fact-micro_batch"' not in page
+
+
+def test_the_link_of_an_engine_alone_gives_the_same_verdict(client):
+    page = post(client, paste=SERVES)
+    link = next(link for link in Form(page).links if link.startswith("/result/?"))
+    again = client.get(link).content.decode()
+    assert re.search(r"<h1>(.*?)</h1>", again)[1] == re.search(r"<h1>(.*?)</h1>", page)[1]
+    assert "runs an engine alone" in again

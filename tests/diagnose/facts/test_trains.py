@@ -34,7 +34,7 @@ def test_an_engine_alone_is_no_training(command: str, engine: str) -> None:
     values = found.facts.values
     assert (values["trains"], values["rollout_engine"], values["rollout_mode"]) == (False, engine, "server")
     assert (values["rollout_tp"], values["gpu_memory_utilization"], values["max_model_len"]) == (2, 0.95, 32768)
-    assert found.estimate is None or found.estimate.gpu is None
+    assert [phase.phase for phase in found.estimate.gpu.phases] == ["load", "init", "rollout"]
     levers = {given.lever.slug for given in found.prescriptions}
     assert "rollout.gpu_memory_utilization.down" in levers
     assert not any(slug.startswith(("offload.", "shard.", "checkpointing.", "length.", "batch.")) for slug in levers)

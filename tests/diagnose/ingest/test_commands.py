@@ -152,6 +152,8 @@ def test_it_says_whether_the_text_breaks_off_inside_a_command(text: str, cut: bo
         ("torchrun --nproc_per_node 8 train.py --lr 1", ("torchrun", "train.py")),
         ("torchrun --standalone train.py --plugin p.py", ("torchrun", "train.py")),
         ("accelerate launch --config_file a.yaml train.py", ("accelerate", "launch", "train.py")),
+        ("serve model/name-7B -tp 4", ("serve", "model/name-7B")),
+        ("serve model/name-7B -tp 4 --length 8192", ("serve", "model/name-7B")),
         ("$ bash main.sh", ("bash", "main.sh")),
         ("+ python3 -u -m pkg.main --x 1", ("python3", "-u", "-m", "pkg.main")),
         ("nohup python -m pkg.main --x 1 > log 2>&1 &", ("nohup", "python", "-m", "pkg.main")),
@@ -177,6 +179,13 @@ def test_the_words_of_a_command_are_neither_flags_nor_overrides(text: str, words
 )
 def test_it_reads_an_override_without_a_dot_behind_a_flag(text: str, found: dict[str, str]) -> None:
     assert {setting.key: setting.value for setting in read(text).settings} == found
+
+
+@pytest.mark.parametrize(
+    "text", ["I tried it with -tp 4", "watch -n 1 nvidia-smi", "with -tp 4 it died", "head -n 20 x", "it ran at -tp 4"]
+)
+def test_a_short_flag_in_a_sentence_or_of_a_tool_starts_no_command(text: str) -> None:
+    assert read(text).commands == ()
 
 
 def test_it_reads_the_value_of_a_launchers_flag_before_its_script() -> None:

@@ -166,3 +166,12 @@ def test_a_critic_that_is_checkpointed_is_not_advised_to_be(advise):
         "checkpointing.critic.on"
         not in advise(CRITIC.format(more="critic.model.enable_gradient_checkpointing=true")).levers
     )
+
+
+def test_a_key_that_is_written_with_dashes_is_changed_as_it_stands(advise):
+    launch = "accelerate launch --num_processes 8 trl/scripts/grpo.py --model-name-or-path Qwen/Qwen2.5-7B-Instruct"
+    advice = advise(
+        f"{launch} --per-device-train-batch-size 16 --max-completion-length 4096\n8 x A100 80GB", kind="gpu_oom"
+    )
+    (change,) = advice.advised("batch.micro.down").changes
+    assert (change.key, change.before) == ("per-device-train-batch-size", "16")
