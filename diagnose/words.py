@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose import untrained_words
 from diagnose.knowledge.records import Signature
 from diagnose.measured_words import growth_words
-from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate, Prescription, Together
+from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB, MIB, tenths
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
 
@@ -228,30 +228,6 @@ def kind_words(kind: str | None) -> str:
     return KINDS.get(kind or "", "not known")
 
 
-def evidence_words(prescription: Prescription) -> str:
-    """Counts with their size, never a percentage: ``1 worked, 2 did not, 1 only suggested``."""
-    counted = (
-        (len(prescription.evidence.worked), "worked"),
-        (len(prescription.evidence.failed), "did not"),
-        (len(prescription.evidence.suggested), "only suggested"),
-    )
-    return ", ".join(f"{count} {word}" for count, word in counted if count) or "no case yet"
-
-
-def effect_words(prescription: Prescription) -> str:
-    """Before and after in the failing phase, or that no saving can be computed."""
-    if prescription.room:
-        before, after = prescription.room
-        word = VERDICTS[prescription.after_verdict]
-        if before.rest == after.rest and before.row and after.row:
-            return f"{gib(before.row)} → {gib(after.row)} for one longest sequence, {word}"
-        return f"{room_left(before)} → {room_left(after)} for the engine's cache, {word}"
-    if prescription.before is None or prescription.after is None:
-        return "no saving can be computed"
-    verdict = VERDICTS[prescription.after_verdict] + elsewhere_words(prescription)
-    return f"{need_tenths(prescription.before)[0] / 10:,.1f} → {need_tenths(prescription.after)[0] / 10:,.1f}{NBSP}GiB, {verdict}"
-
-
 def room_left(room: CacheRoom) -> str:
     """``5.6 GiB``, or by how much the engine's own needs miss it."""
     return gib(room.rest) if room.rest >= 0 else f"{gib(-room.rest)} short"
@@ -281,30 +257,3 @@ def rounded(number: int) -> str:
     """Three figures of a number: what is reckoned is no better known."""
     digits = max(0, len(str(number)) - 3)
     return f"{round(number, -digits):,}"
-
-
-def elsewhere_words(prescription: Prescription | Together) -> str:
-    """Where the peak stands after a change that moves it to another phase; empty where it stays."""
-    before, after = prescription.before, prescription.after
-    if before is None or after is None or before.phase == after.phase:
-        return ""
-    return f", the peak is now the {phase_words(after.phase)}"
-
-
-def range_words(prescription: Prescription) -> str:
-    """In which real response lengths the run as it is runs out and the changed one fits; empty when there is no such range."""
-    if prescription.length_range is None:
-        return ""
-    runs_out, fits = prescription.length_range
-    if runs_out is None:
-        return ""
-    if runs_out <= 1 and not fits:
-        return "At any real response length the run as it is runs out and the changed one fits."
-    between = f"Between about {runs_out:,} and {fits:,}" if fits else f"From about {runs_out:,}"
-    return f"{between} tokens of real response the run as it is runs out and the changed one fits; outside, too close to call."
-
-
-def sure_words(prescription: Prescription) -> str:
-    """The further step that fits with its whole band; empty when the advised one does, or none."""
-    steps = [f"{change.key or in_sentence(FACTS[change.fact].title)} = {change.after}" for change in prescription.sure]
-    return f"To fit with its whole band: {', '.join(steps)}." if steps else ""

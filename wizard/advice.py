@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString
 
 from diagnose import advisory_words, together_words
+from diagnose.change_words import effect_words, elsewhere_words, range_words, sure_words
 from diagnose.knowledge.records import Advisory, Lever
 from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription, Together
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import VERDICTS, effect_words, elsewhere_words, need_tenths, range_words, sure_words
+from diagnose.words import VERDICTS, need_tenths
 from kb.evidence import Mark, marks
 from wizard.chart import before_after
 from wizard.chart.data import shown

@@ -15,6 +15,7 @@ from typing import Any
 
 from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range
+from diagnose.estimate.built import as_trained, headed, sparse_stand_in, stand_in
 from diagnose.estimate.capacity import gpu_capacity
 from diagnose.estimate.residents import (
     ENGINES,
@@ -29,8 +30,7 @@ from diagnose.estimate.residents import (
 from diagnose.estimate.shape import Shape, shape
 from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
 from diagnose.estimate.spread import spread
-from diagnose.estimate.stand_in import shape_from_params, sparse_from_params
-from diagnose.knowledge.hardware import Model, Moe
+from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts
 from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value
@@ -127,7 +127,7 @@ def run_model(facts: Facts) -> Model | None:
     if facts.model or not size:
         return facts.model
     active = _ACTIVE.search(str(facts.values.get("model", "")))
-    return (_sparse_stand_in(size, float(active[1])) if active else None) or _stand_in(size)
+    return (sparse_stand_in(size, float(active[1])) if active else None) or stand_in(size)
 
 
 def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
@@ -142,9 +142,9 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         return None, tuple(id for id, known in needed.items() if known is None)
     version, online = _version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
-    model = _as_trained(model, does, values)
+    model = as_trained(model, does, values)
     narrow = values.get("algo") in WITHOUT_HEAD and does.get("reward_head") != "beside_logits"
-    numbers = _shape(_headed(model, tied=True) if narrow else model)
+    numbers = _shape(headed(model, tied=True) if narrow else model)
     capacity, why = gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
@@ -192,53 +192,6 @@ def plan_of(facts: Facts, fallback: Framework | None) -> Plan | None:
 @lru_cache(maxsize=64)
 def _shape(model: Model) -> Shape:
     return shape(model)
-
-
-def _as_trained(model: Model, does: Mapping[str, Value], values: Values) -> Model:
-    """The model as this trainer builds it: with a head of its own, with the layers that predict further tokens, with experts that are
-    one tensor, which alone a quantizer has to be told of."""
-    if does.get("head_of_its_own") == "yes":
-        model = _headed(model, tied=False)
-    if values.get("experts_quantized") is True and model.moe and not model.moe.stacked:
-        model = _stacked(model, model.moe)
-    further = whole(values, "mtp_layers")
-    return _lengthened(model, further) if further else model
-
-
-@lru_cache(maxsize=64)
-def _headed(model: Model, tied: bool) -> Model:
-    """The model with or without a head of its own."""
-    return replace(model, tied=tied)
-
-
-@lru_cache(maxsize=64)
-def _stacked(model: Model, moe: Moe) -> Model:
-    """The model with its experts as one tensor, as transformers 5 makes them, so that adapters on linear layers leave them out.
-
-    (Axolotl@067b021 docs/expert_quantization.qmd)
-    """
-    return replace(model, moe=replace(moe, stacked=True))
-
-
-@lru_cache(maxsize=64)
-def _lengthened(model: Model, further: int) -> Model:
-    """The model with further layers behind the last, each with attention and the experts of the others.
-
-    What joins a hidden state and the next token's embedding before it, 2 h x h, is left out
-    (Megatron-LM core/transformer/multi_token_prediction.py: MultiTokenPredictionLayer).
-    """
-    attends, mlps = (number and number + further for number in (model.attention_layers, model.mlp_layers))
-    return replace(model, layers=model.layers + further, attention_layers=attends, mlp_layers=mlps)
-
-
-@lru_cache(maxsize=64)
-def _sparse_stand_in(params_b: float, active_b: float) -> Model | None:
-    return sparse_from_params(params_b, active_b)
-
-
-@lru_cache(maxsize=64)
-def _stand_in(params_b: float) -> Model | None:
-    return shape_from_params(params_b)
 
 
 def _version(values: Values) -> str | None:

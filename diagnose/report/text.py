@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose import (
     advisory_words,
+    change_words,
     file_words,
     headline_words,
     measured_words,
@@ -117,7 +118,7 @@ def _advice(diagnosis: Diagnosis, code: str) -> list[str]:
     lines: list[str] = _together(diagnosis, code) if diagnosis.together else []
     for number, prescription in enumerate(diagnosis.prescriptions, 1):
         lines += [
-            f"{number}. {prescription.title}: {words.effect_words(prescription)}",
+            f"{number}. {prescription.title}: {change_words.effect_words(prescription)}",
             *_details(prescription, code),
         ]
     return lines
@@ -140,6 +141,6 @@ def _changes(changes: tuple[Change, ...], code: str) -> list[str]:
 
 
 def _details(prescription: Prescription, code: str) -> list[str]:
-    seen = f"   {words.evidence_words(prescription)}. {prescription.lever.cost}".rstrip()
-    told = (prescription.why, words.range_words(prescription), words.sure_words(prescription))
+    seen = f"   {change_words.evidence_words(prescription)}. {prescription.lever.cost}".rstrip()
+    told = (prescription.why, change_words.range_words(prescription), change_words.sure_words(prescription))
     return [*_changes(prescription.changes, code), *(f"   {sentence}" for sentence in told if sentence), seen]

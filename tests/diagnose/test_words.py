@@ -1,6 +1,6 @@
 import pytest
 
-from diagnose import headline_words, words
+from diagnose import change_words, headline_words, words
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 
@@ -71,7 +71,7 @@ def test_a_full_file_system_in_memory_asks_for_no_estimate():
 
 def test_a_range_from_the_first_token_on_is_said_to_be_any_length():
     text = "TRL sft qwen2.5-7b full on 8 x A100 40G, batch 1, max_length 4096: CUDA out of memory"
-    told = [words.range_words(one) for one in diagnose(text, {}, current(), []).prescriptions]
+    told = [change_words.range_words(one) for one in diagnose(text, {}, current(), []).prescriptions]
     assert any(one.startswith("At any real response length") for one in told)
 
 

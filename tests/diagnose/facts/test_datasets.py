@@ -35,7 +35,7 @@ def test_a_file_of_ones_own_is_no_data_set_of_the_catalogue(written):
 def test_a_prompt_with_an_image_is_no_longer_than_the_text_and_the_pixels_that_are_let_through(facts):
     shown = GRPO.replace("2.5-7B", "2.5-VL-3B") + "AI-ModelScope/clevr_cogen_a_train#10000"
     assert facts(f"MAX_PIXELS=602112 {shown}").values["longest_prompt_length"] == 67 + 602112 // 784
-    assert facts(f"IMAGE_MAX_TOKEN_NUM=588 {shown}").values["longest_prompt_length"] == 67 + 588 * 1024 // 784
+    assert facts(f"IMAGE_MAX_TOKEN_NUM=588 {shown}").values["longest_prompt_length"] == 67 + 588
     assert "longest_prompt_length" not in facts(shown).values
 
 

@@ -101,7 +101,7 @@ def test_a_word_is_written_for_what_it_does_in_the_runs_version(advise, version,
 TRL = "from trl import GRPOConfig\nGRPOConfig(use_vllm=True, vllm_mode='colocate', vllm_enable_sleep_mode=False)\ntrl=={}, 8 x H100 80GB\n"
 
 
-@pytest.mark.parametrize("version", ["0.20.0", "0.27.0"])
+@pytest.mark.parametrize("version", ["0.23.0", "0.27.0"])
 def test_sleep_is_advised_at_whatever_level_the_version_sleeps(advise, version):
     found = advise(TRL.format(version) + OOM, phase="actor_update")
     assert [change.after for change in found.advised("rollout.sleep_mode.on").changes] == ["true"]

@@ -1,0 +1,58 @@
+"""What is said of one change: what it saves, where the peak stands then, what it rests on, and for which lengths it is enough."""
+
+from __future__ import annotations
+
+from diagnose.types import Prescription, Together
+from diagnose.vocabulary import FACTS
+from diagnose.words import NBSP, VERDICTS, gib, in_sentence, need_tenths, phase_words, room_left
+
+
+def evidence_words(prescription: Prescription) -> str:
+    """Counts with their size, never a percentage: ``1 worked, 2 did not, 1 only suggested``."""
+    counted = (
+        (len(prescription.evidence.worked), "worked"),
+        (len(prescription.evidence.failed), "did not"),
+        (len(prescription.evidence.suggested), "only suggested"),
+    )
+    return ", ".join(f"{count} {word}" for count, word in counted if count) or "no case yet"
+
+
+def effect_words(prescription: Prescription) -> str:
+    """Before and after in the failing phase, or that no saving can be computed."""
+    if prescription.room:
+        before, after = prescription.room
+        word = VERDICTS[prescription.after_verdict]
+        if before.rest == after.rest and before.row and after.row:
+            return f"{gib(before.row)} → {gib(after.row)} for one longest sequence, {word}"
+        return f"{room_left(before)} → {room_left(after)} for the engine's cache, {word}"
+    if prescription.before is None or prescription.after is None:
+        return "no saving can be computed"
+    verdict = VERDICTS[prescription.after_verdict] + elsewhere_words(prescription)
+    return f"{need_tenths(prescription.before)[0] / 10:,.1f} → {need_tenths(prescription.after)[0] / 10:,.1f}{NBSP}GiB, {verdict}"
+
+
+def elsewhere_words(prescription: Prescription | Together) -> str:
+    """Where the peak stands after a change that moves it to another phase; empty where it stays."""
+    before, after = prescription.before, prescription.after
+    if before is None or after is None or before.phase == after.phase:
+        return ""
+    return f", the peak is now the {phase_words(after.phase)}"
+
+
+def range_words(prescription: Prescription) -> str:
+    """In which real response lengths the run as it is runs out and the changed one fits; empty when there is no such range."""
+    if prescription.length_range is None:
+        return ""
+    runs_out, fits = prescription.length_range
+    if runs_out is None:
+        return ""
+    if runs_out <= 1 and not fits:
+        return "At any real response length the run as it is runs out and the changed one fits."
+    between = f"Between about {runs_out:,} and {fits:,}" if fits else f"From about {runs_out:,}"
+    return f"{between} tokens of real response the run as it is runs out and the changed one fits; outside, too close to call."
+
+
+def sure_words(prescription: Prescription) -> str:
+    """The further step that fits with its whole band; empty when the advised one does, or none."""
+    steps = [f"{change.key or in_sentence(FACTS[change.fact].title)} = {change.after}" for change in prescription.sure]
+    return f"To fit with its whole band: {', '.join(steps)}." if steps else ""

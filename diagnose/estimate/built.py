@@ -1,0 +1,59 @@
+"""The model as a trainer builds it: from its record, or from a size where only that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from diagnose.batch import Values, whole
+from diagnose.estimate.stand_in import shape_from_params, sparse_from_params
+from diagnose.knowledge.hardware import Model, Moe
+from diagnose.vocabulary import Value
+
+
+def as_trained(model: Model, does: Mapping[str, Value], values: Values) -> Model:
+    """The model as this trainer builds it: with a head of its own, with the layers that predict further tokens, with experts that are
+    one tensor, which alone a quantizer has to be told of."""
+    if does.get("head_of_its_own") == "yes":
+        model = headed(model, tied=False)
+    if values.get("experts_quantized") is True and model.moe and not model.moe.stacked:
+        model = _stacked(model, model.moe)
+    further = whole(values, "mtp_layers")
+    return _lengthened(model, further) if further else model
+
+
+@lru_cache(maxsize=64)
+def headed(model: Model, tied: bool) -> Model:
+    """The model with or without a head of its own."""
+    return replace(model, tied=tied)
+
+
+@lru_cache(maxsize=64)
+def _stacked(model: Model, moe: Moe) -> Model:
+    """The model with its experts as one tensor, as transformers 5 makes them, so that adapters on linear layers leave them out.
+
+    (Axolotl@067b021 docs/expert_quantization.qmd)
+    """
+    return replace(model, moe=replace(moe, stacked=True))
+
+
+@lru_cache(maxsize=64)
+def _lengthened(model: Model, further: int) -> Model:
+    """The model with further layers behind the last, each with attention and the experts of the others.
+
+    What joins a hidden state and the next token's embedding before it, 2 h x h, is left out
+    (Megatron-LM core/transformer/multi_token_prediction.py: MultiTokenPredictionLayer).
+    """
+    attends, mlps = (number and number + further for number in (model.attention_layers, model.mlp_layers))
+    return replace(model, layers=model.layers + further, attention_layers=attends, mlp_layers=mlps)
+
+
+@lru_cache(maxsize=64)
+def sparse_stand_in(params_b: float, active_b: float) -> Model | None:
+    return sparse_from_params(params_b, active_b)
+
+
+@lru_cache(maxsize=64)
+def stand_in(params_b: float) -> Model | None:
+    return shape_from_params(params_b)
