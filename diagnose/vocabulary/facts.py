@@ -81,6 +81,7 @@ _ALL = (
         query_key_value="query, key and value",
         attention="all of the attention",
     ),
+    _fact("adapter_dropout", "bool", "run", "Dropout in front of adapters"),
     _fact("trains_embeddings", "bool", "run", "Embedding and head trained beside adapters"),
     _fact("trains_vision", "bool", "run", "Vision tower trained whole beside adapters"),
     _fact(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import tomllib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from diagnose.estimate.shape import parameters
 from diagnose.estimate.terms_activation import head_inputs, kept
 from diagnose.estimate.tokens import take
 from diagnose.knowledge import current
+from diagnose.knowledge.frameworks import Behaviour
 from diagnose.knowledge.hardware import Model, Moe, Vision
 from diagnose.types import Fact, Facts
 
@@ -67,6 +69,7 @@ def _plan(point: dict[str, Any]) -> Plan:
         "gradient_checkpointing": point["checkpointing"] != "off",
         "full_or_lora": "lora" if point["lora_rank"] else "full",
         "lora_rank": point["lora_rank"] or 8,
+        "adapter_dropout": False,
         "remove_padding": not point["padded"],
         "fused_optimizer": point["optimizer"] == "fused",
         "gradient_accumulation": point["accumulation"],
@@ -75,7 +78,10 @@ def _plan(point: dict[str, Any]) -> Plan:
     if point["attention"] == "eager":
         values["flash_attention"] = False
     stated = {id: Fact(id, value, "answered") for id, value in values.items()}
-    facts = Facts(stated=stated, values=resolve(stated), framework=current().fallback, model=_model(point["model"]))
+    framework = current().fallback
+    if point.get("adapters") == "bf16":
+        framework = replace(framework, behaviours=(*framework.behaviours, Behaviour(does={"adapter_bytes": 2})))
+    facts = Facts(stated=stated, values=resolve(stated), framework=framework, model=_model(point["model"]))
     plan, missing = make_plan(facts, None)
     assert plan, missing
     return plan
