@@ -10,7 +10,7 @@ import math
 
 from diagnose.batch import whole
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.rows import row_limit
+from diagnose.estimate.rows import real_row, row_limit
 from diagnose.estimate.shape import heads, lora_parameters
 from diagnose.estimate.spread import in_experts
 from diagnose.estimate.term import Band, count, exactly, make_term, total
@@ -37,6 +37,7 @@ _NON_TORCH = Band(
 _STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_utils.py
 _SAMPLER_COPIES = 4
 # unslothai/unsloth-zoo@ce232d6 unsloth_zoo/vllm_utils.py: load_vllm, get_vllm_state_dict, convert_vllm_to_huggingface
+_CACHED_KEYS = "arXiv:2309.06180, section 3"
 _SHARED = "vLLM lora/layers: create_lora_weights; the base layers are views of the engine's tensors"
 
 
@@ -174,13 +175,24 @@ def _graphs(plan: Plan) -> list[Term]:
 def _dense_cache(plan: Plan) -> list[Term]:
     """KV cache of a rollout by the trainer's own model: every row of the batch up to its limit."""
     prompt, response = row_limit(plan)
-    rows = take(plan, "update").rows
-    tokens = rows * ((prompt or 0) + (response or 0))
+    prompt = prompt or round(real_row(plan, 1.0)[0].mid)
+    rows, moved_by = _rows_generated(plan)
+    tokens = rows * (prompt + (response or 0))
     each = cached_bytes_per_token(plan.model, plan.whole("tp"))
-    how = f"{count(tokens)} tokens × {each:,} B"
-    moved_by = ("micro_batch", "prompt_length", "response_length")
+    how = f"{rows:,.0f} rows × {prompt + (response or 0):,} tokens × {each:,} B"
     size = Band(0.3 * tokens * each, tokens * each, tokens * each)
-    return [make_term("kv_pool", "KV cache of generation", "work", size, how, "arXiv:2309.06180, section 3", moved_by)]
+    return [make_term("kv_pool", "KV cache of generation", "work", size, how, _CACHED_KEYS, moved_by)]
+
+
+def _rows_generated(plan: Plan) -> tuple[float, tuple[str, ...]]:
+    """Rows that generate at once without an engine, and the facts that they and their cache hang on."""
+    kind, lengths = plan.does.get("rows_generated"), ("prompt_length", "response_length")
+    if kind == "logprob_micro_batch":
+        return take(plan, "logprob").rows, ("logprob_micro_batch", *lengths)
+    rows = take(plan, "update").rows
+    if kind == "accumulated":
+        return rows * plan.whole("gradient_accumulation"), ("micro_batch", "gradient_accumulation", *lengths)
+    return rows, ("micro_batch", *lengths)
 
 
 def _pool(plan: Plan) -> list[Term]:

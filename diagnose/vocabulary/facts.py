@@ -197,6 +197,7 @@ _ALL = (
         shards="from a sharded checkpoint",
     ),
     _fact("grad_offload", "bool", "memory", "Gradients offloaded between updates"),
+    _fact("reward_offload", "bool", "memory", "Reward model on the host"),
     _fact("ref_offload", "bool", "memory", "Reference weights on the host"),
     _fact("critic_param_offload", "bool", "memory", "Critic weights offloaded between phases"),
     _fact("critic_optimizer_offload", "bool", "memory", "Critic Adam state offloaded between updates"),
