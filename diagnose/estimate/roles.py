@@ -6,13 +6,23 @@ from dataclasses import replace
 
 from diagnose.batch import whole
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.residents import runs_on
+from diagnose.estimate.residents import PLACES, runs_on, stands_on
 from diagnose.estimate.spread import spread
 
 
 def on_cards(plan: Plan, phase: str) -> Plan:
-    """The plan of the cards on which this phase runs: theirs may be another number than the actor's. Made once for each role."""
-    role = runs_on(phase, plan.values) if plan.online else "actor"
+    """The plan of the cards on which this phase runs: theirs may be another number than the actor's."""
+    return of_role(plan, runs_on(phase, plan.values) if plan.online else "actor")
+
+
+def role_of(plan: Plan, what: str) -> str:
+    """The role on whose cards a resident stands."""
+    role = what.partition("_")[0]
+    return stands_on(role, plan.values) if plan.online and f"{role}_place" in PLACES else "actor"
+
+
+def of_role(plan: Plan, role: str) -> Plan:
+    """The plan of the cards of one role. Made once for each."""
     gpus = None if role == "actor" else whole(plan.values, f"{role}_gpus")
     if gpus is None or gpus == plan.gpus or plan.stage:
         return plan
