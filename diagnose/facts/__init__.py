@@ -29,7 +29,7 @@ from diagnose.facts.quantized import with_quantized
 from diagnose.facts.run_words import moved_engine, run_words, worded_settings
 from diagnose.facts.signature import find_hits, settle_kind
 from diagnose.facts.steps import read_step
-from diagnose.facts.teacher import with_teacher
+from diagnose.facts.teacher import with_sizes
 from diagnose.facts.trains import of_training, read_trains
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
@@ -68,7 +68,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     if told := _told_by_words(stated, {**keyed.stated, **answered}):
         before, keyed = keyed, _keys(paste, detected, version, {**answered, **told}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
-    stated = with_teacher(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
+    stated = with_sizes(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
     readings = _measure(stated, paste, lowered, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)
