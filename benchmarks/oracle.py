@@ -131,6 +131,7 @@ def kept_settings() -> list[Setting]:
         replace(base, checkpointing="reentrant", precision="mixed"),
         replace(base, lora_rank=8),
         replace(base, lora_rank=16, checkpointing="on"),
+        replace(base, lora_rank=8, adapters="bf16"),
     ]
 
 
@@ -147,6 +148,7 @@ def step_settings() -> list[Setting]:
         replace(base, attention="eager", length=256),
         replace(base, accumulation=1, length=2048, rows=1),
         replace(base, lora_rank=8),
+        replace(base, lora_rank=8, adapters="bf16"),
         replace(base, padded=True, length=1024),
     ]
 

@@ -116,7 +116,10 @@ class Packed:
 
 @dataclass(frozen=True)
 class Setting:
-    """How a model is trained. ``attention`` is transformers' name; ``padded`` leaves a part of every second row to padding."""
+    """How a model is trained. ``attention`` is transformers' name; ``padded`` leaves a part of every second row to padding.
+
+    ``adapters`` is the type in which adapters are stored, over a base in 16 bits where that is bf16.
+    """
 
     rows: int = 2
     length: int = 512
@@ -127,10 +130,11 @@ class Setting:
     lora_rank: int = 0
     optimizer: str = "foreach"
     accumulation: int = 2
+    adapters: str = "fp32"
 
 
 def autocast(setting: Setting) -> AbstractContextManager[object]:
-    """bf16 autocast over fp32 weights, and over adapters, which peft keeps in fp32."""
+    """bf16 autocast over fp32 weights, and over adapters, which peft makes fp32."""
     cast = setting.precision == "mixed" or setting.lora_rank > 0
     return torch.autocast("cpu", dtype=torch.bfloat16) if cast else nullcontext()
 
@@ -152,7 +156,7 @@ def build(config: object, setting: Setting, backbone: bool) -> torch.nn.Module:
         model = get_peft_model(model, lora)
         for parameter in model.parameters():
             if parameter.requires_grad:
-                parameter.data = parameter.data.float()
+                parameter.data = parameter.data.to(torch.bfloat16 if setting.adapters == "bf16" else torch.float32)
         model.enable_input_require_grads()
     if setting.checkpointing != "off":
         model.gradient_checkpointing_enable({"use_reentrant": setting.checkpointing == "reentrant"})

@@ -1,25 +1,23 @@
 """The rollout engine on a training GPU: its weights, its KV pool by the rule of its version, its graphs.
 
-KV bytes a token are 2 x layers x ceil(KV heads / TP) x head width x 2 (vLLM v1/kv_cache_interface.py; Kwon et al. 2023,
-arXiv:2309.06180, section 3). Rules of the pool: vLLM worker/worker.py and v1/worker/gpu_worker.py of the versions named below.
+Rules of the pool: vLLM worker/worker.py and v1/worker/gpu_worker.py of the versions named below.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from diagnose.batch import whole
 from diagnose.conditions import in_range
+from diagnose.estimate.cache import cached_bytes_per_token
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.rows import row_limit
-from diagnose.estimate.shape import heads, lora_parameters
+from diagnose.estimate.rows import real_row, row_limit
+from diagnose.estimate.shape import lora_parameters
 from diagnose.estimate.spread import in_experts
 from diagnose.estimate.term import Band, count, exactly, make_term, total
 from diagnose.estimate.terms_fixed import CONTEXT, fixed
 from diagnose.estimate.terms_held import base_bytes, held
 from diagnose.estimate.tokens import take
-from diagnose.knowledge.hardware import Model
 from diagnose.types import CacheRoom, Measured, Term
 from diagnose.units import GIB, gib
 
@@ -46,26 +44,8 @@ _FEW_BATCHES = (
 _STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_utils.py
 _SAMPLER_COPIES = 4
 # unslothai/unsloth-zoo@ce232d6 unsloth_zoo/vllm_utils.py: load_vllm, get_vllm_state_dict, convert_vllm_to_huggingface
+_CACHED_KEYS = "arXiv:2309.06180, section 3"
 _SHARED = "vLLM lora/layers: create_lora_weights; the base layers are views of the engine's tensors"
-
-
-def kv_bytes_per_token(*, layers: int, kv_heads: int, head_dim: int, tp: int = 1, bytes_each: int = 2) -> int:
-    """KV bytes of one token on one GPU: keys and values of every layer."""
-    return 2 * layers * math.ceil(kv_heads / tp) * head_dim * bytes_each
-
-
-def cached_bytes_per_token(model: Model, tp: int = 1, bytes_each: int = 2) -> int:
-    """KV bytes of one token of ``model`` on one GPU: layers with keys of their own, each with its heads, and an indexer's keys.
-
-    An indexer's key is cached on every rank in 8 bits, with a 4-byte scale for every 128 numbers (vLLM 0.33
-    model_executor/models/deepseek_v2.py: Indexer, DeepseekV32IndexerCache).
-    """
-    latent = model.latent
-    index = latent.index_layers * (latent.index_width + 4 * math.ceil(latent.index_width / 128)) if latent else 0
-    return index + sum(
-        kv_bytes_per_token(layers=one.keyed, kv_heads=one.kv_heads, head_dim=one.head_dim, tp=tp, bytes_each=bytes_each)
-        for one in heads(model)
-    )
 
 
 # bytes a parameter of a quantised linear layer, scales included: arXiv:2305.14314, section 3, for 4 bits
@@ -195,13 +175,24 @@ def _graphs_in_share(plan: Plan) -> bool:
 def _dense_cache(plan: Plan) -> list[Term]:
     """KV cache of a rollout by the trainer's own model: every row of the batch up to its limit."""
     prompt, response = row_limit(plan)
-    rows = take(plan, "update").rows
-    tokens = rows * ((prompt or 0) + (response or 0))
+    prompt = prompt or round(real_row(plan, 1.0)[0].mid)
+    rows, moved_by = _rows_generated(plan)
+    tokens = rows * (prompt + (response or 0))
     each = cached_bytes_per_token(plan.model, plan.whole("tp"))
-    how = f"{count(tokens)} tokens × {each:,} B"
-    moved_by = ("micro_batch", "prompt_length", "response_length")
+    how = f"{rows:,.0f} rows × {prompt + (response or 0):,} tokens × {each:,} B"
     size = Band(0.3 * tokens * each, tokens * each, tokens * each)
-    return [make_term("kv_pool", "KV cache of generation", "work", size, how, "arXiv:2309.06180, section 3", moved_by)]
+    return [make_term("kv_pool", "KV cache of generation", "work", size, how, _CACHED_KEYS, moved_by)]
+
+
+def _rows_generated(plan: Plan) -> tuple[float, tuple[str, ...]]:
+    """Rows that generate at once without an engine, and the facts that they and their cache hang on."""
+    kind, lengths = plan.does.get("rows_generated"), ("prompt_length", "response_length")
+    if kind == "logprob_micro_batch":
+        return take(plan, "logprob").rows, ("logprob_micro_batch", *lengths)
+    rows = take(plan, "update").rows
+    if kind == "accumulated":
+        return rows * plan.whole("gradient_accumulation"), ("micro_batch", "gradient_accumulation", *lengths)
+    return rows, ("micro_batch", *lengths)
 
 
 def _pool(plan: Plan) -> list[Term]:

@@ -1,4 +1,4 @@
-"""A frozen base under adapters: what of it a quantizer leaves as it is, and whether its type is known."""
+"""A frozen base under adapters: what of it a quantizer leaves as it is, whether its type is known, in which type it hands values on."""
 
 from __future__ import annotations
 
@@ -30,3 +30,40 @@ def experts_in_16_bits(plan: Plan) -> int:
     if not unseen or not by_linear_layers or plan.values.get("experts_quantized") is True:
         return 0
     return round(in_experts(plan.model))
+
+
+def fp32_between_layers(plan: Plan) -> bool:
+    """Whether what runs from layer to layer is fp32 because norms are, in front of quantized products.
+
+    peft utils/other.py at 5d602fd, prepare_model_for_kbit_training: whatever is not quantized is cast to fp32; or it is loaded so, with
+    the embedding that the stream begins with. An fp32 weight makes a norm's output fp32, and the last product of the MLP gives the type
+    that it gets, so that its sum with the stream is fp32. Where fp16 would overflow the stream and the inside of the MLP are fp32 around
+    products in 16 bits.
+    """
+    norms = bool(plan.each.quantized) and (plan.values.get("norms_fp32") is True or plan.each.base >= 4)
+    return norms or (plan.values.get("fp32_activations") is True and plan.values.get("precision") != "fp32")
+
+
+def inputs_shared(plan: Plan) -> bool:
+    """Whether adapters keep the value that they read itself, so that those that read the same one keep it once.
+
+    peft casts to the adapter's type, each adapter anew, and does nothing where that is the value's own 16 bits, as DeepSpeed makes
+    adapters and FSDP gathers them; beside bitsandbytes' layers it casts nothing under autocast, which leaves 16 bits as they are (peft
+    0.21 tuners/lora/layer.py: Linear.forward, tuners/lora/bnb.py: Linear4bit.forward). A dropout makes each adapter a copy of its own.
+    """
+    if plan.values.get("adapter_dropout") is not False or fp32_between_layers(plan):
+        return False
+    gathered = plan.split.stage == 3 and plan.split.group > 1 and plan.values.get("strategy") in ("fsdp", "fsdp2")
+    in_16_bits = (plan.each.weights <= 2 and plan.each.base == 2) or gathered
+    if in_16_bits and plan.values.get("precision") != "fp32" and plan.values.get("strategy") != "megatron":
+        return True
+    by_bits = bool(plan.each.quantized) and plan.values.get("quantization", "nf4") in _OF_LINEAR_LAYERS
+    return by_bits and plan.values.get("autocast") is not False
+
+
+def adapter_input_bytes(plan: Plan) -> float:
+    """Bytes that an adapter keeps of each value that it reads, where it keeps one of its own: in 16 bits, and a mask of its dropout."""
+    drops = plan.values.get("adapter_dropout")
+    if isinstance(drops, bool):
+        return 3.0 if drops else 2.0
+    return plan.number("adapter_input_bytes") or 2.0

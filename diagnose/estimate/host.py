@@ -8,16 +8,14 @@ so that the kernel counts it with its cache: it is needed like any other, Ray an
 
 from __future__ import annotations
 
-import math
-
 from diagnose.batch import whole
 from diagnose.estimate.engine import engine_weight_bytes
 from diagnose.estimate.host_files import handing_over, loading, saving
+from diagnose.estimate.parked import PINNED_SOURCE, parked
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import image_patches, row_limit
-from diagnose.estimate.term import Band, count, counts, exactly, make_term
+from diagnose.estimate.term import Band, count, counts, make_term
 from diagnose.estimate.terms_activation import offloaded
-from diagnose.estimate.terms_held import held
 from diagnose.estimate.tokens import take
 from diagnose.types import PhaseEstimate, PoolEstimate, Term
 from diagnose.units import GIB, from_gib
@@ -25,13 +23,11 @@ from diagnose.units import GIB, from_gib
 _BACKUP_ROUNDING = Band(
     1.0, 1.2, 2.0
 )  # pieces are single matrices: nearer to a power of two than a whole layer on average
-_PINNED_SOURCE = "torch 2.6 ATen/core/CachingHostAllocator.h:132"
 # A process with its share of the node's own: Ray's lists name 11.8 GB with 4 GiB of swap space in it (Logic-RL issue 15), 28 GB
 # for two (verl issue 529), 68.7 GB with 45 parked and 10 of images (EasyR1 issue 469), each less what else stands there.
 _PROCESS = Band(5 * GIB, 9 * GIB, 14 * GIB)
 _PROCESS_SOURCE = "lists of processes in out-of-memory messages of Ray"
 _WORKER = Band(0.3 * GIB, 0.6 * GIB, 1.5 * GIB)
-_SWAP_GIB = 4.0  # vLLM V0 config.py: swap_space
 _ROW_BYTES = 40  # ids, masks, positions, log-probs and advantages of one token
 _PATCH_BYTES = (
     1176 * 4
@@ -47,14 +43,13 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
     always, backup = [*_processes(plan, gpus), *_workers(plan, gpus)], _backup(plan, gpus)
     early = plan.does.get("engine_first") == "yes"
     rows = _rows(plan)
-    residents = {what for (_, pool), all in plan.residents.items() if pool == "host" for what in all}
-    parked = {what: _one_parked(plan, what, min(gpus, plan.gpus)) for what in residents}
+    stands = parked(plan, gpus)
     phases = tuple(
         PhaseEstimate(
             phase,
             _MOMENTS.get(phase, "throughout"),
             (
-                *(term for what in plan.holds(phase, "host") for term in parked[what]),
+                *(term for what in plan.holds(phase, "host") for term in stands[what]),
                 *_moment(plan, phase, gpus),
                 *(rows if phase not in _BEFORE_ROWS else ()),
                 *(backup if early or phase != "load" else ()),
@@ -72,8 +67,8 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
 
 def page_locked_bytes(plan: Plan, phase: PhaseEstimate) -> int:
     """What stands in shared pages in this phase, which counters of used memory leave out."""
-    parked = plan.does.get("pinned_rounding") == "power_of_two"
-    return sum(term.bytes for term in phase.terms if term.id in _LOCKED or (parked and term.family == "held"))
+    rounded = plan.does.get("pinned_rounding") == "power_of_two"
+    return sum(term.bytes for term in phase.terms if term.id in _LOCKED or (rounded and term.family == "held"))
 
 
 def used_bytes(plan: Plan, phase: PhaseEstimate) -> int:
@@ -104,49 +99,6 @@ def _threshold(plan: Plan) -> float | None:
     return plan.number("ray_memory_threshold") or (_RAY_THRESHOLD if plan.number("node_used_gb") else None)
 
 
-def _one_parked(plan: Plan, what: str, gpus: int) -> list[Term]:
-    if what == "swap_space":
-        each = plan.number("swap_space_gib")
-        each = _SWAP_GIB if each is None else each
-        how = f"{each:g} GiB × {gpus} GPUs"
-        size = each * gpus * GIB
-        return [
-            make_term(
-                what, "engine's swap space", "held", size, how, "vLLM V0 config.py: swap_space", ("swap_space_gib",)
-            )
-        ]
-    shard = held(plan, "ref_weights" if what == "ref_gradient_buffer" else what, "host")
-    if shard is None:
-        return []
-    title = "reference's unused gradient buffer" if what == "ref_gradient_buffer" else f"{shard.title} on the host"
-    return [_pinned(plan, what, title, shard, gpus)]
-
-
-def _pinned(plan: Plan, what: str, title: str, shard: Term, gpus: int) -> Term:
-    rounding = _rounding(
-        plan, shard.bytes, pieces=round(plan.each.optimizer / plan.each.weights) if "optimizer" in what else 1
-    )
-    how = f"{shard.how} × {gpus} GPUs{f' × {rounding.mid:.2f} rounded' if not rounding.exact else ''}"
-    offload = ("param_offload", "optimizer_offload", "ref_offload", "param_on_cpu", "optimizer_on_cpu")
-    size = rounding.times(shard.bytes * gpus)
-    return make_term(what, title, "held", size, how, _PINNED_SOURCE, (*offload, "n_gpus", "gpus_per_node"))
-
-
-def _rounding(plan: Plan, size: float, pieces: int) -> Band:
-    """The factor that powers of two put on ``size`` bytes of a GPU, parked in ``pieces`` a layer and as many for the rest."""
-    if plan.does.get("pinned_rounding") != "power_of_two" or not size:
-        return exactly(1.0)
-    each = size / max(1, pieces)
-    layer = each * plan.shape.layer / plan.shape.parameters
-    rest = max(0.0, each - layer * plan.model.layers)
-    factor = (_power_of_two(layer) * plan.model.layers + _power_of_two(rest)) / each
-    return Band(1.0, min(factor, 2.0), 2.0)
-
-
-def _power_of_two(size: float) -> float:
-    return float(2 ** math.ceil(math.log2(size))) if size > 1 else 0.0
-
-
 def _backup(plan: Plan, gpus: int) -> list[Term]:
     """The sleeping engine's weights; its pinned buffers stay after it wakes."""
     engine_here = any("engine_weights" in what for what in plan.residents.values())
@@ -155,7 +107,7 @@ def _backup(plan: Plan, gpus: int) -> list[Term]:
     tp = plan.whole("rollout_tp")
     size = _BACKUP_ROUNDING.times(engine_weight_bytes(parameters=plan.shape.parameters, tp=tp) * gpus)
     how = f"{count(plan.shape.parameters)} × 2 B ÷ {tp} × {gpus} GPUs × 1.2 rounded"
-    source = "vLLM device_allocator/cumem.py; " + _PINNED_SOURCE
+    source = "vLLM device_allocator/cumem.py; " + PINNED_SOURCE
     return [
         make_term(
             "engine_backup", "sleeping engine's weights", "engine", size, how, source, ("sleep_level", "rollout_tp")
@@ -235,7 +187,7 @@ def _checkpoints(plan: Plan, gpus: int) -> list[Term]:
         return []
     how = f"{one.how} × {plan.model.hidden:,} × all layers but two × {min(gpus, plan.gpus)} GPUs"
     moved_by = (*one.moved_by, "activation_offload")
-    return [make_term("offloaded_checkpoints", "checkpoints on the host", "work", size, how, _PINNED_SOURCE, moved_by)]
+    return [make_term("offloaded_checkpoints", "checkpoints on the host", "work", size, how, PINNED_SOURCE, moved_by)]
 
 
 def _engine_images(plan: Plan) -> list[Term]:

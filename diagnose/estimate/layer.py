@@ -173,21 +173,31 @@ def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
 
 
 def frozen_layer_bytes_per_token(
-    w: Widths, each_input: float = 2.0, on: str = "all_linear", fp32: bool = False
+    w: Widths, each_input: float = 2.0, on: str = "all_linear", fp32: bool = False, shared: bool = False
 ) -> float:
     """The same under adapters on all linear layers, whose frozen weights need no inputs of their own.
 
     Left are the norms' fp32 copies (8 h), what the attention keeps, and gate, activation and up (6 f), or what GELU reads (2 f). Each
     adapter keeps its input in ``each_input`` bytes: a bf16 copy of its own, since peft casts to the adapter's fp32 first, and with
-    dropout one byte of mask. ``fp32``: norms in fp32 give fp32, and a quantized product gives what it gets (bitsandbytes 0.45
-    nn/modules.py: Linear4bit), so that the MLP's values are fp32; RMSNorm keeps its input itself, the attention kernel casts to bf16.
+    dropout one byte of mask. ``shared``: nothing casts, and adapters that read the same value keep it once. ``fp32``: norms in fp32 give
+    fp32, and a quantized product gives what it gets (bitsandbytes 0.45 nn/modules.py: Linear4bit), so that the MLP's values are fp32;
+    RMSNorm keeps its input itself, the attention kernel casts to bf16.
     """
     each = 2 if fp32 else 1
     inputs = 8 + 4 * w.after if fp32 else _norm_inputs(w)
     norms = inputs * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0) + 4 * w.ranks
     mlp = each * ((12 if w.clamped else 6 if w.gated else 2) * w.mlp + 4 * w.routed)
     kept = norms + attention_bytes_per_token(w) + mlp + w.shared * w.hidden
-    return kept + _adapter_bytes_per_token(w, each_input, on)
+    return kept + (_shared_bytes_per_token(w, on) if shared else _adapter_bytes_per_token(w, each_input, on))
+
+
+def _shared_bytes_per_token(w: Widths, on: str) -> float:
+    """Values that adapters read as they are, in 16 bits: both norms' outputs and the MLP's product; the attention keeps its output.
+
+    (peft 0.21 tuners/lora/layer.py: Linear.forward; benchmarks/oracle.py measures it)
+    """
+    before = 0 if w.mixes == 0 else w.hidden
+    return 2 * (before + (w.hidden + w.mlp if w.mlp else 0)) if on == "all_linear" else 2 * before
 
 
 def _adapter_bytes_per_token(w: Widths, each_input: float, on: str) -> float:
@@ -230,8 +240,8 @@ def chosen_products_bytes_per_token(w: Widths) -> float:
 def backward_bytes_per_token(w: Widths, adapters: bool = False, fp32: bool = False) -> float:
     """Gradients on their way in a layer's MLP while all that it keeps still stands: of the gate and of up, and of the layer's output.
 
-    The gradient of an adapter's input comes once in the adapter's fp32 and once in bf16 beside that of the frozen weight. Where the
-    layer's values are ``fp32``, three gradients as wide as the MLP are: of the product, of the gate's activation and of up.
+    ``adapters`` that cast what they read: the gradient comes once in their fp32 and once in bf16 beside that of the frozen weight. Where
+    the layer's values are ``fp32``, three gradients as wide as the MLP are: of the product, of the gate's activation and of up.
     """
     if adapters and fp32:
         return 12 * w.mlp + 8 * w.hidden

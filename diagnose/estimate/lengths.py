@@ -7,7 +7,8 @@ from dataclasses import replace
 from diagnose.batch import rows_met
 from diagnose.estimate.phases import gpu_phases
 from diagnose.estimate.plan import Plan, plan_of
-from diagnose.estimate.rows import MEAN_SHARE, real_row, row_limit
+from diagnose.estimate.rows import MEAN_SHARE, real_row, row_limit, untold_prompt
+from diagnose.estimate.term import Band
 from diagnose.estimate.tokens import take
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts
@@ -17,6 +18,7 @@ _WHY_USUAL = "taken as {usual}, the more above it the fewer rows a pass has"
 _WHY_OF_STEPS = (
     "taken as what the longest of {met:,} rows measures, as many as the steps take, and no more than the limit"
 )
+_WHY_UNTOLD = "taken as the mean prompt of half of the public data sets of prompts, since no key limits it"
 _WHY_OF_DATA = (
     "taken between what half of the public data sets reach and the limit, nearer to the limit the fewer rows a pass has"
 )
@@ -37,17 +39,30 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
     if one.tokens.exact:
         return ()
     real = real_row(plan, one.rows)
+    untold = _untold_prompt(plan, limits[0], real[0])
+    if "real_response_length" not in one.moved_by:  # padded to its limit
+        return untold
     met = rows_met(plan.values)
     of_data = _WHY_OF_STEPS.format(met=met) if met and met > 1 else _WHY_OF_DATA
     why = _WHY.format(share=MEAN_SHARE) if plan.online else of_data
     ids = ("real_prompt_length", "real_response_length")
     usual = facts.stated.get("usual_response_length")
     whys = (why, _WHY_USUAL.format(usual=usual.why) if usual else why)
-    return tuple(
-        Fact(id, round(length.mid), "assumed", why=why)
-        for id, length, limit, why in zip(ids, real, limits, whys, strict=True)
-        if limit and (id not in plan.values or id in plan.assumed)
+    return (
+        tuple(
+            Fact(id, round(length.mid), "assumed", why=why)
+            for id, length, limit, why in zip(ids, real, limits, whys, strict=True)
+            if limit and (id not in plan.values or id in plan.assumed)
+        )
+        + untold
     )
+
+
+def _untold_prompt(plan: Plan, limit: int | None, length: Band) -> tuple[Fact, ...]:
+    """What is taken for a prompt that nothing limits."""
+    if limit or not plan.online or untold_prompt(plan).exact:
+        return ()
+    return (Fact("real_prompt_length", round(length.mid), "assumed", why=_WHY_UNTOLD),)
 
 
 def turning_length(facts: Facts, limit_bytes: int, phase: str, fallback: Framework | None = None) -> int | None:

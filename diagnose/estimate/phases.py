@@ -9,7 +9,7 @@ from typing import NamedTuple
 from diagnose.estimate.doubt import bounds
 from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.roles import on_cards
+from diagnose.estimate.roles import of_critic, on_cards
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_activation import head_inputs, kept, kept_by_hooks, no_grad, recomputed
 from diagnose.estimate.terms_fixed import broadcast_copies, cached, fixed, growth, most_cached, pieces
@@ -184,16 +184,17 @@ def _of_critic(plan: Plan) -> Plan:
 def _values(actor: Plan) -> list[Moment]:
     plan = _of_critic(actor)
     one = take(plan, "critic")
-    return [("forward pass", [*gathered(plan), *no_grad(plan, one)])]
+    return [("forward pass", of_critic(plan, [*gathered(plan), *no_grad(plan, one)]))]
 
 
 def _critic(actor: Plan) -> list[Moment]:
     plan = _of_critic(actor)
     one = take(plan, "critic")
     gathers, checkpoints = gathered(plan), kept(plan, one)
+    again = [*gathers, *checkpoints, *recomputed(plan, one), *layer_gradient(plan)]
     return [
-        ("recomputing a layer", [*gathers, *checkpoints, *recomputed(plan, one), *layer_gradient(plan)]),
-        ("end of the backward pass", [*gathers, *root_gradient(plan)]),
+        ("recomputing a layer", of_critic(plan, again)),
+        ("end of the backward pass", of_critic(plan, [*gathers, *root_gradient(plan)])),
     ]
 
 

@@ -29,7 +29,7 @@ _WHO_RUNS = {
     "ref_logprob": "ref",
     "reward": "reward",
 }  # every other phase: the actor
-_PLACES = ("critic_place", "ref_place", "reward_place")
+PLACES = ("critic_place", "ref_place", "reward_place")
 _ON_CPU = {"actor_weights": "param_on_cpu", "actor_optimizer": "optimizer_on_cpu"}  # what a switch keeps on the host
 
 
@@ -109,23 +109,23 @@ def runs_on(phase: str, values: Values) -> str:
     """The role on whose cards a phase of an online training runs."""
     role = _WHO_RUNS.get(phase, "actor")
     # rewards that no model on the cards gives are no other card's matter
-    return "actor" if role == "reward" and values.get("has_reward_model") is not True else _stands_on(role, values)
+    return "actor" if role == "reward" and values.get("has_reward_model") is not True else stands_on(role, values)
 
 
-def _stands_on(role: str, values: Values) -> str:
+def stands_on(role: str, values: Values) -> str:
     """The role on whose cards this one stands: the actor's unless a fact gives it others."""
     place = values.get(f"{role}_place")
     if place == "critic":
-        return _stands_on("critic", values)
+        return stands_on("critic", values)
     return role if place == "own" else "actor"
 
 
 def _on_the_same_cards(what: str, phases: tuple[str, ...], values: Values) -> tuple[str, ...]:
     """Those of the phases that run on the cards on which this stands."""
-    if not any(values.get(place) in ("own", "critic") for place in _PLACES):
+    if not any(values.get(place) in ("own", "critic") for place in PLACES):
         return phases
     role = what.partition("_")[0]
-    here = _stands_on(role, values) if f"{role}_place" in _PLACES else "actor"
+    here = stands_on(role, values) if f"{role}_place" in PLACES else "actor"
     return tuple(phase for phase in phases if runs_on(phase, values) == here)
 
 
@@ -138,7 +138,7 @@ def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool)
     if what in _ENGINE or what == "state_dict_copy":
         return writes and values.get("rollout_mode") != "server" and engine
     if what.startswith("ref_"):
-        second = values.get("algo") in WITH_TEACHER or not adapters(values) or _stands_on("ref", values) == "ref"
+        second = values.get("algo") in WITH_TEACHER or not adapters(values) or stands_on("ref", values) == "ref"
         return has_reference(values, online) and second
     if what == "teacher_weights":
         return online and "teacher_b" in values and not (values.get("teacher_is_base") and adapters(values))

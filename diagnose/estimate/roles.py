@@ -6,13 +6,24 @@ from dataclasses import replace
 
 from diagnose.batch import whole
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.residents import runs_on
+from diagnose.estimate.residents import PLACES, runs_on, stands_on
 from diagnose.estimate.spread import spread
+from diagnose.types import Term
 
 
 def on_cards(plan: Plan, phase: str) -> Plan:
-    """The plan of the cards on which this phase runs: theirs may be another number than the actor's. Made once for each role."""
-    role = runs_on(phase, plan.values) if plan.online else "actor"
+    """The plan of the cards on which this phase runs: theirs may be another number than the actor's."""
+    return of_role(plan, runs_on(phase, plan.values) if plan.online else "actor")
+
+
+def role_of(plan: Plan, what: str) -> str:
+    """The role on whose cards a resident stands."""
+    role = what.partition("_")[0]
+    return stands_on(role, plan.values) if plan.online and f"{role}_place" in PLACES else "actor"
+
+
+def of_role(plan: Plan, role: str) -> Plan:
+    """The plan of the cards of one role. Made once for each."""
     gpus = None if role == "actor" else whole(plan.values, f"{role}_gpus")
     if gpus is None or gpus == plan.gpus or plan.stage:
         return plan
@@ -24,3 +35,28 @@ def on_cards(plan: Plan, phase: str) -> Plan:
         plan.known[key] = replace(plan, split=laid_out.everything, trains=laid_out.trained, gpus=laid_out.gpus)
     known: Plan = plan.known[key]
     return known
+
+
+def of_critic(plan: Plan, terms: list[Term]) -> list[Term]:
+    """What a pass of the critic needs where that is a model of another size, of whose shape nothing else is known.
+
+    Layers and widths grow together, and parameters with both, so that layers × width go with parameters to the power of 2/3; low: as
+    the parameters do; high: as in the actor.
+    """
+    ratio = (plan.number("critic_b") or 0.0) * 1e9 / plan.shape.parameters
+    if not ratio or abs(ratio - 1) < _ALIKE:
+        return terms
+    each = ratio ** (2 / 3)
+    return [
+        term._replace(
+            low=round(term.low * min(ratio, 1.0)),
+            bytes=round(term.bytes * each),
+            high=round(term.high * max(each, 1.0)),
+            how=f"{term.how} × {each:.2g} for the critic's own size",
+            moved_by=(*term.moved_by, "critic_b"),
+        )
+        for term in terms
+    ]
+
+
+_ALIKE = 0.1  # of the size: a head more or a table less

@@ -32,6 +32,9 @@ _PIXELS_PER_TOKEN = 784  # of a model whose tower is not known: patches of 14 jo
 # and 1.2 of a run's mean, and that of another model at half (content/datasets/gsm8k.md). The worst of a thousand passes lies 3 off.
 _SAMPLED_SPREAD, _SAMPLED_LOW, _SAMPLED_HIGH, _WORST = 0.43, 0.5, 1.25, 3.0
 _UNKNOWN_LIMIT = Band(512, 2048, 8192)
+# Of a prompt that nothing limits and no data set tells: lower decile, median and upper decile of the means of the 34 sets of prompts in
+# content/datasets.
+UNKNOWN_PROMPT = Band(48, 116, 582)
 _MERGED_PATCHES = (
     4  # a vision tower of this kind joins 2 x 2 patches into one token (Qwen2-VL, arXiv:2409.12191, section 2.1)
 )
@@ -82,7 +85,9 @@ def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
     if prompt_limit is None or response_limit is None:
         return exactly(0), _UNKNOWN_LIMIT
     if not prompt_limit and plan.online:  # images at least are known of prompts without a limit
-        return _shown(plan), _real(plan, "real_response_length", response_limit, rows, together or rows)
+        shown, text = _shown(plan), untold_prompt(plan)
+        prompt = Band(shown.low + text.low, shown.mid + text.mid, shown.high + text.high)
+        return prompt, _real(plan, "real_response_length", response_limit, rows, together or rows)
     prompt = _real(plan, "real_prompt_length", prompt_limit, rows, together or rows)
     return prompt, _real(plan, "real_response_length", response_limit, rows, together or rows)
 
@@ -110,6 +115,17 @@ def _shown(plan: Plan) -> Band:
     """Tokens of the largest images that a prompt may hold; half of them at least, since images come in all sizes."""
     most = image_pixels(plan) / plan.model.vision.pixels_per_token if plan.model.vision else 0.0
     return Band(0.5 * most, most, most)
+
+
+def untold_prompt(plan: Plan) -> Band:
+    """A prompt's text where no key limits it: as long as it is said to be, else as those of most sets are.
+
+    None is left where the answer may be as long as the whole row.
+    """
+    if whole(plan.values, "max_length"):
+        return exactly(0)
+    told = whole(plan.values, "real_prompt_length")
+    return exactly(told) if told and "real_prompt_length" not in plan.assumed else UNKNOWN_PROMPT
 
 
 def image_tokens(plan: Plan, rows: float) -> Band:

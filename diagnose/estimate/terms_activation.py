@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from diagnose.estimate.frozen import adapter_input_bytes, fp32_between_layers, inputs_shared
 from diagnose.estimate.layer import (
     Widths,
     backward_bytes_per_token,
@@ -50,17 +51,6 @@ def autocasts(plan: Plan) -> bool:
     part = plan.adapters or "trained_layers" in plan.values
     whole_fp32 = plan.each.weights >= 4 and not part and plan.values.get("precision") != "fp32"
     return whole_fp32 and (plan.split.stage < 3 or _alone(plan))
-
-
-def fp32_between_layers(plan: Plan) -> bool:
-    """Whether what runs from layer to layer is fp32 because norms are, in front of quantized products.
-
-    peft utils/other.py at 5d602fd, prepare_model_for_kbit_training: whatever is not quantized is cast to fp32. An fp32 weight makes a
-    norm's output fp32, and the last product of the MLP gives the type that it gets, so that its sum with the stream is fp32. Where fp16
-    would overflow the stream and the inside of the MLP are fp32 around products in 16 bits.
-    """
-    norms = bool(plan.each.quantized) and plan.values.get("norms_fp32") is True
-    return norms or (plan.values.get("fp32_activations") is True and plan.values.get("precision") != "fp32")
 
 
 def _alone(plan: Plan) -> bool:
@@ -131,7 +121,8 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     if checkpointing(plan) != "full" and not (checkpointing(plan) == "selective" and _by_products(plan)):
         return []
     w, tokens = _widths(plan), _local(plan, one)
-    moving = backward_bytes_per_token(_one_expert(plan, w), bool(plan.adapters), fp32_between_layers(plan))
+    casts = bool(plan.adapters) and not inputs_shared(plan)
+    moving = backward_bytes_per_token(_one_expert(plan, w), casts, fp32_between_layers(plan))
     each = max(_layer(plan, kind) for _, kind in _kinds(plan, w)) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{_over(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, LAYER, one.moved_by)
@@ -254,8 +245,8 @@ def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
     if plan.adapters:
         unsaid = at_most and "lora_layers" not in plan.values
         on = "all_linear" if unsaid else adapted_layers(plan.values, plan.does)
-        each_input = plan.number("adapter_input_bytes") or 2.0
-        return frozen_layer_bytes_per_token(w, each_input, on, fp32_between_layers(plan))
+        fp32, shared = fp32_between_layers(plan), inputs_shared(plan)
+        return frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on, fp32, shared)
     return layer_bytes_per_token(w, autocasts(plan))
 
 

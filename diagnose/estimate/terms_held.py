@@ -217,7 +217,17 @@ def _teacher(plan: Plan) -> Term:
 def _reward(plan: Plan) -> Term:
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=2)
     how = f"taken as large as the model: {_spread(plan, 3)} × 2 B"
-    return make_term("reward_weights", "reward model", "held", size, how, _ZERO, ("has_reward_model",))
+    if other := _other_size(plan, "reward_b", 3, 2):
+        size, how = other
+    return make_term("reward_weights", "reward model", "held", size, how, _ZERO, ("has_reward_model", "reward_b"))
+
+
+def _other_size(plan: Plan, id: str, stage: int, each: float) -> tuple[float, str] | None:
+    """A role's model that is no copy of the actor's: what one GPU keeps of it, sharded as that is, and the same in words."""
+    billions, share = plan.number(id), plan.split.shard(stage) / plan.shape.parameters
+    if not billions:
+        return None
+    return billions * 1e9 * share * each, f"{billions:g} G × {share:.3g} × {each:g} B"
 
 
 def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
@@ -229,13 +239,14 @@ def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
         ):
             # trained by adapters of its own, on a frozen base like the actor's (OpenRLHF trainer/ray/ppo_critic.py: lora_rank)
             base = _base_and_adapters(plan)
-            return make_term(
-                "critic_weights", title, "held", base.bytes, base.how, _LORA, (*base.moved_by, "has_critic")
-            )
+            size = base.bytes * (plan.number("critic_b") or plan.shape.parameters / 1e9) * 1e9 / plan.shape.parameters
+            return make_term("critic_weights", title, "held", size, base.how, _LORA, (*base.moved_by, "has_critic"))
         each = {"weights": plan.each.weights, "gradients": plan.each.gradients, "optimizer": plan.each.optimizer}[part]
         size = shard_bytes(parameters=plan.split.shard(stage), bytes_each=each)
         how = f"{_spread(plan, stage)} × {each:g} B"
-        return make_term(f"critic_{part}", title, "held", size, how, _ZERO, (*_SPLIT, "has_critic"))
+        if other := _other_size(plan, "critic_b", stage, each):
+            size, how = other
+        return make_term(f"critic_{part}", title, "held", size, how, _ZERO, (*_SPLIT, "has_critic", "critic_b"))
 
     return make
 

@@ -29,7 +29,7 @@ from diagnose.facts.proven import Proofs, known, left_open, proofs
 from diagnose.facts.quantized import with_quantized
 from diagnose.facts.run_words import moved_engine, run_words, worded_settings
 from diagnose.facts.signature import find_hits
-from diagnose.facts.teacher import with_teacher
+from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
 from diagnose.facts.trains import of_training, read_trains, without_training
 from diagnose.facts.tried import read_tried
@@ -69,7 +69,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     if told := _told_by_words(stated, {**keyed.stated, **answered}):
         before, keyed = keyed, _keys(paste, detected, version, {**answered, **told}, knowledge, proven)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
-    stated = with_teacher(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
+    stated = with_sizes(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
     readings = _measure(stated, paste, lowered, speech, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)

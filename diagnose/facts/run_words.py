@@ -83,6 +83,10 @@ _WORDS = (
     ("rollout_mode", r"\bvllm[ -]?(?P<word>colocated?)\b(?!_)"),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
     (
+        "double_quant",
+        r"(?<![\w.=-])(?<!\bno )(?<!without )(?<!disabled )(?<!disable )(?P<on>double[ -]?quant(?:i[sz](?:ation|ed))?)(?![\w=:-])",
+    ),
+    (
         "strategy",
         r"(?:\b(?:with|using|on|via)\s|(?<!不)用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))",
     ),
@@ -241,6 +245,8 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
         return written.of(id, "colocated" if word == "colocate" else word)
     if "nf4" in groups:
         return "nf4"
+    if "on" in groups:
+        return True
     return int(match["n"].replace(",", "")) * (1024 if groups.get("k") else 1)
 
 

@@ -1,4 +1,4 @@
-"""The teacher of a distillation: a second model, whose size its own name tells."""
+"""Models beside the one that is trained, whose sizes their own names tell: a distillation's teacher, a critic, a reward model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from diagnose.knowledge.hardware import Model
 from diagnose.types import Fact
 
 
-def with_teacher(stated: dict[str, Fact], models: Mapping[str, Model]) -> dict[str, Fact]:
+def with_sizes(stated: dict[str, Fact], models: Mapping[str, Model]) -> dict[str, Fact]:
+    """The facts with the sizes of all models that are named beside the one that is trained."""
+    return _with_roles(_with_teacher(stated, models), models)
+
+
+def _with_teacher(stated: dict[str, Fact], models: Mapping[str, Model]) -> dict[str, Fact]:
     """The facts with the size of the named teacher: as its authors publish it, else as the name says; without it where neither does.
 
     Also whether it is the very model that is trained, as it was before.
@@ -21,8 +26,21 @@ def with_teacher(stated: dict[str, Fact], models: Mapping[str, Model]) -> dict[s
     if trained is not None and "teacher_is_base" not in stated:
         same = str(trained.value).lower() == name.lower()
         stated = {**stated, "teacher_is_base": Fact("teacher_is_base", same, "derived", why=f"the teacher is {name}")}
+    return _with_size(stated, named, "teacher_b", models)
+
+
+def _with_roles(stated: dict[str, Fact], models: Mapping[str, Model]) -> dict[str, Fact]:
+    """The facts with the sizes of a critic and a reward model that are named; several reward models stand under no single name."""
+    for id, size in (("critic_model", "critic_b"), ("reward_model", "reward_b")):
+        named = stated.get(id)
+        if named is not None and size not in stated and "," not in str(named.value):
+            stated = _with_size(stated, named, size, models)
+    return stated
+
+
+def _with_size(stated: dict[str, Fact], named: Fact, id: str, models: Mapping[str, Model]) -> dict[str, Fact]:
+    """The facts with the size that a name tells, in billions; as they are where it tells none."""
+    name = str(named.value).rstrip("/").rsplit("/", 1)[-1]
     record = models.get(find_model(name, tuple(models.values())))
     size = record.published / 1e9 if record else params_of(Name(name, named.span), None)
-    if size is None:
-        return stated
-    return {**stated, "teacher_b": Fact("teacher_b", size, "derived", why=f"the size of {name}")}
+    return stated if size is None else {**stated, id: Fact(id, size, "derived", why=f"the size of {name}")}

@@ -36,6 +36,10 @@ _ALL = (
     fact("teacher_b", "number", "run", "Teacher's parameters", "billions"),
     fact("teacher_is_base", "bool", "run", "Teacher is the model before training"),
     fact("teacher_zero_stage", "int", "memory", "ZeRO stage of the teacher"),
+    fact("critic_model", "text", "run", "Critic's model"),
+    fact("critic_b", "number", "run", "Critic's parameters", "billions"),
+    fact("reward_model", "text", "run", "Reward model's name"),
+    fact("reward_b", "number", "run", "Reward model's parameters", "billions"),
     fact("multimodal", "bool", "run", "Reads images"),
     fact("dataset", "text", "run", "Data set"),
     fact("trains", "bool", "run", "Trains a model"),
@@ -75,6 +79,7 @@ _ALL = (
         query_key_value="query, key and value",
         attention="all of the attention",
     ),
+    fact("adapter_dropout", "bool", "run", "Dropout in front of adapters"),
     fact("trains_embeddings", "bool", "run", "Embedding and head trained beside adapters"),
     fact("trains_vision", "bool", "run", "Vision tower trained whole beside adapters"),
     fact(

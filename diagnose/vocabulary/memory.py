@@ -43,6 +43,7 @@ MEMORY = (
     fact("gather_on_save", "bool", "memory", "ZeRO-3 gathers the model to save it"),
     fact("grad_offload", "bool", "memory", "Gradients offloaded between updates"),
     fact("ref_offload", "bool", "memory", "Reference weights on the host"),
+    fact("reward_offload", "bool", "memory", "Reward model on the host"),
     fact("critic_param_offload", "bool", "memory", "Critic weights offloaded between phases"),
     fact("critic_optimizer_offload", "bool", "memory", "Critic Adam state offloaded between updates"),
     fact("param_on_cpu", "bool", "memory", "Weights live on the host"),

@@ -19,6 +19,7 @@ from diagnose.estimate.shape import parameters
 from diagnose.estimate.terms_activation import head_inputs, kept
 from diagnose.estimate.tokens import take
 from diagnose.knowledge import current
+from diagnose.knowledge.frameworks import Behaviour
 from diagnose.knowledge.hardware import Model, Moe, Vision
 from diagnose.types import Fact, Facts
 
@@ -84,6 +85,7 @@ def _plan(point: dict[str, Any]) -> Plan:
         "gradient_checkpointing": point["checkpointing"] != "off",
         "full_or_lora": "lora" if point["lora_rank"] else "full",
         "lora_rank": point["lora_rank"] or 8,
+        "adapter_dropout": False,
         "remove_padding": not point["padded"],
         "fused_optimizer": point["optimizer"] == "fused",
         "gradient_accumulation": point["accumulation"],
@@ -92,8 +94,11 @@ def _plan(point: dict[str, Any]) -> Plan:
     if point["attention"] != "sdpa":
         values["flash_attention"] = point["attention"] == "fused"
     stated = {id: Fact(id, value, "answered") for id, value in values.items()}
+    framework = current().fallback
+    if point.get("adapters") == "bf16":
+        framework = replace(framework, behaviours=(*framework.behaviours, Behaviour(does={"adapter_bytes": 2})))
     model = (_of_family if point["kind"] == "family" else _model)(point["model"])
-    facts = Facts(stated=stated, values=resolve(stated), framework=current().fallback, model=model)
+    facts = Facts(stated=stated, values=resolve(stated), framework=framework, model=model)
     plan, missing = make_plan(facts, None)
     assert plan, missing
     return plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.estimate.engine import kv_bytes_per_token
+from diagnose.estimate.cache import kv_bytes_per_token
 from diagnose.headline_words import headline
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose

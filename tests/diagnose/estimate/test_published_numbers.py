@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.estimate.cache import cached_bytes_per_token, kv_bytes_per_token
 from diagnose.estimate.engine import (
-    cached_bytes_per_token,
     engine_activation_bytes,
-    kv_bytes_per_token,
     kv_pool_bytes,
 )
 from diagnose.estimate.layer import Widths, checkpoint_bytes_per_token, eager_score_bytes, layer_bytes_per_token

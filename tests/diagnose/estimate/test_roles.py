@@ -154,3 +154,39 @@ def test_open_reasoner_zero_trains_its_critic_on_other_cards_unless_all_are_toge
     found = diagnose(text, {"gpu_mem_gib": 80, "n_gpus": 96}, current(), ())
     roles = {phase: {id.partition("_")[0] for id in held(found, phase)} for phase in ("critic", "actor_update")}
     assert roles == {"critic": critic, "actor_update": {"actor"}}
+
+
+def parked(found: Diagnosis, phase: str = "critic") -> dict[str, str]:
+    """What a node keeps on the host of its cards, as the formula says it."""
+    assert found.estimate is not None
+    assert found.estimate.host is not None
+    here = found.estimate.host.phase(phase)
+    assert here is not None
+    return {term.id: term.how for term in here.terms if term.family == "held"}
+
+
+def offloaded(counts: dict[str, int], **answers: int) -> Diagnosis:
+    roles = " ".join(f"--{role}_num_gpus_per_node {cards}" for role, cards in counts.items())
+    text = f"python3 -m openrlhf.cli.train_ppo_ray --pretrain meta-llama/Meta-Llama-3-8B {roles} --zero_stage 3 --adam_offload {ENGINES}"
+    return diagnose(text, {"gpu_mem_gib": 80, **answers}, current(), ())
+
+
+def test_what_a_role_parks_is_sharded_by_its_own_cards() -> None:
+    host = parked(offloaded({"actor": 4, "critic": 2}, gpus_per_node=8))
+    assert "÷ 4 GPUs × 12 B × 4 GPUs" in host["actor_optimizer"]
+    assert "÷ 2 GPUs × 12 B × 2 GPUs" in host["critic_optimizer"]
+
+
+def test_a_node_parks_no_more_cards_than_it_has() -> None:
+    """Eight cards each: on one node stand those that park most, which are as many of the critic or of the actor."""
+    host = parked(offloaded({"actor": 8, "critic": 8}, gpus_per_node=8))
+    assert len({what.partition("_")[0] for what in host}) == 1
+    host = parked(offloaded({"actor": 6, "critic": 2, "ref": 8}, gpus_per_node=8))
+    assert {what.partition("_")[0] for what in host} == {"actor", "critic"}
+
+
+def test_a_cpu_optimizer_keeps_the_gradients_of_the_critic_on_the_host_too() -> None:
+    """deepspeedai/DeepSpeed@edaa722 deepspeed/runtime/zero/stage_1_and_2.py:585, stage3.py:1289."""
+    found = offloaded({"actor": 4, "critic": 2}, gpus_per_node=8)
+    assert "critic_gradients" in parked(found)
+    assert set(held(found, "critic")) == {"critic_weights"}

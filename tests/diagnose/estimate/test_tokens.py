@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from diagnose.estimate.plan import make_plan
-from diagnose.estimate.rows import image_tokens
+from diagnose.estimate.rows import UNKNOWN_PROMPT, image_tokens
 from diagnose.estimate.terms_logits import logits_forward
 from diagnose.estimate.tokens import Pass, take
 
@@ -86,7 +86,7 @@ def test_padded_rows_measure_their_limit(facts: Any) -> None:
 
 def test_padded_rows_without_a_limit_of_the_prompt_hold_its_images(facts: Any, vision_model: Any) -> None:
     one = _update(facts(model=vision_model, prompt_length=None, remove_padding=False, max_pixels=602_112))
-    assert one.row.mid == 4096 - 1024 + 602_112 / 784
+    assert one.row.mid == 4096 - 1024 + 602_112 / 784 + UNKNOWN_PROMPT.mid
 
 
 def test_sequence_parallel_ranks_share_the_tokens(facts: Any) -> None:

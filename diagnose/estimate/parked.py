@@ -1,0 +1,80 @@
+"""What is parked in a node's RAM: shards of its cards in page-locked memory, of every role that stands there."""
+
+from __future__ import annotations
+
+import math
+
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.roles import of_role, role_of
+from diagnose.estimate.term import Band, exactly, make_term
+from diagnose.estimate.terms_held import held
+from diagnose.types import Term
+from diagnose.units import GIB
+
+PINNED_SOURCE = "torch 2.6 ATen/core/CachingHostAllocator.h:132"
+_SWAP_GIB = 4.0  # vLLM V0 config.py: swap_space
+
+
+def parked(plan: Plan, gpus: int) -> dict[str, list[Term]]:
+    """The terms of everything that a node of so many GPUs keeps on the host.
+
+    Each role's shards are as large as its own cards make them. Where roles have more cards together than a node has, it is the node
+    with those that park most on each.
+    """
+    residents = {what for (_, pool), all in plan.residents.items() if pool == "host" for what in all}
+    shards = {what: _shard(plan, what) for what in residents}
+    each: dict[str, int] = {}
+    for what, shard in shards.items():
+        role = role_of(plan, what)
+        each[role] = each.get(role, 0) + (shard.bytes if shard else 0)
+    left, cards = gpus, {"actor": min(gpus, plan.gpus)}
+    for role in sorted(each, key=lambda role: -each[role]):
+        cards[role] = min(left, of_role(plan, role).gpus)
+        left -= cards[role]
+    return {what: _terms(plan, what, shard, cards[role_of(plan, what)]) for what, shard in shards.items()}
+
+
+def _shard(plan: Plan, what: str) -> Term | None:
+    """What one card keeps on the host."""
+    if what == "swap_space":
+        return None
+    name = "ref_weights" if what == "ref_gradient_buffer" else what
+    return held(of_role(plan, role_of(plan, what)), name, "host")
+
+
+def _terms(plan: Plan, what: str, shard: Term | None, gpus: int) -> list[Term]:
+    if what == "swap_space":
+        each = plan.number("swap_space_gib")
+        each = _SWAP_GIB if each is None else each
+        how = f"{each:g} GiB × {gpus} GPUs"
+        source, moved_by = "vLLM V0 config.py: swap_space", ("swap_space_gib",)
+        return [make_term(what, "engine's swap space", "held", each * gpus * GIB, how, source, moved_by)]
+    if shard is None or not gpus:
+        return []
+    title = "reference's unused gradient buffer" if what == "ref_gradient_buffer" else f"{shard.title} on the host"
+    return [_pinned(plan, what, title, shard, gpus)]
+
+
+def _pinned(plan: Plan, what: str, title: str, shard: Term, gpus: int) -> Term:
+    rounding = _rounding(
+        plan, shard.bytes, pieces=round(plan.each.optimizer / plan.each.weights) if "optimizer" in what else 1
+    )
+    how = f"{shard.how} × {gpus} GPUs{f' × {rounding.mid:.2f} rounded' if not rounding.exact else ''}"
+    offload = ("param_offload", "optimizer_offload", "ref_offload", "param_on_cpu", "optimizer_on_cpu")
+    size = rounding.times(shard.bytes * gpus)
+    return make_term(what, title, "held", size, how, PINNED_SOURCE, (*offload, "n_gpus", "gpus_per_node"))
+
+
+def _rounding(plan: Plan, size: float, pieces: int) -> Band:
+    """The factor that powers of two put on ``size`` bytes of a GPU, parked in ``pieces`` a layer and as many for the rest."""
+    if plan.does.get("pinned_rounding") != "power_of_two" or not size:
+        return exactly(1.0)
+    each = size / max(1, pieces)
+    layer = each * plan.shape.layer / plan.shape.parameters
+    rest = max(0.0, each - layer * plan.model.layers)
+    factor = (_power_of_two(layer) * plan.model.layers + _power_of_two(rest)) / each
+    return Band(1.0, min(factor, 2.0), 2.0)
+
+
+def _power_of_two(size: float) -> float:
+    return float(2 ** math.ceil(math.log2(size))) if size > 1 else 0.0
