@@ -240,7 +240,9 @@ def room_words(room: CacheRoom, failed: bool = True) -> str:
     before += [f"what stands there of the trainer {gib(room.others)}"] if room.others else []
     left = "leaves nothing for its cache" if room.left <= 0 else f"leaves {gib(room.left)} for its cache"
     parts = [f"The engine may take {gib(room.share)} of the card; {', '.join(before)}: that {left}."]
-    parts += [f"The log shows {gib(room.shown)} for it."] if room.shown is not None else []
+    if room.shown is not None:
+        found = f"{gib(room.shown)} for it" if room.shown > 0 else f"that {gib(-room.shown)} are lacking before any cache"
+        parts.append(f"The log shows {found}.")
     parts += [f"One sequence of {room.tokens:,} tokens needs {gib(room.row)}."] if room.row else []
     if failed:
         parts += ["The settings that are known do not explain the failure."] if room.enough else []
