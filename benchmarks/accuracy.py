@@ -265,7 +265,7 @@ HEURISTICS = (
         "mean row of an unknown data set, tokens",
         rows.SET_MEAN,
         1,
-        "lower decile, median and upper decile of 101 public sets",
+        "quartile, median and upper decile of 101 public sets",
     ),
     ("its longest row, tokens", rows.SET_LONGEST, 1, "the same"),
 )

@@ -7,7 +7,7 @@ The band runs from half of that to the limit. A padded batch is as long in every
 Where a data set is trained on as it is, the limit says little: of 101 text data sets for training half have a longest row under 2,000
 tokens, and half a mean under 250 (table in ms-swift docs/source_en/Instruction/Supported-models-and-datasets.md at 3602360).
 A limit above that says that longer rows are expected, not that there are any: the middle between both, on a logarithmic scale, is
-taken. The band runs from the lower tenths of the table to the limit: sets for a demonstration hold one sentence a row.
+taken. The band runs from the lower quartiles of the table to the limit.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from diagnose.estimate.term import Band, exactly
 from diagnose.knowledge.dataset import longest_drawn
 
 MEAN_SHARE = 0.4
-# mean and longest row of a text data set in tokens: lower decile, median and upper decile of that table
-SET_MEAN, SET_LONGEST = Band(75, 242, 1081), Band(240, 1971, 19288)
+# mean and longest row of a text data set in tokens: lower quartile, median and upper decile of that table
+SET_MEAN, SET_LONGEST = Band(118, 242, 1081), Band(801, 1971, 19288)
 # deviation of the lengths of one set as a share of their mean: the median of the 86 text data sets of that table
 SET_DEVIATION = 0.53
 LONGEST = {"real_prompt_length": "longest_prompt_length", "real_response_length": "longest_response_length"}

@@ -57,14 +57,6 @@ def _row(run: Facts) -> Band:
     return real_row(plan, 1.0, 2)[1]
 
 
-def test_the_band_of_an_unknown_set_goes_down_to_the_shortest_tenth_of_the_public_ones(facts: Any) -> None:
-    """Of a tenth the longest row has at most 240 tokens, and the mean is at most 75; sixteen rows lie a quarter of the way between."""
-    plan = plan_of(facts(**OFFLINE), None)
-    assert plan is not None
-    assert real_row(plan, 1.0)[1].low == 240
-    assert real_row(plan, 16.0)[1].low == pytest.approx(75 + (240 - 75) / 4)
-
-
 def test_a_run_of_few_steps_takes_the_longest_of_the_rows_that_they_meet(facts: Any) -> None:
     """480 draws of the usual mean under this limit, 445 tokens, with 0.53 of it as deviation: 445 × e^(-0.124 + 0.497 × 2.87)."""
     usual, few, many = (_row(facts(**OFFLINE, max_steps=steps)) for steps in (None, 60, 10**6))
