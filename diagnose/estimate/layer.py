@@ -17,6 +17,7 @@ f = 4 h and fused 16-bit norms. tests/data/measured_cpu.toml holds what PyTorch 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from diagnose.knowledge.hardware import Latent, Model, Vision
 
@@ -70,9 +71,12 @@ class Widths:
         return self.given or self.q
 
 
+@lru_cache(maxsize=256)
 def widths(model: Model, fused: bool = False) -> Widths:
-    """The widths of a decoder layer; of a sparse model those of the experts that a token takes. ``fused``: the trainer's own code joins
-    query, key and value, of every model."""
+    """The widths of a decoder layer; of a sparse model those of the experts that a token takes.
+
+    ``fused``: the trainer's own code joins query, key and value, of every model.
+    """
     mlp = model.moe.active * model.moe.width + model.moe.shared if model.moe else model.intermediate
     head = model.head_dim or model.hidden // model.heads
     queries, keys = model.heads * head, model.kv_heads * head
