@@ -241,7 +241,9 @@ def room_words(room: CacheRoom, failed: bool = True) -> str:
     left = "leaves nothing for its cache" if room.left <= 0 else f"leaves {gib(room.left)} for its cache"
     parts = [f"The engine may take {gib(room.share)} of the card; {', '.join(before)}: that {left}."]
     if room.shown is not None:
-        found = f"{gib(room.shown)} for it" if room.shown > 0 else f"that {gib(-room.shown)} are lacking before any cache"
+        found = (
+            f"{gib(room.shown)} for it" if room.shown > 0 else f"that {gib(-room.shown)} are lacking before any cache"
+        )
         parts.append(f"The log shows {found}.")
     parts += [f"One sequence of {room.tokens:,} tokens needs {gib(room.row)}."] if room.row else []
     if failed:

@@ -205,7 +205,7 @@ def _pool(plan: Plan) -> list[Term]:
     own, resident = _beside_pool(plan, rule)
     size = Band(*(max(0.0, _left(plan, share, capacity, taken, resident)) for taken in (own.high, own.mid, own.low)))
     taken = f" − {gib(own.mid - (0 if own.exact else _NON_TORCH.mid))} GiB of its own"
-    others = f" − {gib(resident)} GiB resident" if rule != "share_of_total" else ""
+    others = f" − {gib(resident)} GiB resident" if resident and rule != "share_of_total" else ""
     how = {
         "share_of_free": f"{share:g} × ({gib(capacity)} GiB{taken}{others})",
         "share_of_rest": f"{share:g} × ({gib(capacity)} GiB{taken}{others})",

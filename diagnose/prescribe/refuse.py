@@ -118,8 +118,12 @@ def no_engine(lever: Lever, situation: Situation) -> bool:
 
 
 def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It acts against memory that lies in pieces, and the message's figures show a card that is full."""
-    if not lever.frees_unused or situation.pool != "gpu" or not crammed(situation.facts):
+    """It acts against memory that lies in pieces, and the card is full: the message's figures show it, or the weights are too many."""
+    if not lever.frees_unused or situation.pool != "gpu":
+        return None
+    if situation.signs.get("weights_fit") is False:
+        return NotAdvised(lever, "no_gain", "The weights alone are more than one card holds, in pieces or not.")
+    if not crammed(situation.facts):
         return None
     idle = idle_gib(situation.facts) or 0.0
     said = f"{idle:,.1f} GiB" if idle >= 1 else f"{idle * 1024:,.0f} MiB"

@@ -247,6 +247,13 @@ def test_what_frees_unused_memory_is_not_advised_to_a_card_that_is_full(advise):
     assert all(why == "389 MiB are free or reserved and unused: the card is full, not in pieces." for why in full)
 
 
+@pytest.mark.parametrize(("size", "offered"), [("32B", False), ("7B", True)])
+def test_what_frees_unused_memory_is_no_help_where_the_weights_are_more_than_the_card(advise, size, offered):
+    merge = f"swift export --adapters out/checkpoint-100 --merge_lora true --model Qwen/Qwen2.5-{size}-Instruct\n1 x RTX 4090\n"
+    tried = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 250.00 MiB. GPU 0 has a total capacity of 23.64 GiB"
+    assert ("allocator.expandable_segments" in advise(f"{merge}{tried}").levers) == offered
+
+
 def test_what_frees_unused_memory_is_advised_where_much_of_it_is(advise):
     assert "allocator.expandable_segments" in advise(FULL.format(free=82, held=19.0, unused=4.1)).levers
 
