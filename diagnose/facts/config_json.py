@@ -1,14 +1,17 @@
 """A pasted config.json as a model record: dense and sparse models, with a vision tower where it has one.
 
-Names of the keys: huggingface/transformers src/transformers/models/{qwen2,qwen3_moe,mixtral,qwen2_5_vl}/configuration_*.py.
+Names of the keys: huggingface/transformers src/transformers/models/{qwen2,qwen3_moe,mixtral,qwen2_5_vl}/configuration_*.py. What its code
+does and no number says (norms, gates, biases) is that of the family of the catalogue whose name its type begins with.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from diagnose.facts import written
+from diagnose.facts.model_names import packed
 from diagnose.knowledge.hardware import Model, Moe, Vision
 from diagnose.types import Fact, Paste
 
@@ -21,10 +24,15 @@ _SHAPE = {
 }
 _EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts")
 _TOWER = ("vision_config.", "audio_config.", "visual.", "talker_config.", "speech_config.")
+# what a family's layers have alike, whatever their sizes
+_ALIKE = (
+    "qk_norm", "wide_norm", "norms", "layer_norm", "fp32_norm", "gated", "clamped", "parallel", "biases", "head_bias", "fused_qkv",
+    "capped", "sinks", "fp16_overflows",
+)  # fmt: skip
 _OTHER_ATTENTION = "kv_lora_rank"  # keys and values of another shape, which no record here can hold
 
 
-def of_config(paste: Paste) -> Model | None:
+def of_config(paste: Paste, catalogue: Collection[Model] = ()) -> Model | None:
     """A pasted config.json as a record; None when a number that is needed is missing."""
     settings = [setting for setting in paste.settings if setting.shape in ("json", "yaml", "python")]
     towers = {setting.key: setting.value for setting in settings if setting.key.startswith(_TOWER)}
@@ -35,7 +43,22 @@ def of_config(paste: Paste) -> Model | None:
     moe = _moe(values, shape)
     if moe is None and any(_whole(values, key) for key in _EXPERTS):
         return None
-    return _record(values, shape, moe, _vision(towers, shape["hidden"]))
+    found = _record(values, shape, moe, _vision(towers, shape["hidden"]))
+    kin = _kin(written.bare(values.get("model_type", "")), found, catalogue)
+    return replace(found, **{field: getattr(kin, field) for field in _ALIKE}) if kin else found
+
+
+def _kin(kind: str, model: Model, catalogue: Collection[Model]) -> Model | None:
+    """A record of the family with the longest name that the type begins with; sparse of a sparse model, all its layers alike."""
+    name = packed(kind)
+    alike = [one for one in catalogue if one.family and name.startswith(packed(one.family)) and not _own_layers(one)]
+    alike = [one for one in alike if (one.moe is None) == (model.moe is None)]
+    return max(alike, key=lambda one: len(packed(one.family)), default=None)
+
+
+def _own_layers(model: Model) -> bool:
+    """Whether its layers differ among each other, or in what no number of a plain config.json says."""
+    return bool(model.mixer or model.latent or model.wide or model.keyed or model.doubled or model.per_layer)
 
 
 def params_of_config(model: Model) -> Fact:

@@ -53,7 +53,7 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
     given = stated.get("model")
     if given is not None and given.origin == "answered":
         return _of_answer(given, stated, models, knowledge)
-    pasted = of_config(paste)
+    pasted = of_config(paste, knowledge.models.values())
     speech, own = _apart(paste, speech)
     served = tuple(_of_server(paste, models, knowledge.engines))
     names = [

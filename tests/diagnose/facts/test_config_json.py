@@ -69,3 +69,19 @@ def test_the_family_in_it_is_no_name(facts):
 
 def test_a_folder_in_it_is_its_title(facts):
     assert facts("Model config " + text(DENSE | {"_name_or_path": "/models/my-7b-sft"})).model.title == "my-7b-sft"
+
+
+@pytest.mark.parametrize(
+    ("kind", "sparse", "alike"),
+    [
+        ("gemma3_text", False, {"norms": 4, "fp32_norm": True, "qk_norm": True}),
+        ("qwen3", False, {"norms": 2, "fp32_norm": False, "qk_norm": True}),
+        ("glm4", False, {"norms": 4, "qk_norm": False}),
+        ("glm4_moe", True, {"norms": 2}),  # another family than the dense one of that name
+        ("gpt_oss", True, {"fp32_norm": True, "clamped": True, "sinks": True}),
+        ("unheard_of", False, {"norms": 2, "qk_norm": False}),
+    ],
+)
+def test_what_no_number_says_is_the_familys(facts, kind, sparse, alike):
+    model = facts(text((SPARSE if sparse else DENSE) | {"model_type": kind})).model
+    assert {field: getattr(model, field) for field in alike} == alike
