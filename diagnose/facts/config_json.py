@@ -29,6 +29,7 @@ _ALIKE = (
     "qk_norm", "wide_norm", "norms", "layer_norm", "fp32_norm", "gated", "clamped", "parallel", "biases", "head_bias", "fused_qkv",
     "capped", "sinks", "fp16_overflows",
 )  # fmt: skip
+_EXPERTS_ALIKE = ("shared_gate", "router_bias", "fp32_router", "stacked", "split_to_quantize")
 _OTHER_ATTENTION = "kv_lora_rank"  # keys and values of another shape, which no record here can hold
 
 
@@ -45,7 +46,15 @@ def of_config(paste: Paste, catalogue: Collection[Model] = ()) -> Model | None:
         return None
     found = _record(values, shape, moe, _vision(towers, shape["hidden"]))
     kin = _kin(written.bare(values.get("model_type", "")), found, catalogue)
-    return replace(found, **{field: getattr(kin, field) for field in _ALIKE}) if kin else found
+    return _alike(found, kin) if kin else found
+
+
+def _alike(model: Model, kin: Model) -> Model:
+    """The model with what the layers of its family have alike."""
+    if model.moe and kin.moe:
+        moe = replace(model.moe, **{field: getattr(kin.moe, field) for field in _EXPERTS_ALIKE})
+        model = replace(model, moe=moe)
+    return replace(model, **{field: getattr(kin, field) for field in _ALIKE})
 
 
 def _kin(kind: str, model: Model, catalogue: Collection[Model]) -> Model | None:

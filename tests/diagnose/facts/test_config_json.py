@@ -85,3 +85,4 @@ def test_a_folder_in_it_is_its_title(facts):
 def test_what_no_number_says_is_the_familys(facts, kind, sparse, alike):
     model = facts(text((SPARSE if sparse else DENSE) | {"model_type": kind})).model
     assert {field: getattr(model, field) for field in alike} == alike
+    assert (model.moe is not None and model.moe.stacked) == (kind == "gpt_oss")
