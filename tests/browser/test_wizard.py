@@ -73,6 +73,7 @@ def test_a_wrong_value_keeps_the_words_and_says_the_cure(page, live_site):
 
 def test_another_phase_of_the_ledger_is_chosen_without_asking_the_server(page, live_site):
     diagnose(page, live_site)
+    page.wait_for_load_state("networkidle")  # the browser fetches the page's icon when it likes
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.locator(".phases label").first.click()
