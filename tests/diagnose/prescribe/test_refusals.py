@@ -251,7 +251,9 @@ def test_what_frees_unused_memory_is_not_advised_to_a_card_that_is_full(advise):
 def test_what_frees_unused_memory_is_no_help_where_the_weights_are_more_than_the_card(advise, size, offered):
     merge = f"swift export --adapters out/checkpoint-100 --merge_lora true --model Qwen/Qwen2.5-{size}-Instruct\n1 x RTX 4090\n"
     tried = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 250.00 MiB. GPU 0 has a total capacity of 23.64 GiB"
-    assert ("allocator.expandable_segments" in advise(f"{merge}{tried}").levers) == offered
+    advice = advise(f"{merge}{tried}")
+    assert ("allocator.expandable_segments" in advice.levers) == offered
+    assert offered or advice.prescriptions[0].lever.slug == "load.on_host"  # writing weights needs no card
 
 
 def test_what_frees_unused_memory_is_advised_where_much_of_it_is(advise):
