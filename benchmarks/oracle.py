@@ -19,7 +19,7 @@ from dataclasses import asdict, replace
 
 import torch
 import transformers
-from oracle_families import FAMILIES, VOCAB
+from oracle_families import FAMILIES, STEPS, VOCAB
 from oracle_loss import WAYS, bytes_a_logit, chunked_bytes
 from oracle_measure import Setting, kept_bytes, step_bytes, tower_bytes
 
@@ -165,9 +165,17 @@ def kept_points() -> Iterator[dict]:
 def family_points() -> Iterator[dict]:
     """Forward passes of the decoders of other families, with attention as FlashAttention keeps it."""
     for name, family in FAMILIES.items():
-        for setting in family.settings():
+        for setting in family.kept_settings():
             sizes = kept_bytes(family.made(), setting, VOCAB)
             yield {"kind": "family", "model": name, **asdict(setting), **sizes}
+
+
+def family_step_points() -> Iterator[dict]:
+    """Whole steps of some of them."""
+    for name in STEPS:
+        for setting in FAMILIES[name].step_settings():
+            sizes = step_bytes(FAMILIES[name].made(), setting, VOCAB)
+            yield {"kind": "family_step", "model": name, **asdict(setting), **sizes}
 
 
 def step_points() -> Iterator[dict]:
@@ -194,7 +202,14 @@ def loss_points() -> Iterator[dict]:
     yield {"kind": "loss", "way": "chunked_cross_entropy", "chunk": 128, **chunked_bytes(8, 128, 8000, 128)}
 
 
-KINDS = {"kept": kept_points, "family": family_points, "step": step_points, "tower": tower_points, "loss": loss_points}
+KINDS = {
+    "kept": kept_points,
+    "family": family_points,
+    "family_step": family_step_points,
+    "step": step_points,
+    "tower": tower_points,
+    "loss": loss_points,
+}
 
 
 def _left_out(model: dict, setting: Setting) -> bool:

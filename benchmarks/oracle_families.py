@@ -47,11 +47,19 @@ class Family:
     def numbers(self) -> dict[str, int]:
         return {**BASE, **self.shape}
 
-    def settings(self) -> list[Setting]:
-        """Experts are stacked parameters, which adapters on linear layers leave out, and autocast does not know grouped_mm."""
+    def kept_settings(self) -> list[Setting]:
+        """What is asked of its decoder."""
         base = Setting(attention=FUSED)
-        dense = [replace(base, precision="mixed"), replace(base, lora_rank=8)]
-        return [base, *(dense if "experts" not in self.shape else [])]
+        return [base, *self._of_dense(base)]
+
+    def step_settings(self) -> list[Setting]:
+        """What is asked of its whole step."""
+        base = Setting(rows=4, checkpointing="on")
+        return [base, replace(base, checkpointing="off"), *self._of_dense(base)]
+
+    def _of_dense(self, base: Setting) -> list[Setting]:
+        """Experts are stacked parameters, which adapters on linear layers leave out, and autocast does not know grouped_mm."""
+        return [] if "experts" in self.shape else [replace(base, precision="mixed"), replace(base, lora_rank=8)]
 
     def made(self) -> transformers.PretrainedConfig:
         """The transformers configuration; the number of experts goes by each of the names that these classes have for it.
@@ -71,7 +79,7 @@ FAMILIES = {
     "gemma-2": Family("Gemma2Config", "gemma-2-2b", {"head_dim": 64}, _ALL),
     "gemma-3": Family("Gemma3TextConfig", "gemma-3-1b", {"head_dim": 64}, _ALL),
     "phi-3": Family("Phi3Config", "phi-3-mini", {"kv_heads": 8}, _NO_DROPOUT),
-    "phi-4-mini": Family("Phi3Config", "phi-4-mini", {}, _NO_DROPOUT),
+    "phi-4-mini": Family("Phi3Config", "phi-4-mini", {}, {**_NO_DROPOUT, "tie_word_embeddings": True}),
     "glm-4": Family("Glm4Config", "glm-4-9b-0414", {"head_dim": 32}),
     "olmo-3": Family("Olmo3Config", "olmo-3-7b", {}, _ALL),
     "smollm3": Family("SmolLM3Config", "smollm3-3b"),
@@ -79,7 +87,7 @@ FAMILIES = {
         "SeedOssConfig", "seed-oss-36b", {"head_dim": 32}, {"attention_dropout": 0.0, "residual_dropout": 0.0}
     ),
     "ernie-4.5": Family("Ernie4_5Config", "ernie-4.5-0.3b", {"head_dim": 32}),
-    "qwen3.5": Family("Qwen3_5TextConfig", "qwen3.5-4b", {"head_dim": 32}, _ALL),
+    "qwen3.5": Family("Qwen3_5TextConfig", "qwen3.5-4b", {"head_dim": 32}, {**_ALL, "tie_word_embeddings": True}),
     "qwen3-next": Family(
         "Qwen3NextConfig",
         "qwen3-next-80b-a3b",
@@ -130,3 +138,17 @@ FAMILIES = {
         {"n_shared_experts": 1, **_ONE_GROUP},
     ),
 }
+
+# Those whose whole step is measured, with PyTorch's own attention: its kernel on the CPU takes values as wide as queries only.
+STEPS = (
+    "gemma-3",
+    "phi-4-mini",
+    "glm-4",
+    "olmo-3",
+    "ernie-4.5",
+    "qwen3.5",
+    "mixtral",
+    "qwen3-next",
+    "glm-4.5",
+    "glm-4.7-flash",
+)

@@ -97,7 +97,7 @@ def _plan(point: dict[str, Any]) -> Plan:
     framework = current().fallback
     if point.get("adapters") == "bf16":
         framework = replace(framework, behaviours=(*framework.behaviours, Behaviour(does={"adapter_bytes": 2})))
-    model = (_of_family if point["kind"] == "family" else _model)(point["model"])
+    model = (_of_family if point["kind"].startswith("family") else _model)(point["model"])
     facts = Facts(stated=stated, values=resolve(stated), framework=framework, model=model)
     plan, missing = make_plan(facts, None)
     assert plan, missing
@@ -161,7 +161,7 @@ def test_a_logit_takes_what_the_frameworks_record_says(way: str, slug: str, valu
     assert plan.number("logits_train_bytes") == pytest.approx(measured["backward"], rel=LOGIT)
 
 
-@pytest.mark.parametrize("point", _points("step"))
+@pytest.mark.parametrize("point", [*_points("step"), *_points("family_step")])
 def test_the_peak_of_a_step_is_right(point: dict[str, Any]) -> None:
     update, step = gpu_phases(_plan(point), ("actor_update", "optimizer_step"))
     measured = max(point["forward_peak"], point["backward_peak"])
