@@ -19,9 +19,10 @@ from dataclasses import asdict, replace
 
 import torch
 import transformers
-from oracle_families import FAMILIES, STEPS, VOCAB
+from oracle_families import FAMILIES, STEPS, TOWER, VOCAB
+from oracle_families import TOWERS as OTHER_TOWERS
 from oracle_loss import WAYS, bytes_a_logit, chunked_bytes
-from oracle_measure import Setting, kept_bytes, step_bytes, tower_bytes
+from oracle_measure import Setting, kept_bytes, step_bytes, tower_bytes, tower_layer_bytes
 
 OUT = pathlib.Path(__file__).parent.parent / "tests" / "data" / "measured_cpu.toml"
 
@@ -195,6 +196,12 @@ def tower_points() -> Iterator[dict]:
             yield {"kind": "tower", "model": name, "patches": 1024, "checkpointing": checkpointing, **shape, **sizes}
 
 
+def tower_layer_points() -> Iterator[dict]:
+    """A layer of other vision towers."""
+    for family, record in OTHER_TOWERS.items():
+        yield {"kind": "tower_layer", "model": family, "record": record, **TOWER, **tower_layer_bytes(family, TOWER)}
+
+
 def loss_points() -> Iterator[dict]:
     """Ways from logits to a loss."""
     for way in WAYS:
@@ -208,6 +215,7 @@ KINDS = {
     "family_step": family_step_points,
     "step": step_points,
     "tower": tower_points,
+    "tower_layer": tower_layer_points,
     "loss": loss_points,
 }
 

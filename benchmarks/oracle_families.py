@@ -152,3 +152,12 @@ STEPS = (
     "glm-4.5",
     "glm-4.7-flash",
 )
+
+# vision towers by the record that has one of their kind
+TOWERS = {
+    "qwen3-vl": "qwen3-vl-8b",
+    "internvl": "internvl3-8b",
+    "siglip": "gemma-3-4b",
+    "clip": "llava-1.5-7b",
+}
+TOWER = {"hidden": 320, "intermediate": 1280}

@@ -214,6 +214,47 @@ def tower_bytes(family: str, shape: dict[str, int], patches: int, checkpointing:
     return {"packed": packed.bytes()}
 
 
+def _tower(
+    family: str, shape: dict[str, int], layers: int, side: int
+) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    """A vision tower of so many layers with random weights, and one image of ``side`` × ``side`` patches as it takes it."""
+    from transformers.models import clip, internvl, qwen3_vl, siglip
+
+    sizes = {"hidden_size": shape["hidden"], "intermediate_size": shape["intermediate"]}
+    if family == "qwen3-vl":
+        config = qwen3_vl.configuration_qwen3_vl.Qwen3VLVisionConfig(
+            **sizes, depth=layers, num_heads=4, out_hidden_size=64, deepstack_visual_indexes=[]
+        )
+        pixels = torch.randn(side * side, 3 * 2 * config.patch_size**2, dtype=torch.bfloat16)
+        grid = torch.tensor([[1, side, side]])
+        return qwen3_vl.modeling_qwen3_vl.Qwen3VLVisionModel(config), (pixels, grid)
+    image = torch.randn(1, 3, 14 * side, 14 * side, dtype=torch.bfloat16)
+    common = {**sizes, "num_hidden_layers": layers, "num_attention_heads": 4}
+    if family == "internvl":
+        config = internvl.configuration_internvl.InternVLVisionConfig(
+            **common, image_size=[14 * side] * 2, patch_size=[14, 14], hidden_dropout_prob=0.0
+        )
+        return internvl.modeling_internvl.InternVLVisionModel(config), (image,)
+    module, name = (siglip, "Siglip") if family == "siglip" else (clip, "CLIP")
+    config = getattr(getattr(module, f"configuration_{family}"), f"{name}VisionConfig")(
+        **common, image_size=14 * side, patch_size=14
+    )
+    return getattr(getattr(module, f"modeling_{family}"), f"{name}VisionModel")(config), (image,)
+
+
+def tower_layer_bytes(family: str, shape: dict[str, int]) -> dict[str, float]:
+    """What one layer of a tower keeps of one patch, in bf16: by two depths, which leaves out what stands around the layers."""
+    kept = {}
+    for layers in (4, 12):
+        tower, inputs = _tower(family, shape, layers, side := 32)
+        tower = tower.to(torch.bfloat16).train()
+        packed = Packed(tower)
+        with torch.autograd.graph.saved_tensors_hooks(packed.pack, lambda kept: kept):
+            tower(*inputs)
+        kept[layers] = packed.bytes()
+    return {"packed": (kept[12] - kept[4]) / 8 / side**2}
+
+
 def step_bytes(config: object, setting: Setting, vocab: int) -> dict[str, int]:
     """Peaks of the second optimizer step, when Adam's state is there: forward, backward, optimizer; weights included."""
     with Live() as live:

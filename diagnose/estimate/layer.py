@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from diagnose.knowledge.hardware import Latent, Model, Vision
+from diagnose.knowledge.hardware import Latent, Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,19 +275,3 @@ def no_grad_bytes_per_token(w: Widths) -> float:
 def eager_score_bytes(*, rows: float, heads: float, length: float, bytes_each: float) -> float:
     """Scores of one layer written out: b a s² values (Korthikanti et al. 2022, equation 1: 5 bytes each with dropout)."""
     return rows * heads * length**2 * bytes_each
-
-
-_GATED_BELOW = 3  # a gated MLP is narrower than 4 h (Qwen2.5-VL, arXiv:2502.13923, table 1: 3456 of 1280)
-
-
-def tower_bytes_per_patch(tower: Vision) -> float:
-    """What a vision tower's layer keeps of one patch: norms, attention, the MLP.
-
-    14 h for the attention: query, key and value in one tensor, rotated copies of the first two, the output of each image and all of
-    them joined. With LayerNorm 8 h for the norms and 6 f, since a sigmoid GELU keeps its input, the sigmoid and the product
-    (transformers 4.45 models/qwen2_vl/modeling_qwen2_vl.py); with RMSNorm and a gate 16 h and 8 f (models/qwen2_5_vl).
-    """
-    mlp = tower.intermediate or 4 * tower.hidden
-    if mlp < _GATED_BELOW * tower.hidden:
-        return 30 * tower.hidden + 8 * mlp
-    return 22 * tower.hidden + 6 * mlp

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from diagnose.estimate.layer import Widths, checkpoint_bytes_per_token, no_grad_bytes_per_token, tower_bytes_per_patch
+from diagnose.estimate.layer import Widths, checkpoint_bytes_per_token, no_grad_bytes_per_token
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import image_patches
 from diagnose.estimate.term import count, counts, make_term
 from diagnose.estimate.terms_activation import LAYER, checkpointing
 from diagnose.estimate.tokens import Pass
+from diagnose.estimate.tower import tower_bytes_per_patch
 from diagnose.types import Term
 
 

@@ -42,7 +42,11 @@ class Gpu(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vision:
-    """A vision tower. ``pixels_per_token`` is what one token of the language model stands for."""
+    """A vision tower. ``pixels_per_token`` is what one token of the language model stands for.
+
+    ``rotary``: positions rotate query and key; ``gelu_kernel``: the MLP's GELU is one kernel and not written out; ``scaled``: what
+    attention and MLP give is multiplied by a weight.
+    """
 
     hidden: int
     layers: int
@@ -50,6 +54,9 @@ class Vision:
     pixels_per_token: int
     intermediate: int = 0
     patch: int = 14
+    rotary: bool = True
+    gelu_kernel: bool = False
+    scaled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from diagnose.batch import resolve
-from diagnose.estimate.layer import checkpoint_bytes_per_token, tower_bytes_per_patch
+from diagnose.estimate.layer import checkpoint_bytes_per_token
 from diagnose.estimate.phases import gpu_phases, trainer_bytes
 from diagnose.estimate.plan import Plan, make_plan
 from diagnose.estimate.shape import parameters
 from diagnose.estimate.terms_activation import head_inputs, kept
 from diagnose.estimate.tokens import take
+from diagnose.estimate.tower import tower_bytes_per_patch
 from diagnose.knowledge import current
 from diagnose.knowledge.frameworks import Behaviour
 from diagnose.knowledge.hardware import Model, Moe, Vision
@@ -128,6 +129,14 @@ def test_what_a_vision_tower_keeps_is_right(point: dict[str, Any]) -> None:
     gated = point["intermediate"] < 3 * point["hidden"]
     embedded = 2 * 1176 + (12 if gated else 8) * point["hidden"]  # pixels of a patch, and what the merger keeps
     assert patches * (each + embedded) == pytest.approx(point["packed"], rel=SAVED)
+
+
+@pytest.mark.parametrize("point", _points("tower_layer"))
+def test_a_layer_of_another_tower_keeps_what_its_record_says(point: dict[str, Any]) -> None:
+    vision = current().models[point["record"]].vision
+    assert vision is not None
+    small = replace(vision, hidden=point["hidden"], intermediate=point["intermediate"])
+    assert tower_bytes_per_patch(small) == pytest.approx(point["packed"], rel=SAVED)
 
 
 # whose loss each way is: framework, facts
