@@ -268,6 +268,12 @@ HEURISTICS = (
         "quartile, median and upper decile of 101 public sets",
     ),
     ("its longest row, tokens", rows.SET_LONGEST, 1, "the same"),
+    (
+        "prompt that nothing limits, tokens",
+        rows.UNKNOWN_PROMPT,
+        1,
+        "lower decile, median and upper decile of the means of the 34 prompt sets of the catalogue",
+    ),
 )
 
 

@@ -38,13 +38,12 @@ _GRAPHS = Band(0.3 * GIB, 1.2 * GIB, 3.0 * GIB)  # log lines "Graph capturing fi
 _NON_TORCH = Band(
     0.3 * GIB, 1.0 * GIB, 2.0 * GIB
 )  # NCCL and all-reduce buffers of the engine; vLLM pull 10511 prints 1.79 GiB
-_FEW_BATCHES = (
-    32  # SGLang captures up to so many on cards below 60 GB (srt/server_args.py: _handle_gpu_memory_settings)
-)
+# SGLang captures up to so many on cards below 60 GB: 0.5.3 srt/server_args.py: _handle_gpu_memory_settings
+_FEW_BATCHES = 32
 _STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_utils.py
 _SAMPLER_COPIES = 4
-# unslothai/unsloth-zoo@ce232d6 unsloth_zoo/vllm_utils.py: load_vllm, get_vllm_state_dict, convert_vllm_to_huggingface
 _CACHED_KEYS = "arXiv:2309.06180, section 3"
+# unslothai/unsloth-zoo@ce232d6 unsloth_zoo/vllm_utils.py: load_vllm, get_vllm_state_dict, convert_vllm_to_huggingface
 _SHARED = "vLLM lora/layers: create_lora_weights; the base layers are views of the engine's tensors"
 
 

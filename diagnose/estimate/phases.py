@@ -45,6 +45,7 @@ class Worst(NamedTuple):
     logits: Band
 
 
+_CRITICS_OWN = ("gradient_checkpointing", "remove_padding")  # set for the critic by keys of its own in some trainers
 _AWAKE = ("init", "weight_sync", "rollout")  # an engine that sleeps stands here with weights and pool
 
 
@@ -175,20 +176,20 @@ def _forward(plan: Plan) -> list[Moment]:
     return [("forward pass", [*terms, *tower, *logits])]
 
 
-def _of_critic(plan: Plan) -> Plan:
+def _by_critics_keys(plan: Plan) -> Plan:
     """The plan with the critic's own settings, where it has keys of its own, in the place of the actor's."""
-    own = {id: plan.values[f"critic_{id}"] for id in _OF_CRITIC if f"critic_{id}" in plan.values}
+    own = {id: plan.values[f"critic_{id}"] for id in _CRITICS_OWN if f"critic_{id}" in plan.values}
     return replace(plan, values={**plan.values, **own}) if own else plan
 
 
 def _values(actor: Plan) -> list[Moment]:
-    plan = _of_critic(actor)
+    plan = _by_critics_keys(actor)
     one = take(plan, "critic")
     return [("forward pass", of_critic(plan, [*gathered(plan), *no_grad(plan, one)]))]
 
 
 def _critic(actor: Plan) -> list[Moment]:
-    plan = _of_critic(actor)
+    plan = _by_critics_keys(actor)
     one = take(plan, "critic")
     gathers, checkpoints = gathered(plan), kept(plan, one)
     again = [*gathers, *checkpoints, *recomputed(plan, one), *layer_gradient(plan)]
@@ -242,7 +243,6 @@ def _optimizer_step(plan: Plan) -> list[Moment]:
     return [("step", adam_temporaries(plan))]
 
 
-_OF_CRITIC = ("gradient_checkpointing", "remove_padding")
 _MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
     "load": _load,
     "weight_sync": _weight_sync,

@@ -10,6 +10,8 @@ from diagnose.estimate.residents import PLACES, runs_on, stands_on
 from diagnose.estimate.spread import spread
 from diagnose.types import Term
 
+_ALIKE = 0.1  # of the size: a head more or a table less
+
 
 def on_cards(plan: Plan, phase: str) -> Plan:
     """The plan of the cards on which this phase runs: theirs may be another number than the actor's."""
@@ -57,6 +59,3 @@ def of_critic(plan: Plan, terms: list[Term]) -> list[Term]:
         )
         for term in terms
     ]
-
-
-_ALIKE = 0.1  # of the size: a head more or a table less

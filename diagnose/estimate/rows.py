@@ -34,7 +34,7 @@ _SAMPLED_SPREAD, _SAMPLED_LOW, _SAMPLED_HIGH, _WORST = 0.43, 0.5, 1.25, 3.0
 _UNKNOWN_LIMIT = Band(512, 2048, 8192)
 # Of a prompt that nothing limits and no data set tells: lower decile, median and upper decile of the means of the 34 sets of prompts in
 # content/datasets.
-UNKNOWN_PROMPT = Band(48, 116, 582)
+UNKNOWN_PROMPT = Band(49, 115, 569)
 _MERGED_PATCHES = (
     4  # a vision tower of this kind joins 2 x 2 patches into one token (Qwen2-VL, arXiv:2409.12191, section 2.1)
 )

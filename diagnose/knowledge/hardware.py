@@ -66,7 +66,8 @@ class Moe:
     ``shared_gate``: the shared expert has a gate of its own; ``router_bias``: the router adds a number to each expert. ``stacked``: in
     transformers the experts of a layer are one tensor and no linear layers, so that adapters on all of these leave them out, and so do
     quantizers of linear layers; ``split_to_quantize``: these find linear layers all the same.
-    ``fp32_router``: the router reads a copy of its input in fp32.
+    ``fp32_router``: the router reads a copy of its input in fp32
+    (transformers 5.23 models/{deepseek_v2,deepseek_v3,glm4_moe,glm_moe_dsa,ernie4_5_moe,nemotron_h}: router_logits).
     ``latent``: experts read and give a narrower state of this width, between two products that a layer has once
     (transformers 5.23 models/nemotron_h: NemotronHMoE).
     """

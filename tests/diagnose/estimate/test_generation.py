@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import pytest
 
 from diagnose.estimate import assumed_lengths
@@ -106,3 +108,9 @@ def test_reference_and_reward_model_wait_on_the_host_as_the_switches_say(stage: 
     host = found.estimate.host.phase("actor_update")
     assert host is not None
     assert both & {term.id for term in host.terms} == gone
+
+
+def test_a_prompt_that_nothing_limits_is_as_long_as_those_of_the_catalogues_sets() -> None:
+    means = [one.prompt_tokens.mean for one in current().datasets.values() if one.prompt_tokens]
+    low, *_, high = statistics.quantiles(means, n=10)
+    assert (low, statistics.median(means), high) == pytest.approx(UNKNOWN_PROMPT, rel=0.1)

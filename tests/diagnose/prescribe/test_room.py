@@ -81,3 +81,16 @@ def test_where_the_share_is_ample_the_failure_stays_unexplained():
 
 def test_other_failures_have_no_room():
     assert answer("CUDA out of memory. Tried to allocate 2.00 GiB.\n" + SWIFT).room is None
+
+
+LOGGED = "INFO 05-11 10:12:44 [gpu_worker.py:227] Available KV cache memory: {left} GiB\n"
+
+
+def test_what_the_log_lacks_stands_before_what_is_reckoned():
+    found = answer(LOGGED.format(left="-3.12") + NO_BLOCKS + SWIFT)
+    assert found.room.left > 0 > found.room.rest
+    assert found.room.rest == pytest.approx(-3.12 * GIB, rel=0.001)
+    assert "The log shows that 3.1 GiB are lacking before any cache." in to_text(found)
+    before, after = advice(found, "rollout.gpu_memory_utilization.up").room
+    assert after.rest - before.rest == pytest.approx(0.1 * 79.1 * GIB, rel=0.01)
+    assert "still lack 3.1" in refused(found, "length.response.down")
