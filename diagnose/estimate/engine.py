@@ -124,7 +124,8 @@ def _weights(plan: Plan) -> Term:
     over, ep = f" ÷ {tp}" if tp > 1 else "", plan.whole("rollout_ep")
     over += f", experts ÷ {ep}" if plan.model.moe and ep > tp else ""
     how = f"{count(plan.shape.parameters)} × {each:g} B{kept}{over}"
-    moved_by = ("rollout_tp", "rollout_pp", "rollout_ep", "model", "engine_quantization")
+    spread = ("rollout_tp", "rollout_pp", *(("rollout_ep",) if plan.model.moe else ()))
+    moved_by = (*spread, "model", "engine_quantization")
     return make_term("engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", moved_by)
 
 
