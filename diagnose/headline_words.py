@@ -34,7 +34,7 @@ def headline(diagnosis: Diagnosis) -> str:
     runs = "probably ran" if presumed(diagnosis.facts) else "runs"
     if phase:
         return f"GPU memory {runs} out {_at(phase)}"
-    only = _only_phase_out(diagnosis.estimate.gpu)
+    only = only_phase_out(diagnosis.estimate.gpu)
     return f"GPU memory {runs} out, by the estimate in the {PHASES[only]}" if only else f"GPU memory {runs} out"
 
 
@@ -53,7 +53,7 @@ def _at(phase: str) -> str:
     return f"{'at' if phase in ('load', 'init') else 'in the'} {PHASES[phase]}"
 
 
-def _only_phase_out(pool: PoolEstimate | None) -> str | None:
+def only_phase_out(pool: PoolEstimate | None) -> str | None:
     """The one phase that the estimate sees run out whatever its band; None when there is none, or more than one."""
     out = [phase.phase for phase in pool.phases if pool.verdict(phase) == "out"] if pool else []
     return out[0] if len(out) == 1 else None

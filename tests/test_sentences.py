@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.report import to_text
 
 PASTES = tomllib.loads((Path(__file__).parent / "data" / "sentences.toml").read_text(encoding="utf-8"))["paste"]
 
@@ -48,3 +51,13 @@ def test_the_first_question_is_the_natural_one(one):
     found, expected = one
     if "asks" in expected:
         assert found.questions[0].question.fact == expected["asks"]
+
+
+def test_the_summary_in_chinese_tells_no_figure_and_no_key_that_the_english_answer_does_not(one):
+    found, _ = one
+    chinese, english = (to_text(replace(found, paste=replace(found.paste, text=text))) for text in ("显存不够用了", ""))
+    summary = chinese.removesuffix(english)
+    assert summary.startswith("中文摘要：")
+    sizes, keys = r"\d[\d,]*\.\d(?= GiB|–|）| →)", r"[a-z]\w*(?:[._]\w+)+"
+    assert set(re.findall(sizes, summary)) <= set(re.findall(r"\d[\d,]*\.\d", english))
+    assert set(re.findall(keys, summary)) <= set(re.findall(keys, english))

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 
+from diagnose import chinese_words
 from diagnose.knowledge import current
 from diagnose.types import Diagnosis
 from wizard.near import NEAR
@@ -22,13 +24,21 @@ def answer(
     """The page of a diagnosis; ``more`` is what a saved one adds."""
     drawn = pictures(match.case for match in diagnosis.matches[:NEAR])
     context = present(diagnosis, answers, current(), pasted=pasted, pictures=drawn)
-    response = render(request, "wizard/result.html", {**context, **more, "section": "diagnose"})
+    chinese = chinese_words.summary(diagnosis) if _reads_chinese(request, diagnosis) else None
+    response = render(request, "wizard/result.html", {**context, **more, "chinese": chinese, "section": "diagnose"})
+    patch_vary_headers(response, ["Accept-Language"])
     response.headers["X-Robots-Tag"] = "noindex"
     if request.method == "POST":
         response.headers["Cache-Control"] = "no-store"
     if request.headers.get("HX-Request") and context["link"]:
         response.headers["HX-Push-Url"] = f"{reverse('wizard:result')}?{context['link']}"
     return response
+
+
+def _reads_chinese(request: HttpRequest, diagnosis: Diagnosis) -> bool:
+    """By the language that the browser prefers, or by what the person wrote."""
+    preferred = request.headers.get("Accept-Language", "").strip().lower().startswith("zh")
+    return preferred or chinese_words.is_chinese(diagnosis.paste.text)
 
 
 def pairs(query: object) -> list[tuple[str, str]]:

@@ -11,13 +11,17 @@ from diagnose.vocabulary import Value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What every record has. ``slug`` is the file's name, ``body`` the Markdown below the front matter."""
+    """What every record has. ``slug`` is the file's name, ``body`` the Markdown below the front matter.
+
+    ``chinese`` is the title in Chinese, of those that an answer in Chinese names.
+    """
 
     slug: str
     body: str
     title: str
     reviewed: datetime.date
     sources: tuple[str, ...]
+    chinese: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

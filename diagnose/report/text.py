@@ -5,6 +5,7 @@ from __future__ import annotations
 from diagnose import (
     advisory_words,
     change_words,
+    chinese_words,
     file_words,
     headline_words,
     measured_words,
@@ -30,7 +31,8 @@ def to_markdown(diagnosis: Diagnosis) -> str:
 
 def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     head, item, code = ("## ", "- ", "`") if markdown else ("", "  ", "")
-    lines = [f"{head}{headline_words.headline(diagnosis)}", "", words.lead(diagnosis)]
+    lines = _chinese(diagnosis, head, code) if chinese_words.is_chinese(diagnosis.paste.text) else []
+    lines += [f"{head}{headline_words.headline(diagnosis)}", "", words.lead(diagnosis)]
     if further := outlived.told(diagnosis):
         lines += ["", f"{outlived.TITLE}. {further}"]
     if diagnosis.paste.file:
@@ -57,6 +59,18 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     asked = [f"{item}{asked.question.title}" for asked in diagnosis.questions[:1]]
     lines += _section("The one question that would change this most", asked, markdown)
     return "\n".join(lines).replace(words.NBSP, " ") + "\n"
+
+
+def _chinese(diagnosis: Diagnosis, head: str, code: str) -> list[str]:
+    """The answer in short for a person who writes Chinese, before the whole one."""
+    told = chinese_words.summary(diagnosis)
+    lines = [f"{head}{told.title}：{told.headline}", "", *([told.lead, ""] if told.lead else [])]
+    for number, advised in enumerate(told.advice, 1):
+        lines.append(f"{number}. {advised.title}（{advised.effect}）")
+        lines += [f"   {code}{change.name}{code} {change.before} → {change.after}" for change in advised.changes]
+        lines += [f"   {advised.known}"] if advised.known else []
+    lines += ["", told.ask] if told.ask else []
+    return [*lines, "", told.details, ""]
 
 
 def _section(title: str, body: list[str], markdown: bool) -> list[str]:

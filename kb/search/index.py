@@ -69,7 +69,7 @@ def _named(record: Record, knowledge: Knowledge) -> str:
     words += [key.key for key in getattr(record, "keys", ())]
     words += [alias for key in getattr(record, "keys", ()) for alias in key.aliases]
     words += [literal for line in getattr(record, "literals", ()) for literal in line]
-    words += [word for word in (getattr(record, "package", ""), getattr(record, "symptom", "")) if word]
+    words += [word for word in (record.chinese, getattr(record, "package", ""), getattr(record, "symptom", "")) if word]
     if hasattr(record, "changes"):
         words += [key for row in lever_keys(record, knowledge) for key in row.keys]  # type: ignore[arg-type]
     return "\n".join(words)

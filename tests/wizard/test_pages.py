@@ -328,3 +328,13 @@ def test_the_link_of_an_engine_alone_gives_the_same_verdict(client):
     again = client.get(link).content.decode()
     assert re.search(r"<h1>(.*?)</h1>", again)[1] == re.search(r"<h1>(.*?)</h1>", page)[1]
     assert "runs an engine alone" in again
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "there"),
+    [("zh-CN,zh;q=0.9", TORCH, True), ("en", TORCH, False), ("en", f"显存不够用了 {TORCH}", True)],
+)
+def test_a_person_who_reads_chinese_gets_the_answer_in_short_in_chinese(client, language, text, there):
+    answer = client.post("/result/", {"paste": text}, headers={"Accept-Language": language})
+    assert ('lang="zh-Hans"' in answer.content.decode()) is there
+    assert "Accept-Language" in answer.headers["Vary"]

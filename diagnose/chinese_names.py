@@ -1,0 +1,84 @@
+"""Phases, kinds and facts by their Chinese names, for the summary of an answer. Titles of records carry theirs themselves."""
+
+from __future__ import annotations
+
+from diagnose.vocabulary import FACTS
+
+PHASES = {
+    "load": "加载",
+    "init": "引擎启动",
+    "weight_sync": "权重同步",
+    "rollout": "采样",
+    "logprob": "旧策略 log-prob",
+    "ref_logprob": "参考 log-prob",
+    "values": "价值估计",
+    "reward": "奖励",
+    "critic": "critic 更新",
+    "actor_update": "策略更新",
+    "optimizer_step": "优化器更新",
+    "checkpoint": "存档",
+    "eval": "评估",
+}
+
+POOLS = {"gpu": "显存", "host": "主机内存"}
+
+# What failed, by kind; ``{pool}`` where the kind leaves it open.
+KINDS = {
+    "gpu_oom": "显存溢出",
+    "gpu_oom_raw": "显存溢出",
+    "vllm_no_kv_blocks": "引擎没有显存放 KV cache",
+    "vllm_free_memory_too_low": "引擎启动时空闲显存不够",
+    "host_ram": "主机内存溢出",
+    "host_shm": "共享内存已满",
+    "memory_growth": "{pool}逐步增长",
+    "other": "有内存耗尽，但文本没有说明是显存还是主机内存",
+}
+
+VERDICTS = {"out": "仍放不下", "close": "难以判断", "fits": "放得下", "unknown": "缺少信息"}
+
+RESULTS = {"same": "不改变训练结果", "may_change": "可能改变训练结果"}
+
+# Those that an estimate may lack or a change may name without a key.
+_FACTS = {
+    "gpu_model": "显卡型号",
+    "gpu_mem_gib": "单卡显存",
+    "n_gpus": "总卡数",
+    "trainer_gpus": "训练用的卡数",
+    "n_nodes": "节点数",
+    "gpus_per_node": "每个节点的卡数",
+    "host_ram_gb": "主机内存",
+    "framework": "框架",
+    "model": "模型",
+    "params_b": "参数量",
+    "algo": "算法",
+    "full_or_lora": "全参或 LoRA",
+    "precision": "权重精度",
+    "optimizer": "优化器",
+    "train_batch_size": "每步的 prompt 数",
+    "rollout_n": "每个 prompt 的采样数",
+    "micro_batch": "更新的 micro batch",
+    "logprob_micro_batch": "log-prob 的 micro batch",
+    "critic_micro_batch": "critic 的 micro batch",
+    "micro_tokens": "更新的 token 上限",
+    "prompt_length": "prompt 长度上限",
+    "response_length": "回答长度上限",
+    "max_length": "单条长度上限",
+    "real_response_length": "实际回答长度",
+    "gpu_memory_utilization": "引擎的显存占比",
+    "rollout_tp": "引擎的张量并行",
+    "gradient_checkpointing": "激活重计算",
+    "strategy": "分片方式",
+    "zero_stage": "ZeRO 级别",
+    "has_ref": "参考模型",
+    "has_critic": "critic",
+}
+
+
+def fact_name(id: str) -> str:
+    """In Chinese where it has such a name, else as the English pages call it."""
+    return _FACTS.get(id) or (FACTS[id].title if id in FACTS else id)
+
+
+def joined(name: str, words: str) -> str:
+    """A name and what follows it: with a blank behind Latin letters, without one behind Chinese."""
+    return f"{name} {words}" if name[-1:].isascii() else f"{name}{words}"

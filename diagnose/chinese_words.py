@@ -1,0 +1,251 @@
+"""The answer in short in Chinese: what ran out and where, the figures, the first changes, the next question.
+
+Nothing is told here that the English answer does not tell; what it knows more is in that one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from diagnose import outlived
+from diagnose.chinese_names import KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
+from diagnose.headline_words import only_phase_out
+from diagnose.knowledge.records import Lever
+from diagnose.types import CacheRoom, Change, Diagnosis, Estimate, PhaseEstimate, PoolEstimate, Prescription, Together
+from diagnose.units import GIB
+from diagnose.words import band_words, gib, need_tenths, not_memory, phase_tenths, presumed, rounded, worst
+
+_SHOWN = 3  # changes, as many as stand open on the page
+_LEAST = 4  # Han characters that make a text one of a person who reads Chinese: a name alone has fewer
+_HAN, _KANA = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"[\u3040-\u30ff]")
+
+
+class Named(NamedTuple):
+    """What is changed, by its key or in words."""
+
+    name: str
+    key: bool
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """One change, or several at once: what it does to the figure, the keys before and after, and what is known of it."""
+
+    title: str
+    effect: str
+    changes: tuple[Named, ...]
+    known: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The answer in short; ``ask`` is empty where no question would change it."""
+
+    headline: str
+    lead: str
+    advice: tuple[Advised, ...]
+    ask: str
+    title: str = "中文摘要"
+    details: str = "依据、补丁和其余改动见下面的英文。"
+
+
+def is_chinese(text: str) -> bool:
+    """Whether a person wrote some of it in Chinese; Japanese, which shares the characters, has kana among them."""
+    han = 0 if text.isascii() else len(_HAN.findall(text))
+    return han >= _LEAST and 5 * len(_KANA.findall(text)) < han
+
+
+def summary(diagnosis: Diagnosis) -> Summary:
+    """Of any answer, whatever it lacks."""
+    advised = [_together(diagnosis.together)] if diagnosis.together else []
+    if not not_memory(diagnosis.facts):
+        advised += [_advised(one) for one in diagnosis.prescriptions[:_SHOWN]]
+    asked = [f"最该回答的问题：{one.question.chinese or one.question.title}" for one in diagnosis.questions[:1]]
+    return Summary(headline(diagnosis), "".join(_lead(diagnosis)), tuple(advised), "".join(asked))
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """The answer as one sentence without a full stop; each case as ``headline_words`` has it."""
+    kind, phase, room = diagnosis.kind, diagnosis.phase, diagnosis.room
+    gpu = diagnosis.estimate.gpu
+    if kind is None and (told := not_memory(diagnosis.facts)):
+        return f"这不是内存问题：{told.chinese or told.title}"
+    if kind is None and room and not (gpu and gpu.verdict() == "out"):
+        return _of_server(room, diagnosis.verdict)
+    if kind is None:
+        return _planned(diagnosis)
+    failed = KINDS[kind].format(pool=POOLS.get(diagnosis.pool or "", "内存"))
+    failed = f"很可能是{failed}" if presumed(diagnosis.facts) else failed
+    if phase:
+        return f"{failed}，发生在{joined(PHASES[phase], '阶段')}"
+    only = only_phase_out(gpu) if kind in ("gpu_oom", "gpu_oom_raw") else None
+    return f"{failed}，按估算在{joined(PHASES[only], '阶段')}" if only else failed
+
+
+def _of_server(room: CacheRoom, verdict: str) -> str:
+    if room.rest <= 0:
+        return "按估算，引擎没有显存放 KV cache"
+    if room.verdict == "out":
+        return "按估算，引擎无法启动：KV cache 放不下一条最长的序列"
+    if verdict == "close":
+        return "难以判断引擎能否启动"
+    return f"按估算，引擎可以启动，KV cache 约能放 {rounded(room.holds)} 个 token"
+
+
+def _planned(diagnosis: Diagnosis) -> str:
+    """Where nothing failed, or nothing shows that it did."""
+    pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
+    if pool is None or not pool.phases:
+        return "还不能判断是否放得下" if diagnosis.facts.planned else "还不能判断"
+    by = "按日志实测" if pool.worst.measured is not None else "按估算"
+    what, phase = POOLS[pool.pool], PHASES.get(pool.worst.phase, pool.worst.phase)
+    return {
+        "out": f"{by}放不下：{what}不够，最高在{phase}",
+        "close": f"难以判断：{what}接近上限，最高在{phase}",
+        "fits": f"{by}放得下，{what}最高在{phase}",
+    }.get(pool.verdict(), f"{what}最高在{phase}，上限未知")
+
+
+def _lead(diagnosis: Diagnosis) -> Iterator[str]:
+    """The figures, and what keeps them from being the whole answer."""
+    kind, pool = diagnosis.kind, diagnosis.estimate.pool(diagnosis.pool or "gpu")
+    if not_memory(diagnosis.facts) or kind == "host_shm":
+        return
+    if presumed(diagnosis.facts):
+        yield "没有报错说明类型，这是推断。"
+    if pool is None or not pool.phases:
+        yield from _lacking(diagnosis)
+        return
+    phase = worst(diagnosis, pool)
+    yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool)
+    if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
+        yield "文本没有说明是哪个阶段。"
+    if names := [fact_name(id) for id in diagnosis.estimate.guessed(pool.pool)]:
+        yield f"没有给出{'、'.join(names[:4])}，数字里含有猜测。"
+    enough = diagnosis.room.enough if diagnosis.room else pool.verdict(phase.computed) == "fits"
+    if kind and kind != "memory_growth" and enough:
+        yield _unexplained(diagnosis, phase)
+    if outlived.told(diagnosis):
+        yield "日志显示训练越过了估算认为放不下的阶段：读到的配置可能不是实际运行的，或者估算有误，先核对再用这些数字。"
+    if kind and (other := _other_out(diagnosis.estimate, pool)):
+        yield f"按估算，{other}也会溢出。"
+    if kind == "other":
+        yield "请给出最先失败的 worker 的最后 20 行。"
+
+
+def _lacking(diagnosis: Diagnosis) -> Iterator[str]:
+    """What to give where there is no estimate."""
+    if diagnosis.facts.values.get("trains") is False:
+        yield "这条命令不训练模型，这里只估算训练的内存。"
+        return
+    if diagnosis.estimate.missing:
+        yield f"还不能估算，缺少：{'、'.join(fact_name(id) for id in diagnosis.estimate.missing)}。"
+    failed = diagnosis.kind == "other"
+    yield "请给出最先失败的 worker 的最后 20 行。" if failed else "请补上启动命令，或者模型、显卡和长度。"
+
+
+def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
+    name, has = PHASES.get(phase.phase, phase.phase), "节点" if pool.pool == "host" else "单卡"
+    sizes = phase_tenths(phase)
+    band = band_words(*sizes).replace(" to ", "–").replace(" or more", " 以上")
+    computed = f"{sizes[0] / 10:,.1f} GiB" + (f"（{band}）" if band else "")
+    limit = f"{has}有 {gib(pool.capacity)}" if pool.capacity else f"{has}容量未知"
+    if phase.measured is None:
+        return f"{joined(name, f'约需 {computed}')}，{limit}。"
+    apart = "，两者相差超出误差带" if phase.disagrees else ""
+    return f"日志里{joined(name, f'实测 {gib(phase.measured)}')}，估算为 {computed}{apart}；{limit}。"
+
+
+def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
+    used = diagnosis.facts.number("node_used_gb")
+    if diagnosis.pool == "host" and used and used * GIB > phase.bytes:
+        return f"报错里节点已用 {used:,.1f} GiB，其余部分已知的配置不能解释。"
+    return "已知的配置不能解释这次失败，请核对读到的内容。"
+
+
+def _room(room: CacheRoom) -> str:
+    """Of what an engine may take what stands before its cache, and what is left for it."""
+    taken = [f"权重占 {gib(room.weights)}"]
+    taken += [f"最大的一步约占 {gib(room.work)}"] if room.work else []
+    taken += [f"训练进程占 {gib(room.others)}"] if room.others else []
+    parts = [f"引擎可用 {gib(room.share)}，{'，'.join(taken)}，{_left(room)}。"]
+    parts += [f"一条 {room.tokens:,} token 的序列要 {gib(room.row)}。"] if room.row else []
+    return "".join(parts)
+
+
+def _left(room: CacheRoom) -> str:
+    by = "日志显示" if room.shown is not None else ""
+    return f"{by}KV cache 剩 {gib(room.rest)}" if room.rest > 0 else f"{by}KV cache 还缺 {gib(-room.rest)}"
+
+
+def _other_out(estimate: Estimate, pool: PoolEstimate) -> str:
+    """The other pool, where it runs out as surely."""
+    other = estimate.pool("gpu" if pool.pool == "host" else "host")
+    return POOLS[other.pool] if other and other.phases and other.limit and other.verdict() == "out" else ""
+
+
+def _advised(given: Prescription) -> Advised:
+    worked, failed, suggested = (
+        len(slugs) for slugs in (given.evidence.worked, given.evidence.failed, given.evidence.suggested)
+    )
+    counts = [f"{worked} 例有效"] * bool(worked) + [f"{failed} 例无效"] * bool(failed)
+    counts += [f"{suggested} 例仅为建议"] * bool(suggested)
+    seen = f"案例：{'、'.join(counts)}" if counts else "还没有案例"
+    known = f"{RESULTS[given.lever.results]}；{seen}"
+    return Advised(_title(given), _effect(given), _changes(given.changes), known)
+
+
+def _title(given: Prescription) -> str:
+    if not given.advisories:
+        return _name(given.lever)
+    advisory, target = given.advisories[0], given.changes[0].after
+    if advisory.fixed is None:
+        return f"把 {advisory.package} 退回 {target}"
+    return f"把 {advisory.package} 升级到 {target} 或更新"
+
+
+def _name(lever: Lever) -> str:
+    return lever.chinese or lever.title
+
+
+def _together(given: Together) -> Advised:
+    several, fits = len(given.levers) > 1, given.after_verdict == "fits"
+    which = "以下几项合起来" if several else "这一项"
+    title = f"{which}{'放得下' if fits else '接近上限，难以判断'}：{'、'.join(_name(lever) for lever in given.levers)}"
+    return Advised(title, _figures(given, given.before, given.after), _changes(given.changes), "")
+
+
+def _effect(given: Prescription) -> str:
+    """Before and after of what failed."""
+    if given.room:
+        before, after = given.room
+        if before.rest == after.rest and before.row and after.row:
+            return f"一条最长的序列 {gib(before.row)} → {gib(after.row)}，{VERDICTS[given.after_verdict]}"
+        return f"{_left(before)} → {_left(after)}，{VERDICTS[given.after_verdict]}"
+    if given.before is None or given.after is None:
+        return "算不出能省多少"
+    return _figures(given, given.before, given.after)
+
+
+def _figures(given: Prescription | Together, before: PhaseEstimate, after: PhaseEstimate) -> str:
+    moved = "" if before.phase == after.phase else f"，最高变为{PHASES.get(after.phase, after.phase)}"
+    was, now = need_tenths(before)[0], need_tenths(after)[0]
+    return f"{was / 10:,.1f} → {now / 10:,.1f} GiB，{VERDICTS[given.after_verdict]}{moved}"
+
+
+def _changes(changes: tuple[Change, ...]) -> tuple[Named, ...]:
+    return tuple(
+        Named(
+            one.key or fact_name(one.fact),
+            bool(one.key),
+            "（原文没有）" if one.before is None else one.before,
+            one.after,
+        )
+        for one in changes
+        if one.before != one.after and (one.key or one.fact)
+    )

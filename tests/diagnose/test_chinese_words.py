@@ -1,0 +1,87 @@
+"""The answer in short in Chinese."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diagnose import chinese_names
+from diagnose.chinese_words import is_chinese, summary
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.report import to_text
+from diagnose.vocabulary import KINDS, PHASES
+
+VISION = Path(__file__).resolve().parents[1] / "pastes/ms-swift-vision-full/paste.txt"
+TORCH = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
+    "GPU 0 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
+)
+
+
+def found(text):
+    knowledge = current()
+    return diagnose(text, {}, knowledge, tuple(knowledge.cases.values()))
+
+
+def chinese(text):
+    return any("\u4e00" <= letter <= "\u9fff" for letter in text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        TORCH,
+        "loading /data/张三/run.sh",
+        "GPUメモリが不足しています。学習が途中で停止します",
+        "메모리가 부족합니다",
+        "résumé naïve",
+    ],
+)
+def test_a_text_without_chinese_words_is_not_answered_in_chinese(text):
+    assert not is_chinese(text)
+    assert "中文摘要" not in to_text(found(text))
+
+
+def test_a_text_with_chinese_words_is_answered_in_chinese_first_and_in_english_as_ever():
+    said = to_text(found(f"四卡训练显存不够\n{TORCH}"))
+    assert said.startswith("中文摘要：显存溢出\n")
+    assert "\nGPU memory runs out\n" in said
+
+
+def test_every_kind_and_phase_has_a_chinese_name():
+    assert set(chinese_names.KINDS) == set(KINDS)
+    assert set(chinese_names.PHASES) == set(PHASES)
+
+
+def test_every_record_that_a_summary_names_has_a_chinese_title():
+    knowledge = current()
+    named = [*knowledge.levers.values(), *knowledge.questions.values()]
+    named += [one for one in knowledge.signatures.values() if one.not_memory]
+    assert [one.slug for one in named if not chinese(one.chinese)] == []
+
+
+def test_a_failure_without_a_message_is_only_likely():
+    assert summary(found("verl 训练到一半 ray worker died, exit code 137")).headline.startswith("很可能是")
+
+
+def test_what_is_no_memory_failure_is_said_to_be_none_and_nothing_is_advised():
+    told = summary(found("训练报错 RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"))
+    assert (told.headline, told.advice) == ("这不是内存问题：概率里有 nan、inf 或负数", ())
+
+
+def test_what_an_estimate_lacks_is_named_in_chinese():
+    told = summary(found("显存爆了，怎么办，求助"))
+    assert told.lead == "还不能估算，缺少：模型、总卡数。请补上启动命令，或者模型、显卡和长度。"
+
+
+def test_an_engine_that_runs_alone_is_told_by_its_cache():
+    told = summary(found("vllm serve Qwen/Qwen2.5-72B-Instruct --tensor-parallel-size 2 在 2 张 A100 80G 上够吗"))
+    assert told.headline.startswith("按估算，引擎可以启动")
+    assert "KV cache 剩" in told.lead
+
+
+def test_settings_that_do_not_explain_a_failure_are_said_not_to():
+    assert "不能解释" in summary(found(VISION.read_text(encoding="utf-8"))).lead
