@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.knowledge import current
 from diagnose.prescribe.steps import at_bound
 from tests.diagnose.prescribe.conftest import GROUPED, ON_THE_HOST
 
@@ -284,3 +285,10 @@ def test_an_engine_on_cards_of_its_own_is_left_alone_where_the_trainer_overflows
     advice = advise(command + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 18.56 GiB.\n")
     assert advice.before.gpu.verdict() == "out"
     assert not any(lever.startswith("rollout.gpu") or lever.startswith("rollout.tensor") for lever in advice.levers)
+
+
+def test_what_is_for_commands_that_train_nothing_is_not_said_of_a_run_that_may_train(advise):
+    found = advise("CUDA OOM in the rollout phase of GRPO with Qwen2.5-1.5B on 8 x RTX A6000 under verl 0.4.0")
+    offered = {given.lever.slug for given in found.prescriptions}
+    assert offered
+    assert {slug for slug in offered if current().levers[slug].when.get("trains") is False} == set()
