@@ -126,7 +126,7 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
     if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
         yield "文本没有说明是哪个阶段。"
     if names := [fact_name(id) for id in diagnosis.estimate.guessed(pool.pool)]:
-        yield f"没有给出{'、'.join(names[:4])}，数字里含有猜测。"
+        yield f"没有给出：{'、'.join(names[:4])}；数字里含有猜测。"
     enough = diagnosis.room.enough if diagnosis.room else pool.verdict(phase.computed) == "fits"
     if kind and kind != "memory_growth" and enough:
         yield _unexplained(diagnosis, phase)
