@@ -8,11 +8,11 @@ from functools import cached_property
 from itertools import chain
 
 from diagnose.allocator import foreign_gib, fragmented
-from diagnose.estimate import cache_room, plan_of, turning_length
+from diagnose.estimate import cache_room, estimate_pool, plan_of, turning_length
 from diagnose.facts.versions import last_day
 from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
-from diagnose.types import CacheRoom, Estimate, Facts, Paste, PhaseEstimate, PoolEstimate
+from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
 from diagnose.vocabulary import NO_CACHE, Pool, Value
 
@@ -25,6 +25,9 @@ LEAST_GAIN = 0.01
 _EXPLAINED = 0.7
 # A measured use above this share of the limit is too near to it to be called a fit.
 _ROOM = 0.95
+# The size that most runs of the cases have: a 7B model on one machine of eight cards.
+_USUAL: dict[str, Value] = {"params_b": 7, "n_gpus": 8}
+_WITHOUT_ROWS = ("load", "init", "weight_sync", "optimizer_step", "checkpoint")
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,19 @@ class Situation:
     def failing(self) -> PhaseEstimate | None:
         """The failing phase of the run as it is; None when no peak can be computed for this failure."""
         return None if self.kind in NOT_A_PEAK else watched(self.before, self.pool, self.phase)
+
+    @cached_property
+    def usual(self) -> Situation | None:
+        """The same failure of a run of usual size, where model or cards are not known: whether a change acts on the phase, without figures.
+
+        Only of phases through which no rows pass: in the others the lengths decide which moment is the worst.
+        """
+        if self.failing is not None or self.phase not in _WITHOUT_ROWS or self.pool is None or self.kind in NOT_A_PEAK:
+            return None
+        lacking = (Fact(id, value, "assumed") for id, value in _USUAL.items() if id not in self.facts.values)
+        facts = self.facts.with_facts(lacking)
+        before = estimate_pool(plan_of(facts, self.fallback), self.pool)
+        return replace(self, facts=facts, before=before) if watched(before, self.pool, self.phase) else None
 
     @cached_property
     def room(self) -> CacheRoom | None:

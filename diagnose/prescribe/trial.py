@@ -17,7 +17,7 @@ from diagnose.prescribe.situation import LEAST_GAIN, Situation
 from diagnose.prescribe.steps import Targets, at_bound, steps, without
 from diagnose.prescribe.writing import Written, write
 from diagnose.types import Fact, Facts
-from diagnose.vocabulary import FACTS, Value
+from diagnose.vocabulary import FACTS, PHASES, Value
 
 # Facts that decide whether a term exists at all, so that no term names them while it does not.
 _ALWAYS_COUNTED = {
@@ -114,6 +114,8 @@ def least(lever: Lever, situation: Situation) -> Trial:
 
 def _without_figures(lever: Lever, situation: Situation, ladder: list[Targets]) -> Trial | Refusal:
     """The first step that is within the room that the message prints; where none is, the smallest but for the engine's share."""
+    if (usual := situation.usual) and _takes_nothing(lever, usual):
+        return Refusal("elsewhere", f"In a run of usual size it takes nothing from the {PHASES[usual.phase or '']}.")
     if tried := try_for_room(lever, situation, _written(lever, situation, ladder)):
         return tried
     written = _written(lever, situation, ladder)
@@ -131,6 +133,16 @@ def _without_figures(lever: Lever, situation: Situation, ladder: list[Targets]) 
         id = first.changes[0].fact
         first = write(situation, {id: first.facts.values[id]}, lever.keyless) or first
     return Trial(lever, first.facts, first.changes)
+
+
+def _takes_nothing(lever: Lever, situation: Situation) -> bool:
+    """Whether even the largest step leaves the failing phase as it is; never of what is turned off while nothing says that it is on."""
+    unknown = any(change.to is False and change.fact not in situation.facts.values for change in lever.changes)
+    if unknown or not counted(lever, situation):
+        return False
+    last = next(_written(lever, situation, reversed(steps(lever, situation.facts))), None)
+    found = measure(lever, situation, last) if last else None
+    return isinstance(found, Refusal) and not found.shifts
 
 
 def counted(lever: Lever, situation: Situation) -> bool:

@@ -292,3 +292,23 @@ def test_what_is_for_commands_that_train_nothing_is_not_said_of_a_run_that_may_t
     offered = {given.lever.slug for given in found.prescriptions}
     assert offered
     assert {slug for slug in offered if current().levers[slug].when.get("trains") is False} == set()
+
+
+def test_without_a_model_what_is_not_there_while_weights_are_loaded_is_not_advised(advise):
+    advice = advise("verl GRPO: CUDA out of memory while loading the model", phase="load", oom_kind="gpu_oom")
+    assert not {"precision.low_bit_optimizer", "rollout.enforce_eager.on", "rollout.max_turns.down"} & set(
+        advice.levers
+    )
+    assert "shard.fsdp_full" in advice.levers
+
+
+def test_without_a_model_the_rows_of_a_pass_are_advised_whatever_a_usual_run_takes(advise):
+    advice = advise("verl GRPO: CUDA out of memory in update_actor", phase="actor_update", oom_kind="gpu_oom")
+    assert {"batch.micro.down", "length.response.down", "logits.chunked"} <= set(advice.levers)
+
+
+def test_what_may_be_on_is_not_refused_by_a_usual_run(advise):
+    advice = advise(
+        "the node ran low on memory while the optimizer stepped", phase="optimizer_step", oom_kind="host_ram"
+    )
+    assert "offload.optimizer.off" in advice.levers
