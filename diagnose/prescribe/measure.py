@@ -9,7 +9,7 @@ from diagnose.knowledge.records import Lever
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import LEAST_GAIN, Situation, pushed_over, verdict, watched
 from diagnose.prescribe.writing import Written
-from diagnose.types import Estimate, PhaseEstimate
+from diagnose.types import Estimate, Facts, PhaseEstimate
 from diagnose.units import gib
 from diagnose.vocabulary import PHASES, Pool
 
@@ -37,6 +37,14 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     trial = Trial(lever, made.facts, made.changes, after, room.verdict if room else word)
     other: Pool = "host" if pool == "gpu" else "gpu"
     return _with_other_pool(trial, situation, other, estimate_pool(plan, other))
+
+
+def takes(situation: Situation, facts: Facts) -> int | None:
+    """Bytes of the failing phase with other facts; None where it cannot be computed, or is no more."""
+    assert situation.pool is not None
+    changed = estimate_pool(plan_of(facts, situation.fallback), situation.pool, situation.phase)
+    after = watched(changed, situation.pool, situation.phase)
+    return after.bytes if after else None
 
 
 def _no_gain(lever: Lever, situation: Situation, changed: Estimate) -> Refusal:

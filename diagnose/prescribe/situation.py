@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 
 from diagnose.allocator import foreign_gib, fragmented
-from diagnose.estimate import cache_room, estimate_pool, plan_of, turning_length
+from diagnose.estimate import cache_room, estimate, plan_of, turning_length
 from diagnose.facts.versions import last_day
 from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
@@ -27,7 +27,7 @@ _EXPLAINED = 0.7
 _ROOM = 0.95
 # The size that most runs of the cases have: a 7B model on one machine of eight cards.
 _USUAL: dict[str, Value] = {"params_b": 7, "n_gpus": 8}
-_WITHOUT_ROWS = ("load", "init", "weight_sync", "optimizer_step", "checkpoint")
+_TRAINER_ALONE = ("load", "optimizer_step", "checkpoint")
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,13 @@ class Situation:
     def usual(self) -> Situation | None:
         """The same failure of a run of usual size, where model or cards are not known: whether a change acts on the phase, without figures.
 
-        Only of phases through which no rows pass: in the others the lengths decide which moment is the worst.
+        Only of phases without rows and without an engine at work: in the others what is not known decides what counts.
         """
-        if self.failing is not None or self.phase not in _WITHOUT_ROWS or self.pool is None or self.kind in NOT_A_PEAK:
+        if self.failing is not None or self.phase not in _TRAINER_ALONE or self.pool is None or self.kind in NOT_A_PEAK:
             return None
         lacking = (Fact(id, value, "assumed") for id, value in _USUAL.items() if id not in self.facts.values)
         facts = self.facts.with_facts(lacking)
-        before = estimate_pool(plan_of(facts, self.fallback), self.pool)
+        before = estimate(facts, self.fallback)
         return replace(self, facts=facts, before=before) if watched(before, self.pool, self.phase) else None
 
     @cached_property

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain
 
 from diagnose.knowledge.records import Lever
-from diagnose.prescribe.measure import measure
+from diagnose.prescribe.measure import measure, takes
 from diagnose.prescribe.outcome import Refusal, Trial
 from diagnose.prescribe.room import try_for_room
 from diagnose.prescribe.situation import LEAST_GAIN, Situation
@@ -137,12 +137,12 @@ def _without_figures(lever: Lever, situation: Situation, ladder: list[Targets]) 
 
 def _takes_nothing(lever: Lever, situation: Situation) -> bool:
     """Whether even the largest step leaves the failing phase as it is; never of what is turned off while nothing says that it is on."""
-    unknown = any(change.to is False and change.fact not in situation.facts.values for change in lever.changes)
-    if unknown or not counted(lever, situation):
+    may_be_off = any(change.to is False and change.fact not in situation.facts.values for change in lever.changes)
+    if may_be_off or not counted(lever, situation):
         return False
     last = next(_written(lever, situation, reversed(steps(lever, situation.facts))), None)
-    found = measure(lever, situation, last) if last else None
-    return isinstance(found, Refusal) and not found.shifts
+    after = takes(situation, last.facts) if last else None
+    return after is not None and situation.failing is not None and after >= situation.failing.bytes
 
 
 def counted(lever: Lever, situation: Situation) -> bool:
