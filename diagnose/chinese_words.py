@@ -13,13 +13,15 @@ from typing import NamedTuple
 from diagnose import outlived
 from diagnose.chinese_names import KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
 from diagnose.headline_words import only_phase_out
+from diagnose.held import weights
 from diagnose.knowledge.records import Lever
 from diagnose.types import CacheRoom, Change, Diagnosis, Estimate, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.units import GIB
 from diagnose.words import band_words, gib, need_tenths, not_memory, phase_tenths, presumed, rounded, worst
 
 _SHOWN = 3  # changes, as many as stand open on the page
-_LEAST = 4  # Han characters that make a text one of a person who reads Chinese: a name alone has fewer
+_LEAST = 3  # Han characters that make a text one of a person who reads Chinese: most names have fewer
+_PLACED = ("vllm_no_kv_blocks", "vllm_free_memory_too_low", "host_shm")  # kinds whose words name the place
 _HAN, _KANA = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"[\u3040-\u30ff]")
 
 
@@ -81,7 +83,7 @@ def headline(diagnosis: Diagnosis) -> str:
         return _planned(diagnosis)
     failed = KINDS[kind].format(pool=POOLS.get(diagnosis.pool or "", "内存"))
     failed = f"很可能是{failed}" if presumed(diagnosis.facts) else failed
-    if phase:
+    if phase and kind not in _PLACED:
         return f"{failed}，发生在{joined(PHASES[phase], '阶段')}"
     only = only_phase_out(gpu) if kind in ("gpu_oom", "gpu_oom_raw") else None
     return f"{failed}，按估算在{joined(PHASES[only], '阶段')}" if only else failed
@@ -128,8 +130,9 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
     if names := [fact_name(id) for id in diagnosis.estimate.guessed(pool.pool)]:
         yield f"没有给出：{'、'.join(names[:4])}；数字里含有猜测。"
     enough = diagnosis.room.enough if diagnosis.room else pool.verdict(phase.computed) == "fits"
-    if kind and kind != "memory_growth" and enough:
+    if kind and not diagnosis.facts.growth and enough:
         yield _unexplained(diagnosis, phase)
+    yield from _seen(diagnosis)
     if outlived.told(diagnosis):
         yield "日志显示训练越过了估算认为放不下的阶段：读到的配置可能不是实际运行的，或者估算有误，先核对再用这些数字。"
     if kind and (other := _other_out(diagnosis.estimate, pool)):
@@ -141,7 +144,8 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
 def _lacking(diagnosis: Diagnosis) -> Iterator[str]:
     """What to give where there is no estimate."""
     if diagnosis.facts.values.get("trains") is False:
-        yield "这条命令不训练模型，这里只估算训练的内存。"
+        size = weights(diagnosis.facts)
+        yield "这条命令不训练模型，这里只估算训练的内存。" + (f"16 位的权重就要 {gib(size)}。" if size else "")
         return
     if diagnosis.estimate.missing:
         yield f"还不能估算，缺少：{'、'.join(fact_name(id) for id in diagnosis.estimate.missing)}。"
@@ -159,6 +163,13 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
         return f"{joined(name, f'约需 {computed}')}，{limit}。"
     apart = "，两者相差超出误差带" if phase.disagrees else ""
     return f"日志里{joined(name, f'实测 {gib(phase.measured)}')}，估算为 {computed}{apart}；{limit}。"
+
+
+def _seen(diagnosis: Diagnosis) -> Iterator[str]:
+    """What message and log come to beyond the settings: the changes start from there."""
+    seen = next((given.before.measured for given in diagnosis.prescriptions if given.before), None)
+    if seen is not None:
+        yield f"按报错和日志里的数字是 {gib(seen)}，下面的改动从它算起。"
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:

@@ -142,6 +142,12 @@ _ALMOST = re.compile(
     r"|or|does|do|maybe)\b|试过?|换成|建议|应该|如果|需要|吗|或者?",
     re.I | re.A,
 )
+# a question of memory, beside which what the run is to have is told
+_WHETHER_IT_FITS = re.compile(
+    r"够不够用?|够用?[吗么嘛]|(?:能|可以)(?:[用拿在][^。；;，,]{0,30})?\s*(?:跑|训|放)[^。；;，,]{0,20}[吗么嘛]|会不会\s*(?:爆|炸|OOM)\S*|[放装]得下[吗么嘛]?"
+    r"|\b(?:will|would|does|do|is|are|can|could)\b[^.?!]{0,40}\b(?:fit|enough|sufficient|oom)\b",
+    re.I | re.A,
+)
 _STAGE_WORD = re.compile(
     r"(?<![\w-])(?P<key>deepspeed)\s*(?:也|都)?\s*(?:=|:|：|是|用的?是?|with|is|at)?\s*[`\"']?"
     r"(?P<value>(?:default-)?zero[-_ ]?[123](?:[-_ ]?offload)?)\b",
@@ -254,7 +260,10 @@ def _almost(words: str, found: re.Match[str]) -> bool:
     """Whether the clause says that it was tried, is advised or asked about."""
     start, clause = clause_of(words, found)
     asked = words[start + len(clause) : start + len(clause) + 1]  # a question mark ends the clause
-    return bool(_ALMOST.search(clause)) or asked in ("?", "？")
+    fits = _WHETHER_IT_FITS.search(clause)
+    if fits is None or found[0] in fits[0]:
+        return bool(_ALMOST.search(clause)) or asked in ("?", "？")
+    return bool(_ALMOST.search(clause.replace(fits[0], "")))
 
 
 def worded_settings(speech: Sequence[Line], given: Mapping[str, str]) -> dict[str, tuple[str, Span]]:
