@@ -157,6 +157,10 @@ def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None
     for setting in paste.settings if marks.keys else ():
         if any(_is_key(mark, setting.key) for mark in marks.keys):
             yield setting.span
+    written = {setting.key: setting.span for setting in paste.settings} if marks.together else {}
+    for keys in marks.together:
+        if written.keys() >= set(keys):
+            yield written[keys[0]]
     for frame in paste.frames if marks.paths else ():
         if any(part in frame.path for part in marks.paths):
             yield Span(frame.line, 0, len(_text(paste, frame.line)))

@@ -16,6 +16,7 @@ from diagnose.vocabulary import Value
 class Detect:
     """How a framework is recognised. Each list holds literals; ``names`` (in prose) are the weakest evidence.
 
+    ``together`` are keys that others have too, of which all of one list are its mark.
     ``unless`` are literals whose presence anywhere rules the framework out. Of frameworks with evidence of the same
     strength the lower ``rank`` wins (a fork before its base); an equal rank is a tie, and a tie is a question.
     Of the commands those of ``idle`` train nothing, and those of ``serves`` run an engine for a training elsewhere.
@@ -25,6 +26,7 @@ class Detect:
     idle: tuple[str, ...] = ()
     serves: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
     paths: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
     names: tuple[str, ...] = ()

@@ -214,3 +214,19 @@ def test_a_named_trainers_own_command_is_read(command, facts):
 def test_the_backward_pass_of_a_recipe_is_the_update():
     text = '  File "/opt/recipes/full_finetune_distributed.py", line 763, in train\n    current_loss.backward()\nCUDA out of memory.'
     assert diagnose(text, {}, current(), ()).phase == "actor_update"
+
+
+@pytest.mark.parametrize(
+    ("flags", "slug"),
+    [
+        ("--model_name_or_path Qwen/Qwen2.5-1.5B --num_generations 8 --vllm_mode colocate", "trl"),
+        ("--model_name_or_path Qwen/Qwen2.5-1.5B --per_device_train_batch_size 8", None),
+        ("--num_generations 8 --vllm_mode colocate", None),
+        ("--rlhf_type grpo --model_name_or_path Qwen/Qwen2.5-1.5B --num_generations 8", "ms-swift"),
+    ],
+)
+def test_keys_that_others_have_too_are_a_mark_only_together(flags, slug):
+    framework = read_facts(
+        read(f"accelerate launch --config_file zero2.yaml my_run.py {flags}"), {}, current()
+    ).framework
+    assert (framework.slug if framework and not framework.fallback else None) == slug
