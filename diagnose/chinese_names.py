@@ -69,6 +69,7 @@ _FACTS = {
     "gradient_checkpointing": "激活重计算",
     "strategy": "分片方式",
     "zero_stage": "ZeRO 级别",
+    "tp": "张量并行",
     "has_ref": "参考模型",
     "has_critic": "critic",
 }

@@ -53,6 +53,11 @@ def test_the_first_question_is_the_natural_one(one):
         assert found.questions[0].question.fact == expected["asks"]
 
 
+def test_what_the_figures_lack_is_named(one):
+    found, expected = one
+    assert set(expected.get("lacks", ())) <= set(found.estimate.missing)
+
+
 def test_the_summary_in_chinese_tells_no_figure_and_no_key_that_the_english_answer_does_not(one):
     found, _ = one
     chinese, english = (to_text(replace(found, paste=replace(found.paste, text=text))) for text in ("显存不够用了", ""))

@@ -209,11 +209,11 @@ def _unsettled(facts: Facts, numbers: Shape, each: ParameterBytes, gpus: int, ca
     """Sharding where nothing tells it, also where the default has none and no card holds the weights whole; and the type of a frozen
     base where a default alone makes it fp32 and no card holds it so: a script that loads the model itself may ask for 16 bits."""
     stage, weights = zero_stage(facts.values), numbers.parameters * (each.quantized or each.base or each.weights)
-    told = any(
-        id in facts.stated and facts.stated[id].origin != "default" for id in ("zero_stage", "strategy", "tp", "pp")
-    )
+    # a trainer that only splits models says by these two alone how much of one a card holds
+    ids = ("tp", "pp") if facts.values.get("strategy") == "megatron" else ("zero_stage", "strategy", "tp", "pp")
+    told = any(id in facts.stated and facts.stated[id].origin != "default" for id in ids)
     whole = not told and stage != 3 and capacity is not None and weights > capacity
-    sharding = ("zero_stage",) if gpus > 1 and (stage is None or whole) else ()
+    sharding = (ids[0],) if gpus > 1 and (stage is None or whole) else ()
     wide = each.base >= 4 and not each.quantized and facts.stated["precision"].origin == "default"
     too_wide = wide and capacity is not None and weights > capacity * (gpus if stage == 3 else 1)
     return (*sharding, "precision") if too_wide else sharding

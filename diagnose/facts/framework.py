@@ -154,13 +154,7 @@ def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None
         started = " ".join(command.words)
         if any(literal in started for literal in marks.commands):
             yield Span(command.first_line, 0, len(_text(paste, command.first_line)))
-    for setting in paste.settings if marks.keys else ():
-        if any(_is_key(mark, setting.key) for mark in marks.keys):
-            yield setting.span
-    written = {setting.key: setting.span for setting in paste.settings} if marks.together else {}
-    for keys in marks.together:
-        if written.keys() >= set(keys):
-            yield written[keys[0]]
+    yield from _keys(marks, paste)
     for frame in paste.frames if marks.paths else ():
         if any(part in frame.path for part in marks.paths):
             yield Span(frame.line, 0, len(_text(paste, frame.line)))
@@ -168,6 +162,16 @@ def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None
         for line in paste.lines if literal in whole else ():
             if (start := _begins(literal, line.text)) >= 0:
                 yield Span(line.number, start, start + len(literal))
+
+
+def _keys(marks: Detect, paste: Paste) -> Iterator[Span]:
+    for setting in paste.settings if marks.keys else ():
+        if any(_is_key(mark, setting.key) for mark in marks.keys):
+            yield setting.span
+    written = {setting.key: setting.span for setting in paste.settings} if marks.together else {}
+    for keys in marks.together:
+        if written.keys() >= set(keys):
+            yield written[keys[0]]
 
 
 def _begins(literal: str, text: str) -> int:
