@@ -26,7 +26,8 @@ def why(advisories: Sequence[Advisory], at: Fact) -> str:
     """What the run's version has, and what says which version it is."""
     first, *others = advisories
     line = f", line {at.span.line}" if at.span else f", {at.why}" if at.why else ""
-    told = f"{first.package} {at.value}{line}, is affected ({range_words(first)}): {_small(first.title)}."
+    name = first.package if at.origin in ("assumed", "derived") else f"{first.package} {at.value}"
+    told = f"{name}{line}, is affected ({range_words(first)}): {_small(first.title)}."
     more = "; ".join(f"{_small(other.title)} ({range_words(other)})" for other in others)
     return f"{told} {_or_flag(first)}".rstrip() + (f" Also: {more}." if more else "")
 
