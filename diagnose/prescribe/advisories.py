@@ -81,9 +81,11 @@ def _mended(advisory: Advisory) -> int:
 
 def _matching(advisories: Sequence[Advisory], situation: Situation) -> Iterator[tuple[Advisory, bool | None]]:
     """Those whose condition holds, or is open by the phase alone, whose symptom is there and whose setting is not made."""
-    hits = {hit.signature.slug for hit in situation.facts.hits}
+    hits, model = {hit.signature.slug for hit in situation.facts.hits}, situation.facts.model
     for advisory in advisories:
         if advisory.signatures and not hits.intersection(advisory.signatures):
+            continue
+        if advisory.families and (model is None or model.family not in advisory.families):
             continue
         when = {id: test for id, test in advisory.when.items() if id in situation.values or id not in _IF_SHOWN}
         applies = holds(when, situation.values)

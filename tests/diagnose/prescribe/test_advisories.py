@@ -173,6 +173,14 @@ def test_what_was_mended_last_is_looked_up_first(told: Callable[..., Diagnosis])
     assert [check.advisory.slug for check in told("", older, newer).checks] == ["b-fault", "a-fault"]
 
 
+def test_it_holds_for_the_families_that_it_names_alone(told: Callable[..., Diagnosis]) -> None:
+    of_family = advisory(families=("qwen2.5-vl",))
+    run = "vllm==0.8.2 actor_rollout_ref.model.path="
+    assert moves(told(f"{run}Qwen/Qwen2.5-VL-7B-Instruct", of_family)) != []
+    assert moves(told(f"{run}Qwen/Qwen2.5-7B-Instruct", of_family)) == []
+    assert moves(told("vllm==0.8.2", of_family)) == []
+
+
 def test_the_setting_that_does_as_much_takes_it_away(told: Callable[..., Diagnosis]) -> None:
     flagged = advisory(flag=Flag(key="SOME_FLAG", value="0"))
     assert moves(told("vllm==0.8.2\nexport SOME_FLAG=0", flagged)) == []
