@@ -273,3 +273,19 @@ def test_facts_that_move_with_the_version_are_tried_on_the_estimate(told: Callab
     assert given.before is not None
     assert given.after is not None
     assert given.after.bytes < given.before.bytes
+
+
+def test_a_move_whose_phase_is_open_stands_where_its_lever_would(told: Callable[..., Diagnosis]) -> None:
+    of_phase = advisory(
+        package="verl", lever="upgrade.framework", when={"oom_kind": ["memory_growth"], "phase": ["actor_update", "logprob"]}
+    )  # fmt: skip
+    growing = {"oom_kind": "memory_growth", "framework_version": "0.7.1"}
+    without = [one.lever.slug for one in told("").prescriptions]
+    plain = [one.lever.slug for one in told("", **growing).prescriptions]
+    given = told("", of_phase, **growing).prescriptions
+    assert "upgrade.framework" in plain
+    assert "upgrade.framework" not in without
+    assert [one.lever.slug for one in given] == plain
+    move = given[plain.index("upgrade.framework")]
+    assert move.title == "Move to verl 0.8.3 or newer"
+    assert "is affected if it dies in the actor update or old log-prob" in move.why
