@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from diagnose.knowledge.advisory import Advisory, Point
 from diagnose.types import Check, Fact
+from diagnose.vocabulary import PHASES
 
 
 def range_words(advisory: Advisory) -> str:
@@ -22,11 +23,13 @@ def heading(advisory: Advisory, target: Point) -> str:
     return f"Move to {advisory.package} {target.name} or newer"
 
 
-def why(advisories: Sequence[Advisory], at: Fact) -> str:
-    """What the run's version has, and what says which version it is."""
+def why(advisories: Sequence[Advisory], at: Fact, undecided: bool = False) -> str:
+    """What the run's version has, and what says which version it is; ``undecided``: only where it dies in the phase of the fault."""
     first, *others = advisories
     line = f", line {at.span.line}" if at.span else f", {at.why}" if at.why else ""
-    told = f"{first.package} {at.value}{line}, is affected ({range_words(first)}): {_small(first.title)}."
+    name = first.package if at.origin in ("assumed", "derived") else f"{first.package} {at.value}"
+    phases = f" if it dies in the {_phases(first)}" if undecided else ""
+    told = f"{name}{line}, is affected{phases} ({range_words(first)}): {_small(first.title)}."
     more = "; ".join(f"{_small(other.title)} ({range_words(other)})" for other in others)
     return f"{told} {_or_flag(first)}".rstrip() + (f" Also: {more}." if more else "")
 
@@ -42,6 +45,12 @@ def check_words(check: Check) -> str:
 def find_out(advisory: Advisory) -> str:
     """The command that prints the version."""
     return advisory.find_out or f"pip show {advisory.package}"
+
+
+def _phases(advisory: Advisory) -> str:
+    named = advisory.when["phase"]
+    *others, last = [PHASES[phase] for phase in ([named] if isinstance(named, str) else named)]
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _or_flag(advisory: Advisory) -> str:

@@ -171,6 +171,19 @@ def _allows(bound: _Bound, release: str) -> bool:
     return (not bound.since or number >= version(bound.since)) and (not bound.until or number < version(bound.until))
 
 
+def possible(framework: Framework | None, paste: Paste) -> tuple[str, str]:
+    """The versions that keys, literals and lines of code leave: from the first on and before the second.
+
+    "" is open, and both are where they contradict each other.
+    """
+    if framework is None:
+        return "", ""
+    sure = [*_of_keys(framework, paste), *_of_literals(framework, paste), *_of_code(framework, paste)]
+    since = max((bound.since for bound in sure if bound.since), key=version, default="")
+    until = min((bound.until for bound in sure if bound.until), key=version, default="")
+    return ("", "") if since and until and version(until) <= version(since) else (since, until)
+
+
 def turns(framework: Framework | None) -> tuple[str, ...]:
     """Two releases that show how much hangs on the version: the last before the newest change of the plan, and before the middle one."""
     if framework is None:

@@ -49,9 +49,9 @@ class Advisory(Record):
     """``package`` as pip writes it, or a framework's id; versions from ``introduced`` on and before ``fixed`` have the fault.
 
     Without ``fixed`` the way is back to ``last_good``. ``lever`` is the kind of move. All of ``when`` must hold; it names the
-    kinds of failure. Of ``signatures`` one must have matched. ``moves`` are facts that change with the version, for the
-    estimate. ``order`` is its place among the levers: 4 and below only where the symptom itself speaks for it.
-    ``find_out`` is the command that tells the version, where pip does not know the package by that name.
+    kinds of failure. Of ``signatures`` one must have matched; of ``families`` the model must be one. ``moves`` are facts that
+    change with the version, for the estimate. ``order`` is its place among the levers: 4 and below only where the symptom
+    itself speaks for it. ``find_out`` is the command that tells the version, where pip does not know the package by that name.
     """
 
     package: str
@@ -63,6 +63,7 @@ class Advisory(Record):
     symptom: str = ""
     find_out: str = ""
     signatures: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
     flag: Flag | None = None
     moves: Mapping[str, Value] = field(default_factory=dict)
     order: int = 10

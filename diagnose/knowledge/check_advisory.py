@@ -26,6 +26,8 @@ def check_advisory(advisory: Advisory, knowledge: Knowledge) -> Iterator[Problem
     yield from _word(place, "lever", advisory.lever, knowledge.levers)
     for signature in advisory.signatures:
         yield from _word(place, "signatures", signature, knowledge.signatures)
+    for family in advisory.families:
+        yield from _word(place, "families", family, {model.family for model in knowledge.models.values()})
     for id in advisory.moves:
         yield from _word(place, "moves", id, vocabulary.FACTS)
     kinds = advisory.when.get("oom_kind")

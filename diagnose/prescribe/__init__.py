@@ -182,12 +182,17 @@ def _span(lever: Lever, situation: Situation) -> Span | None:
 
 
 def _first_of_each(candidates: list[Candidate]) -> list[Candidate]:
-    """Each lever once, but for moves of several packages, and each change of a key once: two levers may come down to the same word."""
+    """Each lever once, but for moves of several packages, and each change of a key once: two levers may come down to the same word.
+
+    A move whose phase is open stands where its lever would without a version.
+    """
+    open_moves = {one.lever.slug: one for one in reversed(candidates) if one.move and one.undecided}
     kept: list[Candidate] = []
     levers: dict[str, set[str]] = {}
     changes: set[frozenset[tuple[str, str]]] = set()
-    for candidate in candidates:
-        change = frozenset((one.key, one.after) for one in candidate.trial.changes if one.key)
+    for one in candidates:
+        candidate = one if one.move else open_moves.get(one.lever.slug, one)
+        change = frozenset((made.key, made.after) for made in candidate.trial.changes if made.key)
         package = candidate.move.first.package if candidate.move else ""
         packages = levers.setdefault(candidate.lever.slug, set())
         again = "" in packages or package in packages or (packages and not package)
@@ -225,7 +230,7 @@ def _why(candidate: Candidate) -> str:
     told = why(candidate.lever, candidate.trial, candidate.situation)
     if candidate.move is None:
         return told
-    said = advisory_words.why(candidate.move.advisories, candidate.move.at)
+    said = advisory_words.why(candidate.move.advisories, candidate.move.at, candidate.undecided)
     return said if candidate.trial.after is None else f"{said} {told}".rstrip()
 
 

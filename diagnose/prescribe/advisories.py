@@ -6,93 +6,86 @@ setting that does as much, is never told.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 
-from diagnose.conditions import holds, unknown, version
+from diagnose.conditions import holds, unknown
 from diagnose.knowledge.advisory import Advisory
+from diagnose.prescribe.affected import affected, within
 from diagnose.prescribe.outcome import Move
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Check, Fact, Paste
 
 MOST_CHECKS = 3
-# Before a release come its development builds and candidates: whether one of them has a change of that release nobody knows.
-_BEFORE_RELEASE = ("dev", "rc", "a0", "b0")
+# The age from which on a release is hardly run any more: our choice, not counted from cases.
+_A_YEAR = datetime.timedelta(days=365)
 
 # what rules an advisory out where the text shows it, and is no question where it does not
-_IF_SHOWN = {"wakes_in_parts"}
+_IF_SHOWN = {"wakes_in_parts", "expandable_segments"}
 
 
 def advised(advisories: Sequence[Advisory], situation: Situation) -> list[Move]:
     """The moves that are to the point, one for each lever and package."""
     moves: dict[tuple[str, str], list[tuple[Advisory, Fact, bool]]] = {}
     for advisory, applies in _matching(advisories, situation):
-        at = situation.facts.versions.get(advisory.package)
-        if at is not None and affected(advisory, situation):
+        if affected(advisory, situation):
+            at = situation.facts.versions.get(advisory.package) or _by_day(situation)
             moves.setdefault((advisory.lever, advisory.package), []).append((advisory, at, applies is None))
     return [_together(found) for found in moves.values()]
 
 
+def _by_day(situation: Situation) -> Fact:
+    """What stands for a version that nothing tells, where the day of the log says that it is an old one."""
+    return Fact("", "", "derived", why=f"the log is of {situation.day}")
+
+
 def to_check(advisories: Sequence[Advisory], situation: Situation) -> tuple[Check, ...]:
-    """What surely fits but for the version, which nothing tells: at most three, the first in order first."""
+    """What surely fits but for the version, which nothing tells: at most three.
+
+    The likely come first, then the first in order, then what was mended last.
+    """
     if situation.values.get("trains") is False and not situation.facts.certain("rollout_engine"):
         return ()  # what is known of versions is known of trainings and of engines
     found = [
         advisory
         for advisory, applies in _matching(advisories, situation)
-        if applies and affected(advisory, situation) is None
+        if applies and affected(advisory, situation) is None and not _outdated(advisory, situation)
     ]
-    found.sort(key=lambda advisory: (advisory.order, advisory.slug))
+    found.sort(key=lambda advisory: (_unlikely(advisory, situation), advisory.order, -_mended(advisory), advisory.slug))
     return tuple(Check(one, situation.facts.versions.get(one.package)) for one in found[:MOST_CHECKS])
 
 
-def affected(advisory: Advisory, situation: Situation) -> bool | None:
-    """Whether the run's version has the fault; None where neither version nor day tells.
+def _unlikely(advisory: Advisory, situation: Situation) -> bool:
+    """Whether the release that stands for what the text leaves possible does not have the fault."""
+    at = situation.facts.versions.get(advisory.package)
+    return at is not None and bool(advisory.target.version) and within(advisory, str(at.value)) is False
 
-    A trainer that froze another's code cannot move to the other's version.
-    """
-    facts = situation.facts
-    if facts.fork is not None and facts.framework is not None and advisory.package == facts.framework.slug:
+
+def _outdated(advisory: Advisory, situation: Situation) -> bool:
+    """Whether it was mended before the trainer's own release came out, or a year before the run: hardly anybody runs that still."""
+    mended, framework = advisory.target.date, situation.facts.framework
+    if mended is None or advisory.fixed is None or framework is None:
         return False
-    at = facts.versions.get(advisory.package)
-    if advisory.fixed and not advisory.fixed.version:
-        return _before_day(advisory, situation, at)
-    if at is None or at.origin == "assumed":
-        return None
-    since, until = advisory.introduced.version, advisory.fixed.version if advisory.fixed else ""
-    if at.origin == "derived" and since:
-        return None if not until or _before(str(at.value), until) else False
-    return _both(not _before(str(at.value), since) if since else True, _before(str(at.value), until) if until else True)
+    at = situation.facts.versions.get(framework.slug)
+    oldest = str(at.value) if at and at.certain else situation.trainer_versions[0]
+    released = framework.releases.get(oldest)
+    late = situation.day is not None and mended < situation.day - _A_YEAR
+    return late or (released is not None and mended < released)
 
 
-def _before_day(advisory: Advisory, situation: Situation, at: Fact | None) -> bool | None:
-    """A fault that no release mends yet: a run of an earlier day has it, and so has a release of an earlier day."""
-    day = advisory.fixed.date if advisory.fixed else None
-    if day is None:
-        return None
-    if situation.day and situation.day < day:
-        return True
-    framework = situation.facts.framework
-    released = framework.releases.get(str(at.value)) if at and at.certain and framework else None
-    return True if released and framework and framework.slug == advisory.package and released < day else None
-
-
-def _before(at: str, bound: str) -> bool | None:
-    """Whether one version is older than another; None for a build between the two."""
-    number, limit = version(at), version(bound)
-    if number == limit and any(word in at for word in _BEFORE_RELEASE) and "post" not in at:
-        return None
-    return number < limit
-
-
-def _both(one: bool | None, other: bool | None) -> bool | None:
-    return False if one is False or other is False else None if one is None or other is None else True
+def _mended(advisory: Advisory) -> int:
+    """The day of the release that mends it as a number: most runs are of packages that are not old."""
+    day = advisory.target.date
+    return day.toordinal() if day else 0
 
 
 def _matching(advisories: Sequence[Advisory], situation: Situation) -> Iterator[tuple[Advisory, bool | None]]:
     """Those whose condition holds, or is open by the phase alone, whose symptom is there and whose setting is not made."""
-    hits = {hit.signature.slug for hit in situation.facts.hits}
+    hits, model = {hit.signature.slug for hit in situation.facts.hits}, situation.facts.model
     for advisory in advisories:
         if advisory.signatures and not hits.intersection(advisory.signatures):
+            continue
+        if advisory.families and (model is None or model.family not in advisory.families):
             continue
         when = {id: test for id, test in advisory.when.items() if id in situation.values or id not in _IF_SHOWN}
         applies = holds(when, situation.values)

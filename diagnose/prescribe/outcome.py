@@ -66,5 +66,6 @@ class Move:
 
     @property
     def change(self) -> Change:
-        """The package, the version that was read and the one to move to."""
-        return Change("", self.first.package, str(self.at.value), self.target.name, self.at.span)
+        """The package, the version that was read, if one was, and the one to move to."""
+        read = None if self.at.origin in ("assumed", "derived") else str(self.at.value)
+        return Change("", self.first.package, read, self.target.name, self.at.span)

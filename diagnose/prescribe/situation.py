@@ -9,7 +9,7 @@ from itertools import chain
 
 from diagnose.allocator import foreign_gib, fragmented
 from diagnose.estimate import cache_room, estimate, plan_of, turning_length
-from diagnose.facts.versions import last_day
+from diagnose.facts.versions import last_day, possible
 from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
@@ -77,6 +77,11 @@ class Situation:
     def day(self) -> datetime.date | None:
         """The last day that the log's lines bear: what came later the run does not have."""
         return last_day(self.paste)
+
+    @cached_property
+    def trainer_versions(self) -> tuple[str, str]:
+        """The versions of the framework that the text leaves possible: from the first on and before the second; "" is open."""
+        return possible(self.facts.framework, self.paste)
 
     @property
     def framework_known(self) -> bool:

@@ -148,6 +148,12 @@ def test_a_page_number_out_of_range_is_no_error(client: Client, page: str) -> No
     assert client.get(reverse("kb:cases"), {"page": page}).status_code == 200
 
 
+def test_an_advisory_says_which_models_have_it(client: Client, knowledge: Knowledge) -> None:
+    advisory = next(one for one in knowledge.advisories.values() if one.families)
+    page = client.get(reverse("kb:advisory", args=[advisory.slug])).content.decode()
+    assert f"a model of {advisory.families[0]}" in page
+
+
 def test_an_advisory_says_which_versions_what_to_do_and_who_tried_it(client: Client, knowledge: Knowledge) -> None:
     name, case = next((fix.advisory, case) for case in knowledge.cases.values() for fix in case.fixes if fix.advisory)
     advisory = knowledge.advisories[name]

@@ -118,8 +118,11 @@ def test_a_case_names_levers_that_exist_and_has_its_sections(problems):
 
 
 def test_an_advisory_names_kinds_a_way_out_and_examples(problems):
-    said = problems("advisories", 'package="A_b"\nlever="nope"\nsignatures=["no-such"]\nwhen={}\nmoves={nope=1}')
-    for misfit in ("package: “A_b”", "lever: unknown word “nope”", "“no-such”", "moves", "when.oom_kind: is missing"):
+    lists = 'signatures=["no-such"]\nfamilies=["qwen2.5-vll"]'
+    said = problems("advisories", f'package="A_b"\nlever="nope"\n{lists}\nwhen={{}}\nmoves={{nope=1}}')
+    for misfit in (
+        "package: “A_b”", "lever: unknown word “nope”", "“no-such”", "“qwen2.5-vll”", "moves", "when.oom_kind: is missing",
+    ):  # fmt: skip
         assert misfit in said
     assert "give either fixed, or last_good" in said
     assert "one that gives “prescribed” and one that gives “nothing”" in said

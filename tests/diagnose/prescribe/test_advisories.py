@@ -10,6 +10,7 @@ import pytest
 
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.advisory import Advisory, Flag, Point
+from diagnose.knowledge.frameworks import VersionMark
 from diagnose.knowledge.records import Case, Fix
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
@@ -73,6 +74,111 @@ def test_an_unknown_version_is_something_to_check_and_no_fact(told: Callable[...
     assert moves(diagnosis) == []
     assert [check.advisory.slug for check in diagnosis.checks] == ["a-fault"]
     assert "engine_version" in [asked.question.fact for asked in diagnosis.questions]
+
+
+def of_trainer(introduced: str, fixed: str) -> Advisory:
+    """A fault of the trainer itself, whose version keys of the paste bound."""
+    return advisory(
+        package="verl", lever="upgrade.framework", introduced=Point(version=introduced), fixed=Point(version=fixed)
+    )
+
+
+@pytest.fixture
+def bounded(knowledge: Knowledge) -> Callable[[Advisory], Diagnosis]:
+    """The diagnosis where the text leaves the trainer's releases from 0.4.0 on and before 0.6.0."""
+    mark = (
+        VersionMark(literal="first_of_0_4", since="0.4.0"),
+        VersionMark(literal="last_of_0_5", until="0.6.0"),
+    )
+    trainer = replace(knowledge.frameworks["verl"], marks=mark, keys=(), code=())
+
+    def run(one: Advisory) -> Diagnosis:
+        own = replace(knowledge, advisories={one.slug: one}, frameworks={**knowledge.frameworks, "verl": trainer})
+        return diagnose(f"{OOM}\n{RUN}\nfirst_of_0_4\nlast_of_0_5", {}, own, ())
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("introduced", "fixed", "gives"),
+    [
+        ("", "0.6.0", "told"),
+        ("0.4.0", "0.7.0", "told"),
+        ("", "0.4.1", "check"),
+        ("0.4.1", "0.7.0", "check"),
+        ("", "0.4.0", "silent"),
+        ("0.6.0", "0.7.0", "silent"),
+    ],
+)
+def test_a_bounded_version_counts_for_all_that_it_may_be(
+    bounded: Callable[[Advisory], Diagnosis], introduced: str, fixed: str, gives: str
+) -> None:
+    diagnosis = bounded(of_trainer(introduced, fixed))
+    told = any(one.advisories for one in diagnosis.prescriptions)
+    assert ("told" if told else "check" if diagnosis.checks else "silent") == gives
+
+
+def test_a_bounded_version_is_told_by_its_bounds_and_names_no_release(
+    bounded: Callable[[Advisory], Diagnosis],
+) -> None:
+    given = next(one for one in bounded(of_trainer("", "0.6.0")).prescriptions if one.advisories)
+    assert given.changes[0].before is None
+    assert "verl, since 0.4.0, by “first_of_0_4”, and before 0.6.0" in given.why
+
+
+def test_a_log_of_before_the_release_has_an_older_package(told: Callable[..., Diagnosis]) -> None:
+    mended = advisory(
+        package="accelerate", lever="upgrade.dependency", introduced=Point(),
+        fixed=Point(version="1.4.0", date=datetime.date(2025, 2, 17)),
+    )  # fmt: skip
+    given = next(one for one in told("2025-02-16 10:00:00 step 1", mended).prescriptions if one.advisories)
+    assert given.changes[0].before is None
+    assert "accelerate, the log is of 2025-02-16" in given.why
+    later = told("2025-02-18 10:00:00 step 1", mended)
+    assert (moves(later), len(later.checks)) == ([], 1)
+
+
+def test_the_day_says_nothing_of_a_trainer_that_is_run_from_its_repository(told: Callable[..., Diagnosis]) -> None:
+    mended = advisory(
+        package="verl", lever="upgrade.framework", introduced=Point(),
+        fixed=Point(version="0.9.0", date=datetime.date(2026, 8, 14)),
+    )  # fmt: skip
+    diagnosis = told("2026-08-01 10:00:00 step 1", mended)
+    assert (moves(diagnosis), len(diagnosis.checks)) == ([], 1)
+
+
+def test_a_log_of_before_the_fault_does_not_have_it(told: Callable[..., Diagnosis]) -> None:
+    young = advisory(
+        package="transformers", lever="upgrade.dependency",
+        introduced=Point(version="5.0.0", date=datetime.date(2026, 1, 26)), fixed=Point(version="5.4.0"),
+    )  # fmt: skip
+    diagnosis = told("2025-06-01 10:00:00 step 1", young)
+    assert (moves(diagnosis), diagnosis.checks) == ([], ())
+
+
+def test_what_was_mended_a_year_before_the_run_is_not_looked_up(told: Callable[..., Diagnosis]) -> None:
+    old = advisory(fixed=Point(version="0.8.3", date=datetime.date(2024, 10, 24)))
+    assert told("2025-11-01 10:00:00 step 1", old).checks == ()
+    assert told("2025-09-01 10:00:00 step 1", old).checks != ()
+
+
+def test_what_was_mended_before_the_trainer_came_out_is_not_looked_up(told: Callable[..., Diagnosis]) -> None:
+    old = advisory(fixed=Point(version="0.8.3", date=datetime.date(2024, 10, 24)))
+    assert told("verl==0.5.0", old).checks == ()
+
+
+def test_what_was_mended_last_is_looked_up_first(told: Callable[..., Diagnosis]) -> None:
+    older = advisory(slug="a-fault", fixed=Point(version="0.8.3", date=datetime.date(2025, 4, 6)))
+    newer = advisory(slug="b-fault", fixed=Point(version="0.9.1", date=datetime.date(2025, 6, 10)))
+    assert [check.advisory.slug for check in told("", older, newer).checks] == ["b-fault", "a-fault"]
+
+
+def test_it_holds_for_the_families_that_it_names_alone(told: Callable[..., Diagnosis]) -> None:
+    of_family = advisory(families=("qwen2.5-vl",))
+    run = "vllm==0.8.2 actor_rollout_ref.model.path="
+    assert moves(told(f"{run}Qwen/Qwen2.5-VL-7B-Instruct", of_family)) != []
+    assert moves(told(f"{run}Qwen/Qwen2.5-7B-Instruct", of_family)) == []
+    assert moves(told("vllm==0.8.2", of_family)) == []
 
 
 def test_the_setting_that_does_as_much_takes_it_away(told: Callable[..., Diagnosis]) -> None:
@@ -167,3 +273,19 @@ def test_facts_that_move_with_the_version_are_tried_on_the_estimate(told: Callab
     assert given.before is not None
     assert given.after is not None
     assert given.after.bytes < given.before.bytes
+
+
+def test_a_move_whose_phase_is_open_stands_where_its_lever_would(told: Callable[..., Diagnosis]) -> None:
+    of_phase = advisory(
+        package="verl", lever="upgrade.framework", when={"oom_kind": ["memory_growth"], "phase": ["actor_update", "logprob"]}
+    )  # fmt: skip
+    growing = {"oom_kind": "memory_growth", "framework_version": "0.7.1"}
+    without = [one.lever.slug for one in told("").prescriptions]
+    plain = [one.lever.slug for one in told("", **growing).prescriptions]
+    given = told("", of_phase, **growing).prescriptions
+    assert "upgrade.framework" in plain
+    assert "upgrade.framework" not in without
+    assert [one.lever.slug for one in given] == plain
+    move = given[plain.index("upgrade.framework")]
+    assert move.title == "Move to verl 0.8.3 or newer"
+    assert "is affected if it dies in the actor update or old log-prob" in move.why
