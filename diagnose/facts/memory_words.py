@@ -47,18 +47,17 @@ _AGAIN = re.compile(r"\s*[(（]\s*(?P<size>\d{3,5})\s*g(?:i?b)?\s*[)）]", re.I 
 
 
 def host_ram(speech: Sequence[Line], many: bool = False) -> Fact | None:
-    """GiB of one node as the text states it; absent when two statements differ.
+    """GiB of one node as the text states it: of words and the table of ``free`` the lower, since a limit may be below what the machine has.
 
-    ``many``: the run has more cards than one machine holds.
+    Words that differ from each other tell nothing. ``many``: the run has more cards than one machine holds.
     """
-    found: dict[float, Fact] = {}
+    table = next((fact for line in speech if (fact := _of_free(line))), None)
+    said: dict[float, Fact] = {}
     for line in speech:
-        if many and not _OF_ONE.search(line.words):
-            continue
-        fact = _of_free(line) or _of_words(line)
-        if fact is not None and isinstance(fact.value, (int, float)):
-            found.setdefault(float(fact.value), fact)
-    return next(iter(found.values())) if len(found) == 1 else None
+        if (not many or _OF_ONE.search(line.words)) and (fact := _of_words(line)):
+            said.setdefault(float(fact.value), fact)
+    known = [*(said.values() if len(said) == 1 else ()), *((table,) if table else ())]
+    return min(known, key=lambda fact: float(fact.value)) if known else None
 
 
 def _of_words(line: Line) -> Fact | None:
