@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Line, Paste, Setting, Span
 
+LIMIT = "a limit of the job or its container"
 _POWERS = {"": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _UNLIMITED = 1 << 50  # a cgroup of version 1 without a limit prints about 2**63
 
@@ -77,7 +78,7 @@ def read_limits(paste: Paste, cards: Mapping[str, Fact]) -> dict[str, Fact]:
     limits = [*_rows(paste.lines), *_slurm(paste.lines, cards), *_sacct(paste.lines, cards)]
     limits += [*_containers(paste.lines), *_cgroup_files(paste.lines), *_settings(paste)]
     machine = [
-        _fact(line, found, int(found["kib"]) / 1024**2)
+        _fact(line, found, int(found["kib"]) / 1024**2, why="")
         for line in paste.lines
         if "MemTotal" in line.words and (found := _MEM_TOTAL.search(line.words))
     ]
@@ -85,7 +86,7 @@ def read_limits(paste: Paste, cards: Mapping[str, Fact]) -> dict[str, Fact]:
     return {"host_ram_gb": min(known, key=lambda fact: float(fact.value))} if known else {}
 
 
-def _fact(line: Line, found: re.Match[str], gib: float, why: str = "") -> Fact:
+def _fact(line: Line, found: re.Match[str], gib: float, why: str = LIMIT) -> Fact:
     return Fact("host_ram_gb", _round(gib), "read", written=found[0].strip(), span=span_of(line, found), why=why)
 
 
@@ -119,8 +120,7 @@ def _slurm(lines: Sequence[Line], cards: Mapping[str, Fact]) -> Iterator[Fact]:
         found = _SLURM_MEMORY.search(line.words) if "--mem" in line.words else None
         times = counts.get(found["per"] or "") if found else None
         if found and times and int(found["size"]) > 0:  # 0 asks for all that a node has
-            why = f"× {times} on a node" if found["per"] else ""
-            yield _fact(line, found, times * _gib(found, default="m"), why)
+            yield _fact(line, found, times * _gib(found, default="m"))
 
 
 def _slurm_counts(asked: Sequence[Line], cards: Mapping[str, Fact]) -> dict[str, int]:
@@ -146,8 +146,8 @@ def _sacct(lines: Sequence[Line], cards: Mapping[str, Fact]) -> Iterator[Fact]:
         columns = [found.span() for found in re.finditer(r"-+", rule.text)]
         start = next((start for start, stop in columns if start < end <= stop), None)
         if start is not None and (found := _SACCT.match(row.text[start:end])):
-            gib = _gib(found)
-            yield Fact("host_ram_gb", _round(gib), "read", written=found[0].strip(), span=Span(row.number, start, end))
+            span, written = Span(row.number, start, end), found[0].strip()
+            yield Fact("host_ram_gb", _round(_gib(found)), "read", written=written, span=span, why=LIMIT)
 
 
 def _containers(lines: Sequence[Line]) -> Iterator[Fact]:
@@ -180,7 +180,7 @@ def _settings(paste: Paste) -> Iterator[Fact]:
             limits.append((gib, setting))
     if limits:
         most, setting = max(limits, key=lambda limit: limit[0])
-        yield Fact("host_ram_gb", _round(most), "read", "", setting.key, setting.value, setting.span)
+        yield Fact("host_ram_gb", _round(most), "read", "", setting.key, setting.value, setting.span, LIMIT)
 
 
 def _quantity(words: str) -> float:

@@ -7,6 +7,7 @@ from diagnose import (
     change_words,
     file_words,
     headline_words,
+    killed_words,
     measured_words,
     outlived,
     refusal_words,
@@ -30,7 +31,11 @@ def to_markdown(diagnosis: Diagnosis) -> str:
 
 def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     head, item, code = ("## ", "- ", "`") if markdown else ("", "  ", "")
-    lines = [f"{head}{headline_words.headline(diagnosis)}", "", words.lead(diagnosis)]
+    lines = [
+        f"{head}{headline_words.headline(diagnosis)}",
+        "",
+        f"{words.lead(diagnosis)} {killed_words.told(diagnosis)}".strip(),
+    ]
     if further := outlived.told(diagnosis):
         lines += ["", f"{outlived.TITLE}. {further}"]
     if diagnosis.paste.file:
