@@ -105,3 +105,44 @@ TRL = "from trl import GRPOConfig\nGRPOConfig(use_vllm=True, vllm_mode='colocate
 def test_sleep_is_advised_at_whatever_level_the_version_sleeps(advise, version):
     found = advise(TRL.format(version) + OOM, phase="actor_update")
     assert [change.after for change in found.advised("rollout.sleep_mode.on").changes] == ["true"]
+
+
+def test_a_message_that_a_lever_waits_for_exists():
+    tests = [rank.when["message"] for lever in LEVERS for rank in lever.ranks if "message" in rank.when]
+    named = [test["not"] if isinstance(test, dict) else test for test in tests]
+    slugs = {slug for one in named for slug in ([one] if isinstance(one, str) else one)}
+    assert slugs
+    assert slugs <= current().signatures.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("Workers (tasks / actors) killed due to memory pressure (OOM)", True),
+        ("Memory cgroup out of memory: Killed process 4242 (python3)", False),
+        ("slurmstepd: error: Detected 1 oom_kill event in StepId=778.0.", False),
+    ],
+)
+def test_rays_line_is_raised_only_where_ray_killed(advise, text, there):
+    assert ("ray.memory_threshold.up" in advise(text, n_gpus=8, model="Qwen2.5-7B").levers) is there
+
+
+def test_a_full_object_store_is_made_larger_and_not_smaller(advise):
+    levers = advise(
+        "ray.exceptions.ObjectStoreFullError: Failed to put object ffff in object store because it is full."
+    ).levers
+    assert "ray.object_store.up" in levers
+    assert "ray.object_store.down" not in levers
+
+
+def test_an_object_store_beyond_shared_memory_is_made_smaller(advise):
+    levers = advise("ValueError: The configured object store size (200.0 GB) exceeds /dev/shm size (67.1 MB).").levers
+    assert "ray.object_store.down" in levers
+    assert "ray.object_store.up" not in levers
+
+
+def test_the_size_of_shared_memory_is_said_in_the_words_of_who_sets_it(advise):
+    first = advise("RuntimeError: DataLoader worker (pid 1) is killed by signal: Bus error.").prescriptions[0]
+    assert first.lever.slug == "host.shm.up"
+    assert "--shm-size" in first.why
+    assert "medium: Memory" in first.why
