@@ -69,6 +69,8 @@ def saving(plan: Plan, gpus: int) -> list[Term]:
         "whole_fp32": lambda: 4 * everything,
         "whole_bf16": lambda: 2 * everything,
     }
+    if kind.endswith("_state"):
+        return [_in_turn(plan, 1.0 if kind == "gathered_state" else min(1.0, gpus / plan.gpus))]
     if kind.endswith("with_frozen"):
         return [_saving_all(plan, min(gpus, plan.gpus) if kind.startswith("every_rank") else 1)]
     if kind not in sizes:
@@ -89,3 +91,23 @@ def _saving_all(plan: Plan, ranks: int) -> Term:
     how = f"{count(plan.shape.parameters)} × {each:g} B × {ranks} rank{'s' if ranks > 1 else ''}, frozen weights too"
     moved_by = ("n_gpus", "gpus_per_node", "zero_stage")
     return make_term("saving", "weights while saving", "work", Band(low, whole, whole), how, _SAVING_SOURCE, moved_by)
+
+
+def _in_turn(plan: Plan, share: float) -> Term:
+    """What FSDP moves to a node to save it: all weights, frozen ones too, then in their place Adam's state of what is trained.
+
+    ``share`` of it: all where one rank gathers it. A run that saves no state of Adam stops at the weights.
+    """
+    each = plan.each.quantized or plan.each.base or plan.each.weights
+    trained = plan.adapters or plan.shape.parameters
+    weights = share * (each * plan.shape.parameters + 2 * plan.adapters)
+    state = share * plan.each.optimizer * trained
+    size = Band(weights, max(weights, state), max(weights, state))
+    of_node = f" × {share:g} on this node" if share < 1 else ""
+    whole = f"{count(plan.shape.parameters)} × {each:g} B of weights, frozen ones too"
+    how = f"the larger of {whole}, and {count(trained)} × {plan.each.optimizer:g} B of Adam state{of_node}"
+    source = (
+        "accelerate@16cb6eb utils/fsdp_utils.py: save_fsdp_model, save_fsdp_optimizer; accelerator.py: get_state_dict"
+    )
+    moved_by = ("gather_on_save", "full_or_lora", "n_gpus", "gpus_per_node")
+    return make_term("saving", "state while saving", "work", size, how, source, moved_by)

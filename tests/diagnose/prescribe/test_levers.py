@@ -146,3 +146,28 @@ def test_the_size_of_shared_memory_is_said_in_the_words_of_who_sets_it(advise):
     assert first.lever.slug == "host.shm.up"
     assert "--shm-size" in first.why
     assert "medium: Memory" in first.why
+
+
+AXOLOTL = """
+base_model: meta-llama/Llama-3.1-70B
+adapter: lora
+fsdp:
+  - full_shard
+fsdp_config:
+  {key}: false
+micro_batch_size: 1
+sequence_len: 4096
+[rank3] exitcode: -9 (pid: 4242) while loading the model
+"""
+
+
+@pytest.mark.parametrize("key", ["fsdp_cpu_ram_efficient_loading", "cpu_ram_efficient_loading"])
+def test_ranks_that_all_load_the_model_are_told_the_key_that_leaves_it_to_one(advise, key):
+    first = advise(AXOLOTL.format(key=key), kind="host_ram", phase="load", n_gpus=8, host_ram_gb=500).prescriptions[0]
+    assert first.lever.slug == "load.meta_init"
+    assert [(change.key, change.after) for change in first.changes] == [(f"fsdp_config.{key}", "true")]
+
+
+def test_under_deepspeed_no_key_leaves_loading_to_one_rank(advise):
+    run = "accelerate launch trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B --deepspeed zero2.json\nexitcode: -9 (pid: 1)"
+    assert "load.meta_init" not in advise(run, kind="host_ram", phase="load", n_gpus=8).levers
