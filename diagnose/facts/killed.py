@@ -42,8 +42,10 @@ def _of_kernel(paste: Paste) -> Fact | None:
     for line in paste.lines:
         if "Killed process" not in line.words or not (found := _BY_KERNEL.search(line.words)):
             continue
-        kib = int(found["anon"]) + int(found["file"]) + int(found["shm"] or 0)
-        why = f"The kernel killed {found['name']} (pid {found['pid']})"
+        shared = int(found["shm"] or 0)
+        kib = int(found["anon"]) + int(found["file"]) + shared
+        pages = ", shared pages for the most part" if shared > kib / 2 else ""
+        why = f"The kernel killed {found['name']} (pid {found['pid']}{pages})"
         fact = Fact(
             "process_gib", round(kib / 1024**2, 2), "read", written=found[0], span=span_of(line, found), why=why
         )

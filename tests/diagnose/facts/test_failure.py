@@ -325,6 +325,13 @@ def test_what_the_kernel_killed_held_its_own_pages_and_those_that_it_shares(valu
     assert values(text)["process_gib"] == 10
 
 
+def test_pages_that_a_killed_process_shares_are_named_where_they_are_most(facts):
+    held = [
+        KERNEL.format(pid=1, name="raylet", kib=mine << 20, shm=shared << 20) for mine, shared in ((1, 88), (88, 1))
+    ]
+    assert ["shared" in facts(text).stated["process_gib"].why for text in held] == [True, False]
+
+
 def test_of_several_that_the_kernel_killed_the_largest_counts(values):
     small, large = (KERNEL.format(pid=pid, name="python3", kib=pid << 20, shm=0) for pid in (2, 40))
     assert values(f"{small}\n{large}")["process_gib"] == 40
