@@ -49,6 +49,8 @@ MEMORY = (
     fact("critic_optimizer_offload", "bool", "memory", "Critic Adam state offloaded between updates"),
     fact("param_on_cpu", "bool", "memory", "Weights live on the host"),
     fact("optimizer_on_cpu", "bool", "memory", "Optimizer lives on the host"),
+    fact("param_on_nvme", "bool", "memory", "Weights swapped to a drive"),
+    fact("optimizer_on_nvme", "bool", "memory", "Optimizer swapped to a drive"),
     fact("optimizer_cpu_fraction", "number", "memory", "Share of the optimizer on the host"),
     fact(
         "gradient_checkpointing",

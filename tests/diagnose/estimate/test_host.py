@@ -266,3 +266,22 @@ def test_fsdp_loads_on_one_rank_or_on_each_as_its_file_says(trainer: str) -> Non
     assert every is not None
     assert every.bytes == pytest.approx(8 * one.bytes, rel=0.01)
     assert one.bytes == pytest.approx(2 * PARAMETERS, rel=0.05)
+
+
+@pytest.mark.parametrize("trainer", ["trl", "llamafactory"])
+def test_what_is_swapped_to_a_drive_leaves_buffers_on_the_host_and_nothing_on_the_card(trainer: str) -> None:
+    run = TRAINERS[trainer].format(stage="zero3", kind="full", lora="")
+    file = '{{"zero_optimization": {{"stage": 3, "offload_optimizer": {{"device": "{0}"}}, "offload_param": {{"device": "{0}"}}}}}}'
+    on_host, on_drive = (
+        diagnose(f"{run}\n{file.format(device)}", {"n_gpus": 8, "gpu_mem_gib": 80}, current(), ()).estimate
+        for device in ("cpu", "nvme")
+    )
+    assert on_host.host is not None
+    assert on_drive.host is not None
+    step = on_drive.host.phase("optimizer_step")
+    assert step is not None
+    held = {term.id: term.bytes for term in step.terms}
+    share = PARAMETERS / 8
+    assert held["actor_optimizer"] == pytest.approx(8 * 16 * min(share, 1e9), rel=0.01)
+    assert held["actor_weights"] == pytest.approx(8 * 2 * (5e8 + min(share, 1e9)), rel=0.01)
+    assert on_drive.gpu == on_host.gpu
