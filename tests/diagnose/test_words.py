@@ -60,6 +60,14 @@ def test_a_headline_says_no_more_than_the_text(text, said):
     assert headline_words.headline(diagnose(text, {}, current(), ())) == said
 
 
+def test_shared_memory_that_is_only_likely_full_is_said_to_be_so():
+    said = [
+        headline_words.headline(diagnose(text, {}, current(), []))
+        for text in ("exitcode  : -7 (pid: 4411)", "/dev/shm is full")
+    ]
+    assert said == ["Shared memory is probably full", "Shared memory is full"]
+
+
 def test_what_is_only_likely_says_why():
     assert words.lead(diagnose("Killed", {}, current(), ())).startswith("The shell does not say who sent the signal")
 
