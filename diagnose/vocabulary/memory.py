@@ -41,6 +41,7 @@ MEMORY = (
         every_rank="by every rank, all of them",
         shards="from a sharded checkpoint",
     ),
+    fact("saves", "bool", "memory", "Saves checkpoints"),
     fact("gather_on_save", "bool", "memory", "The model is gathered to save it"),
     fact("grad_offload", "bool", "memory", "Gradients offloaded between updates"),
     fact("ref_offload", "bool", "memory", "Reference weights on the host"),

@@ -157,6 +157,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
             "every_rank_with_frozen",
             "gathered_state",
             "sharded_state",
+            "sharded_weights",
             "none",
         ),
     ),

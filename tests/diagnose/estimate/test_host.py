@@ -285,3 +285,35 @@ def test_what_is_swapped_to_a_drive_leaves_buffers_on_the_host_and_nothing_on_th
     assert held["actor_optimizer"] == pytest.approx(8 * 16 * min(share, 1e9), rel=0.01)
     assert held["actor_weights"] == pytest.approx(8 * 2 * (5e8 + min(share, 1e9)), rel=0.01)
     assert on_drive.gpu == on_host.gpu
+
+
+VERL = (
+    "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct "
+    "actor_rollout_ref.actor.strategy={strategy} actor_rollout_ref.actor.fsdp_config.optimizer_offload={offload} "
+    "data.train_batch_size=64 data.max_response_length=1024 trainer.n_gpus_per_node=8 trainer.nnodes=1 trainer.save_freq={freq}"
+)
+
+
+def _saves(strategy: str = "fsdp", offload: bool = False, freq: int = 20) -> dict[str, int] | None:
+    run = VERL.format(strategy=strategy, offload=offload, freq=freq)
+    host = diagnose(run, {"gpu_mem_gib": 80}, current(), ()).estimate.host
+    assert host is not None
+    phase = host.phase("checkpoint")
+    return {term.id: term.bytes for term in phase.terms} if phase else None
+
+
+def test_a_trainer_that_writes_adams_state_from_where_it_stands_copies_weights_alone() -> None:
+    for offload in (False, True):
+        held = _saves(offload=offload)
+        assert held is not None
+        assert held["saving"] == pytest.approx(4 * PARAMETERS, rel=0.02)
+
+
+def test_shards_that_stay_on_the_card_take_nothing_of_the_host_to_be_saved() -> None:
+    held = _saves("fsdp2")
+    assert held is not None
+    assert "saving" not in held
+
+
+def test_a_run_that_is_told_never_to_save_has_no_such_phase() -> None:
+    assert _saves(freq=-1) is None
