@@ -29,7 +29,8 @@ def headline(diagnosis: Diagnosis) -> str:
         failed = _HEADLINES[kind].format(where=f" {_at(phase)}" if phase else "")
         if kind == "memory_growth" and diagnosis.pool:
             failed = failed.replace("Memory", "Host RAM" if diagnosis.pool == "host" else "GPU memory")
-        failed = failed.replace(" runs", " probably ran") if presumed(diagnosis.facts) else failed
+        if presumed(diagnosis.facts):
+            failed = failed.replace(" runs", " probably ran").replace(" is full", " is probably full")
         return failed + (f" in the {PHASES[phase]}" if phase and kind in ("host_ram", "memory_growth") else "")
     runs = "probably ran" if presumed(diagnosis.facts) else "runs"
     if phase:

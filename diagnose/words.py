@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnose import untrained_words
+from diagnose.facts.memory_limits import LIMIT
 from diagnose.knowledge.records import Signature
 from diagnose.measured_words import growth_words
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
@@ -132,9 +133,10 @@ def _lead(diagnosis: Diagnosis) -> str:
     phase = worst(diagnosis, pool)
     if diagnosis.room:
         # all that stands on the card when the engine alone has started is told where it may be too much
-        full = _need(phase, pool) if diagnosis.kind is None and pool.verdict() != "fits" else ""
+        failed = diagnosis.kind is not None
+        full = "" if failed or pool.verdict() == "fits" else _need(phase, pool, limited=_limited(diagnosis.facts))
         told = (
-            room_words(diagnosis.room, failed=diagnosis.kind is not None),
+            room_words(diagnosis.room, failed=failed),
             full,
             _taken(diagnosis.estimate, pool, pool.worst),
         )
@@ -142,7 +144,7 @@ def _lead(diagnosis: Diagnosis) -> str:
     apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
     parts = [f"The {phase_words(apart)} itself is not computed here."] if apart else []
-    parts.append(_need(phase, pool))
+    parts.append(_need(phase, pool, limited=_limited(diagnosis.facts)))
     if largest is not None and largest.bytes:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
@@ -184,8 +186,15 @@ def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
     return "The settings that are known do not explain the failure."
 
 
-def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
+def _limited(facts: Facts) -> bool:
+    """Whether what a node may give is what a scheduler or a container set, and not its RAM."""
+    ram = facts.stated.get("host_ram_gb")
+    return ram is not None and ram.why == LIMIT and "node_total_gb" not in facts.values
+
+
+def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:
     name, has = phase_words(phase.phase), "the node" if pool.pool == "host" else "the card"
+    holds = "the job may use" if pool.pool == "host" and limited else f"{has} has"
     if pool.capacity is None:
         beside = " beside the engine’s KV cache, a share of a card" if _without_cache(phase) else ""
         return f"The {name} needs about {phase_gib(phase)}{beside}; how much {has} has is not known."
@@ -193,8 +202,10 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
     if phase.measured is not None:
         apart = ": they disagree by more than its band" if phase.disagrees else ""
         computed = f"by the estimate it needs {phase_gib(phase)}{band}{apart}"
-        return f"The log shows {gib(phase.measured)} in the {name}; {computed}. {has.capitalize()} has {gib(pool.capacity)}."
-    return f"The {name} needs about {phase_gib(phase)}{band}; {has} has {gib(pool.capacity)}."
+        return (
+            f"The log shows {gib(phase.measured)} in the {name}; {computed}. {holds.capitalize()} {gib(pool.capacity)}."
+        )
+    return f"The {name} needs about {phase_gib(phase)}{band}; {holds} {gib(pool.capacity)}."
 
 
 def _without_cache(phase: PhaseEstimate) -> bool:

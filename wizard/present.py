@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from diagnose import headline_words
+from diagnose import headline_words, killed_words
 from diagnose import words as core
 from diagnose.knowledge import Knowledge
 from diagnose.report import to_markdown
@@ -82,7 +82,7 @@ def _head(
         "headline": headline_words.headline(diagnosis),
         "no_memory": no_memory,
         "lead": core.lead(diagnosis) if pool or no_memory or not diagnosis.estimate.missing else "",
-        "killed": words.killed_task(diagnosis, seen),
+        "killed": killed_words.told(diagnosis),
         "figures": verdict.figures(diagnosis, pool, phase, seen),
         "notes": verdict.notes(diagnosis),
     }

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from diagnose.knowledge.record import Record
 from diagnose.knowledge.records import Case
 from diagnose.types import Diagnosis, Facts, PoolEstimate
-from diagnose.units import from_gib
 from diagnose.words import NBSP, gib, phase_words
 from kb.sections import thread_name
 
@@ -62,14 +61,6 @@ def other_pool_words(pool: PoolEstimate) -> str:
     left = pool.limit - worst.need
     said = {"fits": "fits", "close": "too close to call", "out": "runs out too"}[verdict]
     return f"{name}: {said}, {gib(abs(left))} {'free' if left >= 0 else 'over'} in the {phase_words(worst.phase)}"
-
-
-def killed_task(diagnosis: Diagnosis, seen: int | None) -> str:
-    """What the killed task itself held, where the node ran out: Ray kills the newest task, not the largest (its docs, "OOM prevention")."""
-    held = diagnosis.facts.number("process_gib")
-    if diagnosis.pool != "host" or held is None or not seen or from_gib(held) > seen / 4:
-        return ""
-    return f"The killed task held {held:,.2f}{NBSP}GiB: it was the newest, not the culprit."
 
 
 def redacted(diagnosis: Diagnosis) -> str:

@@ -9,6 +9,9 @@ from diagnose.estimate.term import Band, count, make_term
 from diagnose.types import Term
 
 _HANDING_SOURCE = "torch 2.6 distributed/fsdp: summon_full_params, and the code of the framework, as its record says"
+_STATE_SOURCE = (
+    "accelerate@16cb6eb utils/fsdp_utils.py: save_fsdp_model, save_fsdp_optimizer; accelerator.py: get_state_dict"
+)
 _SAVING_SOURCE = "accelerate 1.9 accelerator.py: get_state_dict; transformers 4.57 and 5.0 trainer.py: save_model"
 
 
@@ -69,6 +72,8 @@ def saving(plan: Plan, gpus: int) -> list[Term]:
         "whole_fp32": lambda: 4 * everything,
         "whole_bf16": lambda: 2 * everything,
     }
+    if kind in ("gathered_state", "sharded_state", "sharded_weights"):
+        return [_in_turn(plan, kind, 1.0 if kind == "gathered_state" else min(1.0, gpus / plan.gpus))]
     if kind.endswith("with_frozen"):
         return [_saving_all(plan, min(gpus, plan.gpus) if kind.startswith("every_rank") else 1)]
     if kind not in sizes:
@@ -89,3 +94,22 @@ def _saving_all(plan: Plan, ranks: int) -> Term:
     how = f"{count(plan.shape.parameters)} × {each:g} B × {ranks} rank{'s' if ranks > 1 else ''}, frozen weights too"
     moved_by = ("n_gpus", "gpus_per_node", "zero_stage")
     return make_term("saving", "weights while saving", "work", Band(low, whole, whole), how, _SAVING_SOURCE, moved_by)
+
+
+def _in_turn(plan: Plan, kind: str, share: float) -> Term:
+    """What FSDP moves to a node to save it: all weights, frozen ones too, then in their place Adam's state of what is trained.
+
+    ``share`` of it: all where one rank gathers it. A run that saves no state of Adam, or writes it from the cards, stops at the weights.
+    """
+    each = plan.each.quantized or plan.each.base or plan.each.weights
+    trained = plan.adapters or plan.shape.parameters
+    weights = share * (each * plan.shape.parameters + 2 * plan.adapters)
+    state = share * plan.each.optimizer * trained if kind.endswith("state") else 0.0
+    size = Band(weights, max(weights, state), max(weights, state))
+    how = f"{count(plan.shape.parameters)} × {each:g} B of weights, frozen ones too"
+    if state:
+        how = f"the larger of {how}, and {count(trained)} × {plan.each.optimizer:g} B of Adam state"
+    how += f" × {share:g} on this node" if share < 1 else ""
+    source = _STATE_SOURCE if state else "checkpoint code of the framework, as its record says"
+    moved_by = ("gather_on_save", "full_or_lora", "n_gpus", "gpus_per_node")
+    return make_term("saving", f"{'state' if state else 'weights'} while saving", "work", size, how, source, moved_by)

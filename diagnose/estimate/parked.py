@@ -6,12 +6,17 @@ import math
 
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.roles import of_role, role_of
-from diagnose.estimate.term import Band, exactly, make_term
+from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_held import held
 from diagnose.types import Term
 from diagnose.units import GIB
 
 PINNED_SOURCE = "torch 2.6 ATen/core/CachingHostAllocator.h:132"
+_DRIVE_SOURCE = (
+    "deepspeedai/DeepSpeed@edaa722 runtime/zero/offload_config.py: buffer_count, buffer_size, max_in_cpu; "
+    "runtime/swap_tensor/utils.py: SwapBufferManager; partitioned_param_swapper.py"
+)
+_SUB_GROUP = 10**9  # parameters of a card that are stepped at once: zero/config.py, sub_group_size
 _SWAP_GIB = 4.0  # vLLM V0 config.py: swap_space
 
 
@@ -51,8 +56,28 @@ def _terms(plan: Plan, what: str, shard: Term | None, gpus: int) -> list[Term]:
         return [make_term(what, "engine's swap space", "held", each * gpus * GIB, how, source, moved_by)]
     if shard is None or not gpus:
         return []
+    if swapped := _on_drive(plan, what, shard, gpus):
+        return [swapped]
     title = "reference's unused gradient buffer" if what == "ref_gradient_buffer" else f"{shard.title} on the host"
     return [_pinned(plan, what, title, shard, gpus)]
+
+
+def _on_drive(plan: Plan, what: str, shard: Term, gpus: int) -> Term | None:
+    """The buffers through which a card's share goes to a drive and back; None where it stays on the host.
+
+    Of Adam's state four that each hold one value of a group of parameters in fp32, of the weights five of 1e8 values and what of them
+    may stay in 16 bits.
+    """
+    if what == "actor_optimizer" and plan.values.get("optimizer_on_nvme") is True:
+        group = min(_SUB_GROUP, shard.bytes / plan.each.optimizer)
+        size, how = 4 * 4 * group, f"4 buffers × {count(group)} × 4 B × {gpus} GPUs"
+    elif what == "actor_weights" and plan.values.get("param_on_nvme") is True:
+        kept = min(_SUB_GROUP, shard.bytes / plan.each.weights)
+        size, how = 2 * (5 * 1e8 + kept), f"(5 × 100M + {count(kept)}) × 2 B × {gpus} GPUs"
+    else:
+        return None
+    moved_by = ("optimizer_on_nvme", "param_on_nvme", "n_gpus", "gpus_per_node")
+    return make_term(what, f"{shard.title}: buffers of the drive", "held", size * gpus, how, _DRIVE_SOURCE, moved_by)
 
 
 def _pinned(plan: Plan, what: str, title: str, shard: Term, gpus: int) -> Term:

@@ -232,6 +232,8 @@ def _phases(framework: Framework, values: Values, online: bool, writes: bool) ->
         absent |= {"values", "critic"}
     if values.get("has_ref") is not True:
         absent.add("ref_logprob")
+    if values.get("saves") is False and values.get("phase") != "checkpoint":
+        absent.add("checkpoint")
     return tuple(phase for phase in PHASES if phase in listed and phase not in absent)
 
 

@@ -1,4 +1,4 @@
-"""What the worker held that Ray killed: its row in the table of processes, where the message itself does not say it."""
+"""What the process held that Ray or the kernel killed, where the message itself does not say it as one figure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,21 @@ from diagnose.types import Fact, Paste
 
 _KILLED = re.compile(r"\bpid=(?P<pid>\d{1,9})\) was running\b", re.A)
 _ROW = re.compile(r"^\s*(?P<pid>\d{1,9})\s+(?P<size>\d[\d.]*)\s+\S", re.A)
+# torvalds/linux v6.8 mm/oom_kill.c: __oom_kill_process
+_BY_KERNEL = re.compile(
+    r"\bKilled process (?P<pid>\d{1,9}) \((?P<name>[^)\n]{1,40})\).{0,40}? anon-rss:(?P<anon>\d{1,12})kB, file-rss:(?P<file>\d{1,12})kB"
+    r"(?:, shmem-rss:(?P<shm>\d{1,12})kB)?",
+    re.A,
+)
 
 
 def killed_worker(paste: Paste) -> Fact | None:
-    """GiB of the killed process (the table prints them under the name GB)."""
+    """GiB of the killed process; of several that the kernel killed the largest."""
+    return _of_ray(paste) or _of_kernel(paste)
+
+
+def _of_ray(paste: Paste) -> Fact | None:
+    """Its row in the table of processes, which prints GiB under the name GB."""
     pids = {
         found["pid"] for line in paste.lines if "was running" in line.words and (found := _KILLED.search(line.words))
     }
@@ -23,3 +34,20 @@ def killed_worker(paste: Paste) -> Fact | None:
         if row and row["pid"] in pids:
             return Fact("process_gib", float(row["size"]), "read", written=row["size"], span=span_of(line, row, "size"))
     return None
+
+
+def _of_kernel(paste: Paste) -> Fact | None:
+    """Its resident pages, of its own, of files and shared; ``why`` names it."""
+    killed: list[tuple[int, Fact]] = []
+    for line in paste.lines:
+        if "Killed process" not in line.words or not (found := _BY_KERNEL.search(line.words)):
+            continue
+        shared = int(found["shm"] or 0)
+        kib = int(found["anon"]) + int(found["file"]) + shared
+        pages = ", shared pages for the most part" if shared > kib / 2 else ""
+        why = f"The kernel killed {found['name']} (pid {found['pid']}{pages})"
+        fact = Fact(
+            "process_gib", round(kib / 1024**2, 2), "read", written=found[0], span=span_of(line, found), why=why
+        )
+        killed.append((kib, fact))
+    return max(killed, key=lambda one: one[0])[1] if killed else None

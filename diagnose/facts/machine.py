@@ -102,7 +102,8 @@ def _spoken(
     if "n_nodes" not in {**found, **stated}:
         _put(found, _one_node(found, stated))
     if not several and (ram := host_ram(speech, _many(found, stated))) is not None:
-        found.setdefault("host_ram_gb", ram)
+        # a limit that words tell may be below what a tool prints of the machine
+        found["host_ram_gb"] = min(found.get("host_ram_gb", ram), ram, key=lambda fact: float(fact.value))
 
 
 def _launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:

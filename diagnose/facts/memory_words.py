@@ -11,11 +11,17 @@ from diagnose.types import Fact, Line
 _RAM = (
     r"(?:(?:system|host|physical|cpu|main|server)[-\s]*(?:ram|memory|mem)|(?<![a-z])ram(?:\s+memory)?"
     r"|(?:系统|主机|物理|机器|cpu)\s*内存"
-    r"|(?<![显片])(?<!片上)(?<!npu)(?<!npu )(?<!gpu)(?<!gpu )(?<!设备)内存)"
+    r"|(?<![显片])(?<!共享)(?<!片上)(?<!npu)(?<!npu )(?<!gpu)(?<!gpu )(?<!设备)内存)"
 )
 _LIMIT = r"(?:\blimits?|\bk8s|\bpods?|\bcontainers?|\bcgroups?|容器)[^\n]{0,24}?\bmem(?:ory)?\s*(?:limit)?"
 _SIZE = r"(?P<size>\d{1,3}(?:,\d{3})+|\d{2,4}(?:\.\d+)?|\d(?:\.\d+)?(?=\s*t))\s*(?P<unit>[gt])(?:i?b|i)?(?![a-z])"
+# a limit comes first: what the machine has may stand beside it
 _FORMS = (
+    re.compile(
+        rf"(?:\bk8s|\bpods?|\bcontainers?|\bcgroups?|\bdocker|容器)(?:(?!shm|共享|显存)[^\n]){{0,60}}?(?:\blimit(?:s|ed)?|限制|上限|限额)"
+        rf"\s*(?:is|are|to|of|at|是|为|到|了|[:：=])?\s*{_SIZE}",
+        re.I | re.A,
+    ),
     re.compile(
         rf"(?<![\d.]){_SIZE}\s*(?:的|of)?\s*(?:total\s+|free\s+)?{_RAM}(?!\s*[:：]?\s*\d+(?:\.\d+)?\s*[gt])",
         re.I | re.A,
@@ -35,7 +41,9 @@ _NOT_CAPACITY = re.compile(
     r"|吃掉?了?|预留|至少)\s*(?:up to |about |around |roughly |约|大概)?$",
     re.I | re.A,
 )
-_NOT_CAPACITY_AFTER = re.compile(r"^\s*(?:more\b|usage\b|is used\b|used\b|in use\b|占用|被占|泄)", re.I | re.A)
+_NOT_CAPACITY_AFTER = re.compile(
+    r"^\s*(?:more\b|usage\b|is used\b|used\b|requested\b|in use\b|占用|被占|泄)", re.I | re.A
+)
 _FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?(?=\s+\d)", re.I | re.A)
 _FREE_UNITS = {"": 1 / 1024**2, "k": 1 / 1024**2, "m": 1 / 1024, "g": 1.0, "t": 1024.0}
 
@@ -47,18 +55,17 @@ _AGAIN = re.compile(r"\s*[(（]\s*(?P<size>\d{3,5})\s*g(?:i?b)?\s*[)）]", re.I 
 
 
 def host_ram(speech: Sequence[Line], many: bool = False) -> Fact | None:
-    """GiB of one node as the text states it; absent when two statements differ.
+    """GiB of one node as the text states it: of words and the table of ``free`` the lower, since a limit may be below what the machine has.
 
-    ``many``: the run has more cards than one machine holds.
+    Words that differ from each other tell nothing. ``many``: the run has more cards than one machine holds.
     """
-    found: dict[float, Fact] = {}
+    table = next((fact for line in speech if (fact := _of_free(line))), None)
+    said: dict[float, Fact] = {}
     for line in speech:
-        if many and not _OF_ONE.search(line.words):
-            continue
-        fact = _of_free(line) or _of_words(line)
-        if fact is not None and isinstance(fact.value, (int, float)):
-            found.setdefault(float(fact.value), fact)
-    return next(iter(found.values())) if len(found) == 1 else None
+        if (not many or _OF_ONE.search(line.words)) and (fact := _of_words(line)):
+            said.setdefault(float(fact.value), fact)
+    known = [*(said.values() if len(said) == 1 else ()), *((table,) if table else ())]
+    return min(known, key=lambda fact: float(fact.value)) if known else None
 
 
 def _of_words(line: Line) -> Fact | None:

@@ -17,6 +17,7 @@ _OWN = re.compile(
     rb"[ \t]{2}|\t|[|>#*+]|```|Traceback \(|\[rank|\(\w+ pid=|\[?\d{4}-\d\d-\d\d|(?:INFO|WARNING|ERROR|DEBUG) |$"
 )
 _READ = re.compile("‹|⋯ ".encode(), re.A)  # the marks of a text that was redacted or reduced
+_RULE = re.compile(rb" *-{2,}(?: +-{2,})+ *")  # below the titles of a table, whose rows are all as wide
 _SAME = 12  # bytes with which lines of one program begin, but for their numbers
 
 
@@ -45,6 +46,8 @@ def _width(lines: Sequence[bytes]) -> int:
 
 def _broken(lines: Sequence[bytes], width: int) -> bool:
     """Whether enough of the lines that are so long stop inside a word, or before a blank, with which the next one goes on."""
+    if any(len(line) == width and _RULE.fullmatch(line) for line in lines):
+        return False
     found: set[bytes] = set()
     for line, after in pairwise(lines):
         if len(line) != width or line[-1] not in _IN_WORD or _start(line) == _start(after):

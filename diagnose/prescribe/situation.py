@@ -64,9 +64,16 @@ class Situation:
             "foreign_gib": foreign_gib(self.facts) if self.pool == "gpu" else None,
             "explained": self.explained,
             "weights_fit": weights_fit(self.facts),
+            "message": self._message,
             "judged": not self.before.missing and self.limit is not None,
         }
         return {**{id: value for id, value in found.items() if value is not None}, **self.values}
+
+    @property
+    def _message(self) -> str:
+        told = self.facts.stated.get("oom_kind")
+        own = (hit.signature for hit in self.facts.hits if told and hit.span == told.span)
+        return next((signature.slug for signature in own if told and signature.title == told.written), "")
 
     @cached_property
     def explained(self) -> bool | None:

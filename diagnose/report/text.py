@@ -8,6 +8,7 @@ from diagnose import (
     chinese_words,
     file_words,
     headline_words,
+    killed_words,
     measured_words,
     outlived,
     refusal_words,
@@ -32,7 +33,8 @@ def to_markdown(diagnosis: Diagnosis) -> str:
 def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     head, item, code = ("## ", "- ", "`") if markdown else ("", "  ", "")
     lines = _chinese(diagnosis, head, code) if chinese_words.is_chinese(diagnosis.paste.text) else []
-    lines += [f"{head}{headline_words.headline(diagnosis)}", "", words.lead(diagnosis)]
+    lead = f"{words.lead(diagnosis)} {killed_words.told(diagnosis)}".strip()
+    lines += [f"{head}{headline_words.headline(diagnosis)}", "", lead]
     if further := outlived.told(diagnosis):
         lines += ["", f"{outlived.TITLE}. {further}"]
     if diagnosis.paste.file:

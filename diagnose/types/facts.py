@@ -21,7 +21,7 @@ class Fact:
     """A fact with where it comes from. ``unit`` is the batch unit of ``value`` where it is not the fact's own.
 
     ``origin``: read (``span`` and maybe ``key`` say where), answered, default (of the recognised framework), assumed, derived.
-    ``why`` says in words where a default or an assumption comes from.
+    ``why`` says in words where a default or an assumption comes from, and of a size that was read whose it is.
     """
 
     id: str

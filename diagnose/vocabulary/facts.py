@@ -177,6 +177,7 @@ NUMBERS = tuple(spec.id for spec in _ALL if spec.group == "measured") + ("step",
 
 # What follows from printed figures and from the estimate; only the ranks of a lever may name these beside the facts.
 SIGNS = {
+    "message": "the file of the message that tells what ran out; empty where a person says it",
     "fragmented": "the message leaves more free than was asked for, or much reserved that nothing uses",
     "foreign_gib": "GiB on the card that neither this process holds nor anybody can have",
     "weights_fit": "the weights of the model in 16 bits take less than one card, where nothing is trained",

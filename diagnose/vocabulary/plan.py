@@ -149,7 +149,17 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "pinned_rounding": ("how host copies are rounded", ("power_of_two", "exact")),
     "checkpoint_on_host": (
         "what saving takes on a node",
-        ("sharded_all", "whole_fp32", "whole_bf16", "whole_with_frozen", "every_rank_with_frozen", "none"),
+        (
+            "sharded_all",
+            "whole_fp32",
+            "whole_bf16",
+            "whole_with_frozen",
+            "every_rank_with_frozen",
+            "gathered_state",
+            "sharded_state",
+            "sharded_weights",
+            "none",
+        ),
     ),
     "engine_first": ("whether the engine stands and sleeps before the trainer loads its models", ("yes", "no")),
     "sleep_backup": ("whether the sleeping engine keeps its weights on the host", ("yes", "no")),

@@ -1,6 +1,6 @@
 import pytest
 
-from diagnose import change_words, headline_words, words
+from diagnose import change_words, headline_words, killed_words, words
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 
@@ -58,6 +58,14 @@ def test_an_algorithm_that_only_a_default_gives_is_not_said_of_a_run_without_set
 )
 def test_a_headline_says_no_more_than_the_text(text, said):
     assert headline_words.headline(diagnose(text, {}, current(), ())) == said
+
+
+def test_shared_memory_that_is_only_likely_full_is_said_to_be_so():
+    said = [
+        headline_words.headline(diagnose(text, {}, current(), []))
+        for text in ("exitcode  : -7 (pid: 4411)", "/dev/shm is full")
+    ]
+    assert said == ["Shared memory is probably full", "Shared memory is full"]
 
 
 def test_what_is_only_likely_says_why():
@@ -118,3 +126,41 @@ def test_a_share_of_a_card_of_unknown_size_is_said_to_be_left_out():
     assert "beside the engine’s KV cache" not in words.lead(
         diagnose(f"{text}8 x A100 80GB, OOM in rollout", {}, current(), [])
     )
+
+
+KERNEL = "Out of memory: Killed process 911 ({name}) total-vm:9kB, anon-rss:{kib}kB, file-rss:0kB, shmem-rss:0kB"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("CUDA out of memory", ""),
+        (
+            KERNEL.format(name="jupyter-lab", kib=1 << 20),
+            "The kernel killed jupyter-lab (pid 911), which held 1.0 GiB.",
+        ),
+        (
+            KERNEL.format(name="jupyter-lab", kib=1 << 20) + "\nMemTotal: 1056964608 kB",
+            "The kernel killed jupyter-lab (pid 911), which held 1.0 GiB of 1,008.0 GiB: the rest is held by other processes, "
+            "or stands in /dev/shm and other shared pages.",
+        ),
+        (
+            KERNEL.format(name="python3", kib=600 << 20) + "\nMemTotal: 1056964608 kB",
+            "The kernel killed python3 (pid 911), which held 600.0 GiB.",
+        ),
+        (
+            "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\nMemory on the node where the task "
+            "(pid=51, memory used=2.11GB) was running was 478.90GB / 503.51GB (0.95), which exceeds the memory usage threshold of 0.95.",
+            "The killed task held 2.1 GiB: it was the newest, not the culprit.",
+        ),
+    ],
+)
+def test_it_says_who_was_killed_and_whether_that_fills_the_node(text, said):
+    assert killed_words.told(diagnose(text, {}, current(), [])).replace("\u00a0", " ") == said
+
+
+def test_a_limit_of_a_job_is_not_called_the_nodes_ram():
+    run = "oom-kill:constraint=CONSTRAINT_MEMCG\npython3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B"
+    run += " trainer.nnodes=1 trainer.n_gpus_per_node=8\n"
+    assert "the job may use 100.0" in words.lead(diagnose(run + "#SBATCH --mem=100G", {}, current(), []))
+    assert "the node has 1,007.3" in words.lead(diagnose(run + "MemTotal: 1056270524 kB", {}, current(), []))

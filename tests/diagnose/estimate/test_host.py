@@ -194,3 +194,126 @@ def test_nothing_is_gathered_to_save_where_the_file_says_so(trainer: str) -> Non
     file = '{"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": false}}'
     with pytest.raises(StopIteration):
         _saved(trainer, "zero3", "full", file)
+
+
+FSDP = {
+    "trl": "accelerate launch trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct {lora} --max_length 2048",
+    "llamafactory": "llamafactory-cli train --stage sft --model_name_or_path Qwen/Qwen2.5-7B-Instruct --finetuning_type {kind}",
+    "plain": "accelerate launch finetune.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct {lora} --max_length 2048",
+}
+FSDP_YAML = """
+fsdp_config:
+  fsdp_version: {version}
+  {shard}
+"""
+SHARDS = {1: "fsdp_sharding_strategy: FULL_SHARD", 2: "fsdp_reshard_after_forward: true"}
+
+
+def _under_fsdp(
+    trainer: str, phase: str, id: str, kind: str, *more: str, version: int = 1, nodes: int = 1
+) -> Term | None:
+    run = FSDP[trainer].format(kind=kind, lora="--use_peft true --lora_r 16" if kind == "lora" else "")
+    yaml = FSDP_YAML.format(version=version, shard=SHARDS[version]) + "".join(f"  {line}\n" for line in more)
+    answers = {"n_gpus": 8 * nodes, "gpus_per_node": 8, "gpu_mem_gib": 80, "full_or_lora": kind, "lora_rank": 16}
+    host = diagnose(f"{yaml}{run}", answers, current(), ()).estimate.host
+    assert host is not None
+    found = host.phase(phase)
+    assert found is not None
+    return next((term for term in found.terms if term.id == id), None)
+
+
+@pytest.mark.parametrize("trainer", FSDP)
+def test_fsdp_that_gathers_to_save_adapters_moves_the_frozen_model_too(trainer: str) -> None:
+    term = _under_fsdp(trainer, "checkpoint", "saving", "lora", "fsdp_state_dict_type: FULL_STATE_DICT")
+    assert term is not None
+    assert term.low > 1.99 * PARAMETERS
+
+
+@pytest.mark.parametrize("trainer", FSDP)
+def test_fsdp_that_gathers_a_whole_training_holds_its_adam_state_on_one_rank(trainer: str) -> None:
+    one, two = (
+        _under_fsdp(trainer, "checkpoint", "saving", "full", "fsdp_state_dict_type: FULL_STATE_DICT", nodes=nodes)
+        for nodes in (1, 2)
+    )
+    assert one is not None
+    assert two is not None
+    assert one.bytes == two.bytes == pytest.approx(8 * PARAMETERS, rel=0.02)
+    assert one.low == pytest.approx(4 * PARAMETERS, rel=0.02)
+
+
+@pytest.mark.parametrize("trainer", ["trl", "llamafactory"])
+def test_fsdp_that_writes_shards_moves_to_a_node_what_its_cards_hold(trainer: str) -> None:
+    term = _under_fsdp(trainer, "checkpoint", "saving", "full", "fsdp_state_dict_type: SHARDED_STATE_DICT", nodes=2)
+    assert term is not None
+    assert term.bytes == pytest.approx(4 * PARAMETERS, rel=0.02)
+
+
+@pytest.mark.parametrize("trainer", ["trl", "llamafactory"])
+@pytest.mark.parametrize(("version", "each"), [(1, 8), (2, 4)])
+def test_fsdp_gathers_by_default_and_its_second_version_does_not(trainer: str, version: int, each: int) -> None:
+    term = _under_fsdp(trainer, "checkpoint", "saving", "full", version=version, nodes=2)
+    assert term is not None
+    assert term.bytes == pytest.approx(each * PARAMETERS, rel=0.02)
+
+
+@pytest.mark.parametrize("trainer", FSDP)
+def test_fsdp_loads_on_one_rank_or_on_each_as_its_file_says(trainer: str) -> None:
+    one, every = (
+        _under_fsdp(trainer, "load", "loading", "lora", f"fsdp_cpu_ram_efficient_loading: {value}")
+        for value in ("true", "false")
+    )
+    assert one is not None
+    assert every is not None
+    assert every.bytes == pytest.approx(8 * one.bytes, rel=0.01)
+    assert one.bytes == pytest.approx(2 * PARAMETERS, rel=0.05)
+
+
+@pytest.mark.parametrize("trainer", ["trl", "llamafactory"])
+def test_what_is_swapped_to_a_drive_leaves_buffers_on_the_host_and_nothing_on_the_card(trainer: str) -> None:
+    run = TRAINERS[trainer].format(stage="zero3", kind="full", lora="")
+    file = '{{"zero_optimization": {{"stage": 3, "offload_optimizer": {{"device": "{0}"}}, "offload_param": {{"device": "{0}"}}}}}}'
+    on_host, on_drive = (
+        diagnose(f"{run}\n{file.format(device)}", {"n_gpus": 8, "gpu_mem_gib": 80}, current(), ()).estimate
+        for device in ("cpu", "nvme")
+    )
+    assert on_host.host is not None
+    assert on_drive.host is not None
+    step = on_drive.host.phase("optimizer_step")
+    assert step is not None
+    held = {term.id: term.bytes for term in step.terms}
+    share = PARAMETERS / 8
+    assert held["actor_optimizer"] == pytest.approx(8 * 16 * min(share, 1e9), rel=0.01)
+    assert held["actor_weights"] == pytest.approx(8 * 2 * (5e8 + min(share, 1e9)), rel=0.01)
+    assert on_drive.gpu == on_host.gpu
+
+
+VERL = (
+    "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct "
+    "actor_rollout_ref.actor.strategy={strategy} actor_rollout_ref.actor.fsdp_config.optimizer_offload={offload} "
+    "data.train_batch_size=64 data.max_response_length=1024 trainer.n_gpus_per_node=8 trainer.nnodes=1 trainer.save_freq={freq}"
+)
+
+
+def _saves(strategy: str = "fsdp", offload: bool = False, freq: int = 20) -> dict[str, int] | None:
+    run = VERL.format(strategy=strategy, offload=offload, freq=freq)
+    host = diagnose(run, {"gpu_mem_gib": 80}, current(), ()).estimate.host
+    assert host is not None
+    phase = host.phase("checkpoint")
+    return {term.id: term.bytes for term in phase.terms} if phase else None
+
+
+def test_a_trainer_that_writes_adams_state_from_where_it_stands_copies_weights_alone() -> None:
+    for offload in (False, True):
+        held = _saves(offload=offload)
+        assert held is not None
+        assert held["saving"] == pytest.approx(4 * PARAMETERS, rel=0.02)
+
+
+def test_shards_that_stay_on_the_card_take_nothing_of_the_host_to_be_saved() -> None:
+    held = _saves("fsdp2")
+    assert held is not None
+    assert "saving" not in held
+
+
+def test_a_run_that_is_told_never_to_save_has_no_such_phase() -> None:
+    assert _saves(freq=-1) is None

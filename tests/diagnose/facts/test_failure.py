@@ -315,3 +315,28 @@ def test_of_processes_without_a_name_the_one_that_holds_what_torch_counts_is_the
 
 def test_which_of_two_like_processes_is_the_own_is_not_known(values):
     assert "process_gib" not in values(TWO.format(other="3.10"))
+
+
+KERNEL = "Memory cgroup out of memory: Killed process {pid} ({name}) total-vm:9kB, anon-rss:{kib}kB, file-rss:0kB, shmem-rss:{shm}kB"
+
+
+def test_what_the_kernel_killed_held_its_own_pages_and_those_that_it_shares(values):
+    text = KERNEL.format(pid=4102, name="python3", kib=8 << 20, shm=2 << 20)
+    assert values(text)["process_gib"] == 10
+
+
+def test_pages_that_a_killed_process_shares_are_named_where_they_are_most(facts):
+    held = [
+        KERNEL.format(pid=1, name="raylet", kib=mine << 20, shm=shared << 20) for mine, shared in ((1, 88), (88, 1))
+    ]
+    assert ["shared" in facts(text).stated["process_gib"].why for text in held] == [True, False]
+
+
+def test_of_several_that_the_kernel_killed_the_largest_counts(values):
+    small, large = (KERNEL.format(pid=pid, name="python3", kib=pid << 20, shm=0) for pid in (2, 40))
+    assert values(f"{small}\n{large}")["process_gib"] == 40
+
+
+def test_the_row_of_rays_table_outranks_what_the_kernel_killed(values):
+    text = f"task, pid=613) was running, Ray killed this worker\n{NODE}\nPID MEM(GB) COMMAND\n613 46.40 ray::C.d"
+    assert values(f"{text}\n{KERNEL.format(pid=2, name='python3', kib=1 << 20, shm=0)}")["process_gib"] == 46.4

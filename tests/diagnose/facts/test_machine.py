@@ -279,6 +279,22 @@ def test_the_memory_of_a_card_is_no_ram_of_the_host(values):
     assert "host_ram_gb" not in values("Unsloth: Your GPU has CUDA compute capability 7.5 with VRAM = 14.74 GB.")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our pods have 1.5TB of RAM requested but the limit is 750Gi.",
+        "容器限制了 750G，机器内存 1.5T",
+        "docker memory limited to 750GB",
+    ],
+)
+def test_a_limit_of_a_container_in_words_outranks_what_is_requested_or_there(values, text):
+    assert values(text)["host_ram_gb"] == 750
+
+
+def test_a_limit_of_shared_memory_is_none_of_host_ram(values):
+    assert "host_ram_gb" not in values("容器的 shm 共享内存限制 64G")
+
+
 def test_a_limit_of_a_pod_in_chinese_is_the_ram_of_its_node(values):
     assert values("8xH100，pod 内存 limit 800Gi")["host_ram_gb"] == 800
 

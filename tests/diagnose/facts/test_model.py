@@ -228,3 +228,9 @@ def test_the_name_of_a_run_counts_as_a_folder(values):
 
 def test_the_model_that_a_script_is_named_after_gives_way_to_the_one_that_is_told(values):
     assert values("verl 的 run_qwen2-7b.sh，只改了模型成 Qwen2.5-14B-Instruct")["model"] == "Qwen2.5-14B-Instruct"
+
+
+def test_a_script_of_a_persons_own_that_uses_peft_trains_adapters(values):
+    run = "python sft.py --model_name_or_path Qwen/Qwen2.5-7B --use_peft --per_device_train_batch_size 1"
+    assert values(run)["full_or_lora"] == "lora"
+    assert values(f"{run} --load_in_4bit")["full_or_lora"] == "qlora"

@@ -48,3 +48,15 @@ def test_it_leaves_the_lines_of_a_program_that_are_all_as_long() -> None:
     table = ["|" + "-" * 88 + "|"] * 5
     text = "\n".join([*lines, *table])
     assert normalise(text) == text
+
+
+def test_it_leaves_the_rows_of_a_table_which_are_all_as_wide() -> None:
+    titles = "       JobID      State ExitCode     MaxRSS     ReqMem    Elapsed"
+    rule = "------------ ---------- -------- ---------- ---------- ----------"
+    rows = [
+        f"{job:<12} OUT_OF_ME+    0:125 261234567K       256G   00:41:02"
+        for job in ("88123", "88123.batch", "88123.extern")
+    ]
+    table = "\n".join((titles, rule, *rows))
+    assert {len(line) for line in table.split("\n")} == {65}
+    assert normalise(table) == table

@@ -105,3 +105,77 @@ TRL = "from trl import GRPOConfig\nGRPOConfig(use_vllm=True, vllm_mode='colocate
 def test_sleep_is_advised_at_whatever_level_the_version_sleeps(advise, version):
     found = advise(TRL.format(version) + OOM, phase="actor_update")
     assert [change.after for change in found.advised("rollout.sleep_mode.on").changes] == ["true"]
+
+
+def test_a_message_that_a_lever_waits_for_exists():
+    tests = [rank.when["message"] for lever in LEVERS for rank in lever.ranks if "message" in rank.when]
+    named = [test["not"] if isinstance(test, dict) else test for test in tests]
+    slugs = {slug for one in named for slug in ([one] if isinstance(one, str) else one)}
+    assert slugs
+    assert slugs <= current().signatures.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("Workers (tasks / actors) killed due to memory pressure (OOM)", True),
+        ("Memory cgroup out of memory: Killed process 4242 (python3)", False),
+        ("slurmstepd: error: Detected 1 oom_kill event in StepId=778.0.", False),
+    ],
+)
+def test_rays_line_is_raised_only_where_ray_killed(advise, text, there):
+    assert ("ray.memory_threshold.up" in advise(text, n_gpus=8, model="Qwen2.5-7B").levers) is there
+
+
+def test_a_full_object_store_is_made_larger_and_not_smaller(advise):
+    levers = advise(
+        "ray.exceptions.ObjectStoreFullError: Failed to put object ffff in object store because it is full."
+    ).levers
+    assert "ray.object_store.up" in levers
+    assert "ray.object_store.down" not in levers
+
+
+def test_an_object_store_beyond_shared_memory_is_made_smaller(advise):
+    levers = advise("ValueError: The configured object store size (200.0 GB) exceeds /dev/shm size (67.1 MB).").levers
+    assert "ray.object_store.down" in levers
+    assert "ray.object_store.up" not in levers
+
+
+def test_the_size_of_shared_memory_is_said_in_the_words_of_who_sets_it(advise):
+    first = advise("RuntimeError: DataLoader worker (pid 1) is killed by signal: Bus error.").prescriptions[0]
+    assert first.lever.slug == "host.shm.up"
+    assert "--shm-size" in first.why
+    assert "medium: Memory" in first.why
+
+
+AXOLOTL = """
+base_model: meta-llama/Llama-3.1-70B
+adapter: lora
+fsdp:
+  - full_shard
+fsdp_config:
+  {key}: false
+micro_batch_size: 1
+sequence_len: 4096
+[rank3] exitcode: -9 (pid: 4242) while loading the model
+"""
+
+
+@pytest.mark.parametrize("key", ["fsdp_cpu_ram_efficient_loading", "cpu_ram_efficient_loading"])
+def test_ranks_that_all_load_the_model_are_told_the_key_that_leaves_it_to_one(advise, key):
+    first = advise(AXOLOTL.format(key=key), kind="host_ram", phase="load", n_gpus=8, host_ram_gb=500).prescriptions[0]
+    assert first.lever.slug == "load.meta_init"
+    assert [(change.key, change.after) for change in first.changes] == [(f"fsdp_config.{key}", "true")]
+
+
+def test_under_deepspeed_no_key_leaves_loading_to_one_rank(advise):
+    run = "accelerate launch trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B --deepspeed zero2.json\nexitcode: -9 (pid: 1)"
+    assert "load.meta_init" not in advise(run, kind="host_ram", phase="load", n_gpus=8).levers
+
+
+@pytest.mark.parametrize("offloaded", [False, True])
+def test_a_reference_is_kept_on_the_card_only_where_it_is_said_to_be_offloaded(advise, offloaded):
+    run = "accelerate launch grpo.py --model_name_or_path Qwen/Qwen2.5-7B --num_generations 8 --per_device_train_batch_size 4\n"
+    facts = {"ref_offload": True} if offloaded else {}
+    levers = advise(f"{run}Memory cgroup out of memory: Killed process 1 (python3)", n_gpus=8, **facts).levers
+    assert ("offload.ref.off" in levers) is offloaded
