@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
 from kb.models.document import Document, may_read, visible
+from kb.search.tokens import All, Clause
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -26,13 +27,15 @@ class EntryQuerySet(models.QuerySet["Entry"]):
             return self.none()
         return self.filter(Q(document=None) | visible(user, "document__")).exclude(document__state=Document.TRASH)
 
-    def having(self, tokens: tuple[tuple[str, bool], ...]) -> EntryQuerySet:
-        """Pages that have every token; the flag beside a token says that its beginning is enough."""
+    def having(self, clauses: tuple[Clause, ...]) -> EntryQuerySet:
+        """Pages that meet every clause: that have all tokens of one of its ways."""
+        return self.having_any((clauses,))
+
+    def having_any(self, choices: tuple[tuple[Clause, ...], ...]) -> EntryQuerySet:
+        """Pages that meet every clause of one of these choices."""
         if connection.vendor == "postgresql":
-            quoted = (f"'{_without_quotes(token)}'{':*' if open else ''}" for token, open in tokens)
-            return self.filter(pk__in=RawSQL(_POSTGRES, [" & ".join(quoted)]))
-        quoted = (f'"{_without_quotes(token)}"{" *" if open else ""}' for token, open in tokens)
-        return self.filter(pk__in=RawSQL(_SQLITE, [" AND ".join(quoted)]))
+            return self.filter(pk__in=RawSQL(_POSTGRES, [_asked(choices, "'{}'", ":*", " & ", " | ")]))
+        return self.filter(pk__in=RawSQL(_SQLITE, [_asked(choices, '"{}"', " *", " AND ", " OR ")]))
 
 
 class Entry(models.Model):
@@ -57,6 +60,18 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.slug}"
+
+
+def _asked(choices: tuple[tuple[Clause, ...], ...], quoted: str, begins: str, both: str, either: str) -> str:
+    """The clauses in a database's own words."""
+
+    def way(needs: All) -> str:
+        return both.join(quoted.format(_without_quotes(token)) + (begins if open else "") for token, open in needs)
+
+    def clause(ways: Clause) -> str:
+        return "(" + either.join(f"({way(needs)})" for needs in ways) + ")"
+
+    return either.join("(" + both.join(map(clause, clauses)) + ")" for clauses in choices)
 
 
 def _without_quotes(token: str) -> str:

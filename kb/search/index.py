@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.record import Record
-from kb.catalogue import lever_keys
 from kb.models import Document, Entry
+from kb.search.names import CATALOGUE, names_of
 from kb.search.tokens import document_tokens
-
-CATALOGUE = ("frameworks", "signatures", "levers", "advisories", "gpus", "models", "datasets", "logs")
 
 
 @dataclass(frozen=True)
@@ -65,13 +63,13 @@ def _pages(knowledge: Knowledge) -> Iterator[Page]:
 
 def _named(record: Record, knowledge: Knowledge) -> str:
     """The names and keys that the page shows beside its text."""
-    words = [*getattr(record, "aliases", ()), *getattr(record, "folders", ()), *getattr(record, "words", ())]
+    words = list(names_of(record, knowledge))
     words += [key.key for key in getattr(record, "keys", ())]
     words += [alias for key in getattr(record, "keys", ()) for alias in key.aliases]
     words += [literal for line in getattr(record, "literals", ()) for literal in line]
+    if getattr(record, "strength", 1) > 1:  # a program's own lines: whoever pastes a part of one finds it
+        words += [example.text for example in record.examples if example.matches]  # type: ignore[attr-defined]
     words += [word for word in (getattr(record, "package", ""), getattr(record, "symptom", "")) if word]
-    if hasattr(record, "changes"):
-        words += [key for row in lever_keys(record, knowledge) for key in row.keys]  # type: ignore[arg-type]
     return "\n".join(words)
 
 

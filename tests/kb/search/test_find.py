@@ -56,7 +56,7 @@ def test_a_draft_is_found_by_its_author_and_reviewers_alone(knowledge: Knowledge
     assert slugs("unheardof", knowledge, author) == slugs("unheardof", knowledge, reviewer) == ["mine"]
     for user in (editor, AnonymousUser()):
         assert slugs("unheardof", knowledge, user) == []
-        assert suggest("hidden", user) == []  # type: ignore[arg-type]
+        assert suggest("hidden", user, knowledge) == []  # type: ignore[arg-type]
 
 
 def test_nothing_is_found_by_strangers_where_the_site_is_its_members(
@@ -66,7 +66,7 @@ def test_nothing_is_found_by_strangers_where_the_site_is_its_members(
     index.put_catalogue(knowledge)
     write("here", body="unheardof")
     assert slugs("unheardof", knowledge) == slugs("lora", knowledge) == []
-    assert suggest("eight", AnonymousUser()) == []
+    assert suggest("eight", AnonymousUser(), knowledge) == []
     assert slugs("unheardof", knowledge, member("r", Role.READER)) == ["here"]
 
 
