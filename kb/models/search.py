@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 _SQLITE = "SELECT rowid FROM kb_words WHERE kb_words MATCH %s"
 _POSTGRES = "SELECT id FROM kb_entry WHERE vector @@ %s::tsquery"
 
+# How each quotes a token, marks a beginning, and says and and or.
+_SQLITE_WORDS = ('"{}"', " *", " AND ", " OR ")
+_POSTGRES_WORDS = ("'{}'", ":*", " & ", " | ")
+
 
 class EntryQuerySet(models.QuerySet["Entry"]):
     """Every search and every suggestion begins with ``visible_to``."""
@@ -34,8 +38,18 @@ class EntryQuerySet(models.QuerySet["Entry"]):
     def having_any(self, choices: tuple[tuple[Clause, ...], ...]) -> EntryQuerySet:
         """Pages that meet every clause of one of these choices."""
         if connection.vendor == "postgresql":
-            return self.filter(pk__in=RawSQL(_POSTGRES, [_asked(choices, "'{}'", ":*", " & ", " | ")]))
-        return self.filter(pk__in=RawSQL(_SQLITE, [_asked(choices, '"{}"', " *", " AND ", " OR ")]))
+            return self.filter(pk__in=RawSQL(_POSTGRES, [_asked(choices, *_POSTGRES_WORDS)]))
+        return self.filter(pk__in=RawSQL(_SQLITE, [_asked(choices, *_SQLITE_WORDS)]))
+
+    def with_has(self, clauses: tuple[Clause, ...]) -> EntryQuerySet:
+        """Adds ``has``: whether the page meets every clause, looked up page by page. For few pages: the index is not asked."""
+        if connection.vendor == "postgresql":
+            has = RawSQL(
+                "kb_entry.vector @@ %s::tsquery", [_asked((clauses,), *_POSTGRES_WORDS)], models.BooleanField()
+            )
+        else:
+            has = RawSQL(f"kb_entry.id IN ({_SQLITE})", [_asked((clauses,), *_SQLITE_WORDS)], models.BooleanField())
+        return self.annotate(has=has)
 
 
 class Entry(models.Model):

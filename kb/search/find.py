@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from django.db.models import BooleanField, Case, ExpressionWrapper, Q, When
+from django.db.models import Case, Q, When
 from django.urls import reverse
 
 from diagnose.facts.lowered import lower
@@ -145,13 +145,14 @@ def _hits(
     exact = [page for page in clear if named[page].score == 1]
     first = (*(page for page, strength in said.items() if strength > 1), *exact, *said, *clear)
     hits: Hits = {catalogue[page]: page for page in first if page in catalogue}
-    documents = _documents(user, needed)
-    few = len(documents) < 2  # then there is nothing to rank
-    hits |= _new({} if few else _documents(user, _titled(needed)), hits)
-    hits |= _new({catalogue[page]: page for page in ranked}, hits)
-    if (typed := _as_typed(strong(words))) != needed and not few:
-        hits |= _new(_documents(user, typed), hits)
+    documents = _documents(user, _titled(needed))
     hits |= _new(documents, hits)
+    hits |= _new({catalogue[page]: page for page in ranked}, hits)
+    if len(documents) < LIMIT:
+        documents = _documents(user, needed)
+        if (typed := _as_typed(strong(words))) != needed and len(documents) > 1:
+            hits |= _new(_documents(user, typed), hits)
+        hits |= _new(documents, hits)
     return dict(list(hits.items())[:LIMIT]), full or bool(documents)
 
 
@@ -161,11 +162,8 @@ def _new(found: Hits, hits: Hits) -> Hits:
 
 def _of_catalogue(user: User, needed: tuple[Clause, ...], pages: list[Page]) -> tuple[dict[Page, int], bool]:
     """The pages of the catalogue that have what is needed, and these; whether any has it."""
-    has = Q(pk__in=Entry.objects.having(needed).values("pk"))
-    rows = Entry.objects.visible_to(user).filter(document=None).filter(has | _are(pages))
-    told = list(
-        rows.annotate(has=ExpressionWrapper(has, BooleanField())).order_by().values_list("pk", "kind", "slug", "has")
-    )
+    rows = Entry.objects.visible_to(user).filter(document=None).with_has(needed).filter(Q(has=True) | _are(pages))
+    told = list(rows.order_by().values_list("pk", "kind", "slug", "has"))  # type: ignore[misc]
     return {(kind, slug): pk for pk, kind, slug, _ in told}, any(has for *_, has in told)
 
 
@@ -212,7 +210,11 @@ def _titled(needed: tuple[Clause, ...]) -> tuple[Clause, ...]:
 
 def _as_typed(words: tuple[Word, ...]) -> tuple[Clause, ...]:
     """Each word in one token, where it is one."""
-    return tuple((((word.whole, word.open),),) if word.whole else (word.needs(),) for word in words)
+    whole = (
+        ((((word.whole, word.open),), *ways[1:]) if word.whole else ways)
+        for word, ways in zip(words, clauses(words), strict=True)
+    )
+    return tuple(whole)
 
 
 def _corrected(word: Word, names: Names) -> str:
