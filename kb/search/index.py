@@ -11,6 +11,7 @@ from diagnose.knowledge.record import Record
 from kb.models import Document, Entry
 from kb.search.names import CATALOGUE, names_of
 from kb.search.tokens import document_tokens
+from kb.sections import first_sentence
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,9 @@ def put_catalogue(knowledge: Knowledge) -> int:
 def _pages(knowledge: Knowledge) -> Iterator[Page]:
     for kind in CATALOGUE:
         for slug, record in getattr(knowledge, kind).items():
-            yield Page(kind, slug, record.title, _first_sentence(record), f"{_named(record, knowledge)}\n{record.body}")
+            yield Page(
+                kind, slug, record.title, first_sentence(record.body), f"{_named(record, knowledge)}\n{record.body}"
+            )
 
 
 def _named(record: Record, knowledge: Knowledge) -> str:
@@ -71,9 +74,3 @@ def _named(record: Record, knowledge: Knowledge) -> str:
         words += [example.text for example in record.examples if example.matches]  # type: ignore[attr-defined]
     words += [word for word in (getattr(record, "package", ""), getattr(record, "symptom", "")) if word]
     return "\n".join(words)
-
-
-def _first_sentence(record: Record) -> str:
-    """Of the body, without headings: what a list of results shows."""
-    lines = [line for line in record.body.splitlines() if line.strip() and not line.startswith(("#", "|", "```", "-"))]
-    return lines[0].split(". ")[0].strip().rstrip(".")[:300] if lines else ""

@@ -16,6 +16,7 @@ from kb import saving, states
 from kb.models import Document, Member, Role
 from kb.search import index
 from kb.search.find import address, find, suggest
+from kb.sections import first_sentence
 from tests.kb.conftest import document
 
 pytestmark = pytest.mark.django_db
@@ -154,3 +155,7 @@ def test_suggestions_are_titles_that_begin_so(write: Write, client: Client) -> N
     page = client.get(reverse("kb:suggestions"), {"q": "frob ru"}).content.decode()
     assert "Frobnication runs out" in page
     assert client.get(reverse("kb:suggestions"), {"q": "frob xx"}).content.decode().strip() == ""
+
+
+def test_a_summary_is_a_whole_sentence_in_plain_text() -> None:
+    assert first_sentence("## What\n\nEvery role has\n`--its` own card. More.") == "Every role has --its own card"
