@@ -75,7 +75,7 @@ def _by_figures(rows: DocumentQuerySet, facts: Facts) -> set[int]:
     printed = [(id, facts.values[id]) for id in NUMBERS if id in facts.values and id != "step"]
     found: set[int] = set()
     for id, value in printed[:FIGURES]:
-        entries = Entry.objects.exclude(document=None).having(((id, False), (str(value), False)))
+        entries = Entry.objects.exclude(document=None).having(((((id, False), (str(value), False)),),))
         found.update(rows.filter(pk__in=entries.values("document")).order_by("-pk").values_list("pk", flat=True)[:EACH])
     return found
 

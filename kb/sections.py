@@ -42,3 +42,12 @@ def source_name(address: str) -> str:
 def thread_name(sources: tuple[str, ...]) -> str:
     """The name of the first source that is an issue, or nothing."""
     return next((source_name(address) for address in sources if _ISSUE.match(address)), "")
+
+
+def first_sentence(body: str) -> str:
+    """Of the first paragraph, as plain text without its full stop: what a list shows."""
+    for part in re.split(r"\n\s*\n", body):
+        text = " ".join(line.strip() for line in part.splitlines() if not line.startswith(("#", "|", "```", "-")))
+        if text:
+            return text.split(". ")[0].strip().rstrip(".").replace("`", "")[:300]
+    return ""

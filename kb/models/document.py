@@ -64,12 +64,12 @@ class DocumentQuerySet(models.QuerySet["Document"]):
     def having_words(self, words: str) -> DocumentQuerySet:
         """Those that have every word, found as the search finds them."""
         from kb.models.search import Entry
-        from kb.search.tokens import needs, query_words
+        from kb.search.query import clauses, read_query, strong
 
-        wanted = query_words(words)
+        wanted = strong(read_query(words))
         if not wanted:
             return self.none() if words.strip() else self
-        return self.filter(pk__in=Entry.objects.exclude(document=None).having(needs(wanted)).values("document"))
+        return self.filter(pk__in=Entry.objects.exclude(document=None).having(clauses(wanted)).values("document"))
 
     def with_review_state(self) -> DocumentQuerySet:
         """Adds ``review_state``: reviewed as it stands, changed since, or not reviewed at all (empty)."""

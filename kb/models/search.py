@@ -9,12 +9,17 @@ from django.db.models import Q
 from django.db.models.expressions import RawSQL
 
 from kb.models.document import Document, may_read, visible
+from kb.search.tokens import All, Clause
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 _SQLITE = "SELECT rowid FROM kb_words WHERE kb_words MATCH %s"
 _POSTGRES = "SELECT id FROM kb_entry WHERE vector @@ %s::tsquery"
+
+# How each quotes a token, marks a beginning, and says and and or.
+_SQLITE_WORDS = ('"{}"', " *", " AND ", " OR ")
+_POSTGRES_WORDS = ("'{}'", ":*", " & ", " | ")
 
 
 class EntryQuerySet(models.QuerySet["Entry"]):
@@ -26,13 +31,25 @@ class EntryQuerySet(models.QuerySet["Entry"]):
             return self.none()
         return self.filter(Q(document=None) | visible(user, "document__")).exclude(document__state=Document.TRASH)
 
-    def having(self, tokens: tuple[tuple[str, bool], ...]) -> EntryQuerySet:
-        """Pages that have every token; the flag beside a token says that its beginning is enough."""
+    def having(self, clauses: tuple[Clause, ...]) -> EntryQuerySet:
+        """Pages that meet every clause: that have all tokens of one of its ways."""
+        return self.having_any((clauses,))
+
+    def having_any(self, choices: tuple[tuple[Clause, ...], ...]) -> EntryQuerySet:
+        """Pages that meet every clause of one of these choices."""
         if connection.vendor == "postgresql":
-            quoted = (f"'{_without_quotes(token)}'{':*' if open else ''}" for token, open in tokens)
-            return self.filter(pk__in=RawSQL(_POSTGRES, [" & ".join(quoted)]))
-        quoted = (f'"{_without_quotes(token)}"{" *" if open else ""}' for token, open in tokens)
-        return self.filter(pk__in=RawSQL(_SQLITE, [" AND ".join(quoted)]))
+            return self.filter(pk__in=RawSQL(_POSTGRES, [_asked(choices, *_POSTGRES_WORDS)]))
+        return self.filter(pk__in=RawSQL(_SQLITE, [_asked(choices, *_SQLITE_WORDS)]))
+
+    def with_has(self, clauses: tuple[Clause, ...]) -> EntryQuerySet:
+        """Adds ``has``: whether the page meets every clause, looked up page by page. For few pages: the index is not asked."""
+        if connection.vendor == "postgresql":
+            has = RawSQL(
+                "kb_entry.vector @@ %s::tsquery", [_asked((clauses,), *_POSTGRES_WORDS)], models.BooleanField()
+            )
+        else:
+            has = RawSQL(f"kb_entry.id IN ({_SQLITE})", [_asked((clauses,), *_SQLITE_WORDS)], models.BooleanField())
+        return self.annotate(has=has)
 
 
 class Entry(models.Model):
@@ -57,6 +74,18 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.slug}"
+
+
+def _asked(choices: tuple[tuple[Clause, ...], ...], quoted: str, begins: str, both: str, either: str) -> str:
+    """The clauses in a database's own words."""
+
+    def way(needs: All) -> str:
+        return both.join(quoted.format(_without_quotes(token)) + (begins if open else "") for token, open in needs)
+
+    def clause(ways: Clause) -> str:
+        return "(" + either.join(f"({way(needs)})" for needs in ways) + ")"
+
+    return either.join("(" + both.join(map(clause, clauses)) + ")" for clauses in choices)
 
 
 def _without_quotes(token: str) -> str:

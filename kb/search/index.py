@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.record import Record
-from kb.catalogue import lever_keys
 from kb.models import Document, Entry
+from kb.search.names import CATALOGUE, names_of
 from kb.search.tokens import document_tokens
-
-CATALOGUE = ("frameworks", "signatures", "levers", "advisories", "gpus", "models", "datasets", "logs")
+from kb.sections import first_sentence
 
 
 @dataclass(frozen=True)
@@ -60,22 +59,18 @@ def put_catalogue(knowledge: Knowledge) -> int:
 def _pages(knowledge: Knowledge) -> Iterator[Page]:
     for kind in CATALOGUE:
         for slug, record in getattr(knowledge, kind).items():
-            yield Page(kind, slug, record.title, _first_sentence(record), f"{_named(record, knowledge)}\n{record.body}")
+            yield Page(
+                kind, slug, record.title, first_sentence(record.body), f"{_named(record, knowledge)}\n{record.body}"
+            )
 
 
 def _named(record: Record, knowledge: Knowledge) -> str:
     """The names and keys that the page shows beside its text."""
-    words = [*getattr(record, "aliases", ()), *getattr(record, "folders", ()), *getattr(record, "words", ())]
+    words = list(names_of(record, knowledge))
     words += [key.key for key in getattr(record, "keys", ())]
     words += [alias for key in getattr(record, "keys", ()) for alias in key.aliases]
     words += [literal for line in getattr(record, "literals", ()) for literal in line]
-    words += [word for word in (record.chinese, getattr(record, "package", ""), getattr(record, "symptom", "")) if word]
-    if hasattr(record, "changes"):
-        words += [key for row in lever_keys(record, knowledge) for key in row.keys]  # type: ignore[arg-type]
+    if getattr(record, "strength", 1) > 1:  # a program's own lines: whoever pastes a part of one finds it
+        words += [example.text for example in record.examples if example.matches]  # type: ignore[attr-defined]
+    words += [word for word in (getattr(record, "package", ""), getattr(record, "symptom", "")) if word]
     return "\n".join(words)
-
-
-def _first_sentence(record: Record) -> str:
-    """Of the body, without headings: what a list of results shows."""
-    lines = [line for line in record.body.splitlines() if line.strip() and not line.startswith(("#", "|", "```", "-"))]
-    return lines[0].split(". ")[0].strip().rstrip(".")[:300] if lines else ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from django.http import QueryDict
@@ -13,6 +14,7 @@ from django.urls import reverse
 from diagnose.knowledge import Knowledge
 from kb.models import Document, Entry
 from kb.search.find import Found, address, find
+from kb.search.tokens import tokens_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -36,13 +38,14 @@ _LOG = re.compile(r"Traceback \(most recent call last\)|Tried to allocate|\bFile
 
 @dataclass(frozen=True)
 class Hit:
-    """One line of the results."""
+    """One line of the results. ``by``: the name by which it was found, where its title does not tell it."""
 
     title: str
     href: str
     kind: str
     summary: str
     draft: bool
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def page(query: QueryDict, user: AbstractBaseUser | AnonymousUser, knowledge: Kn
         "section": "search",
         "query": words,
         "found": found,
-        "hits": hits(found.entries),
+        "hits": hits(found.entries, found.by),
         "kinds": [
             Choice(plural, found.kinds[name], _href(words, "" if name == kind else name), name == kind)
             for name, (plural, _) in KINDS.items()
@@ -81,7 +84,7 @@ def page(query: QueryDict, user: AbstractBaseUser | AnonymousUser, knowledge: Kn
     }
 
 
-def hits(entries: Iterable[Entry]) -> list[Hit]:
+def hits(entries: Iterable[Entry], by: Mapping[int, str] = MappingProxyType({})) -> list[Hit]:
     """Entries with their addresses and the word for their kind."""
     return [
         Hit(
@@ -90,9 +93,16 @@ def hits(entries: Iterable[Entry]) -> list[Hit]:
             KINDS[entry.kind][1],
             entry.summary,
             draft=entry.document_id is not None and entry.document.state == Document.DRAFT,  # type: ignore[union-attr]
+            by=_other_name(by.get(entry.pk, ""), entry),
         )
         for entry in entries
     ]
+
+
+def _other_name(name: str, entry: Entry) -> str:
+    """The name, unless the title or the address tells it."""
+    told = set(tokens_of(f"{entry.title} {entry.slug}"))
+    return "" if told.issuperset(tokens_of(name)) else name
 
 
 def total_words(found: Found) -> str:

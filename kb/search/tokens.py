@@ -10,23 +10,35 @@ from dataclasses import dataclass
 MAX_LETTERS = 80  # of one token; longer runs are keys of nobody
 TITLE = "t:"  # stands before a token that is in the title
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_RUN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}](?:[^\W{_CJK}]|[.\-/+](?=[^\W{_CJK}]))*")
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_RUN = re.compile(rf"[{CJK}]+|[^\W{CJK}](?:[^\W{CJK}]|[.\-/+](?=[^\W{CJK}]))*")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
 _MARK = re.compile(r"[_\-/+]+|(?<!\d)\.|\.(?!\d)")  # 2.5 stays whole: 2 and 5 would find everything
+
+# Tokens that must all be there, each with whether its beginning is enough; a clause is met by any one of its ways.
+All = tuple[tuple[str, bool], ...]
+Clause = tuple[All, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     """One word of a query: the tokens that must all be there, or the ``whole`` of them in one token.
 
-    ``open``: the last token, or the whole one, counts by its beginning.
+    ``open``: the last token, or the whole one, counts by its beginning. ``same``: phrases of which each does as well.
+    ``weak``: nearly every page has it. ``empty``: it tells nothing.
     """
 
     written: str
     tokens: tuple[str, ...]
     whole: str
     open: bool = False
+    same: tuple[str, ...] = ()
+    weak: bool = False
+    empty: bool = False
+
+    def needs(self) -> All:
+        """The tokens that must all be there, each with whether its beginning is enough."""
+        return tuple((token, needs_no_more(token) or (self.open and token == self.tokens[-1])) for token in self.tokens)
 
 
 def document_tokens(title: str, text: str) -> str:
@@ -37,31 +49,36 @@ def document_tokens(title: str, text: str) -> str:
 
 def query_words(query: str, *, open_end: bool = True) -> tuple[Word, ...]:
     """What a person typed, word by word. The last word may still be unfinished: it is found by its beginning."""
-    runs = list(_RUN.finditer(_fold(query)))
+    runs = list(_RUN.finditer(fold(query)))
     words = []
     for run in runs:
-        if re.match(rf"[{_CJK}]", run[0]):
+        if re.match(rf"[{CJK}]", run[0]):
             pairs = _pairs(run[0])
-            words.append(Word(run[0], tuple(pairs[:-1] or pairs), "", open=len(run[0]) == 1))
+            words.append(Word(run[0], tuple(pairs[:-1] or pairs), ""))
         else:
             last = open_end and run is runs[-1]
             words.append(Word(run[0], _parts(run[0]), run[0].lower(), open=last))
     return tuple(word for word in words if word.tokens)
 
 
-def needs(words: tuple[Word, ...]) -> tuple[tuple[str, bool], ...]:
-    """The tokens that a page must have for these words, each with whether its beginning is enough."""
-    return tuple((token, word.open and token == word.tokens[-1]) for word in words for token in word.tokens)
+def needs_no_more(token: str) -> bool:
+    """Whether this is a Chinese letter alone, which stands in pages as the first of two."""
+    return len(token) == 1 and re.match(rf"[{CJK}]", token) is not None
 
 
-def _fold(text: str) -> str:
+def tokens_of(phrase: str) -> tuple[str, ...]:
+    """The tokens that a page with this phrase has, its words in their parts."""
+    return tuple(dict.fromkeys(token for word in query_words(phrase, open_end=False) for token in word.tokens))
+
+
+def fold(text: str) -> str:
     """Full-width letters as narrow ones, ligatures apart; case is kept to find OutOfMemoryError in its parts."""
     return unicodedata.normalize("NFKC", text).replace("\0", " ")
 
 
 def _tokens(text: str) -> Iterator[str]:
-    for run in _RUN.finditer(_fold(text)):
-        if re.match(rf"[{_CJK}]", run[0]):
+    for run in _RUN.finditer(fold(text)):
+        if re.match(rf"[{CJK}]", run[0]):
             yield from _pairs(run[0])
         elif len(run[0]) <= MAX_LETTERS:
             yield from _whole(run[0])

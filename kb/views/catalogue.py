@@ -13,7 +13,7 @@ from diagnose.advisory_words import find_out, heading, range_words
 from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.records import Case
 from diagnose.vocabulary import FACTS, PHASES
-from kb import catalogue, framework_page, log_page, notes, rules_in_words
+from kb import catalogue, error_page, framework_page, log_page, notes, rules_in_words
 from kb.cases import cases_for
 from kb.evidence import counted, outcomes
 from kb.kept import kept_for_visitors
@@ -120,7 +120,7 @@ def advisory(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @kept_for_visitors
 def error(request: HttpRequest, slug: str) -> HttpResponse:
-    """How a message is recognised, what it gives, and an example that is and one that is not it."""
+    """What a message means and advises, how it is recognised, what it gives, an example that is and one that is not it."""
     record = _record(current().signatures, slug)
     captures = [
         (FACTS[capture.fact].title, capture.unit) for capture in record.captures.values() if capture.fact in FACTS
@@ -129,6 +129,9 @@ def error(request: HttpRequest, slug: str) -> HttpResponse:
         "kind": catalogue.what_it_tells(record),
         "phase": PHASES.get(record.phase, ""),
         "of_memory": record.kind != "other",
+        "remedies": error_page.remedies(record, current(), cases_for(request.user)),
+        "faults": error_page.faults(record, current()),
+        "answer": error_page.answer_href(record),
         "captures": list(dict.fromkeys(captures)),
         "sections": sections(record.body),
     }
@@ -141,7 +144,8 @@ def framework(request: HttpRequest, slug: str) -> HttpResponse:
     """How it is recognised, its keys, what stays resident and what it does."""
     record = _record(current().frameworks, slug)
     told = catalogue.told_of("framework", [slug], cases_for(request.user))
-    context = {**framework_page.page(record), "cases": told, "sections": sections(record.body)}
+    faults = [one for one in current().advisories.values() if one.package == slug]
+    context = {**framework_page.page(record), "cases": told, "faults": faults, "sections": sections(record.body)}
     return _page(request, "framework", "frameworks", record, context)
 
 

@@ -28,5 +28,5 @@ def search(request: HttpRequest) -> HttpResponse:
 def suggestions(request: HttpRequest) -> HttpResponse:
     """A fragment for below the search box."""
     query = request.GET.get("q", "")
-    entries = [] if results.is_log(query) else suggest(query, request.user)
+    entries = [] if results.is_log(query) else suggest(query, request.user, current())
     return render(request, "kb/_suggestions.html", {"hits": results.hits(entries)})

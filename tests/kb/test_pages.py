@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -9,6 +11,7 @@ from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
 from diagnose.knowledge import Knowledge
+from diagnose.pipeline import diagnose
 from diagnose.vocabulary.measured import COUNTERS
 from kb import case_list
 from kb.models import Document
@@ -185,3 +188,41 @@ def test_a_hostile_case_renders_no_script(client: Client, knowledge: Knowledge) 
         assert "<script>alert" not in page
         assert "onerror=" not in page
         assert 'href="javascript' not in page
+
+
+def remedies_on(page: str) -> list[str]:
+    """The levers under “What to change”, in their order."""
+    part = page.partition('id="change"')[2].partition("</section>")[0]
+    return re.findall(r'href="/levers/([^/"]+)/"', part)
+
+
+def test_an_error_page_advises_what_a_diagnosis_of_the_message_does(client: Client, knowledge: Knowledge) -> None:
+    said = {"oom_kind": "host_shm"}
+    record = next(
+        one for one in knowledge.signatures.values() if one.kind == "host_shm" and not one.phase and not one.gives
+    )
+    advised = [item.lever.slug for item in diagnose("", said, knowledge, ()).prescriptions]
+    page = client.get(reverse("kb:error", args=[record.slug])).content.decode()
+    assert advised
+    assert remedies_on(page) == list(dict.fromkeys(advised))[:5]
+    assert client.get(f"{reverse('wizard:result')}?oom_kind=host_shm").status_code == 200
+
+
+def test_an_error_of_memory_is_no_dead_end_and_one_of_none_advises_nothing(
+    client: Client, knowledge: Knowledge
+) -> None:
+    for record in knowledge.signatures.values():
+        page = client.get(reverse("kb:error", args=[record.slug])).content.decode()
+        tells = (record.kind != "other" or record.phase) and "NO FAILURE" not in page and not record.not_memory
+        assert bool(remedies_on(page)) == bool(tells), record.slug
+
+
+def test_the_faults_of_versions_are_linked_from_their_framework_and_their_message(
+    client: Client, knowledge: Knowledge
+) -> None:
+    for advisory in knowledge.advisories.values():
+        pages = [reverse("kb:error", args=[slug]) for slug in advisory.signatures]
+        pages += [reverse("kb:framework", args=[advisory.package])] if advisory.package in knowledge.frameworks else []
+        for address in pages:
+            page = client.get(address).content.decode()
+            assert reverse("kb:advisory", args=[advisory.slug]) in page, (address, advisory.slug)

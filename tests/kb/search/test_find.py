@@ -16,6 +16,7 @@ from kb import saving, states
 from kb.models import Document, Member, Role
 from kb.search import index
 from kb.search.find import address, find, suggest
+from kb.sections import first_sentence
 from tests.kb.conftest import document
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +57,7 @@ def test_a_draft_is_found_by_its_author_and_reviewers_alone(knowledge: Knowledge
     assert slugs("unheardof", knowledge, author) == slugs("unheardof", knowledge, reviewer) == ["mine"]
     for user in (editor, AnonymousUser()):
         assert slugs("unheardof", knowledge, user) == []
-        assert suggest("hidden", user) == []  # type: ignore[arg-type]
+        assert suggest("hidden", user, knowledge) == []  # type: ignore[arg-type]
 
 
 def test_nothing_is_found_by_strangers_where_the_site_is_its_members(
@@ -66,7 +67,7 @@ def test_nothing_is_found_by_strangers_where_the_site_is_its_members(
     index.put_catalogue(knowledge)
     write("here", body="unheardof")
     assert slugs("unheardof", knowledge) == slugs("lora", knowledge) == []
-    assert suggest("eight", AnonymousUser()) == []
+    assert suggest("eight", AnonymousUser(), knowledge) == []
     assert slugs("unheardof", knowledge, member("r", Role.READER)) == ["here"]
 
 
@@ -154,3 +155,7 @@ def test_suggestions_are_titles_that_begin_so(write: Write, client: Client) -> N
     page = client.get(reverse("kb:suggestions"), {"q": "frob ru"}).content.decode()
     assert "Frobnication runs out" in page
     assert client.get(reverse("kb:suggestions"), {"q": "frob xx"}).content.decode().strip() == ""
+
+
+def test_a_summary_is_a_whole_sentence_in_plain_text() -> None:
+    assert first_sentence("## What\n\nEvery role has\n`--its` own card. More.") == "Every role has --its own card"

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.search.tokens import TITLE, document_tokens, needs, query_words
+from kb.search.names import met
+from kb.search.query import clauses
+from kb.search.tokens import TITLE, document_tokens, query_words
 
 TEXT = "训练时GPU显存不足, actor_rollout_ref.rollout.n=8, torch.cuda.OutOfMemoryError with ZeRO-3 on Qwen2.5-VL-7B, ＶＬＬＭ 0.8.2"
 
@@ -14,10 +16,8 @@ TEXT = "训练时GPU显存不足, actor_rollout_ref.rollout.n=8, torch.cuda.OutO
 def finds(query: str, text: str = TEXT, *, open_end: bool = False) -> bool:
     """Whether a page of this text has every token that the query asks for, as the databases compare them."""
     has = document_tokens("", text).split()
-    wanted = needs(query_words(query, open_end=open_end))
-    return bool(wanted) and all(
-        any(token == t or (open and t.startswith(token)) for t in has) for token, open in wanted
-    )
+    wanted = clauses(query_words(query, open_end=open_end))
+    return bool(wanted) and all(met(clause, has) for clause in wanted)
 
 
 @pytest.mark.parametrize(
