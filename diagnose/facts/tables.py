@@ -145,8 +145,15 @@ def _others(lines: Sequence[Line]) -> Iterator[Fact]:
         if found:
             cards.setdefault(found["index"], (line, found))
     first = next(iter(cards.values()), None)
-    if first and first[1]["index"] == "0" and (closed or first[1].re not in (_SMI_ROW, _NVITOP_ROW)):
+    if first and _is_whole(list(cards), first[1].re, closed):
         yield _fact("n_gpus", len(cards), *first)
+
+
+def _is_whole(indexes: Sequence[str], form: re.Pattern[str], closed: bool) -> bool:
+    """Whether the rows are all the cards of a machine: a table with a frame is closed, a list counts from 0 and has more than one."""
+    if form in (_SMI_ROW, _NVITOP_ROW) and not closed or form is _GPUSTAT_ROW and len(indexes) < 2:
+        return False
+    return [*map(int, indexes)] == [*range(len(indexes))]
 
 
 def _of_ray(lines: Sequence[Line]) -> Iterator[Fact]:
