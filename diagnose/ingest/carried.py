@@ -13,7 +13,9 @@ _NAMES = "|".join(_TEXTS).encode()
 _ENTRY = re.compile(rb'^[ \t]*\{[^\n]{0,2000}?"(?:' + _NAMES + rb')":[ ]?"', re.M)
 # The same of an entry that is spread over lines, and a line of what a notebook printed (nbformat: multiline strings).
 _SPREAD = re.compile(rb'^[ \t]*"(?:' + _NAMES + rb')"[ ]?:[ ]?("(?:[^"\\\n]|\\.)*+")[ \t]*,?$', re.M)
-_BESIDE = re.compile(rb'^[ \t]*(?:"\w*(?:[tT]ime|[sS]tamp|[sS]tream|Id|severity)\w*"[ ]?:.*|[\[\]{}]+,?)(?:\n|\Z)', re.M)
+_BESIDE = re.compile(
+    rb'^[ \t]*(?:"\w*(?:[tT]ime|[sS]tamp|[sS]tream|Id|severity)\w*"[ ]?:.*|[\[\]{}]+,?)(?:\n|\Z)', re.M
+)
 _CELL = re.compile(rb'^[ \t]*(?:"(?:evalue|source|text|text/plain)":[ ]?)?("(?:[^"\\\n]|\\.)*+")[ \t]*,?$', re.M)
 _STRUCTURE = re.compile(
     rb'^[ \t]*(?:"(?:cells|cell_type|execution_count|id|metadata|outputs|output_type|name|source|traceback|ename|data|text|text/plain'

@@ -315,3 +315,30 @@ def test_of_processes_without_a_name_the_one_that_holds_what_torch_counts_is_the
 
 def test_which_of_two_like_processes_is_the_own_is_not_known(values):
     assert "process_gib" not in values(TWO.format(other="3.10"))
+
+
+def test_half_a_figure_is_no_figure(values):
+    found = values(
+        "RuntimeError: CUDA out of memory. Tried to allocate 1.95 GiB (GPU 1; 39,59 GiB total capacity; 35,45 GiB already allocated)"
+    )
+    assert found["tried_alloc_gib"] == 1.95
+    assert {"gpu_total_gib", "torch_allocated_gib"}.isdisjoint(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "maker"),
+    [
+        ("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", "Huawei"),
+        ("HIP out of memory. Tried to allocate 2.00 GiB.", "AMD"),
+        ("XPU out of memory. Tried to allocate 2.00 GiB.", "Intel"),
+        ("MPS backend out of memory (MPS allocated: 3.83 GB, max allowed: 4.27 GB).", "Apple"),
+        ("RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm.", "Google"),
+        ("8 x MI300X, out of GPU memory", "AMD"),
+    ],
+)
+def test_the_message_or_the_card_tells_whose_card_it_is(values, text, maker):
+    assert (values(text)["oom_kind"], values(text)["gpu_maker"]) == ("gpu_oom", maker)
+
+
+def test_the_usual_maker_is_not_said(values):
+    assert "gpu_maker" not in values("CUDA out of memory. Tried to allocate 2.00 GiB. 8 x A100")
