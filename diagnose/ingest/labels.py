@@ -21,7 +21,6 @@ _LABEL = re.compile(
 )
 _FEW = 3  # lines that begin alike by chance
 # What a program prints at the margin, and nothing else puts there.
-_ANCHORS = ("Traceback (most", 'File "', "rror: ", "xception: ")
 _ANCHOR = re.compile(
     r"Traceback \(most recent call last\)|[ ]{2}File \"[^\"\n]{1,400}\", line \d"
     r"|(?<![\w.])[A-Za-z_][\w.]{0,80}(?:Error|Exception): ",
@@ -91,7 +90,9 @@ def _of_tracebacks(lines: Sequence[Numbered], known: Known) -> Iterable[str]:
     """What stands before the lines of tracebacks and the prefixes that have a name."""
     labels: dict[str, None] = {}
     for _, text in lines:
-        if any(anchor in text for anchor in _ANCHORS) and (found := _ANCHOR.search(text, 0, 4 * _LONGEST)):
+        if not ("rror: " in text or 'File "' in text or "Traceback (" in text or "xception: " in text):
+            continue  # spelled out, since this asks every line
+        if found := _ANCHOR.search(text, 0, 4 * _LONGEST):
             end = len(text[: found.start()].rstrip())
             if not end:
                 continue
