@@ -1,4 +1,4 @@
-"""How the reading changes when a text is damaged as people's pastes are: `damage.py`, over a folder or a file of JSON lines.
+"""How the reading changes when a text is damaged as people's pastes are: `damage/`, over a folder or a file of JSON lines.
 
 ``python benchmarks/damaged.py [PASTES] [--only NAME] [--show]``: a folder of ``*.txt`` (the tests' pastes by default) or a file with
 one object with ``id`` and ``paste`` a line. A row of the table is one kind of damage: how many texts are read otherwise, how many
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.damage import ADDS, BYTES, HARMLESS, LOSSY  # noqa: E402
+from benchmarks.damage import ADDS, BYTES, HARMLESS, LABELLED, LOSSY  # noqa: E402
 from diagnose.facts import read_facts  # noqa: E402
 from diagnose.facts.keys import normal  # noqa: E402
 from diagnose.ingest import read, read_stream  # noqa: E402
@@ -40,7 +40,7 @@ def answer(paste: Paste) -> Answer:
 def damaged(text: str, name: str) -> Paste:
     if name in BYTES:
         return read_stream([BYTES[name](text)])
-    return read((HARMLESS.get(name) or LOSSY[name])(text))
+    return read({**HARMLESS, **LABELLED, **LOSSY}[name](text))
 
 
 def changes(before: Answer, after: Answer, added: Iterable[str] = ()) -> Iterable[tuple[str, str, object, object]]:
@@ -81,7 +81,7 @@ def main() -> None:
     options.add_argument("--show", action="store_true", help="also print every change")
     given = options.parse_args()
     pastes = texts(given.pastes)
-    names = tuple(name for name in (*HARMLESS, *BYTES, *LOSSY) if not given.only or name in given.only)
+    names = tuple(name for name in (*HARMLESS, *LABELLED, *BYTES, *LOSSY) if not given.only or name in given.only)
     with ProcessPoolExecutor(2) as pool:
         found = [
             row for rows in pool.map(compare, [(*one, names) for one in pastes.items()], chunksize=4) for row in rows

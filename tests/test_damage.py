@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.damage import ADDS, BYTES, HARMLESS, LOSSY
+from benchmarks.damage import ADDS, BYTES, HARMLESS, LABELLED, LOSSY, TRACEBACK
 from benchmarks.damaged import ROOT, answer, changes, damaged, texts
 from diagnose.ingest import read
 
@@ -22,6 +22,13 @@ def whole():
 def test_a_damaged_paste_is_read_as_the_whole_one(name, whole):
     for id, text in PASTES.items():
         assert not list(changes(whole[id], answer(damaged(text, name)), ADDS.get(name, ()))), id
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_what_stands_before_the_lines_of_a_traceback_is_no_part_of_the_text(name):
+    for id, text in PASTES.items():
+        traced = f"{text.rstrip()}\n\n{TRACEBACK}"
+        assert not list(changes(answer(read(traced)), answer(damaged(traced, name)))), id
 
 
 @pytest.mark.parametrize("name", [*BROKEN, *LOSSY])

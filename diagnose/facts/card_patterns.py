@@ -31,7 +31,8 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
     counted = rf"(?P<card>{_card((*words, *short))})s?(?![A-Za-z0-9])"
     card = rf"(?<![A-Za-z0-9.])(?P<card>{_card(words)})s?(?![A-Za-z0-9])"
     count = rf"{_ALONE}(?P<count>{NUMERAL}|an?(?=\s))"
-    link = rf"\s*(?:{_TIMES}|{_MEASURE}|\s|-(?=[A-Za-z]))\s*(?:{_MEASURE}\s*)?"
+    # a table has two blanks between the index of a card and its name
+    link = rf"(?!\s{{2,}}(?!{_TIMES}|{_MEASURE}))\s*(?:{_TIMES}|{_MEASURE}|\s|-(?=[A-Za-z]))\s*(?:{_MEASURE}\s*)?"
     after = _AFTER.replace("(\\d{2,3})", "(?P<size>\\d{2,3})", 1)
     before = _BEFORE.replace("(\\d{2,3})", "(?P<size0>\\d{2,3})", 1)
     trailing = (

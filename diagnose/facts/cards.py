@@ -34,7 +34,7 @@ from diagnose.facts.card_patterns import (
 )
 from diagnose.facts.prose import clause_of, numeral, span_of
 from diagnose.facts.said import FAILURE
-from diagnose.knowledge.hardware import Gpu
+from diagnose.knowledge.hardware import USUAL_MAKER, Gpu
 from diagnose.types import Fact, Line, Span
 
 _ON_ONE = 8
@@ -217,3 +217,14 @@ def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> tuple[int, Sp
         if found := ONE_NODE.search(line.words):
             return 1, span_of(line, found)
     return None
+
+
+def maker(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
+    """Who makes the card, where it is not the maker of most."""
+    card = known.get("gpu_model")
+    vendor = next((gpu.vendor for gpu in gpus.values() if card is not None and gpu.title == card.value), USUAL_MAKER)
+    return (
+        {}
+        if vendor == USUAL_MAKER
+        else {"gpu_maker": Fact("gpu_maker", vendor, "derived", why="follows from the card")}
+    )

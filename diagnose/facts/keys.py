@@ -155,6 +155,8 @@ def _deeper(word: str, spelled: _Places, below: _Places) -> list[int]:
 
 def _by_last_parts(setting: Setting, framework: Framework, places: list[int], version: str | None) -> list[_Match]:
     """A key pasted without the head of its path, or below a deeper one, where only one meaning is left; alone it is the policy's."""
+    if setting.key.lower() == _OF_PROCESS:
+        return []
     found = [_Match(setting, framework.keys[place], False) for place in places if not framework.keys[place].note]
     found = [match for match in found if in_range(match.key.since, match.key.until, version)] or found
     if "." not in setting.key:
@@ -163,6 +165,8 @@ def _by_last_parts(setting: Setting, framework: Framework, places: list[int], ve
     return found if len(meanings) == 1 or len({match.key.key for match in found}) == 1 else []
 
 
+# which alone is that of the process that prints
+_OF_PROCESS = "rank"
 # models beside the policy, as their settings' paths name them
 _OTHERS = frozenset(("critic", "ref", "reward", "reward_model"))
 

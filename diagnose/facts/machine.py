@@ -72,6 +72,7 @@ def read_machine(
         found.setdefault("host_ram_gb", Fact("host_ram_gb", node.value, "read", written=node.written, span=node.span))
     _sizes({**found, **stated}, found, captured, knowledge.gpus)
     _put(found, _usual_nodes({**found, **stated}))
+    _put(found, cards.maker({**found, **stated}, knowledge.gpus))
     return {**found, **{id: fact for id, fact in stated.items() if id in MACHINE}}
 
 

@@ -138,6 +138,10 @@ def _span(signature: Signature, line: Line, text: str) -> Span:
     return Span(line.number, line.offset, line.offset + len(line.words))
 
 
+# a figure of which a photograph or a keyboard made two: 39,59
+_HALF = re.compile(r"\d[.,]", re.A)
+
+
 def _captures(signature: Signature, window: Sequence[Line]) -> dict[str, Fact]:
     """Captured figures: from the line, then from the lines put together with and without a blank."""
     facts: dict[str, Fact] = {}
@@ -145,7 +149,9 @@ def _captures(signature: Signature, window: Sequence[Line]) -> dict[str, Fact]:
         for pattern in signature.patterns:
             found = pattern.search(text) if pattern.groupindex else None
             for group, words in (found.groupdict() if found else {}).items():
-                capture = signature.captures.get(group)
+                start = found.start(group) if found else 0
+                half = _HALF.fullmatch(text, max(start - 2, 0), start)
+                capture = None if half else signature.captures.get(group)
                 value = captured_value(capture, words) if capture and words else None
                 if capture and value is not None and capture.fact not in facts:
                     facts[capture.fact] = Fact(capture.fact, value, "read", written=words, span=_place(window, words))

@@ -1,7 +1,8 @@
-"""Tables of cards: ``nvidia-smi`` in its other forms and with MIG slices, ``rocm-smi``, ``npu-smi``, ``ray status``.
+"""Tables of cards: ``nvidia-smi`` in its other forms and with MIG slices, nvitop, gpustat, ``rocm-smi``, ``npu-smi``, ``ray status``.
 
-Forms as the tools print them: docs.nvidia.com/deploy/nvidia-smi, docs.nvidia.com/datacenter/tesla/mig-user-guide, ROCm/rocm_smi_lib
-python_smi_tools/rocm_smi.py, ray-project/ray python/ray/autoscaler/_private/util.py (format_info_string).
+Forms as the tools print them: docs.nvidia.com/deploy/nvidia-smi, docs.nvidia.com/datacenter/tesla/mig-user-guide, XuehaiPan/nvitop
+nvitop/tui/screens/main/panels/device.py, wookayin/gpustat gpustat/core.py, ROCm/rocm_smi_lib python_smi_tools/rocm_smi.py,
+ray-project/ray python/ray/autoscaler/_private/util.py (format_info_string).
 """
 
 from __future__ import annotations
@@ -26,11 +27,16 @@ _TOTAL = re.compile(r"^\s*Total\s*:\s*(?P<mib>\d{4,6}) MiB", re.A)
 _FIELD = re.compile(r"\s*,\s*", re.A)
 _MIB_FIELD = re.compile(r"(?P<mib>\d{4,6})(?: MiB)?$", re.A)
 _SMI_ROW = re.compile(r"^\|\s{1,4}(?P<index>\d{1,2})\s{1,4}(?:NVIDIA|Tesla|GeForce|Quadro)\b", re.A)
+_NVITOP_ROW = re.compile(
+    r"^[│|]\s{1,4}(?P<index>\d{1,2})\s{1,4}\S[^│|]{3,60}[│|]\s*[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:", re.A
+)
+_GPUSTAT_ROW = re.compile(r"^\[(?P<index>\d{1,2})\] [^|]{3,60}\|[^|]{1,60}\|\s*\d{1,6}\s*/\s*\d{4,6} MB\b", re.A)
 _VRAM = re.compile(r"^\s*GPU\[(?P<index>\d{1,2})\]\s*: VRAM Total Memory \(B\): (?P<bytes>\d{9,13})", re.A)
 _ROCM_ROW = re.compile(r"^\s{0,4}(?P<index>\d{1,2})\s{2,}\S", re.A)
 _NPU_ROW = re.compile(r"\|\s*[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:\S+\s*\|.*?(?P<mb>\d{4,6})\s*\|\s*$", re.A)
-_HEADERS = ("NVIDIA-SMI", "VRAM%", "HBM-Usage", "MIG devices", "Processes:")
-_CARD_ROWS = {"VRAM%": _ROCM_ROW, "NVIDIA-SMI": _SMI_ROW}
+_HEADERS = ("NVIDIA-SMI", "NVITOP", "VRAM%", "HBM-Usage", "MIG devices", "Processes:")
+_CARD_ROWS = {"VRAM%": _ROCM_ROW, "NVITOP": _NVITOP_ROW, "NVIDIA-SMI": _SMI_ROW}
+_CLOSING = ("+", "╘")
 _TITLE = re.compile(r"[a-z_]+[.\w]*(?: \[\w+\])?$", re.A)
 _WIDEST = 400  # characters of a row
 _RAY_GPUS = re.compile(r"^\s*\d+(?:\.\d+)?/(?P<count>\d{1,5})(?:\.0)? GPU\b", re.A)
@@ -127,9 +133,11 @@ def _others(lines: Sequence[Line]) -> Iterator[Fact]:
     for line in lines:
         words = line.words
         header = next((name for name in _HEADERS if name in words), header)
-        closed = closed or (bool(cards) and words.startswith("+"))
+        closed = closed or (bool(cards) and words.startswith(_CLOSING))
         if found := _VRAM.match(words):
             yield _fact("gpu_mem_gib", int(found["bytes"]) / 1024**3, line, found)
+        elif found := _GPUSTAT_ROW.match(words):
+            pass  # a row that is told without a header
         elif header in _CARD_ROWS:
             found = _CARD_ROWS[header].match(words)
         elif header == "HBM-Usage" and (chip := _NPU_ROW.search(words)):
@@ -137,8 +145,15 @@ def _others(lines: Sequence[Line]) -> Iterator[Fact]:
         if found:
             cards.setdefault(found["index"], (line, found))
     first = next(iter(cards.values()), None)
-    if first and (closed or first[1].re is not _SMI_ROW):
+    if first and _is_whole(list(cards), first[1].re, closed):
         yield _fact("n_gpus", len(cards), *first)
+
+
+def _is_whole(indexes: Sequence[str], form: re.Pattern[str], closed: bool) -> bool:
+    """Whether the rows are all the cards of a machine: a table with a frame is closed, a list counts from 0 and has more than one."""
+    if form in (_SMI_ROW, _NVITOP_ROW) and not closed or form is _GPUSTAT_ROW and len(indexes) < 2:
+        return False
+    return [*map(int, indexes)] == [*range(len(indexes))]
 
 
 def _of_ray(lines: Sequence[Line]) -> Iterator[Fact]:

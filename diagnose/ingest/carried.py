@@ -1,13 +1,30 @@
-"""What carried a text on its way and left its marks: a container's log as JSON, a web page, an editor of Markdown."""
+"""What carried a text on its way and left its marks: a log as JSON, a notebook, a web page, an editor of Markdown."""
 
 from __future__ import annotations
 
 import json
 import re
 
-# moby daemon/logger/jsonfilelog/jsonlog: one object a line, the text under "log".
 _START = 4_000  # bytes that tell whether a look at the whole text is worth its time
-_ENTRY = b'{"log":"'
+# The text of an entry of a log: moby daemon/logger/jsonfilelog/jsonlog and Fluent Bit, Elastic's common schema, zap, Loki's
+# export, Google's LogEntry, Splunk's raw event, systemd.journal-fields.
+_TEXTS = ("log", "message", "msg", "line", "textPayload", "_raw", "MESSAGE")
+_NAMES = "|".join(_TEXTS).encode()
+_ENTRY = re.compile(rb'^[ \t]*\{[^\n]{0,2000}?"(?:' + _NAMES + rb')":[ ]?"', re.M)
+# The same of an entry that is spread over lines, and a line of what a notebook printed (nbformat: multiline strings).
+_SPREAD = re.compile(rb'^[ \t]*"(?:' + _NAMES + rb')"[ ]?:[ ]?("(?:[^"\\\n]|\\.)*+")[ \t]*,?$', re.M)
+_BESIDE = re.compile(
+    rb'^[ \t]*(?:"\w*(?:[tT]ime|[sS]tamp|[sS]tream|Id|severity)\w*"[ ]?:.*|[\[\]{}]+,?)(?:\n|\Z)', re.M
+)
+_CELL = re.compile(rb'^[ \t]*(?:"(?:evalue|source|text|text/plain)":[ ]?)?("(?:[^"\\\n]|\\.)*+")[ \t]*,?$', re.M)
+_STRUCTURE = re.compile(
+    rb'^[ \t]*(?:"(?:cells|cell_type|execution_count|id|metadata|outputs|output_type|name|source|traceback|ename|data|text|text/plain'
+    rb'|text/html|nbformat|nbformat_minor|kernelspec|display_name|language)"[ ]?:.*|[\[\]{}]+,?)(?:\n|\Z)',
+    re.M,
+)
+_NOTEBOOK = re.compile(rb'^[ \t]*"(?:output_type|cell_type)":[ ]?"', re.M)
+# What is before a text that was quoted whole.
+_QUOTED = re.compile(rb'\s*(?:\{[ ]?["\']\w{1,40}["\']:[ ]?)?b?["\'](?=\S)')
 # A tag behind which another line begins, and those that only dress words.
 _ENDS = re.compile(rb"[ \t]*(?:<br[ \t]*/?>|</(?:p|div|li|tr|pre|summary|blockquote|h[1-6])>)(?:[ \t]*\n)?")
 _TAGS = re.compile(
@@ -16,6 +33,8 @@ _TAGS = re.compile(
 )
 _MARKED = re.compile(rb"<(?:/[a-z]|br)")
 _EDITED = re.compile(rb"\\(?:_|(?<=\d\\)\*|(?<=\d \\)\*)")  # what no program writes
+_SOME = 3  # entries that prove a form
+_FAR = 65_536  # bytes in which they stand
 _FEW = 16  # lines that stand apart by chance
 _ESCAPED = re.compile(
     rb"\\++([_*\[\]~<>#|^])"
@@ -23,23 +42,42 @@ _ESCAPED = re.compile(
 
 
 def unpacked(data: bytes) -> bytes:
-    """The lines out of a container's log, or of a text that was quoted whole, with its line ends as ``\\n``."""
-    if _ENTRY in data:
-        return b"\n".join(map(_text, data.split(b"\n")))
+    """The lines out of a log's entries or a notebook, or of a text that was quoted whole, with its line ends as ``\\n``."""
+    if b'":' in data:
+        if _ENTRY.search(data):
+            return b"\n".join(map(_text, data.split(b"\n")))
+        if _NOTEBOOK.search(data):
+            return _STRUCTURE.sub(b"", _CELL.sub(_string, data))
+        if len(_SPREAD.findall(data, 0, _FAR)) >= _SOME:
+            return _BESIDE.sub(b"", _SPREAD.sub(_string, data))
     if b"\\n" in data[:_START] and data.count(b"\\n") > 3 * (data.count(b"\n") + 1):
+        data = _QUOTED.sub(b"", data, count=1) if _QUOTED.match(data) else data
         return data.replace(b"\\r", b"").replace(b"\\n", b"\n").replace(b"\\t", b"\t").replace(b'\\"', b'"')
     return data
 
 
 def _text(line: bytes) -> bytes:
     """The text of an entry; of any other line the line."""
-    if not line.startswith(_ENTRY):
+    if not _ENTRY.match(line):
         return line
     try:
         entry = json.loads(line)
     except ValueError:
         return line
-    return str(entry["log"]).rstrip("\r\n").encode("utf-8", "replace")
+    text = next((entry[name] for name in _TEXTS if isinstance(entry.get(name), str)), None)
+    return line if text is None else _encoded(text)
+
+
+def _string(found: re.Match[bytes]) -> bytes:
+    """What a string of JSON says."""
+    try:
+        return _encoded(json.loads(found[1]))
+    except ValueError:
+        return found[0]
+
+
+def _encoded(text: str) -> bytes:
+    return text.rstrip("\r\n").encode("utf-8", "replace")
 
 
 def unmarked(data: bytes) -> bytes:

@@ -14,7 +14,10 @@ _FILE = re.compile(r'[\s|+>]*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (<?[\
 # The same broken at a blank, before the line's number or behind it.
 _BROKEN = re.compile(r'[\s|+>]*File "[^"\n]{1,500}",(?: line(?: \d{1,7},(?: in)?)?)?\s*$', re.A)
 _REST = re.compile(r"\s*(?:line )?(?:\d{1,7}, )?(?:in )?<?[A-Za-z_][\w.]{0,200}>?\s*$|\s*line \d{1,7}\b", re.A)
-_BOXED = re.compile(r"\s*[│|]\s+(\S{1,400}\.py):(\d{1,7}) in (<?[\w.]{1,200}>?)", re.A)
+# A panel's, and the same where the panel's edges are gone
+_BOXED = re.compile(
+    r"\s*(?P<edge>[│|]\s+)?(?P<path>\S{1,400}\.py):(?P<line>\d{1,7}) in (?P<name><?[\w.]{1,200}>?)(?(edge)|\s*$)", re.A
+)
 # A notebook's: “File /usr/lib/x.py:12, in Class.method(self)”, before IPython 8 “/usr/lib/x.py in method(self)”
 _NOTEBOOK = re.compile(
     r"\s*(?:File )?(?P<path>(?:/|~|[A-Za-z]:[\\/])[^\s\"'()]{1,400}\.py)(?::(?P<line>\d{1,7}))?,? in (?P<name><?[\w.]{1,200}>?)\(",
@@ -84,8 +87,10 @@ def _frame(row: Row, rest: Row | None = None) -> list[Frame]:
     """The frames of a line, or of one that was broken and its ``rest``."""
     number = row.line.number
     words = f"{row.words.rstrip()} {rest.words.strip()}" if rest else row.words
-    if found := _FILE.match(words) or _BOXED.match(words):
+    if found := _FILE.match(words):
         return [Frame(_slashed(found[1]), found[3] or "", number, int(found[2]))]
+    if found := _BOXED.match(words):
+        return [Frame(_slashed(found["path"]), found["name"], number, int(found["line"]))]
     if found := _NOTEBOOK.match(words):
         return [Frame(_slashed(found["path"]), found["name"].rpartition(".")[2], number, int(found["line"] or 0))]
     frames = []

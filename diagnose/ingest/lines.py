@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 
+from diagnose.ingest.labels import LEVEL, counted_or_named, learned
 from diagnose.types import Line, Span
 
 MATCHED = 4_000  # characters of a line that are looked at
 
 _COLOUR = r"(?:\x1b|\^\[|\\(?:x1b|033|e))?\[\d{1,3}(?:;\d{1,3}){0,4}m"
 _ENTITY = {
-    "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#34;": '"', "&apos;": "'", "&#39;": "'", "&#x27;": "'", "&#96;": "`",
-    "&nbsp;": " ", "&#x2F;": "/", "&#47;": "/",
+    "&lt;": "<", "&#60;": "<", "&gt;": ">", "&#62;": ">", "&amp;": "&", "&#38;": "&", "&quot;": '"', "&#34;": '"', "&nbsp;": " ",
+    "&#160;": " ", "&apos;": "'", "&#39;": "'", "&#039;": "'", "&#x27;": "'", "&#96;": "`", "&#61;": "=", "&#x3D;": "=",
+    "&#x2F;": "/", "&#47;": "/",
 }  # fmt: skip
 _IN_WORDS = re.compile(rf"{_COLOUR}|{'|'.join(_ENTITY)}", re.A)
 _REPEATED = re.compile(r"[ \t]*\[repeated \d+x across (?:all nodes|cluster)\].*$", re.A)
@@ -26,7 +27,6 @@ _STAMP = (
     rf"(?:\d{{4}}[-/]\d\d[-/]\d\d(?:[ T]|,[ ]){_TIME}(?:Z|[ ]UTC|[+-]\d\d:?\d\d)?(?:[ ][EWIDF][ ]\d+[ ]\d+)?"
     rf"|\d\d-\d\d[ ]{_TIME}|[A-Z][a-z]{{2}}[ ][A-Z][a-z]{{2}}[ ][ \d]\d[ ]{_TIME}[ ]\d{{4}}|{_SYSLOG}|{_TIME}(?=\]?[ ]))"
 )
-_LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|EXCEPTION|TRACE)"
 _PLACE = r"[\w./-]{1,80}\.(?:py|cc|cpp|cu):\d{1,6}(?::\w{1,60})?"
 _AROUND_PID = (
     r"(?:\(rank=\d+\))?(?:[ ](?:rank|Rank|dp|local_rank)=?\d+)?(?:,?[ ]?pid=\d+|[ ]\+\d+\w{1,4}|,[ ]ip=[^\s()]{1,60})"
@@ -40,21 +40,15 @@ _PREFIX = re.compile(
     | (?P<rank>\[(?:rank|Rank[ ]|default|worker_?)\d{{1,5}}\]:?[ ]?)
     | (?P<task>(?:\d{{1,5}}:|\[\d{{1,7}}\])[ ](?=\[rank)|\[\d+,\d+\]<std(?:out|err)>:[ ]?)
     | (?P<stamp>[EWIF]\d{{4}}[ ]{_TIME}[ ]+\d+[ ]|\[?{_STAMP}\]?(?:[ ](?:stdout|stderr)[ ]F)?[ ]?)
-    | (?P<level>\[?{_LEVEL}\]?(?:[ ]?:[ ]?|[ ]{{1,3}})(?=\[?{_STAMP})|\[{_LEVEL}\|{_PLACE}\][ ](?=\[?{_STAMP}))
+    | (?P<level>\[?{LEVEL}\]?(?:[ ]?:[ ]?|[ ]{{1,3}})(?=\[?{_STAMP})|\[{LEVEL}\|{_PLACE}\][ ](?=\[?{_STAMP}))
     | (?P<pod>\[pod/[^\]\s]{{1,160}}\][ ])
-    | (?P<after>(?:[-|][ ])?(?:[\w.]{{1,80}}[ ]-[ ](?=\[?{_LEVEL}))?\[?{_LEVEL}\]?(?:[ ]{{0,5}}[|:-][ ]|[ ]{{1,4}})
+    | (?P<after>(?:[-|][ ])?(?:[\w.]{{1,80}}[ ]-[ ](?=\[?{LEVEL}))?\[?{LEVEL}\]?(?:[ ]{{0,5}}[|:-][ ]|[ ]{{1,4}})
         |>>[ ]|\[?{_PLACE}\][ ]?|{_PLACE}[ ](?:--|\|)[ ]|\[[Rr]ank[ ]?\d+\][ ]?|\{{{_PLACE}\}}[ ]
         |[\w.<>]{{1,80}}:[\w<>]{{1,60}}:\d{{1,6}}[ ]-[ ])
     """,
     re.VERBOSE | re.A,
 )
 _STARTS = frozenset("([>&^\\0123456789DIWECFTMS-|JANO")  # characters with which a prefix can begin
-# What a launcher, a collector or an editor puts before every line: a number, or the name of a machine or a container.
-_LABEL = re.compile(
-    r"(?P<number>[ ]{0,6}\d{1,6})(?::(?!\d\d:)[ ]?|\t|[ ]?\|[ ])|(?P<name>‹host›|‹address›|[a-z][\w.-]{0,60}\d)(?::|[ ]+\|)[ ]|>{1,3}[ ]?",
-    re.A,
-)
-_FEW = 3  # lines that begin alike by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,45 +75,8 @@ class Row:
 def read_rows(lines: Iterable[tuple[int, str]]) -> tuple[Row, ...]:
     """Each numbered line with its words found."""
     lines = list(lines)
-    labels = _labels(lines)
+    labels = counted_or_named(lines) | learned(lines, lambda text, start: _prefix(text, start, "")[0])
     return tuple(_row(number, text, *labels.get(number, (0, ""))) for number, text in lines)
-
-
-def _labels(lines: Iterable[tuple[int, str]]) -> dict[int, tuple[int, str]]:
-    """Where the text begins behind a label, and whose it is, by the line's number; only where lines in a row have labels of a kind."""
-    labels: dict[int, tuple[int, str]] = {}
-    run: list[tuple[int, re.Match[str]]] = []
-    kind = None
-    for number, text in lines:
-        found = _LABEL.match(text)
-        if found is None and not text:
-            continue
-        if run and (found is None or found.lastgroup != kind):
-            labels |= _labelled(run)
-            run = []
-        if found is not None:
-            kind = found.lastgroup
-            run.append((number, found))
-    return labels | _labelled(run)
-
-
-def _labelled(run: Sequence[tuple[int, re.Match[str]]]) -> dict[int, tuple[int, str]]:
-    """The labels of lines in a row; numbers that count the lines tell no process, others do."""
-    if len(run) < _FEW:
-        return {}
-    # a blank is the label's where all have it, else the text's
-    parted = all(found[0][-1] == " " for _, found in run if found.end() < len(found.string))
-    ends = {number: found.end() - (not parted and found[0][-1] == " ") for number, found in run}
-    if run[0][1].lastgroup != "number":
-        names = {found["name"] or "" for _, found in run}
-        hidden = any(name[:1] == "‹" for name in names)  # then one machine may have two names
-        return {number: (ends[number], "" if hidden else found["name"] or "") for number, found in run}
-    steps = [int(after["number"]) - int(found["number"]) for (_, found), (_, after) in pairwise(run)]
-    if min(steps) > 0 and 2 * steps.count(1) >= len(steps):  # they count the lines
-        return {number: (ends[number], "") for number, _ in run}
-    if all(found[0][-1] in ": " and "|" not in found[0] for _, found in run):
-        return {number: (ends[number], found[0].strip()) for number, found in run}
-    return {}
 
 
 def _row(number: int, text: str, start: int, source: str) -> Row:

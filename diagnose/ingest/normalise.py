@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 
 from diagnose.ingest.carried import unmarked, unpacked
+from diagnose.ingest.panes import without_boxes
 from diagnose.ingest.typeset import typed
 from diagnose.ingest.wrapped import unwrapped
 
 # CSI and OSC sequences of ECMA-48, as terminals and log collectors leave them.
 _ESCAPE = re.compile(rb"\x1b(?:\[[0-?]{0,24}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][A-Za-z0-9])")
+# The same spelled out, as JSON, editors and rsyslog write the first character.
+_SPELLED = re.compile(rb"(?:\\u001[bB]|\xe2\x90\x9b|<0x1[bB]>|#033|\xe2\x86\x90|ESC)\[[0-9;]{0,24}m")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\ufffe\uffff]", re.A)
 _CONTROL_BYTES = bytes([*range(9), *range(14, 32), 127])
 _AS_LINE_ENDS = bytes.maketrans(b"\x0b\x0c\r", b"\n\n\n")
@@ -18,7 +21,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]", re.A)
 _GAP = re.compile(r"⋯ (\d{1,9}) lines? ⋯", re.A)
 
 _ROUNDS = 8  # one mark may have hidden another; nobody wraps a text more often
-_SAMPLE = 65_536  # bytes that are looked at to tell a binary file
+_SAMPLE = 65_536  # bytes that tell a binary file, and whether colours are spelled out
 _BINARY_SHARE = 0.1
 
 
@@ -39,7 +42,7 @@ def normalise_bytes(data: bytes) -> bytes:
     """The same on valid UTF-8: taking bytes out is many times faster than looking for characters."""
     for _ in range(_ROUNDS):
         plain = _plain(data)
-        data = unwrapped(unmarked(typed(unpacked(plain))))
+        data = unwrapped(without_boxes(unmarked(typed(unpacked(plain)))))
         if data == plain:
             break
     return data
@@ -50,6 +53,11 @@ def _plain(data: bytes) -> bytes:
         data = data.replace(b"\r\n", b"\n")
     if b"\x1b" in data:
         data = _ESCAPE.sub(b"", data)
+    first = data[:_SAMPLE]
+    if b"[0m" in first or b"[39m" in first:
+        data = _SPELLED.sub(b"", data)
+    if b"^M\n" in first:
+        data = data.replace(b"^M\n", b"\n").removesuffix(b"^M")
     return data.translate(_AS_LINE_ENDS, _CONTROL_BYTES).rstrip(b"\n")
 
 

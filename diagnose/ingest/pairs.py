@@ -90,10 +90,10 @@ _SPECIFIC = re.compile(r"_|\..*\.", re.A)
 _FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|h|sh|json|jsonl|ya?ml|txt|log|md)$", re.A)
 # A program's hint about a setting that nobody made: "try setting X=Y to avoid fragmentation", cut at either end by a narrow pane.
 _HINT_BEFORE = re.compile(
-    r"\b(?:try|consider|recommend|suggest)(?:ed)?[ ](?:to[ ])?(?:set|setting|use|using|add|adding)[ ][`'\"]?$",
+    r"\b(?:try|consider|recommend|suggest)(?:ed)?[ ]{1,3}(?:to[ ])?(?:set|setting|use|using|add|adding)[ ]{1,3}[`'\"]?$",
     re.I | re.A,
 )
-_HINT_AFTER = re.compile(r"[`'\"]?[ ]to avoid fragmentation\b", re.I | re.A)
+_HINT_AFTER = re.compile(r"[`'\"]?[ ]{1,3}to[ ]{1,3}avoid[ ]{1,3}fragmentation\b", re.I | re.A)
 _MADE_OF = re.compile(r"\([ \t]*(?P<value>\"[\w./-]{1,200}\"|'[\w./-]{1,200}')[ \t]*[,)]", re.A)
 _EITHER = re.compile(r"\s+if\s[^\n]{1,200}?\selse\s", re.A)
 _NOT_PLAIN = re.compile(r"^\.+$|0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d", re.A)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
-_BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-# Soft hyphens, joiners, directions, marks of byte order: no eye sees them.
+_BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+# Soft hyphens, joiners, fillers, directions, styles of emoji, marks of byte order: no eye sees them.
 _UNSEEN = (
     "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064"
-    "\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff"
+    "\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff\u034f\u115f\u1160\u180e\u206a\u206b\u206c\u206d\u206e\u206f\u3164\ufe0e\ufe0f\uffa0\ufffc"
 )
 _LINE_ENDS = "\u0085\u2028\u2029"
-_HYPHENS = "\u2010\u2011\u2212"
+_HYPHENS = "\u2010\u2011\u2212\ufe63"
+_LIGATURES = {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl"}
 # Letters, digits and the signs of keys and paths in full width; marks of Chinese sentences stay what they are.
 _WIDE = "".join(map(chr, range(0xFF01, 0xFF5E))).translate({ord(mark): None for mark in "！（），：；？｜"})
 _INSTEAD = {
@@ -21,6 +22,7 @@ _INSTEAD = {
     **dict.fromkeys(_HYPHENS, "-"),
     **dict.fromkeys("“”„‟", '"'),
     **dict.fromkeys("‘’‛", "'"),
+    **_LIGATURES,
     **{letter: chr(ord(letter) - 0xFEE0) for letter in _WIDE},
 }
 _OF_BYTES = {character.encode(): instead.encode() for character, instead in _INSTEAD.items()}
@@ -38,8 +40,9 @@ _CHANGED = _pattern()
 _ASCII = bytes(range(128))
 # “--flag” as a word processor has it: one dash or two, long or short, right before a name and behind no word.
 _DASHES = re.compile(
-    rb"(?<![^\s\"'`(\[=|])(?:(?:\xe2\x80[\x93\x94]){1,2}-?|-\xe2\x80[\x93\x94])(?=[A-Za-z][\w.-]+(?:[\s=\"'`)\],]|$))"
+    rb"(?<![^\s\"'`(\[=|])(?:(?:\xe2\x80[\x92-\x95]){1,2}-?|-\xe2\x80[\x92-\x95]|(?:\xe2\x94\x80){2}|(?:\xe3\x83\xbc){2}|\xe2\xb8\xba)(?=[A-Za-z][\w.-]+(?:[\s=\"'`)\],]|$))"
 )
+_DASHED = re.compile(rb"\xe2\x80[\x92-\x95]|\xe2\x94\x80|\xe3\x83\xbc|\xe2\xb8\xba")
 _DASH = re.compile(rb"(?<=\s)\xe2\x80[\x93\x94](?=[A-Za-z]\s)")
 
 
@@ -50,6 +53,6 @@ def typed(data: bytes) -> bytes:
     foreign = data.translate(None, _ASCII)
     if _CHANGED.search(foreign):
         data = _CHANGED.sub(lambda found: _OF_BYTES[found[0]], data)
-    if b"\xe2\x80\x93" in foreign or b"\xe2\x80\x94" in foreign:
+    if _DASHED.search(foreign):
         data = _DASH.sub(b"-", _DASHES.sub(b"--", data))
     return data

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from diagnose.knowledge.record import Record
 
+USUAL_MAKER = "NVIDIA"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
@@ -27,7 +29,7 @@ class Gpu(Record):
     sizes: Mapping[str, float]
     usual: int | None = None
     aliases: tuple[str, ...] = ()
-    vendor: str = "NVIDIA"
+    vendor: str = USUAL_MAKER
     machines: Mapping[str, Machine] = field(default_factory=dict)
 
     @property

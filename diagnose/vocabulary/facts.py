@@ -17,6 +17,7 @@ _ALL = (
     fact("steps_passed", "bool", "failure", "Some steps went through"),
     # machine
     fact("gpu_model", "text", "machine", "GPU"),
+    fact("gpu_maker", "text", "machine", "Maker of the GPU"),
     fact("gpu_mem_gib", "number", "machine", "Memory of one GPU", "GB as sold"),
     fact("n_gpus", "int", "machine", "GPUs of the whole run"),
     fact("trainer_gpus", "int", "machine", "GPUs that train"),

@@ -340,3 +340,30 @@ def test_of_several_that_the_kernel_killed_the_largest_counts(values):
 def test_the_row_of_rays_table_outranks_what_the_kernel_killed(values):
     text = f"task, pid=613) was running, Ray killed this worker\n{NODE}\nPID MEM(GB) COMMAND\n613 46.40 ray::C.d"
     assert values(f"{text}\n{KERNEL.format(pid=2, name='python3', kib=1 << 20, shm=0)}")["process_gib"] == 46.4
+
+
+def test_half_a_figure_is_no_figure(values):
+    found = values(
+        "RuntimeError: CUDA out of memory. Tried to allocate 1.95 GiB (GPU 1; 39,59 GiB total capacity; 35,45 GiB already allocated)"
+    )
+    assert found["tried_alloc_gib"] == 1.95
+    assert {"gpu_total_gib", "torch_allocated_gib"}.isdisjoint(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "maker"),
+    [
+        ("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", "Huawei"),
+        ("HIP out of memory. Tried to allocate 2.00 GiB.", "AMD"),
+        ("XPU out of memory. Tried to allocate 2.00 GiB.", "Intel"),
+        ("MPS backend out of memory (MPS allocated: 3.83 GB, max allowed: 4.27 GB).", "Apple"),
+        ("RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm.", "Google"),
+        ("8 x MI300X, out of GPU memory", "AMD"),
+    ],
+)
+def test_the_message_or_the_card_tells_whose_card_it_is(values, text, maker):
+    assert (values(text)["oom_kind"], values(text)["gpu_maker"]) == ("gpu_oom", maker)
+
+
+def test_the_usual_maker_is_not_said(values):
+    assert "gpu_maker" not in values("CUDA out of memory. Tried to allocate 2.00 GiB. 8 x A100")

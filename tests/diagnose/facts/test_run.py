@@ -296,3 +296,8 @@ def test_words_without_a_key_tell_the_engine_and_the_trainer(values, text, id, v
 
 def test_a_heading_beside_a_run_that_samples_answers_is_not_its_algorithm(values):
     assert "algo" not in values("--num_generations 8\n\n### SFT\nWe also provide SFT code")
+
+
+def test_the_rank_of_a_process_is_not_that_of_an_adapter(values):
+    found = values("rank=3 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\nrank=3 NCCL closes")
+    assert {"lora_rank", "full_or_lora"}.isdisjoint(found)

@@ -131,3 +131,30 @@ Usage:
 def test_it_reads_the_status_of_a_cluster(values):
     assert (values(RAY)["n_gpus"], values(RAY)["n_nodes"]) == (16, 2)
     assert "host_ram_gb" not in values(RAY)
+
+
+NVITOP = """│ NVITOP 1.3.2       Driver Version: 550.90.07      CUDA Driver Version: 12.4 │
+├───────────────────────────────┬──────────────────────┬──────────────────────┤
+│   0  A100-SXM4-80GB      On   │ 00000000:10:00.0 Off │                    0 │
+│ N/A   41C    P0   300W / 400W │  77.26GiB / 80.00GiB │    100%      Default │
+├───────────────────────────────┼──────────────────────┼──────────────────────┤
+│   1  A100-SXM4-80GB      On   │ 00000000:16:00.0 Off │                    0 │
+│ N/A   41C    P0   300W / 400W │  77.26GiB / 80.00GiB │    100%      Default │
+"""
+GPUSTAT = """gpu-07  Sun Mar  2 09:00:01 2025  550.90.07
+[0] NVIDIA A100-SXM4-80GB | 41°C, 100 % | 79110 / 81920 MB | me(79100M)
+[1] NVIDIA A100-SXM4-80GB | 40°C, 100 % | 79112 / 81920 MB | me(79102M)
+"""
+
+
+@pytest.mark.parametrize("text", [NVITOP + "╘═══════════════════════════════╧══════════════════════╛", GPUSTAT])
+def test_monitors_tell_the_cards_of_a_machine(values, text):
+    found = values(text)
+    assert (found["gpu_model"], found["gpu_mem_gib"], found["n_gpus"]) == ("A100", 80, 2)
+
+
+@pytest.mark.parametrize(
+    "text", [NVITOP, "\n".join(f"x {line}" for line in NVITOP.split("\n")), GPUSTAT.split("\n")[2]]
+)
+def test_the_index_of_a_card_in_a_cut_table_is_no_number_of_cards(values, text):
+    assert "n_gpus" not in values(text)

@@ -121,3 +121,46 @@ def test_it_reads_the_entities_that_web_pages_leave() -> None:
 
 def test_it_looks_at_the_first_four_thousand_characters_of_a_line() -> None:
     assert len(line("x" * 100_000).words) == 4_000
+
+
+def words(text: str) -> list[str]:
+    return [row.words for row in read_rows(list(enumerate(text.split("\n"), 1)))]
+
+
+TRACED = ["Traceback (most recent call last):", '  File "/a/b.py", line 3, in f', "    g()", "ValueError: x"]
+
+
+@pytest.mark.parametrize("label", ["pod-0 app ", "<anna> ", "ERROR:root:", "12.5 worker ", "│ "])
+def test_what_stands_before_a_traceback_is_a_label_wherever_it_stands_again(label: str) -> None:
+    assert words("\n".join(label + line for line in [*TRACED, "after"])) == [*TRACED, "after"]
+
+
+def test_a_label_is_one_whatever_its_level_and_its_figures_are() -> None:
+    labels = ["9.1 INFO    Main:7 ", "10.2 ERROR Main:7 ", "11.3 WARNING Main:12 ", "12.4 INFO    Main:7 "]
+    assert words("\n".join(map(str.__add__, labels, TRACED))) == TRACED
+
+
+def test_what_all_lines_begin_with_is_a_label_where_some_are_indented_behind_it() -> None:
+    lines = ["run \\", "  --a 1 \\", "  --b 2", "x", "y", "z"]
+    assert words("\n".join(f"app {line}" for line in lines)) == lines
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "step:{n} - loss:{n}",
+        "python train.py --a {n}",
+        "export A{n}={n}",
+        "- name: {n}",
+        "actor.a{n}={n}",
+        "| A{n} |  x |",
+    ],
+)
+def test_lines_of_one_form_have_no_label(line: str) -> None:
+    text = "\n".join(line.format(n=n) for n in range(9, 17))
+    assert words(text) == text.split("\n")
+
+
+def test_an_error_that_a_sentence_names_makes_no_label() -> None:
+    text = "I get ValueError: x\nI get nothing else\nand run on"
+    assert words(text) == text.split("\n")

@@ -51,10 +51,36 @@ def test_it_leaves_the_marks_of_a_sentence(text: str) -> None:
         (r"micro\_batch\_size=8 \* \[2\]", "micro_batch_size=8 * [2]"),
         (r"8\*A100", "8*A100"),
         ('{"log":"a \\u001b[31mb\\u001b[0m\\n","stream":"stderr","time":"t"}\n{"log":"  c\\n","time":"t"}', "a b\n  c"),
+        ('{"@timestamp":"t","message":"a","stream":"stderr"}\n{"line": "  b", "fields": {"pod": "x"}}', "a\n  b"),
+        ('{"insertId":"1","textPayload":"a \\u001b[31mb\\u001b[0m"}', "a b"),
+        (
+            '{\n "events": [\n' + '  {\n   "timestamp": 1,\n   "message": "a",\n   "ingestionTime": 2\n  },\n' * 3,
+            ' "events": [\na\na\na',
+        ),
+        (' "output_type": "stream",\n "text": [\n  "Map: 1\\n",\n  "  b=\\"c\\"\\n"\n ]\n', 'Map: 1\n  b="c"'),
+        ('{"detail": "a\\n  b\\nc\\nd\\ne"}', 'a\n  b\nc\nd\ne"}'),
     ],
 )
 def test_it_takes_off_what_carried_the_text(carried: str, text: str) -> None:
     assert normalise(carried) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"loss": 0.5, "memory(GiB)": 70.1}',
+        '{"messages": [{"role": "user", "content": "x"}]}',
+        '  "target_modules": [\n    "q_proj",\n    "v_proj"\n  ]',
+        '{\n  "message": "a",\n  "stage": 3\n}',
+    ],
+)
+def test_other_json_stays(text: str) -> None:
+    assert normalise(text) == text
+
+
+@pytest.mark.parametrize("escape", [r"\u001b", "␛", "<0x1b>", "#033", "←", "ESC"])
+def test_it_takes_out_colours_whose_escape_was_spelled_out(escape: str) -> None:
+    assert normalise(f"{escape}[1;31ma{escape}[0m b") == "a b"
 
 
 def test_it_reads_line_ends_that_were_written_out() -> None:

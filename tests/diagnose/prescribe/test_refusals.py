@@ -312,3 +312,33 @@ def test_what_may_be_on_is_not_refused_by_a_usual_run(advise):
         "the node ran low on memory while the optimizer stepped", phase="optimizer_step", oom_kind="host_ram"
     )
     assert "offload.optimizer.off" in advice.levers
+
+
+ONLY_CUDA = {
+    "attention.flash",
+    "allocator.expandable_segments",
+    "precision.low_bit_optimizer",
+    "rollout.sleep_mode.on",
+    "padding.remove",
+}
+IN_TRAINING = '  File "trl/trainer/grpo_trainer.py", line 9, in compute_loss\nfrom trl import GRPOTrainer\n'
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "MPS backend out of memory (max allowed: 36.27 GB).",
+        "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm.",
+    ],
+)
+def test_a_card_of_another_maker_gets_no_cure_of_cuda(advise, device):
+    usual = advise(IN_TRAINING + "torch.OutOfMemoryError: CUDA out of memory.")
+    other = advise(f"{IN_TRAINING}RuntimeError: {device}")
+    assert ONLY_CUDA & set(usual.levers)
+    assert other.levers
+    assert not ONLY_CUDA & set(other.levers)
+
+
+def test_nothing_moves_to_a_host_that_has_the_same_memory(advise):
+    advice = advise(f"{IN_TRAINING}RuntimeError: MPS backend out of memory (max allowed: 36.27 GB).")
+    assert not [lever for lever in advice.levers if lever.startswith("offload.")]
