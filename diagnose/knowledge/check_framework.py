@@ -17,6 +17,7 @@ def check_framework(framework: Framework) -> Iterator[Problem]:
     place = f"frameworks/{framework.slug}.md"
     for i, key in enumerate(framework.keys):
         yield from _key(place, f"key[{i}]", key)
+    yield from _scopes(place, framework)
     for i, default in enumerate(framework.defaults):
         yield from fact_misfits(place, f"default[{i}].facts", default.facts)
         yield from condition_misfits(place, f"default[{i}].when", default.when)
@@ -38,6 +39,14 @@ def check_framework(framework: Framework) -> Iterator[Problem]:
     for fork in framework.forks:
         yield from _fork(place, fork, framework)
     yield from _releases(place, framework)
+
+
+def _scopes(place: str, framework: Framework) -> Iterator[Problem]:
+    for i, scope in enumerate(framework.scopes):
+        yield from condition_misfits(place, f"scope[{i}].when", scope.when)
+        for head in scope.keys:
+            if not any(key.key.startswith(head) for key in framework.keys):
+                yield Problem(f"{place}: scope[{i}].keys", f"no key begins with “{head}”")
 
 
 def _fork(place: str, fork: Fork, framework: Framework) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diagnose.conditions import Conditions
+from diagnose.conditions import Conditions, holds
 from diagnose.knowledge.record import Example, Record
 from diagnose.vocabulary import Value
 
@@ -64,6 +64,14 @@ class Key:
     switch: bool = False
     along: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     new_in: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Keys that only some of a framework's programs take: heads of paths, and when a lever may write what begins so."""
+
+    keys: tuple[str, ...]
+    when: Conditions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +181,7 @@ class Framework(Record):
     phases: tuple[str, ...]
     sections: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
+    scopes: tuple[Scope, ...] = ()
     defaults: tuple[Default, ...] = ()
     residents: tuple[Resident, ...] = ()
     behaviours: tuple[Behaviour, ...] = ()
@@ -190,3 +199,8 @@ class Framework(Record):
     def __hash__(self) -> int:
         """Of the name alone: what follows from its keys is looked up by it in every diagnosis."""
         return hash(self.slug)
+
+    def takes(self, key: Key, values: Mapping[str, Value]) -> bool:
+        """Whether the program that runs takes the key: no scope of its says otherwise."""
+        scopes = (one for one in self.scopes if key.key.startswith(one.keys))
+        return all(holds(scope.when, values) is not False for scope in scopes)
