@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diagnose.conditions import Conditions, holds
+from diagnose.conditions import Conditions, holds, in_range
 from diagnose.knowledge.record import Example, Record
 from diagnose.vocabulary import Value
 
@@ -72,6 +72,16 @@ class Scope:
 
     keys: tuple[str, ...]
     when: Conditions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """Facts that the framework's own checks refuse together: no lever may bring them together. ``says`` is for people."""
+
+    when: Conditions
+    says: str
+    since: str = ""
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +192,7 @@ class Framework(Record):
     sections: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
     scopes: tuple[Scope, ...] = ()
+    clashes: tuple[Clash, ...] = ()
     defaults: tuple[Default, ...] = ()
     residents: tuple[Resident, ...] = ()
     behaviours: tuple[Behaviour, ...] = ()
@@ -204,3 +215,10 @@ class Framework(Record):
         """Whether the program that runs takes the key: no scope of its says otherwise."""
         scopes = (one for one in self.scopes if key.key.startswith(one.keys))
         return all(holds(scope.when, values) is not False for scope in scopes)
+
+    def clash(self, before: Mapping[str, Value], after: Mapping[str, Value]) -> Clash | None:
+        """What a change brings together that the framework refuses; None where it is so already or an open fact decides."""
+        told = after.get("framework_version")
+        version = None if told is None else str(told)
+        found = (one for one in self.clashes if in_range(one.since, one.until, version) and holds(one.when, after))
+        return next((one for one in found if not holds(one.when, before)), None)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
+from diagnose.knowledge.frameworks import Clash
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.measure import measure
 from diagnose.prescribe.outcome import Refusal, Trial
@@ -59,7 +60,18 @@ def smallest(lever: Lever, situation: Situation) -> Trial | None:
 
 
 def written_step(lever: Lever, situation: Situation, step: Targets) -> Written | None:
-    """The step written down; facts of several that this framework has no key for are left out."""
+    """The step written down; None where no key makes it, or where the framework refuses what it comes to."""
+    made = _made(lever, situation, step)
+    return None if made is None or _clash(situation, made) else made
+
+
+def _clash(situation: Situation, made: Written) -> Clash | None:
+    framework = situation.facts.framework
+    return framework.clash(situation.facts.values, made.facts.values) if framework else None
+
+
+def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:
+    """The step in keys; facts of several that this framework has no key for are left out."""
     if lever.keyless or not situation.framework_known:
         return write(situation, step, keyless=True)
     made = write(situation, step, keyless=False)
@@ -87,7 +99,9 @@ def _unwritten(lever: Lever, situation: Situation, ladder: list[Targets]) -> Ref
     """Why none of the steps changes anything."""
     if any(written_step(lever, situation, step) for step in ladder):
         return Refusal("no_gain", "The key already stands where a smaller value comes to the same.")
-    return Refusal("absent", _ABSENT)
+    made = (_made(lever, situation, step) for step in ladder)
+    clash = next((clash for one in made if one and (clash := _clash(situation, one))), None)
+    return Refusal("refused", clash.says) if clash else Refusal("absent", _ABSENT)
 
 
 def _no_step(lever: Lever, situation: Situation) -> Trial | Refusal:
