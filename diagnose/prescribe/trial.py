@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
-from diagnose.knowledge.frameworks import Clash
 from diagnose.knowledge.records import Lever
+from diagnose.prescribe.even import uneven
 from diagnose.prescribe.measure import measure
 from diagnose.prescribe.outcome import Refusal, Trial
 from diagnose.prescribe.room import try_for_room
@@ -62,12 +62,14 @@ def smallest(lever: Lever, situation: Situation) -> Trial | None:
 def written_step(lever: Lever, situation: Situation, step: Targets) -> Written | None:
     """The step written down; None where no key makes it, or where the framework refuses what it comes to."""
     made = _made(lever, situation, step)
-    return None if made is None or _clash(situation, made) else made
+    return None if made is None or _refused(situation, made) else made
 
 
-def _clash(situation: Situation, made: Written) -> Clash | None:
+def _refused(situation: Situation, made: Written) -> str:
+    """Why the framework would not start with the change; empty where nothing is known against it."""
     framework = situation.facts.framework
-    return framework.clash(situation.facts.values, made.facts.values) if framework else None
+    clash = framework.clash(situation.facts.values, made.facts.values) if framework else None
+    return clash.says if clash else uneven(situation, made)
 
 
 def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:
@@ -100,8 +102,8 @@ def _unwritten(lever: Lever, situation: Situation, ladder: list[Targets]) -> Ref
     if any(written_step(lever, situation, step) for step in ladder):
         return Refusal("no_gain", "The key already stands where a smaller value comes to the same.")
     made = (_made(lever, situation, step) for step in ladder)
-    clash = next((clash for one in made if one and (clash := _clash(situation, one))), None)
-    return Refusal("refused", clash.says) if clash else Refusal("absent", _ABSENT)
+    says = next((says for one in made if one and (says := _refused(situation, one))), "")
+    return Refusal("refused", says) if says else Refusal("absent", _ABSENT)
 
 
 def _no_step(lever: Lever, situation: Situation) -> Trial | Refusal:

@@ -6,6 +6,8 @@ import pytest
 
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.prescribe.situation import Situation
+from diagnose.prescribe.trial import written_step
 
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 5.80 GiB. GPU 0 has a total capacity of 79.11 GiB of which "
@@ -186,7 +188,8 @@ def test_a_flag_that_takes_no_word_is_given_none(beside):
 
 def test_what_must_stand_beside_a_flag_takes_no_word_either():
     text = (
-        "ray job submit --address=http://127.0.0.1:8265 -- python3 slime/train.py \\\n   --actor-num-gpus-per-node 8 \\\n   --hf-checkpoint /root/Qwen3-32B \\\n"
+        "ray job submit --address=http://127.0.0.1:8265 -- python3 slime/train.py \\\n   --actor-num-gpus-per-node 8 \\\n"
+        "   --hf-checkpoint /root/Qwen3-32B \\\n"
         "   --tensor-model-parallel-size 2 \\\n   --use-dynamic-batch-size \\\n   --max-tokens-per-gpu 8192\n"
     )
     new = " ".join(line for phase in PHASES for line in lines_of(text, phase))
@@ -207,3 +210,48 @@ def test_a_trainer_without_samples_is_given_no_key_of_sampling(program):
         for key in keys
         if key.startswith(("rollout", "vllm", "deepspeed_enable_sleep", "ref_reward", "use_dynamic"))
     ]
+
+
+TRL = (
+    "accelerate launch --num_processes 8 grpo.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 2 "
+    "--num_generations {n} --gradient_accumulation_steps 4 --max_prompt_length 512 --max_completion_length 2048\n"
+    "from trl import GRPOTrainer\ntrl {version}"
+)
+
+
+@pytest.mark.parametrize(("version", "n", "kept"), [("0.16.1", 16, False), ("0.16.1", 8, True), ("0.17.0", 16, True)])
+def test_a_smaller_pass_still_holds_whole_groups_where_the_trainer_asks_for_them(version, n, kept):
+    text = TRL.format(n=n, version=version)
+    assert ("per_device_train_batch_size" in written(text, ("actor_update",))) == kept
+    if not kept:
+        assert refused(text, "batch.micro.down") == "8 rows hold no whole number of groups of 16 samples."
+
+
+def test_fewer_samples_leave_no_rest_of_a_mini_batch():
+    text = VERL.replace("train_batch_size=128", "train_batch_size=256").format(
+        algo="grpo",
+        version="0.7.0",
+        more="actor_rollout_ref.actor.ppo_mini_batch_size=256 actor_rollout_ref.rollout.n=5",
+    )
+    uneven = text.replace("micro_batch_size_per_gpu=2", "micro_batch_size_per_gpu=80")
+    assert "actor_rollout_ref.rollout.n" not in written(uneven, ("rollout", "actor_update"))
+    assert refused(uneven, "rollout.n.down") == "A mini batch of 64 rows on each rank is no multiple of 80."
+
+
+@pytest.mark.parametrize(("version", "kept"), [("0.6.0", False), ("0.7.0", True)])
+def test_a_step_of_the_engine_holds_a_row_where_the_trainer_asks_for_it(version, kept):
+    told = diagnose(VERL.format(algo="grpo", more="", version=version) + "\n8 x H100 80GB\n" + OOM, {}, current(), ())
+    run = Situation(told.facts, told.estimate, told.kind, "init", "gpu", told.paste, current().fallback)
+    lever = current().levers["rollout.max_num_batched_tokens.down"]
+    assert (written_step(lever, run, {"max_num_batched_tokens": 4096}) is not None) == kept
+    assert written_step(lever, run, {"max_num_batched_tokens": 6144}) is not None
+
+
+def test_sizes_that_cut_the_cards_divide_them_together():
+    more = (
+        "--config-name=ppo_megatron_trainer actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 "
+        "actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=4"
+    )
+    keys = written(VERL.format(algo="grpo", more=more, version="0.7.0"))
+    assert "actor_rollout_ref.actor.megatron.context_parallel_size" not in keys
+    assert "actor_rollout_ref.actor.megatron.tensor_model_parallel_size" not in keys
