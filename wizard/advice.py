@@ -24,6 +24,7 @@ _REASONS = {
     "tried": "tried",
     "cured": "cured it",
     "elsewhere": "acts elsewhere",
+    "refused": "refused beside another setting",
     "absent": "not in this version",
     "no_gain": "no gain",
 }

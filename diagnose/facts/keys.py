@@ -258,6 +258,8 @@ def writable(
     for key in sorted(framework.keys, key=lambda one: _open(one, values)):
         if key.hidden or key.dead or not in_range(key.since, key.until, version) or holds(key.when, values) is False:
             continue
+        if not framework.takes(key, values):
+            continue
         for id in (key.fact,) if key.fact else {id for facts in key.values.values() for id in facts}:
             if id not in keys:
                 keys[id] = key.key

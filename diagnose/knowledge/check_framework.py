@@ -17,6 +17,7 @@ def check_framework(framework: Framework) -> Iterator[Problem]:
     place = f"frameworks/{framework.slug}.md"
     for i, key in enumerate(framework.keys):
         yield from _key(place, f"key[{i}]", key)
+    yield from _refused(place, framework)
     for i, default in enumerate(framework.defaults):
         yield from fact_misfits(place, f"default[{i}].facts", default.facts)
         yield from condition_misfits(place, f"default[{i}].when", default.when)
@@ -38,6 +39,19 @@ def check_framework(framework: Framework) -> Iterator[Problem]:
     for fork in framework.forks:
         yield from _fork(place, fork, framework)
     yield from _releases(place, framework)
+
+
+def _refused(place: str, framework: Framework) -> Iterator[Problem]:
+    """What some programs do not take, and what none takes together."""
+    for i, scope in enumerate(framework.scopes):
+        yield from condition_misfits(place, f"scope[{i}].when", scope.when)
+        for head in scope.keys:
+            if not any(key.key.startswith(head) for key in framework.keys):
+                yield Problem(f"{place}: scope[{i}].keys", f"no key begins with “{head}”")
+    for i, clash in enumerate(framework.clashes):
+        yield from condition_misfits(place, f"clash[{i}].when", clash.when)
+        if len(clash.when) < 2:
+            yield Problem(f"{place}: clash[{i}].when", f"names {len(clash.when)} fact: give the key a when instead")
 
 
 def _fork(place: str, fork: Fork, framework: Framework) -> Iterator[Problem]:

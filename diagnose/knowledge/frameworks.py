@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diagnose.conditions import Conditions
+from diagnose.conditions import Conditions, holds, in_range
 from diagnose.knowledge.record import Example, Record
 from diagnose.vocabulary import Value
 
@@ -66,6 +66,24 @@ class Key:
     switch: bool = False
     along: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     new_in: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Keys that only some of a framework's programs take: heads of paths, and when a lever may write what begins so."""
+
+    keys: tuple[str, ...]
+    when: Conditions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """Facts that the framework's own checks refuse together: no lever may bring them together. ``says`` is for people."""
+
+    when: Conditions
+    says: str
+    since: str = ""
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +193,8 @@ class Framework(Record):
     phases: tuple[str, ...]
     sections: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
+    scopes: tuple[Scope, ...] = ()
+    clashes: tuple[Clash, ...] = ()
     defaults: tuple[Default, ...] = ()
     residents: tuple[Resident, ...] = ()
     behaviours: tuple[Behaviour, ...] = ()
@@ -192,3 +212,15 @@ class Framework(Record):
     def __hash__(self) -> int:
         """Of the name alone: what follows from its keys is looked up by it in every diagnosis."""
         return hash(self.slug)
+
+    def takes(self, key: Key, values: Mapping[str, Value]) -> bool:
+        """Whether the program that runs takes the key: no scope of its says otherwise."""
+        scopes = (one for one in self.scopes if key.key.startswith(one.keys))
+        return all(holds(scope.when, values) is not False for scope in scopes)
+
+    def clash(self, before: Mapping[str, Value], after: Mapping[str, Value]) -> Clash | None:
+        """What a change brings together that the framework refuses; None where it is so already or an open fact decides."""
+        told = after.get("framework_version")
+        version = None if told is None else str(told)
+        found = (one for one in self.clashes if in_range(one.since, one.until, version) and holds(one.when, after))
+        return next((one for one in found if not holds(one.when, before)), None)

@@ -53,7 +53,8 @@ def insertions(
 
 def _switches(framework: Framework | None) -> set[str]:
     """Flags that take no word behind them."""
-    return {key.key for key in framework.keys if key.switch} if framework else set()
+    keys = framework.keys if framework else ()
+    return {name for key in keys if key.switch for name in (key.key, *key.aliases)}
 
 
 def _may_stand(change: Change, framework: Framework | None, command: int | None) -> bool:

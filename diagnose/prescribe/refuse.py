@@ -44,7 +44,7 @@ _OF_ENGINES = (
     "rollout_tp",
     "max_num_seqs",
 )
-_RANK = {"cured": -1, "tried": 0, "on": 1, "elsewhere": 2, "no_gain": 3, "absent": 4}
+_RANK = {"cured": -1, "tried": 0, "on": 1, "refused": 2, "elsewhere": 3, "no_gain": 4, "absent": 5}
 
 
 def tried(lever: Lever, situation: Situation) -> NotAdvised | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from diagnose.batch import whole
+from diagnose.batch import longest_row, whole
 from diagnose.knowledge.records import Lever, LeverChange
 from diagnose.types import Facts
 from diagnose.units import from_gib
@@ -17,8 +17,11 @@ _FEWER_STEPS = {
     "train_batch_size": 3, "rollout_n": 3, "response_length": 2, "prompt_length": 2, "start_length": 2, "max_length": 2,
     "max_pixels": 2, "n_gpus": 2, "trainer_gpus": 2, "critic_gpus": 2, "ref_gpus": 2, "reward_gpus": 2,
 }  # fmt: skip
+# Budgets of tokens that hold at least one longest row, or what one rank gets of it.
+_HOLD_A_ROW = ("micro_tokens", "logprob_tokens", "critic_tokens", "max_model_len")
 # Sizes that cut one model or one sequence among cards: they divide the cards, and the attention heads too.
 _PARALLEL = ("rollout_tp", "tp", "sp", "pp", "ep", "shard_size")
+_CUT_THE_CARDS = ("tp", "pp", "sp")
 _BY_HEADS = ("rollout_tp", "tp", "sp")
 
 _USUAL_CARD = 80.0
@@ -65,6 +68,7 @@ def _ladder(change: LeverChange, facts: Facts) -> list[Value]:
     ladder: list[Value] = []
     for times in range(1, _FEWER_STEPS.get(change.fact, MOST_STEPS) + 1):
         value = _bounded(change, now * change.by**times if change.op == "scale" else now + change.by * times, now)
+        value = max(value, min(now, _row(change.fact, facts)))
         if value == now or value in ladder or not _possible(change.fact, value, facts):
             break
         ladder.append(value)
@@ -83,6 +87,13 @@ def _bounded(change: LeverChange, value: float, now: float) -> float:
     return math.floor(value) if down else math.ceil(value)
 
 
+def _row(id: str, facts: Facts) -> int:
+    """The tokens of the longest row that a budget must hold, split among the sequence-parallel ranks but for the engine's; else 0."""
+    row = longest_row(facts.values) if id in _HOLD_A_ROW else None
+    parts = 1 if id == "max_model_len" else whole(facts.values, "sp") or 1
+    return math.ceil(row / parts) if row else 0
+
+
 def _possible(id: str, value: Value, facts: Facts) -> bool:
     if id not in _PARALLEL:
         return True
@@ -90,11 +101,18 @@ def _possible(id: str, value: Value, facts: Facts) -> bool:
     gpus = run or trainer if id == "rollout_tp" else trainer
     if gpus is None and facts.serves and facts.model:
         gpus = facts.model.heads  # of an engine alone nobody need tell how many cards there are
-    if gpus is None or gpus % int(value):
+    if gpus is None or gpus % (int(value) * _beside(id, facts)):
         return False
     if id == "rollout_tp" and int(value) < (facts.number(id) or 0) and not _holds_engine(int(value), facts):
         return False
     return id not in _BY_HEADS or facts.model is None or facts.model.heads % int(value) == 0
+
+
+def _beside(id: str, facts: Facts) -> int:
+    """Into how many parts the trainer's cards are cut already, besides by this size."""
+    if id not in _CUT_THE_CARDS:
+        return 1
+    return math.prod(whole(facts.values, other) or 1 for other in _CUT_THE_CARDS if other != id)
 
 
 def _holds_engine(ranks: int, facts: Facts) -> bool:

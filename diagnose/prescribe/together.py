@@ -30,7 +30,7 @@ from diagnose.vocabulary import Pool, Value
 ANOTHER_RUN = 60
 MOST = 5  # changes at once
 # What speaks against a lever for good, whatever else is changed.
-_FINAL = ("on", "tried", "cured", "absent")
+_FINAL = ("on", "tried", "cured", "refused", "absent")
 
 Step = tuple[Lever, Targets]
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import chain
 
 from diagnose.knowledge.records import Lever
+from diagnose.prescribe.even import uneven
 from diagnose.prescribe.measure import measure, takes
 from diagnose.prescribe.outcome import Refusal, Trial
 from diagnose.prescribe.room import try_for_room
@@ -59,7 +60,20 @@ def smallest(lever: Lever, situation: Situation) -> Trial | None:
 
 
 def written_step(lever: Lever, situation: Situation, step: Targets) -> Written | None:
-    """The step written down; facts of several that this framework has no key for are left out."""
+    """The step written down; None where no key makes it, or where the framework refuses what it comes to."""
+    made = _made(lever, situation, step)
+    return None if made is None or _refused(situation, made) else made
+
+
+def _refused(situation: Situation, made: Written) -> str:
+    """Why the framework would not start with the change; empty where nothing is known against it."""
+    framework = situation.facts.framework
+    clash = framework.clash(situation.facts.values, made.facts.values) if framework else None
+    return clash.says if clash else uneven(situation, made)
+
+
+def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:
+    """The step in keys; facts of several that this framework has no key for are left out."""
     if lever.keyless or not situation.framework_known:
         return write(situation, step, keyless=True)
     made = write(situation, step, keyless=False)
@@ -87,7 +101,9 @@ def _unwritten(lever: Lever, situation: Situation, ladder: list[Targets]) -> Ref
     """Why none of the steps changes anything."""
     if any(written_step(lever, situation, step) for step in ladder):
         return Refusal("no_gain", "The key already stands where a smaller value comes to the same.")
-    return Refusal("absent", _ABSENT)
+    made = (_made(lever, situation, step) for step in ladder)
+    says = next((says for one in made if one and (says := _refused(situation, one))), "")
+    return Refusal("refused", says) if says else Refusal("absent", _ABSENT)
 
 
 def _no_step(lever: Lever, situation: Situation) -> Trial | Refusal:

@@ -129,7 +129,8 @@ class Check:
 class NotAdvised:
     """A lever that people would expect here, and what speaks against it.
 
-    ``reason``: on, tried, cured, elsewhere (another pool or phase), absent (not in this framework or version) or no_gain.
+    ``reason``: on, tried, cured, refused (by the framework, beside another setting), elsewhere (another pool or phase), absent
+    (not in this framework or version) or no_gain.
     """
 
     lever: Lever

@@ -61,6 +61,11 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         " samples of a prompt where a step of them would hold no whole number of prompts",
         ("sequences", "prompts", "whole_prompts"),
     ),
+    "whole_groups": (
+        "which rows must hold whole groups of samples: those of one pass of all GPUs, or of a step",
+        ("pass", "step"),
+    ),
+    "engine_step": ("whether a step of the engine must hold the longest row", ("row", "any")),
     "student_writes": ("whether a student samples answers of its own with an engine while it learns", ("yes", "no")),
     "asleep_in_counters": ("whether the framework's counters of torch hold a sleeping engine too", ("yes", "no")),
     "texts_of_row": (

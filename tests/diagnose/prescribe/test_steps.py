@@ -55,3 +55,24 @@ def test_an_engine_is_never_put_on_fewer_cards_than_hold_its_weights(knowledge):
     assert steps(down, replace(make_facts(rollout_tp=2, n_gpus=8, gpu_mem_gib=192), model=large)) == [{"rollout_tp": 1}]
     up = steps(knowledge.levers["rollout.tensor_parallel.up"], replace(make_facts(rollout_tp=1, n_gpus=8), model=large))
     assert [step["rollout_tp"] for step in up] == [2, 4, 8]
+
+
+def test_a_token_budget_ends_at_the_longest_row(knowledge):
+    rows = {"dynamic_batch": True, "prompt_length": 1024, "response_length": 4096}
+    ladder = steps(knowledge.levers["batch.dynamic_tokens.down"], make_facts(micro_tokens=16384, **rows))
+    assert [step["micro_tokens"] for step in ladder] == [8192, 5120]
+    ladder = steps(knowledge.levers["batch.dynamic_tokens.down"], make_facts(micro_tokens=16384, sp=2, **rows))
+    assert ladder[-1]["micro_tokens"] == 2560
+
+
+def test_the_engines_length_limit_ends_at_prompt_and_response(knowledge):
+    down = knowledge.levers["rollout.max_model_len.down"]
+    known = make_facts(max_model_len=32768, prompt_length=1024, response_length=8192, sp=4)
+    assert [step["max_model_len"] for step in steps(down, known)] == [16384, 9216]
+    assert steps(down, make_facts(max_model_len=9216, prompt_length=1024, response_length=8192)) == []
+
+
+def test_parallel_sizes_cut_the_cards_together(knowledge):
+    up = knowledge.levers["shard.sequence_parallel.up"]
+    assert [step["sp"] for step in steps(up, make_facts(sp=1, tp=2, pp=2, n_gpus=16))] == [2, 4]
+    assert steps(up, make_facts(sp=1, tp=2, pp=4, n_gpus=8)) == []
