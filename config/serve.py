@@ -101,7 +101,7 @@ def prepare(site: str) -> None:
     static_files.gather(settings.STATIC_ROOT)
     for counted in settings.METRICS_DIR.glob("*.db"):  # by processes of an earlier start
         counted.unlink()
-    call_command("admin_link", if_none=True, site=site)
+    call_command("admin_link", if_none=True, site=settings.SITE_URL if env.text("SITE_URL") else site)
     connections.close_all()
     warn_about_hosts(settings.ALLOWED_HOSTS)
 
