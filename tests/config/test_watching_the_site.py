@@ -76,6 +76,7 @@ def test_the_figures_count_requests_and_stages_over_all_processes(watched: Site)
     assert float(lines['headroom_requests_total{method="POST",page="wizard:shell",status="200"}']) == 6
     for stage in ("read", "facts", "estimate", "match", "prescribe", "questions"):
         assert float(lines[f'headroom_diagnosis_seconds_count{{stage="{stage}"}}']) >= 6
+    assert float(lines["headroom_database_answers"]) == 1
     assert {"headroom_stale_estimates", "headroom_stale_seconds", "headroom_unmailed_notices"} <= lines.keys()
 
 
@@ -84,13 +85,16 @@ def test_the_log_is_one_object_a_line_with_the_request_and_without_what_was_past
     assert own == "from-the-proxy-1"
     _, _, drawn = ask(watched, "/result/?host_ram_gb=512", **{"X-Request-ID": "bad id\twith blanks"})
     assert drawn != "bad id\twith blanks"
-    assert ask(watched, "/saved/nothing/the-key-of-its-owner/")[0] == 404
+    refused = ask(watched, "/saved/nothing/the-key-of-its-owner/", **{"X-Request-ID": "asked-for-nothing"})
+    assert refused[0] == 404
     said = watched.said()
     assert "the-key-of-its-owner" not in said
     told = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     line = next(line for line in told if line["request"] == "from-the-proxy-1")
     assert (line["page"], line["method"], line["status"]) == ("wizard:shell", "POST", 200)
     assert line["ms"] > 0
+    lines = [line["logger"] for line in told if line["request"] == "asked-for-nothing"]
+    assert lines == ["headroom.requests", "django.request"]
     assert "unheardof_trainer" not in said
     assert "host_ram_gb" not in said
     assert Path(watched.state / "metrics").is_dir()
