@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from django.urls import reverse
 
-from kb.models import Entry
+from kb.models import Document, Entry
 from kb.notes import PAGES
 from kb.search.names import names, nearest
 from kb.search.tokens import TITLE, Word, needs, query_words
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
     from diagnose.knowledge import Knowledge
+    from kb.models.search import EntryQuerySet
 
 LIMIT = 1000
 PAGE = 20
@@ -77,7 +78,7 @@ def suggest(query: str, user: AbstractBaseUser | AnonymousUser | None) -> list[E
     begun = tuple((TITLE + token, True) for word in query_words(query) for token in word.tokens)
     if not begun:
         return []
-    rows = Entry.objects.visible_to(user).having(begun).order_by("-pk")
+    rows = _known(user).having(begun).order_by("-pk")
     return list(rows.only("kind", "slug", "title")[:SUGGESTED])
 
 
@@ -95,11 +96,16 @@ def _hits(words: tuple[Word, ...], user: AbstractBaseUser | AnonymousUser | None
         return {}
     hits: dict[int, str] = {}
     for tier in dict.fromkeys((_in_title(words), _as_typed(words), needs(words))):
-        rows = Entry.objects.visible_to(user).having(tier).order_by("-pk").values_list("pk", "kind")
+        rows = _known(user).having(tier).order_by("-pk").values_list("pk", "kind")
         if len(hits) < LIMIT:
             for pk, kind in rows[:LIMIT]:
                 hits.setdefault(pk, kind)
     return dict(list(hits.items())[:LIMIT])
+
+
+def _known(user: AbstractBaseUser | AnonymousUser | None) -> EntryQuerySet:
+    """Without the kinds that only a newer version has pages for: it puts them in while this one still serves."""
+    return Entry.objects.visible_to(user).filter(kind__in=[*_PAGES, Document.NOTES])
 
 
 def _in_title(words: tuple[Word, ...]) -> _NEEDS:
