@@ -69,6 +69,13 @@ def test_the_image_is_slim_and_does_not_run_as_root() -> None:
     assert "root" not in users
 
 
+def test_the_documents_write_backups_where_the_containers_user_may_and_where_they_outlive_it() -> None:
+    told = (ROOT / "docs/deployment.md").read_text()
+    written = re.findall(r"docker compose exec .*manage\.py backup (\S+)", told)
+    assert len(written) == 2
+    assert {str(Path(path).parent) for path in written} == {COMPOSE["x-headroom"]["volumes"][0].split(":")[1]}
+
+
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the Dockerfile copies, and nothing else."""
