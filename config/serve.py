@@ -152,6 +152,7 @@ def web_command(host: str, port: int, workers: int) -> list[str]:
         "--timeout": "60",
         "--graceful-timeout": "5",
         "--log-level": "warning",
+        "--logger-class": "config.server_log.ServerLog",
     }
     flags = [word for pair in settings.items() for word in pair]
     return [sys.executable, "-m", "gunicorn", "config.wsgi", "--no-control-socket", *flags]
