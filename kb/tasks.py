@@ -15,7 +15,7 @@ from kb.models import Refresh
 def refresh_estimates(run: int | None = None) -> None:
     """Makes stored estimates anew for some seconds; what is then left is the next message's."""
     begun = Refresh.objects.filter(pk=run).first() if run else None
-    if left := estimates.refresh(begun):
+    if left := estimates.refresh(begun, longest=estimates.LONGEST):
         wake(left)
 
 
