@@ -23,7 +23,7 @@ check: $(VENV)/.stamp-dev
 
 admin: $(VENV)/.stamp-run
 	@$(BIN)/python manage.py migrate --verbosity 0
-	@$(BIN)/python manage.py admin_link --site "http://$${HOST:-127.0.0.1}:$${PORT:-8000}"
+	@$(BIN)/python manage.py admin_link --site "$${SITE_URL:-http://$${HOST:-127.0.0.1}:$${PORT:-8000}}"
 
 # What people have written stays: only data/ holds it, and this does not touch it.
 clean:

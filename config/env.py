@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import secrets
+from email.utils import parseaddr
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import Any, NoReturn
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -15,6 +16,16 @@ _YES = ("1", "true", "yes", "on")
 _NO = ("0", "false", "no", "off")
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?"
 _HOST = re.compile(rf"\*|\[[0-9a-fA-F:]+\]|\.?{_LABEL}(\.{_LABEL})*")
+_LAST_PORT = 65535
+_ISSUER = "write the issuer's address, as https://login.example.org/realms/team"
+_ESCAPED = f"the port is a number up to {_LAST_PORT}, and signs of a password such as @ / # ? [ are written %40 %2F %23 %3F %5B"
+# A server that is away is told of in seconds: else the kernel waits minutes, with every thread of the web server.
+_NOTICES_SILENCE = {
+    "connect_timeout": "5",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+}
 
 
 def text(name: str, default: str = "") -> str:
@@ -60,18 +71,22 @@ def hosts(name: str, default: list[str]) -> list[str]:
 
 
 def origins(name: str) -> list[str]:
-    """Origins between commas, each with its scheme."""
-    values = [value.strip() for value in text(name).split(",") if value.strip()]
+    """Origins between commas, each with its scheme; the slash that a browser shows behind one is taken off."""
+    values = [value.strip().removesuffix("/") for value in text(name).split(",") if value.strip()]
     for value in values:
-        parts = urlsplit(value)
-        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path:
-            refuse(name, value, "write origins between commas, as https://headroom.example.org")
+        scheme, _, place = value.partition("://")
+        host, _, port = place.rpartition(":") if re.search(r":\d+$", place) else (place, "", "0")
+        if scheme not in ("http", "https") or not _HOST.fullmatch(host.removeprefix("*.")) or int(port) > _LAST_PORT:
+            refuse(name, value, "write scheme and host name without a path, as https://headroom.example.org")
     return values
 
 
 def origin(name: str, default: str) -> str:
     """One origin with its scheme."""
-    return (origins(name) or [default])[0]
+    values = origins(name)
+    if len(values) > 1:
+        refuse(name, ", ".join(values), "write one address alone, as https://headroom.example.org")
+    return values[0] if values else default
 
 
 def database(name: str, state: Path) -> dict[str, Any]:
@@ -82,21 +97,18 @@ def database(name: str, state: Path) -> dict[str, Any]:
         options = {"transaction_mode": "IMMEDIATE", "timeout": 20, "init_command": "PRAGMA journal_mode=WAL"}
         file = {"ENGINE": "django.db.backends.sqlite3", "NAME": state / "headroom.sqlite3", "OPTIONS": options}
         return {**file, "CONN_MAX_AGE": 60}  # opening it costs as much as two queries
-    parts = urlsplit(value)
-    if parts.scheme not in ("postgres", "postgresql") or not parts.path.strip("/"):
-        refuse(
-            name, _without_password(value), "write postgres://user:password@host:5432/name, or leave it out for SQLite"
-        )
-    if parts.password == "choose-one":
-        refuse("POSTGRES_PASSWORD", "choose-one", "everybody who has read .env.example knows it; choose another")
+    cure = "write postgres://user:password@host:5432/name, or leave it out for SQLite"
+    parts = _address(name, value, ("postgres", "postgresql"), cure)
+    if not parts.path.strip("/"):
+        refuse(name, _without_password(value), cure)
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.strip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": parts.hostname or "",
-        "PORT": str(_port(name, value) or ""),
-        "OPTIONS": dict(parse_qsl(parts.query)),
+        "PORT": str(parts.port or ""),
+        "OPTIONS": {**_NOTICES_SILENCE, **dict(parse_qsl(parts.query))},
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
     }
@@ -104,10 +116,14 @@ def database(name: str, state: Path) -> dict[str, Any]:
 
 def redis(name: str) -> str:
     """The address of a Redis server, or nothing."""
-    value = text(name)
-    if value and (urlsplit(value).scheme not in ("redis", "rediss", "unix") or len(value) < len("redis://x")):
-        refuse(name, _without_password(value), "write redis://host:6379/0, or leave it out")
-    _port(name, value)
+    value, cure = text(name), "write redis://host:6379/0, or leave it out"
+    if not value:
+        return ""
+    parts = _address(name, value, ("redis", "rediss", "unix"), cure)
+    if parts.scheme == "unix":
+        return value if parts.path else refuse(name, value, cure)
+    if not parts.hostname or not re.fullmatch(r"/?\d*", parts.path):
+        refuse(name, _without_password(value), cure)
     return value
 
 
@@ -122,10 +138,12 @@ def required(name: str, because: str) -> str:
 def issuer(name: str) -> str:
     """The address of an OpenID provider without its ``/.well-known/…``, or nothing. Passwords and tokens never go over plain HTTP."""
     value = text(name).removesuffix("/.well-known/openid-configuration").rstrip("/")
-    parts = urlsplit(value)
+    if not value:
+        return ""
+    parts = _address(name, value, ("http", "https"), _ISSUER)
     near = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
-    if value and (not parts.hostname or parts.query or not (parts.scheme == "https" or near)):
-        refuse(name, _without_password(value), "write the issuer's address, as https://login.example.org/realms/team")
+    if not parts.hostname or parts.query or not (parts.scheme == "https" or near):
+        refuse(name, _without_password(value), _ISSUER)
     return value
 
 
@@ -135,20 +153,36 @@ def email(name: str) -> dict[str, Any]:
     if value in ("", "console:"):
         backend = "console" if value else "dummy"
         return {"EMAIL_BACKEND": f"django.core.mail.backends.{backend}.EmailBackend"}
-    parts = urlsplit(value)
-    if parts.scheme not in ("smtp", "smtps", "smtp+tls") or not parts.hostname:
-        cure = "write smtp+tls://user:password@host:587, smtps://…:465, smtp://host:25 or console:"
+    cure = "write smtp+tls://user:password@host:587, smtps://…:465, smtp://host:25 or console:"
+    parts = _address(name, value, ("smtp", "smtps", "smtp+tls"), cure)
+    if not parts.hostname:
         refuse(name, _without_password(value), cure)
     return {
         "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
         "EMAIL_HOST": parts.hostname,
-        "EMAIL_PORT": _port(name, value) or {"smtps": 465, "smtp+tls": 587}.get(parts.scheme, 25),
+        "EMAIL_PORT": parts.port or {"smtps": 465, "smtp+tls": 587}.get(parts.scheme, 25),
         "EMAIL_HOST_USER": unquote(parts.username or ""),
         "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
         "EMAIL_USE_SSL": parts.scheme == "smtps",
         "EMAIL_USE_TLS": parts.scheme == "smtp+tls",
         "EMAIL_TIMEOUT": 10,
     }
+
+
+def sender(name: str, default: str) -> str:
+    """What mails say that they come from: an address, with a name before it or not."""
+    value = text(name, default)
+    if not re.fullmatch(r"[^@\s]+@[^@\s]+", parseaddr(value)[1]) or not value.isprintable():
+        refuse(name, value, "write an address, as headroom@example.org or Headroom <headroom@example.org>")
+    return value
+
+
+def token(name: str) -> str:
+    """What a program shows in a header, which carries neither blanks nor letters beyond ASCII."""
+    value = text(name)
+    if not re.fullmatch(r"[!-~]*", value):
+        refuse(name, f"{len(value)} characters", "write letters, digits and signs of ASCII, without blanks")
+    return value
 
 
 def folder(name: str, default: Path) -> Path:
@@ -186,18 +220,25 @@ def secret(name: str, state: Path) -> str:
     return value
 
 
-def refuse(name: str, value: str, cure: str) -> None:
+def refuse(name: str, value: str, cure: str) -> NoReturn:
     """Raises ``ImproperlyConfigured`` with variable, value and cure."""
     raise ImproperlyConfigured(f"{name} is “{value}”: {cure}.")
 
 
-def _port(name: str, value: str) -> int | None:
+def _address(name: str, value: str, schemes: tuple[str, ...], cure: str) -> SplitResult:
+    """The parts of an address whose port is one. A password ends where a sign of the address itself stands in it."""
     try:
-        return urlsplit(value).port
+        parts = urlsplit(value)
+        port = parts.port
     except ValueError:
-        refuse(name, _without_password(value), "the port must be a number from 0 to 65535")
-        return None
+        refuse(name, _without_password(value), f"{cure}; {_ESCAPED}")
+    if parts.scheme not in schemes:
+        refuse(name, _without_password(value), cure)
+    if port == 0 or "@" in parts.path + parts.fragment:
+        refuse(name, _without_password(value), f"{cure}; {_ESCAPED}")
+    return parts
 
 
 def _without_password(url: str) -> str:
-    return re.sub(r"(//[^:/@]*:)[^@]*@", r"\1***@", url)
+    """Whatever could be a part of the password is out; the name before it may be an e-mail address."""
+    return re.sub(r"(//[^:/]*:).*@", r"\1***@", url)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from config import env
 
+_OF_THIS_MACHINE = {"localhost", "127.0.0.1", "[::1]"}
 _SHORTEST_TOKEN = 16
 _FEWEST_LETTERS = 10
 
@@ -16,8 +17,12 @@ def refuse_weak(
     """Raises ``ImproperlyConfigured`` at the first value that a deployed site may not have."""
     if debug:
         env.refuse("DEBUG", "1", "it shows the innards of the site; leave it out where HTTPS is 1")
-    if not env.text("ALLOWED_HOSTS"):
-        env.refuse("ALLOWED_HOSTS", "", "HTTPS is 1 and others reach the site: write the name that they use")
+    if not set(hosts) - _OF_THIS_MACHINE:
+        env.refuse(
+            "ALLOWED_HOSTS",
+            env.text("ALLOWED_HOSTS"),
+            "HTTPS is 1 and others reach the site: write the name that they use",
+        )
     if "*" in hosts:
         env.refuse("ALLOWED_HOSTS", "*", "any name would be believed; write the name that people use")
     if len(set(secret)) < _FEWEST_LETTERS:

@@ -22,18 +22,16 @@ def told(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpR
 
     def tell(request: HttpRequest) -> HttpResponse:
         given = request.headers.get("X-Request-ID", "")
-        mark = request_id.set(given if _FROM_PROXY.fullmatch(given) else secrets.token_hex(8))
+        # It stays until the next request of this thread: Django writes its own line of a refusal when this has returned.
+        request_id.set(given if _FROM_PROXY.fullmatch(given) else secrets.token_hex(8))
         began = time.perf_counter()
-        try:
-            response = get_response(request)
-            seconds, page = time.perf_counter() - began, page_of(request)
-            response.headers["X-Request-ID"] = request_id.get()
-            method = request.method if request.method in ("GET", "HEAD", "POST", "PUT") else "OTHER"
-            metrics.answered(page, method, response.status_code, seconds)
-            told = {"page": page, "method": method, "status": response.status_code, "ms": round(seconds * 1000, 1)}
-            log.info("%(method)s %(page)s %(status)s in %(ms)s ms", told, extra={"told": told})
-            return response
-        finally:
-            request_id.reset(mark)
+        response = get_response(request)
+        seconds, page = time.perf_counter() - began, page_of(request)
+        response.headers["X-Request-ID"] = request_id.get()
+        method = request.method if request.method in ("GET", "HEAD", "POST", "PUT") else "OTHER"
+        metrics.answered(page, method, response.status_code, seconds)
+        told = {"page": page, "method": method, "status": response.status_code, "ms": round(seconds * 1000, 1)}
+        log.info("%(method)s %(page)s %(status)s in %(ms)s ms", told, extra={"told": told})
+        return response
 
     return tell

@@ -11,6 +11,8 @@ import errno
 import os
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -19,6 +21,7 @@ from config.supervise import Child, Supervisor
 
 # Of each web process. One that waits for a slow line costs next to nothing; each may hold a connection of PostgreSQL's 100.
 THREADS = 16
+_PREPARING = 0x4865_6164_726F_6F6D  # the lock of PostgreSQL that whoever prepares the database holds
 
 
 class Refused(Exception):
@@ -85,25 +88,48 @@ def prepare(site: str) -> None:
 
     from config import static_files
 
-    try:
-        call_command("migrate", interactive=False, verbosity=0)
-        call_command("createcachetable", verbosity=0)
-    except OperationalError as misfit:
-        place = settings.DATABASES["default"]
-        raise Refused(
-            f"The database {place['NAME']} at {place.get('HOST') or 'this machine'} does not answer: "
-            f"start it, mend DATABASE_URL, or leave that out for SQLite. ({str(misfit).splitlines()[0]})"
-        ) from None
-    try:
-        call_command("load_content")
-    except CommandError as misfit:
-        raise Refused(str(misfit)) from None
+    with ExitStack() as preparing:
+        try:
+            preparing.enter_context(one_at_a_time())
+            call_command("migrate", interactive=False, verbosity=0)
+            call_command("createcachetable", verbosity=0)
+        except OperationalError as misfit:
+            place = settings.DATABASES["default"]
+            raise Refused(
+                f"The database {place['NAME']} at {place.get('HOST') or 'this machine'} does not answer: "
+                f"start it, mend DATABASE_URL, or leave that out for SQLite. ({str(misfit).splitlines()[0]})"
+            ) from None
+        try:
+            call_command("load_content")
+        except CommandError as misfit:
+            raise Refused(str(misfit)) from None
+        call_command("admin_link", if_none=True, site=settings.SITE_URL if env.text("SITE_URL") else site)
     static_files.gather(settings.STATIC_ROOT)
     for counted in settings.METRICS_DIR.glob("*.db"):  # by processes of an earlier start
         counted.unlink()
-    call_command("admin_link", if_none=True, site=site)
     connections.close_all()
     warn_about_hosts(settings.ALLOWED_HOSTS)
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Of several servers that start on one PostgreSQL the first prepares it; the others wait and find it done.
+
+    The lock hangs on a transaction of its own, which poolers of connections keep together.
+    """
+    from django.db import connection
+
+    if connection.vendor != "postgresql":
+        yield
+        return
+    own = connection.copy()
+    try:
+        own.set_autocommit(False)
+        with own.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_PREPARING])
+        yield
+    finally:
+        own.close()
 
 
 def warn_about_hosts(answered: list[str]) -> None:
@@ -126,6 +152,7 @@ def web_command(host: str, port: int, workers: int) -> list[str]:
         "--timeout": "60",
         "--graceful-timeout": "5",
         "--log-level": "warning",
+        "--logger-class": "config.server_log.ServerLog",
     }
     flags = [word for pair in settings.items() for word in pair]
     return [sys.executable, "-m", "gunicorn", "config.wsgi", "--no-control-socket", *flags]

@@ -129,7 +129,7 @@ CACHES = {
 SITE_URL = env.origin("SITE_URL", "http://127.0.0.1:8000")
 HAS_MAIL = bool(env.text("EMAIL_URL"))
 globals().update(env.email("EMAIL_URL"))
-DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("MAIL_FROM", "headroom@localhost")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.sender("MAIL_FROM", "headroom@localhost")
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_EMAIL_NOTIFICATIONS = HAS_MAIL
 PASSWORD_RESET_TIMEOUT = 24 * 3600
@@ -197,7 +197,7 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # What Prometheus shows to be given the figures; without it nothing is counted.
-METRICS_TOKEN = env.text("METRICS_TOKEN")
+METRICS_TOKEN = env.token("METRICS_TOKEN")
 METRICS_DIR = STATE_DIR / "metrics"
 if METRICS_TOKEN:
     METRICS_DIR.mkdir(exist_ok=True)

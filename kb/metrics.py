@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from django.conf import settings
+from django.db import Error
 from django.db.models import Min
 from django.utils import timezone
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -48,7 +49,7 @@ def stages() -> Callable[[str], None]:
 
 
 def page() -> bytes:
-    """Everything in the text format, the state of the work lists read from the database just now."""
+    """Everything in the text format, the state of the work lists read from the database just now, where it answers."""
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     registry.register(_WorkLists())
@@ -56,9 +57,18 @@ def page() -> bytes:
 
 
 class _WorkLists(Collector):
-    """What waits for the worker, and since when."""
+    """Whether the database answers, what waits for the worker, and since when."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Without the database the requests that failed for it are told all the same."""
+        try:
+            lists = list(self._read())
+        except Error:
+            lists = []
+        yield GaugeMetricFamily("headroom_database_answers", "Whether the database answers", value=float(bool(lists)))
+        yield from lists
+
+    def _read(self) -> Iterator[GaugeMetricFamily]:
         old = estimates.out_of_date(current())
         since = old.order_by().aggregate(since=Min("updated"))["since"]
         waiting = (timezone.now() - since).total_seconds() if since else 0.0

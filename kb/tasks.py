@@ -13,9 +13,9 @@ from kb.models import Refresh
 
 @shared_task  # type: ignore[untyped-decorator]
 def refresh_estimates(run: int | None = None) -> None:
-    """Makes stored estimates anew for a minute; what is then left is the next message's."""
+    """Makes stored estimates anew for some seconds; what is then left is the next message's."""
     begun = Refresh.objects.filter(pk=run).first() if run else None
-    if left := estimates.refresh(begun):
+    if left := estimates.refresh(begun, longest=estimates.LONGEST):
         wake(left)
 
 

@@ -9,11 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.db.migrations import AddField, AddIndex, CreateModel, RunPython
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
 
 from diagnose.knowledge import CONTENT, current
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("diagnose", "kb", "wizard", "config")  # each may import itself and those before it
+FIRST_BASES = {"kb": "0007_refresh_runs", "wizard": "0001_saved_diagnoses"}
 CODE = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "migrations" not in path.parts)
 READS = ("diagnose/facts/", "diagnose/ingest/", "diagnose/knowledge/loader.py")
 UNESCAPED = {"kb/markdown.py", "wizard/chart/svg.py"}
@@ -163,3 +167,22 @@ def test_there_is_no_drawer_for_odds_and_ends() -> None:
 
 def test_the_content_is_read_from_the_repository() -> None:
     assert CONTENT == ROOT / "content"
+
+
+def later_operations() -> list[tuple[str, Operation]]:
+    """Of the migrations since the first base that a team may have."""
+    found = MigrationLoader(None).disk_migrations
+    return [
+        (f"{app}.{name}", operation)
+        for (app, name), migration in sorted(found.items())
+        if name > FIRST_BASES.get(app, "~")
+        for operation in migration.operations
+    ]
+
+
+@pytest.mark.parametrize(("name", "operation"), later_operations())
+def test_a_migration_only_adds_since_the_old_version_goes_on_serving(name: str, operation: Operation) -> None:
+    """docs/deployment.md: what it reads is there, and what it writes is taken without the columns that it does not know."""
+    assert isinstance(operation, (AddField, AddIndex, CreateModel, RunPython)), name
+    if isinstance(operation, AddField):
+        assert operation.field.null or operation.field.has_db_default(), f"{name}: {operation.name}"

@@ -20,7 +20,7 @@ from django.urls import reverse
 from diagnose.facts.lowered import lower
 from diagnose.facts.signature import find_hits, is_mark
 from diagnose.ingest import read
-from kb.models import Entry
+from kb.models import Document, Entry
 from kb.notes import PAGES
 from kb.search.names import Named, Names, Page, met, nearest, of
 from kb.search.query import clauses, read_query, strong
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
     from diagnose.knowledge import Knowledge
+    from kb.models.search import EntryQuerySet
 
     User = AbstractBaseUser | AnonymousUser | None
 
@@ -95,7 +96,7 @@ def suggest(query: str, user: User, knowledge: Knowledge) -> list[Entry]:
         return []
     named = of(knowledge).named(words)
     best = sorted(named, key=lambda page: (-named[page].score, of(knowledge).order[page]))[:SUGGESTED]
-    visible = Entry.objects.visible_to(user).only("kind", "slug", "title")
+    visible = _known(user).only("kind", "slug", "title")
     rows = {(row.kind, row.slug): row for row in visible.filter(document=None).filter(_are(best))} if best else {}
     found = [rows[page] for page in best if page in rows]
     if len(found) < SUGGESTED:
@@ -156,13 +157,18 @@ def _hits(
     return dict(list(hits.items())[:LIMIT]), full or bool(documents)
 
 
+def _known(user: User) -> EntryQuerySet:
+    """Without the kinds that only a newer version has pages for: it puts them in while this one still serves."""
+    return Entry.objects.visible_to(user).filter(kind__in=[*_PAGES, Document.NOTES])
+
+
 def _new(found: Hits, hits: Hits) -> Hits:
     return {pk: page for pk, page in found.items() if pk not in hits}
 
 
 def _of_catalogue(user: User, needed: tuple[Clause, ...], pages: list[Page]) -> tuple[dict[Page, int], bool]:
     """The pages of the catalogue that have what is needed, and these; whether any has it."""
-    rows = Entry.objects.visible_to(user).filter(document=None).with_has(needed).filter(Q(has=True) | _are(pages))
+    rows = _known(user).filter(document=None).with_has(needed).filter(Q(has=True) | _are(pages))
     told = list(rows.order_by().values_list("pk", "kind", "slug", "has"))  # type: ignore[misc]
     return {(kind, slug): pk for pk, kind, slug, _ in told}, any(has for *_, has in told)
 
@@ -195,7 +201,7 @@ def _most(words: tuple[Word, ...], user: User, names: Names) -> tuple[Hits, bool
 
 def _having_some(user: User, needed: tuple[Clause, ...], least: int) -> dict[int, tuple[Page, int]]:
     """Pages that meet so many of these clauses, the catalogue's first, then the newest; with how many each meets."""
-    rows = Entry.objects.visible_to(user).having_any(tuple(combinations(needed, least)))
+    rows = _known(user).having_any(tuple(combinations(needed, least)))
     rows = rows.order_by(Case(When(document=None, then=0), default=1), "-pk")[: LIMIT // 4]
     found = {}
     for pk, kind, slug, tokens in rows.values_list("pk", "kind", "slug", "words"):

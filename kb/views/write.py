@@ -57,7 +57,8 @@ def _text(request: HttpRequest) -> str:
 
 
 def _why(request: HttpRequest) -> str:
-    return request.headers.get("X-Why", "")
+    """In UTF-8, as programs send it; a header comes as one letter for each byte."""
+    return request.headers.get("X-Why", "").encode("latin-1", errors="replace").decode(errors="replace")
 
 
 def _done(saved: saving.Saved, status: int) -> JsonResponse:

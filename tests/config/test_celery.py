@@ -84,6 +84,18 @@ def test_a_worker_on_redis_does_what_it_is_asked(state_folder: Path, redis_url: 
 
 
 @pytest.mark.service
+def test_servers_that_start_together_on_one_new_postgresql_all_come_up(state_folder: Path, postgres_url: str) -> None:
+    prepare = [sys.executable, "-c", "from config import serve; serve.prepare('http://127.0.0.1')"]
+    around = {"DJANGO_SETTINGS_MODULE": "config.settings", "DATABASE_URL": postgres_url}
+    folders = [state_folder / name for name in ("one", "two", "three")]
+    started = [
+        subprocess.Popen(prepare, cwd=ROOT, env=environment(folder, **around), stderr=subprocess.PIPE, text=True)
+        for folder in folders
+    ]
+    said = [process.communicate(timeout=180)[1] for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], said
+
+
 def test_the_site_migrates_and_loads_on_postgresql(state_folder: Path, postgres_url: str) -> None:
     import psycopg
 

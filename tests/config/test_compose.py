@@ -49,8 +49,16 @@ def test_only_the_web_server_can_be_reached_and_only_from_this_machine_unless_so
     assert SERVICES["web"]["ports"] == ["${PUBLISH:-127.0.0.1:8000}:8000"]
 
 
-def test_the_password_of_the_base_must_be_chosen() -> None:
+def test_the_password_of_the_base_must_be_chosen_before_anything_starts() -> None:
+    """PostgreSQL keeps the one of its first start: a web server that refuses it comes too late."""
     assert "${POSTGRES_PASSWORD:?" in SERVICES["db"]["environment"]["POSTGRES_PASSWORD"]
+    assert re.search(r"^POSTGRES_PASSWORD=$", (ROOT / ".env.example").read_text(), flags=re.M)
+
+
+def test_a_first_start_that_takes_long_keeps_worker_and_beat_waiting_and_does_not_fail() -> None:
+    assert SERVICES["web"]["healthcheck"]["start_period"] == "30m"
+    waiting = [name for name in OURS if "web" in SERVICES[name]["depends_on"]]
+    assert waiting == ["worker", "beat"]
 
 
 def test_the_image_is_slim_and_does_not_run_as_root() -> None:
@@ -59,6 +67,13 @@ def test_the_image_is_slim_and_does_not_run_as_root() -> None:
     users = [line.split()[1] for line in lines if line.startswith("USER ")]
     assert users
     assert "root" not in users
+
+
+def test_the_documents_write_backups_where_the_containers_user_may_and_where_they_outlive_it() -> None:
+    told = (ROOT / "docs/deployment.md").read_text()
+    written = re.findall(r"docker compose exec .*manage\.py backup (\S+)", told)
+    assert len(written) == 2
+    assert {str(Path(path).parent) for path in written} == {COMPOSE["x-headroom"]["volumes"][0].split(":")[1]}
 
 
 @pytest.fixture(scope="module")

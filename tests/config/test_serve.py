@@ -104,9 +104,15 @@ def test_it_starts_a_dead_worker_again(prepared_folder: Path) -> None:
     assert processes_of(prepared_folder) == []
 
 
-def test_the_first_start_offers_a_link_that_makes_the_admin_once(state_folder: Path) -> None:
-    site = start_site(state_folder)
-    link = re.search(r"Become an admin .*: http://127\.0\.0\.1:\d+(/setup/\S+/)", site.said())
+@pytest.mark.parametrize(
+    ("variables", "address"),
+    [({}, r"http://127\.0\.0\.1:\d+"), ({"SITE_URL": "https://wiki.example"}, "https://wiki.example")],
+)
+def test_the_first_start_offers_a_link_that_makes_the_admin_once(
+    state_folder: Path, variables: dict[str, str], address: str
+) -> None:
+    site = start_site(state_folder, **variables)
+    link = re.search(rf"Become an admin .*: {address}(/setup/\S+/)", site.said())
     assert link
     status, body = site.get(link[1])
     site.stop()

@@ -27,15 +27,24 @@ from tests.live import ROOT, environment
         (lambda: env.choice("X", "INFO", ("INFO",)), "loud", "X is “loud”: write one of INFO."),
         (lambda: env.hosts("X", []), "http://a.org", "X is “http://a.org”: write host names"),
         (lambda: env.hosts("X", []), "a.org:80", "X is “a.org:80”"),
-        (lambda: env.origins("X"), "a.org", "X is “a.org”: write origins"),
+        (lambda: env.origins("X"), "a.org", "X is “a.org”: write scheme and host name"),
+        (lambda: env.origins("X"), "https://a.org/wiki", "X is “https://a.org/wiki”: write scheme and host name"),
+        (lambda: env.origins("X"), "https://a b", "X is “https://a b”"),
+        (lambda: env.origins("X"), "https://a.org:99999", "X is “https://a.org:99999”"),
+        (lambda: env.origin("X", ""), "https://a.org,https://b.org", "write one address alone"),
         (lambda: env.redis("X"), "localhost:6379", "X is “localhost:6379”: write redis://"),
-        (lambda: env.redis("X"), "redis://h:66666666", "the port must be a number"),
+        (lambda: env.redis("X"), "redis://h:66666666", "the port is a number up to 65535"),
+        (lambda: env.redis("X"), "redis://h:6379/jobs", "X is “redis://h:6379/jobs”: write redis://"),
+        (lambda: env.redis("X"), "redis://[h", "X is “redis://[h”: write redis://"),
         (lambda: env.database("X", Path("/")), "sqlite:///x", "X is “sqlite:///x”: write postgres://"),
         (lambda: env.database("X", Path("/")), "postgres://host", "X is “postgres://host”"),
         (lambda: env.email("X"), "mail.example.org", "X is “mail.example.org”: write smtp+tls://"),
         (lambda: env.email("X"), "https://mail.example.org", "X is “https://mail.example.org”: write smtp+tls://"),
         (lambda: env.issuer("X"), "http://login.example.org", "X is “http://login.example.org”: write the issuer's"),
         (lambda: env.issuer("X"), "login.example.org", "X is “login.example.org”: write the issuer's"),
+        (lambda: env.sender("X", ""), "headroom", "X is “headroom”: write an address"),
+        (lambda: env.sender("X", ""), "a@example.org\nBcc: b@example.org", "write an address"),
+        (lambda: env.token("X"), "two words", "X is “9 characters”: write letters, digits and signs"),
         (lambda: env.required("X", "Y"), "", "X is “”: Y is set and needs it."),
         (lambda: env.secret("X", Path("/")), "short", "X is “5 characters”: write at least 32"),
         (lambda: env.folder("X", Path("/")), "/proc/nothing/here", "X is “/proc/nothing/here”: name a folder"),
@@ -48,11 +57,39 @@ def test_it_refuses_a_bad_value_with_the_cure(monkeypatch: pytest.MonkeyPatch, r
     assert says in str(refusal.value)
 
 
-def test_it_does_not_repeat_a_password_in_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("X", "mysql://me:hunter2@host/db")
+@pytest.mark.parametrize("user", ["me", "me@example.org"])
+def test_it_does_not_repeat_a_password_in_a_refusal(monkeypatch: pytest.MonkeyPatch, user: str) -> None:
+    monkeypatch.setenv("X", f"mysql://{user}:hun@ter2@host/db")
     with pytest.raises(ImproperlyConfigured) as refusal:
         env.database("X", Path("/"))
-    assert "hunter2" not in str(refusal.value)
+    assert "hun" not in str(refusal.value)
+    assert "ter2" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("password", ["pa/ss", "pa#ss", "1/2", "1#2", "p@ss/w", "[pass", "pa?ss"])
+def test_a_sign_that_ends_a_password_early_is_refused_with_how_to_write_it(
+    monkeypatch: pytest.MonkeyPatch, password: str
+) -> None:
+    """Else the rest of it is taken for the name of a server, which a message about that server would print."""
+    for read, address in (
+        (lambda: env.database("X", Path("/")), f"postgres://me:{password}@db:5432/rooms"),
+        (lambda: env.email("X"), f"smtp://me:{password}@mail:25"),
+    ):
+        monkeypatch.setenv("X", address)
+        with pytest.raises(ImproperlyConfigured) as refusal:
+            read()
+        assert "signs of a password such as @ / # ? [ are written %40 %2F %23 %3F %5B" in str(refusal.value)
+        assert password not in str(refusal.value)
+
+
+def test_an_origin_as_a_browser_shows_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "https://headroom.example.org/, https://*.example.org:8443, http://[::1]:8000")
+    assert env.origins("X") == ["https://headroom.example.org", "https://*.example.org:8443", "http://[::1]:8000"]
+
+
+def test_a_sender_may_have_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "Headroom <headroom@example.org>")
+    assert env.sender("X", "") == "Headroom <headroom@example.org>"
 
 
 def test_a_single_sign_on_without_its_secret_is_refused(state_folder: Path) -> None:
@@ -99,7 +136,16 @@ def test_it_reads_a_postgresql_address_whole(monkeypatch: pytest.MonkeyPatch) ->
     entry = env.database("X", Path("/"))
     assert entry["ENGINE"] == "django.db.backends.postgresql"
     assert (entry["USER"], entry["PASSWORD"], entry["HOST"], entry["PORT"]) == ("me", "p@ss", "db.example.org", "6543")
-    assert (entry["NAME"], entry["OPTIONS"]) == ("rooms", {"sslmode": "require"})
+    assert (entry["NAME"], entry["OPTIONS"]["sslmode"]) == ("rooms", "require")
+
+
+def test_a_postgresql_that_is_away_is_told_of_in_seconds_unless_somebody_waits_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("X", "postgres://me@db.example.org/rooms")
+    assert env.database("X", Path("/"))["OPTIONS"]["connect_timeout"] == "5"
+    monkeypatch.setenv("X", "postgres://me@db.example.org/rooms?connect_timeout=30")
+    assert env.database("X", Path("/"))["OPTIONS"]["connect_timeout"] == "30"
 
 
 def test_sqlite_begins_its_transactions_as_a_writer(monkeypatch: pytest.MonkeyPatch, state_folder: Path) -> None:
@@ -150,12 +196,12 @@ def test_a_site_behind_a_proxy_passes_every_check_for_a_deployed_one(state_folde
     ("variables", "says"),
     [
         ({"ALLOWED_HOSTS": ""}, "ALLOWED_HOSTS is “”: HTTPS is 1 and others reach the site: write the name"),
+        ({"ALLOWED_HOSTS": "localhost,127.0.0.1,"}, "ALLOWED_HOSTS is “localhost,127.0.0.1,”: HTTPS is 1 and others"),
         ({"ALLOWED_HOSTS": "*"}, "ALLOWED_HOSTS is “*”: any name would be believed"),
         ({"DEBUG": "1"}, "DEBUG is “1”: it shows the innards"),
         ({"SECRET_KEY": "ab" * 20}, "SECRET_KEY is “2 different characters”: leave it out and one is made"),
         ({"METRICS_TOKEN": "guess"}, "METRICS_TOKEN is “5 characters”: write at least 16"),
         ({"EMAIL_URL": "smtp://mail.example.org"}, "SITE_URL is “”: links in mails begin with it"),
-        ({"DATABASE_URL": "postgres://headroom:choose-one@db/x"}, "POSTGRES_PASSWORD is “choose-one”: everybody"),
     ],
 )
 def test_a_deployed_site_refuses_what_is_weak_or_missing_with_the_cure(

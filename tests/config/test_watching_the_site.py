@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -76,7 +79,32 @@ def test_the_figures_count_requests_and_stages_over_all_processes(watched: Site)
     assert float(lines['headroom_requests_total{method="POST",page="wizard:shell",status="200"}']) == 6
     for stage in ("read", "facts", "estimate", "match", "prescribe", "questions"):
         assert float(lines[f'headroom_diagnosis_seconds_count{{stage="{stage}"}}']) >= 6
+    assert float(lines["headroom_database_answers"]) == 1
     assert {"headroom_stale_estimates", "headroom_stale_seconds", "headroom_unmailed_notices"} <= lines.keys()
+
+
+def test_a_web_process_that_was_killed_is_told_of_as_one_object_too(watched: Site) -> None:
+    os.kill(web_process(watched), signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while "was sent SIGKILL" not in watched.said():
+        assert time.monotonic() < deadline, watched.said()
+        time.sleep(0.1)
+    line = next(line for line in watched.said().splitlines() if "was sent SIGKILL" in line)
+    told = json.loads(line)
+    assert (told["level"], told["logger"], told["request"]) == ("error", "gunicorn.error", "-")
+
+
+def web_process(site: Site) -> int:
+    """One of gunicorn's."""
+    return children_of(next(child for child in children_of(site.process.pid) if "gunicorn" in command_of(child)))[0]
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def command_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
 
 
 def test_the_log_is_one_object_a_line_with_the_request_and_without_what_was_pasted_or_asked(watched: Site) -> None:
@@ -84,13 +112,16 @@ def test_the_log_is_one_object_a_line_with_the_request_and_without_what_was_past
     assert own == "from-the-proxy-1"
     _, _, drawn = ask(watched, "/result/?host_ram_gb=512", **{"X-Request-ID": "bad id\twith blanks"})
     assert drawn != "bad id\twith blanks"
-    assert ask(watched, "/saved/nothing/the-key-of-its-owner/")[0] == 404
+    refused = ask(watched, "/saved/nothing/the-key-of-its-owner/", **{"X-Request-ID": "asked-for-nothing"})
+    assert refused[0] == 404
     said = watched.said()
     assert "the-key-of-its-owner" not in said
     told = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     line = next(line for line in told if line["request"] == "from-the-proxy-1")
     assert (line["page"], line["method"], line["status"]) == ("wizard:shell", "POST", 200)
     assert line["ms"] > 0
+    lines = [line["logger"] for line in told if line["request"] == "asked-for-nothing"]
+    assert lines == ["headroom.requests", "django.request"]
     assert "unheardof_trainer" not in said
     assert "host_ram_gb" not in said
     assert Path(watched.state / "metrics").is_dir()

@@ -132,10 +132,16 @@ class Web:
     base: Base
 
     def send(
-        self, path: str, form: Mapping[str, str] | bytes | None = None, accept: str = "text/html", wait: float = 20
+        self,
+        path: str,
+        form: Mapping[str, str] | bytes | None = None,
+        accept: str = "text/html",
+        wait: float = 20,
+        token: str = "",
     ) -> Answer:
         """Asks as the editor who is signed in."""
-        headers = {"Accept": accept, "Cookie": f"sessionid={self.base.session}; csrftoken={TOKEN}"}
+        shown = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {**shown, "Accept": accept, "Cookie": f"sessionid={self.base.session}; csrftoken={TOKEN}"}
         body: bytes | None = form if isinstance(form, bytes) else None
         if form is not None and body is None:
             body = urllib.parse.urlencode({**form, "csrfmiddlewaretoken": TOKEN}).encode()  # type: ignore[dict-item]

@@ -16,6 +16,7 @@ from tests.faults.test_web_dies import SLUG, WHOLE, save
 from tests.faults.test_worker_dies import MADE, OPEN, a_minute_passes, wake
 
 pytestmark = pytest.mark.service
+FIGURES = "only-for-the-figures"
 
 
 @contextmanager
@@ -69,7 +70,11 @@ def test_a_postgresql_that_dies_is_told_of_on_every_page_and_all_goes_on_when_it
     on_cluster: Base, cluster: Cluster, own_redis: Redis
 ) -> None:
     slug = on_cluster.one(SLUG)
-    with web(on_cluster, REDIS_URL=own_redis.url) as site, worker(on_cluster, REDIS_URL=own_redis.url) as only:
+    figures = {"METRICS_TOKEN": FIGURES}
+    with (
+        web(on_cluster, REDIS_URL=own_redis.url, **figures) as site,
+        worker(on_cluster, REDIS_URL=own_redis.url) as only,
+    ):
         with load(site) as statuses:
             wait_until(lambda: statuses[200] > 4, "visitors are answered")
             text = on_cluster.one(f"SELECT text FROM kb_document WHERE slug = '{slug}'")
@@ -107,6 +112,9 @@ def every_kind_of_answer_says_what_happened(site: Web, slug: str) -> None:
     assert site.diagnose().body.startswith("The database does not answer.")
     as_json = site.send("/cases.json", accept="application/json")
     assert json.loads(as_json.body)["error"] == "database does not answer"
+    figures = site.send("/metrics", accept="*/*", token=FIGURES)
+    assert "headroom_database_answers 0.0" in figures.body
+    assert 'page="kb:search",status="503"' in figures.body
     ready = site.send("/readyz")
     assert (ready.status, json.loads(ready.body)["why"]) == (503, "the database does not answer")
     assert site.send("/healthz").status == 200

@@ -9,6 +9,7 @@ import signal
 import pytest
 from celery import Celery
 
+from config.supervise import GRACE
 from tests.faults.ground import Base, Process, Redis, wait_until, web, worker
 
 pytestmark = pytest.mark.service
@@ -65,6 +66,22 @@ def test_a_worker_that_is_killed_in_a_run_leaves_nothing_out_of_date_for_good(
             wait_until(lambda: base.one(MADE) == cases and not base.one(OPEN), "all is up to date", second)
     done, total, _ = base.ask(RUNS)[-1]
     assert done == total == cases - made, "what was done before the end was not done again"
+
+
+def test_a_worker_that_is_asked_to_end_in_a_long_run_ends_in_time_and_the_next_goes_on_at_once(
+    sqlite: Base, own_redis: Redis
+) -> None:
+    sqlite.copy_cases(4000)
+    with worker(sqlite, REDIS_URL=own_redis.url) as first:
+        wake(own_redis)
+        wait_until(lambda: sqlite.one(MADE) > 5, "the run is under way", first)
+        first.process.terminate()
+        assert first.process.wait(GRACE) == 0
+    made = sqlite.one(MADE)
+    assert sqlite.one(OPEN) == 1
+    with worker(sqlite, REDIS_URL=own_redis.url) as second:
+        wait_until(lambda: sqlite.one(MADE) > made, "the next goes on", second, seconds=20)
+    assert sqlite.one("SELECT count(*) FROM kb_refresh") == 1
 
 
 def test_a_message_that_comes_twice_does_the_work_once(base: Base, own_redis: Redis) -> None:

@@ -44,6 +44,15 @@ def test_neither_does_a_token_for_reading_nor_the_token_of_a_reader() -> None:
     assert not Document.objects.exists()
 
 
+def test_the_reason_of_a_change_is_read_in_any_script() -> None:
+    """A server hands a header on as one letter for each byte."""
+    client = program(Role.EDITOR, "write")
+    for slug, sent in (("in-utf-8", "修复显存".encode()), ("in-latin-1", b"caf\xe9")):
+        assert status(put(client, slug, document(), HTTP_X_WHY=sent.decode("latin-1"))) == 201
+    told = dict(Document.objects.values_list("slug", "revisions__why"))
+    assert told == {"in-utf-8": "修复显存", "in-latin-1": "caf\N{REPLACEMENT CHARACTER}"}
+
+
 def test_the_catalogue_is_not_written() -> None:
     lever = next(iter(current().levers))
     assert program(Role.ADMIN, "write").put(f"/levers/{lever}.md", "x", content_type="text/markdown").status_code == 405

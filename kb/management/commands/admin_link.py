@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.urls import reverse
 
@@ -16,7 +17,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--if-none", action="store_true", help="only when nobody is an admin yet")
-        parser.add_argument("--site", default="http://127.0.0.1:8000", help="the address that the site answers at")
+        parser.add_argument("--site", default=settings.SITE_URL, help="the address that the site answers at")
 
     def handle(self, *, if_none: bool, site: str, **options: Any) -> None:
         if if_none and links.admin_exists():

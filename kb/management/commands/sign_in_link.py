@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -19,7 +20,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="the name that the member signs in with")
-        parser.add_argument("--site", default="http://127.0.0.1:8000", help="the address that the site answers at")
+        parser.add_argument("--site", default=settings.SITE_URL, help="the address that the site answers at")
 
     @transaction.atomic
     def handle(self, *, name: str, site: str, **options: Any) -> None:

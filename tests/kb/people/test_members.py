@@ -273,6 +273,17 @@ def test_the_printed_link_makes_the_first_admin_and_the_one_before_stops_working
     assert links.admin_exists()
 
 
+@pytest.mark.parametrize("command", [["admin_link"], ["sign_in_link", "mei"]])
+def test_a_printed_link_begins_with_the_address_that_people_reach_the_site_at(
+    command: list[str], settings: Any, capsys: Any
+) -> None:
+    """Nobody reaches 127.0.0.1 of a container, and over plain HTTP no cookie of a site behind HTTPS comes back."""
+    settings.SITE_URL = "https://headroom.example.org"
+    member(Role.REVIEWER, "mei")
+    call_command(*command)
+    assert ": https://headroom.example.org/" in capsys.readouterr().out
+
+
 def test_another_address_is_asked_for_with_the_password() -> None:
     lin = User.objects.create_user("lin", "lin@example.org", PASSWORD)
     Member.objects.create(user=lin, role=Role.READER)

@@ -13,9 +13,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from diagnose.knowledge import Knowledge
 from kb import saving, states
-from kb.models import Document, Member, Role
+from kb.models import Document, Entry, Member, Role
 from kb.search import index
 from kb.search.find import address, find, suggest
+from kb.search.tokens import document_tokens
 from kb.sections import first_sentence
 from tests.kb.conftest import document
 
@@ -148,6 +149,15 @@ def test_a_log_in_the_search_box_is_handed_to_the_wizard_and_kept_nowhere(client
     page = answer.content.decode()
     assert "torch.OutOfMemoryError" in page
     assert reverse("wizard:result") in page
+
+
+def test_pages_of_a_kind_that_only_a_newer_version_has_are_passed_over(client: Client, knowledge: Knowledge) -> None:
+    """It puts them in while this version still serves."""
+    words = document_tokens("Unheardof recipe", "")
+    Entry.objects.create(kind="recipes", slug="soup", title="Unheardof recipe", words=words, digest="x")
+    assert slugs("unheardof", knowledge) == []
+    for name in ("kb:search", "kb:suggestions"):
+        assert client.get(reverse(name), {"q": "unheardof"}).status_code == 200
 
 
 def test_suggestions_are_titles_that_begin_so(write: Write, client: Client) -> None:
