@@ -84,6 +84,12 @@ def of_training(lever: Lever, situation: Situation) -> bool:
     return all(FACTS[change.fact].group in _TRAINERS and change.fact not in _ANYBODYS for change in lever.changes)
 
 
+def of_no_training(lever: Lever, situation: Situation) -> bool:
+    """Whether it is for what trains nothing, where a trainer is known and nothing says that it does something else."""
+    told = situation.values.get("trains") is False or not situation.facts.trainer
+    return not told and lever.when.get("trains") is False
+
+
 def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:
     """It acts on the other memory than the one that runs out."""
     if situation.pool is None or situation.pool in lever.pools:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.pipeline import diagnose
 from diagnose.prescribe.steps import at_bound
 from tests.diagnose.prescribe.conftest import GROUPED, ON_THE_HOST
 
@@ -284,3 +285,17 @@ def test_an_engine_on_cards_of_its_own_is_left_alone_where_the_trainer_overflows
     advice = advise(command + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 18.56 GiB.\n")
     assert advice.before.gpu.verdict() == "out"
     assert not any(lever.startswith("rollout.gpu") or lever.startswith("rollout.tensor") for lever in advice.levers)
+
+
+def test_what_helps_where_nothing_is_trained_is_not_offered_to_a_trainer(knowledge):
+    run = {"oom_kind": "gpu_oom_raw", "framework": "verl", "phase": "weight_sync", "model": "Qwen2.5-7B", "n_gpus": 8}
+    given = diagnose("", {**run, "gpu_mem_gib": 80, "algo": "grpo"}, knowledge, ()).prescriptions
+    assert given
+    assert not [one.lever.slug for one in given if one.lever.when.get("trains") is False]
+
+
+def test_room_for_a_cache_is_told_without_naming_what_it_does_not_hang_on(knowledge):
+    run = {"oom_kind": "vllm_no_kv_blocks", "framework": "verl", "model": "Qwen2.5-32B", "n_gpus": 8, "gpu_mem_gib": 40}
+    given = diagnose("", {**run, "gpu_memory_utilization": 0.4, "rollout_tp": 2}, knowledge, ()).prescriptions
+    assert given[0].room
+    assert not [one.why for one in given if "No saving is computed without" in one.why]
