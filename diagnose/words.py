@@ -89,7 +89,7 @@ def run_words(facts: Facts) -> tuple[str, ...]:
     cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values else card
     algo = facts.stated.get("algo")
     # a default says nothing of a run of which no setting was pasted
-    of_nothing = algo is not None and algo.origin == "default" and not any(fact.key for fact in facts.stated.values())
+    of_nothing = algo is not None and algo.origin == "default" and not facts.configured
     parts = (framework, "" if of_nothing else str(values.get("algo", "")).upper(), values.get("model"), cards)
     return tuple(str(part) for part in parts if part)
 
@@ -137,6 +137,7 @@ def _lead(diagnosis: Diagnosis) -> str:
             room_words(diagnosis.room, failed=diagnosis.kind is not None),
             full,
             _taken(diagnosis.estimate, pool, pool.worst),
+            _by_default(diagnosis.facts),
         )
         return " ".join(part for part in told if part)
     apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
@@ -148,6 +149,7 @@ def _lead(diagnosis: Diagnosis) -> str:
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
     parts.append(_taken(diagnosis.estimate, pool, phase))
+    parts.append(_by_default(diagnosis.facts))
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
     if diagnosis.kind == "memory_growth" and grown:
         return " ".join((grown[0], *parts))
@@ -169,11 +171,23 @@ def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
 
 
 def _taken(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> str:
-    """Which facts of this pool nothing says, so that a guess of ours stands in the figure; of the host's those that a term hangs on."""
+    """Which facts of this pool nothing says, so that a guess stands in the figure; of sizes, and on the host, what a term hangs on."""
     hang = {id for term in phase.terms for id in term.moved_by}
-    ids = (id for id in estimate.guessed(pool.pool) if id in FACTS and (pool.pool == "gpu" or id in hang))
+    ids = (
+        id
+        for id in estimate.guessed(pool.pool)
+        if id in FACTS and (id in hang or (pool.pool == "gpu" and FACTS[id].group != "sizes"))
+    )
     names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in ids]
     return f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
+
+
+def _by_default(facts: Facts) -> str:
+    """That defaults stand for all settings, where none was read: nobody runs by them alone."""
+    stand = any(fact.origin == "default" for fact in facts.stated.values())
+    if facts.configured or not facts.trainer or not stand or facts.serves:
+        return ""
+    return f"No setting of the run was read: {facts.trainer}’s defaults stand for what nobody told."
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:

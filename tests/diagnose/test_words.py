@@ -118,3 +118,18 @@ def test_a_share_of_a_card_of_unknown_size_is_said_to_be_left_out():
     assert "beside the engine’s KV cache" not in words.lead(
         diagnose(f"{text}8 x A100 80GB, OOM in rollout", {}, current(), [])
     )
+
+
+def test_where_no_setting_was_read_the_defaults_are_said_to_stand_for_them():
+    run = {"oom_kind": "gpu_oom", "framework": "verl", "model": "Qwen2.5-7B", "n_gpus": 8, "gpu_mem_gib": 80}
+    said = "No setting of the run was read: verl’s defaults stand for what nobody told."
+    assert said in words.lead(diagnose("", run, current(), ()))
+    assert said not in words.lead(
+        diagnose("python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.n=8", run, current(), ())
+    )
+
+
+def test_a_size_is_no_guess_of_a_phase_that_takes_nothing_of_it():
+    run = {"oom_kind": "gpu_oom", "framework": "nemo-rl", "model": "Qwen2.5-7B", "n_gpus": 8, "gpu_mem_gib": 80}
+    assert "update micro batch" not in words.lead(diagnose("", {**run, "phase": "weight_sync"}, current(), ()))
+    assert "update micro batch" in words.lead(diagnose("", {**run, "phase": "actor_update"}, current(), ()))
