@@ -7,7 +7,7 @@ from diagnose.knowledge.records import Signature
 from diagnose.measured_words import growth_words
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB, MIB, tenths
-from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
+from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, PHASES, Value
 
 NBSP = "\u00a0"
 
@@ -21,6 +21,11 @@ _NEXT = {
     "unknown": "Paste the launch command, or set model, cards and lengths beside.",
     "serves": "This command runs an engine alone: there is no optimizer and no phase of training, only its weights, graphs and cache.",
 }
+
+
+# Phases of a model beside the policy, by the fact that there is one, and phases of online training alone.
+_OF_MODEL = dict.fromkeys(("critic", "values"), ("has_critic", "critic")) | {"ref_logprob": ("has_ref", "reference")}
+_ONLINE = ("init", "weight_sync", "rollout", "logprob", "values", "critic")
 
 
 def gib(size: float) -> str:
@@ -142,7 +147,7 @@ def _lead(diagnosis: Diagnosis) -> str:
         return " ".join(part for part in told if part)
     apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
-    parts = [f"The {phase_words(apart)} itself is not computed here."] if apart else []
+    parts = [_not_computed(apart, diagnosis.facts)] if apart else []
     parts.append(_need(phase, pool))
     if largest is not None and largest.bytes:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
@@ -159,6 +164,18 @@ def _lead(diagnosis: Diagnosis) -> str:
     if diagnosis.kind == "other":
         parts.append(_NEXT["other"])
     return " ".join(part for part in parts if part)
+
+
+def _not_computed(phase: str, facts: Facts) -> str:
+    """That the failing phase is not in the estimate: since the run has none by what is known, or since nobody computes it."""
+    said = f"The {phase_words(phase)} itself is not computed here"
+    id, what = _OF_MODEL.get(phase, ("", ""))
+    if id and facts.flag(id) is False:
+        return f"{said}: by what is known the run has no {what}. Check the phase and the algorithm."
+    algo = str(facts.values.get("algo", "grpo"))
+    if phase in _ONLINE and algo not in ONLINE_ALGOS:
+        return f"{said}: {algo.upper()} does no such thing. Check the phase and the algorithm."
+    return f"{said}."
 
 
 def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:

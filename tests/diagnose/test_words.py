@@ -133,3 +133,18 @@ def test_a_size_is_no_guess_of_a_phase_that_takes_nothing_of_it():
     run = {"oom_kind": "gpu_oom", "framework": "nemo-rl", "model": "Qwen2.5-7B", "n_gpus": 8, "gpu_mem_gib": 80}
     assert "update micro batch" not in words.lead(diagnose("", {**run, "phase": "weight_sync"}, current(), ()))
     assert "update micro batch" in words.lead(diagnose("", {**run, "phase": "actor_update"}, current(), ()))
+
+
+@pytest.mark.parametrize(
+    ("phase", "algo", "said"),
+    [
+        ("critic", "grpo", "by what is known the run has no critic. Check the phase and the algorithm."),
+        ("rollout", "dpo", "DPO does no such thing. Check the phase and the algorithm."),
+        ("critic", "ppo", ""),
+    ],
+)
+def test_a_phase_that_the_algorithm_has_not_is_said(phase, algo, said):
+    run = {"oom_kind": "gpu_oom", "framework": "verl", "model": "Qwen2.5-7B", "n_gpus": 8, "gpu_mem_gib": 80}
+    told = words.lead(diagnose("", {**run, "phase": phase, "algo": algo}, current(), ()))
+    assert said in told
+    assert bool(said) == ("not computed here" in told)
