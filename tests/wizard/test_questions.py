@@ -142,7 +142,7 @@ def test_a_question_names_the_key_of_the_persons_own_trainer(client):
     for framework, key in (("trl", "per_device_train_batch_size"), ("verl", "ppo_micro_batch_size_per_gpu")):
         assert key in client.get(f"/questions/?framework={framework}&{state}").content.decode()
     other = client.get(f"/questions/?framework=search-r1&{state}").content.decode()
-    assert "Its number counts sequences of all GPUs in one pass" in other
+    assert "Its number is another (sequences of all GPUs in one pass;" in other
 
 
 def test_every_phase_can_be_answered_and_every_size_of_card(client):
