@@ -177,7 +177,7 @@ def _candidates(facts: Facts, words: Mapping[str, Question]) -> list[str]:
         for id in words
         if id not in _NEVER and _open(facts, id) and not _derived(facts, id) and _can_differ(facts, id, told)
     ]
-    return sorted(ids, key=lambda id: (_certainty(facts, id), words[id].rank, id))
+    return sorted(ids, key=lambda id: (facts.configured and _certainty(facts, id), words[id].rank, id))
 
 
 def _derived(facts: Facts, id: str) -> bool:
@@ -215,6 +215,8 @@ def _moving(questions: list[Question], bench: Bench) -> list[Asked]:
     least = before * (_LEAST_MOVE if bench.facts.configured else _LEAST_MOVE_UNREAD)
     found: list[tuple[bool, int, bool, int, Asked]] = []
     for question in questions:
+        if not bench.facts.configured and len(found) == MOST:
+            break  # the others would rank behind these
         values = plausible(question, bench.facts)
         if bench.left < len(values) or not values:
             continue
