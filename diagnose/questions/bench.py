@@ -122,7 +122,7 @@ def missing(question: Question, bench: Bench) -> Asked:
 
 
 def tried(question: Question, bench: Bench, values: list[Value]) -> Asked:
-    """The question with what its answers come to: those tried first, then the others, of which the present one needs no trial."""
+    """The question with what its answers come to, as far as they are tried; the present one needs no trial."""
     before, moves = bench.peak(bench.before), 0
     options: list[tuple[str, str, str]] = []
     titles = {option.value: option.title for option in question.options}
@@ -138,7 +138,16 @@ def tried(question: Question, bench: Bench, values: list[Value]) -> Asked:
     rest = options_of(question, bench.facts, {written for written, _, _ in options})
     compared = any(says for _, _, says in options)
     options += [(value, title, as_it_is if value == now and compared else "") for value, title, _ in rest]
-    return Asked(question, moves, tuple(options))
+    return Asked(question, moves, tuple(_in_order(options, question)))
+
+
+def _in_order(options: list[tuple[str, str, str]], question: Question) -> list[tuple[str, str, str]]:
+    """Numbers by size, words as the question has them."""
+    places = {option.value: place for place, option in enumerate(question.options)}
+    try:
+        return sorted(options, key=lambda option: float(option[0]))
+    except ValueError:
+        return sorted(options, key=lambda option: places.get(option[0], len(places)))
 
 
 def _written(value: Value) -> str:

@@ -216,3 +216,12 @@ def test_what_the_estimate_can_lack_has_a_question():
     can_lack = {"model", "params_b", "n_gpus", "gpu_mem_gib", "host_ram_gb", "gpus_per_node", "zero_stage", "precision"}
     can_lack |= {"micro_batch", "response_length", "max_length", "gradient_checkpointing", "gpu_memory_utilization"}
     assert can_lack <= {question.fact for question in current().questions.values()}
+
+
+def test_options_stand_in_their_own_order():
+    questions = of_answers(
+        **RUN, oom_kind="gpu_oom", framework="search-r1", phase="actor_update", algo="grpo", micro_batch=16
+    )
+    for one in (*questions, *of_answers(**RUN, oom_kind="gpu_oom", framework="trl", phase="actor_update")):
+        numbers = [float(value) for value, _, _ in one.options if value.replace(".", "", 1).isdigit()]
+        assert numbers == sorted(numbers)
