@@ -8,7 +8,7 @@ from diagnose.knowledge.records import Signature
 from diagnose.measured_words import growth_words
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB, MIB, tenths
-from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
+from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, PHASES, Value
 
 NBSP = "\u00a0"
 
@@ -22,6 +22,11 @@ _NEXT = {
     "unknown": "Paste the launch command, or set model, cards and lengths beside.",
     "serves": "This command runs an engine alone: there is no optimizer and no phase of training, only its weights, graphs and cache.",
 }
+
+
+# Phases of a model beside the policy, by the fact that there is one, and phases of online training alone.
+_OF_MODEL = dict.fromkeys(("critic", "values"), ("has_critic", "critic")) | {"ref_logprob": ("has_ref", "reference")}
+_ONLINE = ("init", "weight_sync", "rollout", "logprob", "values", "critic")
 
 
 def gib(size: float) -> str:
@@ -90,7 +95,7 @@ def run_words(facts: Facts) -> tuple[str, ...]:
     cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values else card
     algo = facts.stated.get("algo")
     # a default says nothing of a run of which no setting was pasted
-    of_nothing = algo is not None and algo.origin == "default" and not any(fact.key for fact in facts.stated.values())
+    of_nothing = algo is not None and algo.origin == "default" and not facts.configured
     parts = (framework, "" if of_nothing else str(values.get("algo", "")).upper(), values.get("model"), cards)
     return tuple(str(part) for part in parts if part)
 
@@ -139,17 +144,19 @@ def _lead(diagnosis: Diagnosis) -> str:
             room_words(diagnosis.room, failed=failed),
             full,
             _taken(diagnosis.estimate, pool, pool.worst),
+            _by_default(diagnosis.facts),
         )
         return " ".join(part for part in told if part)
     apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
-    parts = [f"The {phase_words(apart)} itself is not computed here."] if apart else []
+    parts = [_not_computed(apart, diagnosis.facts)] if apart else []
     parts.append(_need(phase, pool, limited=_limited(diagnosis.facts)))
     if largest is not None and largest.bytes:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
     parts.append(_taken(diagnosis.estimate, pool, phase))
+    parts.append(_by_default(diagnosis.facts))
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
     if diagnosis.kind == "memory_growth" and grown:
         return " ".join((grown[0], *parts))
@@ -159,6 +166,18 @@ def _lead(diagnosis: Diagnosis) -> str:
     if diagnosis.kind == "other":
         parts.append(_NEXT["other"])
     return " ".join(part for part in parts if part)
+
+
+def _not_computed(phase: str, facts: Facts) -> str:
+    """That the failing phase is not in the estimate: since the run has none by what is known, or since nobody computes it."""
+    said = f"The {phase_words(phase)} itself is not computed here"
+    id, what = _OF_MODEL.get(phase, ("", ""))
+    if id and facts.flag(id) is False:
+        return f"{said}: by what is known the run has no {what}. Check the phase and the algorithm."
+    algo = str(facts.values.get("algo", "grpo"))
+    if phase in _ONLINE and algo not in ONLINE_ALGOS:
+        return f"{said}: {algo.upper()} does no such thing. Check the phase and the algorithm."
+    return f"{said}."
 
 
 def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
@@ -171,11 +190,23 @@ def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
 
 
 def _taken(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> str:
-    """Which facts of this pool nothing says, so that a guess of ours stands in the figure; of the host's those that a term hangs on."""
+    """Which facts of this pool nothing says, so that a guess stands in the figure; of sizes, and on the host, what a term hangs on."""
     hang = {id for term in phase.terms for id in term.moved_by}
-    ids = (id for id in estimate.guessed(pool.pool) if id in FACTS and (pool.pool == "gpu" or id in hang))
+    ids = (
+        id
+        for id in estimate.guessed(pool.pool)
+        if id in FACTS and (id in hang or (pool.pool == "gpu" and FACTS[id].group != "sizes"))
+    )
     names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in ids]
     return f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
+
+
+def _by_default(facts: Facts) -> str:
+    """That defaults stand for all settings, where none was read: nobody runs by them alone."""
+    stand = any(fact.origin == "default" for fact in facts.stated.values())
+    if facts.configured or not facts.trainer or not stand or facts.serves:
+        return ""
+    return f"No setting of the run was read: {facts.trainer}’s defaults stand for what nobody told."
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:

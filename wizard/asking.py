@@ -1,11 +1,14 @@
-"""A question as a page shows it: its options, how to recognise each, what each changes."""
+"""A question as a page shows it: the run's own key, the options, how to recognise each, what each changes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose.types import Asked
-from diagnose.vocabulary import FACTS
+from diagnose.facts.answers import closed
+from diagnose.types import Asked, Facts
+from diagnose.vocabulary import BATCH_UNITS, FACTS
+from wizard import state
+from wizard.state import Answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,31 +17,90 @@ class OptionShown:
     title: str
     hint: str
     then: str
+    chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question with its options; without options it has a field. ``fact`` names it in the form."""
+    """A question with its options; an earlier answer that is none of them is one as well. ``fact`` names it in the form.
+
+    ``field``: words of one's own can be written, beside the options or alone, ``written`` those that were. ``rest`` are the
+    options that are not among the likely ones. ``skipped``: it was passed over before. ``keys`` set the fact in this run,
+    ``measure`` says what the number of such a key counts where that is not what is asked.
+    """
 
     fact: str
     title: str
     hint: str
     find_out: str
     options: tuple[OptionShown, ...]
+    rest: tuple[tuple[str, str], ...]
+    field: bool
+    digits: bool
     unit: str
+    written: str
+    skipped: bool
+    keys: tuple[str, ...]
+    measure: str
 
 
-def ask(asked: Asked) -> Ask:
-    question, then = asked.question, {value: words for value, _, words in asked.options}
-    hints = {option.value: option.hint for option in question.options}
-    named = asked.options or tuple((option.value, option.title, "") for option in question.options)
+def ask(asked: Asked, facts: Facts, answers: Answers) -> Ask:
+    question, id = asked.question, asked.question.fact
+    spec, given = FACTS[id], state.as_text(answers.values[id]) if id in answers.values else ""
+    options = _options(asked, given)
+    named = {option.value for option in options}
     return Ask(
-        fact=question.fact,
+        fact=id,
         title=question.title,
         hint=question.hint,
         find_out=question.find_out,
-        options=tuple(
-            OptionShown(value, title, hints.get(value, ""), then.get(value, "")) for value, title, _ in named
-        ),
-        unit=FACTS[question.fact].unit if question.fact in FACTS else "",
+        options=options,
+        rest=tuple(one for one in _words(asked).items() if options and one[0] not in named and one[0] != "other"),
+        field=not (options and (spec.type in ("choice", "bool") or closed(id))),
+        digits=spec.type == "int",
+        unit=spec.unit,
+        written=answers.written.get(id, "") or ("" if options else given),
+        skipped=id in answers.skipped,
+        keys=_keys(id, facts),
+        measure=_measure(id, facts),
     )
+
+
+def _options(asked: Asked, given: str) -> tuple[OptionShown, ...]:
+    hints = {option.value: option.hint for option in asked.question.options}
+    shown = [
+        OptionShown(*option[:2], hints.get(option[0], ""), option[2], option[0] == given) for option in asked.options
+    ]
+    if shown and given and given not in {option.value for option in shown}:
+        shown.append(OptionShown(given, _words(asked).get(given, given), "Your answer.", "", True))
+    return tuple(shown)
+
+
+def _words(asked: Asked) -> dict[str, str]:
+    """Every value of a fact that is a choice, in the question's words where it has some."""
+    spec = FACTS[asked.question.fact]
+    titles = {option.value: option.title for option in asked.question.options}
+    return {value: titles.get(value, words) for value, words in spec.options}
+
+
+def _keys(id: str, facts: Facts) -> tuple[str, ...]:
+    """The keys that set it in the person's own trainer: none that sets it only beside something else."""
+    if not facts.read_by_keys or facts.framework is None:
+        return ()
+    ids = (id, "lora_rank") if id == "full_or_lora" else (id,)
+    set_it = {
+        (one, key.key)
+        for one in ids
+        for key in facts.framework.keys
+        if key.fact == one or (key.values and all(one in told for told in key.values.values() if told))
+    }
+    return tuple(dict.fromkeys(facts.keys[one] for one in ids if (one, facts.keys.get(one)) in set_it))
+
+
+def _measure(id: str, facts: Facts) -> str:
+    unit = facts.units.get(id, "") if facts.read_by_keys else ""
+    return BATCH_UNITS[unit] if unit in BATCH_UNITS and unit != _OWN.get(id, unit) else ""
+
+
+# What the facts themselves count; a key may count something else.
+_OWN = dict.fromkeys(("micro_batch", "logprob_micro_batch", "critic_micro_batch"), "sequences_per_gpu")

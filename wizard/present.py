@@ -12,6 +12,7 @@ from diagnose.report import to_markdown
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
 from kb.mini import Mini
 from wizard import advice, asking, fit_settings, ledger, measured, near, reading, state, verdict, words
+from wizard.asking import Ask
 from wizard.chart import bars, columns, drawing
 from wizard.chart.data import Column
 from wizard.state import Answers
@@ -44,7 +45,7 @@ def present(
         "fitting": diagnosis.verdict != "fits" and diagnosis.fits_after(SHOWN),
         "against": advice.not_advised(diagnosis),
         "checks": advice.checks(diagnosis),
-        "ask": next((asking.ask(a) for a in diagnosis.questions if a.question.fact not in answers.skipped), None),
+        "ask": _next_question(diagnosis, answers),
         "near": near.cases(diagnosis.matches, pictures, words.titles_of(knowledge.frameworks)),
         "link": state.query(state.certain(diagnosis)),
         "fit_link": state.query(fit_settings.of_diagnosis(diagnosis, knowledge))
@@ -67,6 +68,11 @@ def foreseen(diagnosis: Diagnosis) -> dict[str, Any]:
     phase = core.worst(diagnosis, pool) if pool else None
     head = _head(diagnosis, pool, phase, None)
     return {"diagnosis": diagnosis, **head, **(_memory(diagnosis, pool, phase, None) if pool and phase else {})}
+
+
+def _next_question(diagnosis: Diagnosis, answers: Answers) -> Ask | None:
+    open_ones = (asked for asked in diagnosis.questions if asked.question.fact not in answers.skipped)
+    return next((asking.ask(asked, diagnosis.facts, answers) for asked in open_ones), None)
 
 
 def _head(

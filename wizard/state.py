@@ -28,22 +28,22 @@ class Answers:
 
 
 def read_answers(pairs: Iterable[tuple[str, str]]) -> Answers:
-    """Answers from names and values in their order; a later one outranks an earlier one, an empty one says nothing."""
+    """Answers from names and values in their order; a later one outranks an earlier one, passing over too; an empty one says nothing."""
     values: dict[str, Value] = {}
     errors: dict[str, str] = {}
     written: dict[str, str] = {}
     skipped: dict[str, None] = {}
     for name, text in _named(pairs):
-        if name == "skip" and text in FACTS:
-            skipped[text] = None
-        if name not in FACTS or not text.strip():
-            continue
-        if text == DONT_KNOW:
-            skipped[name] = None
+        passed = text if name == "skip" else name if text == DONT_KNOW else ""
+        if passed in FACTS:
+            skipped[passed] = None
+            values.pop(passed, None)
+        if passed or name not in FACTS or not text.strip():
             continue
         try:
             values[name] = parse_answer(name, text[:200])
             errors.pop(name, None)
+            skipped.pop(name, None)
         except ValueError as refusal:
             errors[name], written[name] = str(refusal), text[:200]
     return Answers(values, tuple(skipped), errors, written)

@@ -257,11 +257,12 @@ def _not_explained(diagnosis: Diagnosis) -> Note | None:
         return None
     if diagnosis.room and not diagnosis.room.enough:
         return None
-    peak = gib(pool.peak.bytes)
+    unread = "or the run is set otherwise than by default. Bring the launch command: it tells most."
+    missed = "or a setting is not in the paste. Compare the figures below with what the run prints."
     return Note(
         "The settings do not explain this failure",
-        f"By the estimate the worst phase needs {peak}. Both may be right: something else may share the memory, it may grow by the step, "
-        "or a setting is not in the paste. Compare the figures below with what the run prints.",
+        f"By the estimate the worst phase needs {gib(pool.peak.bytes)}. Both may be right: something else may share the memory, "
+        f"it may grow by the step, {missed if diagnosis.facts.configured else unread}",
         css="warn",
     )
 

@@ -69,10 +69,14 @@ def _read_link(request: HttpRequest) -> HttpResponse:
 @require_safe
 def questions(request: HttpRequest) -> HttpResponse:
     step = flow.next_step(pairs(request.GET), current(), near(request.user))
-    if step.ask is None:
-        return HttpResponseRedirect(
-            f"{reverse('wizard:result')}?{step.query}" if step.query else reverse("wizard:start")
+    if step.ask is None and not step.query:
+        return _start(
+            request,
+            "Nothing was answered, so nothing can be told. Bring the last 50 lines of the log and the launch command, "
+            "or what ran out, the trainer, the model and the cards.",
         )
+    if step.ask is None:
+        return HttpResponseRedirect(f"{reverse('wizard:result')}?{step.query}")
     return render(request, "wizard/question.html", {"step": step, "section": "diagnose"})
 
 

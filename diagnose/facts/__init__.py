@@ -15,6 +15,7 @@ from diagnose.facts.defaults import with_defaults
 from diagnose.facts.failure import read_failure
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
+from diagnose.facts.implied import engine_told
 from diagnose.facts.keys import KeyFacts, agreed, read_keys, writable
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
@@ -62,7 +63,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     detected = detect(paste, answered.get("framework"), knowledge)
     hits, captured = find_hits((paste := of_training(paste, detected.framework, knowledge.engines)), lowered, knowledge)
     version = version_of(detected.framework, detected.fork, paste, answered.get("framework_version"))
-    proven = proofs(hits, (failed := read_failure(paste, lowered, hits, detected, knowledge)).get("phase"), answered)
+    proven = proofs(hits, (failed := read_failure(paste, lowered, hits, detected, knowledge, answered)), answered)
     keyed = _keys(paste, detected, version, answered, knowledge, proven)
     stated: dict[str, Fact] = {**failed, **captured, **keyed.stated, **answered, **_identity(detected, version)}
     model = _run(stated, paste, speech, answered, detected.framework, knowledge, proven)
@@ -255,7 +256,7 @@ def _with_defaults(
         return stated
     number, whole_run = str(version.value) if version else None, complete(paste)
     facts = with_defaults(stated, framework, number, keyed.units, paste, fork)
-    if not whole_run and (engine := _engine_of_share(facts)):
+    if not whole_run and (engine := engine_told(facts)):
         facts = with_defaults({**stated, engine.id: engine}, framework, number, keyed.units, paste, fork)
     if framework.fallback or not whole_run:
         return facts
@@ -264,14 +265,6 @@ def _with_defaults(
         if certain is not None and certain.origin == "default" and certain.value in ("full", "ppo"):
             facts[id] = Fact(id, certain.value, "derived", why=f"the command sets nothing else ({certain.why})")
     return facts
-
-
-def _engine_of_share(facts: Mapping[str, Fact]) -> Fact | None:
-    """vLLM, where its share of the card is told of a run that by default has no engine and is not pasted whole."""
-    engine, share = facts.get("rollout_engine"), facts.get("gpu_memory_utilization")
-    if engine is None or engine.origin != "default" or engine.value != "hf" or share is None or share.origin != "read":
-        return None
-    return Fact("rollout_engine", "vllm", "derived", why="a share of the card is set for it")
 
 
 def _config(paste: Paste, speech: Sequence[Line], detected: Detected, knowledge: Knowledge) -> dict[str, str]:

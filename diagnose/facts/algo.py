@@ -178,11 +178,7 @@ def _in_frames(paste: Paste) -> Fact | None:
 
 def _has_lora(framework: Framework) -> bool:
     """Whether any key of the framework can make the run anything but full."""
-    return any(
-        key.fact in ("full_or_lora", "lora_rank")
-        or any("full_or_lora" in facts or "lora_rank" in facts for facts in key.values.values())
-        for key in framework.keys
-    )
+    return bool(framework.told_by_keys() & {"full_or_lora", "lora_rank"})
 
 
 def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:

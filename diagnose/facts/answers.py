@@ -12,7 +12,10 @@ from diagnose.vocabulary import FACTS, FactSpec, Value
 
 _SIZE = re.compile(r"([\d.,]+)\s*(?:(t)i?b?|(g)i?b?)?", re.I | re.A)
 _SHARES = ("gpu_memory_utilization", "ray_memory_threshold")
+_LEVELS = {"zero_stage": 3, "teacher_zero_stage": 3, "sleep_level": 2}  # the highest of each, from 0
+_COUNTED = ("machine", "sizes")  # whole numbers of these groups count what a run has or takes: none is no answer
 _MOST = 10**12  # of anything that a run counts; far below it sums of bytes leave what a float can hold
+_MOST_OF = {"machine": 10**6, "tokens": 10**8}  # by group or unit: more than anybody has
 _SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB"}
 
 
@@ -36,12 +39,21 @@ def parse_answer(id: str, text: str) -> Value:
     return value
 
 
+def closed(id: str) -> bool:
+    """Whether a number is a level of few, which its options name all."""
+    return id in _LEVELS
+
+
 def _in_bounds(id: str, words: str, value: float) -> None:
     if value < 0:
         raise ValueError(f"“{words}” is below zero. Write a number that is not.")
-    if id in _SHARES and not value <= 1:
-        raise ValueError(f"“{words}” is no share. Write a number from 0 to 1, as 0.6.")
-    if not value <= _MOST:
+    if value == 0 and FACTS[id].group in _COUNTED:
+        raise ValueError("0 is no answer here. Write 1 or more, or leave the question open.")
+    if value > _LEVELS.get(id, value):
+        raise ValueError(f"“{words}” is no such level. Write a number from 0 to {_LEVELS[id]}.")
+    if id in _SHARES and not 0 < value <= 1:
+        raise ValueError(f"“{words}” is no share. Write a number above 0, at most 1, as 0.6.")
+    if not value <= _MOST_OF.get(FACTS[id].group, _MOST_OF.get(FACTS[id].unit, _MOST)):
         raise ValueError(f"“{words[:40]}” is more than any run has. Write a smaller number.")
 
 

@@ -71,13 +71,24 @@ def _used(default: Default, stated: Mapping[str, Fact], paste: Paste) -> bool:
     return default.excerpt and bool(paste.settings) and not other and not complete(paste)
 
 
+def as_answered(facts: Facts, answer: Fact, paste: Paste) -> Facts:
+    """The same run with one fact answered: the defaults that hang on it are others, all else is kept."""
+    kept = {id: fact for id, fact in facts.stated.items() if fact.origin != "default"} | {answer.id: answer}
+    if facts.framework is None:
+        return facts.with_fact(answer)
+    version = kept.get("framework_version")
+    number = str(version.value) if version is not None else None
+    stated = with_defaults(kept, facts.framework, number, facts.units, paste, facts.fork)
+    return replace(facts, stated=stated, values=resolve(stated))
+
+
 def at_version(facts: Facts, version: str, paste: Paste) -> Facts:
     """The same run in another version of its framework: its keys and defaults read again, all else kept."""
     if facts.framework is None:
         return facts
     kept = {id: fact for id, fact in facts.stated.items() if fact.origin != "default"}
     answered = {id: fact for id, fact in kept.items() if fact.origin == "answered"}
-    proven = proofs(facts.hits, kept.get("phase"), answered)
+    proven = proofs(facts.hits, kept, answered)
     keyed = read_keys(paste, facts.framework, version, {**known(proven), **answered}, proven=proven)
     for id, fact in keyed.stated.items():
         if id not in kept or (id != "model" and kept[id].key):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from diagnose.facts.framework import Detected
 from diagnose.facts.killed import killed_worker
 from diagnose.facts.lowered import Lowered
@@ -10,10 +12,16 @@ from diagnose.facts.signature import settle_kind
 from diagnose.facts.steps import read_step
 from diagnose.knowledge import Knowledge
 from diagnose.types import Fact, Hit, Paste
+from diagnose.vocabulary import PHASE_OF_KIND
 
 
 def read_failure(
-    paste: Paste, lowered: Lowered, hits: tuple[Hit, ...], detected: Detected, knowledge: Knowledge
+    paste: Paste,
+    lowered: Lowered,
+    hits: tuple[Hit, ...],
+    detected: Detected,
+    knowledge: Knowledge,
+    answered: Mapping[str, Fact],
 ) -> dict[str, Fact]:
     """Kind, phase and step of the failure, and who was killed; the first that tells a fact is believed."""
     stages = detected.fork.stages if detected.fork else 0
@@ -21,9 +29,16 @@ def read_failure(
     for fact in (
         settle_kind(hits, paste),
         settle_phase(paste, hits, detected.framework, knowledge),
+        _place_of(answered.get("oom_kind")),
         read_step(paste, lowered, stages) if hits else None,
         killed_worker(paste) if hits else None,
     ):
         if fact is not None:
             failed.setdefault(fact.id, fact)
     return failed
+
+
+def _place_of(kind: Fact | None) -> Fact | None:
+    """The phase of a kind of failure that has one alone, where the kind was answered: no message tells it then."""
+    phase = PHASE_OF_KIND.get(str(kind.value)) if kind is not None else None
+    return Fact("phase", phase, "derived", why="an engine that does not start") if phase else None

@@ -27,7 +27,7 @@ class Proof:
 Proofs = Mapping[str, Proof]
 
 
-def proofs(hits: Sequence[Hit], phase: Fact | None, answered: Collection[str]) -> dict[str, Proof]:
+def proofs(hits: Sequence[Hit], failed: Mapping[str, Fact], answered: Collection[str]) -> dict[str, Proof]:
     """Fact → what is proven of it: nothing where lines of two runs exclude each other, or where a person answers."""
     found: dict[str, list[Proof]] = {}
     for hit in hits:
@@ -36,7 +36,7 @@ def proofs(hits: Sequence[Hit], phase: Fact | None, answered: Collection[str]) -
         left = {id: (value,) for id, value in hit.signature.gives.items()} | dict(hit.signature.leaves)
         for id, values in left.items():
             found.setdefault(id, []).append(Proof(values, hit))
-    if phase is not None and phase.value in _OF_OTHERS:
+    if "phase" in failed and failed["phase"].value in _OF_OTHERS:
         return {}
     return {
         id: several[0]

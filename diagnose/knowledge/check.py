@@ -149,7 +149,9 @@ def _lever(lever: Lever) -> Iterator[Problem]:
 def _question(question: Question) -> Iterator[Problem]:
     place = f"questions/{question.slug}.md"
     yield from word_misfits(place, "fact", question.fact, vocabulary.FACTS)
+    yield from condition_misfits(place, "when", question.when)
     for i, option in enumerate(question.options):
+        yield from condition_misfits(place, f"option[{i}].when", option.when)
         spec = vocabulary.FACTS.get(question.fact)
         if spec and spec.options:
             yield from word_misfits(place, f"option[{i}].value", option.value, dict(spec.options))

@@ -224,3 +224,14 @@ class Framework(Record):
         version = None if told is None else str(told)
         found = (one for one in self.clashes if in_range(one.since, one.until, version) and holds(one.when, after))
         return next((one for one in found if not holds(one.when, before)), None)
+
+    def told_by_keys(self) -> frozenset[str]:
+        """The facts that any of its keys tells, in whatever version."""
+        worded = (id for key in self.keys for facts in key.values.values() for id in facts)
+        return frozenset((*(key.fact for key in self.keys), *worded))
+
+    def words_of_keys(self, fact: str) -> frozenset[Value]:
+        """All values that its keys can give a fact; none where a key takes any word, or none tells it."""
+        if any(key.fact == fact for key in self.keys):
+            return frozenset()
+        return frozenset(facts[fact] for key in self.keys for facts in key.values.values() if fact in facts)

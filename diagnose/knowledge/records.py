@@ -125,16 +125,23 @@ class Lever(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
+    """One answer to choose. It is left out where ``when`` is known not to hold."""
+
     value: str
     title: str
     hint: str = ""
+    when: Conditions = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Record):
-    """The words for a fact: how to ask, how to recognise each answer, how to find out. Lower ``rank`` is asked first."""
+    """The words for a fact: how to ask, how to recognise each answer, how to find out. Lower ``rank`` is asked first.
+
+    It is not asked where ``when`` is known not to hold.
+    """
 
     fact: str
+    when: Conditions = field(default_factory=dict)
     hint: str = ""
     options: tuple[Option, ...] = ()
     find_out: str = ""

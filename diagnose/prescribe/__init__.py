@@ -104,7 +104,7 @@ def _all(
 
 def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | NotAdvised | None:
     """A lever on this run: advised, refused with the reason, or not to the point (None)."""
-    if refuse.of_another_run(lever, situation) or refuse.no_engine(lever, situation):
+    if any(out(lever, situation) for out in (refuse.of_training, refuse.of_no_training, refuse.no_engine)):
         return None
     wrong, applies = refuse.wrong_pool(lever, situation), holds(lever.when, situation.values)
     if attempt := refuse.tried(lever, situation):

@@ -77,13 +77,17 @@ def on(lever: Lever, situation: Situation) -> NotAdvised | None:
     return NotAdvised(lever, "on", _where(stated), stated.span if stated else None)
 
 
-def of_another_run(lever: Lever, situation: Situation) -> bool:
-    """Whether it changes a training alone where the command trains nothing, or is for such commands where nothing says that this is one."""
-    if situation.values.get("trains") is not False:
-        return lever.when.get("trains") is False
-    return bool(lever.changes) and all(
-        FACTS[change.fact].group in _TRAINERS and change.fact not in _ANYBODYS for change in lever.changes
-    )
+def of_training(lever: Lever, situation: Situation) -> bool:
+    """Whether it changes a training alone, where the command runs an engine and trains nothing."""
+    if situation.values.get("trains") is not False or not lever.changes:
+        return False
+    return all(FACTS[change.fact].group in _TRAINERS and change.fact not in _ANYBODYS for change in lever.changes)
+
+
+def of_no_training(lever: Lever, situation: Situation) -> bool:
+    """Whether it is for what trains nothing, where a trainer is known and nothing says that it does something else."""
+    told = situation.values.get("trains") is False or not situation.facts.trainer
+    return not told and lever.when.get("trains") is False
 
 
 def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:

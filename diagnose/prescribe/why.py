@@ -144,7 +144,13 @@ def _moved(trial: Trial, situation: Situation) -> str:
 
 
 def _no_figure(lever: Lever, situation: Situation) -> str:
-    if situation.before.missing and lever.changes and situation.failing is None and situation.pool:
+    if (
+        situation.room is None
+        and situation.before.missing
+        and lever.changes
+        and situation.failing is None
+        and situation.pool
+    ):
         words = ", ".join(in_sentence(FACTS[id].title) if id in FACTS else id for id in situation.before.missing[:4])
         return f"No saving is computed without: {words}."
     return ""

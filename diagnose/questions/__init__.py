@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from diagnose.conditions import holds
 from diagnose.facts.packages import version_fact
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
 from diagnose.prescribe.situation import NOT_A_PEAK, explained
-from diagnose.questions.bench import VERDICT_WORDS, Bench, missing, options_of, plausible, tried, unsettled
+from diagnose.questions.bench import VERDICT_WORDS, Bench, missing, plausible, tried, unsettled, untried
 from diagnose.types import Asked, Check, Estimate, Facts, Paste
 from diagnose.vocabulary import Pool
 
@@ -23,8 +24,16 @@ MOST = 5
 _OF_GROWTH = ("engine_version", "framework_version", "worked_before")
 # What an estimate lacks only for one of the pools.
 _OF_CARDS = ("gpu_mem_gib", "gpu_model")
+# What an engine's start hangs on beside its version.
+_OF_START = ("model", "gpu_mem_gib", "n_gpus", "gpu_memory_utilization", "rollout_tp")
+# A default can be another one by a key of another fact as well.
+_ALSO_BY = {"full_or_lora": "lora_rank"}
 # A move below this share of the peak would not change the advice.
 _LEAST_MOVE = 0.02
+# The same of a run of which no setting was read: there is more to ask.
+_LEAST_MOVE_UNREAD = 0.1
+# Where no setting was read a fault of a version is as likely as a setting: asked for behind what everybody knows of a run.
+_RANK_OF_VERSIONS = 9
 _NEVER = ("oom_kind", "phase", "framework", "step", "worked_before")
 
 
@@ -38,35 +47,46 @@ def ask(
     paste: Paste | None = None,
     checks: Sequence[Check] = (),
 ) -> tuple[Asked, ...]:
-    """At most five questions, the one that would change the advice most first. With ``paste`` versions are tried on it.
+    """At most five questions, the one that would change the advice most first. With ``paste`` the defaults are read on it anew.
 
     ``checks`` are what hangs on a version that nobody knows: it is asked for too, where the estimate asks for little else.
     """
     if _nothing_to_ask(facts, kind):
         return ()
-    ranked = sorted(knowledge.questions.values(), key=lambda question: (-question.rank, question.slug))
-    words = {question.fact: question for question in ranked}
+    fitting = (one for one in knowledge.questions.values() if holds(one.when, facts.values) is not False)
+    words = {question.fact: question for question in fitting}
     at = phase or _only_phase_out(estimate, pool or "gpu")
     bench = Bench(facts, estimate, kind, at, pool or "gpu", knowledge, paste)
     first = [unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
     asked = [] if facts.planned else first
     place = [unsettled(words["phase"], bench)] if "phase" in words and _phase_matters(facts, kind, at, pool) else []
     if kind in NOT_A_PEAK:
-        asked += [Asked(words[id], 0, options_of(words[id])) for id in _of_growth(facts, kind) if id in words]
+        asked += [untried(words[id], facts) for id in _not_of_a_peak(facts, kind) if id in words]
         return tuple(asked[:MOST])
-    lacking = [words[id] for id in _lacking(estimate, pool) if id in words and _open(facts, id)]
-    behind = place if explained(estimate, kind, pool) is False else []
+    ids = (id for id in _lacking(estimate, pool, facts) if id in words and _open(facts, id))
+    lacking = sorted((words[id] for id in ids), key=lambda question: question.rank)
+    behind = place if facts.configured and explained(estimate, kind, pool) is False else []
     asked += [] if behind else place
-    asked += [missing(question, bench) for question in lacking]
+    asked += [one for one in (missing(question, bench) for question in lacking) if not _idle(one, bench)]
     asked += first if facts.planned else []
-    have = {one.question.fact for one in asked}
     if len(asked) < MOST:
-        moving = _moving([words[id] for id in _candidates(facts, words) if id not in have], bench)
-        asked += _with_place(moving, behind, words, facts)
-        have = {one.question.fact for one in asked}
-        versions = {version_fact(check.advisory.package, facts) for check in checks} - have
-        asked += [Asked(words[id], 0, options_of(words[id])) for id in sorted(versions) if id in words]
+        asked += _further(bench, words, behind, checks, {one.question.fact for one in asked})
     return tuple(asked[:MOST])
+
+
+def _further(
+    bench: Bench, words: Mapping[str, Question], place: list[Asked], checks: Sequence[Check], have: set[str]
+) -> list[Asked]:
+    """What an estimate does not need to be whole: what moves it, and the versions that an advisory hangs on."""
+    facts = bench.facts
+    moving = _moving([words[id] for id in _candidates(facts, words) if id not in have], bench)
+    ordered = {one.question.fact: one for one in _with_place(moving, place, words, facts)}
+    hang = sorted({version_fact(check.advisory.package, facts) for check in checks} - have)
+    versions = {id: ordered.get(id) or untried(words[id], facts) for id in hang if id in words}
+    if facts.configured:
+        return list((ordered | {id: one for id, one in versions.items() if id not in ordered}).values())
+    ranks = {id: one.question.rank for id, one in ordered.items()} | dict.fromkeys(versions, _RANK_OF_VERSIONS)
+    return [(ordered | versions)[id] for id in sorted(ranks, key=lambda id: ranks[id])]
 
 
 def _nothing_to_ask(facts: Facts, kind: str | None) -> bool:
@@ -100,29 +120,48 @@ def _phase_matters(facts: Facts, kind: str | None, phase: str | None, pool: Pool
     return not facts.planned and phase is None and pool != "host" and kind not in NOT_A_PEAK
 
 
-def _of_growth(facts: Facts, kind: str | None) -> list[str]:
-    """The versions, and whether others held; vLLM's own message about its start hangs on its version too."""
-    starts = kind != "host_shm" and facts.values.get("rollout_engine", "vllm") == "vllm"
-    ids = _OF_GROWTH if kind == "memory_growth" else ("engine_version",) if starts else ()
-    return [id for id in ids if _open(facts, id)]
+def _not_of_a_peak(facts: Facts, kind: str | None) -> list[str]:
+    """Of growth the versions, and whether others held; of an engine's start its share of the card and, of vLLM, its version."""
+    if kind == "memory_growth":
+        return [id for id in _OF_GROWTH if _open(facts, id)]
+    if kind == "host_shm":
+        return []
+    version = ["engine_version"] if facts.values.get("rollout_engine", "vllm") == "vllm" else []
+    ids = [_of_unknown_name(id, facts) for id in _OF_START]
+    unknown = [id for id in ids if id not in facts.values or (_not_settled(facts, id) and id in facts.keys)]
+    return unknown + [id for id in version if _open(facts, id)]
 
 
-def _lacking(estimate: Estimate, pool: Pool | None) -> list[str]:
-    """The facts without which the failing pool cannot be computed or judged."""
+def _lacking(estimate: Estimate, pool: Pool | None, facts: Facts) -> list[str]:
+    """The facts without which the failing pool cannot be computed or judged, whatever else is known."""
     host = estimate.host
+    missing = [_of_unknown_name(id, facts) for id in estimate.missing]
     if pool != "host":
-        return list(estimate.missing)
+        limit = ["gpu_mem_gib"] if estimate.gpu is None and "gpu_mem_gib" not in facts.values else []
+        return [*missing, *(id for id in limit if id not in missing)]
     limit = ["host_ram_gb"] if host is None or host.limit is None else []
-    return limit + [id for id in estimate.missing if id not in _OF_CARDS]
+    return limit + [id for id in missing if id not in _OF_CARDS]
+
+
+def _of_unknown_name(id: str, facts: Facts) -> str:
+    """Its size, of a model that is named and whose name tells nothing."""
+    return "params_b" if id == "model" and facts.unknown_model else id
+
+
+def _idle(asked: Asked, bench: Bench) -> bool:
+    """Whether every answer that was tried leaves the failing phase and the word on it as they are."""
+    before, word = bench.peak(bench.before), VERDICT_WORDS[bench.word(bench.before)]
+    told = [says for _, _, says in asked.options if says]
+    return (
+        before is not None and bool(told) and asked.moves < before * _LEAST_MOVE and all(word in says for says in told)
+    )
 
 
 def _with_place(moving: list[Asked], place: list[Asked], words: Mapping[str, Question], facts: Facts) -> list[Asked]:
     """Where the settings explain nothing: what could explain it, whether older versions held, and only then the phase."""
     if not place:
         return moving
-    before = [
-        Asked(words[id], 0, options_of(words[id])) for id in ("worked_before",) if id in words and _open(facts, id)
-    ]
+    before = [untried(words[id], facts) for id in ("worked_before",) if id in words and _open(facts, id)]
     return [*moving[:2], *before, *place, *moving[2:]]
 
 
@@ -132,12 +171,13 @@ def _open(facts: Facts, id: str) -> bool:
 
 def _candidates(facts: Facts, words: Mapping[str, Question]) -> list[str]:
     """Facts with a question that nobody has settled, those that are assumed before defaults, then by rank."""
+    told = facts.framework.told_by_keys() if facts.framework else frozenset()
     ids = [
         id
         for id in words
-        if id not in _NEVER and _open(facts, id) and not _derived(facts, id) and _can_differ(facts, id)
+        if id not in _NEVER and _open(facts, id) and not _derived(facts, id) and _can_differ(facts, id, told)
     ]
-    return sorted(ids, key=lambda id: (_certainty(facts, id), words[id].rank, id))
+    return sorted(ids, key=lambda id: (facts.configured and _certainty(facts, id), words[id].rank, id))
 
 
 def _derived(facts: Facts, id: str) -> bool:
@@ -147,31 +187,43 @@ def _derived(facts: Facts, id: str) -> bool:
     )
 
 
-def _can_differ(facts: Facts, id: str) -> bool:
-    """A default can differ only where the framework has a key for it."""
+def _can_differ(facts: Facts, id: str, told: frozenset[str]) -> bool:
+    """A default can differ only where the framework has a key that tells it."""
     stated = facts.stated.get(id)
-    return stated is None or stated.origin != "default" or id in facts.keys
+    return stated is None or stated.origin != "default" or bool({id, _ALSO_BY.get(id)} & told)
 
 
 def _certainty(facts: Facts, id: str) -> int:
     stated = facts.stated.get(id)
-    return 0 if stated is not None and stated.origin == "assumed" else 1 if stated is None else 2
+    return 0 if stated is not None and stated.origin == "assumed" else 1 if _not_settled(facts, id) else 2
+
+
+def _not_settled(facts: Facts, id: str) -> bool:
+    """Whether nothing is said of it: a default says little of a run of which no setting was read."""
+    stated = facts.stated.get(id)
+    return stated is None or (stated.origin == "default" and not facts.configured)
 
 
 def _moving(questions: list[Question], bench: Bench) -> list[Asked]:
-    """The questions whose answers move the peak, a change of the verdict before any amount."""
+    """The questions whose answers move the peak, a change of the verdict before any amount.
+
+    Of a run of which no setting was read as they rank: what defaults come to says little of what such an answer would change.
+    """
     before, word = bench.peak(bench.before), bench.word(bench.before)
     if before is None:
         return []
-    found: list[tuple[bool, bool, int, Asked]] = []
+    least = before * (_LEAST_MOVE if bench.facts.configured else _LEAST_MOVE_UNREAD)
+    found: list[tuple[bool, int, bool, int, Asked]] = []
     for question in questions:
+        if not bench.facts.configured and len(found) == MOST:
+            break  # the others would rank behind these
         values = plausible(question, bench.facts)
         if bench.left < len(values) or not values:
             continue
         asked = tried(question, bench, values)
         flips = any(VERDICT_WORDS[word] not in says for _, _, says in asked.options if says)
-        if asked.moves >= before * _LEAST_MOVE:
-            found.append((_certainty(bench.facts, question.fact) < 2, flips, asked.moves, asked))
+        if asked.moves >= least:
+            rank = 0 if bench.facts.configured else question.rank
+            found.append((_certainty(bench.facts, question.fact) == 2, rank, not flips, -asked.moves, asked))
     # A default holds unless somebody changed it; what nobody knows comes before.
-    found.sort(key=lambda one: (not one[0], not one[1], -one[2]))
-    return [asked for _, _, _, asked in found]
+    return [one[-1] for one in sorted(found, key=lambda one: one[:-1])]

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from diagnose.conditions import holds
 from diagnose.estimate import estimate_pool, plan_of
-from diagnose.facts.defaults import at_version
+from diagnose.facts.defaults import as_answered, at_version
 from diagnose.facts.versions import turns
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.records import Question
+from diagnose.knowledge.records import Option, Question
 from diagnose.prescribe.situation import verdict, watched
 from diagnose.types import Asked, Estimate, Fact, Facts, Paste
 from diagnose.units import gib
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
 
-MOST_ESTIMATES = 11
+MOST_ESTIMATES = 36
 _TRIED_EACH, _TRIED_OF_A_PLAN = 3, 4
 # cards that are tried where somebody asks how many it takes: whole machines
 _MACHINES = (8, 16, 32, 64)
@@ -52,15 +53,30 @@ class Bench:
         if self.left <= 0:
             return None
         self.left -= 1
-        if id == "framework_version" and self.paste is not None:
+        if self.paste is None:
+            facts = self.facts.with_fact(Fact(id, value, "answered"))
+        elif id == "framework_version":
             facts = at_version(self.facts, str(value), self.paste)
         else:
-            facts = self.facts.with_fact(Fact(id, value, "answered"))
+            facts = as_answered(self.facts, Fact(id, value, "answered"), self.paste)
         return estimate_pool(plan_of(facts, self.knowledge.fallback), self.pool, self.phase)
 
 
-def options_of(question: Question, but: Iterable[str] = ()) -> tuple[tuple[str, str, str], ...]:
-    return tuple((option.value, option.title, "") for option in question.options if option.value not in but)
+def untried(question: Question, facts: Facts) -> Asked:
+    """A question of which no answer is tried."""
+    return Asked(question, 0, options_of(question, facts))
+
+
+def options_of(question: Question, facts: Facts, but: Iterable[str] = ()) -> tuple[tuple[str, str, str], ...]:
+    return tuple((option.value, option.title, "") for option in _open_to(question, facts) if option.value not in but)
+
+
+def _open_to(question: Question, facts: Facts) -> list[Option]:
+    """The options that this run can have; of words those that the framework knows."""
+    of_words = FACTS[question.fact].type == "text" and facts.framework is not None and facts.read_by_keys
+    known = facts.framework.words_of_keys(question.fact) if of_words and facts.framework else frozenset()
+    options = [option for option in question.options if holds(option.when, facts.values) is not False]
+    return [option for option in options if not known or option.value in known]
 
 
 def unsettled(question: Question, bench: Bench) -> Asked:
@@ -68,7 +84,7 @@ def unsettled(question: Question, bench: Bench) -> Asked:
     titles = {option.value: option.title for option in question.options}
     if question.fact == "framework":
         known = bench.knowledge.frameworks
-        ids = bench.facts.candidates or tuple(titles) or tuple(id for id, one in known.items() if not one.fallback)
+        ids = bench.facts.candidates or tuple(titles)
         return Asked(question, 0, tuple((id, known[id].title if id in known else titles.get(id, id), "") for id in ids))
     options = dict(FACTS[question.fact].options) or titles
     return Asked(
@@ -85,10 +101,11 @@ def _listed(question: Question, bench: Bench) -> list[str]:
 
 
 def _likely_phases(bench: Bench) -> list[str]:
-    """The phases that the estimate sees nearest to the limit, in the order of a step; the usual ones where it sees none."""
+    """The phases that the estimate sees nearest to the limit, in the order of a step; the usual ones of the trainer where it sees none."""
     estimated = bench.before.pool(bench.pool)
     if estimated is None or not estimated.phases or bench.before.missing:
-        return list(_USUAL_PHASES)
+        of_trainer = bench.facts.framework.phases if bench.facts.framework else ()
+        return [id for id in _USUAL_PHASES if id in of_trainer] if of_trainer else list(_USUAL_PHASES)
     nearest = sorted(estimated.phases, key=lambda phase: -phase.high)[:_MOST_PHASES]
     return [id for id in PHASES if id in {phase.phase for phase in nearest}]
 
@@ -105,31 +122,48 @@ def missing(question: Question, bench: Bench) -> Asked:
 
 
 def tried(question: Question, bench: Bench, values: list[Value]) -> Asked:
+    """The question with what its answers come to, as far as they are tried; the present one needs no trial."""
     before, moves = bench.peak(bench.before), 0
     options: list[tuple[str, str, str]] = []
     titles = {option.value: option.title for option in question.options}
     for value in values:
-        written = (
-            str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
-        )
-        changed = bench.answered(question.fact, value)
+        written, changed = _written(value), bench.answered(question.fact, value)
         after = bench.peak(changed) if changed else None
         says = f"{gib(after)} GiB, {VERDICT_WORDS[bench.word(changed)]}" if changed and after is not None else ""
         options.append((written, titles.get(written, written), says))
         if before is not None and after is not None:
             moves = max(moves, abs(after - before))
-    options += options_of(question, {written for written, _, _ in options})
-    return Asked(question, moves, tuple(options))
+    now = _written(bench.facts.values.get(question.fact, ""))
+    as_it_is = f"{gib(before)} GiB, {VERDICT_WORDS[bench.word(bench.before)]}" if before is not None else ""
+    rest = options_of(question, bench.facts, {written for written, _, _ in options})
+    compared = any(says for _, _, says in options)
+    options += [(value, title, as_it_is if value == now and compared else "") for value, title, _ in rest]
+    return Asked(question, moves, tuple(_in_order(options, question)))
+
+
+def _in_order(options: list[tuple[str, str, str]], question: Question) -> list[tuple[str, str, str]]:
+    """Numbers by size, words as the question has them."""
+    places = {option.value: place for place, option in enumerate(question.options)}
+    try:
+        return sorted(options, key=lambda option: float(option[0]))
+    except ValueError:
+        return sorted(options, key=lambda option: places.get(option[0], len(places)))
+
+
+def _written(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def plausible(question: Question, facts: Facts) -> list[Value]:
-    """Plausible answers in the fact's own type, without the present one: the question's options, else half and double."""
+    """Plausible answers in the fact's own type, without the present one: of a size that is known half and double, else the options."""
     spec, now = FACTS[question.fact], facts.values.get(question.fact)
     if question.fact == "n_gpus" and facts.planned and now is None:
         return list(_MACHINES)
     if question.fact == "framework_version":
         return [release for release in turns(facts.framework) if release != now]
-    typed = [_typed(option.value, spec.type) for option in question.options]
+    if spec.group == "sizes" and isinstance(now, int) and not isinstance(now, bool):
+        return [max(1, now // 2), now * 2]
+    typed = [_typed(option.value, spec.type) for option in _open_to(question, facts)]
     values = [value for value in typed if value is not None and str(value).lower() != str(now).lower()]
     if not values and spec.type == "bool":
         values = [True, False] if now is None else [not now]

@@ -109,6 +109,11 @@ class Facts:
         return self.framework is not None and (alone or not self.framework.fallback)
 
     @property
+    def configured(self) -> bool:
+        """Whether any setting of the run was read: without one a default says little of what runs."""
+        return any(fact.key for fact in self.stated.values())
+
+    @property
     def planned(self) -> bool:
         """Whether the text asks of a run that has not begun: it tells no failure and asks whether, or on what, it would fit."""
         asks = self.values.get("planned") is True or self.values.get("asks_hardware") is True

@@ -21,6 +21,11 @@ KINDS = {
 
 # an engine whose share of the card leaves its cache nothing
 NO_CACHE = "vllm_no_kv_blocks"
+# both kinds of an engine that does not start
+OF_ENGINE_START = (NO_CACHE, "vllm_free_memory_too_low")
+
+# Where the kinds that settle the phase fail.
+PHASE_OF_KIND = dict.fromkeys(OF_ENGINE_START, "init")
 
 # Which pool a kind is about; the kinds that are missing here do not settle it.
 POOL_OF_KIND: dict[str, Pool] = {

@@ -101,6 +101,12 @@
     sheet.form.requestSubmit();
   }
 
+  // htmx passes over the name of a button that stands outside its form
+  document.addEventListener("htmx:configRequest", ({ detail }) => {
+    const button = detail.triggeringEvent?.submitter;
+    if (button?.name) detail.formData.append(button.name, button.value);
+  });
+
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id !== "main") return;
     at = -1;

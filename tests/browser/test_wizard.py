@@ -106,7 +106,13 @@ def test_going_back_gives_a_page_of_facts_alone(page, live_site):
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
-    "path", ["/", "/questions/", "/result/?framework=trl&model=Qwen2.5-7B&n_gpus=8&gpu_model=H100&gpu_mem_gib=80"]
+    "path",
+    [
+        "/",
+        "/questions/",
+        "/questions/?oom_kind=gpu_oom&framework=search-r1&ask=micro_batch",
+        "/result/?framework=trl&model=Qwen2.5-7B&n_gpus=8&gpu_model=H100&gpu_mem_gib=80",
+    ],
 )
 def test_no_page_scrolls_sideways(page, live_site, width, path):
     page.set_viewport_size({"width": width, "height": 800})
@@ -147,6 +153,38 @@ def test_the_patch_is_copied_as_it_stands(page, live_site):
     copied = page.evaluate("navigator.clipboard.readText()")
     assert "\n-" in copied
     assert "\n+" in copied
+
+
+def test_a_question_of_an_answer_is_passed_over_for_the_next_one(page, live_site):
+    page.goto(live_site.url)
+    page.fill("#paste", "显存不够，7B GRPO 4 卡 4090 ms-swift")
+    page.click(".paste .btn.go")
+    page.wait_for_selector("#ask")
+    asked = []
+    for _ in range(3):
+        asked.append(page.inner_text("#ask h2"))
+        with page.expect_response(lambda response: "/result/" in response.url):
+            page.click("#ask button[name=skip]")
+        page.wait_for_function("asked => document.querySelector('#ask h2')?.textContent !== asked", arg=asked[-1])
+    assert len(set(asked)) == 3
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_question_is_answered_by_keyboard_and_changed_from_the_rail(page, live_site, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(live_site.url + "/questions/?oom_kind=gpu_oom&framework=verl")
+    page.focus('select[name="phase"]')
+    page.select_option('select[name="phase"]', "optimizer_step")
+    page.focus("text=Continue")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**phase=optimizer_step**")
+    assert wider_than_the_window(page) <= 0
+    page.click(".rail a:has-text('optimizer step')")
+    assert page.is_checked('input[value="optimizer_step"]')
+    page.check('input[value="actor_update"]')
+    page.click("text=Continue")
+    page.click("text=See the answer so far")
+    assert page.inner_text("h1") == "GPU memory runs out in the actor update"
 
 
 @pytest.fixture

@@ -8,7 +8,9 @@ from diagnose.estimate import estimate
 from diagnose.facts import read_facts
 from diagnose.ingest import read
 from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
 from diagnose.questions import ask
+from diagnose.units import gib
 from diagnose.vocabulary import PHASES, POOL_OF_KIND
 from tests.diagnose.prescribe.conftest import GROUPED
 
@@ -139,3 +141,87 @@ def test_a_plan_is_asked_for_its_cards_first_with_what_each_number_comes_to(aske
 
 def test_a_plan_that_failed_is_a_failure(asked):
     assert facts_of(asked("Can I run Qwen2.5-7B GRPO with verl on 8 A100 80GB? I get OOM."))[0] == "oom_kind"
+
+
+RUN = {"model": "Qwen2.5-7B", "n_gpus": 8, "gpu_mem_gib": 80}
+
+
+def of_answers(**answers):
+    """The questions of a run of which answers alone are known."""
+    return diagnose("", answers, current(), ()).questions
+
+
+def test_the_card_is_asked_before_anything_is_computed():
+    questions = of_answers(oom_kind="gpu_oom", framework="verl", phase="actor_update")
+    assert facts_of(questions)[:3] == ["gpu_mem_gib", "n_gpus", "model"]
+
+
+def test_a_default_is_asked_first_where_no_setting_was_read():
+    questions = of_answers(**RUN, oom_kind="gpu_oom", framework="verl", phase="actor_update")
+    assert facts_of(questions)[:2] == ["full_or_lora", "algo"]
+
+
+def test_an_answer_is_tried_with_the_defaults_that_hang_on_it():
+    questions = of_answers(**RUN, oom_kind="gpu_oom", framework="verl", phase="actor_update")
+    (algo,) = [one for one in questions if one.question.fact == "algo"]
+    says = {value: told for value, _, told in algo.options}
+    with_grpo = diagnose(
+        "", {**RUN, "oom_kind": "gpu_oom", "framework": "verl", "phase": "actor_update", "algo": "grpo"}, current(), ()
+    )
+    peak = with_grpo.estimate.gpu.phase("actor_update").bytes
+    assert says["grpo"].startswith(f"{gib(peak)} GiB")
+    assert says["grpo"] != says["ppo"]
+
+
+def test_a_size_of_which_the_failing_phase_takes_nothing_is_not_asked():
+    assert "micro_batch" in facts_of(of_answers(**RUN, oom_kind="gpu_oom", framework="nemo-rl", phase="actor_update"))
+    assert "micro_batch" not in facts_of(of_answers(**RUN, oom_kind="gpu_oom", framework="verl", phase="weight_sync"))
+
+
+def test_a_sharded_trainer_is_not_asked_whether_it_shards():
+    for framework in ("verl", "easyr1", "skyrl"):
+        questions = of_answers(**RUN, oom_kind="gpu_oom", framework=framework, phase="actor_update")
+        assert "zero_stage" not in facts_of(questions)
+    assert "zero_stage" in facts_of(of_answers(**RUN, oom_kind="gpu_oom", framework="openrlhf", phase="actor_update"))
+
+
+def test_a_trainer_without_an_engine_by_default_is_asked_for_it_and_not_for_its_share():
+    asked = facts_of(
+        of_answers(**RUN, oom_kind="gpu_oom", framework="ms-swift", phase="actor_update", response_length=2048)
+    )
+    assert "rollout_engine" in asked
+    assert not {"gpu_memory_utilization", "rollout_tp", "sleep_level"} & set(asked)
+
+
+def test_algorithms_are_those_that_the_trainer_has():
+    questions = of_answers(**RUN, oom_kind="gpu_oom", framework="llamafactory", phase="actor_update")
+    (algo,) = [one for one in questions if one.question.fact == "algo"]
+    values = {value for value, _, _ in algo.options}
+    assert "dpo" in values
+    assert "grpo" not in values
+
+
+def test_the_phases_to_choose_from_are_those_of_the_trainer():
+    questions = of_answers(oom_kind="gpu_oom", framework="llamafactory")
+    (phase,) = [one for one in questions if one.question.fact == "phase"]
+    assert {"init", "weight_sync"}.isdisjoint(value for value, _, _ in phase.options)
+
+
+def test_versions_that_an_advisory_hangs_on_come_early_where_no_setting_was_read():
+    questions = facts_of(of_answers(**RUN, oom_kind="gpu_oom_raw", framework="verl", phase="weight_sync"))
+    assert questions[:4] == ["full_or_lora", "algo", "engine_version", "framework_version"]
+
+
+def test_what_the_estimate_can_lack_has_a_question():
+    can_lack = {"model", "params_b", "n_gpus", "gpu_mem_gib", "host_ram_gb", "gpus_per_node", "zero_stage", "precision"}
+    can_lack |= {"micro_batch", "response_length", "max_length", "gradient_checkpointing", "gpu_memory_utilization"}
+    assert can_lack <= {question.fact for question in current().questions.values()}
+
+
+def test_options_stand_in_their_own_order():
+    questions = of_answers(
+        **RUN, oom_kind="gpu_oom", framework="search-r1", phase="actor_update", algo="grpo", micro_batch=16
+    )
+    for one in (*questions, *of_answers(**RUN, oom_kind="gpu_oom", framework="trl", phase="actor_update")):
+        numbers = [float(value) for value, _, _ in one.options if value.replace(".", "", 1).isdigit()]
+        assert numbers == sorted(numbers)

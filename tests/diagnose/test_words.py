@@ -164,3 +164,33 @@ def test_a_limit_of_a_job_is_not_called_the_nodes_ram():
     run += " trainer.nnodes=1 trainer.n_gpus_per_node=8\n"
     assert "the job may use 100.0" in words.lead(diagnose(run + "#SBATCH --mem=100G", {}, current(), []))
     assert "the node has 1,007.3" in words.lead(diagnose(run + "MemTotal: 1056270524 kB", {}, current(), []))
+
+
+def test_where_no_setting_was_read_the_defaults_are_said_to_stand_for_them():
+    run = {"oom_kind": "gpu_oom", "framework": "verl", "model": "Qwen2.5-7B", "n_gpus": 8, "gpu_mem_gib": 80}
+    said = "No setting of the run was read: verl’s defaults stand for what nobody told."
+    assert said in words.lead(diagnose("", run, current(), ()))
+    assert said not in words.lead(
+        diagnose("python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.n=8", run, current(), ())
+    )
+
+
+def test_a_size_is_no_guess_of_a_phase_that_takes_nothing_of_it():
+    run = {"oom_kind": "gpu_oom", "framework": "nemo-rl", "model": "Qwen2.5-7B", "n_gpus": 8, "gpu_mem_gib": 80}
+    assert "update micro batch" not in words.lead(diagnose("", {**run, "phase": "weight_sync"}, current(), ()))
+    assert "update micro batch" in words.lead(diagnose("", {**run, "phase": "actor_update"}, current(), ()))
+
+
+@pytest.mark.parametrize(
+    ("phase", "algo", "said"),
+    [
+        ("critic", "grpo", "by what is known the run has no critic. Check the phase and the algorithm."),
+        ("rollout", "dpo", "DPO does no such thing. Check the phase and the algorithm."),
+        ("critic", "ppo", ""),
+    ],
+)
+def test_a_phase_that_the_algorithm_has_not_is_said(phase, algo, said):
+    run = {"oom_kind": "gpu_oom", "framework": "verl", "model": "Qwen2.5-7B", "n_gpus": 8, "gpu_mem_gib": 80}
+    told = words.lead(diagnose("", {**run, "phase": phase, "algo": algo}, current(), ()))
+    assert said in told
+    assert bool(said) == ("not computed here" in told)

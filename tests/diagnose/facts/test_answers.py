@@ -8,10 +8,16 @@ from diagnose.facts import parse_answer
     [
         ("host_ram_gb", "760 cores", "“760 cores” is no size. Write a number with GB or GiB, as 760 GB."),
         ("n_gpus", "many", "“many” is no whole number. Write digits only, as 8."),
+        ("gpu_memory_utilization", "0", "“0” is no share. Write a number above 0, at most 1, as 0.6."),
+        ("n_gpus", "1000000000", "“1000000000” is more than any run has. Write a smaller number."),
+        ("response_length", "1e9", "“1e9” is more than any run has. Write a smaller number."),
+        ("n_gpus", "0", "0 is no answer here. Write 1 or more, or leave the question open."),
+        ("micro_batch", "0", "0 is no answer here. Write 1 or more, or leave the question open."),
+        ("zero_stage", "4", "“4” is no such level. Write a number from 0 to 3."),
         ("n_gpus", "-2", "“-2” is below zero. Write a number that is not."),
         ("gpu_memory_utilization", "half", "“half” is no number. Write digits, as 0.6."),
         ("remove_padding", "perhaps", "“perhaps” is neither yes nor no. Write true or false."),
-        ("gpu_memory_utilization", "1e308", "“1e308” is no share. Write a number from 0 to 1, as 0.6."),
+        ("gpu_memory_utilization", "1e308", "“1e308” is no share. Write a number above 0, at most 1, as 0.6."),
         ("n_gpus", "9" * 20, f"“{'9' * 20}” is more than any run has. Write a smaller number."),
         ("gpu_mem_gib", "9" * 400, f"“{'9' * 40}” is no size. Write a number with GB or GiB, as 80 GB."),
         ("full_or_lora", "both", "“both” is none of the options. Write one of full, part, lora, qlora."),
@@ -48,3 +54,21 @@ def test_an_answer_outranks_what_the_paste_says(facts):
 def test_an_answer_counts_in_the_unit_of_its_fact(values):
     command = "python3 -m verl.trainer.main_ppo data.train_files=data/kk/a.parquet actor_rollout_ref.actor.ppo_micro_batch_size=64"
     assert values(command, micro_batch=2)["micro_batch"] == 2
+
+
+def test_none_is_an_answer_where_it_is_a_level():
+    assert parse_answer("zero_stage", "0") == parse_answer("sleep_level", "0") == 0
+
+
+@pytest.mark.parametrize("kind", ["vllm_no_kv_blocks", "vllm_free_memory_too_low"])
+def test_an_engine_that_does_not_start_is_there_and_fails_at_its_start(facts, kind):
+    found = facts("", oom_kind=kind, framework="trl", model="Qwen2.5-7B", n_gpus=4)
+    assert found.values["phase"] == "init"
+    assert found.values["rollout_engine"] == "vllm"
+
+
+def test_a_share_of_the_card_that_was_answered_tells_an_engine(facts):
+    told = {"framework": "ms-swift", "algo": "grpo", "model": "Qwen2.5-7B", "n_gpus": 4}
+    assert facts("", **told).values["rollout_engine"] == "hf"
+    assert facts("", **told, gpu_memory_utilization=0.4).values["rollout_engine"] == "vllm"
+    assert facts("", **told, phase="weight_sync").values["rollout_engine"] == "vllm"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
 from diagnose.prescribe.steps import at_bound
 from tests.diagnose.prescribe.conftest import GROUPED, ON_THE_HOST
 
@@ -342,3 +343,17 @@ def test_a_card_of_another_maker_gets_no_cure_of_cuda(advise, device):
 def test_nothing_moves_to_a_host_that_has_the_same_memory(advise):
     advice = advise(f"{IN_TRAINING}RuntimeError: MPS backend out of memory (max allowed: 36.27 GB).")
     assert not [lever for lever in advice.levers if lever.startswith("offload.")]
+
+
+def test_what_helps_where_nothing_is_trained_is_not_offered_to_a_trainer(knowledge):
+    run = {"oom_kind": "gpu_oom_raw", "framework": "verl", "phase": "weight_sync", "model": "Qwen2.5-7B", "n_gpus": 8}
+    given = diagnose("", {**run, "gpu_mem_gib": 80, "algo": "grpo"}, knowledge, ()).prescriptions
+    assert given
+    assert not [one.lever.slug for one in given if one.lever.when.get("trains") is False]
+
+
+def test_room_for_a_cache_is_told_without_naming_what_it_does_not_hang_on(knowledge):
+    run = {"oom_kind": "vllm_no_kv_blocks", "framework": "verl", "model": "Qwen2.5-32B", "n_gpus": 8, "gpu_mem_gib": 40}
+    given = diagnose("", {**run, "gpu_memory_utilization": 0.4, "rollout_tp": 2}, knowledge, ()).prescriptions
+    assert given[0].room
+    assert not [one.why for one in given if "No saving is computed without" in one.why]
