@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from diagnose.figures import NBSP, gib, need_tenths
 from diagnose.types import Prescription, Together
 from diagnose.vocabulary import FACTS
-from diagnose.words import NBSP, VERDICTS, gib, in_sentence, need_tenths, phase_words, room_left
+from diagnose.words import VERDICTS, in_sentence, phase_words, room_left
 
 
 def evidence_words(prescription: Prescription) -> str:

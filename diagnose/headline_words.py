@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from diagnose.figures import rounded
 from diagnose.types import CacheRoom, Diagnosis, Estimate, PoolEstimate
 from diagnose.vocabulary import PHASES
-from diagnose.words import in_sentence, not_memory, phase_words, presumed, rounded
+from diagnose.words import in_sentence, not_memory, phase_words, presumed
 
 _HEADLINES = {
     "host_ram": "Host RAM runs out",

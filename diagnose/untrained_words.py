@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from diagnose.figures import NBSP
 from diagnose.held import parameters, weights
 from diagnose.types import Diagnosis, Facts
 from diagnose.units import GIB
 
-NBSP = "\u00a0"
 _SAID = "This command trains nothing; only the memory of training is computed here."
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from diagnose import untrained_words
 from diagnose.facts.memory_limits import LIMIT
+from diagnose.figures import NBSP, band_words, gib, phase_gib, phase_tenths, rounded
 from diagnose.knowledge.records import Signature
 from diagnose.measured_words import growth_words
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
-from diagnose.units import GIB, MIB, tenths
+from diagnose.units import GIB
 from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, PHASES, Value
-
-NBSP = "\u00a0"
 
 VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "facts missing"}
 
@@ -27,37 +26,6 @@ _NEXT = {
 # Phases of a model beside the policy, by the fact that there is one, and phases of online training alone.
 _OF_MODEL = dict.fromkeys(("critic", "values"), ("has_critic", "critic")) | {"ref_logprob": ("has_ref", "reference")}
 _ONLINE = ("init", "weight_sync", "rollout", "logprob", "values", "critic")
-
-
-def gib(size: float) -> str:
-    """``31.4 GiB`` with a space that does not break, ``24 MiB`` of what would be nothing."""
-    return f"{size / MIB:,.0f}{NBSP}MiB" if MIB <= size < GIB / 20 else f"{size / GIB:,.1f}{NBSP}GiB"
-
-
-def phase_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:
-    """Peak, low and high of a phase in tenths of a GiB: the peak from its rounded terms, so that a reader who adds up gets the same."""
-    return sum(tenths(term.bytes) for term in phase.terms), tenths(phase.low), tenths(phase.high)
-
-
-def need_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:
-    """What a phase takes in tenths of a GiB, with its low and high: measured where it was, else from its rounded terms."""
-    return phase_tenths(phase) if phase.measured is None else (tenths(phase.measured),) * 3
-
-
-# A band that ends so many times above its middle ends nowhere: too much is unknown.
-_ENDLESS = 8
-
-
-def band_words(middle: int, low: int, high: int) -> str:
-    """Tenths of a GiB as ``45.9 to 79.2``, as ``37.3 or more`` where nothing bounds them; empty without a band."""
-    if high > _ENDLESS * max(middle, 1):
-        return f"{low / 10:,.1f} or more"
-    return f"{low / 10:,.1f} to {high / 10:,.1f}" if high > low else ""
-
-
-def phase_gib(phase: PhaseEstimate) -> str:
-    """A phase's peak as it is shown."""
-    return f"{phase_tenths(phase)[0] / 10:,.1f}{NBSP}GiB"
 
 
 def value_words(id: str, value: Value) -> str:
@@ -297,9 +265,3 @@ def room_words(room: CacheRoom, failed: bool = True) -> str:
     if room.row > room.rest > 0 and not room.refuses:
         parts.append("The engine starts nevertheless, and refuses or cuts what is longer than its cache.")
     return " ".join(parts)
-
-
-def rounded(number: int) -> str:
-    """Three figures of a number: what is reckoned is no better known."""
-    digits = max(0, len(str(number)) - 3)
-    return f"{round(number, -digits):,}"

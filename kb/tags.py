@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from diagnose.figures import NBSP
 from diagnose.vocabulary import KINDS, PHASES, Value
-from diagnose.words import NBSP, value_words
+from diagnose.words import value_words
 
 _SOLVED = {True: "solved", False: "open", None: ""}
 

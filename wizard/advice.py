@@ -9,11 +9,12 @@ from django.utils.safestring import SafeString
 
 from diagnose import advisory_words, together_words
 from diagnose.change_words import effect_words, elsewhere_words, range_words, sure_words
+from diagnose.figures import need_tenths
 from diagnose.knowledge.records import Advisory, Lever
 from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription, Together
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import VERDICTS, need_tenths
+from diagnose.words import VERDICTS
 from kb.evidence import Mark, marks
 from wizard.chart import before_after
 from wizard.chart.data import shown

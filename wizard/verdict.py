@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose import outlived, refusal_words
+from diagnose.figures import band_words, gib, phase_tenths, rounded
 from diagnose.file_words import FILES
 from diagnose.measured_words import growth_words, reached
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import band_words, gib, in_sentence, not_memory, phase_tenths, rounded, worst
+from diagnose.words import in_sentence, not_memory, worst
 from wizard.chart.data import shown
 
 _STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "unknown": "FACTS MISSING"}

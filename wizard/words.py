@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from diagnose.figures import NBSP, gib
 from diagnose.knowledge.record import Record
 from diagnose.knowledge.records import Case
 from diagnose.types import Diagnosis, Facts, PoolEstimate
-from diagnose.words import NBSP, gib, phase_words
+from diagnose.words import phase_words
 from kb.sections import thread_name
 
 

@@ -6,6 +6,7 @@ from diagnose import (
     advisory_words,
     change_words,
     chinese_words,
+    figures,
     file_words,
     headline_words,
     killed_words,
@@ -60,7 +61,7 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     lines += _section("Others who were here", cases, markdown)
     asked = [f"{item}{asked.question.title}" for asked in diagnosis.questions[:1]]
     lines += _section("The one question that would change this most", asked, markdown)
-    return "\n".join(lines).replace(words.NBSP, " ") + "\n"
+    return "\n".join(lines).replace(figures.NBSP, " ") + "\n"
 
 
 def _chinese(diagnosis: Diagnosis, head: str, code: str) -> list[str]:
@@ -103,7 +104,7 @@ def _value(fact: Fact, diagnosis: Diagnosis) -> str:
 
 def _table(pool: PoolEstimate, markdown: bool) -> list[str]:
     what = "Host RAM per node" if pool.pool == "host" else "GPU memory per GPU"
-    capacity = f" of {words.gib(pool.capacity)}" if pool.capacity else ""
+    capacity = f" of {figures.gib(pool.capacity)}" if pool.capacity else ""
     rows = [(*_row(phase), _seen(phase, markdown)) for phase in pool.phases]
     title = f"{what}, peak of each phase{capacity} (GiB)"
     if markdown:
@@ -114,8 +115,8 @@ def _table(pool: PoolEstimate, markdown: bool) -> list[str]:
 
 
 def _row(phase: PhaseEstimate) -> tuple[str, float, str]:
-    sizes = words.phase_tenths(phase)
-    return words.phase_words(phase.phase), sizes[0] / 10, words.band_words(*sizes)
+    sizes = figures.phase_tenths(phase)
+    return words.phase_words(phase.phase), sizes[0] / 10, figures.band_words(*sizes)
 
 
 def _seen(phase: PhaseEstimate, markdown: bool) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from diagnose import change_words, headline_words, killed_words, words
+from diagnose import change_words, figures, headline_words, killed_words, words
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 
@@ -84,13 +84,13 @@ def test_a_range_from_the_first_token_on_is_said_to_be_any_length():
 
 
 def test_a_band_that_nothing_bounds_has_no_upper_end():
-    assert words.band_words(431, 373, 21269) == "37.3 or more"
-    assert words.band_words(431, 373, 792) == "37.3 to 79.2"
-    assert words.band_words(431, 431, 431) == ""
+    assert figures.band_words(431, 373, 21269) == "37.3 or more"
+    assert figures.band_words(431, 373, 792) == "37.3 to 79.2"
+    assert figures.band_words(431, 431, 431) == ""
 
 
 def test_what_would_be_nothing_in_gib_is_told_in_mib():
-    assert [words.gib(size) for size in (0, 24 << 20, 1 << 29)] == ["0.0\u00a0GiB", "24\u00a0MiB", "0.5\u00a0GiB"]
+    assert [figures.gib(size) for size in (0, 24 << 20, 1 << 29)] == ["0.0\u00a0GiB", "24\u00a0MiB", "0.5\u00a0GiB"]
 
 
 def test_a_model_that_no_card_holds_is_not_taken_as_unsharded_in_silence():

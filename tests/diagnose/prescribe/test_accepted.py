@@ -22,7 +22,7 @@ def written(text, phases=PHASES, **answers):
     for phase in phases:
         told = diagnose(text + "\n8 x H100 80GB\n" + OOM, {"phase": phase, **answers}, current(), ())
         groups = [one.changes for one in told.prescriptions] + ([told.together.changes] if told.together else [])
-        found += [(change.key, change.after) for changes in groups for change in changes if change.key]
+        found += [(change.key, change.after) for changes in groups for change in changes if change.key and change.fact]
     return dict(found)
 
 

@@ -175,7 +175,7 @@ def test_under_deepspeed_no_key_leaves_loading_to_one_rank(advise):
 
 @pytest.mark.parametrize("offloaded", [False, True])
 def test_a_reference_is_kept_on_the_card_only_where_it_is_said_to_be_offloaded(advise, offloaded):
-    run = "accelerate launch grpo.py --model_name_or_path Qwen/Qwen2.5-7B --num_generations 8 --per_device_train_batch_size 4\n"
-    facts = {"ref_offload": True} if offloaded else {}
+    run = "accelerate launch mine.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 4\n"
+    facts = {"algo": "grpo", **({"ref_offload": True} if offloaded else {})}
     levers = advise(f"{run}Memory cgroup out of memory: Killed process 1 (python3)", n_gpus=8, **facts).levers
     assert ("offload.ref.off" in levers) is offloaded

@@ -126,7 +126,7 @@ def test_without_figures_micro_batch_lengths_and_engine_share_come_in_this_order
         ("init", "rollout.gpu_memory_utilization.down"),
         ("logprob", "batch.logprob_micro.down"),
         ("optimizer_step", "offload.optimizer.on"),
-        ("load", "load.meta_init"),
+        ("load", "hardware.kill_stale"),
     ],
 )
 def test_a_phase_has_its_own_first_lever(advise, phase, first):
