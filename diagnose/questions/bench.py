@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from diagnose.conditions import holds
 from diagnose.estimate import estimate_pool, plan_of
@@ -16,7 +17,8 @@ from diagnose.types import Asked, Estimate, Fact, Facts, Paste
 from diagnose.units import gib
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
 
-MOST_ESTIMATES = 36
+# Of a run whose settings were read few are open, and whoever pastes waits for the answer.
+_MOST_READ, _MOST_UNREAD = 14, 36
 _TRIED_EACH, _TRIED_OF_A_PLAN = 3, 4
 # cards that are tried where somebody asks how many it takes: whole machines
 _MACHINES = (8, 16, 32, 64)
@@ -38,7 +40,10 @@ class Bench:
     pool: Pool
     knowledge: Knowledge
     paste: Paste | None = None
-    left: int = MOST_ESTIMATES
+    left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = _MOST_READ if self.facts.configured else _MOST_UNREAD
 
     def peak(self, estimated: Estimate) -> int | None:
         found = watched(estimated, self.pool, self.phase) or watched(estimated, self.pool, None)
@@ -48,17 +53,23 @@ class Bench:
         known = watched(estimated, self.pool, self.phase)
         return verdict(estimated, self.pool, self.phase if known else None)
 
+    @cached_property
+    def hung_on(self) -> frozenset[str]:
+        """The facts that a default of the framework hangs on."""
+        framework = self.facts.framework
+        return frozenset(id for default in framework.defaults for id in default.when) if framework else frozenset()
+
     def answered(self, id: str, value: Value) -> Estimate | None:
         """The estimate with that answer; None when no more may be made."""
         if self.left <= 0:
             return None
         self.left -= 1
-        if self.paste is None:
-            facts = self.facts.with_fact(Fact(id, value, "answered"))
-        elif id == "framework_version":
+        if self.paste is not None and id == "framework_version":
             facts = at_version(self.facts, str(value), self.paste)
-        else:
+        elif self.paste is not None and id in self.hung_on:
             facts = as_answered(self.facts, Fact(id, value, "answered"), self.paste)
+        else:
+            facts = self.facts.with_fact(Fact(id, value, "answered"))
         return estimate_pool(plan_of(facts, self.knowledge.fallback), self.pool, self.phase)
 
 
