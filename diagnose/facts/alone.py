@@ -21,11 +21,10 @@ _LONGEST = 2000
 
 def one_of_a_pc(lines: Sequence[Line]) -> dict[str, Fact]:
     """One card, taken as such where the machine is a PC and nothing speaks of several."""
-    if any(len(line.words) <= _LONGEST and _SEVERAL.search(line.words) for line in lines):
+    read = [line for line in lines if len(line.words) <= _LONGEST]
+    line, found = next(((line, found) for line in read if (found := _PC.search(line.words))), (None, None))
+    if line is None or found is None or any(_SEVERAL.search(line.words) for line in read):
         return {}
-    for line in lines:
-        if len(line.words) <= _LONGEST and (found := _PC.search(line.words)):
-            span = Span(line.number, line.offset + found.start(), line.offset + found.end())
-            why = "a laptop or a PC nearly always has one card"
-            return {"n_gpus": Fact("n_gpus", 1, "assumed", written=found[0], span=span, why=why)}
-    return {}
+    span = Span(line.number, line.offset + found.start(), line.offset + found.end())
+    why = "a laptop or a PC nearly always has one card"
+    return {"n_gpus": Fact("n_gpus", 1, "assumed", written=found[0], span=span, why=why)}

@@ -105,9 +105,11 @@ def _gib(found: re.Match[str], default: str = "b") -> float:
 
 
 def _rows(lines: Sequence[Line]) -> Iterator[Fact]:
-    for line in lines:
+    whole = "\n".join(line.words for line in lines).lower()
+    rows = [row for row in _ROWS if all(literal in whole for literal in row[0])]
+    for line in lines if rows else ():
         words = line.words.lower()
-        for literals, pattern in _ROWS:
+        for literals, pattern in rows:
             if all(literal in words for literal in literals) and (found := pattern.search(line.words)):
                 yield _fact(line, found, _gib(found))
 

@@ -45,9 +45,10 @@ def _width(lines: Sequence[bytes]) -> int:
 
 
 def _broken(lines: Sequence[bytes], width: int) -> bool:
-    """Whether enough of the lines that are so long stop inside a word, or before a blank, with which the next one goes on."""
-    if any(len(line) == width and _RULE.fullmatch(line) for line in lines):
-        return False
+    """Whether enough of the lines that are so long stop inside a word, or before a blank, with which the next one goes on.
+
+    Not where one of them is the rule of a table: then it is the table that is so wide.
+    """
     found: set[bytes] = set()
     for line, after in pairwise(lines):
         if len(line) != width or line[-1] not in _IN_WORD or _start(line) == _start(after):
@@ -55,7 +56,7 @@ def _broken(lines: Sequence[bytes], width: int) -> bool:
         if _GOES_ON.match(after) and line.isascii():
             found.add(line)
             if len(found) == _ENOUGH:
-                return True
+                return not any(len(line) == width and _RULE.fullmatch(line) for line in lines)
     return False
 
 
