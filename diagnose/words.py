@@ -107,7 +107,7 @@ def _lead(diagnosis: Diagnosis) -> str:
     if diagnosis.room:
         # all that stands on the card when the engine alone has started is told where it may be too much
         failed = diagnosis.kind is not None
-        full = "" if failed or pool.verdict() == "fits" else _need(phase, pool, limited=_limited(diagnosis.facts))
+        full = "" if failed or pool.verdict() == "fits" else _need(phase, pool, limited=job_limited(diagnosis.facts))
         told = (
             room_words(diagnosis.room, failed=failed),
             full,
@@ -118,7 +118,7 @@ def _lead(diagnosis: Diagnosis) -> str:
     apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
     parts = [_not_computed(apart, diagnosis.facts)] if apart else []
-    parts.append(_need(phase, pool, limited=_limited(diagnosis.facts)))
+    parts.append(_need(phase, pool, limited=job_limited(diagnosis.facts)))
     if largest is not None and largest.bytes:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
@@ -185,7 +185,7 @@ def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
     return "The settings that are known do not explain the failure."
 
 
-def _limited(facts: Facts) -> bool:
+def job_limited(facts: Facts) -> bool:
     """Whether what a node may give is what a scheduler or a container set, and not its RAM."""
     ram = facts.stated.get("host_ram_gb")
     return ram is not None and ram.why == LIMIT and "node_total_gb" not in facts.values

@@ -21,9 +21,9 @@ from kb.tokens import for_programs
 from wizard import advice, fit_form, fit_settings, fit_tables, reading, state
 from wizard.answering import pairs
 from wizard.chart.data import shown
+from wizard.notes import Note
 from wizard.present import foreseen
 from wizard.state import Answers
-from wizard.verdict import Note
 
 
 @require_safe

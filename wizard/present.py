@@ -11,7 +11,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.report import to_markdown
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
 from kb.mini import Mini
-from wizard import advice, asking, fit_settings, ledger, measured, near, reading, state, verdict, words
+from wizard import advice, asking, fit_settings, ledger, measured, near, notes, reading, state, verdict, words
 from wizard.asking import Ask
 from wizard.chart import bars, columns, drawing
 from wizard.chart.data import Column
@@ -90,7 +90,7 @@ def _head(
         "lead": core.lead(diagnosis) if pool or no_memory or not diagnosis.estimate.missing else "",
         "killed": killed_words.told(diagnosis),
         "figures": verdict.figures(diagnosis, pool, phase, seen),
-        "notes": verdict.notes(diagnosis),
+        "notes": notes.notes(diagnosis),
     }
 
 

@@ -1,17 +1,14 @@
-"""The top of the answer: stamp, figures, and the notes on what could not be told."""
+"""The top of the answer: stamp and figures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose import outlived, refusal_words
-from diagnose.figures import band_words, gib, phase_tenths, rounded
-from diagnose.file_words import FILES
-from diagnose.measured_words import growth_words, reached
-from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
+from diagnose.figures import band_words, phase_tenths, rounded
+from diagnose.types import CacheRoom, Diagnosis, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import tenths
-from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import in_sentence, not_memory, worst
+from diagnose.vocabulary import PHASES
+from diagnose.words import job_limited, not_memory
 from wizard.chart.data import shown
 
 _STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "unknown": "FACTS MISSING"}
@@ -23,16 +20,6 @@ class Figure:
     value: str
     unit: str = "GiB"
     bad: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A fault or a gap: what was understood, and what to give next. ``css`` warn for a choice, bad where nothing fits."""
-
-    title: str
-    words: str
-    codes: tuple[str, ...] = ()
-    css: str = ""
 
 
 def stamp(diagnosis: Diagnosis) -> tuple[str, str]:
@@ -64,16 +51,22 @@ def figures(
     if seen and limit is not None and of_phase and tenths(seen) > total:
         return _reported(pool, tenths(seen), limit, total)
     if phase.measured is not None:
-        return _measured(pool, phase, limit)
+        return _measured(pool, phase, limit, diagnosis.facts)
     name = PHASES.get(phase.phase, phase.phase)
     over = limit is not None and total > limit
     made = [Figure(f"the {name} needs", shown(total), bad=over)]
     if limit is not None:
-        made.append(Figure("the node has" if pool.pool == "host" else "the card has", shown(limit)))
+        made.append(Figure(_who_has(pool, diagnosis.facts), shown(limit)))
         made.append(Figure("over by" if over else "free", shown(abs(total - limit)), bad=over))
     if high > low:
         made.append(Figure("band, low to high", band_words(total, low, high).replace(" to ", "–"), unit=""))
     return tuple(made)
+
+
+def _who_has(pool: PoolEstimate, facts: Facts) -> str:
+    if pool.pool == "host":
+        return "the job may use" if job_limited(facts) else "the node has"
+    return "the card has"
 
 
 def _of_cache(room: CacheRoom, failed: bool) -> tuple[Figure, ...]:
@@ -104,13 +97,13 @@ def _reported(pool: PoolEstimate, seen: int, limit: int, total: int) -> tuple[Fi
     )
 
 
-def _measured(pool: PoolEstimate, phase: PhaseEstimate, limit: int | None) -> tuple[Figure, ...]:
+def _measured(pool: PoolEstimate, phase: PhaseEstimate, limit: int | None, facts: Facts) -> tuple[Figure, ...]:
     """What the log shows the phase to take, and the estimate last: it no longer decides."""
     total, need = phase_tenths(phase)[0], tenths(phase.measured or 0)
     over = limit is not None and need > limit
     made = [Figure(f"the {PHASES.get(phase.phase, phase.phase)}, measured", shown(need), bad=over)]
     if limit is not None:
-        made.append(Figure("the node has" if pool.pool == "host" else "the card has", shown(limit)))
+        made.append(Figure(_who_has(pool, facts), shown(limit)))
         made.append(Figure("over by" if over else "free", shown(abs(need - limit)), bad=over))
     return (*made, Figure("by the estimate", shown(total)))
 
@@ -126,174 +119,3 @@ def _printed(diagnosis: Diagnosis) -> tuple[Figure, ...]:
     }
     numbers = [(title, diagnosis.facts.number(id)) for id, title in titles.items()]
     return tuple(Figure(title, f"{number:,.1f}") for title, number in numbers if number is not None)[:4]
-
-
-def notes(diagnosis: Diagnosis) -> tuple[Note, ...]:
-    """Everything that keeps the answer from being whole, each with its cure; nothing where no memory failed."""
-    if not_memory(diagnosis.facts):
-        return ()
-    found = (_binary(diagnosis), _framework(diagnosis), _tie(diagnosis), _model(diagnosis), _card(diagnosis))
-    rest = (
-        _refused(diagnosis),
-        _kind(diagnosis),
-        _missing(diagnosis),
-        _not_explained(diagnosis),
-        _outlived(diagnosis),
-        _apart(diagnosis),
-        _grows(diagnosis),
-    )
-    return tuple(note for note in (*found, *rest) if note)
-
-
-def _binary(diagnosis: Diagnosis) -> Note | None:
-    if diagnosis.paste.file:
-        title, cure, command = FILES[diagnosis.paste.file]
-        return Note(title, cure, (command,) if command else ())
-    if not diagnosis.paste.binary:
-        return None
-    return Note(
-        "This looks like a binary file",
-        "There is hardly a line of text in its beginning. Paste the text of the log, or what this prints:",
-        ("strings FILE | tail -200",),
-    )
-
-
-def _framework(diagnosis: Diagnosis) -> Note | None:
-    settings, known = diagnosis.paste.settings, diagnosis.facts.fork or diagnosis.facts.read_by_keys
-    if known or not settings or diagnosis.facts.candidates or diagnosis.paste.binary:
-        return None
-    keys = tuple(dict.fromkeys(setting.key for setting in settings))
-    more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
-    return Note(
-        "We do not know this framework",
-        f"{len(keys)} {'setting was' if len(keys) == 1 else 'settings were'} read, but not what they mean{more}. "
-        "The advice is what holds for any framework. If it is one of the list, set it under “Framework”.",
-        keys[:3],
-    )
-
-
-def _tie(diagnosis: Diagnosis) -> Note | None:
-    if not diagnosis.facts.candidates or (diagnosis.facts.framework and not diagnosis.facts.framework.fallback):
-        return None
-    return Note(
-        "Which framework is it?",
-        "The paste fits several, and the same key means different things in them. Set it under “Framework”.",
-        diagnosis.facts.candidates,
-        "warn",
-    )
-
-
-def _model(diagnosis: Diagnosis) -> Note | None:
-    name = diagnosis.facts.unknown_model
-    if not name:
-        return None
-    known = "Its size is taken from the number of parameters; the shape is a guess." if diagnosis.estimate.gpu else ""
-    return Note(
-        "This model is not in the catalogue",
-        f"{known} Say under “Model” what it was made from, or give its parameters in billions.".strip(),
-        (name,),
-    )
-
-
-def _card(diagnosis: Diagnosis) -> Note | None:
-    estimate, values = diagnosis.estimate.gpu, diagnosis.facts.values
-    if "gpu_model" not in values or "gpu_mem_gib" in values or (estimate and estimate.capacity is not None):
-        return None
-    return Note(
-        "This card comes in several sizes, or we do not know it",
-        "Without its memory nothing says where the ceiling is. Set “Memory of one GPU”; this prints it:",
-        ("nvidia-smi --query-gpu=memory.total --format=csv",),
-    )
-
-
-def _kind(diagnosis: Diagnosis) -> Note | None:
-    if diagnosis.kind == "other":
-        return Note(
-            "GPU or host: the text does not settle it",
-            "Give the last 20 lines of the worker that failed first, and the line of the kernel, of Ray or of Slurm that names the kill."
-            + (" Until then the advice is for the GPU’s memory." if diagnosis.pool == "gpu" else ""),
-            ("dmesg -T | grep -i 'killed process'",),
-            "warn",
-        )
-    if diagnosis.kind is None and diagnosis.paste.lines and not diagnosis.paste.binary and not diagnosis.facts.planned:
-        lines = diagnosis.paste.total_lines
-        return Note(
-            "No message of a memory failure was found",
-            f"{lines:,} {'line was' if lines == 1 else 'lines were'} read. If the run died, add the last 20 lines of the failing worker; "
-            "if it has not run yet, this page says whether it would fit.",
-        )
-    return None
-
-
-def _refused(diagnosis: Diagnosis) -> Note | None:
-    """What the figures of the allocator's message say, added up."""
-    told = refusal_words.told(diagnosis)
-    return Note("What the message’s figures say", " ".join(told)) if told else None
-
-
-def _missing(diagnosis: Diagnosis) -> Note | None:
-    missing = [in_sentence(FACTS[id].title) if id in FACTS else id for id in diagnosis.estimate.missing]
-    pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
-    if not missing or (pool is not None and pool.phases):
-        return None
-    lacks = ", ".join(missing[:-1]) + (" and " if len(missing) > 1 else "") + missing[-1]
-    cure = (
-        "Paste the launch command, or set them under “What was read”. Until then there is no estimate, "
-        "only what the message says and the cases."
-    )
-    return Note(
-        f"Cannot tell how much it needs: {lacks} {'is' if len(missing) == 1 else 'are'} not told",
-        cure
-        if diagnosis.paste.lines
-        else f"Set {'it' if len(missing) == 1 else 'them'} beside; until then there is no estimate.",
-    )
-
-
-def _not_explained(diagnosis: Diagnosis) -> Note | None:
-    """A failure that the settings which are known do not lead to: said, not smoothed over."""
-    pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
-    if diagnosis.kind in (None, "other") or diagnosis.pool == "host" or pool is None or not pool.phases:
-        return None
-    if pool.verdict(worst(diagnosis, pool).computed) != "fits" or diagnosis.kind == "memory_growth":
-        return None
-    if diagnosis.room and not diagnosis.room.enough:
-        return None
-    unread = "or the run is set otherwise than by default. Bring the launch command: it tells most."
-    missed = "or a setting is not in the paste. Compare the figures below with what the run prints."
-    return Note(
-        "The settings do not explain this failure",
-        f"By the estimate the worst phase needs {gib(pool.peak.bytes)}. Both may be right: something else may share the memory, "
-        f"it may grow by the step, {missed if diagnosis.facts.configured else unread}",
-        css="warn",
-    )
-
-
-def _outlived(diagnosis: Diagnosis) -> Note | None:
-    said = outlived.told(diagnosis)
-    return Note(outlived.TITLE, said, css="warn") if said else None
-
-
-def _apart(diagnosis: Diagnosis) -> Note | None:
-    """A reading and the estimate that disagree by more than the band: both stand, and why they may."""
-    pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
-    phase = worst(diagnosis, pool) if pool and pool.phases else None
-    if phase is None or phase.measured is None or not phase.disagrees:
-        return None
-    total, low, high = phase_tenths(phase)
-    side = "above" if phase.measured > phase.bytes else "below"
-    name = PHASES.get(phase.phase, phase.phase)
-    return Note(
-        "What the log measured and the estimate disagree",
-        f"In the {name} the log shows {gib(phase.measured)}, which is {side} the estimate of {shown(total)} "
-        f"({shown(low)} to {shown(high)}). The reading counts; a setting that is not in the paste, or another length, would explain it.",
-        css="warn",
-    )
-
-
-def _grows(diagnosis: Diagnosis) -> Note | None:
-    """What rises step by step though nothing says that it killed the run: a fit of today may be none of tomorrow."""
-    grown = next((one for one in diagnosis.facts.growth if reached(one, diagnosis.estimate) is not None), None)
-    if grown is None or diagnosis.kind == "memory_growth":
-        return None
-    what = "Host RAM" if grown.pool == "host" else "GPU memory"
-    return Note(f"{what} grows from step to step", growth_words(grown, diagnosis.estimate), css="warn")

@@ -8,7 +8,7 @@ from diagnose.figures import NBSP, gib
 from diagnose.knowledge.record import Record
 from diagnose.knowledge.records import Case
 from diagnose.types import Diagnosis, Facts, PoolEstimate
-from diagnose.words import phase_words
+from diagnose.words import job_limited, phase_words
 from kb.sections import thread_name
 
 
@@ -28,7 +28,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 def ceiling_words(pool: PoolEstimate, facts: Facts) -> str:
     """What has the capacity of the line."""
     if pool.pool == "host":
-        return "all the RAM of the node"
+        return "all that the job may use" if job_limited(facts) else "all the RAM of the node"
     size = facts.number("gpu_mem_gib")
     name = " ".join(part for part in (str(facts.values.get("gpu_model", "")), f"{size:g}GB" if size else "") if part)
     return f"one {name}" if name else "one card"

@@ -17,7 +17,8 @@ from wizard import measured
 from wizard.chart import bars, columns, drawing
 from wizard.chart.data import shown
 from wizard.ledger import all_phases, ledgers, reported
-from wizard.verdict import figures, notes
+from wizard.notes import notes
+from wizard.verdict import figures
 
 RUN = """\
 python3 -m verl.trainer.main config=examples/config.yaml data.max_prompt_length=1024 data.max_response_length=2048 \\

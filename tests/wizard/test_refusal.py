@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.report import to_text
-from wizard.verdict import notes
+from wizard.notes import notes
 
 MESSAGE = (
     "GRPO on Qwen2.5-VL-72B-Instruct\n"
