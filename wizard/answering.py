@@ -24,7 +24,8 @@ def answer(
     """The page of a diagnosis; ``more`` is what a saved one adds."""
     drawn = pictures(match.case for match in diagnosis.matches[:NEAR])
     context = present(diagnosis, answers, current(), pasted=pasted, pictures=drawn)
-    chinese = chinese_words.summary(diagnosis) if _reads_chinese(request, diagnosis) else None
+    reads = prefers_chinese(request) or chinese_words.is_chinese(diagnosis.paste.text)
+    chinese = chinese_words.summary(diagnosis) if reads else None
     response = render(request, "wizard/result.html", {**context, **more, "chinese": chinese, "section": "diagnose"})
     patch_vary_headers(response, ["Accept-Language"])
     response.headers["X-Robots-Tag"] = "noindex"
@@ -35,10 +36,9 @@ def answer(
     return response
 
 
-def _reads_chinese(request: HttpRequest, diagnosis: Diagnosis) -> bool:
-    """By the language that the browser prefers, or by what the person wrote."""
-    preferred = request.headers.get("Accept-Language", "").strip().lower().startswith("zh")
-    return preferred or chinese_words.is_chinese(diagnosis.paste.text)
+def prefers_chinese(request: HttpRequest) -> bool:
+    """Whether it is the first of the languages that the browser asks for."""
+    return request.headers.get("Accept-Language", "").strip().lower().startswith("zh")
 
 
 def pairs(query: object) -> list[tuple[str, str]]:

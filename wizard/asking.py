@@ -31,6 +31,7 @@ class Ask:
 
     fact: str
     title: str
+    chinese: str
     hint: str
     find_out: str
     options: tuple[OptionShown, ...]
@@ -52,6 +53,7 @@ def ask(asked: Asked, facts: Facts, answers: Answers) -> Ask:
     return Ask(
         fact=id,
         title=question.title,
+        chinese=question.chinese,
         hint=question.hint,
         find_out=question.find_out,
         options=options,

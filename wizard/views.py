@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -17,7 +18,7 @@ from kb.cases import cases_for, counts
 from kb.near_cases import near
 from kb.tokens import for_programs
 from wizard import flow, home, intake, limits, state
-from wizard.answering import answer, pairs
+from wizard.answering import answer, pairs, prefers_chinese
 
 SHORTHAND = {"card", "other", "other_value"}  # fields of the page that stand for facts; the address shows the facts
 
@@ -77,7 +78,10 @@ def questions(request: HttpRequest) -> HttpResponse:
         )
     if step.ask is None:
         return HttpResponseRedirect(f"{reverse('wizard:result')}?{step.query}")
-    return render(request, "wizard/question.html", {"step": step, "section": "diagnose"})
+    context = {"step": step, "chinese": prefers_chinese(request), "section": "diagnose"}
+    response = render(request, "wizard/question.html", context)
+    patch_vary_headers(response, ["Accept-Language"])
+    return response
 
 
 @csrf_exempt

@@ -79,10 +79,10 @@ def learned(lines: Iterable[Numbered], known: Known) -> dict[int, tuple[int, str
     labels: dict[int, tuple[int, str]] = {}
     for label in {_shape(label): label for label in (_of_all(lines), *_of_tracebacks(lines, known)) if label}.values():
         shape = re.compile(_shape(label))
-        found_ = [(number, found) for number, text in lines if (found := shape.match(text))]
-        if len(found_) >= _FEW:
-            parted = all(found.string[found.end() :][:1] in _BLANK for _, found in found_)
-            labels |= {number: (found.end() + parted, " ".join(_SOURCE.findall(found[0]))) for number, found in found_}
+        matched = [(number, found) for number, text in lines if (found := shape.match(text))]
+        if len(matched) >= _FEW:
+            parted = all(found.string[found.end() :][:1] in _BLANK for _, found in matched)
+            labels |= {number: (found.end() + parted, " ".join(_SOURCE.findall(found[0]))) for number, found in matched}
     return labels
 
 

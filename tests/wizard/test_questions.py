@@ -183,3 +183,10 @@ def test_every_question_can_be_answered_or_says_how_to_find_out(question):
 
 def test_a_head_request_is_answered_as_a_get(client):
     assert client.head("/questions/").status_code == 200
+
+
+@pytest.mark.parametrize(("language", "there"), [("zh-CN,zh;q=0.9,en;q=0.8", True), ("en-GB,zh;q=0.5", False)])
+def test_a_question_is_asked_in_chinese_too_of_a_browser_that_prefers_it(client, language, there):
+    page = client.get("/questions/?oom_kind=gpu_oom", headers={"Accept-Language": language})
+    assert ("用的是哪个训练框架？" in page.content.decode()) is there
+    assert "Accept-Language" in page.headers["Vary"]
