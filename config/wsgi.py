@@ -15,7 +15,9 @@ sys.setswitchinterval(0.0005)
 
 application = get_wsgi_application()
 
-# The knowledge, some hundred thousand objects, stays for good: the garbage collector leaves it alone. Else it walks all of it once in a few
-# hundred pages, and no thread of the process answers for a tenth of a second.
-current()
+from kb.search import names  # noqa: E402  (the apps are ready now)
+
+# The knowledge and its names, some hundred thousand objects, stay for good: the garbage collector leaves them alone. Else it walks all of
+# them once in a few hundred pages, and no thread of the process answers for a tenth of a second.
+names.of(current())
 gc.freeze()

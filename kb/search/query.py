@@ -71,9 +71,11 @@ def _phrases() -> re.Pattern[str]:
     """Every phrase of the file, the longest first; one in Latin letters does not begin or end inside a word or a key."""
     empty, weak, same = _file()
     known = sorted({*empty, *weak, *same}, key=lambda phrase: (-len(phrase), phrase))
-    ways = []
-    for phrase in known:
-        way = re.escape(phrase).replace(r"\ ", r"[\s_-]+")
-        cjk = re.search(rf"[{CJK}]", phrase)
-        ways.append(way if cjk else rf"(?<![^\W{CJK}])(?<![^\W{CJK}][._\-/+]){way}(?![^\W{CJK}]|[._\-/+=(]+[^\W{CJK}])")
-    return re.compile("|".join(ways), re.IGNORECASE)
+    ways = {phrase: re.escape(phrase).replace(r"\ ", r"[\s_-]+") for phrase in known}
+    chinese = [way for phrase, way in ways.items() if re.search(rf"[{CJK}]", phrase)]
+    latin = [way for phrase, way in ways.items() if not re.search(rf"[{CJK}]", phrase)]
+    # what must stand around the Latin ones is written once: for each of them anew it would take seconds to compile. A Chinese phrase
+    # that begins like a Latin one goes on behind it, and is looked for first.
+    word = rf"[^\W{CJK}]"
+    around = rf"(?<!{word})(?<!{word}[._\-/+])(?:{'|'.join(latin)})(?!{word}|[._\-/+=(]+{word})"
+    return re.compile(f"{'|'.join(chinese)}|{around}", re.IGNORECASE)
