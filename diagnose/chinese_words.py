@@ -18,7 +18,7 @@ from diagnose.held import weights
 from diagnose.knowledge.records import Lever
 from diagnose.types import CacheRoom, Change, Diagnosis, Estimate, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.units import GIB
-from diagnose.words import not_memory, presumed, worst
+from diagnose.words import guessed, job_limited, not_memory, on_defaults, presumed, worst
 
 _SHOWN = 3  # changes, as many as stand open on the page
 _LEAST = 3  # Han characters that make a text one of a person who reads Chinese: most names have fewer
@@ -67,7 +67,7 @@ def summary(diagnosis: Diagnosis) -> Summary:
     """Of any answer, whatever it lacks."""
     advised = [_together(diagnosis.together)] if diagnosis.together else []
     if not not_memory(diagnosis.facts):
-        advised += [_advised(one) for one in diagnosis.prescriptions[:_SHOWN]]
+        advised += [_advised(one, diagnosis.phase is not None) for one in diagnosis.prescriptions[:_SHOWN]]
     asked = [f"最该回答的问题：{one.question.chinese or one.question.title}" for one in diagnosis.questions[:1]]
     return Summary(headline(diagnosis), "".join(_lead(diagnosis)), tuple(advised), "".join(asked))
 
@@ -125,21 +125,35 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
         yield from _lacking(diagnosis)
         return
     phase = worst(diagnosis, pool)
-    yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool)
+    if diagnosis.phase and pool.phase(diagnosis.phase) is None and not diagnosis.room:
+        yield f"失败的阶段没有估算：{PHASES[diagnosis.phase]}，请核对阶段和算法。"
+    yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool, limited=job_limited(diagnosis.facts))
     if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
         yield "文本没有说明是哪个阶段。"
-    if names := [fact_name(id) for id in diagnosis.estimate.guessed(pool.pool)]:
+    yield from _guesses(diagnosis, pool, pool.worst if diagnosis.room else phase)
+    yield from _doubts(diagnosis, pool, phase)
+    if kind == "other":
+        yield "请给出最先失败的 worker 的最后 20 行。"
+
+
+def _guesses(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> Iterator[str]:
+    """What nobody said and stands in the figures all the same."""
+    if names := [fact_name(id) for id in guessed(diagnosis.estimate, pool, phase)]:
         yield f"没有给出：{'、'.join(names[:4])}；数字里含有猜测。"
+    if on_defaults(diagnosis.facts):
+        yield f"没有读到任何配置，没说的都按 {diagnosis.facts.trainer} 的默认值算。"
+
+
+def _doubts(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> Iterator[str]:
+    """Where the text and the figures disagree, and what else they say."""
     enough = diagnosis.room.enough if diagnosis.room else pool.verdict(phase.computed) == "fits"
-    if kind and not diagnosis.facts.growth and enough:
+    if diagnosis.kind and not diagnosis.facts.growth and enough:
         yield _unexplained(diagnosis, phase)
     yield from _seen(diagnosis)
     if outlived.told(diagnosis):
         yield "日志显示训练越过了估算认为放不下的阶段：读到的配置可能不是实际运行的，或者估算有误，先核对再用这些数字。"
-    if kind and (other := _other_out(diagnosis.estimate, pool)):
+    if diagnosis.kind and (other := _other_out(diagnosis.estimate, pool)):
         yield f"按估算，{other}也会溢出。"
-    if kind == "other":
-        yield "请给出最先失败的 worker 的最后 20 行。"
 
 
 def _lacking(diagnosis: Diagnosis) -> Iterator[str]:
@@ -154,12 +168,13 @@ def _lacking(diagnosis: Diagnosis) -> Iterator[str]:
     yield "请给出最先失败的 worker 的最后 20 行。" if failed else "请补上启动命令，或者模型、显卡和长度。"
 
 
-def _need(phase: PhaseEstimate, pool: PoolEstimate) -> str:
+def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:
     name, has = PHASES.get(phase.phase, phase.phase), "节点" if pool.pool == "host" else "单卡"
+    holds = "任务可用" if pool.pool == "host" and limited else f"{has}有"
     sizes = phase_tenths(phase)
     band = band_words(*sizes).replace(" to ", "–").replace(" or more", " 以上")
     computed = f"{sizes[0] / 10:,.1f} GiB" + (f"（{band}）" if band else "")
-    limit = f"{has}有 {gib(pool.capacity)}" if pool.capacity else f"{has}容量未知"
+    limit = f"{holds} {gib(pool.capacity)}" if pool.capacity else f"{has}容量未知"
     if phase.measured is None:
         return f"{joined(name, f'约需 {computed}')}，{limit}。"
     apart = "，两者相差超出误差带" if phase.disagrees else ""
@@ -201,7 +216,7 @@ def _other_out(estimate: Estimate, pool: PoolEstimate) -> str:
     return POOLS[other.pool] if other and other.phases and other.limit and other.verdict() == "out" else ""
 
 
-def _advised(given: Prescription) -> Advised:
+def _advised(given: Prescription, settled: bool) -> Advised:
     worked, failed, suggested = (
         len(slugs) for slugs in (given.evidence.worked, given.evidence.failed, given.evidence.suggested)
     )
@@ -209,16 +224,20 @@ def _advised(given: Prescription) -> Advised:
     counts += [f"{suggested} 例仅为建议"] * bool(suggested)
     seen = f"案例：{'、'.join(counts)}" if counts else "还没有案例"
     known = f"{RESULTS[given.lever.results]}；{seen}"
-    return Advised(_title(given), _effect(given), _changes(given.changes), known)
+    return Advised(_title(given, settled), _effect(given), _changes(given.changes), known)
 
 
-def _title(given: Prescription) -> str:
+def _title(given: Prescription, settled: bool) -> str:
+    """What to do; a move to a version holds for the phases of its fault, which are named while nothing settles the phase."""
     if not given.advisories:
         return _name(given.lever)
     advisory, target = given.advisories[0], given.changes[0].after
+    named = advisory.when.get("phase", ())
+    phases = [PHASES[phase] for phase in ([named] if isinstance(named, str) else named)]
+    where = f"若失败在{'、'.join(phases)}：" if phases and not settled else ""
     if advisory.fixed is None:
-        return f"把 {advisory.package} 退回 {target}"
-    return f"把 {advisory.package} 升级到 {target} 或更新"
+        return f"{where}把 {advisory.package} 退回 {target}"
+    return f"{where}把 {advisory.package} 升级到 {target} 或更新"
 
 
 def _name(lever: Lever) -> str:

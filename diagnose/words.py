@@ -158,23 +158,30 @@ def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
 
 
 def _taken(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> str:
-    """Which facts of this pool nothing says, so that a guess stands in the figure; of sizes, and on the host, what a term hangs on."""
-    hang = {id for term in phase.terms for id in term.moved_by}
-    ids = (
-        id
-        for id in estimate.guessed(pool.pool)
-        if id in FACTS and (id in hang or (pool.pool == "gpu" and FACTS[id].group != "sizes"))
-    )
-    names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in ids]
+    names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in guessed(estimate, pool, phase)]
     return f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
 
 
+def guessed(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> list[str]:
+    """Which facts of this pool nothing says, so that a guess stands in the figure; of sizes, and on the host, what a term hangs on."""
+    hang = {id for term in phase.terms for id in term.moved_by}
+    return [
+        id
+        for id in estimate.guessed(pool.pool)
+        if id in FACTS and (id in hang or (pool.pool == "gpu" and FACTS[id].group != "sizes"))
+    ]
+
+
 def _by_default(facts: Facts) -> str:
-    """That defaults stand for all settings, where none was read: nobody runs by them alone."""
-    stand = any(fact.origin == "default" for fact in facts.stated.values())
-    if facts.configured or not facts.trainer or not stand or facts.serves:
+    if not on_defaults(facts):
         return ""
     return f"No setting of the run was read: {facts.trainer}’s defaults stand for what nobody told."
+
+
+def on_defaults(facts: Facts) -> bool:
+    """Whether a trainer's defaults stand for all settings, since none was read: nobody runs by them alone."""
+    stand = any(fact.origin == "default" for fact in facts.stated.values())
+    return stand and bool(facts.trainer) and not facts.configured and not facts.serves
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:

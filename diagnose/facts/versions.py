@@ -128,7 +128,7 @@ def _of_days(framework: Framework, paste: Paste) -> Iterator[_Bound]:
     last = last_day(paste)
     later = [release for release, day in framework.releases.items() if last and day > last]
     if last and later:
-        yield _Bound("", later[0], f"the log is of {last.isoformat()}")
+        yield _Bound("", later[0], f"the log’s day, {last.isoformat()}")
 
 
 def last_day(paste: Paste) -> datetime.date | None:

@@ -36,7 +36,7 @@ def advised(advisories: Sequence[Advisory], situation: Situation) -> list[Move]:
 
 def _by_day(situation: Situation) -> Fact:
     """What stands for a version that nothing tells, where the day of the log says that it is an old one."""
-    return Fact("", "", "derived", why=f"the log is of {situation.day}")
+    return Fact("", "", "derived", why=f"by the log’s day, {situation.day}")
 
 
 def to_check(advisories: Sequence[Advisory], situation: Situation) -> tuple[Check, ...]:

@@ -85,3 +85,36 @@ def test_an_engine_that_runs_alone_is_told_by_its_cache():
 
 def test_settings_that_do_not_explain_a_failure_are_said_not_to():
     assert "不能解释" in summary(found(VISION.read_text(encoding="utf-8"))).lead
+
+
+def test_a_size_that_the_phase_does_not_take_is_no_guess_in_chinese_either():
+    run = {"oom_kind": "gpu_oom", "framework": "nemo-rl", "model": "Qwen2.5-7B", "n_gpus": 8, "gpu_mem_gib": 80}
+    told = [
+        summary(diagnose("", {**run, "phase": phase}, current(), ())).lead for phase in ("weight_sync", "actor_update")
+    ]
+    assert ["micro batch" in lead for lead in told] == [False, True]
+    assert all("没有读到任何配置" in lead for lead in told)
+
+
+def test_a_phase_that_the_run_does_not_have_is_said_to_be_left_out():
+    run = {
+        "oom_kind": "gpu_oom",
+        "framework": "verl",
+        "model": "Qwen2.5-7B",
+        "n_gpus": 8,
+        "algo": "grpo",
+        "phase": "critic",
+    }
+    assert "失败的阶段没有估算：critic 更新，请核对阶段和算法。" in summary(diagnose("", run, current(), ())).lead
+
+
+def test_a_limit_of_a_job_is_called_what_the_job_may_use():
+    text = "oom-kill:constraint=CONSTRAINT_MEMCG\nverl GRPO Qwen2.5-7B 8xA100 80G\n#SBATCH --mem=500G"
+    assert "任务可用 500.0" in summary(found(text)).lead
+
+
+def test_a_version_that_helps_in_one_phase_is_advised_for_that_phase_while_it_is_open():
+    open_phase, settled = ("vllm 0.8.2, verl, CUDA out of memory" + more for more in ("", " when the engine wakes up"))
+    titles = [[one.title for one in summary(found(text)).advice] for text in (open_phase, settled)]
+    assert "若失败在权重同步：把 vllm 升级到 0.8.3 或更新" in titles[0]
+    assert "把 vllm 升级到 0.8.3 或更新" in titles[1]

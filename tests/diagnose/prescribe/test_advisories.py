@@ -133,7 +133,7 @@ def test_a_log_of_before_the_release_has_an_older_package(told: Callable[..., Di
     )  # fmt: skip
     given = next(one for one in told("2025-02-16 10:00:00 step 1", mended).prescriptions if one.advisories)
     assert given.changes[0].before is None
-    assert "accelerate, the log is of 2025-02-16" in given.why
+    assert "accelerate, by the log’s day, 2025-02-16" in given.why
     later = told("2025-02-18 10:00:00 step 1", mended)
     assert (moves(later), len(later.checks)) == ([], 1)
 
