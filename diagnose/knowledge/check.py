@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ def cross_check(knowledge: Knowledge) -> list[Problem]:
     for log in knowledge.logs.values():
         problems += check_log(log)
     for lever in knowledge.levers.values():
-        problems += _lever(lever)
+        problems += [*_lever(lever), *_below(f"levers/{lever.slug}.md", lever.body)]
     for advisory in knowledge.advisories.values():
         problems += check_advisory(advisory, knowledge)
         problems += condition_misfits(f"advisories/{advisory.slug}.md", "when", advisory.when)
@@ -144,6 +145,17 @@ def _lever(lever: Lever) -> Iterator[Problem]:
         yield from condition_misfits(place, f"rank[{i}].when", rank.when, {**vocabulary.FACTS, **vocabulary.SIGNS})
     if lever.only_ranked and not lever.ranks:
         yield Problem(f"{place}: only_ranked", "no rank can hold: add one, or take it out")
+
+
+def _below(place: str, body: str) -> Iterator[Problem]:
+    """Fields that slipped below the front matter, where they are words of the page and nothing else."""
+    for line in body.splitlines():
+        if re.match(r"\w+ = ", line, re.A):
+            try:
+                names = tomllib.loads(line)
+            except tomllib.TOMLDecodeError:
+                continue  # a sentence
+            yield Problem(f"{place}: {', '.join(names)}", "stands in the text: move it above the second +++")
 
 
 def _question(question: Question) -> Iterator[Problem]:

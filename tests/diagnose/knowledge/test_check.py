@@ -198,3 +198,10 @@ def test_one_message_of_a_kind_is_the_usual_one(problems, tmp_path):
     (tmp_path / "signatures").mkdir()
     (tmp_path / "signatures" / "a.md").write_text(f"+++\n{HEAD.replace('T', 'U')}{front}\n+++\n", encoding="utf-8")
     assert "signatures/x.md: usual: a is the usual one of this kind already: keep one" in problems("signatures", front)
+
+
+def test_a_field_below_the_front_matter_is_no_text_of_the_page(problems):
+    front = 'pools=["gpu"]\n[[change]]\nfact="micro_batch"\nop="set"\nto=1'
+    said = problems("levers", front, 'Smaller rows.\ngpu_maker = { not = ["Google"] }\nworkers = 0 is a sentence.\n')
+    assert "levers/x.md: gpu_maker: stands in the text: move it above the second +++" in said
+    assert "workers" not in said
