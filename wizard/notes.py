@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose import outlived, refusal_words
-from diagnose.figures import gib, phase_tenths
+from diagnose.figures import gib, phase_gib, phase_tenths
 from diagnose.file_words import FILES
 from diagnose.measured_words import growth_words, reached
 from diagnose.types import Diagnosis
@@ -158,7 +158,7 @@ def _not_explained(diagnosis: Diagnosis) -> Note | None:
     missed = "or a setting is not in the paste. Compare the figures below with what the run prints."
     return Note(
         "The settings do not explain this failure",
-        f"By the estimate the worst phase needs {gib(pool.peak.bytes)}. Both may be right: something else may share the memory, "
+        f"By the estimate the worst phase needs {phase_gib(pool.peak)}. Both may be right: something else may share the memory, "
         f"it may grow by the step, {missed if diagnosis.facts.configured else unread}",
         css="warn",
     )

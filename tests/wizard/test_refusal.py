@@ -44,3 +44,18 @@ def test_a_kill_without_a_cause_is_asked_about_first():
 def test_a_kill_that_the_kernel_explains_is_not_asked_about():
     diagnosis = answer("exit code -9\nMemory cgroup out of memory: Killed process 4242 (python)")
     assert "oom_kind" not in [asked.question.fact for asked in diagnosis.questions]
+
+
+def test_the_peak_of_a_note_is_the_one_that_the_chart_shows():
+    run = {
+        "oom_kind": "gpu_oom",
+        "framework": "verl",
+        "model": "Qwen2.5-7B",
+        "n_gpus": 8,
+        "gpu_mem_gib": 80,
+        "algo": "grpo",
+    }
+    for version in ("0.8.2", "0.8.5"):
+        found = diagnose("", {**run, "engine_version": version}, current(), ())
+        told = next(note.words for note in notes(found) if note.title == "The settings do not explain this failure")
+        assert f"needs {found.estimate.gpu.peak.shown}\u00a0GiB" in told
