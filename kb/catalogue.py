@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
 
-from diagnose.advisory_words import range_words
 from diagnose.conditions import version
 from diagnose.facts.signature import is_mark
 from diagnose.knowledge import Knowledge
@@ -18,6 +17,7 @@ from diagnose.knowledge.dataset import Dataset, Tokens
 from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Case, Framework, Key, Lever, Signature
 from diagnose.vocabulary import BATCH_UNITS, KINDS
+from diagnose.words.advisory import range_words
 from kb import rules_in_words
 from kb.evidence import Mark, counted, outcomes
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from diagnose.figures import NBSP
 from diagnose.vocabulary import KINDS, PHASES, Value
 from diagnose.words import value_words
+from diagnose.words.figures import NBSP
 
 _SOLVED = {True: "solved", False: "open", None: ""}
 

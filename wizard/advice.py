@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from diagnose import advisory_words, together_words
-from diagnose.change_words import effect_words, elsewhere_words, range_words, sure_words
-from diagnose.figures import need_tenths
 from diagnose.knowledge.records import Advisory, Lever
 from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription, Together
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import VERDICTS
+from diagnose.words import VERDICTS, advisory
+from diagnose.words.change import effect_words, elsewhere_words, range_words, sure_words
+from diagnose.words.figures import need_tenths
+from diagnose.words.together import title, why
 from kb.evidence import Mark, marks
 from wizard.chart import before_after
 from wizard.chart.data import shown
@@ -111,8 +111,8 @@ def together(diagnosis: Diagnosis, given: Together | None) -> Several | None:
         return None
     pool = diagnosis.estimate.pool(given.pool)
     return Several(
-        title=together_words.title(given),
-        why=together_words.why(given, pool.limit if pool else None),
+        title=title(given),
+        why=why(given, pool.limit if pool else None),
         swaps=_swaps(given.changes),
         bars=_bars(given, diagnosis),
         levers=given.levers,
@@ -142,8 +142,7 @@ def _advice(number: int, given: Prescription, diagnosis: Diagnosis, titles: Mapp
 def checks(diagnosis: Diagnosis) -> tuple[tuple[Advisory, str, str], ...]:
     """What holds only if a package is of a version that nothing tells: the record, the words, how to find out."""
     return tuple(
-        (check.advisory, advisory_words.check_words(check), advisory_words.find_out(check.advisory))
-        for check in diagnosis.checks
+        (check.advisory, advisory.check_words(check), advisory.find_out(check.advisory)) for check in diagnosis.checks
     )
 
 

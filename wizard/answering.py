@@ -9,9 +9,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 
-from diagnose import chinese_words
 from diagnose.knowledge import current
 from diagnose.types import Diagnosis
+from diagnose.words import chinese
 from wizard.near import NEAR
 from wizard.pictures import pictures
 from wizard.present import present
@@ -24,9 +24,12 @@ def answer(
     """The page of a diagnosis; ``more`` is what a saved one adds."""
     drawn = pictures(match.case for match in diagnosis.matches[:NEAR])
     context = present(diagnosis, answers, current(), pasted=pasted, pictures=drawn)
-    reads = prefers_chinese(request) or chinese_words.is_chinese(diagnosis.paste.text)
-    chinese = chinese_words.summary(diagnosis) if reads else None
-    response = render(request, "wizard/result.html", {**context, **more, "chinese": chinese, "section": "diagnose"})
+    reads = prefers_chinese(request) or chinese.is_chinese(diagnosis.paste.text)
+    response = render(
+        request,
+        "wizard/result.html",
+        {**context, **more, "chinese": chinese.summary(diagnosis) if reads else None, "section": "diagnose"},
+    )
     patch_vary_headers(response, ["Accept-Language"])
     response.headers["X-Robots-Tag"] = "noindex"
     if request.method == "POST":

@@ -7,10 +7,11 @@ import json
 
 from django.utils.text import slugify
 
-from diagnose import headline_words, words
+from diagnose import words
 from diagnose.knowledge import Knowledge
 from diagnose.types import Diagnosis
 from diagnose.vocabulary import FACTS, Value
+from diagnose.words.headline import headline
 from wizard import state
 from wizard.models import SavedDiagnosis
 
@@ -32,7 +33,7 @@ def text(diagnosis: Diagnosis, saved: SavedDiagnosis, source: str, knowledge: Kn
         "+++",
         "## Symptom",
         "",
-        f"{headline_words.headline(diagnosis)}. Say in your own words what happened, and when.",
+        f"{headline(diagnosis)}. Say in your own words what happened, and when.",
         "",
         "## Why it ran out",
         "",
@@ -50,9 +51,7 @@ def slug(diagnosis: Diagnosis, saved: SavedDiagnosis) -> str:
 
 def _title(diagnosis: Diagnosis) -> str:
     """The headline with the model and cards, where they are known."""
-    return ": ".join(
-        part for part in (" ".join(words.run_words(diagnosis.facts)), headline_words.headline(diagnosis)) if part
-    )[:200]
+    return ": ".join(part for part in (" ".join(words.run_words(diagnosis.facts)), headline(diagnosis)) if part)[:200]
 
 
 def _facts(diagnosis: Diagnosis, knowledge: Knowledge) -> dict[str, Value]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose.batch import rows_held
-from diagnose.figures import NBSP
 from diagnose.fit import Cell, Fit, Row
 from diagnose.types import Facts
 from diagnose.units import to_gib
 from diagnose.vocabulary import FACTS, Value
 from diagnose.words import in_sentence, phase_words
+from diagnose.words.figures import NBSP
 from wizard import state
 from wizard.state import Answers
 

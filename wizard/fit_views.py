@@ -9,7 +9,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from diagnose.figures import NBSP, phase_tenths
 from diagnose.fit import fit
 from diagnose.knowledge import Knowledge, current
 from diagnose.pipeline import brought_to_fit, foresee
@@ -17,6 +16,7 @@ from diagnose.report import fit_to_json
 from diagnose.types import Diagnosis
 from diagnose.units import gib, tenths
 from diagnose.words import value_words
+from diagnose.words.figures import NBSP, phase_tenths
 from kb.tokens import for_programs
 from wizard import advice, fit_form, fit_settings, fit_tables, reading, state
 from wizard.answering import pairs

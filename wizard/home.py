@@ -13,12 +13,12 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from diagnose import headline_words
 from diagnose import words as core
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
 from diagnose.pipeline import diagnose
 from diagnose.vocabulary import KINDS, ONLINE_ALGOS
+from diagnose.words.headline import headline
 from kb.cases import Counts
 from kb.evidence import marks_of
 from wizard import advice, fit_form, fit_settings, near, words
@@ -89,7 +89,7 @@ def _example(knowledge: Knowledge, cases: Sequence[Case]) -> dict[str, Any] | No
     drawn = drawing(pool, phase.phase, words.ceiling_words(pool, diagnosis.facts).removeprefix("one "))
     return {
         "chart": columns(drawn, SMALL),
-        "headline": headline_words.headline(diagnosis),
+        "headline": headline(diagnosis),
         "lead": core.lead(diagnosis),
         "first": next(iter(advice.prescriptions(diagnosis, words.names_of(cases))), None),
         "text": text,

@@ -9,11 +9,11 @@ from functools import lru_cache
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from diagnose.figures import band_words, phase_tenths
 from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Term
 from diagnose.units import from_gib, tenths
 from diagnose.vocabulary import FACTS, PHASES
 from diagnose.words import in_sentence
+from diagnose.words.figures import band_words, phase_tenths
 from wizard.chart.data import Drawing, role_of, shown
 
 PHASES_SHOWN = 5

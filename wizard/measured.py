@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose.measured_words import counter_words, growth_words, shown, signed, unheld
 from diagnose.types import Compared, Diagnosis
 from diagnose.units import tenths
+from diagnose.words.measured import counter_words, growth_words, shown, signed, unheld
 
 MOST = 14
 

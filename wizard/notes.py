@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose import outlived, refusal_words
-from diagnose.figures import gib, phase_gib, phase_tenths
-from diagnose.file_words import FILES
-from diagnose.measured_words import growth_words, reached
+from diagnose import outlived
 from diagnose.types import Diagnosis
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import in_sentence, not_memory, worst
+from diagnose.words import in_sentence, not_memory, refusal, worst
+from diagnose.words.figures import gib, phase_gib, phase_tenths
+from diagnose.words.files import FILES
+from diagnose.words.measured import growth_words, reached
 from wizard.chart.data import shown
 
 
@@ -123,7 +123,7 @@ def _kind(diagnosis: Diagnosis) -> Note | None:
 
 def _refused(diagnosis: Diagnosis) -> Note | None:
     """What the figures of the allocator's message say, added up."""
-    told = refusal_words.told(diagnosis)
+    told = refusal.told(diagnosis)
     return Note("What the message’s figures say", " ".join(told)) if told else None
 
 

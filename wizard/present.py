@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from diagnose import headline_words, killed_words
 from diagnose import words as core
 from diagnose.knowledge import Knowledge
 from diagnose.report import to_markdown
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
+from diagnose.words import killed
+from diagnose.words.headline import headline
 from kb.mini import Mini
 from wizard import advice, asking, fit_settings, ledger, measured, near, notes, reading, state, verdict, words
 from wizard.asking import Ask
@@ -85,10 +86,10 @@ def _head(
         "shape": shape,
         "stamp": stamp,
         "run": core.run_words(diagnosis.facts),
-        "headline": headline_words.headline(diagnosis),
+        "headline": headline(diagnosis),
         "no_memory": no_memory,
         "lead": core.lead(diagnosis) if pool or no_memory or not diagnosis.estimate.missing else "",
-        "killed": killed_words.told(diagnosis),
+        "killed": killed.told(diagnosis),
         "figures": verdict.figures(diagnosis, pool, phase, seen),
         "notes": notes.notes(diagnosis),
     }

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from diagnose import headline_words
 from diagnose.knowledge import Knowledge
 from diagnose.types import Diagnosis
+from diagnose.words.headline import headline
 from wizard import state
 from wizard.models import SavedDiagnosis
 from wizard.state import Answers
@@ -32,7 +32,7 @@ def save(diagnosis: Diagnosis, answers: Answers, user: AbstractBaseUser | Anonym
         text=diagnosis.paste.text,
         answers={id: state.as_text(value) for id, value in answers.values.items()},
         skipped=list(answers.skipped),
-        headline=headline_words.headline(diagnosis)[:300],
+        headline=headline(diagnosis)[:300],
         by=user if user.is_authenticated else None,  # type: ignore[misc]
     )
     return row, key

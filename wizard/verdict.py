@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose.figures import band_words, phase_tenths, rounded
 from diagnose.types import CacheRoom, Diagnosis, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import tenths
 from diagnose.vocabulary import PHASES
 from diagnose.words import job_limited, not_memory
+from diagnose.words.figures import band_words, phase_tenths, rounded
 from wizard.chart.data import shown
 
 _STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "unknown": "FACTS MISSING"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from diagnose.figures import NBSP, gib
 from diagnose.knowledge.record import Record
 from diagnose.knowledge.records import Case
 from diagnose.types import Diagnosis, Facts, PoolEstimate
 from diagnose.words import job_limited, phase_words
+from diagnose.words.figures import NBSP, gib
 from kb.sections import thread_name
 
 

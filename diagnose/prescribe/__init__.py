@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diagnose import advisory_words
 from diagnose.conditions import holds, unknown
 from diagnose.estimate import turning_length
 from diagnose.knowledge import Knowledge
@@ -39,6 +38,7 @@ from diagnose.types import (
     Together,
 )
 from diagnose.vocabulary import Pool
+from diagnose.words import advisory
 
 __all__ = ["prescribe"]
 
@@ -136,7 +136,7 @@ def _moved(
     """A move to a named version; tried on the estimate only where the record says which facts move with it."""
     lever, record = knowledge.levers[move.first.lever], records.get(move.first.slug, Record())
     if attempt := refuse.tried(lever, situation):
-        return replace(attempt, why=f"{attempt.why} {advisory_words.heading(move.first, move.target)}.")
+        return replace(attempt, why=f"{attempt.why} {advisory.heading(move.first, move.target)}.")
     trial: Trial | Refusal = Trial(lever, situation.facts, (move.change,))
     if move.first.moves and situation.failing is not None:
         facts = situation.facts.with_facts(Fact(id, value, "answered") for id, value in move.first.moves.items())
@@ -222,7 +222,7 @@ def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
         sure=trial.sure,
         room=trial.room,
         advisories=move.advisories if move else (),
-        heading=advisory_words.heading(move.first, move.target) if move else "",
+        heading=advisory.heading(move.first, move.target) if move else "",
     )
 
 
@@ -230,7 +230,7 @@ def _why(candidate: Candidate) -> str:
     told = why(candidate.lever, candidate.trial, candidate.situation)
     if candidate.move is None:
         return told
-    said = advisory_words.why(candidate.move.advisories, candidate.move.at, candidate.undecided)
+    said = advisory.why(candidate.move.advisories, candidate.move.at, candidate.undecided)
     return said if candidate.trial.after is None else f"{said} {told}".rstrip()
 
 

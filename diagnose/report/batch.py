@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnose.advisory_words import check_words, find_out, range_words
-from diagnose.measured_words import reached, unheld
 from diagnose.types import (
     Change,
     Check,
@@ -21,6 +19,8 @@ from diagnose.types import (
 )
 from diagnose.units import GIB
 from diagnose.vocabulary import FACTS, NUMBERS, Value
+from diagnose.words.advisory import check_words, find_out, range_words
+from diagnose.words.measured import reached, unheld
 
 _FITS = {"fits": True, "out": False}
 

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from diagnose import (
-    advisory_words,
-    change_words,
-    chinese_words,
-    figures,
-    file_words,
-    headline_words,
-    killed_words,
-    measured_words,
-    outlived,
-    refusal_words,
-    together_words,
-    words,
-)
+from diagnose import outlived, words
 from diagnose.types import Change, Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
+from diagnose.words import advisory, chinese, figures, killed, measured, refusal
+from diagnose.words import files as file_words
+from diagnose.words.change import effect_words, evidence_words, range_words, sure_words
+from diagnose.words.headline import headline
+from diagnose.words.together import title, why
 
 
 def to_text(diagnosis: Diagnosis) -> str:
@@ -33,9 +25,9 @@ def to_markdown(diagnosis: Diagnosis) -> str:
 
 def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     head, item, code = ("## ", "- ", "`") if markdown else ("", "  ", "")
-    lines = _chinese(diagnosis, head, code) if chinese_words.is_chinese(diagnosis.paste.text) else []
-    lead = f"{words.lead(diagnosis)} {killed_words.told(diagnosis)}".strip()
-    lines += [f"{head}{headline_words.headline(diagnosis)}", "", lead]
+    lines = _chinese(diagnosis, head, code) if chinese.is_chinese(diagnosis.paste.text) else []
+    lead = f"{words.lead(diagnosis)} {killed.told(diagnosis)}".strip()
+    lines += [f"{head}{headline(diagnosis)}", "", lead]
     if further := outlived.told(diagnosis):
         lines += ["", f"{outlived.TITLE}. {further}"]
     if diagnosis.paste.file:
@@ -43,15 +35,15 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     if run := words.run_words(diagnosis.facts):
         lines += ["", " · ".join(run)]
     lines += _section("What was read", [f"{item}{_fact(fact, diagnosis)}" for fact in _told(diagnosis)], markdown)
-    told = [f"{item}{sentence}" for sentence in refusal_words.told(diagnosis)]
+    told = [f"{item}{sentence}" for sentence in refusal.told(diagnosis)]
     lines += _section("What the message’s figures say", told, markdown)
     for pool in (diagnosis.estimate.gpu, diagnosis.estimate.host):
         if pool and pool.phases:
             lines += _table(pool, markdown)
-    lines += _section("What the log measured", [f"{item}{told}" for told in measured_words.told(diagnosis)], markdown)
+    lines += _section("What the log measured", [f"{item}{told}" for told in measured.told(diagnosis)], markdown)
     lines += _section(_advice_title(diagnosis), _advice(diagnosis, code), markdown)
     checks = [
-        f"{item}{check.advisory.title}. {advisory_words.check_words(check)} {code}{advisory_words.find_out(check.advisory)}{code}"
+        f"{item}{check.advisory.title}. {advisory.check_words(check)} {code}{advisory.find_out(check.advisory)}{code}"
         for check in diagnosis.checks
     ]
     lines += _section("Versions to check", checks, markdown)
@@ -66,7 +58,7 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
 
 def _chinese(diagnosis: Diagnosis, head: str, code: str) -> list[str]:
     """The answer in short for a person who writes Chinese, before the whole one."""
-    told = chinese_words.summary(diagnosis)
+    told = chinese.summary(diagnosis)
     lines = [f"{head}{told.title}：{told.headline}", "", *([told.lead, ""] if told.lead else [])]
     for number, advised in enumerate(told.advice, 1):
         lines.append(f"{number}. {advised.title}（{advised.effect}）")
@@ -135,7 +127,7 @@ def _advice(diagnosis: Diagnosis, code: str) -> list[str]:
     lines: list[str] = _together(diagnosis, code) if diagnosis.together else []
     for number, prescription in enumerate(diagnosis.prescriptions, 1):
         lines += [
-            f"{number}. {prescription.title}: {change_words.effect_words(prescription)}",
+            f"{number}. {prescription.title}: {effect_words(prescription)}",
             *_details(prescription, code),
         ]
     return lines
@@ -145,8 +137,8 @@ def _together(diagnosis: Diagnosis, code: str) -> list[str]:
     together = diagnosis.together
     assert together is not None
     pool = diagnosis.estimate.pool(together.pool)
-    told = together_words.why(together, pool.limit if pool else None)
-    return [f"{together_words.title(together)}. {told}", *_changes(together.changes, code), ""]
+    told = why(together, pool.limit if pool else None)
+    return [f"{title(together)}. {told}", *_changes(together.changes, code), ""]
 
 
 def _changes(changes: tuple[Change, ...], code: str) -> list[str]:
@@ -158,6 +150,6 @@ def _changes(changes: tuple[Change, ...], code: str) -> list[str]:
 
 
 def _details(prescription: Prescription, code: str) -> list[str]:
-    seen = f"   {change_words.evidence_words(prescription)}. {prescription.lever.cost}".rstrip()
-    told = (prescription.why, change_words.range_words(prescription), change_words.sure_words(prescription))
+    seen = f"   {evidence_words(prescription)}. {prescription.lever.cost}".rstrip()
+    told = (prescription.why, range_words(prescription), sure_words(prescription))
     return [*_changes(prescription.changes, code), *(f"   {sentence}" for sentence in told if sentence), seen]

@@ -9,10 +9,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from diagnose.advisory_words import find_out, heading, range_words
 from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.records import Case
 from diagnose.vocabulary import FACTS, PHASES
+from diagnose.words.advisory import find_out, heading, range_words
 from kb import catalogue, error_page, framework_page, log_page, notes, rules_in_words
 from kb.cases import cases_for
 from kb.evidence import counted, outcomes

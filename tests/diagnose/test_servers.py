@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from diagnose.estimate.cache import kv_bytes_per_token
-from diagnose.headline_words import headline
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.report.text import to_text
 from diagnose.types import Diagnosis
 from diagnose.units import GIB
 from diagnose.words import lead
+from diagnose.words.headline import headline
 from wizard.verdict import stamp
 
 NO_BLOCKS = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose.figures import phase_tenths
 from diagnose.types import PhaseEstimate, PoolEstimate, Term
 from diagnose.units import tenths
 from diagnose.vocabulary import PHASE_GROUPS, PHASES
+from diagnose.words.figures import phase_tenths
 
 # The places of the stack, from the ground up: (role, word in the key on a GPU, on the host, short label on a GPU, on the host).
 ROLES = (

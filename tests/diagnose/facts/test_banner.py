@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose import refusal_words
 from diagnose.ingest import read
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.words import refusal
 
 BANNER = """
 [INFO|trainer.py:2408] >>   Instantaneous batch size per device = {each}
@@ -105,8 +105,8 @@ def test_more_allocated_than_the_card_has_is_the_driver_of_windows() -> None:
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 15.99 GiB of which 0 bytes "
         "is free. Of the allocated memory 20.62 GiB is allocated by PyTorch, and 1.12 GiB is reserved by PyTorch but unallocated.\n"
     )
-    assert any("on Windows and WSL" in said for said in refusal_words.told(diagnose(text, {}, current(), ())))
+    assert any("on Windows and WSL" in said for said in refusal.told(diagnose(text, {}, current(), ())))
     held = text.replace(
         "Of the allocated", "Including non-PyTorch memory, this process has 15.9 GiB memory in use. Of the allocated"
     )
-    assert not any("on Windows and WSL" in said for said in refusal_words.told(diagnose(held, {}, current(), ())))
+    assert not any("on Windows and WSL" in said for said in refusal.told(diagnose(held, {}, current(), ())))

@@ -8,9 +8,9 @@ import zipfile
 
 import pytest
 
-from diagnose.file_words import FILES, told
 from diagnose.ingest import read, read_stream, read_streams
 from diagnose.ingest.files import kind_of
+from diagnose.words.files import FILES, told
 
 LOG = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n--max_length 2048\n"
 

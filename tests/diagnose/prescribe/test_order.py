@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose import change_words
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.words.change import effect_words
 from tests.diagnose.prescribe.conftest import GROUPED, make_case
 
 PRINTED = (
@@ -88,7 +88,7 @@ def test_what_worked_before_an_update_goes_back_first(advise):
 def test_no_saving_is_claimed_for_a_version(advise):
     one = advise("memory grows", kind="memory_growth").advised("upgrade.framework")
     assert (one.before, one.after) == (None, None)
-    assert change_words.effect_words(one) == "no saving can be computed"
+    assert effect_words(one) == "no saving can be computed"
 
 
 def test_more_free_than_asked_points_at_the_allocator(advise):

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from diagnose import outlived
-from diagnose.chinese_names import KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
-from diagnose.figures import band_words, gib, need_tenths, phase_tenths, rounded
-from diagnose.headline_words import only_phase_out
 from diagnose.held import weights
 from diagnose.knowledge.records import Lever
 from diagnose.types import CacheRoom, Change, Diagnosis, Estimate, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.units import GIB
 from diagnose.words import guessed, job_limited, not_memory, on_defaults, presumed, worst
+from diagnose.words.chinese_names import KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
+from diagnose.words.figures import band_words, gib, need_tenths, phase_tenths, rounded
+from diagnose.words.headline import only_phase_out
 
 _SHOWN = 3  # changes, as many as stand open on the page
 _LEAST = 3  # Han characters that make a text one of a person who reads Chinese: most names have fewer

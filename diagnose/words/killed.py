@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from diagnose.figures import gib
 from diagnose.types import Diagnosis
 from diagnose.units import from_gib
+from diagnose.words.figures import gib
 
 _FEW = 4  # a process that holds less than this part of the whole is not what fills it
 

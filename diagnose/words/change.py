@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from diagnose.figures import NBSP, gib, need_tenths
 from diagnose.types import Prescription, Together
 from diagnose.vocabulary import FACTS
 from diagnose.words import VERDICTS, in_sentence, phase_words, room_left
+from diagnose.words.figures import NBSP, gib, need_tenths
 
 
 def evidence_words(prescription: Prescription) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from diagnose.allocator import FULL, beyond_card, contradictions, false_shortage, foreign_gib, idle_gib
 from diagnose.estimate.refused import Piece, Refused, explain
-from diagnose.figures import NBSP
 from diagnose.types import Diagnosis, Facts
 from diagnose.units import MIB
+from diagnose.words.figures import NBSP
 
 _TYPES = {2: "bf16", 4: "fp32"}
 # Less than this on a card that is not the process's own is the driver's and the contexts'.

@@ -2,10 +2,10 @@
 
 import pytest
 
-from diagnose.figures import NBSP
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
-from diagnose.refusal_words import told
+from diagnose.words.figures import NBSP
+from diagnose.words.refusal import told
 
 LINE = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {tried}. GPU 0 has a total capacity of {total} of which {free} is free. "

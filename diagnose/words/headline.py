@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from diagnose.figures import rounded
 from diagnose.types import CacheRoom, Diagnosis, Estimate, PoolEstimate
 from diagnose.vocabulary import PHASES
 from diagnose.words import in_sentence, not_memory, phase_words, presumed
+from diagnose.words.figures import rounded
 
 _HEADLINES = {
     "host_ram": "Host RAM runs out",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from diagnose.figures import NBSP, phase_tenths
 from diagnose.types import Together
 from diagnose.units import tenths
 from diagnose.words import in_sentence, phase_words
+from diagnose.words.figures import NBSP, phase_tenths
 
 
 def title(together: Together) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from diagnose.figures import NBSP
 from diagnose.held import parameters, weights
 from diagnose.types import Diagnosis, Facts
 from diagnose.units import GIB
+from diagnose.words.figures import NBSP
 
 _SAID = "This command trains nothing; only the memory of training is computed here."
 

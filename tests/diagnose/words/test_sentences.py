@@ -1,8 +1,11 @@
 import pytest
 
-from diagnose import change_words, figures, headline_words, killed_words, words
+from diagnose import words
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.words import figures, killed
+from diagnose.words.change import range_words
+from diagnose.words.headline import headline
 
 
 @pytest.mark.parametrize(
@@ -57,14 +60,11 @@ def test_an_algorithm_that_only_a_default_gives_is_not_said_of_a_run_without_set
     ],
 )
 def test_a_headline_says_no_more_than_the_text(text, said):
-    assert headline_words.headline(diagnose(text, {}, current(), ())) == said
+    assert headline(diagnose(text, {}, current(), ())) == said
 
 
 def test_shared_memory_that_is_only_likely_full_is_said_to_be_so():
-    said = [
-        headline_words.headline(diagnose(text, {}, current(), []))
-        for text in ("exitcode  : -7 (pid: 4411)", "/dev/shm is full")
-    ]
+    said = [headline(diagnose(text, {}, current(), [])) for text in ("exitcode  : -7 (pid: 4411)", "/dev/shm is full")]
     assert said == ["Shared memory is probably full", "Shared memory is full"]
 
 
@@ -79,7 +79,7 @@ def test_a_full_file_system_in_memory_asks_for_no_estimate():
 
 def test_a_range_from_the_first_token_on_is_said_to_be_any_length():
     text = "TRL sft qwen2.5-7b full on 8 x A100 40G, batch 1, max_length 4096: CUDA out of memory"
-    told = [change_words.range_words(one) for one in diagnose(text, {}, current(), []).prescriptions]
+    told = [range_words(one) for one in diagnose(text, {}, current(), []).prescriptions]
     assert any(one.startswith("At any real response length") for one in told)
 
 
@@ -156,7 +156,7 @@ KERNEL = "Out of memory: Killed process 911 ({name}) total-vm:9kB, anon-rss:{kib
     ],
 )
 def test_it_says_who_was_killed_and_whether_that_fills_the_node(text, said):
-    assert killed_words.told(diagnose(text, {}, current(), [])).replace("\u00a0", " ") == said
+    assert killed.told(diagnose(text, {}, current(), [])).replace("\u00a0", " ") == said
 
 
 def test_a_limit_of_a_job_is_not_called_the_nodes_ram():

@@ -2,9 +2,10 @@
 
 import pytest
 
-from diagnose import headline_words, words
+from diagnose import words
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.words.headline import headline
 
 
 @pytest.mark.parametrize(
@@ -22,19 +23,19 @@ from diagnose.pipeline import diagnose
 )
 def test_a_failure_that_is_none_of_memory_is_said_to_be_none(line):
     found = diagnose(line, {}, current(), [])
-    assert headline_words.headline(found).startswith("This is no memory failure: ")
+    assert headline(found).startswith("This is no memory failure: ")
     assert found.questions == found.prescriptions == ()
     assert len(words.lead(found)) > 60
 
 
 def test_a_failure_of_memory_outranks_what_it_drags_down():
     text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\nWatchdog caught collective operation timeout"
-    assert headline_words.headline(diagnose(text, {}, current(), [])).startswith("GPU memory runs out")
+    assert headline(diagnose(text, {}, current(), [])).startswith("GPU memory runs out")
 
 
 def test_an_error_of_code_behind_a_full_card_is_not_the_cause():
     text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\nKeyError: 'loss'"
-    assert headline_words.headline(diagnose(text, {}, current(), [])).startswith("GPU memory runs out")
+    assert headline(diagnose(text, {}, current(), [])).startswith("GPU memory runs out")
 
 
 def test_cases_of_memory_stand_beside_no_other_failure():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from diagnose import untrained_words
 from diagnose.facts.memory_limits import LIMIT
-from diagnose.figures import NBSP, band_words, gib, phase_gib, phase_tenths, rounded
 from diagnose.knowledge.records import Signature
-from diagnose.measured_words import growth_words
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB
 from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, PHASES, Value
+from diagnose.words import untrained
+from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths, rounded
+from diagnose.words.measured import growth_words
 
 VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "facts missing"}
 
@@ -235,7 +235,7 @@ def lacking(estimate: Estimate) -> str:
 def next_step(diagnosis: Diagnosis) -> str:
     """What to give next when too little is known, or why nothing more would help."""
     if diagnosis.facts.values.get("trains") is False and not (diagnosis.facts.serves and diagnosis.estimate.missing):
-        return untrained_words.told(diagnosis)
+        return untrained.told(diagnosis)
     if diagnosis.kind in (None, "other"):
         return _NEXT["other"] if diagnosis.kind else _NEXT["unknown"]
     return _NEXT["unknown"] if diagnosis.estimate.gpu is None else ""

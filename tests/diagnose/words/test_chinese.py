@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from diagnose import chinese_names
-from diagnose.chinese_words import is_chinese, summary
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.report import to_text
 from diagnose.vocabulary import KINDS, PHASES
+from diagnose.words import chinese_names
+from diagnose.words.chinese import is_chinese, summary
 
-VISION = Path(__file__).resolve().parents[1] / "pastes/ms-swift-vision-full/paste.txt"
+VISION = Path(__file__).resolve().parents[2] / "pastes/ms-swift-vision-full/paste.txt"
 TORCH = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
     "GPU 0 has a total capacity of 79.15 GiB of which 1.10 GiB is free.\n"
