@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from django.db import transaction
+
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.record import Record
 from kb.models import Document, Entry
@@ -43,17 +45,27 @@ def put(document: Document) -> None:
 def put_catalogue(knowledge: Knowledge) -> int:
     """The entries of the catalogue's pages, those of vanished records taken out; how many changed."""
     known = {(entry.kind, entry.slug): entry for entry in Entry.objects.filter(document=None).defer("words")}
-    changed = 0
-    for page in _pages(knowledge):
-        words = document_tokens(f"{page.title} {page.slug}", page.text)
-        digest = hashlib.sha256(f"{page.title}\0{page.summary}\0{words}".encode()).hexdigest()[:16]
-        entry = known.pop((page.kind, page.slug), None)
-        if entry is None or entry.digest != digest:
-            given = {"title": page.title, "summary": page.summary, "words": words, "digest": digest}
-            Entry.objects.update_or_create(kind=page.kind, slug=page.slug, document=None, defaults=given)
-            changed += 1
-    changed += Entry.objects.filter(pk__in=[entry.pk for entry in known.values()]).delete()[0]
-    return changed
+    pages = [_entry(page) for page in _pages(knowledge)]
+    gone = known.keys() - {(page.kind, page.slug) for page in pages}
+    changed = [
+        page for page in pages if (old := known.get((page.kind, page.slug))) is None or old.digest != page.digest
+    ]
+    with transaction.atomic():
+        deleted, _ = Entry.objects.filter(pk__in=[known[name].pk for name in gone]).delete()
+        Entry.objects.bulk_create(
+            changed,
+            batch_size=100,
+            update_conflicts=True,
+            unique_fields=["kind", "slug"],
+            update_fields=["title", "summary", "words", "digest"],
+        )
+    return len(changed) + deleted
+
+
+def _entry(page: Page) -> Entry:
+    words = document_tokens(f"{page.title} {page.slug}", page.text)
+    digest = hashlib.sha256(f"{page.title}\0{page.summary}\0{words}".encode()).hexdigest()[:16]
+    return Entry(kind=page.kind, slug=page.slug, title=page.title, summary=page.summary, words=words, digest=digest)
 
 
 def _pages(knowledge: Knowledge) -> Iterator[Page]:

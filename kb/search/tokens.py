@@ -6,13 +6,16 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 MAX_LETTERS = 80  # of one token; longer runs are keys of nobody
 TITLE = "t:"  # stands before a token that is in the title
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _RUN = re.compile(rf"[{CJK}]+|[^\W{CJK}](?:[^\W{CJK}]|[.\-/+](?=[^\W{CJK}]))*")
+_OF_CJK = re.compile(rf"[{CJK}]")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+")
+_DOT = re.compile(r"(?<!\d)\.|\.(?!\d)")
 _MARK = re.compile(r"[_\-/+]+|(?<!\d)\.|\.(?!\d)")  # 2.5 stays whole: 2 and 5 would find everything
 
 # Tokens that must all be there, each with whether its beginning is enough; a clause is met by any one of its ways.
@@ -52,7 +55,7 @@ def query_words(query: str, *, open_end: bool = True) -> tuple[Word, ...]:
     runs = list(_RUN.finditer(fold(query)))
     words = []
     for run in runs:
-        if re.match(rf"[{CJK}]", run[0]):
+        if _OF_CJK.match(run[0]):
             pairs = _pairs(run[0])
             words.append(Word(run[0], tuple(pairs[:-1] or pairs), ""))
         else:
@@ -63,7 +66,7 @@ def query_words(query: str, *, open_end: bool = True) -> tuple[Word, ...]:
 
 def needs_no_more(token: str) -> bool:
     """Whether this is a Chinese letter alone, which stands in pages as the first of two."""
-    return len(token) == 1 and re.match(rf"[{CJK}]", token) is not None
+    return len(token) == 1 and _OF_CJK.match(token) is not None
 
 
 def tokens_of(phrase: str) -> tuple[str, ...]:
@@ -77,13 +80,16 @@ def fold(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    for run in _RUN.finditer(fold(text)):
-        if re.match(rf"[{CJK}]", run[0]):
-            yield from _pairs(run[0])
-        elif len(run[0]) <= MAX_LETTERS:
-            yield from _whole(run[0])
-            yield from _parts(run[0])
-            yield from _pieces(run[0])
+    for run in {match[0] for match in _RUN.finditer(fold(text))}:
+        if _OF_CJK.match(run):
+            yield from _pairs(run)
+        elif len(run) <= MAX_LETTERS:
+            yield from _of_word(run)
+
+
+@lru_cache(maxsize=20_000)  # pages share most of their words
+def _of_word(word: str) -> tuple[str, ...]:
+    return (*_whole(word), *_parts(word), *_pieces(word))
 
 
 def _pairs(run: str) -> list[str]:
@@ -95,7 +101,7 @@ def _whole(word: str) -> Iterator[str]:
     """The word as it stands, each run of its dotted parts (``rollout.n`` in ``actor_rollout_ref.rollout.n``), ZeRO-3 as zero3."""
     lower = word.lower()
     yield lower
-    dotted = re.split(r"(?<!\d)\.|\.(?!\d)", lower)
+    dotted = _DOT.split(lower)
     for start in range(len(dotted)):
         for end in range(start + 1, len(dotted) + 1):
             yield ".".join(dotted[start:end])
