@@ -34,8 +34,17 @@ def of_document(document: Document, record: Record | None, request: HttpRequest)
 
 
 def of_record(kind: str, record: Record, request: HttpRequest) -> dict[str, Any]:
-    """A record of the catalogue with every field that its file sets."""
-    return {**_about(kind, record.slug, request), **_fields(record)}
+    """A record of the catalogue with every field that its file sets; of a framework in several files also what its parts are."""
+    told = {**_about(kind, record.slug, request), **_fields(record)}
+    if parts := getattr(record, "parts", ())[1:]:
+        told["parts"] = [_part(part, request) for part in parts]
+    return told
+
+
+def _part(part: Record, request: HttpRequest) -> dict[str, Any]:
+    """A part of a framework: its rows stand among the framework's, its own text behind ``url``."""
+    address = request.build_absolute_uri(reverse("kb:part", args=part.slug.split("/")))
+    return {"title": part.title, "reviewed": plain(part.reviewed), "sources": plain(part.sources), "url": address}
 
 
 def line(kind: str, slug: str, title: str, request: HttpRequest) -> dict[str, Any]:
@@ -54,7 +63,7 @@ def _fields(record: Record) -> dict[str, Any]:
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
         default = field.default_factory() if callable(field.default_factory) else field.default
-        if field.name != "slug" and value != default:
+        if field.name != "slug" and field.metadata.get("written", True) and value != default:
             fields[field.name] = plain(value)
     return fields
 

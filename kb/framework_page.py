@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from diagnose.knowledge.parts import files_of
 from diagnose.knowledge.records import Behaviour, Framework, Key, Resident
 from diagnose.vocabulary import BATCH_UNITS, BEHAVIOURS, PHASES, RESIDENTS
 from kb import rules_in_words as words
@@ -38,10 +39,11 @@ class BehaviourLine:
 
 
 def page(framework: Framework) -> dict[str, Any]:
-    """What the framework's template needs beside the record."""
+    """What the framework's template needs beside the record. Keys stand below the part that tells them, its own first."""
     return {
         "phases": [PHASES[phase] for phase in framework.phases],
-        "keys": [_key(key) for key in framework.keys],
+        "keys": [(file.title, [_key(key) for key in file.keys]) for file in files_of(framework) if file.keys],
+        "parts": framework.parts[1:],
         "residents": [_resident(resident) for resident in framework.residents],
         "forks": framework.forks,
         "releases": list(framework.releases.items()),

@@ -28,6 +28,7 @@ def description(site: str, version: str) -> dict[str, Any]:
             "/{kind}.json": {"get": _listing()},
             "/{kind}/{slug}.json": {"get": _page()},
             "/{kind}/{slug}.md": {"get": _text(), "put": _put()},
+            "/frameworks/{slug}/{part}.md": {"get": _part()},
             "/estimates.json": {"get": _read("How far the stored estimates agree with the reports.", _object())},
             "/changes.atom": {"get": _atom()},
         },
@@ -102,6 +103,15 @@ def _text() -> dict[str, Any]:
         "summary": "One page as front matter and Markdown; its ETag is the revision. Scope: read.",
         "parameters": _address(_PAGES),
         "responses": {"200": found, "404": {"description": "Not there, or not for you."}},
+    }
+
+
+def _part() -> dict[str, Any]:
+    names = [{"name": name, "in": "path", "required": True, "schema": _TEXT} for name in ("slug", "part")]
+    return {
+        **_text(),
+        "summary": "A further file of a framework that stands in several. Scope: read.",
+        "parameters": names,
     }
 
 

@@ -42,13 +42,17 @@ def test_every_file_is_a_record(kind):
     assert files == set(getattr(knowledge, kind))
 
 
+def test_every_part_of_a_framework_is_joined():
+    knowledge, _ = content()
+    files = {path.relative_to(CONTENT / "frameworks").as_posix() for path in (CONTENT / "frameworks").glob("*/*.md")}
+    joined = {f"{part.slug}.md" for framework in knowledge.frameworks.values() for part in framework.parts[1:]}
+    assert files == joined
+
+
 def test_no_file_stands_where_no_record_is_read():
-    stray = [
-        path
-        for path in CONTENT.rglob("*.md")
-        if path.parent.name not in FRONT_MATTER_KINDS or path.parent.parent != CONTENT
-    ]
-    assert [path for path in stray if path.parent.name != "guides"] == []
+    read = {path for kind in FRONT_MATTER_KINDS for path in (CONTENT / kind).glob("*.md")}
+    read |= set((CONTENT / "frameworks").glob("*/*.md"))
+    assert set(CONTENT.rglob("*.md")) - read == set()
 
 
 def test_every_lever_of_a_case_is_a_record():

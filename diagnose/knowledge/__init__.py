@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from diagnose.knowledge import parts
 from diagnose.knowledge.advisory import Advisory
 from diagnose.knowledge.dataset import Dataset
 from diagnose.knowledge.hardware import Gpu, Model
@@ -66,14 +67,24 @@ def read_content(folder: Path) -> tuple[dict[str, dict[str, Record]], list[Probl
     problems: list[Problem] = []
     digest = hashlib.sha256()
     for kind in FRONT_MATTER_KINDS:
-        for path in sorted((folder / kind).glob("*.md")):
-            raw = path.read_bytes()
-            digest.update(f"{kind}/{path.name}\0".encode() + raw)
-            record, misfits = parse(kind, path.stem, raw.decode("utf-8", errors="replace"))
+        for slug, raw in _files(folder / kind, "*.md"):
+            digest.update(f"{kind}/{slug}.md\0".encode() + raw)
+            record, misfits = parse(kind, slug, raw.decode("utf-8", errors="replace"))
             problems += misfits
             if record:
-                records[kind][path.stem] = record
+                records[kind][slug] = record
+    texts: dict[str, str] = {}
+    for slug, raw in _files(folder / parts.KIND, "*/*.md"):
+        digest.update(f"{parts.KIND}/{slug}.md\0".encode() + raw)
+        texts[slug] = raw.decode("utf-8", errors="replace")
+    problems += parts.join_all(records[parts.KIND], texts, [path.stem for path in (folder / parts.KIND).glob("*.md")])
     return records, problems, digest.hexdigest()[:16]
+
+
+def _files(folder: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
+    """The files of a folder in the order of their names, each named by its path below the folder without its ending."""
+    for path in sorted(folder.glob(pattern)):
+        yield path.relative_to(folder).as_posix().removesuffix(".md"), path.read_bytes()
 
 
 def load(folder: Path = CONTENT) -> Knowledge:

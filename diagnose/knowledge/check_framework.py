@@ -9,46 +9,59 @@ from diagnose import vocabulary
 from diagnose.conditions import version
 from diagnose.knowledge.check_pattern import product_misfits
 from diagnose.knowledge.check_words import condition_misfits, fact_misfits, word_misfits
-from diagnose.knowledge.frameworks import Fork, Framework, Key
+from diagnose.knowledge.frameworks import Fork, Framework, Key, Part
 from diagnose.knowledge.loader import Problem, did_you_mean
+from diagnose.knowledge.parts import check_parts, files_of, place_of
 
 
 def check_framework(framework: Framework) -> Iterator[Problem]:
-    place = f"frameworks/{framework.slug}.md"
-    for i, key in enumerate(framework.keys):
+    for file in files_of(framework):
+        yield from _rows(place_of(file), file, framework)
+    place = place_of(framework)
+    for phase in framework.phases:
+        yield from word_misfits(place, "phases", phase, vocabulary.PHASES)
+    numbers = [version(release) for release in framework.releases]
+    if numbers != sorted(numbers):
+        yield Problem(f"{place}: releases", "are out of order: write the oldest first")
+    yield from check_parts(framework)
+
+
+def _rows(place: str, file: Part, framework: Framework) -> Iterator[Problem]:
+    """The rows of one file, of a framework that may stand in several."""
+    for i, key in enumerate(file.keys):
         yield from _key(place, f"key[{i}]", key)
-    yield from _refused(place, framework)
-    for i, default in enumerate(framework.defaults):
+    yield from _refused(place, file, framework)
+    for i, default in enumerate(file.defaults):
         yield from fact_misfits(place, f"default[{i}].facts", default.facts)
         yield from condition_misfits(place, f"default[{i}].when", default.when)
         if default.fork:
             yield from word_misfits(place, f"default[{i}].fork", default.fork, [fork.id for fork in framework.forks])
-    for i, resident in enumerate(framework.residents):
+    for i, resident in enumerate(file.residents):
         yield from word_misfits(place, f"resident[{i}].what", resident.what, vocabulary.RESIDENTS)
         yield from word_misfits(place, f"resident[{i}].pool", resident.pool, ("gpu", "host"))
         yield from condition_misfits(place, f"resident[{i}].when", resident.when)
         for phase in resident.phases:
             yield from word_misfits(place, f"resident[{i}].phases", phase, vocabulary.PHASES)
-    for i, behaviour in enumerate(framework.behaviours):
+    for i, behaviour in enumerate(file.behaviours):
         yield from _does(place, f"behaviour[{i}].does", behaviour.does)
         yield from condition_misfits(place, f"behaviour[{i}].when", behaviour.when)
-    for phase in (*framework.phases, *(frame.phase for frame in framework.frames)):
-        yield from word_misfits(place, "phases", phase, vocabulary.PHASES)
-    for i, example in enumerate(framework.examples):
+    for i, frame in enumerate(file.frames):
+        yield from word_misfits(place, f"frame[{i}].phase", frame.phase, vocabulary.PHASES)
+    for i, example in enumerate(file.examples):
         yield from fact_misfits(place, f"example[{i}].facts", example.facts)
-    for fork in framework.forks:
+    for fork in file.forks:
         yield from _fork(place, fork, framework)
-    yield from _releases(place, framework)
+    yield from _versions(place, file, framework)
 
 
-def _refused(place: str, framework: Framework) -> Iterator[Problem]:
+def _refused(place: str, file: Part, framework: Framework) -> Iterator[Problem]:
     """What some programs do not take, and what none takes together."""
-    for i, scope in enumerate(framework.scopes):
+    for i, scope in enumerate(file.scopes):
         yield from condition_misfits(place, f"scope[{i}].when", scope.when)
         for head in scope.keys:
             if not any(key.key.startswith(head) for key in framework.keys):
                 yield Problem(f"{place}: scope[{i}].keys", f"no key begins with “{head}”")
-    for i, clash in enumerate(framework.clashes):
+    for i, clash in enumerate(file.clashes):
         yield from condition_misfits(place, f"clash[{i}].when", clash.when)
         if len(clash.when) < 2:
             yield Problem(f"{place}: clash[{i}].when", f"names {len(clash.when)} fact: give the key a when instead")
@@ -62,15 +75,12 @@ def _fork(place: str, fork: Fork, framework: Framework) -> Iterator[Problem]:
         yield Problem(f"{place}: fork {fork.id}.version", f"no release of {framework.title}{known}")
 
 
-def _releases(place: str, framework: Framework) -> Iterator[Problem]:
-    """The releases stand oldest first, and what tells a version names one of them."""
-    numbers = [version(release) for release in framework.releases]
-    if numbers != sorted(numbers):
-        yield Problem(f"{place}: releases", "are out of order: write the oldest first")
-    for i, mark in enumerate(framework.marks):
+def _versions(place: str, file: Part, framework: Framework) -> Iterator[Problem]:
+    """What tells a version names one of the releases."""
+    for i, mark in enumerate(file.marks):
         if not (mark.since or mark.until):
             yield Problem(f"{place}: mark[{i}]", f"“{mark.literal}” tells nothing: give since or until")
-    for i, code in enumerate(framework.code):
+    for i, code in enumerate(file.code):
         for release, lines in code.at.items():
             if release not in framework.releases:
                 yield Problem(f"{place}: code[{i}].at", f"unknown release{did_you_mean(release, framework.releases)}")
@@ -81,12 +91,11 @@ def _releases(place: str, framework: Framework) -> Iterator[Problem]:
 def check_fork_ids(frameworks: Mapping[str, Framework]) -> Iterator[Problem]:
     """A fork's id is its own: no other fork and no framework has it."""
     seen = {slug: f"frameworks/{slug}.md" for slug in frameworks}
-    for framework in frameworks.values():
-        for fork in framework.forks:
+    for file in (file for framework in frameworks.values() for file in files_of(framework)):
+        for fork in file.forks:
             if fork.id in seen:
-                place = f"frameworks/{framework.slug}.md: fork"
-                yield Problem(place, f"“{fork.id}” stands in {seen[fork.id]} too: keep it in one")
-            seen[fork.id] = f"frameworks/{framework.slug}.md"
+                yield Problem(f"{place_of(file)}: fork", f"“{fork.id}” stands in {seen[fork.id]} too: keep it in one")
+            seen[fork.id] = place_of(file)
 
 
 def _does(place: str, where: str, does: Mapping[str, Any]) -> Iterator[Problem]:

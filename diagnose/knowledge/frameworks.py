@@ -183,15 +183,9 @@ class Fork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Framework(Record):
-    """A trainer. ``releases`` are its versions with their days, oldest first; ``newest`` is the newest version that was read.
+class Part(Record):
+    """What one file tells of a framework: the tables of which every one of its files may hold rows."""
 
-    ``sections`` are parts of its configuration files that hold the same keys as the command.
-    """
-
-    detect: Detect
-    phases: tuple[str, ...]
-    sections: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
     scopes: tuple[Scope, ...] = ()
     clashes: tuple[Clash, ...] = ()
@@ -203,11 +197,25 @@ class Framework(Record):
     forks: tuple[Fork, ...] = ()
     marks: tuple[VersionMark, ...] = ()
     code: tuple[Code, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framework(Part):
+    """A trainer. ``releases`` are its versions with their days, oldest first; ``newest`` is the newest version that was read.
+
+    ``sections`` are parts of its configuration files that hold the same keys as the command. ``parts`` are its files as they stand,
+    its own first, where it has several (diagnose/knowledge/parts.py).
+    """
+
+    detect: Detect
+    phases: tuple[str, ...]
+    sections: tuple[str, ...] = ()
     releases: Mapping[str, datetime.date] = field(default_factory=dict)
     newest: str = ""
     package: str = ""
     config_shape: str = "override"
     fallback: bool = False
+    parts: tuple[Part, ...] = field(default=(), metadata={"written": False})
 
     def __hash__(self) -> int:
         """Of the name alone: what follows from its keys is looked up by it in every diagnosis."""

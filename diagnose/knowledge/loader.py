@@ -11,10 +11,13 @@ import typing
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from diagnose.knowledge.record import Record
 from diagnose.knowledge.records import FRONT_MATTER_KINDS
+
+R = TypeVar("R", bound=Record)
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 10
@@ -51,23 +54,31 @@ def split(text: str) -> tuple[str, str]:
 
 def parse(kind: str, slug: str, text: str) -> tuple[Record | None, list[Problem]]:
     """One record of ``kind`` (the folder's name) from its whole text, with everything that does not fit."""
-    place = f"{kind}/{slug}.md"
+    return parse_as(FRONT_MATTER_KINDS[kind], f"{kind}/{slug}.md", slug, text)
+
+
+def parse_as(
+    kind: type[R], place: str, slug: str, text: str, elsewhere: Mapping[str, str] = MappingProxyType({})
+) -> tuple[R | None, list[Problem]]:
+    """The same for any kind of record; fields that stand ``elsewhere`` are refused with the words that it holds for each."""
     problems: list[Problem] = []
     try:
         data, body = _read(text)
     except ValueError as misfit:
         return None, [Problem(place, str(misfit))]
-    record = _build(FRONT_MATTER_KINDS[kind], {**data, "slug": slug, "body": body}, place, "", problems)
-    if isinstance(record, Record):
-        if not record.sources:
-            problems.append(Problem(f"{place}: sources", "is empty: a record without a source is not accepted"))
-        return (None if problems else record), problems
-    return None, problems
+    problems += [Problem(f"{place}: {name}", elsewhere[name]) for name in data if name in elsewhere]
+    own = {name: value for name, value in data.items() if name not in elsewhere}
+    record = _build(kind, {**own, "slug": slug, "body": body}, place, "", problems)
+    if isinstance(record, kind) and not record.sources:
+        problems.append(Problem(f"{place}: sources", "is empty: a record without a source is not accepted"))
+    return (None if problems else record), problems
 
 
 def _read(text: str) -> tuple[dict[str, Any], str]:
     if len(text.encode()) > MAX_BYTES:
-        raise ValueError(f"{len(text.encode())} bytes: a record has at most {MAX_BYTES}")
+        raise ValueError(
+            f"{len(text.encode())} bytes: a file has at most {MAX_BYTES}, shorten it; a framework may have parts"
+        )
     front, body = split(text)
     if nesting(front) > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH}: flatten it")
@@ -98,7 +109,7 @@ def _hints(kind: type) -> dict[str, Any]:
 def _build(kind: type, data: Mapping[str, Any], place: str, path: str, problems: list[Problem]) -> Any:
     """A dataclass from a table; None when something required is missing or anything inside does not fit."""
     hints, before = _hints(kind), len(problems)
-    fields = {field.name: field for field in dataclasses.fields(kind)}
+    fields = {field.name: field for field in dataclasses.fields(kind) if field.metadata.get("written", True)}
     given: dict[str, Any] = {}
     for written, value in data.items():
         name = plural if (plural := _PLURAL.get(written)) in fields else written
@@ -110,12 +121,17 @@ def _build(kind: type, data: Mapping[str, Any], place: str, path: str, problems:
     for name, field in fields.items():
         required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         if required and name not in given:
-            problems.append(Problem(f"{place}: {path}{_SINGULAR.get(name, name)}", "is missing: it is required"))
+            problems.append(Problem(f"{place}: {path}{singular(name)}", "is missing: it is required"))
     return kind(**given) if len(problems) == before else None
 
 
 def _written(fields: Mapping[str, Any]) -> list[str]:
-    return [_SINGULAR.get(name, name) for name in fields]
+    return [singular(name) for name in fields]
+
+
+def singular(name: str) -> str:
+    """How a field is written that may stand several times: ``keys`` as ``key``."""
+    return _SINGULAR.get(name, name)
 
 
 def did_you_mean(word: str, words: typing.Iterable[str]) -> str:

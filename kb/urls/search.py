@@ -11,4 +11,5 @@ urlpatterns = [
     path("<page:kind>.json", data.listing, name="data_list"),
     path("<page:kind>/<str:slug>.json", data.page, name="data"),
     path("<page:kind>/<str:slug>.md", data.text, name="text"),
+    path("frameworks/<str:slug>/<str:part>.md", data.part, name="part"),
 ]

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
-from diagnose.knowledge import CONTENT, current
+from diagnose.knowledge import CONTENT, current, parts
 from diagnose.knowledge.record import Record
 from kb import case_list, data
 from kb.cases import record_of, visible
@@ -51,6 +51,16 @@ def _get(request: HttpRequest, kind: str, slug: str) -> HttpResponse:
     response = _markdown(document.text)
     response.headers["ETag"] = f'"{document.revision}"'
     return response
+
+
+@require_safe
+@for_programs("read", cookies=True)
+def part(request: HttpRequest, slug: str, part: str) -> HttpResponse:
+    """One of the further files of a framework as it is written."""
+    framework = current().frameworks.get(slug)
+    if framework is None or f"{slug}/{part}" not in {one.slug for one in framework.parts}:
+        raise Http404(f"no part “{part}” of “{slug}”")
+    return _markdown((CONTENT / parts.KIND / slug / f"{part}.md").read_text())
 
 
 @for_programs("write")

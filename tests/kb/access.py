@@ -137,6 +137,7 @@ SEARCH = {
     ],
     "kb:data": [*reading(program=True, thrown_ok=404), *reading(program=True, thrown_ok=404, scope="read")],
     "kb:text": reading(program=True, thrown_ok=404),
+    "kb:part": [anybody(at=lambda world: world.part(), program=True)],
 }
 WRITING = {
     "kb:trash": [editor()],

@@ -67,6 +67,16 @@ def test_a_facet_of_the_list_leads_to_its_narrower_list(client: Client) -> None:
     assert client.get(on["toggle_url"]).json()["total"] == whole["total"]
 
 
+def test_a_part_of_a_framework_is_named_and_given_as_it_is_written(client: Client, knowledge: Knowledge) -> None:
+    framework = next(one for one in knowledge.frameworks.values() if one.parts)
+    told = client.get(reverse("kb:data", args=["frameworks", framework.slug])).json()
+    assert [part["title"] for part in told["parts"]] == [part.title for part in framework.parts[1:]]
+    for given, part in zip(told["parts"], framework.parts[1:], strict=True):
+        assert client.get(given["url"]).content == (CONTENT / "frameworks" / f"{part.slug}.md").read_bytes()
+        assert set(given["sources"]) <= set(told["sources"])
+    assert client.get(reverse("kb:part", args=[framework.slug, "nothing"])).status_code == 404
+
+
 @pytest.mark.parametrize("ending", ["json", "md"])
 def test_an_old_address_leads_to_the_new_one(client: Client, knowledge: Knowledge, ending: str) -> None:
     case = Document.objects.cases()[0]

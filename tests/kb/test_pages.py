@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
+from django.utils.text import slugify
 from pytest_django import DjangoAssertNumQueries
 
 from diagnose.knowledge import Knowledge
@@ -121,6 +122,20 @@ def test_a_framework_page_shows_its_forks_and_what_a_key_without_a_fact_changes(
     page = client.get(reverse("kb:framework", args=[framework.slug])).content.decode()
     assert all(escape(fork.title) in page and escape(fork.says) in page for fork in framework.forks)
     assert all(escape(key.note) in page for key in framework.keys)
+
+
+def test_a_framework_in_several_files_shows_text_keys_sources_and_day_of_each(
+    client: Client, knowledge: Knowledge
+) -> None:
+    framework = next(one for one in knowledge.frameworks.values() if any(part.keys for part in one.parts[1:]))
+    answer = client.get(reverse("kb:framework", args=[framework.slug]))
+    page = answer.content.decode()
+    for part in framework.parts[1:]:
+        assert f'<a href="#{slugify(part.title)}">{part.title}</a>: {part.reviewed:%-d %B %Y}' in page
+        assert f'id="{slugify(part.title)}"><h2>{part.title}</h2>' in page
+        assert all(escape(source) in page for source in part.sources)
+        assert (f'scope="rowgroup" colspan="3">{part.title}<' in page) == bool(part.keys)
+    assert sum(len(lines) for _, lines in answer.context["keys"]) == len(framework.keys)
 
 
 def test_a_facet_narrows_the_list_and_counts_what_is_left(client: Client) -> None:

@@ -69,6 +69,11 @@ class World:
         """The address of some page of the catalogue."""
         return {"slug": next(iter(getattr(current(), kind)))}
 
+    def part(self) -> dict[str, Any]:
+        """The address of a part of some framework."""
+        slug = next(one.parts[1].slug for one in current().frameworks.values() if one.parts)
+        return dict(zip(("slug", "part"), slug.split("/"), strict=True))
+
 
 Making = Callable[[World], dict[str, Any]]
 
