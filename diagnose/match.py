@@ -28,7 +28,7 @@ _TEXT_SHARE = 0.3
 # A word that more than this share of the cases use tells nothing.
 _COMMON = 0.25
 
-# What one equal fact is worth. Printed figures are worth most: two runs hardly ever print the same one.
+# What one equal fact is worth. Printed figures are worth most: two runs hardly ever print the same one, but for a card's total.
 WEIGHTS = {
     "oom_kind": 3.0,
     "phase": 2.5,
@@ -51,7 +51,7 @@ WEIGHTS = {
     "ref_offload": 0.5,
     "gradient_checkpointing": 0.5,
 }
-_PRINTED = {id: 2.5 for id in NUMBERS if id != "step"}
+_PRINTED = {id: 0.5 if id == "gpu_total_gib" else 2.5 for id in NUMBERS if id != "step"}
 _CONFIG_EQUAL = 0.35
 _CONFIG_DIFFERS = 0.05
 _CONFIG_MOST = 3.0

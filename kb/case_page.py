@@ -13,7 +13,7 @@ from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.records import Case as Record
 from diagnose.knowledge.records import Claim, Fix
 from diagnose.vocabulary import FACTS, PHASES, POOL_OF_KIND, Value
-from diagnose.words import value_words
+from diagnose.words import in_sentence, value_words
 from kb.evidence import Mark, marks_of
 from kb.markdown import as_rendered
 from kb.models import CaseEstimate, Document
@@ -86,7 +86,7 @@ def page(case: Document, record: Record, estimate: CaseEstimate | None, knowledg
         "sources": [(address, source_name(address)) for address in record.sources],
         "estimate": estimate,
         "comparisons": comparisons(estimate.result, case) if estimate else [],
-        "missing": [FACTS[id].title.lower() for id in estimate.result.get("missing", []) if id in FACTS]
+        "missing": [in_sentence(FACTS[id].title) for id in estimate.result.get("missing", []) if id in FACTS]
         if estimate
         else [],
     }

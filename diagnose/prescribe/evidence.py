@@ -11,7 +11,7 @@ from diagnose.vocabulary import POOL_OF_KIND, Value
 
 # How near a case must be (see diagnose.match) for what happened there to move the advice here, and from where on it counts in full; our
 # choice. A step in their place would let the advice turn on words that one more case makes a little less rare.
-_FAR, _NEAR = 0.25, 0.35
+_FAR, _NEAR = 0.30, 0.45
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,3 +234,19 @@ def test_no_key_of_one_sharding_is_written_where_another_may_run():
 def test_the_segments_of_a_trainer_are_not_those_of_an_engine_in_another_process():
     found = given("SkyRL GRPO Qwen3-4B 8x H100 80GB, CUDA OOM in the actor update")
     assert "allocator.expandable_segments.off" not in [one.lever.slug for one in found.prescriptions]
+
+
+@pytest.mark.parametrize(
+    ("message", "first"),
+    [
+        ("No available memory for the cache blocks.", "rollout.gpu_memory_utilization.up"),
+        (
+            "The model's max seq len (16384) is larger than the maximum number of tokens that can be stored in KV cache (9024).",
+            "rollout.max_model_len.down",
+        ),
+    ],
+)
+def test_the_engines_own_remedy_comes_first_though_one_case_with_that_message_needed_another(message, first):
+    knowledge = current()
+    found = diagnose(f"ValueError: {message}", {}, knowledge, tuple(knowledge.cases.values()))
+    assert found.prescriptions[0].lever.slug == first
