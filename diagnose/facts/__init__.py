@@ -15,7 +15,7 @@ from diagnose.facts.defaults import with_defaults
 from diagnose.facts.failure import read_failure
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
-from diagnose.facts.implied import engine_told
+from diagnose.facts.implied import implied
 from diagnose.facts.keys import KeyFacts, agreed, read_keys, writable
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
@@ -256,8 +256,8 @@ def _with_defaults(
         return stated
     number, whole_run = str(version.value) if version else None, complete(paste)
     facts = with_defaults(stated, framework, number, keyed.units, paste, fork)
-    if not whole_run and (engine := engine_told(facts)):
-        facts = with_defaults({**stated, engine.id: engine}, framework, number, keyed.units, paste, fork)
+    if told := {fact.id: fact for fact in implied(facts, whole_run)}:
+        facts = with_defaults({**stated, **told}, framework, number, keyed.units, paste, fork)
     if framework.fallback or not whole_run:
         return facts
     critic = any(setting.key.split(".")[0] == "critic" for setting in paste.settings)

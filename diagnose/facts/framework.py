@@ -131,7 +131,7 @@ _BESIDE = re.compile(
     r"(?:\bnot|\bunlike|\binstead of|\bcompared? (?:to|with)|\bthan|\bvs\.?|\bneither|\bnor|不是|而不是|相比|对比|不像)\s*[`'\"“]?$",
     re.I | re.A,
 )
-_WELL = re.compile(r"\b(?:works?|worked|fine|ok|no problem|no oom)\b|能训|能跑|没问题|正常", re.I | re.A)
+_WELL = re.compile(r"\b(?:works?|worked|fine(?![ -]?tun)|ok|no problem|no oom)\b|能训|能跑|没问题|正常", re.I | re.A)
 
 
 def _aside(text: str, found: re.Match[str]) -> bool:

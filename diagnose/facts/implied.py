@@ -1,14 +1,25 @@
-"""That a run has an engine, from what is said of it."""
+"""What a run has though no key says so, from what is said of it: an engine, a reference model, a critic."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from diagnose.types import Fact
 from diagnose.vocabulary import OF_ENGINE_START, ONLINE_ALGOS
 
+# The models that a phase has, whatever a trainer has by default.
+_MODEL_OF = {"ref_logprob": "has_ref", "critic": "has_critic", "values": "has_critic"}
 
-def engine_told(facts: Mapping[str, Fact]) -> Fact | None:
+
+def implied(facts: Mapping[str, Fact], whole_run: bool) -> Iterator[Fact]:
+    """What outranks a trainer's defaults; what is pasted whole has no engine that its command does not start."""
+    if not whole_run and (engine := _engine(facts)):
+        yield engine
+    if model := _model(facts):
+        yield model
+
+
+def _engine(facts: Mapping[str, Fact]) -> Fact | None:
     """vLLM, where a run that by default has no engine and is not pasted whole is told to have one by what is said of it."""
     engine, certain = facts.get("rollout_engine"), {id: fact.value for id, fact in facts.items() if fact.certain}
     offline = "algo" in certain and certain["algo"] not in ONLINE_ALGOS
@@ -21,3 +32,14 @@ def engine_told(facts: Mapping[str, Fact]) -> Fact | None:
     if (place := facts.get("phase")) and place.origin == "answered" and place.value in ("init", "weight_sync"):
         return Fact("rollout_engine", "vllm", "derived", why="it failed where an engine has a part")
     return None
+
+
+def _model(facts: Mapping[str, Fact]) -> Fact | None:
+    """The reference or the critic in whose phase the run failed, where a default alone says that there is none."""
+    phase, algo = facts.get("phase"), facts.get("algo")
+    id = _MODEL_OF.get(str(phase.value)) if phase and phase.certain else None
+    if id is None or (id in facts and facts[id].origin != "default"):
+        return None
+    if id == "has_critic" and algo is not None and algo.certain:
+        return None
+    return Fact(id, True, "derived", why="it failed in a phase of that model")

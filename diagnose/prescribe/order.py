@@ -86,8 +86,8 @@ def _computed(candidate: Candidate) -> bool:
     return (trial.after is not None or trial.room is not None) and candidate.situation.explained is not False
 
 
-def _group(candidate: Candidate) -> int:
-    """0: it fits, or the text itself speaks for it. 1: it may help. 2: it is a guess, or saves too little to notice."""
+def _group(candidate: Candidate) -> float:
+    """0: it fits, or the text itself speaks for it. 0.5: it comes close. 1: it may help. 2: a guess, or it saves too little to notice."""
     trial, situation = candidate.trial, candidate.situation
     rank = candidate.rank
     if rank and rank.why and rank.order <= TELLING:
@@ -107,7 +107,7 @@ def _group(candidate: Candidate) -> int:
         # where the run as it is seems to fit, a saving that nobody would notice is no answer
         return 2 if little and fitted else 0
     crosses = before and limit and trial.after and trial.after.bytes <= limit < before.bytes
-    return 2 if little and not crosses else 1
+    return 2 if little and not crosses else 0.5 if trial.verdict == "close" else 1
 
 
 def _saved(candidate: Candidate) -> float:
@@ -116,7 +116,7 @@ def _saved(candidate: Candidate) -> float:
     return 1 - after.bytes / before.bytes if before and after and before.bytes else 0.0
 
 
-def _place(candidate: Candidate, group: int) -> float:
+def _place(candidate: Candidate, group: float) -> float:
     """The lever's order here, moved by what cases report and, where it does not fit alone, by how much it saves."""
     lever, record, rank = candidate.lever, candidate.record, candidate.rank
     place = float(rank.order if rank else lever.order)

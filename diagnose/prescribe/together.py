@@ -26,8 +26,9 @@ from diagnose.prescribe.writing import Written, key_of
 from diagnose.types import Change, Estimate, Facts, NotAdvised, PhaseEstimate, Together
 from diagnose.vocabulary import Pool, Value
 
-# Levers from this order on make another run of it: adapters instead of all weights, another algorithm, other machines.
-ANOTHER_RUN = 60
+# Levers from the first order on train it otherwise, by adapters or in fewer bits: taken only where all before them are not enough. Those
+# from the second on make another run of it: another algorithm, another model, other machines.
+OTHERWISE, ANOTHER_RUN = 60, 77
 MOST = 5  # changes at once
 # What speaks against a lever for good, whatever else is changed.
 _FINAL = ("on", "tried", "cured", "refused", "absent")
@@ -42,15 +43,27 @@ def together(
 
     That last is not said: a run of which the estimate shows far too much may not be the one that was estimated.
     """
-    pool, before = situation.pool, situation.failing
-    if pool is None or before is None or not _speaks(situation) or any(_is_enough(one) for one in judged):
+    if situation.pool is None or situation.failing is None or not _speaks(situation):
         return None
     spoken_against = {one.lever.slug for one in judged if isinstance(one, NotAdvised) and one.reason in _FINAL}
-    usable = [lever for lever in levers if _usable(lever) and lever.slug not in spoken_against]
+    left = [lever for lever in levers if lever.slug not in spoken_against]
+    for below in (OTHERWISE, ANOTHER_RUN):
+        if any(_is_enough(one, below) for one in judged):
+            return None
+        near = any(_comes_near(one, situation, below) for one in judged)
+        if found := _set([lever for lever in left if _usable(lever, below)], situation, near, fewest):
+            return found
+    return None
+
+
+def _set(usable: Sequence[Lever], situation: Situation, near: bool, fewest: int) -> Together | None:
+    """The set of these levers; None where not even all are enough, or where it comes no nearer than one alone does (``near``)."""
+    pool, before = situation.pool, situation.failing
+    assert pool is not None
+    assert before is not None
     start = replace(situation, phase=None)
     taken, now = _gathered(start, pool, usable)
     word = _word(now.before, pool)
-    near = any(isinstance(one, Candidate) and _comes_near(one, situation) for one in judged)
     if word == "out" or (word == "close" and near):
         return None
     taken = _taken_back(start, pool, taken, word)
@@ -81,18 +94,20 @@ def _speaks(situation: Situation) -> bool:
     return pool.verdict(situation.failing) in ("close", "out")
 
 
-def _is_enough(one: Candidate | NotAdvised) -> bool:
-    return isinstance(one, Candidate) and _usable(one.lever) and (one.trial.verdict == "fits" or bool(one.trial.sure))
+def _is_enough(one: Candidate | NotAdvised, below: int) -> bool:
+    fits = isinstance(one, Candidate) and (one.trial.verdict == "fits" or bool(one.trial.sure))
+    return fits and _usable(one.lever, below)
 
 
-def _usable(lever: Lever) -> bool:
-    return bool(lever.changes) and not lever.keyless and not lever.only_advised and lever.order < ANOTHER_RUN
+def _usable(lever: Lever, below: int) -> bool:
+    return bool(lever.changes) and not lever.keyless and not lever.only_advised and lever.order < below
 
 
-def _comes_near(one: Candidate, situation: Situation) -> bool:
+def _comes_near(one: Candidate | NotAdvised, situation: Situation, below: int) -> bool:
     """Whether the lever alone brings the middle of the estimate below the limit: a set that does no more adds nothing."""
-    after, limit = one.trial.after, situation.limit
-    return _usable(one.lever) and after is not None and limit is not None and after.bytes <= limit
+    if not isinstance(one, Candidate) or one.trial.after is None or situation.limit is None:
+        return False
+    return _usable(one.lever, below) and one.trial.after.bytes <= situation.limit
 
 
 def _gathered(start: Situation, pool: Pool, levers: Sequence[Lever]) -> tuple[list[Step], Situation]:

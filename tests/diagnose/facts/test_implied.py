@@ -1,0 +1,31 @@
+"""What a run has though no key says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import Knowledge
+from diagnose.pipeline import diagnose
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("verl GRPO Qwen2.5-7B, 8 x A100 80GB, OOM in the ref log prob", "has_ref"),
+        ("verl Qwen2.5-7B, 8 x A100 80GB, OOM in the critic update", "has_critic"),
+    ],
+)
+def test_a_run_that_fails_in_a_models_phase_has_that_model_whatever_the_default(
+    text: str, model: str, knowledge: Knowledge
+) -> None:
+    assert diagnose(text, {}, knowledge, ()).facts.values[model] is True
+
+
+def test_a_setting_that_says_otherwise_outranks_the_phase(knowledge: Knowledge) -> None:
+    text = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo\nOOM in the critic update"
+    assert diagnose(text, {}, knowledge, ()).facts.values["has_critic"] is False
+
+
+def test_fine_tuning_is_no_word_that_all_goes_well(knowledge: Knowledge) -> None:
+    found = diagnose("Will Qwen3-8B GRPO full fine-tuning fit on 4x A100 40GB with verl?", {}, knowledge, ())
+    assert found.facts.values["framework"] == "verl"
