@@ -127,9 +127,13 @@ def growth(plan: Plan, logits: Band, room: Band) -> tuple[int, list[Term]]:
 
 
 def most_cached(plan: Plan, held: Band, work: Band, logits: Band, uneven: bool) -> float:
-    """Bytes up to which the allocator may cache where the card has them; ``uneven``: blocks of other lengths as well."""
+    """Bytes up to which the allocator may cache where the card has them; ``uneven``: blocks of other lengths.
+
+    The replays count all that is reserved beyond the most in use, so that the pieces of the logits are among it.
+    """
     shares = _shares(plan, work)
-    return shares.held.high * held.mid + shares.work.high * work.mid + (GROWTH.high * logits.mid if uneven else 0.0)
+    other_work = max(0.0, work.mid - logits.mid) if uneven else work.mid
+    return shares.held.high * held.mid + shares.work.high * other_work + (GROWTH.high * logits.mid if uneven else 0.0)
 
 
 def pieces(plan: Plan, held: Band, work: Band) -> float:

@@ -188,7 +188,10 @@ def adam_temporaries(plan: Plan) -> list[Term]:
     if projected(plan.values) or drops_gradients(plan):
         band, how = exactly(2 * each * table), f"2 × {each:g} B × {count(table)}, one matrix at a time"
     elif kind == "foreach":
-        band, how = exactly(each * mine), f"{count(mine)} × {each:g} B for all at once"
+        # of an unknown trainer nobody knows whether its kernel is the fused one
+        perhaps_none = plan.framework.fallback and "fused_optimizer" not in plan.values
+        band = Band(0.0 if perhaps_none else each * mine, each * mine, each * mine)
+        how = f"{count(mine)} × {each:g} B for all at once"
     elif kind == "all_fp32_gradients":
         band, how = exactly(4 * mine), f"{count(mine)} × 4 B"
     elif kind == "fp32_gradients":

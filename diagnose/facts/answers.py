@@ -31,6 +31,8 @@ def parse_answer(id: str, text: str) -> Value:
         if not words:
             raise ValueError("An empty answer says nothing. Write a word, or leave the question open.")
         return words
+    if words.lower() == "none" and "false" in dict(spec.options):
+        return False  # of a choice that holds a no, which a key of the same name may leave unset instead
     value = written.as_fact(spec, words)
     if value is None:
         raise ValueError(f"“{words}” {_cure(spec)}")

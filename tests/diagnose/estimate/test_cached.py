@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from diagnose.estimate import estimate
-from diagnose.estimate.terms_fixed import GROWTH, SLACK_WORK
+from diagnose.estimate import estimate, plan_of
+from diagnose.estimate.term import exactly
+from diagnose.estimate.terms_fixed import GROWTH, SLACK_WORK, most_cached
 from diagnose.types import Facts
 
 DATA_SET = {
@@ -110,3 +111,10 @@ def test_the_replayed_allocator_holds_the_numbers() -> None:
         pytest.approx(GROWTH.high, rel=0.1),
     )
     assert SLACK_WORK.low <= min(same) <= max(same) <= SLACK_WORK.high + 0.05
+
+
+def test_pieces_of_the_logits_are_among_the_blocks_of_other_lengths(facts: Any) -> None:
+    plan = plan_of(facts(**DATA_SET), None)
+    work, logits, nothing = exactly(15.0), exactly(5.0), exactly(0.0)
+    assert most_cached(plan, nothing, work, logits, True) == GROWTH.high * 5 + SLACK_WORK.high * (15 - 5)
+    assert most_cached(plan, nothing, work, logits, False) == SLACK_WORK.high * 15

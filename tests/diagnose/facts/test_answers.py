@@ -72,3 +72,7 @@ def test_a_share_of_the_card_that_was_answered_tells_an_engine(facts):
     assert facts("", **told).values["rollout_engine"] == "hf"
     assert facts("", **told, gpu_memory_utilization=0.4).values["rollout_engine"] == "vllm"
     assert facts("", **told, phase="weight_sync").values["rollout_engine"] == "vllm"
+
+
+def test_none_is_a_no_where_the_options_hold_one():
+    assert parse_answer("gradient_checkpointing", "none") is False

@@ -1,0 +1,57 @@
+"""What the step of the optimizer needs beside its state, as far as the optimizer of a configuration is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.types import Term
+
+ANSWERS = {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1}
+RECIPE = """model:
+  _component_: torchtune.models.llama2.llama2_7b
+dataset:
+  _component_: torchtune.datasets.alpaca_dataset
+batch_size: 2
+optimizer:
+  _component_: {optimizer}
+optimizer_in_bwd: False
+dtype: bf16
+"""
+UNKNOWN = {"model": "Llama-2-7b", "algo": "sft", "full_or_lora": "full", "precision": "bf16", "strategy": "none"}
+
+
+def term(text: str, answers: dict[str, object], id: str) -> Term | None:
+    found = diagnose(text, {**ANSWERS, **answers}, current(), ()).estimate  # type: ignore[dict-item]
+    assert found is not None
+    assert found.gpu is not None
+    phase = found.gpu.phase("optimizer_step")
+    assert phase is not None
+    return next((one for one in phase.terms if one.id == id), None)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "bytes_each"),
+    [
+        ("torch.optim.AdamW\n  fused: True", 4),
+        ("bitsandbytes.optim.AdamW8bit", 2),
+        ("bitsandbytes.optim.PagedAdamW8bit", 2),
+    ],
+)
+def test_an_optimizer_that_takes_one_tensor_at_a_time_needs_nothing_beside_its_state(
+    optimizer: str, bytes_each: int
+) -> None:
+    recipe = RECIPE.format(optimizer=optimizer)
+    answers = {"model": "Llama-2-7b", "full_or_lora": "full", "framework": "torchtune"}
+    state = term(recipe, answers, "actor_optimizer")
+    assert state is not None
+    assert state.bytes == pytest.approx(bytes_each * 6.74e9, rel=0.01)
+    assert term(recipe, answers, "adam_temporaries") is None
+
+
+def test_of_an_unknown_trainer_the_band_holds_a_fused_step_too() -> None:
+    step = term("", UNKNOWN, "adam_temporaries")
+    assert step is not None
+    assert step.low == 0 < step.bytes == step.high
+    assert term("", {**UNKNOWN, "fused_optimizer": True}, "adam_temporaries") is None
