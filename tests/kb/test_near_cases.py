@@ -43,6 +43,10 @@ def test_of_many_the_newest_of_those_that_share_most_are(many: None, knowledge: 
     assert looked_at(knowledge, oom_kind="host_ram") == ["host"]
 
 
+def test_where_nothing_is_told_the_newest_are(many: None, knowledge: Knowledge) -> None:
+    assert looked_at(knowledge) == ["plain-2", "plain-3"]
+
+
 def test_a_fact_that_no_index_holds_brings_a_case_forward(many: None, knowledge: Knowledge) -> None:
     created("sixteen", document().replace("n_gpus = 8", "n_gpus = 16"))
     created("after")
