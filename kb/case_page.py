@@ -9,12 +9,12 @@ from typing import Any
 from django.urls import reverse
 
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.records import Case as Record
 from diagnose.knowledge.records import Claim, Fix
 from diagnose.vocabulary import FACTS, PHASES, POOL_OF_KIND, Value
 from diagnose.words import in_sentence, value_words
 from kb.evidence import Mark, marks_of
+from kb.facets import slug_of
 from kb.markdown import as_rendered
 from kb.models import CaseEstimate, Document
 from kb.sections import source_name
@@ -169,15 +169,9 @@ def _href(id: str, value: Value, knowledge: Knowledge) -> str:
     """The catalogue's page of a framework, a GPU or a model, found by its slug, title or alias."""
     if id == "framework" and value in knowledge.frameworks:
         return reverse("kb:framework", args=[value])
-    named: dict[str, tuple[str, Mapping[str, Gpu | Model]]] = {
-        "gpu_model": ("kb:gpu", knowledge.gpus),
-        "model": ("kb:model", knowledge.models),
-    }
-    if id not in named:
+    pages = {"gpu_model": ("kb:gpu", "gpus"), "model": ("kb:model", "models")}
+    if id not in pages:
         return ""
-    name, records = named[id]
-    word = str(value).lower()
-    for slug, record in records.items():
-        if word in (slug, record.title.lower(), *(alias.lower() for alias in record.aliases)):
-            return reverse(name, args=[slug])
-    return ""
+    page, kind = pages[id]
+    slug = slug_of(kind, str(value), knowledge)
+    return reverse(page, args=[slug]) if slug else ""

@@ -26,7 +26,7 @@ OUTCOMES = {SOLVED: "solved", WORKED: "a fix worked", FAILED: "a fix failed", OP
 def gpu_model(facts: Mapping[str, Value], knowledge: Knowledge) -> str:
     """The slug of the GPU's record, or the word itself where the catalogue does not know it."""
     word = str(facts.get("gpu_model", ""))
-    return (_named(word, knowledge.gpus) or word.lower())[:60]
+    return (slug_of("gpus", word, knowledge) or word.lower())[:60]
 
 
 def model_size(facts: Mapping[str, Value], knowledge: Knowledge) -> str:
@@ -34,7 +34,7 @@ def model_size(facts: Mapping[str, Value], knowledge: Knowledge) -> str:
     size: object = facts.get("params_b")
     if not isinstance(size, (int, float)):
         word = str(facts.get("model", ""))
-        slug = _named(word, knowledge.models)
+        slug = slug_of("models", word, knowledge)
         says = re.search(r"(?<![\d.])(\d+(?:\.\d+)?)\s?b(?![a-z])", word, flags=re.I)
         size = knowledge.models[slug].published / 1e9 if slug else float(says[1]) if says else 0
     if not isinstance(size, (int, float)) or size <= 0:
@@ -50,11 +50,20 @@ def outcome(case: Case) -> str:
     return WORKED if True in told else FAILED if False in told else OPEN
 
 
-def _named(word: str, records: Mapping[str, Gpu] | Mapping[str, Model]) -> str:
-    wanted = word.lower()
-    if not wanted:
-        return ""
+_made: list[tuple[Knowledge, dict[str, dict[str, str]]]] = []
+
+
+def slug_of(kind: str, word: str, knowledge: Knowledge) -> str:
+    """The slug of what is called so by its slug, its title or an alias, of the ``gpus`` or the ``models``; empty where none is."""
+    if not _made or _made[-1][0] is not knowledge:
+        _made[:] = [(knowledge, {"gpus": _slugs(knowledge.gpus), "models": _slugs(knowledge.models)})]
+    return _made[-1][1][kind].get(word.lower(), "")
+
+
+def _slugs(records: Mapping[str, Gpu] | Mapping[str, Model]) -> dict[str, str]:
+    """Every name in lower case → the slug of the first record that has it."""
+    slugs: dict[str, str] = {}
     for slug, record in records.items():
-        if wanted in (slug, record.title.lower(), *(alias.lower() for alias in record.aliases)):
-            return slug
-    return ""
+        for name in (slug, record.title, *record.aliases):
+            slugs.setdefault(name.lower(), slug)
+    return slugs

@@ -29,7 +29,7 @@ def on_document(action: str = "") -> Callable[[View], View]:
         def found(request: HttpRequest, kind: str, slug: str, **more: Any) -> HttpResponse:
             if action and not request.user.is_authenticated:
                 return ask_to_sign_in(request)
-            document = Document.objects.visible_to(request.user).filter(kind=kind, slug=slug).first()
+            document = Document.objects.visible_to(request.user).at(kind, slug)
             if document is None:
                 return moved(request, kind, slug)
             if action and not may(request.user, action, document):

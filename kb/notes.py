@@ -36,7 +36,7 @@ def subject(slug: str, knowledge: Knowledge) -> Record | None:
 def on(slug: str, user: AbstractBaseUser | AnonymousUser) -> Document | None:
     """The note on a page of the catalogue, where there is one that ``user`` may see."""
     rows = Document.objects.visible_to(user).exclude(state=Document.TRASH)
-    return rows.filter(kind=Document.NOTES, slug=slug).first()
+    return rows.at(Document.NOTES, slug)
 
 
 def address(document: Document) -> str:

@@ -25,7 +25,7 @@ def cases(request: HttpRequest) -> HttpResponse:
 @kept_for_visitors
 def case(request: HttpRequest, slug: str) -> HttpResponse:
     """One case with its claims, fixes, facts, estimate and sources."""
-    row = Document.objects.visible_to(request.user).filter(kind=Document.CASES, slug=slug).first()
+    row = Document.objects.visible_to(request.user).at(Document.CASES, slug)
     if row is None:
         return moved(request, Document.CASES, slug)
     record = record_of(row)

@@ -96,7 +96,7 @@ def _record(kind: str, slug: str) -> Record:
 
 def _document(request: HttpRequest, kind: str, slug: str) -> Document | None:
     rows = Document.objects.visible_to(request.user).exclude(state=Document.TRASH).prefetch_related("estimates")
-    return rows.filter(kind=kind, slug=slug).first()
+    return rows.at(kind, slug)
 
 
 def _json(found: dict[str, Any]) -> JsonResponse:

@@ -29,7 +29,7 @@ def guides(request: HttpRequest) -> HttpResponse:
 @kept_for_visitors
 def guide(request: HttpRequest, slug: str) -> HttpResponse:
     """One guide with its sources."""
-    row = Document.objects.visible_to(request.user).filter(kind=Document.GUIDES, slug=slug).first()
+    row = Document.objects.visible_to(request.user).at(Document.GUIDES, slug)
     if row is None:
         return moved(request, Document.GUIDES, slug)
     record, _ = parse(row.kind, row.slug, row.text)

@@ -26,7 +26,7 @@ def put(request: HttpRequest, kind: str, slug: str) -> JsonResponse:
     """
     if int(request.headers.get("Content-Length") or 0) > MOST:
         return _answer(413, f"A document has at most {markdown.MAX_BYTES:,} bytes.")
-    document = Document.objects.visible_to(request.user).filter(kind=kind, slug=slug).first()
+    document = Document.objects.visible_to(request.user).at(kind, slug)
     if not may(request.user, "edit" if document else "create", document):
         return _answer(403, "Your role may not write this.")
     try:

@@ -43,6 +43,10 @@ def test_of_many_the_newest_of_those_that_share_most_are(many: None, knowledge: 
     assert looked_at(knowledge, oom_kind="host_ram") == ["host"]
 
 
+def test_where_nothing_is_told_the_newest_are(many: None, knowledge: Knowledge) -> None:
+    assert looked_at(knowledge) == ["plain-2", "plain-3"]
+
+
 def test_a_fact_that_no_index_holds_brings_a_case_forward(many: None, knowledge: Knowledge) -> None:
     created("sixteen", document().replace("n_gpus = 8", "n_gpus = 16"))
     created("after")
@@ -58,6 +62,22 @@ def test_the_same_printed_figure_brings_a_case_forward_that_the_index_does_not(
     created("after")
     assert looked_at(knowledge, oom_kind="gpu_oom", tried_alloc_gib=5.86) == ["after", "printed"]
     assert looked_at(knowledge, oom_kind="gpu_oom", tried_alloc_gib=5.87) == ["after"]
+
+
+def test_where_many_failed_so_in_one_framework_the_others_are_not_weighed(
+    many: None, knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near_cases, "WIDE", 2)
+    framework, other = sorted(knowledge.frameworks)[:2]
+    created("elsewhere", document(framework=other).replace("n_gpus = 8", "n_gpus = 16"))
+    assert looked_at(knowledge, oom_kind="gpu_oom", framework=framework, n_gpus=16) == ["plain-2", "plain-3"]
+    assert "elsewhere" in looked_at(knowledge, oom_kind="gpu_oom", framework=other, n_gpus=16)
+
+
+def test_where_few_did_cases_of_other_frameworks_are_near_too(many: None, knowledge: Knowledge) -> None:
+    other = sorted(knowledge.frameworks)[1]
+    created("one", document(framework=other))
+    assert looked_at(knowledge, oom_kind="gpu_oom", framework=other) == ["one", "plain-3"]
 
 
 def test_a_draft_is_near_nobody(many: None, knowledge: Knowledge) -> None:

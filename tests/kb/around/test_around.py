@@ -294,14 +294,27 @@ def test_where_enough_share_everything_no_other_is_weighed(case: Document, djang
     for number in range(around.RELATED):
         created(f"like-{number}", document(title=f"Alike {number}"))
     created("near", document(title="Near"))
-    Document.objects.filter(slug="near").update(phase="")
+    Document.objects.filter(slug="near").update(gpu_model="")
     with django_assert_num_queries(2):
         found = around.related(case, AnonymousUser())
     assert [row.slug for row in found] == [f"like-{number}" for number in range(around.RELATED)]
 
 
 def test_where_too_few_share_everything_the_next_nearest_come_behind(case: Document) -> None:
-    for slug in ("near", "like"):
+    for slug in ("about", "like"):
         created(slug, document(title=slug))
-    Document.objects.filter(slug="near").update(phase="")
-    assert [row.slug for row in around.related(case, AnonymousUser())] == ["like", "near"]
+    Document.objects.filter(slug="about").update(gpu_model="")
+    assert [row.slug for row in around.related(case, AnonymousUser())] == ["like", "about"]
+
+
+def test_where_enough_failed_so_in_the_same_framework_no_other_is_weighed(
+    case: Document, django_assert_num_queries: Any
+) -> None:
+    for number in range(around.RELATED):
+        created(f"near-{number}", document(title=f"Near {number}"))
+    Document.objects.filter(slug__startswith="near").update(gpu_model="")
+    created("elsewhere", document(title="Elsewhere"))
+    Document.objects.filter(slug="elsewhere").update(framework="other")
+    with django_assert_num_queries(3):
+        found = around.related(case, AnonymousUser())
+    assert [row.slug for row in found] == [f"near-{number}" for number in range(around.RELATED)]
