@@ -67,7 +67,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "kb.context.viewer",
             ],
-            "builtins": ["kb.templatetags.addresses"],
+            "builtins": ["kb.templatetags.addresses", "kb.templatetags.moments"],
         },
     },
 ]
@@ -135,7 +135,7 @@ ACCOUNT_EMAIL_NOTIFICATIONS = HAS_MAIL
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 
 LANGUAGE_CODE = "en-gb"
-TIME_ZONE = "UTC"
+TIME_ZONE = env.zone("TIME_ZONE", "UTC")
 USE_TZ = True
 
 MEDIA_ROOT = STATE_DIR / "files"  # served by a view alone, never by their path
