@@ -67,7 +67,7 @@ def parse(kind: str, slug: str, text: str) -> tuple[Record | None, list[Problem]
 
 def _read(text: str) -> tuple[dict[str, Any], str]:
     if len(text.encode()) > MAX_BYTES:
-        raise ValueError(f"{len(text.encode())} bytes: a record has at most {MAX_BYTES}")
+        raise ValueError(f"{len(text.encode())} bytes: a record has at most {MAX_BYTES}, shorten it")
     front, body = split(text)
     if nesting(front) > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH}: flatten it")
