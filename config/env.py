@@ -9,6 +9,7 @@ from email.utils import parseaddr
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -59,6 +60,18 @@ def choice(name: str, default: str, words: tuple[str, ...]) -> str:
     if value.upper() not in words:
         refuse(name, value, f"write one of {', '.join(words)}")
     return value.upper()
+
+
+def zone(name: str, default: str) -> str:
+    """A time zone by its name in the IANA database, which the machine brings."""
+    value = text(name, default)
+    try:
+        ZoneInfo(value)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        refuse(
+            name, value, "write a name of the IANA time zone database, as Asia/Shanghai (Debian: apt install tzdata)"
+        )
+    return value
 
 
 def hosts(name: str, default: list[str]) -> list[str]:

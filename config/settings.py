@@ -67,7 +67,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "kb.context.viewer",
             ],
-            "builtins": ["kb.templatetags.addresses"],
+            "builtins": ["kb.templatetags.addresses", "kb.templatetags.moments"],
         },
     },
 ]
@@ -135,7 +135,7 @@ ACCOUNT_EMAIL_NOTIFICATIONS = HAS_MAIL
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 
 LANGUAGE_CODE = "en-gb"
-TIME_ZONE = "UTC"
+TIME_ZONE = env.zone("TIME_ZONE", "UTC")
 USE_TZ = True
 
 MEDIA_ROOT = STATE_DIR / "files"  # served by a view alone, never by their path
@@ -189,11 +189,15 @@ CELERY_TASK_PUBLISH_RETRY = False  # the work list is the database: a wake-up th
 CELERY_TASK_TIME_LIMIT = 600
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = bool(REDIS_URL)  # answers the container's health check
+CELERY_BEAT_SCHEDULER = "config.beat:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE_DIR / "beat")
+BEAT_ALIVE = STATE_DIR / "beat-alive"
+# Longer than two machines' clocks differ: the worker throws away what has expired by its own.
+_WITHIN = {"expires": 3600}
 CELERY_BEAT_SCHEDULE = {
-    "refresh estimates": {"task": "kb.tasks.refresh_estimates", "schedule": 600.0, "options": {"expires": 600}},
-    "mail notices": {"task": "kb.tasks.mail_notices", "schedule": 120.0, "options": {"expires": 120}},
-    "purge diagnoses": {"task": "wizard.tasks.purge_diagnoses", "schedule": 3600.0, "options": {"expires": 3600}},
+    "refresh estimates": {"task": "kb.tasks.refresh_estimates", "schedule": 600.0, "options": _WITHIN},
+    "mail notices": {"task": "kb.tasks.mail_notices", "schedule": 120.0, "options": _WITHIN},
+    "purge diagnoses": {"task": "wizard.tasks.purge_diagnoses", "schedule": 3600.0, "options": _WITHIN},
 }
 
 # What Prometheus shows to be given the figures; without it nothing is counted.

@@ -32,7 +32,7 @@ def context(document: Document, user: AbstractBaseUser | AnonymousUser) -> dict[
             "may_change": member and may_change(row, user),  # type: ignore[arg-type]
             "may_delete": member and may_delete(row, user),  # type: ignore[arg-type]
         }
-        for row in document.comments.all()
+        for row in document.comments.order_by("pk")  # an answer stands below what it answers, whoever's clock is late
     ]
     return {
         "remarks": remarks,

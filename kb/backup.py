@@ -64,7 +64,12 @@ def write(path: Path) -> Kept:
 def read(path: Path) -> Kept:
     """Puts a backup into this base, which must be empty of documents and people; all of it or nothing. Raises ``BackupError``."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        raw = path.open("rb")
+    except OSError as misfit:
+        cure = "name a file that this user may read; a backup is readable by the one who made it alone"
+        raise BackupError(f"{path} cannot be opened ({misfit.strerror}): {cure}") from None
+    try:
+        with raw, zipfile.ZipFile(raw) as archive:
             manifest = json.loads(archive.read(MANIFEST))
             _check(manifest)
             return _read(archive)

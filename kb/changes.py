@@ -23,11 +23,11 @@ FEED = 30
 
 
 def of(user: AbstractBaseUser | AnonymousUser, kind: str = "") -> QuerySet[Revision]:
-    """Revisions of published pages, newest first, without their texts."""
+    """Revisions of published pages, newest first, without their texts; not by their times, which are of several servers' clocks."""
     rows = Revision.objects.filter(visible(user, "document__"), document__state=Document.PUBLISHED)
     if kind:
         rows = rows.filter(document__kind=kind)
-    return rows.select_related("document").defer("text", "document__text", "document__html").order_by("-made", "-pk")
+    return rows.select_related("document").defer("text", "document__text", "document__html").order_by("-pk")
 
 
 def page(user: AbstractBaseUser | AnonymousUser, kind: str, number: str | None) -> Page[Revision]:

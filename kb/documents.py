@@ -54,6 +54,17 @@ class Prepared:
     record: Record | None
 
 
+def decoded(raw: bytes, place: str, longest: int) -> str:
+    """The text of a file of which at most ``longest`` bytes were read; raises ``DocumentError`` where it is no UTF-8 but, say, GBK."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as misfit:
+        if len(raw) == longest and misfit.end == longest:  # cut inside a letter: refused for its length
+            return raw[: misfit.start].decode()
+        line = raw.count(b"\n", 0, misfit.start) + 1
+        raise DocumentError([Problem(place, f"line {line} is no UTF-8: save the file as UTF-8")]) from None
+
+
 def digest(text: str) -> str:
     """Of a normalised document."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -67,7 +78,8 @@ def read(kind: str, slug: str, text: str, knowledge: Knowledge) -> Record:
     record, problems = parse(kind, slug, text)
     body = record.body if record else body_of(text)
     above = text[: len(text) - len(body)].count("\n")
-    problems += [Problem(f"{place}: body", refusal) for refusal in markdown.refusals(body, above)]
+    if len(text.encode()) <= markdown.MAX_BYTES:  # else it was said
+        problems += [Problem(f"{place}: body", refusal) for refusal in markdown.refusals(body, above)]
     if isinstance(record, Case):
         problems += check_case(record, knowledge)
     elif record and not body.strip():

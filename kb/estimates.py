@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 import diagnose
 from diagnose.knowledge import Knowledge, current
@@ -66,13 +66,16 @@ def begin(user: User | None, knowledge: Knowledge | None = None) -> Refresh | No
     """A new run; None where nothing is out of date or somebody works on it already."""
     knowledge = knowledge or current()
     with transaction.atomic():
-        newest = Refresh.objects.select_for_update().first()
+        newest = Refresh.objects.select_for_update().newest()
         if newest and newest.lives:
             return None
         alone = _suspects(newest, knowledge) if newest and not newest.ended else {}
-        Refresh.objects.filter(ended=None).update(ended=timezone.now())
-        total = stale(knowledge)
-        return Refresh.objects.create(started_by=user, total=total, alone=alone, seen=timezone.now()) if total else None
+        Refresh.objects.filter(ended=None).update(ended=Now())
+        if not (total := stale(knowledge)):
+            return None
+        run = Refresh.objects.create(started_by=user, total=total, alone=alone, seen=Now())
+        Refresh.objects.filter(pk=run.pk).update(started=Now())
+        return Refresh.objects.get(pk=run.pk)
 
 
 def refresh(
@@ -93,8 +96,7 @@ def refresh(
             return None
         if time.monotonic() > until:
             return run
-    run.total, run.ended = run.done, timezone.now()
-    run.save(update_fields=["total", "ended"])
+    Refresh.objects.filter(pk=run.pk).update(total=run.done, ended=Now())
     return None
 
 
@@ -143,11 +145,11 @@ def _suspects(dead: Refresh, knowledge: Knowledge) -> dict[str, int]:
 def _tell(run: Refresh, done: int, failed: int) -> bool:
     """Writes the progress down; False where somebody stopped the run, or where another worker goes on with it."""
     as_it_was = Refresh.objects.filter(pk=run.pk, done=run.done, ended=None)
-    run.done, run.failed, run.seen = run.done + done, run.failed + failed, timezone.now()
+    run.done, run.failed = run.done + done, run.failed + failed
     run.total = max(run.total, run.done)
-    if not as_it_was.update(done=run.done, failed=run.failed, total=run.total, seen=run.seen, at=[]):
+    if not as_it_was.update(done=run.done, failed=run.failed, total=run.total, seen=Now(), at=[]):
         return False
-    return not Refresh.objects.filter(pk=run.pk, stop=True, ended=None).update(ended=run.seen)
+    return not Refresh.objects.filter(pk=run.pk, stop=True, ended=None).update(ended=Now())
 
 
 def _store(chunk: list[Document], knowledge: Knowledge) -> int:

@@ -122,7 +122,8 @@ def take_in(
 def _take_one(
     kind: str, slug: str, raw: bytes, row: Document | None, knowledge: Knowledge, update: bool, done: Imported
 ) -> None:
-    text, name = markdown.normalise(raw), f"{kind}/{slug}"
+    name = f"{kind}/{slug}"
+    text = markdown.normalise(documents.decoded(raw, f"{name}.md", MAX_BYTES))
     if row is None:
         saving.create(kind, slug, text, None, done.why, knowledge)
         done.created.append(name)

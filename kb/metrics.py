@@ -21,6 +21,8 @@ from diagnose.knowledge import current
 from kb import estimates, watching
 from kb.models import Document, Refresh
 
+# After an upgrade every estimate is old, and the texts are of last year: what waits does so since this version runs.
+_LOADED = time.monotonic()
 _REQUESTS = Counter("headroom_requests", "Requests answered", ["page", "method", "status"])
 _TIMES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 _SECONDS = Histogram("headroom_request_seconds", "Time to answer", ["page"], buckets=_TIMES)
@@ -71,8 +73,8 @@ class _WorkLists(Collector):
     def _read(self) -> Iterator[GaugeMetricFamily]:
         old = estimates.out_of_date(current())
         since = old.order_by().aggregate(since=Min("updated"))["since"]
-        waiting = (timezone.now() - since).total_seconds() if since else 0.0
-        run = Refresh.objects.first()
+        waiting = min(max((timezone.now() - since).total_seconds(), 0.0), time.monotonic() - _LOADED) if since else 0.0
+        run = Refresh.objects.newest()
         yield GaugeMetricFamily("headroom_stale_estimates", "Cases whose estimate is out of date", value=old.count())
         yield GaugeMetricFamily("headroom_stale_seconds", "How long the oldest of them waits", value=waiting)
         yield GaugeMetricFamily(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+from django.utils import timezone
 
 from kb.models import Document
 
@@ -40,5 +40,5 @@ summary = ""
 
 def text(kind: str) -> str:
     """The empty form of a case or a guide, as a document; nothing for a note."""
-    today = datetime.date.today().isoformat()
+    today = timezone.localdate().isoformat()
     return {Document.CASES: _CASE, Document.GUIDES: _GUIDE}.get(kind, "").format(today=today)

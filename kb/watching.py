@@ -47,7 +47,11 @@ def tell(document: Document, actor: User | None, words: str) -> int:
 
 def notices_of(user: User) -> QuerySet[Notice]:
     """What ``user`` was told of pages that they may see now."""
-    return Notice.objects.filter(user=user, document__in=Document.objects.visible_to(user)).select_related("document")
+    return (
+        Notice.objects.filter(user=user, document__in=Document.objects.visible_to(user))
+        .select_related("document")
+        .order_by("-pk")
+    )
 
 
 def read_all(user: User) -> None:

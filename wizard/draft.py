@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import json
 
+from django.utils import timezone
+from django.utils.dateformat import format
 from django.utils.text import slugify
 
 from diagnose import words
@@ -23,7 +25,7 @@ def text(diagnosis: Diagnosis, saved: SavedDiagnosis, source: str, knowledge: Kn
         f"title = {_quoted(_title(diagnosis))}",
         f"reviewed = {today.isoformat()}",
         f"sources = [{_quoted(source)}]",
-        f"date = {saved.made.date().isoformat()}",
+        f"date = {timezone.localdate(saved.made).isoformat()}",
         *(["solved = true"] if saved.outcome == "worked" else []),
         "",
         "[facts]",
@@ -40,6 +42,11 @@ def text(diagnosis: Diagnosis, saved: SavedDiagnosis, source: str, knowledge: Kn
         words.lead(diagnosis) or "Say what is known, and what is only suspected.",
         "",
         *(["## What worked", "", saved.words, ""] if saved.words and saved.outcome == "worked" else []),
+        "## Evidence",
+        "",
+        f"The source above, a saved diagnosis, is kept until {format(timezone.localtime(saved.expires), 'j F Y')}: "
+        "put a link that stays in its place, or what it shows into files of this page.",
+        "",
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 

@@ -81,7 +81,7 @@ def to_case(request: HttpRequest, view: str, key: str) -> HttpResponse:
         raise PermissionDenied
     source = request.build_absolute_uri(reverse("wizard:saved", args=[view]))
     diagnosis = _diagnosis(request, row)
-    text = draft.text(diagnosis, row, source, current(), timezone.now().date())
+    text = draft.text(diagnosis, row, source, current(), timezone.localdate())
     author, why = cast(User, request.user), "from a saved diagnosis"
     try:
         made = saving.create(Document.CASES, "", text, author, why, current(), Document.DRAFT)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from kb.models.document import Document
 
@@ -42,12 +42,20 @@ class CaseEstimate(models.Model):
         return f"{self.case_id}, {self.moment}"
 
 
+class RefreshQuerySet(models.QuerySet["Refresh"]):
+    """Runs."""
+
+    def newest(self) -> Refresh | None:
+        """The one that was begun last, whatever the clocks said when the others were."""
+        return self.order_by("-pk").first()
+
+
 class Refresh(models.Model):
     """One run over the estimates that were out of date. The work list is the estimates themselves; this row only tells of it.
 
     ``seen`` is the last sign of life: a run that gave none for ``SILENT`` is dead, and the next one takes over. ``at`` are the
     cases that are being estimated, as ``kb.estimates`` writes a try of one; ``alone`` those that come one by one, with how many workers
-    died over each.
+    died over each. All times are the database's: the clocks of servers differ, and each would take the other's run for dead.
     """
 
     SILENT = timedelta(seconds=60)
@@ -63,6 +71,8 @@ class Refresh(models.Model):
     alone = models.JSONField(default=dict, db_default={})
     ended = models.DateTimeField(null=True)
 
+    objects = RefreshQuerySet.as_manager()
+
     class Meta:
         ordering = ["-started", "-pk"]
 
@@ -71,8 +81,9 @@ class Refresh(models.Model):
 
     @property
     def lives(self) -> bool:
-        """Whether somebody works on it."""
-        return self.ended is None and timezone.now() - self.seen < self.SILENT
+        """Whether somebody works on it. A sign of life that is yet to come was given before the clock was set back."""
+        near = Refresh.objects.filter(seen__gt=Now() - self.SILENT, seen__lt=Now() + self.SILENT)
+        return self.ended is None and near.filter(pk=self.pk).exists()
 
     @property
     def seconds(self) -> float:

@@ -52,14 +52,14 @@ def refresh(request: HttpRequest) -> HttpResponse:
 @needs("refresh")
 def stop(request: HttpRequest) -> HttpResponse:
     """Ends the run after its present chunk."""
-    run = Refresh.objects.first()
+    run = Refresh.objects.newest()
     if run:
         estimates.stop(run)
     return redirect("kb:estimates")
 
 
 def _progress(request: HttpRequest) -> dict[str, object]:
-    run = Refresh.objects.select_related("started_by").first()
+    run = Refresh.objects.select_related("started_by").newest()
     failures = CaseEstimate.objects.filter(status="failed", case__in=visible(request.user)).select_related("case")
     return {
         "run": run,

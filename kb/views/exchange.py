@@ -61,5 +61,5 @@ def download(request: HttpRequest) -> FileResponse:
     done = exchange.export_zip(file)
     file.seek(0)
     audit.note(cast(User, request.user), "exported", f"{len(done.written)} documents", "as a zip")
-    name = f"headroom-{timezone.now():%Y-%m-%d}.zip"
+    name = f"headroom-{timezone.localdate():%Y-%m-%d}.zip"
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip")

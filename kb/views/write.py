@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from diagnose.knowledge import current
 from diagnose.knowledge.loader import Problem
-from kb import markdown, saving
+from kb import documents, markdown, saving
 from kb.documents import DocumentError
 from kb.models import Document
 from kb.permissions import may
@@ -53,7 +53,7 @@ def _edit(request: HttpRequest, document: Document) -> JsonResponse:
 
 
 def _text(request: HttpRequest) -> str:
-    return request.read(MOST).decode("utf-8", errors="replace")
+    return documents.decoded(request.read(MOST), "body", MOST)
 
 
 def _why(request: HttpRequest) -> str:

@@ -35,7 +35,10 @@
 
   const size = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
   const said = (files) => [...files].map((file) => `${file.name}, ${size(file.size)}`).join(" · ");
-  const picked = (input) => { one("[data-picked]", input.form).textContent = said(input.files); };
+  const picked = (input) => {
+    const place = one("[data-picked]", input.form);  // elsewhere the browser itself says what was picked
+    if (place) place.textContent = said(input.files);
+  };
 
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy]");

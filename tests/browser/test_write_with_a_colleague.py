@@ -64,6 +64,8 @@ def test_two_people_write_one_page_and_nothing_is_lost(seat: Callable[..., Seat]
     for name in ("Lin", "Mo"):
         assert f"Paragraph 5 by {name}, {mark}." in mo.page.inner_text("main")
 
+    mo.page.set_input_files("#attach", {"name": "a.png", "mimeType": "image/png", "buffer": b"x"})
+    mo.look()
     mo.page.fill("#remark", f"Joined both, {mark}.")
     mo.page.get_by_role("button", name="Comment", exact=True).click()
     mo.page.get_by_text(f"Joined both, {mark}.").wait_for()

@@ -106,7 +106,7 @@ def variables(name: str, ground: dict[str, str]) -> dict[str, str]:
     text = {key: re.sub(r"\$\{(\w+)[^}]*\}", lambda hit: chosen[hit[1]], str(value)) for key, value in written}
     here = {key: ground[key] for key in text if key in ground}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    machine = {"PATH": path, "HOST": "127.0.0.1", "HOSTNAME": os.uname().nodename}
+    machine = {"PATH": path, "HOST": "127.0.0.1"}
     return {**environment(Path(ground["HEADROOM_STATE"])), **text, **here, **machine}
 
 

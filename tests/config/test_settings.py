@@ -25,6 +25,8 @@ from tests.live import ROOT, environment
         (lambda: env.whole("X", 1, 1, 64), "-3", "X is “-3”"),
         (lambda: env.whole("X", 1, 1, 64), "2.5", "X is “2.5”"),
         (lambda: env.choice("X", "INFO", ("INFO",)), "loud", "X is “loud”: write one of INFO."),
+        (lambda: env.zone("X", "UTC"), "China", "X is “China”: write a name of the IANA time zone database"),
+        (lambda: env.zone("X", "UTC"), "../etc/passwd", "X is “../etc/passwd”: write a name of the IANA"),
         (lambda: env.hosts("X", []), "http://a.org", "X is “http://a.org”: write host names"),
         (lambda: env.hosts("X", []), "a.org:80", "X is “a.org:80”"),
         (lambda: env.origins("X"), "a.org", "X is “a.org”: write scheme and host name"),

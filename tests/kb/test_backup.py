@@ -161,3 +161,8 @@ def rows_of(path: Path) -> list[object]:
     with zipfile.ZipFile(path) as archive:
         rows = [json.loads(line) for line in archive.read(backup.ROWS).splitlines()]
     return [row for row in rows if row["model"] != "kb.event"]
+
+
+def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"nothing\.zip cannot be opened \(No such file or directory\): name a file"):
+        call_command("restore", tmp_path / "nothing.zip")

@@ -74,6 +74,13 @@ def test_a_misfit_is_told_with_place_and_cure() -> None:
     jsonschema.validate(told, {**_schemas(), "$ref": "#/components/schemas/Refusal"})
 
 
+def test_a_body_that_is_no_utf_8_is_refused() -> None:
+    answer = put(program(Role.EDITOR, "write"), "new-one", document(title="显存不足").encode("gbk"))  # type: ignore[arg-type]
+    assert status(answer) == 422
+    assert "save the file as UTF-8" in answer.content.decode()  # type: ignore[attr-defined]
+    assert not Document.objects.exists()
+
+
 def test_an_edit_that_names_no_revision_is_refused_with_the_present_one() -> None:
     created("here")
     answer = put(program(Role.EDITOR, "write"), "here", document(title="Mine"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.contrib.auth.models import User
@@ -145,6 +145,18 @@ def test_an_editor_makes_a_draft_of_it_with_the_facts_filled_in(client: Client) 
     assert "Halved it." in case.text
     assert SECRET not in case.text
     assert f"/saved/{row.view}/" in case.text
+
+
+def test_a_draft_tells_until_when_its_source_is_kept_by_the_days_of_the_site(client: Client) -> None:
+    row, own = keep(client)
+    made = datetime(2026, 11, 22, 16, 30, tzinfo=UTC)
+    SavedDiagnosis.objects.filter(pk=row.pk).update(made=made, expires=made + timedelta(days=36500))
+    editor(client)
+    with timezone.override("Asia/Shanghai"):
+        client.post(f"{own}case")
+    text = Document.objects.get().text
+    assert "\ndate = 2026-11-23\n" in text
+    assert "is kept until 30 October 2126: put a link that stays in its place" in text
 
 
 def test_a_second_diagnosis_with_the_same_headline_gets_an_address_of_its_own(client: Client) -> None:

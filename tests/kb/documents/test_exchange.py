@@ -81,6 +81,28 @@ def test_one_file_that_does_not_fit_is_named_and_the_rest_is_taken(tmp_path: Pat
     assert [row.slug for row in Document.objects.all()] == ["good"]
 
 
+@pytest.mark.parametrize("encoding", ["gbk", "utf-16"])
+def test_a_file_that_is_no_utf_8_is_named_and_not_taken_in_as_other_letters(
+    tmp_path: Path, knowledge: Knowledge, encoding: str
+) -> None:
+    with zipfile.ZipFile(tmp_path / "in.zip", "w") as zipped:
+        zipped.writestr("cases/old.md", document(title="显存不足").encode(encoding))
+        zipped.writestr("cases/right.md", document(title="显存不足"))
+    with pytest.raises(exchange.Unfit, match=r"cases/old\.md: line [12] is no UTF-8: save the file as UTF-8") as unfit:
+        exchange.take_in(tmp_path / "in.zip", knowledge)
+    assert unfit.value.done.created == ["cases/right"]
+
+
+def test_a_long_file_is_refused_for_its_length_alone_though_reading_stops_inside_a_letter(
+    tmp_path: Path, knowledge: Knowledge
+) -> None:
+    path = archive(tmp_path / "in.zip", {f"cases/by-{n}.md": "x" * n + "显" * 60_000 for n in range(3)})
+    with pytest.raises(exchange.Unfit) as unfit:
+        exchange.take_in(path, knowledge)
+    assert len(unfit.value.problems) == 3
+    assert all("a record has at most 65536, shorten it" in problem.says for problem in unfit.value.problems)
+
+
 def test_what_differs_here_is_left_alone_and_named(tmp_path: Path, knowledge: Knowledge) -> None:
     edited(created("first"), document(title="Ours"))
     source = archive(tmp_path / "in.zip", {"cases/first.md": document(title="Theirs")})
