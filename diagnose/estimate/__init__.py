@@ -15,7 +15,7 @@ from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import POOL_OF_KIND, Pool
 
-__all__ = ["assumed_lengths", "cache_room", "estimate", "estimate_pool", "plan_of", "turning_length"]
+__all__ = ["Plan", "assumed_lengths", "cache_room", "estimate", "estimate_pool", "plan_of", "turning_length"]
 
 
 def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:

@@ -140,7 +140,7 @@ def _moved(
     trial: Trial | Refusal = Trial(lever, situation.facts, (move.change,))
     if move.first.moves and situation.failing is not None:
         facts = situation.facts.with_facts(Fact(id, value, "answered") for id, value in move.first.moves.items())
-        trial = measure(lever, situation, Written(facts, (move.change,)))
+        trial = measure(lever, situation, Written(facts, (move.change,), situation.fallback))
     if isinstance(trial, Refusal):
         return NotAdvised(lever, trial.reason, trial.why, move.at.span)
     return Candidate(lever, trial, record, situation, move.undecided, move)
