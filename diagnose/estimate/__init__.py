@@ -72,6 +72,8 @@ def _gpu_pool(plan: Plan, phases: tuple[str, ...]) -> PoolEstimate:
 
 def _of_neediest_stage(stages: list[tuple[PhaseEstimate, ...]]) -> tuple[PhaseEstimate, ...]:
     """Each phase as it is on the pipeline stage that needs the most in it."""
+    if len(stages) == 1:
+        return stages[0]
     return tuple(max(phases, key=lambda phase: phase.need) for phases in zip(*stages, strict=True))
 
 
