@@ -21,6 +21,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "at_least": lambda value, bound: value >= bound,
     "at_most": lambda value, bound: value <= bound,
 }
+_YES_OR_NO = ("true", "false")
 OPERATORS = (*_COMPARE, "not")
 
 
@@ -46,6 +47,8 @@ def passes(test: Any, value: Value) -> bool:
     if isinstance(test, dict):
         return all(_one(operator, bound, value) for operator, bound in test.items())
     if isinstance(test, (list, tuple)):
+        if type(value) is str and value.lower() not in _YES_OR_NO:  # a word that no yes or no can be the same as
+            return value in test
         return any(_same(item, value) for item in test)
     return _same(test, value)
 

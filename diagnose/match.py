@@ -89,15 +89,15 @@ def _score(same: float, against: float, words: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """Facts of a set of cases by fact, and their words; a case is its place in the set. A word weighs by how many have it.
+    """The cases of a set by fact and value, and their words; a case is its place in the set. A word weighs by how many have it.
 
     Of many cases each paste brings a set of its own, so that only what every paste needs is worked out: in which cases a word stands
     is looked up when a paste holds it, and kept in ``places``. ``having`` tells in how many it stands, ``weights`` what that makes.
     """
 
     cases: tuple[Case, ...]
-    facts: dict[str, list[tuple[int, Value]]]
-    config: dict[str, list[tuple[int, str]]]
+    facts: dict[str, dict[Value, list[int]]]
+    config: dict[str, dict[Value, list[int]]]
     words: list[frozenset[str]]
     having: Mapping[str, int]
     weights: list[float]
@@ -129,14 +129,14 @@ def _index(cases: Sequence[Case]) -> _Index:
 
 
 def _build(cases: tuple[Case, ...]) -> _Index:
-    facts: defaultdict[str, list[tuple[int, Value]]] = defaultdict(list)
-    config: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+    facts: defaultdict[str, dict[Value, list[int]]] = defaultdict(dict)
+    config: defaultdict[str, dict[Value, list[int]]] = defaultdict(dict)
     own = [_said(_Own(case)) for case in cases]
     for i, said in enumerate(own):
         for id, value in said.facts:
-            facts[id].append((i, value))
+            facts[id].setdefault(value, []).append(i)
         for key, written in said.config:
-            config[key].append((i, written))
+            config[key].setdefault(written, []).append(i)
     words = [said.words for said in own]
     having = Counter(chain.from_iterable(words))
     weights = [_rarity(len(cases), times) ** 2 for times in range(len(cases) + 1)]
@@ -207,11 +207,10 @@ def _facts_points(facts: Facts, index: _Index) -> tuple[list[float], list[float]
         if id == "oom_kind" and here == "other":  # not settled, which is nothing in common
             continue
         equal, wanted, penalty = _equal(id), _plain(id, here), 0.0 if id in _PRINTED else _against(id, weight)
-        for i, there in index.facts[id]:
-            if equal(wanted, there):
-                same[i] += weight
-            else:
-                against[i] += penalty
+        for there, having in index.facts[id].items():
+            points, told = (same, weight) if equal(wanted, there) else (against, penalty)
+            for i in having:
+                points[i] += told
     _config_points(facts, index, same, against)
     return same, against
 
@@ -220,10 +219,11 @@ def _config_points(facts: Facts, index: _Index, same: list[float], against: list
     earned: Counter[int] = Counter()
     for key, value in facts.config.items():
         wanted = _config_value(value)
-        for i, there in index.config.get(_config_key(key), ()):
+        for there, having in index.config.get(_config_key(key), {}).items():
             if wanted == there:
-                earned[i] += 1
-            else:
+                earned.update(having)
+                continue
+            for i in having:
                 against[i] += _CONFIG_DIFFERS
     for i, times in earned.items():
         same[i] += min(_CONFIG_MOST, times * _CONFIG_EQUAL)

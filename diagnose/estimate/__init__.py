@@ -15,7 +15,7 @@ from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import POOL_OF_KIND, Pool
 
-__all__ = ["assumed_lengths", "cache_room", "estimate", "estimate_pool", "plan_of", "turning_length"]
+__all__ = ["Plan", "assumed_lengths", "cache_room", "estimate", "estimate_pool", "plan_of", "turning_length"]
 
 
 def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
@@ -72,6 +72,8 @@ def _gpu_pool(plan: Plan, phases: tuple[str, ...]) -> PoolEstimate:
 
 def _of_neediest_stage(stages: list[tuple[PhaseEstimate, ...]]) -> tuple[PhaseEstimate, ...]:
     """Each phase as it is on the pipeline stage that needs the most in it."""
+    if len(stages) == 1:
+        return stages[0]
     return tuple(max(phases, key=lambda phase: phase.need) for phases in zip(*stages, strict=True))
 
 

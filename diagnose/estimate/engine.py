@@ -206,12 +206,12 @@ def _pool(plan: Plan) -> list[Term]:
     size = Band(*(max(0.0, _left(plan, share, capacity, taken, resident)) for taken in (own.high, own.mid, own.low)))
     taken = f" − {gib(own.mid - (0 if own.exact else _NON_TORCH.mid))} GiB of its own"
     others = f" − {gib(resident)} GiB resident" if resident and rule != "share_of_total" else ""
-    how = {
-        "share_of_free": f"{share:g} × ({gib(capacity)} GiB{taken}{others})",
-        "share_of_rest": f"{share:g} × ({gib(capacity)} GiB{taken}{others})",
-        "share_of_start": f"{share:g} × ({gib(capacity)} GiB{others}){taken}",
-        "share_of_empty_card": f"{share:g} × ({gib(capacity)} GiB{others}){taken}",
-    }.get(rule, f"{share:g} × {gib(capacity)} GiB{taken}{others}")
+    if rule in ("share_of_free", "share_of_rest"):
+        how = f"{share:g} × ({gib(capacity)} GiB{taken}{others})"
+    elif rule in ("share_of_start", "share_of_empty_card"):
+        how = f"{share:g} × ({gib(capacity)} GiB{others}){taken}"
+    else:
+        how = f"{share:g} × {gib(capacity)} GiB{taken}{others}"
     moved_by = ("gpu_memory_utilization", "rollout_tp", "engine_version", "param_offload", "max_num_seqs")
     return [make_term("kv_pool", "KV pool", "engine", size, how, _RULES[rule], moved_by)]
 

@@ -130,7 +130,7 @@ def _phase(
 
 def _worst(moments: list[Moment]) -> Worst:
     """The moment with the largest middle; where another one reaches higher within its band, that height is kept as a term."""
-    name, work = max(moments, key=lambda one: sum([term.bytes for term in one[1]]))
+    name, work = max(moments, key=_middle) if len(moments) > 1 else moments[0]
     made = [term for one in moments for term in one[1] if term.id == "logits"]
     logits = total([max(made, key=lambda term: term.bytes)]) if made else Band(0, 0, 0)
     if len(moments) == 1:
@@ -142,6 +142,10 @@ def _worst(moments: list[Moment]) -> Worst:
     how = f"with longer or more rows the worst moment is the {other}"
     source = work[0].source if work else ""
     return Worst(name, [*work, make_term("other_moment", other, "work", Band(0, 0, beyond), how, source)], logits)
+
+
+def _middle(moment: Moment) -> int:
+    return sum([term.bytes for term in moment[1]])
 
 
 def _resident_terms(plan: Plan, phases: Iterable[str]) -> dict[str, list[Term]]:

@@ -68,6 +68,7 @@ def residents(
     """
     kept: list[_Kept] = []
     engine = has_engine(framework, values)
+    apart = online and any(values.get(place) in ("own", "critic") for place in PLACES)
     # of an unknown trainer that trains adapters it is taken that those of its critic are as small
     small = ("critic_gradients", "critic_optimizer") if framework.fallback and adapters(values) else ()
     for entry in framework.residents:
@@ -75,9 +76,8 @@ def residents(
             continue
         if _exists(entry.what, values, online, writes, engine):
             for pool in _pools(entry.what, entry.pool, values):
-                here = (
-                    _on_the_same_cards(entry.what, entry.phases, values) if pool == "gpu" and online else entry.phases
-                )
+                parted = apart and pool == "gpu"
+                here = _on_the_same_cards(entry.what, entry.phases, values) if parted else entry.phases
                 kept.append((entry.what, pool, here))
     return _laid_out(tuple(kept), phases)
 
@@ -122,8 +122,6 @@ def stands_on(role: str, values: Values) -> str:
 
 def _on_the_same_cards(what: str, phases: tuple[str, ...], values: Values) -> tuple[str, ...]:
     """Those of the phases that run on the cards on which this stands."""
-    if not any(values.get(place) in ("own", "critic") for place in PLACES):
-        return phases
     role = what.partition("_")[0]
     here = stands_on(role, values) if f"{role}_place" in PLACES else "actor"
     return tuple(phase for phase in phases if runs_on(phase, values) == here)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from diagnose.facts.lowered import Lowered
 from diagnose.types import Fact, Line, Span
 
 _PC = re.compile(
@@ -16,11 +17,14 @@ _SEVERAL = re.compile(
     r"|\bCUDA_VISIBLE_DEVICES=\d,|双卡|多卡|[两四八]张",
     re.I | re.A,
 )
+_MARKS = (":\\", "‹path›\\", "/mnt/", "wsl", "laptop", "笔记本")  # in lower case; every word for a PC holds one
 _LONGEST = 2000
 
 
-def one_of_a_pc(lines: Sequence[Line]) -> dict[str, Fact]:
+def one_of_a_pc(lines: Sequence[Line], lowered: Lowered) -> dict[str, Fact]:
     """One card, taken as such where the machine is a PC and nothing speaks of several."""
+    if not any(mark in lowered.whole for mark in _MARKS):
+        return {}
     read = [line for line in lines if len(line.words) <= _LONGEST]
     line, found = next(((line, found) for line in read if (found := _PC.search(line.words))), (None, None))
     if line is None or found is None or any(_SEVERAL.search(line.words) for line in read):

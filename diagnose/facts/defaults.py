@@ -34,18 +34,23 @@ def with_defaults(
     for id, value in fork.facts.items() if fork else ():
         if id not in stated:
             facts[id] = Fact(id, value, "default", units.get(id, ""), why=f"default of {fork.title if fork else ''}")
-    settled = set(facts)
+    settled, values = set(facts), resolve(facts)
     for default in framework.defaults:
         if default.fork and (fork is None or fork.id != default.fork):
             continue
         if default.script and not _used(default, stated, paste):
             continue
-        if not in_range(default.since, default.until, version) or not holds(default.when, resolve(facts)):
+        if not in_range(default.since, default.until, version) or not holds(default.when, values):
             continue
         why = _why(default, framework, fork)
-        for id, value in default.facts.items():
-            if id not in settled and not (id == "n_nodes" and cards_told) and FACTS[id].group not in barred:
-                facts[id] = Fact(id, value, "default", units.get(id, ""), why=why)
+        more = {
+            id: Fact(id, value, "default", units.get(id, ""), why=why)
+            for id, value in default.facts.items()
+            if id not in settled and not (id == "n_nodes" and cards_told) and FACTS[id].group not in barred
+        }
+        if more:
+            facts |= more
+            values = resolve(facts)
     return facts
 
 

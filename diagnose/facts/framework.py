@@ -166,7 +166,7 @@ def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None
 
 def _keys(marks: Detect, paste: Paste) -> Iterator[Span]:
     for setting in paste.settings if marks.keys else ():
-        if any(_is_key(mark, setting.key) for mark in marks.keys):
+        if setting.key.startswith(marks.keys) and any(_is_key(mark, setting.key) for mark in marks.keys):
             yield setting.span
     written = {setting.key: setting.span for setting in paste.settings} if marks.together else {}
     for keys in marks.together:

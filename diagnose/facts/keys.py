@@ -255,12 +255,10 @@ def writable(
     (spelled, _), values = _places(framework), {**_TRAINS, **resolve(stated)}
     keys: dict[str, str] = {}
     units: dict[str, str] = {}
-    for key in sorted(framework.keys, key=lambda one: _open(one, values)):
-        if key.hidden or key.dead or not in_range(key.since, key.until, version) or holds(key.when, values) is False:
-            continue
-        if not framework.takes(key, values):
-            continue
-        for id in (key.fact,) if key.fact else {id for facts in key.values.values() for id in facts}:
+    there = [one for one in framework.keys if not (one.hidden or one.dead) and in_range(one.since, one.until, version)]
+    taken = [one for one in there if holds(one.when, values) is not False and framework.takes(one, values)]
+    for key in sorted(taken, key=lambda one: _open(one, values)):
+        for id in (key.fact,) if key.fact else dict.fromkeys(id for facts in key.values.values() for id in facts):
             if id not in keys:
                 keys[id] = key.key
                 if key.unit:

@@ -65,7 +65,7 @@ def read_machine(
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)
     if "n_gpus" not in {**found, **stated}:
-        _put(found, processes(paste.lines) or one_of_a_pc(paste.lines))
+        _put(found, processes(paste.lines) or one_of_a_pc(paste.lines, lowered))
     found = with_named(found, stated, paste, lowered, knowledge.gpus, "gpu_total_gib" in captured)
     if "node_total_gb" in captured:
         node = captured["node_total_gb"]

@@ -32,23 +32,25 @@ class Named:
 
 
 @lru_cache(maxsize=4)
-def _forms(gpus: tuple[tuple[str, Gpu], ...]) -> tuple[dict[str, tuple[str, str, Machine]], re.Pattern[str]]:
-    """Every name in lower case and tight → how it is written, card and machine; and a pattern for any of them."""
+def _forms(
+    gpus: tuple[tuple[str, Gpu], ...],
+) -> tuple[dict[str, tuple[str, str, Machine]], frozenset[str], re.Pattern[str]]:
+    """Every name in lower case and tight → how it is written, card and machine; the longest words; a pattern for any name."""
     known = {tight(name.lower()): (name, slug, machine) for slug, gpu in gpus for name, machine in gpu.machines.items()}
     names = sorted((name for name, _, _ in known.values()), key=len, reverse=True)
     one = "|".join(re.sub(r"\\ ", r"[-\\s]?", re.escape(name)) for name in names)
-    return known, re.compile(
+    words = frozenset(max(re.findall(r"[a-z]+", name.lower()), key=len, default=name) for name in names)
+    form = re.compile(
         rf"(?:(?<![A-Za-z0-9_.=-])(?P<count>{NUMERAL}|an?(?=\s))[\s-]*{_OF})?(?<![A-Za-z0-9_-])(?P<name>{one or '(?!)'})(?![A-Za-z0-9_])"
         r"(?:\s*[x×*]\s*(?P<times>\d{1,3})(?![\w.]))?",
         re.I | re.A,
     )
+    return known, words, form
 
 
 def _all(paste: Paste, lowered: Lowered, gpus: Mapping[str, Gpu]) -> Iterator[Named]:
-    known, form = _forms(tuple(gpus.items()))
-    # what the names consist of up to their first mark
-    begins = {re.split(r"[-_.\s]", name.lower())[0] for name, _, _ in known.values()}
-    for i in lowered.holding(begins):
+    known, words, form = _forms(tuple(gpus.items()))
+    for i in lowered.holding(words):
         line = paste.lines[i]
         for found in form.finditer(line.words):
             title, slug, machine = known[tight(found["name"].lower())]

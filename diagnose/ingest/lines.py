@@ -88,7 +88,7 @@ def _row(number: int, text: str, start: int, source: str) -> Row:
     if "[repeated " in seen and (found := _REPEATED.search(seen, start)):
         end = found.start()
     words = seen[start:end]
-    if ("&" in words or "m" in words) and _IN_WORDS.search(words):
+    if ("&" in words or "[" in words) and _IN_WORDS.search(words):
         words, columns = _without_marks(words, start)
         return Row(Line(number, text, words, start), source, columns)
     return Row(Line(number, text, words, start), source)

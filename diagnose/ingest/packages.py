@@ -31,6 +31,7 @@ _INFO = re.compile(rf"(?<![\w./-])({_NAME}) info: version[ \t]?=[ \t]?({_LONG}|{
 _FOLDER = re.compile(rf"[/\\]({_NAME})-(\d{{1,4}}(?:\.\d{{1,8}}){{1,3}}{_SUFFIX})(?=-py\d|\.dist-info|\.egg)", re.A)
 # the tag of an image that names what it holds: ``owner/image:app0.5-name0.10.0-other2.7``
 _IMAGE = re.compile(r"(?<![\w.-])[\w.-]{1,60}/[\w./-]{1,80}:([A-Za-z][\w.+-]{3,160})", re.A)
+_TAG = re.compile(r":[A-Za-z]", re.A)
 _TAGGED = re.compile(rf"([A-Za-z][A-Za-z_]{{1,30}})v?({_LONG}|{_SHORT})", re.A)
 # a number of two parts that is not the value behind a colon, or one of three: what a version in a sentence looks like
 _LOOK = re.compile(r"\d(?:(?<![\d.:=：]\d)\d{0,3}\.\d|\.\d{1,4}\.[\ddx])", re.A)
@@ -84,7 +85,7 @@ def _by_programs(words: str, number: int, taken: dict[int, Package]) -> None:
     if ".egg" in words or ".dist-info" in words:
         for found in _FOLDER.finditer(words):
             taken.setdefault(found.start(2), Package(found[1], found[2], number))
-    if "/" in words and ":" in words:
+    if "/" in words and _TAG.search(words):
         for image in _IMAGE.finditer(words):
             for part in re.finditer(r"[^-]+", image[1]):
                 if tagged := _TAGGED.fullmatch(part[0]):

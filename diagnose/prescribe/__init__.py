@@ -48,6 +48,7 @@ RANGED = 2
 # The phases that a lever must cover to be said while nothing settles the phase: our choice, not counted from cases.
 _USUAL_PHASES = ("actor_update", "rollout")
 _POOLS: tuple[Pool, ...] = ("gpu", "host")
+_NO_RECORD = Record()
 
 
 def prescribe(
@@ -99,12 +100,16 @@ def _all(
     named = {move.first.lever for move in moves if not move.undecided}
     for lever in knowledge.levers.values():
         if lever.slug not in named and not lever.only_advised:
-            yield _judge(lever, situation, records.get(lever.slug, Record()))
+            yield _judge(lever, situation, records.get(lever.slug, _NO_RECORD))
 
 
 def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | NotAdvised | None:
     """A lever on this run: advised, refused with the reason, or not to the point (None)."""
-    if any(out(lever, situation) for out in (refuse.of_training, refuse.of_no_training, refuse.no_engine)):
+    if (
+        refuse.of_training(lever, situation)
+        or refuse.of_no_training(lever, situation)
+        or refuse.no_engine(lever, situation)
+    ):
         return None
     wrong, applies = refuse.wrong_pool(lever, situation), holds(lever.when, situation.values)
     if attempt := refuse.tried(lever, situation):
@@ -140,7 +145,7 @@ def _moved(
     trial: Trial | Refusal = Trial(lever, situation.facts, (move.change,))
     if move.first.moves and situation.failing is not None:
         facts = situation.facts.with_facts(Fact(id, value, "answered") for id, value in move.first.moves.items())
-        trial = measure(lever, situation, Written(facts, (move.change,)))
+        trial = measure(lever, situation, Written(facts, (move.change,), situation.fallback))
     if isinstance(trial, Refusal):
         return NotAdvised(lever, trial.reason, trial.why, move.at.span)
     return Candidate(lever, trial, record, situation, move.undecided, move)

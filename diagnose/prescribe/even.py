@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from diagnose.batch import UNITS, data_parallel, longest_row, whole
-from diagnose.estimate import plan_of
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.writing import Written
 from diagnose.types import Facts
@@ -27,8 +26,7 @@ def uneven(situation: Situation, made: Written) -> str:
     """Why the changed run would be refused; empty where it comes out even, or did not before."""
     if not any(change.fact in _SIZES for change in made.changes):
         return ""
-    plan = plan_of(made.facts, situation.fallback)
-    does = plan.does if plan else {}
+    does = made.plan.does if made.plan else {}
     for rule in _RULES:
         before, after = rule(situation.facts, does), rule(made.facts, does)
         if after and after[0] % after[1] and not (before and before[0] % before[1]):

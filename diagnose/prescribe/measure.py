@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from diagnose.estimate import cache_room, estimate_pool, plan_of
+from diagnose.estimate import cache_room, estimate_pool
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import LEAST_GAIN, Situation, pushed_over, verdict, watched
 from diagnose.prescribe.writing import Written
-from diagnose.types import Estimate, Facts, PhaseEstimate
+from diagnose.types import Estimate, PhaseEstimate
 from diagnose.units import gib
 from diagnose.vocabulary import PHASES, Pool
 
@@ -19,7 +19,7 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     before, pool = situation.failing, situation.pool
     assert before is not None
     assert pool is not None
-    plan = plan_of(made.facts, situation.fallback)
+    plan = made.plan
     changed = estimate_pool(plan, pool)
     after = watched(changed, pool, situation.phase)
     gone = after is None and situation.phase is not None
@@ -39,10 +39,10 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     return _with_other_pool(trial, situation, other, estimate_pool(plan, other))
 
 
-def takes(situation: Situation, facts: Facts) -> int | None:
-    """Bytes of the failing phase with other facts; None where it cannot be computed, or is no more."""
+def takes(situation: Situation, made: Written) -> int | None:
+    """Bytes of the failing phase after the step; None where it cannot be computed, or is no more."""
     assert situation.pool is not None
-    changed = estimate_pool(plan_of(facts, situation.fallback), situation.pool, situation.phase)
+    changed = estimate_pool(made.plan, situation.pool, situation.phase)
     after = watched(changed, situation.pool, situation.phase)
     return after.bytes if after else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from diagnose.estimate import cache_room, estimate_pool, plan_of
+from diagnose.estimate import cache_room, estimate_pool
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.measure import crowded
 from diagnose.prescribe.outcome import Refusal, Trial
@@ -36,11 +36,10 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
     # a message without a figure says that nothing is left: then a shorter sequence is no help
     nothing = before.shown is None and situation.facts.values.get("oom_kind") == NO_CACHE
     for made in written:
-        plan = plan_of(made.facts, situation.fallback)
-        after = _as_shown(cache_room(plan), before)
+        after = _as_shown(cache_room(made.plan), before)
         if after is None or _lacks(after) >= _lacks(before):
             continue
-        if over := _newly_over(situation.before.gpu, estimate_pool(plan, "gpu").gpu):
+        if over := _newly_over(situation.before.gpu, estimate_pool(made.plan, "gpu").gpu):
             full = Refusal("elsewhere", crowded(over, "gpu"))
             continue
         best = Trial(lever, made.facts, made.changes, verdict=_verdict(after), room=(before, after))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from diagnose.allocator import foreign_gib, fragmented
 from diagnose.estimate import cache_room, estimate, plan_of, turning_length
@@ -15,6 +16,9 @@ from diagnose.knowledge.records import Framework
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
 from diagnose.vocabulary import NO_CACHE, Pool, Value
+
+if TYPE_CHECKING:
+    from diagnose.prescribe.writing import Written
 
 # A peak in bytes says nothing about these: one wants more memory for the engine, one compares what is free at a moment
 # before any step, one is a leak, one is a file system.
@@ -32,7 +36,10 @@ _TRAINER_ALONE = ("load", "optimizer_step", "checkpoint")
 
 @dataclass(frozen=True)
 class Situation:
-    """One failing run. ``phase`` is None when nothing settles it; then the highest phase of the pool counts."""
+    """One failing run. ``phase`` is None when nothing settles it; then the highest phase of the pool counts.
+
+    ``written`` keeps the steps of levers that were written down for it (trial.py), which are asked for again and again.
+    """
 
     facts: Facts
     before: Estimate
@@ -41,6 +48,9 @@ class Situation:
     pool: Pool | None
     paste: Paste
     fallback: Framework | None = None
+    written: dict[tuple[object, ...], Written | None] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     @cached_property
     def values(self) -> dict[str, Value]:

@@ -205,7 +205,7 @@ def _applied(start: Situation, taken: Iterable[Step]) -> Written | None:
             if first.fact != change.fact and not _gives(facts, change, first.fact):
                 return None
             changes[name] = replace(change, before=first.before, span=first.span)
-    return Written(facts, tuple(changes.values()))
+    return Written(facts, tuple(changes.values()), start.fallback)
 
 
 def _gives(facts: Facts, change: Change, fact: str) -> bool:
@@ -216,10 +216,10 @@ def _gives(facts: Facts, change: Change, fact: str) -> bool:
 
 def _earns(start: Situation, pool: Pool, made: Written, word: str) -> bool:
     """Whether the changed run still earns the word, and the other pool does not run out for it."""
-    plan, other = plan_of(made.facts, start.fallback), _other(pool)
-    if _word(estimate_pool(plan, pool), pool) not in ("fits", word):
+    other = _other(pool)
+    if _word(estimate_pool(made.plan, pool), pool) not in ("fits", word):
         return False
-    return _word(start.before, other) == "out" or _word(estimate_pool(plan, other), other) != "out"
+    return _word(start.before, other) == "out" or _word(estimate_pool(made.plan, other), other) != "out"
 
 
 def _settings(before: Facts, after: Facts) -> dict[str, Value]:

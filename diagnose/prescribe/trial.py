@@ -60,9 +60,12 @@ def smallest(lever: Lever, situation: Situation) -> Trial | None:
 
 
 def written_step(lever: Lever, situation: Situation, step: Targets) -> Written | None:
-    """The step written down; None where no key makes it, or where the framework refuses what it comes to."""
-    made = _made(lever, situation, step)
-    return None if made is None or _refused(situation, made) else made
+    """The step written down; None where no key makes it, or where the framework refuses what it comes to. Made once."""
+    key = (lever.slug, *step.items())
+    if key not in situation.written:
+        made = _made(lever, situation, step)
+        situation.written[key] = None if made is None or _refused(situation, made) else made
+    return situation.written[key]
 
 
 def _refused(situation: Situation, made: Written) -> str:
@@ -157,7 +160,7 @@ def _takes_nothing(lever: Lever, situation: Situation) -> bool:
     if may_be_off or not counted(lever, situation):
         return False
     last = next(_written(lever, situation, reversed(steps(lever, situation.facts))), None)
-    after = takes(situation, last.facts) if last else None
+    after = takes(situation, last) if last else None
     return after is not None and situation.failing is not None and after >= situation.failing.bytes
 
 

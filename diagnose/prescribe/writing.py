@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 from typing import TypeGuard
 
 from diagnose.batch import to_written
 from diagnose.conditions import holds, in_range
+from diagnose.estimate import Plan, plan_of
 from diagnose.facts.keys import normal
 from diagnose.facts.written import bare, not_set
 from diagnose.knowledge.records import Framework, Key
@@ -19,12 +20,18 @@ from diagnose.types import Change, Fact, Facts, Setting
 from diagnose.vocabulary import FACTS, Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Written:
-    """New facts, and what the person changes to get them."""
+    """New facts, and what the person changes to get them. ``fallback`` plans a run of no framework that is known."""
 
     facts: Facts
     changes: tuple[Change, ...]
+    fallback: Framework | None = None
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """The changed run as the estimate sees it."""
+        return plan_of(self.facts, self.fallback)
 
 
 def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> Written | None:
@@ -38,7 +45,7 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
         changed, change = one
         facts = facts.with_facts(changed)
         changes += [change, *_same_setting_elsewhere(situation, change), *_along(situation, change)]
-    return Written(facts, tuple(changes))
+    return Written(facts, tuple(changes), situation.fallback)
 
 
 def key_of(facts: Facts, id: str) -> Key | None:
