@@ -128,7 +128,8 @@ def _evidence(marks: Detect, paste: Paste, whole: Haystack, lowered: Haystack) -
 # what parts a name in two, as people write it
 _PART = re.compile(r"[-_ ]", re.A)
 _BESIDE = re.compile(
-    r"(?:\bnot|\bunlike|\binstead of|\bcompared? (?:to|with)|\bthan|\bvs\.?|\bneither|\bnor|不是|而不是|相比|对比|不像)\s*[`'\"“]?$",
+    r"(?:\bnot?|\bwithout|\bunlike|\binstead of|\bcompared? (?:to|with)|\bthan|\bvs\.?|\bneither|\bnor"
+    r"|不是|而不是|没用|没有用|不用|相比|对比|不像)\s*[`'\"“]?$",
     re.I | re.A,
 )
 _WELL = re.compile(r"\b(?:works?|worked|fine|ok|no problem|no oom)\b|能训|能跑|没问题|正常", re.I | re.A)
