@@ -64,13 +64,10 @@ PPO = "tune run ppo_full_finetune_single_device --config mistral/7B_full_ppo_low
 
 def test_a_backward_pass_takes_what_the_accumulation_leaves() -> None:
     found = told(PPO + "ppo_batch_size=64 gradient_accumulation_steps=4\n" + OOM)
-    assert {
-        id: found.facts.values[id] for id in ("algo", "micro_batch", "logprob_micro_batch", "train_batch_size")
-    } == {
+    assert {id: found.facts.values[id] for id in ("algo", "micro_batch", "logprob_micro_batch")} == {
         "algo": "ppo",
         "micro_batch": 16,
         "logprob_micro_batch": 32,
-        "train_batch_size": 128,
     }
 
 
@@ -142,3 +139,45 @@ def test_a_type_with_its_module_is_that_type() -> None:
 def test_an_engines_context_length_is_not_the_limit_of_a_row() -> None:
     found = told(f"allocation_mode: sglang:d4p1t1+fsdp:d4p1t1\nsglang:\n  context_length: 32768\n{OOM}")
     assert "max_length" not in found.facts.values
+
+
+def test_a_name_that_a_question_denies_is_not_the_framework() -> None:
+    assert "framework" not in told(f"openrlhf? no, it is our own FSDP script, 8 x L40S\n{OOM}").facts.values
+
+
+def test_a_repository_whose_paths_another_copied_is_still_itself() -> None:
+    text = f'  File "/w/R1-V/src/r1-v/src/open_r1/trainer/grpo_trainer.py", line 444, in compute_loss\n{OOM}'
+    assert told(text).facts.fork.id == "r1-v"
+
+
+def test_a_loss_of_pairs_is_no_log_prob_of_old_samples() -> None:
+    assert (
+        told(f"swift rlhf --rlhf_type dpo --model Qwen/Qwen3-14B\nOOM at get_batch_logps\n{OOM}").phase
+        == "actor_update"
+    )
+
+
+def test_settings_of_an_object_are_those_of_the_trainer() -> None:
+    text = f"GRPOTrainer(model='Qwen/Qwen2.5-7B', args=args)\nargs.per_device_train_batch_size = 8; args.num_generations = 16\n{OOM}"
+    assert {id: told(text).facts.values.get(id) for id in ("micro_batch", "rollout_n")} == {
+        "micro_batch": 8,
+        "rollout_n": 16,
+    }
+
+
+JOB = "#SBATCH --gres=gpu:a100:4\n{}llamafactory-cli train x.yaml\nmodel_name_or_path: Qwen/Qwen2.5-32B-Instruct\n"
+
+
+def test_a_job_that_asks_for_no_nodes_has_one() -> None:
+    found = told(JOB.format("") + OOM)
+    assert (found.facts.values["n_gpus"], found.facts.stated["n_nodes"].origin) == (4, "assumed")
+
+
+@pytest.mark.parametrize("asked", ["#SBATCH --ntasks=8\n", "#SBATCH -n 8\n", "#SBATCH --ntasks-per-node=4\n"])
+def test_a_job_that_asks_for_tasks_may_have_several(asked: str) -> None:
+    assert "n_nodes" not in told(JOB.format(asked) + OOM).facts.values
+
+
+def test_a_mac_has_one_card() -> None:
+    text = "RuntimeError: MPS backend out of memory (MPS allocated: 81.20 GiB, max allowed: 81.60 GiB). Tried to allocate 1.02 GiB.\n"
+    assert told(f"SFTTrainer Qwen2.5-7B\n{text}").facts.values["n_gpus"] == 1

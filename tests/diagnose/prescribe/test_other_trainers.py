@@ -83,3 +83,66 @@ def test_the_fork_that_has_the_switch_is_told_its_word() -> None:
 def test_an_engine_that_is_split_already_is_not_told_to_split_its_layers() -> None:
     text = "vllm serve Qwen/Qwen2.5-72B-Instruct --tensor-parallel-size 4 --max-model-len 32768\n4 x A100 40GB\n"
     assert "load.spread" not in changes(told(text + OOM.replace("79.10", "39.39").replace("18.56 GiB", "462.00 MiB")))
+
+
+WAKES = """swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --train_type full --use_vllm true \\
+ --vllm_mode colocate --deepspeed zero3 --vllm_gpu_memory_utilization 0.6 --max_completion_length 2048 --sleep_level 1
+8 x A100 80GB, ms-swift 3.8.1
+  File "/x/swift/trainers/rlhf_trainer/grpo_trainer.py", line 741, in _fast_infer
+    self.engine.engine.wake_up(tags=['{}'])
+  File "/x/vllm/device_allocator/cumem.py", line 231, in wake_up
+RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62
+"""
+
+
+def test_a_cache_that_is_woken_stands_in_the_hand_over() -> None:
+    found = told(WAKES.format("kv_cache"))
+    assert changes(found)["rollout.gpu_memory_utilization.down"] == [("vllm_gpu_memory_utilization", "0.6", "0.5")]
+
+
+def test_weights_that_are_woken_come_without_the_cache() -> None:
+    sync = next(one for one in told(WAKES.format("weights")).estimate.gpu.phases if one.phase == "weight_sync")
+    assert not any(term.id == "kv_pool" for term in sync.terms)
+
+
+def test_a_model_that_a_script_loads_too_early_is_told_the_order() -> None:
+    text = (
+        'model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-3.3-70B-Instruct")\n'
+        'args = TrainingArguments(deepspeed="ds_z3.json", per_device_train_batch_size=1)\n4 nodes x 8 A100 80GB, 1 TB RAM each\n'
+        "Loading checkpoint shards:  20%|##        | 6/30\nKilled subprocess exits with return code = -9\n"
+    )
+    assert "load.zero_init" in changes(told(text))
+    assert "load.zero_init" not in changes(told("llamafactory-cli train x.yaml\n" + text))
+
+
+def test_a_process_of_the_data_that_died_is_told_to_have_fewer_beside_it() -> None:
+    text = "llamafactory-cli train --stage sft --model_name_or_path Qwen/Qwen2.5-7B --preprocessing_num_workers 64\n8 x A100, 512GB RAM\n"
+    found = told(text + "RuntimeError: One of the subprocesses has abruptly died during map operation.\n")
+    assert found.prescriptions[0].lever.slug == "data.processes.down"
+    assert "eval.keep_less" not in changes(found)
+
+
+def test_packing_that_the_trainer_refuses_with_pairs_is_not_advised() -> None:
+    text = (
+        "uv run examples/run_dpo.py --config examples/configs/dpo.yaml policy.model_name=Qwen/Qwen2.5-14B-Instruct "
+        "policy.train_micro_batch_size=2 policy.max_total_sequence_length=4096 cluster.gpus_per_node=8\n8 x A100 80GB\n"
+        '  File "/opt/nemo-rl/nemo_rl/models/policy/workers/dtensor_policy_worker_v2.py", line 530, in train\n'
+    )
+    found = told(text + OOM)
+    assert "padding.remove" not in changes(found)
+    assert any("refused with DPO" in one.why for one in found.not_advised)
+
+
+def test_what_belongs_to_a_critic_is_not_spoken_of_where_nothing_says_that_there_is_one() -> None:
+    found = told(
+        "Our own FSDP script, Qwen2.5-7B full fine-tuning, 8 x L40S, batch 2\n" + OOM.replace("79.10", "44.42")
+    )
+    assert not any("critic" in one.lever.slug for one in found.not_advised)
+
+
+def test_recomputation_is_turned_on_without_what_another_word_adds() -> None:
+    text = (
+        "base_model: meta-llama/Llama-3.1-70B-Instruct\nadapter: qlora\nload_in_4bit: true\nrl: dpo\nsequence_len: 4096\n"
+        "micro_batch_size: 1\ngradient_checkpointing: false\n1 x H100 80GB\n"
+    )
+    assert changes(told(text + OOM))["checkpointing.activation.on"] == [("gradient_checkpointing", "false", "true")]
