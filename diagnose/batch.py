@@ -88,6 +88,14 @@ def _tokens_to_rows(number: float, values: Values) -> float | None:
     return max(1, number * (whole(values, "sp") or 1) // row) if row else None
 
 
+def _accumulated_to_pass(number: float, values: Values) -> float | None:
+    return max(1, number // (whole(values, "gradient_accumulation") or 1))
+
+
+def _pass_to_accumulated(number: float, values: Values) -> float | None:
+    return number * (whole(values, "gradient_accumulation") or 1)
+
+
 def _tokens_to_pixels(number: float, values: Values) -> float | None:
     return number * (whole(values, "pixels_per_token") or _PIXELS_PER_TOKEN)
 
@@ -99,6 +107,7 @@ def _pixels_to_tokens(number: float, values: Values) -> float | None:
 # unit: (written → what one GPU sees, what one GPU sees → written)
 UNITS: dict[str, tuple[Convert, Convert]] = {
     "sequences_per_gpu": (_same, _same),
+    "sequences_accumulated": (_accumulated_to_pass, _pass_to_accumulated),
     "tokens_per_gpu": (_same, _same),
     "prompts": (_same, _same),
     "global_sequences": (_global_to_gpu, _gpu_to_global),

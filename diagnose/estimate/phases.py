@@ -172,8 +172,13 @@ def _weight_sync(plan: Plan) -> list[Moment]:
     return [*handed, ("bringing the reference up to date", mixed)] if mixed else handed
 
 
-def _forward(plan: Plan) -> list[Moment]:
-    one = take(plan, "logprob")
+def _evaluation(plan: Plan) -> list[Moment]:
+    """What one pass of it holds, where its own batch is known; what is kept of all passes until the end is not."""
+    return _forward(plan, "eval") if "eval_micro_batch" in plan.values else _nothing(plan)
+
+
+def _forward(plan: Plan, kind: str = "logprob") -> list[Moment]:
+    one = take(plan, kind)
     terms = [*gathered(plan), *no_grad(plan, one)]
     tower = vision_tower(plan, one, trains=False) if plan.stage != "last" else []
     logits = logits_forward(plan, one) if plan.stage != "first" else []
@@ -256,4 +261,5 @@ _MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
     "critic": _critic,
     "actor_update": _actor_update,
     "optimizer_step": _optimizer_step,
+    "eval": _evaluation,
 }

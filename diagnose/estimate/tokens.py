@@ -43,11 +43,12 @@ _KINDS = {
     "update": _Kind("micro_batch", "micro_tokens", "mini_batch_size"),
     "logprob": _Kind("logprob_micro_batch", "logprob_tokens", "train_batch_size"),
     "critic": _Kind("critic_micro_batch", "critic_tokens", "mini_batch_size"),
+    "eval": _Kind("eval_micro_batch", "eval_micro_batch", "val_batch_size"),
 }
 
 
 def take(plan: Plan, kind: str) -> Pass:
-    """The pass of ``update``, ``logprob`` or ``critic``; the last two follow the update where nothing sets them. Worked out once a plan."""
+    """The pass of ``update``, ``logprob``, ``critic`` or ``eval``; they follow the update where nothing sets them. Worked out once."""
     known: Pass | None = plan.known.get(kind)
     if known is None:
         known = plan.known[kind] = _take(plan, kind)
@@ -58,7 +59,9 @@ def _take(plan: Plan, kind: str) -> Pass:
     own, update = _KINDS[kind], _KINDS["update"]
     rows_id = own.rows if own.rows in plan.values else update.rows
     budget_id = own.budget if own.budget in plan.values else update.budget
-    if plan.does.get("dynamic_length") == "packed" or plan.values.get("dynamic_batch") is True:
+    if plan.does.get("dynamic_length") == "packed" or True in (
+        plan.values.get(id) for id in ("dynamic_batch", "packed_rows")
+    ):
         return _packed(plan, rows_id, budget_id, own.prompts)
     return _by_rows(plan, rows_id)
 

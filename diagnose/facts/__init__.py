@@ -16,7 +16,7 @@ from diagnose.facts.failure import read_failure
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
 from diagnose.facts.implied import implied
-from diagnose.facts.keys import KeyFacts, agreed, read_keys, writable
+from diagnose.facts.keys import KeyFacts, agreed, normal, read_keys, writable
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
@@ -84,7 +84,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         gpu=find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None,
         keys=keyed.keys,
         units=keyed.units,
-        dead_keys=frozenset(keyed.dead),
+        dead_keys=frozenset((*keyed.dead, *(detected.fork.ignores if detected.fork else ()))),
         config=_config(paste, speech, detected, knowledge),
         hits=hits,
         measured=readings.of(),
@@ -109,6 +109,8 @@ def _keys(
     """By the framework's keys; while several are possible, what all of them read alike."""
     sure = {**known(proven), **told}
     plan = detected.framework or (knowledge.fallback if not detected.candidates else None)
+    if detected.fork and (ignored := detected.fork.ignores):
+        paste = replace(paste, settings=tuple(one for one in paste.settings if normal(one.key) not in ignored))
     if plan is not None:
         number = str(version.value) if version else None
         return read_keys(paste, plan, number, sure, version is None or version.certain, proven)

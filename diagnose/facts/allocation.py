@@ -17,6 +17,7 @@ _PER_NODE = re.compile(
     r"\s--(?:gres[= ]gpu|gpus-per-node)[:= ](?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,2})(?=[\s,(]|$)", re.A
 )
 _GPUS = re.compile(r"\s(?:--gpus[= ]|-G ?)(?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,4})(?=\s|$)", re.A)
+_TASKS = re.compile(r"\s(?:--ntasks[=-]|-n ?)", re.A)
 _LIMIT_KEY = re.compile(
     r"(?:^|\.)limits\.(?P<what>[a-z]{2,12}\.com/[\w-]{0,20}gpu|huawei\.com/Ascend\w{0,8})$", re.I | re.A
 )
@@ -25,7 +26,7 @@ _LIMIT_KEY = re.compile(
 def read_allocation(paste: Paste) -> dict[str, Fact]:
     """Cards and nodes that were asked for, and the lowest limit of host memory; with no limit, what the machine has."""
     found: dict[str, Fact] = {}
-    for fact in (*_slurm(paste), *_kubernetes(paste)):
+    for fact in (*_slurm(paste), *_one_node(paste), *_kubernetes(paste)):
         found.setdefault(fact.id, fact)
     return {**found, **read_limits(paste, found)}
 
@@ -37,6 +38,16 @@ def _slurm(paste: Paste) -> Iterator[Fact]:
         for id, pattern in (("n_nodes", _NODES), ("gpus_per_node", _PER_NODE), ("n_gpus", _GPUS)):
             if (found := pattern.search(line.words)) and int(found["count"]) > 0:
                 yield Fact(id, int(found["count"]), "read", written=found[0].strip(), span=span_of(line, found))
+
+
+def _one_node(paste: Paste) -> Iterator[Fact]:
+    """A job's header that asks for neither nodes nor tasks gets one task, and for it one node: sbatch(1), --nodes, --ntasks."""
+    asked = [line for line in paste.lines if line.words.lstrip().startswith("#SBATCH ")]
+    if any(_NODES.search(line.words) or _TASKS.search(line.words) for line in asked):
+        return
+    for line in asked:
+        if cards := _PER_NODE.search(line.words):
+            yield Fact("n_nodes", 1, "assumed", span=span_of(line, cards), why="a job that asks for no more")
 
 
 def _kubernetes(paste: Paste) -> Iterator[Fact]:

@@ -9,7 +9,8 @@ from diagnose.facts.lowered import Lowered
 from diagnose.types import Fact, Line, Span
 
 _PC = re.compile(
-    r"(?<![\w/])[A-Z]:\\\\?(?:Users|[A-Za-z][\w .-]{0,60}\\)|‹path›\\|/mnt/[c-f]/|\bWSL\s?2?\b|\blaptop\b|笔记本(?:电脑|\s*\d|上|的)",
+    r"(?<![\w/])[A-Z]:\\\\?(?:Users|[A-Za-z][\w .-]{0,60}\\)|‹path›\\|/mnt/[c-f]/|\bWSL\s?2?\b|\bMPS backend\b|\blaptop\b"
+    r"|笔记本(?:电脑|\s*\d|上|的)",
     re.A,
 )
 _SEVERAL = re.compile(

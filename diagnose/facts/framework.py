@@ -128,9 +128,11 @@ def _evidence(marks: Detect, paste: Paste, whole: Haystack, lowered: Haystack) -
 # what parts a name in two, as people write it
 _PART = re.compile(r"[-_ ]", re.A)
 _BESIDE = re.compile(
-    r"(?:\bnot|\bunlike|\binstead of|\bcompared? (?:to|with)|\bthan|\bvs\.?|\bneither|\bnor|不是|而不是|相比|对比|不像)\s*[`'\"“]?$",
+    r"(?:\bnot?|\bwithout|\bunlike|\binstead of|\bcompared? (?:to|with)|\bthan|\bvs\.?|\bneither|\bnor"
+    r"|不是|而不是|没用|没有用|不用|相比|对比|不像)\s*[`'\"“]?$",
     re.I | re.A,
 )
+_DENIED = re.compile(r"[`'\"”]?[ ]?[?？][ ]?(?:no\b|nope\b|不|没)", re.I | re.A)
 _WELL = re.compile(r"\b(?:works?|worked|fine(?![ -]?tun)|ok|no problem|no oom)\b|能训|能跑|没问题|正常", re.I | re.A)
 
 
@@ -138,7 +140,8 @@ def _aside(text: str, found: re.Match[str]) -> bool:
     """Whether another trainer is merely compared: named after “not”, or in a clause in which all goes well."""
     _, clause = clause_of(text, found)
     well = _WELL.search(clause) and not FAILURE.search(clause) and len(clause) < len(text)
-    return bool(well or _BESIDE.search(text[max(0, found.start() - 24) : found.start()]))
+    denied = _DENIED.match(text, found.end()) or _BESIDE.search(text[max(0, found.start() - 24) : found.start()])
+    return bool(well or denied)
 
 
 @lru_cache(maxsize=512)

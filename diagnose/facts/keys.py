@@ -23,6 +23,7 @@ _Places = Mapping[str, set[int]]
 # A path that merely ends like a framework's key is that key only if this many parts agree.
 _SUFFIX_PARTS = 3
 _ANY_OTHER = "*"
+_OBJECT = re.compile(r"(?:\w*_)?(?:args|arguments|config|cfg|kwargs)", re.A)  # training_args.learning_rate = …
 # what nothing denies is a training
 _TRAINS: Mapping[str, Value] = {"trains": True}
 
@@ -68,8 +69,7 @@ def read_keys(
     counts too, below all keys. A setting that is ``proven`` not to be in force says nothing. A version that is not ``certain`` chooses
     between the senses of a key and rules none out.
     """
-    spelled, below = _places(framework)
-    matches = _ranked(_matches(paste, framework, version, spelled, below, certain))
+    matches = _ranked(_matches(paste, framework, version, *_places(framework), certain))
     stated: dict[str, Fact] = dict(known)
     dead: dict[str, str] = {}
     denied: dict[str, Fact] = {}
@@ -117,7 +117,7 @@ def _matches(
     for setting in paste.settings:
         word = normal(setting.key)
         section, _, inner = word.partition(".")
-        if section in framework.sections and word not in spelled:
+        if word not in spelled and (section in framework.sections or _OBJECT.fullmatch(section)):
             word = inner
         keys = [framework.keys[place] for place in sorted(spelled.get(word, ()))]
         here = [_Match(setting, key, word == normal(key.key)) for key in keys]
@@ -231,7 +231,7 @@ def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, V
     A row of ``*`` is that of any other word.
     """
     rows = {word.lower(): facts for word, facts in table.items()}
-    word = written.bare(value).lower()
+    word = written.bare(value).lower().removeprefix("torch.")
     stem = PurePosixPath(word).name.rsplit(".", 1)[0] if re.search(r"[/.]", word) else word
     for candidate in (word, stem):
         if candidate in rows:

@@ -104,8 +104,8 @@ def _telling(
 
 
 def _inside(entry: PhaseFrame, frame: Frame, code: Mapping[int, str], frames: Sequence[Frame]) -> bool:
-    """Whether the function that must stand further out does, at its line."""
-    outer = [other for other in frames if other.traceback == frame.traceback and other.line < frame.line]
+    """Whether the function that must stand further out does, at its line, or is this one, whose inner frames were cut off."""
+    outer = [other for other in frames if other.traceback == frame.traceback and other.line <= frame.line]
     named = [one for one in outer if one.function == entry.inside or one.function.endswith(f"_{entry.inside}")]
     return any(entry.line in code.get(other.line, "") for other in named)
 
@@ -159,7 +159,8 @@ def _called(table: Iterable[PhaseFrame], code: str, path: str = "") -> list[Phas
 
     With ``path`` also those of that path: a call within the file, for a frame that tells nothing itself.
     """
-    return [entry for entry in table if f".{entry.function}(" in code and (not entry.path or entry.path in path)]
+    called = [entry for entry in table if f".{entry.function}(" in code and (not entry.path or entry.path in path)]
+    return [entry for entry in called if entry.line] or called
 
 
 def _line(paste: Paste, frame: Frame) -> Span | None:

@@ -7,6 +7,7 @@ Or a cluster from which engines that are not colocated take their part: ``cluste
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 
 from diagnose.facts import written
 from diagnose.facts.keys import normal
@@ -89,7 +90,8 @@ def role_cards(paste: Paste) -> dict[str, Fact]:
     }
     if len(cards) < 2:
         return {}
-    on = {key for key, setting in settings.items() if "colocate" in key and written.truth(setting.value)}
+    told = {key: written.truth(setting.value) for key, setting in settings.items() if "colocate" in key}
+    on = {key for key, yes in told.items() if yes} | _unless_told(told, cards)
     everything = any("all" in key.rsplit("colocate_", 1)[-1].split("_") for key in on)
     engines = _engines({key: setting.value for key, setting in settings.items()})
     total = max([*cards.values(), engines]) if everything else _total(cards, on) + engines
@@ -108,6 +110,14 @@ def role_cards(paste: Paste) -> dict[str, Fact]:
         "trainer_gpus": Fact("trainer_gpus", cards.get("actor", cards[first]), "derived", why="the actor's cards"),
         **{id: Fact(id, count, "derived", why="its own count") for id, count in beside.items()},
     }
+
+
+def _unless_told(told: Mapping[str, bool | None], cards: Collection[str]) -> set[str]:
+    """What roles share where nothing says otherwise, by the trainer that has a policy and no actor (NovaSky-AI/SkyRL@a9564572e
+    skyrl/train/config/config.py: PlacementConfig).
+    """
+    usual = ("colocate_all", "colocate_policy_ref") if "policy" in cards else ()
+    return {one for one in usual if not any(key.endswith(one) for key in told)}
 
 
 def _total(cards: dict[str, int], on: set[str]) -> int:

@@ -68,7 +68,10 @@ _WORDS = (
         "response_length",
         rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
     ),
-    ("max_length", rf"(?:\b(?:sequence|seq|context|total)[ _-]{_LONG}|序列长度|上下文(?:长度)?|总长度?){_IS}{_N}"),
+    (
+        "max_length",
+        rf"(?:\b(?:(?:sequence|seq|total)[ _-]|context[ -]){_LONG}|序列长度|上下文(?:长度)?|总长度?){_IS}{_N}",
+    ),
     ("max_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:序列|上下文|context|sequences?\b|seqs?\b)"),
     ("rollout_n", rf"\bgroup[ _-]size{_IS}{_N}"),
     ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),

@@ -24,6 +24,7 @@ _ONLY_TRAINED = (
     "lora_layers",
     "has_ref",
     "dynamic_batch",
+    "packed_rows",
     "double_quant",
     "train_batch_size",
     "step",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from diagnose.ingest.lines import Row
 from diagnose.ingest.python import Names, Place
 from diagnose.ingest.shell import Variables, unquote
+from diagnose.ingest.toml_tables import tables
 from diagnose.ingest.values import plain
 from diagnose.types import Setting
 
@@ -102,7 +104,7 @@ _NOT_PLAIN = re.compile(r"^\.+$|0x[0-9a-f]+$|<|(?:\.\.\.|…)$|\d+\.\d+\.\d", re
 def read_pairs(rows: Sequence[Row], variables: Variables, names: Names) -> list[Setting]:
     """The settings of lines that no other shape has used up."""
     settings: list[Setting] = []
-    before = ""
+    before, table = "", tables(rows)
     for at, row in enumerate(rows):
         words = row.words
         above, before = before, words
@@ -110,7 +112,10 @@ def read_pairs(rows: Sequence[Row], variables: Variables, names: Names) -> list[
             continue
         if "#" in words and (comment := _COMMENT.search(words)):
             words = words[: comment.start()]
-        settings.extend(_of_row(Place(rows, at, names), words, variables, above))
+        found = _of_row(Place(rows, at, names), words, variables, above)
+        if found and (name := table.get(row.line.number)):
+            found = [replace(setting, key=f"{name}.{setting.key}") for setting in found]
+        settings.extend(found)
     return settings
 
 

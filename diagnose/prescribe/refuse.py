@@ -189,8 +189,16 @@ def _named_for_any_failure(lever: Lever) -> bool:
 def shown(refusals: list[NotAdvised], situation: Situation, records: Mapping[str, Record]) -> tuple[NotAdvised, ...]:
     """At most eight that people would expect: tried first, then what is on."""
     kept = [refused for refused in refusals if expected(refused, situation, records.get(refused.lever.slug))]
+    kept = [
+        refused for refused in kept if refused.reason in ("tried", "cured") or not _supposed(refused.lever, situation)
+    ]
     kept.sort(key=lambda refused: (_RANK[refused.reason], refused.lever.order, refused.lever.slug))
     return tuple(kept[:MOST])
+
+
+def _supposed(lever: Lever, situation: Situation) -> bool:
+    """Whether it is for a part of a run, such as a critic, of which nothing says that this run has it."""
+    return any(test is True and id not in situation.values for id, test in lever.when.items())
 
 
 def _fact_that_is_on(lever: Lever, situation: Situation) -> str | None:

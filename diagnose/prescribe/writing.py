@@ -116,12 +116,24 @@ def _spelled(facts: Facts, stated: Fact, target: Value) -> str:
     for key in keys:
         if stated.key not in (key.key, *key.aliases) or not key.values:
             continue
-        new = next((written for written, given in key.values.items() if _is(given.get(stated.id), target)), "")
+        new = next(
+            (
+                word
+                for word, given in key.values.items()
+                if _is(given.get(stated.id), target) and not _adds(facts, stated.id, given)
+            ),
+            "",
+        )
         old = [written for written, given in key.values.items() if _is(given.get(stated.id), stated.value)]
         present = next((written for written in old if written in stated.written), "")
         if new:
             return stated.written.replace(present, new) if present else new
     return ""
+
+
+def _adds(facts: Facts, id: str, given: Mapping[str, Value]) -> bool:
+    """Whether a word would turn something on beside what it is written for."""
+    return any(value is True and other != id and facts.values.get(other) is not True for other, value in given.items())
 
 
 def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Change] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 # What a key's written number counts. Each has a function of the same name in diagnose/batch.py, there and back.
 BATCH_UNITS = {
     "sequences_per_gpu": "sequences that one GPU takes in one pass",
+    "sequences_accumulated": "sequences that one GPU takes before a step; divided by the gradient accumulation",
     "global_sequences": "sequences of all GPUs in one pass; divided by the data-parallel size",
     "global_sequences_times_n": "divided by the data-parallel size, then multiplied by the samples per prompt",
     "max_length_rows": "a token budget written as rows of the longest length",

@@ -176,7 +176,7 @@ NAMED = {
         "algo": "sft",
         "full_or_lora": "full",
         "micro_batch": 4,
-        "dynamic_batch": True,
+        "packed_rows": True,
         "max_length": 8192,
         "strategy": "fsdp2",
         "gradient_checkpointing": True,

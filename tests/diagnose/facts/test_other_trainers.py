@@ -1,0 +1,183 @@
+"""Trainers that are read by a few keys of their own: what their files and tracebacks say."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.types import Diagnosis
+
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB. GPU 0 has a total capacity of 79.15 GiB.\n"
+)
+
+
+def told(text: str) -> Diagnosis:
+    return diagnose(text, {}, current(), ())
+
+
+def levers(found: Diagnosis) -> dict[str, tuple[tuple[str, str], ...]]:
+    return {
+        given.lever.slug: tuple((change.key, change.after) for change in given.changes) for given in found.prescriptions
+    }
+
+
+# --- one YAML file that names no trainer
+AXOLOTL = """base_model: Qwen/Qwen3-8B
+sequence_len: 8192
+sample_packing: true
+micro_batch_size: 4
+gradient_accumulation_steps: 2
+flash_attention: true
+optimizer: adamw_torch_fused
+deepspeed: deepspeed_configs/zero3_bf16.json
+4 x A100 40GB
+  File "/w/transformers/trainer.py", line 4020, in training_step
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 18.55 GiB. GPU 2 has a total capacity of 39.39 GiB.
+"""
+
+
+def test_a_bare_file_is_known_by_two_keys_that_nobody_else_has_together() -> None:
+    assert told(AXOLOTL).facts.values["framework"] == "axolotl"
+
+
+def test_rows_that_are_joined_are_still_counted_by_the_micro_batch() -> None:
+    found = told(AXOLOTL)
+    assert ("micro_batch_size", "1") in levers(found)["batch.micro.down"]
+    assert "batch.dynamic_tokens.down" not in levers(found)
+
+
+def test_attention_that_is_on_is_not_advised() -> None:
+    assert "attention.flash" not in levers(told(AXOLOTL))
+
+
+def test_deepspeed_keeps_masters_of_weights_that_are_loaded_in_16_bits() -> None:
+    update = next(one for one in told(AXOLOTL).estimate.gpu.phases if one.phase == "actor_update")
+    adam = next(term for term in update.terms if term.id == "actor_optimizer")
+    assert adam.bytes == pytest.approx(12 * 8.19e9 / 4, rel=0.02)
+
+
+# --- recipes
+PPO = "tune run ppo_full_finetune_single_device --config mistral/7B_full_ppo_low_memory batch_size=128 forward_batch_size=32 "
+
+
+def test_a_backward_pass_takes_what_the_accumulation_leaves() -> None:
+    found = told(PPO + "ppo_batch_size=64 gradient_accumulation_steps=4\n" + OOM)
+    assert {id: found.facts.values[id] for id in ("algo", "micro_batch", "logprob_micro_batch")} == {
+        "algo": "ppo",
+        "micro_batch": 16,
+        "logprob_micro_batch": 32,
+    }
+
+
+def test_every_sample_of_a_prompt_is_trained_in_one_pass() -> None:
+    run = "tune run --nproc_per_node 4 dev/grpo_full_finetune_distributed --config dev/qwen3B_sync_grpo\nModel is /tmp/Qwen2.5-3B\n"
+    few, many = (
+        told(f"{run}batch_size=1 grpo_samples={n} max_generated_tokens=512\n4 x A100 80GB\n{OOM}") for n in (4, 32)
+    )
+    assert _logits(many) > 6 * _logits(few)
+
+
+def _logits(found: Diagnosis) -> int:
+    update = next(one for one in found.estimate.gpu.phases if one.phase == "actor_update")
+    return next(term.bytes for term in update.terms if term.id == "logits")
+
+
+@pytest.mark.parametrize(
+    ("frame", "phase"),
+    [
+        ('File "/x/recipes/ppo_full_finetune_single_device.py", line 1003, in train\n    self.ppo_step(\n', None),
+        ('File "/x/ppo_full_finetune_single_device.py", line 1105, in ppo_step\n    pi_logits = self._policy_model(\n', "actor_update"),
+        ('File "/x/recipes/dev/grpo_full_finetune_distributed.py", line 751, in grpo_step\n    pi_logits = self._model(\n', "actor_update"),
+        ('File "ppo_full_finetune_x.py", line 830, in generate_trajectory\n    ref_logits = self._ref_policy_model(\n', "ref_logprob"),
+        ('File "/x/trlx/trainer/accelerate_ppo_trainer.py", line 285, in make_experience\n    samples = self.generate(\n', "rollout"),
+        ('File "/x/src/prime_rl/trainer/rl/train.py", line 479, in train\n    loss.backward()\n', "actor_update"),
+        ('File "/x/vllm/v1/worker/gpu_model_runner.py", line 1776, in load_model\n    self.model = model_loader.load_model(\n', "init"),
+    ],
+)  # fmt: skip
+def test_its_own_functions_tell_the_phase(frame: str, phase: str | None) -> None:
+    found = told(f"Traceback (most recent call last):\n  {frame}{OOM}")
+    assert found.phase == (phase or "actor_update")
+
+
+def test_a_traceback_that_lost_its_inner_frames_still_says_whose_log_probs_they_were() -> None:
+    frame = '  File "/x/trl/trainer/grpo_trainer.py", line 661, in _prepare_inputs\n    ref_per_token_logps = self._get_per_token_logps(\n'
+    assert told(f"GRPOTrainer\n{frame}{OOM}").phase == "ref_logprob"
+
+
+# --- a file in TOML
+def test_a_batch_of_the_orchestrator_is_no_micro_batch() -> None:
+    found = told(
+        f'uv run rl @ rl.toml\n[model]\nname = "Qwen/Qwen3-8B"\n[orchestrator]\nbatch_size = 256\ngroup_size = 16\n{OOM}'
+    )
+    assert found.facts.values["rollout_n"] == 16
+    assert found.facts.values.get("micro_batch") != 256
+
+
+# --- cards
+def test_policy_and_reference_share_their_cards_unless_told_otherwise() -> None:
+    run = (
+        "trainer.placement.colocate_all=false trainer.placement.policy_num_gpus_per_node=4 trainer.placement.ref_num_gpus_per_node=4 "
+        "generator.inference_engine.num_engines=4 generator.inference_engine.tensor_parallel_size=1"
+    )
+    assert told(f"{run}\n{OOM}").facts.values["n_gpus"] == 8
+    assert told(f"{run} trainer.placement.colocate_policy_ref=false\n{OOM}").facts.values["n_gpus"] == 12
+
+
+# --- names that are denied, types with their module
+def test_a_trainer_that_is_said_not_to_be_used_is_not_the_framework() -> None:
+    text = "Fine-tuning with the plain Trainer, no trl.\nargs = TrainingArguments(per_device_train_batch_size=2)\n"
+    assert "framework" not in told(text + OOM).facts.values
+
+
+def test_a_type_with_its_module_is_that_type() -> None:
+    text = 'm = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B", torch_dtype=torch.bfloat16)\ntrainer = GRPOTrainer(model=m)\n'
+    assert told(text + OOM).facts.values["precision"] == "bf16"
+
+
+def test_an_engines_context_length_is_not_the_limit_of_a_row() -> None:
+    found = told(f"allocation_mode: sglang:d4p1t1+fsdp:d4p1t1\nsglang:\n  context_length: 32768\n{OOM}")
+    assert "max_length" not in found.facts.values
+
+
+def test_a_name_that_a_question_denies_is_not_the_framework() -> None:
+    assert "framework" not in told(f"openrlhf? no, it is our own FSDP script, 8 x L40S\n{OOM}").facts.values
+
+
+def test_a_repository_whose_paths_another_copied_is_still_itself() -> None:
+    text = f'  File "/w/R1-V/src/r1-v/src/open_r1/trainer/grpo_trainer.py", line 444, in compute_loss\n{OOM}'
+    assert told(text).facts.fork.id == "r1-v"
+
+
+def test_a_loss_of_pairs_is_no_log_prob_of_old_samples() -> None:
+    assert (
+        told(f"swift rlhf --rlhf_type dpo --model Qwen/Qwen3-14B\nOOM at get_batch_logps\n{OOM}").phase
+        == "actor_update"
+    )
+
+
+def test_settings_of_an_object_are_those_of_the_trainer() -> None:
+    text = f"GRPOTrainer(model='Qwen/Qwen2.5-7B', args=args)\nargs.per_device_train_batch_size = 8; args.num_generations = 16\n{OOM}"
+    assert {id: told(text).facts.values.get(id) for id in ("micro_batch", "rollout_n")} == {
+        "micro_batch": 8,
+        "rollout_n": 16,
+    }
+
+
+JOB = "#SBATCH --gres=gpu:a100:4\n{}llamafactory-cli train x.yaml\nmodel_name_or_path: Qwen/Qwen2.5-32B-Instruct\n"
+
+
+def test_a_job_that_asks_for_no_nodes_has_one() -> None:
+    found = told(JOB.format("") + OOM)
+    assert (found.facts.values["n_gpus"], found.facts.stated["n_nodes"].origin) == (4, "assumed")
+
+
+@pytest.mark.parametrize("asked", ["#SBATCH --ntasks=8\n", "#SBATCH -n 8\n", "#SBATCH --ntasks-per-node=4\n"])
+def test_a_job_that_asks_for_tasks_may_have_several(asked: str) -> None:
+    assert "n_nodes" not in told(JOB.format(asked) + OOM).facts.values
+
+
+def test_a_mac_has_one_card() -> None:
+    text = "RuntimeError: MPS backend out of memory (MPS allocated: 81.20 GiB, max allowed: 81.60 GiB). Tried to allocate 1.02 GiB.\n"
+    assert told(f"SFTTrainer Qwen2.5-7B\n{text}").facts.values["n_gpus"] == 1

@@ -1,0 +1,148 @@
+"""What is advised to trainers beside the large ones: their own evaluation, their own keys, engines alone."""
+
+from __future__ import annotations
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.types import Diagnosis
+
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 18.56 GiB. GPU 1 has a total capacity of 79.10 GiB.\n"
+
+
+def told(text: str) -> Diagnosis:
+    return diagnose(text, {}, current(), ())
+
+
+def changes(found: Diagnosis) -> dict[str, list[tuple[str, str | None, str]]]:
+    return {
+        given.lever.slug: [(change.key, change.before, change.after) for change in given.changes]
+        for given in found.prescriptions
+    }
+
+
+EVALUATION = """trainer = GRPOTrainer(model="Qwen/Qwen2.5-7B-Instruct", args=GRPOConfig(per_device_train_batch_size=4, {} num_generations=8,
+    max_prompt_length=1024, max_completion_length=2048, gradient_checkpointing=True, use_vllm=True, vllm_mode="server"))
+8 x H100 80GB, trl 0.21, deepspeed zero3
+  File "/x/transformers/trainer.py", line 4348, in evaluation_loop
+  File "/x/trl/trainer/grpo_trainer.py", line 1531, in prediction_step
+"""
+
+
+def test_an_evaluation_makes_logits_of_its_own_batch() -> None:
+    found = told(EVALUATION.format("per_device_eval_batch_size=32,") + OOM)
+    assert changes(found)["eval.micro.down"][0][:2] == ("per_device_eval_batch_size", "32")
+    assert found.estimate.gpu
+    evaluation = next(one for one in found.estimate.gpu.phases if one.phase == "eval")
+    assert any(term.id == "logits" for term in evaluation.terms)
+
+
+def test_where_nothing_sets_it_an_evaluation_takes_eight_rows() -> None:
+    assert told(EVALUATION.format("") + OOM).facts.values["eval_micro_batch"] == 8
+
+
+def test_a_run_that_fails_elsewhere_has_no_batch_of_an_evaluation() -> None:
+    text = EVALUATION.format("").replace("evaluation_loop", "training_step").replace("prediction_step", "compute_loss")
+    assert "eval_micro_batch" not in told(text + OOM).facts.values
+
+
+IMAGES = """torchrun --nproc_per_node=8 --nnodes=1 src/open-r1-multimodal/src/open_r1/grpo_jsonl.py \
+ --model_name_or_path Qwen/Qwen2.5-VL-3B-Instruct \
+ --per_device_train_batch_size 8 --gradient_checkpointing true --max_completion_length 2048 --max_pixels 3211264
+  File "/w/open-r1-multimodal/src/open_r1/trainer/grpo_trainer.py", line 742, in compute_loss
+"""
+
+
+def test_a_key_of_the_base_that_its_own_trainer_ignores_is_not_advised() -> None:
+    found = told(IMAGES + OOM)
+    assert "logits.chunked" not in changes(found)
+    assert found.facts.values["max_pixels"] == 3211264
+
+
+def test_a_loss_that_its_own_trainer_ignores_is_not_in_force() -> None:
+    on = told(IMAGES.replace("--max_pixels", "--use_liger_loss true --max_pixels") + OOM)
+    assert on.facts.values.get("logits_chunked") is not True
+
+
+def test_a_switch_of_one_fork_is_not_written_for_another() -> None:
+    assert not any(
+        key == "use_gradient_checkpointing" for made in changes(told(IMAGES + OOM)).values() for key, _, _ in made
+    )
+
+
+def test_the_fork_that_has_the_switch_is_told_its_word() -> None:
+    text = (
+        "from unsloth import FastLanguageModel\n"
+        'model, tok = FastLanguageModel.from_pretrained(model_name="unsloth/Qwen3-8B", max_seq_length=16384)\n'
+        "model = FastLanguageModel.get_peft_model(model, r=32, use_gradient_checkpointing=True)\n"
+        "trainer = SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=1))\nRTX 4090 24GB\n"
+    )
+    small = OOM.replace("79.10", "23.55").replace("18.56", "2.00")
+    assert ("use_gradient_checkpointing", "True", "unsloth") in changes(told(text + small))["offload.activation.on"]
+
+
+def test_an_engine_that_is_split_already_is_not_told_to_split_its_layers() -> None:
+    text = "vllm serve Qwen/Qwen2.5-72B-Instruct --tensor-parallel-size 4 --max-model-len 32768\n4 x A100 40GB\n"
+    assert "load.spread" not in changes(told(text + OOM.replace("79.10", "39.39").replace("18.56 GiB", "462.00 MiB")))
+
+
+WAKES = """swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --train_type full --use_vllm true \\
+ --vllm_mode colocate --deepspeed zero3 --vllm_gpu_memory_utilization 0.6 --max_completion_length 2048 --sleep_level 1
+8 x A100 80GB, ms-swift 3.8.1
+  File "/x/swift/trainers/rlhf_trainer/grpo_trainer.py", line 741, in _fast_infer
+    self.engine.engine.wake_up(tags=['{}'])
+  File "/x/vllm/device_allocator/cumem.py", line 231, in wake_up
+RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62
+"""
+
+
+def test_a_cache_that_is_woken_stands_in_the_hand_over() -> None:
+    found = told(WAKES.format("kv_cache"))
+    assert changes(found)["rollout.gpu_memory_utilization.down"] == [("vllm_gpu_memory_utilization", "0.6", "0.5")]
+
+
+def test_weights_that_are_woken_come_without_the_cache() -> None:
+    sync = next(one for one in told(WAKES.format("weights")).estimate.gpu.phases if one.phase == "weight_sync")
+    assert not any(term.id == "kv_pool" for term in sync.terms)
+
+
+def test_a_model_that_a_script_loads_too_early_is_told_the_order() -> None:
+    text = (
+        'model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-3.3-70B-Instruct")\n'
+        'args = TrainingArguments(deepspeed="ds_z3.json", per_device_train_batch_size=1)\n4 nodes x 8 A100 80GB, 1 TB RAM each\n'
+        "Loading checkpoint shards:  20%|##        | 6/30\nKilled subprocess exits with return code = -9\n"
+    )
+    assert "load.zero_init" in changes(told(text))
+    assert "load.zero_init" not in changes(told("llamafactory-cli train x.yaml\n" + text))
+
+
+def test_a_process_of_the_data_that_died_is_told_to_have_fewer_beside_it() -> None:
+    text = "llamafactory-cli train --stage sft --model_name_or_path Qwen/Qwen2.5-7B --preprocessing_num_workers 64\n8 x A100, 512GB RAM\n"
+    found = told(text + "RuntimeError: One of the subprocesses has abruptly died during map operation.\n")
+    assert found.prescriptions[0].lever.slug == "data.processes.down"
+    assert "eval.keep_less" not in changes(found)
+
+
+def test_packing_that_the_trainer_refuses_with_pairs_is_not_advised() -> None:
+    text = (
+        "uv run examples/run_dpo.py --config examples/configs/dpo.yaml policy.model_name=Qwen/Qwen2.5-14B-Instruct "
+        "policy.train_micro_batch_size=2 policy.max_total_sequence_length=4096 cluster.gpus_per_node=8\n8 x A100 80GB\n"
+        '  File "/opt/nemo-rl/nemo_rl/models/policy/workers/dtensor_policy_worker_v2.py", line 530, in train\n'
+    )
+    found = told(text + OOM)
+    assert "padding.remove" not in changes(found)
+    assert any("refused with DPO" in one.why for one in found.not_advised)
+
+
+def test_what_belongs_to_a_critic_is_not_spoken_of_where_nothing_says_that_there_is_one() -> None:
+    found = told(
+        "Our own FSDP script, Qwen2.5-7B full fine-tuning, 8 x L40S, batch 2\n" + OOM.replace("79.10", "44.42")
+    )
+    assert not any("critic" in one.lever.slug for one in found.not_advised)
+
+
+def test_recomputation_is_turned_on_without_what_another_word_adds() -> None:
+    text = (
+        "base_model: meta-llama/Llama-3.1-70B-Instruct\nadapter: qlora\nload_in_4bit: true\nrl: dpo\nsequence_len: 4096\n"
+        "micro_batch_size: 1\ngradient_checkpointing: false\n1 x H100 80GB\n"
+    )
+    assert changes(told(text + OOM))["checkpointing.activation.on"] == [("gradient_checkpointing", "false", "true")]
