@@ -109,7 +109,8 @@ def _phase(
         for term in residents[what]:
             if term.id not in counted:
                 (others if term.family == "engine" else trainer).append(term)
-    trainer += work
+    trainer += [term for term in work if term.family != "engine"]
+    others += [term for term in work if term.family == "engine"]
     if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in others):
         others.append(engine_activations(plan))
     others += always
@@ -165,7 +166,17 @@ def _load(plan: Plan) -> list[Moment]:
 def _weight_sync(plan: Plan) -> list[Moment]:
     handed = [("weights on their way to the engine", sync_transient(plan))]
     mixed = ref_sync(plan)
-    return [*handed, ("bringing the reference up to date", mixed)] if mixed else handed
+    own = [*handed, ("bringing the reference up to date", mixed)] if mixed else handed
+    return [*own, ("waking the engine's cache", engine(plan, "kv_pool"))] if _cache_wakes(plan) else own
+
+
+def _cache_wakes(plan: Plan) -> bool:
+    """Whether the engine's allocator failed as it woke: in the end its cache must find its place beside what the trainer holds.
+
+    (vLLM v0.8.5 vllm/device_allocator/cumem.py, wake_up: maps weights and cache, or those of the tags alone.)
+    """
+    woken = plan.values.get("engine_maps_pool") is True and plan.values.get("weights_wake") is not True
+    return woken and "kv_pool" in plan.holds("rollout", "gpu") and "kv_pool" not in plan.holds("weight_sync", "gpu")
 
 
 def _forward(plan: Plan) -> list[Moment]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.estimate.refused import asked_in
 from diagnose.facts.memory_limits import LIMIT
 from diagnose.knowledge.records import Signature
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
@@ -123,6 +124,8 @@ def _lead(diagnosis: Diagnosis) -> str:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
+        if pool.pool == "gpu" and (asked := asked_in(diagnosis.facts, diagnosis.paste)):
+            parts.append(f"A tensor of the size asked for is made in the {' or the '.join(map(phase_words, asked))}.")
     parts.append(_taken(diagnosis.estimate, pool, phase))
     parts.append(_by_default(diagnosis.facts))
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
@@ -221,6 +224,8 @@ def _without_cache(phase: PhaseEstimate) -> bool:
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
     """The failing phase where it is known and estimated, else the pool's peak."""
+    if diagnosis.phase is None and pool.pool == "gpu" and (asked := asked_in(diagnosis.facts, diagnosis.paste)):
+        return pool.highest(asked)
     return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.worst
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from diagnose import outlived
+from diagnose.estimate.refused import asked_in
 from diagnose.held import weights
 from diagnose.knowledge.records import Lever
 from diagnose.types import CacheRoom, Change, Diagnosis, Estimate, PhaseEstimate, PoolEstimate, Prescription, Together
@@ -129,7 +130,9 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"失败的阶段没有估算：{PHASES[diagnosis.phase]}，请核对阶段和算法。"
     yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool, limited=job_limited(diagnosis.facts))
     if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
-        yield "文本没有说明是哪个阶段。"
+        asked = asked_in(diagnosis.facts, diagnosis.paste) if pool.pool == "gpu" else ()
+        where = f"按申请的大小，应在{'或'.join(PHASES[one] for one in asked)}。" if asked else ""
+        yield f"文本没有说明是哪个阶段。{where}"
     yield from _guesses(diagnosis, pool, pool.worst if diagnosis.room else phase)
     yield from _doubts(diagnosis, pool, phase)
     if kind == "other":
