@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose.estimate.refused import asked_in
 from diagnose.facts.memory_limits import LIMIT
+from diagnose.facts.signature import is_mark
 from diagnose.knowledge.records import Signature
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB
@@ -87,6 +88,19 @@ def not_memory(facts: Facts) -> Signature | None:
     return next(found, None) if "oom_kind" not in facts.values else None
 
 
+def cause_open(facts: Facts) -> bool:
+    """Whether a program's message alone tells of a failure that may be one of memory, and nobody says that it is."""
+    own = [hit.signature for hit in facts.hits if hit.signature.kind == "other" and not is_mark(hit.signature)]
+    said = any(signature.strength == 1 and not signature.phase for signature in own)
+    return any(signature.strength >= 2 for signature in own) and not said
+
+
+def _beside(diagnosis: Diagnosis) -> list[str]:
+    """What a message of another failure says, where no message names the memory that ran out."""
+    hits = diagnosis.facts.hits if diagnosis.kind == "other" and cause_open(diagnosis.facts) else ()
+    return [hit.signature.not_memory for hit in hits if hit.signature.not_memory][:1]
+
+
 def lead(diagnosis: Diagnosis) -> str:
     """One or two sentences below the headline: the figure, then what it is made of or what is missing."""
     if told := not_memory(diagnosis.facts):
@@ -94,7 +108,7 @@ def lead(diagnosis: Diagnosis) -> str:
     before = [f"{likely}."] if (likely := presumed(diagnosis.facts)) else []
     if diagnosis.facts.serves and diagnosis.estimate.gpu is not None:
         before.append(_NEXT["serves"])
-    return " ".join((*before, _lead(diagnosis))).rstrip()
+    return " ".join((*before, *_beside(diagnosis), _lead(diagnosis))).rstrip()
 
 
 def _lead(diagnosis: Diagnosis) -> str:
