@@ -199,6 +199,15 @@ def _values(actor: Plan) -> list[Moment]:
     return [("forward pass", of_critic(plan, [*gathered(plan), *no_grad(plan, one)]))]
 
 
+def _reward(plan: Plan) -> list[Moment]:
+    """The forward pass of a reward model on the cards, whose head gives one number a row; as large as the policy where nothing tells."""
+    loaded = plan.values.get("has_reward_model", plan.values.get("phase") == "reward")
+    if plan.does.get("reward_rows") != "logprob_micro_batch" or loaded is not True:
+        return _nothing(plan)
+    one = take(plan, "logprob")
+    return [("forward pass", [*gathered(plan), *no_grad(plan, one)])]
+
+
 def _critic(actor: Plan) -> list[Moment]:
     plan = _by_critics_keys(actor)
     one = take(plan, "critic")
@@ -259,6 +268,7 @@ _MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
     "weight_sync": _weight_sync,
     "logprob": _forward,
     "ref_logprob": _forward,
+    "reward": _reward,
     "values": _values,
     "critic": _critic,
     "actor_update": _actor_update,

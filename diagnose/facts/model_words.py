@@ -61,6 +61,8 @@ _TRAINED = re.compile(
     r"(?:\b(?:train|fine-?tune)(?:s|ing|ed)?\s+(?:of\s+)?(?:the\s+)?|训练?\s*|微调\s*)(?P<name>[A-Za-z]{2,20}-?\d\.\d(?:-?[A-Za-z]{1,10})?)(?![\w.-])",
     re.I | re.A,
 )
+# a family and a size inside a script's name: train_…_qwen_7b_… may be of any generation
+_FAMILY = re.compile(r"[A-Za-z]+[-_]\d+[bB]", re.A)
 _SCRIPT = re.compile(r"(?<![\w.-])[\w./-]{1,120}\.(?:sh|py|ya?ml)\b", re.A)
 
 
@@ -87,7 +89,10 @@ def _names(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[tuple[
                 # words joined by underscores are a folder's or an experiment's name
                 certain = bool(other) or "_" not in found["tail"]
                 aside, moved = _standing(line.words, found)
-                aside |= any(start <= found.start() < end for start, end in scripts)  # a shipped example's name
+                shipped = any(start <= found.start() < end for start, end in scripts)  # a shipped example's name
+                if shipped and _FAMILY.fullmatch(found["name"]) and line.words[: found.start()].endswith("_"):
+                    continue
+                aside |= shipped
                 yield Name(other or name.strip(), span_of(line, found), certain=certain, slug=slug, aside=aside), moved
             elif slug:
                 taken.append(found.start())

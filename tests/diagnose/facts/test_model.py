@@ -234,3 +234,9 @@ def test_a_script_of_a_persons_own_that_uses_peft_trains_adapters(values):
     run = "python sft.py --model_name_or_path Qwen/Qwen2.5-7B --use_peft --per_device_train_batch_size 1"
     assert values(run)["full_or_lora"] == "lora"
     assert values(f"{run} --load_in_4bit")["full_or_lora"] == "qlora"
+
+
+def test_a_family_in_a_scripts_name_is_no_generation_of_it(values):
+    found = values("OOM with examples/train_mm_thing_qwen_7b_single_node.sh")
+    assert found["params_b"] == 7
+    assert "multimodal" not in found
