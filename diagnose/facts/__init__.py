@@ -12,6 +12,7 @@ from diagnose.facts.banner import trained
 from diagnose.facts.complete import complete
 from diagnose.facts.datasets import with_lengths
 from diagnose.facts.defaults import with_defaults
+from diagnose.facts.encoded import encoded
 from diagnose.facts.failure import read_failure
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
@@ -22,7 +23,7 @@ from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import config
 from diagnose.facts.model import Read, read_model
-from diagnose.facts.notes import remarks
+from diagnose.facts.notes import of_card, remarks
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.packages import with_versions
 from diagnose.facts.prose import spoken
@@ -75,13 +76,15 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)
     sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)
+    gpu = find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None
+    told_of = (*encoded(paste.lines), *of_card(stated, gpu), *remarks(detected, version, keyed, stated, proven, speech))
     return Facts(
         stated=stated,
         values=resolve(stated),
         framework=framework,
         fork=detected.fork,
         model=model.model,
-        gpu=find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None,
+        gpu=gpu,
         keys=keyed.keys,
         units=keyed.units,
         dead_keys=frozenset(keyed.dead),
@@ -94,7 +97,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*notes, *readings.notes, *remarks(detected, version, keyed, stated, proven, speech)),
+        notes=(*notes, *readings.notes, *told_of),
     )
 
 
