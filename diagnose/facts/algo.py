@@ -79,7 +79,7 @@ def read_algo(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
     if words and words.value not in ONLINE_ALGOS and samples is not None and samples.origin == "read":
         words = None  # a run that samples answers is not what a heading beside it names
     if keyed is not None:
-        recipe = next((fact for fact in (command, words) if fact and fact.value in ("dapo", "gigpo")), None)
+        recipe = next((fact for fact in (command, words) if fact and fact.value in ("dapo", "gigpo", "gspo")), None)
         return recipe if keyed.value in ONLINE_ALGOS else None
     return _of_loss(paste) or command or _of_trainer(paste) or words or _of_script(speech)
 
