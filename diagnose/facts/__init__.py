@@ -23,7 +23,7 @@ from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import config
 from diagnose.facts.model import Read, read_model
-from diagnose.facts.notes import of_card, remarks
+from diagnose.facts.notes import remarks
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.packages import with_versions
 from diagnose.facts.prose import spoken
@@ -59,7 +59,7 @@ _TRAINING = (
 
 def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     """Everything that the paste and the answers make known. An answer outranks the paste, a key the words, a traceback both."""
-    answered, notes = read_answers(answers, knowledge)
+    (answered, refused), notes = read_answers(answers, knowledge), tuple(encoded(paste.lines))
     speech = tuple(spoken(paste, (lowered := lower(paste)).new))
     detected = detect(paste, answered.get("framework"), knowledge)
     hits, captured = find_hits((paste := of_training(paste, detected.framework, knowledge.engines)), lowered, knowledge)
@@ -76,15 +76,13 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)
     sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)
-    gpu = find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None
-    told_of = (*encoded(paste.lines), *of_card(stated, gpu), *remarks(detected, version, keyed, stated, proven, speech))
     return Facts(
         stated=stated,
         values=resolve(stated),
         framework=framework,
         fork=detected.fork,
         model=model.model,
-        gpu=gpu,
+        gpu=(gpu := find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None),
         keys=keyed.keys,
         units=keyed.units,
         dead_keys=frozenset(keyed.dead),
@@ -97,7 +95,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*notes, *readings.notes, *told_of),
+        notes=(*notes, *refused, *readings.notes, *remarks(detected, version, keyed, stated, proven, speech, gpu)),
     )
 
 

@@ -26,16 +26,18 @@ def remarks(
     stated: Mapping[str, Fact],
     proven: Proofs,
     speech: Sequence[Line],
+    gpu: Gpu | None = None,
 ) -> Iterator[str]:
     """All of them; ``speech`` are the lines that people wrote."""
     yield from _of_fork(detected, version)
     yield from _of_dead_keys(keyed)
     yield from _of_part(stated)
+    yield from _of_card(stated, gpu)
     yield from _unlike(proven, keyed, speech)
     yield from _uneven(stated)
 
 
-def of_card(stated: Mapping[str, Fact], gpu: Gpu | None) -> Iterator[str]:
+def _of_card(stated: Mapping[str, Fact], gpu: Gpu | None) -> Iterator[str]:
     """A size in which the card is not sold: a part of one, or another card."""
     size = stated.get("gpu_mem_gib")
     if gpu is None or not gpu.sizes or size is None or not size.certain or not isinstance(size.value, int | float):

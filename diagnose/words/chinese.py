@@ -17,7 +17,7 @@ from diagnose.knowledge.records import Lever
 from diagnose.types import CacheRoom, Change, Diagnosis, Estimate, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.units import GIB
 from diagnose.words import cause_open, guessed, job_limited, not_memory, on_defaults, presumed, worst
-from diagnose.words.chinese_names import KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
+from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
 from diagnose.words.figures import band_words, gib, need_tenths, phase_tenths, rounded
 from diagnose.words.headline import only_phase_out
 
@@ -83,8 +83,8 @@ def headline(diagnosis: Diagnosis) -> str:
         return _of_server(room, diagnosis.verdict)
     if kind is None:
         return _planned(diagnosis)
-    known = "open" if kind == "other" and cause_open(diagnosis.facts) else kind
-    failed = KINDS[known].format(pool=POOLS.get(diagnosis.pool or "", "内存"))
+    form = CAUSE_OPEN if kind == "other" and cause_open(diagnosis.facts) else KINDS[kind]
+    failed = form.format(pool=POOLS.get(diagnosis.pool or "", "内存"))
     failed = f"很可能是{failed}" if presumed(diagnosis.facts) else failed
     if phase and kind not in _PLACED:
         return f"{failed}，发生在{joined(PHASES[phase], '阶段')}"

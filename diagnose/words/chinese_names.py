@@ -23,6 +23,7 @@ PHASES = {
 POOLS = {"gpu": "显存", "host": "主机内存"}
 
 # What failed, by kind; ``{pool}`` where the kind leaves it open.
+CAUSE_OPEN = "有进程或调用失败，但文本没有说明是否内存耗尽"
 KINDS = {
     "gpu_oom": "显存溢出",
     "gpu_oom_raw": "显存溢出",
@@ -31,7 +32,6 @@ KINDS = {
     "host_ram": "主机内存溢出",
     "host_shm": "共享内存已满",
     "memory_growth": "{pool}逐步增长",
-    "open": "有进程或调用失败，但文本没有说明是否内存耗尽",
     "other": "有内存耗尽，但文本没有说明是显存还是主机内存",
 }
 
