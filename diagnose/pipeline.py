@@ -21,6 +21,7 @@ from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, Growth, Paste,
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, Pool, Value
 from diagnose.words import not_memory
 
+_POOLS: dict[str, Pool] = {"gpu": "gpu", "host": "host"}
 # Cases, or what finds the near ones among very many by the facts and the text of a paste.
 Cases = Sequence[Case] | Callable[[Facts, str], Sequence[Case]]
 
@@ -51,7 +52,7 @@ def diagnose(
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))
     room = _room(facts, kind, knowledge)
     told = kind or _foreseen(before, room)
-    pool = failing_pool(told, before, facts.growth, phase) or _asked_of(facts, before) or _told_pool(facts, paste)
+    pool = _grows(facts, paste) or failing_pool(told, before, facts.growth, phase) or _asked_of(facts, before)
     matches = () if not_memory(facts) or _of_another_kind(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
@@ -141,13 +142,28 @@ def _of_another_kind(facts: Facts) -> bool:
     return facts.values.get("trains") is False and facts.values.get("rollout_mode") != "server"
 
 
-def _told_pool(facts: Facts, paste: Paste) -> Pool | None:
-    """Whose memory a person says that grows, where the line that says so tells it of one alone."""
+def _grows(facts: Facts, paste: Paste) -> Pool | None:
+    """Whose memory grows: by answer, by the line that says that some does, else by the messages of what ran out in the end.
+
+    What was measured outranks all but the answer, and is looked at by ``failing_pool``.
+    """
     kind = facts.stated.get("oom_kind")
-    if kind is None or kind.value != "memory_growth" or kind.span is None:
+    if kind is None or kind.value != "memory_growth":
         return None
-    line = next((line for line in paste.lines if line.number == kind.span.line), None)
-    return spoken_pool(line.words, kind.span.start - line.offset, kind.span.end - line.offset) if line else None
+    if pool := _POOLS.get(str(facts.values.get("growing_pool"))):
+        return pool
+    if facts.growth:
+        return None
+    line = next((line for line in paste.lines if kind.span and line.number == kind.span.line), None)
+    if (
+        kind.span
+        and line
+        and (pool := spoken_pool(line.words, kind.span.start - line.offset, kind.span.end - line.offset))
+    ):
+        return pool
+    ended = {POOL_OF_KIND.get(hit.signature.kind) for hit in facts.hits if hit.signature.strength >= 2}
+    ended -= {None}
+    return ended.pop() if len(ended) == 1 else None
 
 
 def _with_assumed_lengths(facts: Facts) -> Facts:

@@ -97,7 +97,7 @@ def _term(term: Term, facts: Facts) -> TermRow:
 
 def _mover(id: str, facts: Facts) -> tuple[str, bool]:
     """What sets a fact in this run: the last part of its key, and that it is one; else the fact's own words."""
-    key = facts.keys.get(id)
+    key = facts.keys.get(id) if facts.read_by_keys else None
     if key:
         return key.rsplit(".", 1)[-1], True
     return (in_sentence(FACTS[id].title).split(" (")[0] if id in FACTS else id), False

@@ -109,7 +109,8 @@ def _phase(
         for term in residents[what]:
             if term.id not in counted:
                 (others if term.family == "engine" else trainer).append(term)
-    trainer += work
+    trainer += [term for term in work if term.family != "engine"]
+    others += [term for term in work if term.family == "engine"]
     if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in others):
         others.append(engine_activations(plan))
     others += always
@@ -169,7 +170,17 @@ def _load(plan: Plan) -> list[Moment]:
 def _weight_sync(plan: Plan) -> list[Moment]:
     handed = [("weights on their way to the engine", sync_transient(plan))]
     mixed = ref_sync(plan)
-    return [*handed, ("bringing the reference up to date", mixed)] if mixed else handed
+    own = [*handed, ("bringing the reference up to date", mixed)] if mixed else handed
+    return [*own, ("waking the engine's cache", engine(plan, "kv_pool"))] if _cache_wakes(plan) else own
+
+
+def _cache_wakes(plan: Plan) -> bool:
+    """Whether the engine's allocator failed as it woke: in the end its cache must find its place beside what the trainer holds.
+
+    (vLLM v0.8.5 vllm/device_allocator/cumem.py, wake_up: maps weights and cache, or those of the tags alone.)
+    """
+    woken = plan.values.get("engine_maps_pool") is True and plan.values.get("weights_wake") is not True
+    return woken and "kv_pool" in plan.holds("rollout", "gpu") and "kv_pool" not in plan.holds("weight_sync", "gpu")
 
 
 def _evaluation(plan: Plan) -> list[Moment]:
@@ -195,6 +206,15 @@ def _values(actor: Plan) -> list[Moment]:
     plan = _by_critics_keys(actor)
     one = take(plan, "critic")
     return [("forward pass", of_critic(plan, [*gathered(plan), *no_grad(plan, one)]))]
+
+
+def _reward(plan: Plan) -> list[Moment]:
+    """The forward pass of a reward model on the cards, whose head gives one number a row; as large as the policy where nothing tells."""
+    loaded = plan.values.get("has_reward_model", plan.values.get("phase") == "reward")
+    if plan.does.get("reward_rows") != "logprob_micro_batch" or loaded is not True:
+        return _nothing(plan)
+    one = take(plan, "logprob")
+    return [("forward pass", [*gathered(plan), *no_grad(plan, one)])]
 
 
 def _critic(actor: Plan) -> list[Moment]:
@@ -257,6 +277,7 @@ _MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
     "weight_sync": _weight_sync,
     "logprob": _forward,
     "ref_logprob": _forward,
+    "reward": _reward,
     "values": _values,
     "critic": _critic,
     "actor_update": _actor_update,

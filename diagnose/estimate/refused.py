@@ -74,6 +74,21 @@ def explain(facts: Facts, paste: Paste) -> Refused | None:
     return _logits(asked, facts.model, paste)
 
 
+def asked_in(facts: Facts, paste: Paste) -> tuple[str, ...]:
+    """The phases in which alone a tensor of the size that was asked for is made; empty where it may be anything.
+
+    Logits of a pass by its own limit of rows or tokens. Where no limit of the log-prob is known it may have the update's.
+    """
+    refused = explain(facts, paste)
+    pieces = refused.pieces if refused else ()
+    if not pieces or not all(piece.name.startswith("logits of ") for piece in pieces):
+        return ()
+    update = any("update" in piece.name for piece in pieces)
+    forward = any("log-prob" in piece.name for piece in pieces)
+    told = any(id in facts.values for id in ("logprob_micro_batch", "logprob_tokens"))
+    return (*(("logprob", "ref_logprob") if forward or not told else ()), *(("actor_update",) if update else ()))
+
+
 def _window(words: str, asked: int) -> tuple[float, float]:
     """Bounds of the tensor: half a digit of the print to both sides, and what the allocator rounds up."""
     number, unit = words.split()[0], words.split()[-1]

@@ -12,6 +12,7 @@ from diagnose.facts.banner import trained
 from diagnose.facts.complete import complete
 from diagnose.facts.datasets import with_lengths
 from diagnose.facts.defaults import with_defaults
+from diagnose.facts.encoded import encoded
 from diagnose.facts.failure import read_failure
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
@@ -58,7 +59,7 @@ _TRAINING = (
 
 def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     """Everything that the paste and the answers make known. An answer outranks the paste, a key the words, a traceback both."""
-    answered, notes = read_answers(answers, knowledge)
+    (answered, refused), notes = read_answers(answers, knowledge), tuple(encoded(paste.lines))
     speech = tuple(spoken(paste, (lowered := lower(paste)).new))
     detected = detect(paste, answered.get("framework"), knowledge)
     hits, captured = find_hits((paste := of_training(paste, detected.framework, knowledge.engines)), lowered, knowledge)
@@ -81,7 +82,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         framework=framework,
         fork=detected.fork,
         model=model.model,
-        gpu=find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None,
+        gpu=(gpu := find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None),
         keys=keyed.keys,
         units=keyed.units,
         dead_keys=frozenset((*keyed.dead, *(detected.fork.ignores if detected.fork else ()))),
@@ -94,7 +95,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*notes, *readings.notes, *remarks(detected, version, keyed, stated, proven, speech)),
+        notes=(*notes, *refused, *readings.notes, *remarks(detected, version, keyed, stated, proven, speech, gpu)),
     )
 
 

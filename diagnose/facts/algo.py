@@ -26,7 +26,9 @@ _LOSSES = ("orpo", "kto", "simpo", "cpo", "ipo")
 _ANY_SPOKEN = re.compile("|".join(_WORDS.values()), re.I | re.A)
 # a script that is named in a sentence: its name ends with what it does
 _IN_SCRIPT = re.compile(
-    r"(?<![A-Za-z0-9.])(dapo|gspo|rloo|grpo|kto|orpo|dpo|gkd)(?:[_\-]\w{1,40})?\.(?:sh|py|ya?ml)\b", re.I | re.A
+    r"(?<![A-Za-z0-9.])(dapo|gspo|rloo|grpo|kto|orpo|dpo|gkd)(?:[_\-]\w{1,40}|_trainer/[\w.\-]{1,80})?\.(?:sh|py|ya?ml)\b"
+    r"|(?<![A-Za-z0-9.])(ppo)_trainer/[\w.\-]{1,80}\.sh\b",
+    re.I | re.A,
 )
 # the module or script that a command starts, and classes of a trainer in a traceback
 _IN_COMMAND = re.compile(
@@ -77,7 +79,7 @@ def read_algo(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
     if words and words.value not in ONLINE_ALGOS and samples is not None and samples.origin == "read":
         words = None  # a run that samples answers is not what a heading beside it names
     if keyed is not None:
-        recipe = next((fact for fact in (command, words) if fact and fact.value in ("dapo", "gigpo")), None)
+        recipe = next((fact for fact in (command, words) if fact and fact.value in ("dapo", "gigpo", "gspo")), None)
         return recipe if keyed.value in ONLINE_ALGOS else None
     return _of_loss(paste) or command or _of_trainer(paste) or words or _of_script(speech)
 
@@ -92,12 +94,13 @@ def _of_loss(paste: Paste) -> Fact | None:
 
 
 def _of_script(speech: Sequence[Line]) -> Fact | None:
-    """The algorithm by the only one that the names of scripts in the text tell."""
+    """The algorithm by the only one that the names of scripts in the text, or of their folder, tell."""
     found = [(line, match) for line in speech for match in _IN_SCRIPT.finditer(line.words)]
-    if len({match[1].lower() for _, match in found}) != 1:
+    if len({(match[1] or match[2]).lower() for _, match in found}) != 1:
         return None
     line, match = found[0]
-    return Fact("algo", match[1].lower(), "read", written=match[0], span=span_of(line, match, 1))
+    group = 1 if match[1] else 2
+    return Fact("algo", match[group].lower(), "read", written=match[0], span=span_of(line, match, group))
 
 
 def _of_command(paste: Paste) -> Fact | None:

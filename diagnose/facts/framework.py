@@ -62,7 +62,7 @@ def detect(paste: Paste, answered: Fact | None, knowledge: Knowledge) -> Detecte
     if len({one.id for one in best}) > 1:
         return Detected(candidates=tuple(sorted({one.id for one in best if not one.framework.fallback})))
     first = best[0]
-    fork = first.fork or _named_in_a_value(paste, first)
+    fork = first.fork or _named_in_a_value(paste, first) or _named_in_words(paste, found, first)
     fact = Fact("framework", first.id, "read", span=first.span)
     return Detected(None if first.framework.fallback else first.framework, fact, fork=fork)
 
@@ -197,6 +197,24 @@ def _named_in_a_value(paste: Paste, base: _Found) -> Fork | None:
         if base.strength == MARK and any(_as_word(name).search(places) for name in fork.detect.names):
             return fork
     return None
+
+
+# what stands before the name of a program that somebody runs
+_RUN = re.compile(
+    r"(?:^|\b(?:run(?:ning)?|use|using|with|train(?:ing)?|try(?:ing)?|start(?:ing)?|launch\w*|reproduc\w+)|复现|使用|用|跑|训练|运行|启动)"
+    r"\s*(?:the\s+)?[`'\"“*#\[]*$",
+    re.I | re.A,
+)
+
+
+def _named_in_words(paste: Paste, found: list[_Found], base: _Found) -> Fork | None:
+    """The one fork of the framework that is shown of which somebody says that it runs, or with whose name the text begins."""
+    ours = [one for one in found if one.fork and one.framework is base.framework and one.strength == NAME and one.span]
+    if base.strength != MARK or len(ours) != 1 or (span := ours[0].span) is None:
+        return None
+    begun = next((line.number for line in paste.lines if line.text.strip()), 0)
+    before = _text(paste, span.line)[: span.start].lstrip()
+    return ours[0].fork if _RUN.search(before) and (before or span.line == begun) else None
 
 
 def _text(paste: Paste, number: int) -> str:

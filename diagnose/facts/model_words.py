@@ -12,7 +12,7 @@ from diagnose.facts.prose import clause_of, span_of
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model
-from diagnose.types import Fact, Line
+from diagnose.types import Fact, Line, Span
 
 _FILE = re.compile(r"\.(?:png|jpe?g|gif|sh|py|ya?ml|jsonl?|log|txt|md)$", re.I | re.A)
 _SIZE_WORDS = re.compile(
@@ -61,6 +61,9 @@ _TRAINED = re.compile(
     r"(?:\b(?:train|fine-?tune)(?:s|ing|ed)?\s+(?:of\s+)?(?:the\s+)?|训练?\s*|微调\s*)(?P<name>[A-Za-z]{2,20}-?\d\.\d(?:-?[A-Za-z]{1,10})?)(?![\w.-])",
     re.I | re.A,
 )
+# a family and a size inside a script's name: train_…_qwen_7b_… may be of any generation
+_FAMILY = re.compile(r"[A-Za-z]+[-_]\d+[bB]", re.A)
+_SCRIPT_SIZE = re.compile(r"(?<![A-Za-z0-9.])([1-9]\d{0,2}(?:[.p]\d{1,2})?|0[.p]\d{1,2})b(?![A-Za-z0-9])", re.I | re.A)
 _SCRIPT = re.compile(r"(?<![\w.-])[\w./-]{1,120}\.(?:sh|py|ya?ml)\b", re.A)
 
 
@@ -87,7 +90,10 @@ def _names(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[tuple[
                 # words joined by underscores are a folder's or an experiment's name
                 certain = bool(other) or "_" not in found["tail"]
                 aside, moved = _standing(line.words, found)
-                aside |= any(start <= found.start() < end for start, end in scripts)  # a shipped example's name
+                shipped = any(start <= found.start() < end for start, end in scripts)  # a shipped example's name
+                if shipped and _FAMILY.fullmatch(found["name"]) and line.words[: found.start()].endswith("_"):
+                    continue
+                aside |= shipped
                 yield Name(other or name.strip(), span_of(line, found), certain=certain, slug=slug, aside=aside), moved
             elif slug:
                 taken.append(found.start())
@@ -225,4 +231,18 @@ def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
             if _CALLED.match(line.words[match.end() :]):
                 called.add(float(value))
     sizes = called if len(called) == 1 else (set(found) - compared or set(found))
+    if not found:
+        return _size_of_script(speech)
     return found[sizes.pop()] if len(sizes) == 1 else None
+
+
+def _size_of_script(speech: Sequence[Line]) -> Fact | None:
+    """The only size in the names of scripts, as in ``orz_32b_ppo.py`` and ``7b_16k.sh``; a p may stand for the point."""
+    found: dict[float, Fact] = {}
+    for line in speech:
+        for script in _SCRIPT.finditer(line.words):
+            for size in _SCRIPT_SIZE.finditer(script[0]):
+                value = plain(float(size[1].lower().replace("p", ".")))
+                place = Span(line.number, line.offset + script.start(), line.offset + script.end())
+                found.setdefault(float(value), Fact("params_b", value, "read", written=script[0], span=place))
+    return next(iter(found.values())) if len(found) == 1 else None

@@ -10,9 +10,12 @@ from diagnose.facts.framework import Detected
 from diagnose.facts.keys import KeyFacts
 from diagnose.facts.proven import Proofs
 from diagnose.facts.run_words import run_words
+from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line
 from diagnose.vocabulary import FACTS
 
+# a size that somebody rounds is the card's all the same
+_ROUNDED = 0.1
 _ROWS = ("micro_batch", "logprob_micro_batch", "critic_micro_batch")
 
 
@@ -23,13 +26,29 @@ def remarks(
     stated: Mapping[str, Fact],
     proven: Proofs,
     speech: Sequence[Line],
+    gpu: Gpu | None = None,
 ) -> Iterator[str]:
     """All of them; ``speech`` are the lines that people wrote."""
     yield from _of_fork(detected, version)
     yield from _of_dead_keys(keyed)
     yield from _of_part(stated)
+    yield from _of_card(stated, gpu)
     yield from _unlike(proven, keyed, speech)
     yield from _uneven(stated)
+
+
+def _of_card(stated: Mapping[str, Fact], gpu: Gpu | None) -> Iterator[str]:
+    """A size in which the card is not sold: a part of one, or another card."""
+    size = stated.get("gpu_mem_gib")
+    if gpu is None or not gpu.sizes or size is None or not size.certain or not isinstance(size.value, int | float):
+        return
+    sold = sorted(float(one) for one in gpu.sizes)
+    if all(abs(float(size.value) - one) > _ROUNDED * one for one in sold):
+        told = " or ".join(f"{one:g}" for one in sold)
+        yield (
+            f"{gpu.title} is sold with {told} GB; {size.value:g} GB is taken as it was told: a part of a card (MIG or a virtual one), or "
+            "another card."
+        )
 
 
 def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:

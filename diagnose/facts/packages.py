@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from diagnose.conditions import parts
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Facts, Package, Paste, Span
 
+_FOLDER = re.compile(r"/([a-z]{3,12})_v_(\d{1,3}(?:_\d{1,3}){1,2})/", re.A)
 _OTHER_NAMES = {"pytorch": "torch", "flash-attention": "flash-attn"}
 
 
@@ -24,7 +26,16 @@ def read_versions(paste: Paste) -> dict[str, Fact]:
     for package in paste.packages:
         if parts(package.version) and not package.version.endswith(".x"):
             named.setdefault(plain(package.name), []).append(package)
-    return {name: _fact(found, paste) for name, found in named.items() if len(_numbers(found)) == 1}
+    return {name: _fact(found, paste) for name, found in (_folders(paste) | named).items() if len(_numbers(found)) == 1}
+
+
+def _folders(paste: Paste) -> dict[str, list[Package]]:
+    """The versions for which a traceback's code was written, where its folder names one: third_party/engine/engine_v_0_6_3/."""
+    found: dict[str, list[Package]] = {}
+    for frame in paste.frames:
+        if folder := _FOLDER.search(frame.path):
+            found.setdefault(folder[1], []).append(Package(folder[1], folder[2].replace("_", "."), frame.line))
+    return found
 
 
 def _numbers(found: list[Package]) -> set[tuple[int, ...]]:

@@ -140,9 +140,10 @@ def _table(paste: Paste) -> list[Frame]:
 
 
 def _best(table: Iterable[PhaseFrame], frame: Frame) -> list[PhaseFrame]:
-    """The entries that fit the frame, those that name a part of the path before those that do not."""
+    """The entries that fit the frame: those that name the actor's class or a part of the path before those that do not."""
     fitting = [entry for entry in table if _fits(entry, frame)]
     ranked = [entry for entry in fitting if entry.line] or [entry for entry in fitting if entry.inside]
+    ranked = ranked or [entry for entry in fitting if entry.path and entry.path in frame.owner]
     ranked = ranked or [entry for entry in fitting if entry.path]
     return ranked or fitting
 
@@ -150,7 +151,7 @@ def _best(table: Iterable[PhaseFrame], frame: Frame) -> list[PhaseFrame]:
 def _fits(entry: PhaseFrame, frame: Frame) -> bool:
     """A remote call carries a prefix that names the role group, as in ``actor_rollout_update_actor``."""
     if entry.path:
-        return frame.function == entry.function and entry.path in (frame.path or frame.owner)
+        return frame.function == entry.function and (entry.path in frame.path or entry.path in frame.owner)
     return frame.function == entry.function or (not frame.path and frame.function.endswith(f"_{entry.function}"))
 
 

@@ -50,6 +50,9 @@ _FIRST = re.compile(
     r"\bfirst\s+(?:(?:training|global|optimi[sz]er|[A-Z]{3,5})\s+)?(?:step|iteration)\b|第一(?:个)?\s*(?:步|step|iter)",
     re.I | re.A,
 )
+# “step 1: 310GB, step 50: 520GB” reads a gauge at each, and the last one is how far it came
+_READING = r"\s*[:：=]\s*~?[\d.,]+\s*[GMT]i?B?(?![A-Za-z])"
+_IS_READING = re.compile(_READING, re.I | re.A)
 # as a heading over a step's metrics, and as an entry of a dictionary
 _HEADING = re.compile(rf"^\s*step\s+{_NUMBER}\s*$", re.I | re.A)
 _COUNTERS = (
@@ -60,6 +63,7 @@ _COUNTERS = (
     re.compile(rf"\bstep\s*[:=]\s*{_NUMBER}\b(?!\s*/?\s*epoch)", re.I | re.A),
     re.compile(rf"(?:^|\|)\s*(?P<bar>[^|]{{0,40}}?)\s*\d{{1,3}}%\s*\|[^|]*\|\s*{_NUMBER}(?:\.0+)?/[\d.]+\s*\[", re.A),
     re.compile(rf"\b(?:iteration|iter|step)\s+{_NUMBER}\s*/\s*\d+", re.I | re.A),
+    re.compile(rf"\b(?:iteration|iter|step)\s*{_NUMBER}(?={_READING})", re.I | re.A),
 )
 # a bar with another label counts something else: shards, prompts, graphs, rows of a data set
 _TRAINING_BAR = re.compile(r"^(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progress|episode)\b.*$|^$", re.I | re.A)
@@ -101,7 +105,11 @@ def _named(line: Line) -> Iterator[tuple[Fact, bool]]:
             end = found[i + 1].start() if i + 1 < len(found) else match.end() + _NEAR
             after = line.words[match.end() : min(end, match.end() + _NEAR)].lower()
             well = form is not _WORDS[0] and _WELL.match(after)
-            if not well and not _PRINTED.search(line.words[: match.start()]):
+            if (
+                not well
+                and not _IS_READING.match(line.words, match.end())
+                and not _PRINTED.search(line.words[: match.start()])
+            ):
                 yield _fact(line, match), bool(_FAILURE.search(after))
     first = _FIRST.search(line.words)
     if first and _FAILURE.search(line.words.lower()) and not _WELL.match(line.words[first.end() :]):

@@ -25,6 +25,8 @@ _NOTEBOOK = re.compile(
 )
 # A remote call as Ray prints it: ray::Class.method(), ray::function(), ray::name:Class.method()
 _REMOTE = re.compile(r"ray::((?:[\w.-]{1,80}:){0,3})([A-Za-z_]\w{0,80}(?:\.[A-Za-z_<]\w{0,80}>?){0,4})\(\)", re.A)
+# whose line it is, as Ray writes before every line of a worker: (Class pid=…)
+_ACTOR = re.compile(r"\(([A-Za-z_]\w{0,80}) pid=\d", re.A)
 _MARKS = ("ray::", "File ", ".py:", ".py in ")
 _HEADER = "Traceback (most recent call last)"
 _ERROR = re.compile(r"[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Exit|Killed)\b", re.A)
@@ -60,7 +62,8 @@ def read_frames(rows: Sequence[Row]) -> tuple[list[Frame], set[int]]:
         if found:
             if stream.traceback < 0:
                 stream.traceback, count = count, count + 1
-            frames.extend(_in_traceback(frame, stream.traceback) for frame in found)
+            owner = actor[1] if (actor := _ACTOR.match(row.source)) else ""
+            frames.extend(_in_traceback(frame, stream.traceback, owner) for frame in found)
             stream.source_lines = 2 if found[0].path else 0
             if found[0].path:
                 used.add(row.line.number)
@@ -105,5 +108,5 @@ def _slashed(path: str) -> str:
     return path.replace("\\\\", "/").replace("\\", "/")
 
 
-def _in_traceback(frame: Frame, traceback: int) -> Frame:
-    return Frame(frame.path, frame.function, frame.line, frame.source_line, frame.owner, traceback)
+def _in_traceback(frame: Frame, traceback: int, owner: str) -> Frame:
+    return Frame(frame.path, frame.function, frame.line, frame.source_line, frame.owner or owner, traceback)

@@ -62,9 +62,11 @@ _NUMBER = r"-?\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?[kK]?|[Tt]rue|[Ff]alse|[Nn
 _LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]|设|给|用|开"
 # from one value to another: what the run has now is the second
 _MOVED = rf"(?:from[ \t](?:{_NUMBER})[ \t])?(?:down[ \t]|up[ \t])?to[ \t]|(?:从[ \t]?(?:{_NUMBER})[ \t]?)?[\u4e00-\u9fff]{{0,6}}[到至]"
+_ARROW = r"[ \t]{0,2}(?:-{1,2}>|=>|→|⇒)[ \t]{0,2}"
 _SAID = re.compile(
     rf"(?<![\w.:\-/$%])(?P<key>[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+){{1,12}})[`\"'”]{{0,3}}[ \t]{{0,2}}"
-    rf"(?:{_LINK}|(?P<moved>{_MOVED}))[ \t]{{0,2}}[`\"']{{0,3}}(?P<value>{_NUMBER})(?![\w]|\.\d|%)",
+    rf"(?:{_LINK}|(?P<moved>{_MOVED}))[ \t]{{0,2}}[`\"']{{0,3}}(?P<value>{_NUMBER})(?![\w]|\.\d|%)"
+    rf"(?:{_ARROW}(?P<then>{_NUMBER})(?![\w]|\.\d|%))?",
     re.A,
 )
 _DID = re.compile(
@@ -248,7 +250,14 @@ def _said(words: str) -> Iterable[tuple[str, str, str, int, int]]:
             if moved and not _was_moved(words, found):
                 continue
             if _SPECIFIC.search(found["key"]) and not _FILE.search(found["key"]):
-                yield found["key"], found["value"].rstrip(","), "dump", found.start("value"), found.end("value")
+                value = "then" if "then" in pattern.groupindex and found["then"] and _took(words, found) else "value"
+                yield found["key"], found[value].rstrip(","), "dump", found.start(value), found.end(value)
+
+
+def _took(words: str, found: re.Match[str]) -> bool:
+    """Whether of “0.8 -> 0.5” the run that failed has the second: not where that is advised, or has helped."""
+    before = words[max(0, found.start() - 80) : found.start()]
+    return not _ADVISED.search(before) and not _HELPED.match(words, found.end())
 
 
 def _was_moved(words: str, found: re.Match[str]) -> bool:

@@ -21,7 +21,7 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     assert pool is not None
     plan = made.plan
     changed = estimate_pool(plan, pool)
-    after = watched(changed, pool, situation.phase)
+    after = situation.watched(changed)
     gone = after is None and situation.phase is not None
     if gone:  # the failing phase is no more: the highest of the others counts
         after = watched(changed, pool, None)
@@ -32,7 +32,9 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     full = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
     if full:
         return Refusal("elsewhere", crowded(full, pool), shifts=True)
-    word = situation.measured_verdict(after) or verdict(changed, pool, None if gone else situation.phase)
+    word = situation.measured_verdict(after) or verdict(
+        changed, pool, None if gone else situation.phase or (after.phase if situation.asked else None)
+    )
     room = cache_room(plan) if plan and plan.serves and word == "fits" else None
     trial = Trial(lever, made.facts, made.changes, after, room.verdict if room else word)
     other: Pool = "host" if pool == "gpu" else "gpu"
@@ -43,7 +45,7 @@ def takes(situation: Situation, made: Written) -> int | None:
     """Bytes of the failing phase after the step; None where it cannot be computed, or is no more."""
     assert situation.pool is not None
     changed = estimate_pool(made.plan, situation.pool, situation.phase)
-    after = watched(changed, situation.pool, situation.phase)
+    after = situation.watched(changed)
     return after.bytes if after else None
 
 

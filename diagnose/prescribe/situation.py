@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from diagnose.allocator import foreign_gib, fragmented
 from diagnose.estimate import cache_room, estimate, plan_of, turning_length
+from diagnose.estimate.refused import asked_in
 from diagnose.facts.versions import last_day, possible
 from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
@@ -117,7 +118,16 @@ class Situation:
     @cached_property
     def failing(self) -> PhaseEstimate | None:
         """The failing phase of the run as it is; None when no peak can be computed for this failure."""
-        return None if self.kind in NOT_A_PEAK else watched(self.before, self.pool, self.phase)
+        return None if self.kind in NOT_A_PEAK else self.watched(self.before)
+
+    @cached_property
+    def asked(self) -> tuple[str, ...]:
+        """The phases in which alone what was asked for is made, where nothing names the phase."""
+        return asked_in(self.facts, self.paste) if self.phase is None and self.pool == "gpu" else ()
+
+    def watched(self, estimate: Estimate) -> PhaseEstimate | None:
+        """The phase of an estimate of this run, as it is or changed, whose bytes decide."""
+        return watched(estimate, self.pool, self.phase, self.asked)
 
     @cached_property
     def usual(self) -> Situation | None:
@@ -192,12 +202,14 @@ def explained(before: Estimate, kind: str | None, pool: Pool | None) -> bool | N
     return gpu.peak.bytes >= gpu.limit * _EXPLAINED
 
 
-def watched(estimate: Estimate, pool: Pool | None, phase: str | None) -> PhaseEstimate | None:
-    """The phase whose bytes decide: the failing one, or the highest of its pool when nothing names it."""
+def watched(
+    estimate: Estimate, pool: Pool | None, phase: str | None, among: tuple[str, ...] = ()
+) -> PhaseEstimate | None:
+    """The phase whose bytes decide: the failing one, or the highest of its pool, or of some of it, when nothing names it."""
     estimated = estimate.pool(pool) if pool else None
     if estimated is None or not estimated.phases:
         return None
-    return estimated.phase(phase) if phase else estimated.peak
+    return estimated.phase(phase) if phase else estimated.highest(among)
 
 
 def verdict(estimate: Estimate, pool: Pool, phase: str | None) -> str:

@@ -61,7 +61,8 @@ def ask(
     asked = [] if facts.planned else first
     place = [unsettled(words["phase"], bench)] if "phase" in words and _phase_matters(facts, kind, at, pool) else []
     if kind in NOT_A_PEAK:
-        asked += [untried(words[id], facts) for id in _not_of_a_peak(facts, kind) if id in words]
+        which = ["growing_pool"] if kind == "memory_growth" and pool is None else []
+        asked += [untried(words[id], facts) for id in (*which, *_not_of_a_peak(facts, kind)) if id in words]
         return tuple(asked[:MOST])
     ids = (id for id in _lacking(estimate, pool, facts) if id in words and _open(facts, id))
     lacking = sorted((words[id] for id in ids), key=lambda question: question.rank)

@@ -35,6 +35,7 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     if run := words.run_words(diagnosis.facts):
         lines += ["", " · ".join(run)]
     lines += _section("What was read", [f"{item}{_fact(fact, diagnosis)}" for fact in _told(diagnosis)], markdown)
+    lines += _section("How it was read", [f"{item}{note}" for note in diagnosis.facts.notes], markdown)
     told = [f"{item}{sentence}" for sentence in refusal.told(diagnosis)]
     lines += _section("What the message’s figures say", told, markdown)
     for pool in (diagnosis.estimate.gpu, diagnosis.estimate.host):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -166,6 +166,12 @@ class PoolEstimate:
     def worst(self) -> PhaseEstimate:
         """The phase that takes most, by what was measured where something was."""
         return max(self.phases, key=lambda phase: phase.need)
+
+    def highest(self, among: Sequence[str] = ()) -> PhaseEstimate:
+        """The highest of some phases; of all where none of them is there."""
+        return max(
+            (phase for phase in self.phases if phase.phase in among), key=lambda one: one.bytes, default=self.peak
+        )
 
     def phase(self, id: str) -> PhaseEstimate | None:
         return next((phase for phase in self.phases if phase.phase == id), None)

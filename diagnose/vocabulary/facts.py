@@ -11,6 +11,10 @@ _ALL = (
     FactSpec("phase", "choice", "failure", "Phase", options=tuple(PHASES.items())),
     fact("step", "int", "failure", "Step"),
     fact("engine_maps_pool", "bool", "failure", "The engine takes its memory at that moment"),
+    FactSpec(
+        "growing_pool", "choice", "failure", "Which memory grows", options=(("gpu", "GPU memory"), ("host", "host RAM"))
+    ),
+    fact("weights_wake", "bool", "failure", "It is the engine's weights that wake, not its cache"),
     fact("worked_before", "bool", "failure", "Worked with older versions"),
     fact("asks_hardware", "bool", "failure", "Asks what hardware it takes"),
     fact("planned", "bool", "failure", "Has not run yet"),

@@ -150,6 +150,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "rows for which the trainer's own model generates at once: of a micro batch, of all that an update accumulates, of a log-prob pass",
         ("micro_batch", "accumulated", "logprob_micro_batch"),
     ),
+    "reward_rows": ("rows of a pass of the reward model: those of a log-prob pass", ("logprob_micro_batch",)),
     "processes_per_gpu": ("processes with a CUDA context on one GPU", ()),
     "host_processes_per_gpu": ("Python processes on the host for one GPU", ()),
     "pinned_rounding": ("how host copies are rounded", ("power_of_two", "exact")),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from diagnose.estimate.refused import asked_in
 from diagnose.facts.memory_limits import LIMIT
+from diagnose.facts.signature import is_mark
 from diagnose.knowledge.records import Signature
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB
@@ -86,6 +88,19 @@ def not_memory(facts: Facts) -> Signature | None:
     return next(found, None) if "oom_kind" not in facts.values else None
 
 
+def cause_open(facts: Facts) -> bool:
+    """Whether a program's message alone tells of a failure that may be one of memory, and nobody says that it is."""
+    own = [hit.signature for hit in facts.hits if hit.signature.kind == "other" and not is_mark(hit.signature)]
+    said = any(signature.strength == 1 and not signature.phase for signature in own)
+    return any(signature.strength >= 2 for signature in own) and not said
+
+
+def _beside(diagnosis: Diagnosis) -> list[str]:
+    """What a message of another failure says, where no message names the memory that ran out."""
+    hits = diagnosis.facts.hits if diagnosis.kind == "other" and cause_open(diagnosis.facts) else ()
+    return [hit.signature.not_memory for hit in hits if hit.signature.not_memory][:1]
+
+
 def lead(diagnosis: Diagnosis) -> str:
     """One or two sentences below the headline: the figure, then what it is made of or what is missing."""
     if told := not_memory(diagnosis.facts):
@@ -93,7 +108,7 @@ def lead(diagnosis: Diagnosis) -> str:
     before = [f"{likely}."] if (likely := presumed(diagnosis.facts)) else []
     if diagnosis.facts.serves and diagnosis.estimate.gpu is not None:
         before.append(_NEXT["serves"])
-    return " ".join((*before, _lead(diagnosis))).rstrip()
+    return " ".join((*before, *_beside(diagnosis), _lead(diagnosis))).rstrip()
 
 
 def _lead(diagnosis: Diagnosis) -> str:
@@ -123,6 +138,8 @@ def _lead(diagnosis: Diagnosis) -> str:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
+        if pool.pool == "gpu" and (asked := asked_in(diagnosis.facts, diagnosis.paste)):
+            parts.append(f"A tensor of the size asked for is made in the {' or the '.join(map(phase_words, asked))}.")
     parts.append(_taken(diagnosis.estimate, pool, phase))
     parts.append(_by_default(diagnosis.facts))
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
@@ -221,6 +238,8 @@ def _without_cache(phase: PhaseEstimate) -> bool:
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
     """The failing phase where it is known and estimated, else the pool's peak."""
+    if diagnosis.phase is None and pool.pool == "gpu" and (asked := asked_in(diagnosis.facts, diagnosis.paste)):
+        return pool.highest(asked)
     return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.worst
 
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from diagnose import outlived
+from diagnose.estimate.refused import asked_in
 from diagnose.held import weights
 from diagnose.knowledge.records import Lever
 from diagnose.types import CacheRoom, Change, Diagnosis, Estimate, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.units import GIB
-from diagnose.words import guessed, job_limited, not_memory, on_defaults, presumed, worst
-from diagnose.words.chinese_names import KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
+from diagnose.words import cause_open, guessed, job_limited, not_memory, on_defaults, presumed, worst
+from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
 from diagnose.words.figures import band_words, gib, need_tenths, phase_tenths, rounded
 from diagnose.words.headline import only_phase_out
 
@@ -82,7 +83,8 @@ def headline(diagnosis: Diagnosis) -> str:
         return _of_server(room, diagnosis.verdict)
     if kind is None:
         return _planned(diagnosis)
-    failed = KINDS[kind].format(pool=POOLS.get(diagnosis.pool or "", "内存"))
+    form = CAUSE_OPEN if kind == "other" and cause_open(diagnosis.facts) else KINDS[kind]
+    failed = form.format(pool=POOLS.get(diagnosis.pool or "", "内存"))
     failed = f"很可能是{failed}" if presumed(diagnosis.facts) else failed
     if phase and kind not in _PLACED:
         return f"{failed}，发生在{joined(PHASES[phase], '阶段')}"
@@ -129,7 +131,9 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"失败的阶段没有估算：{PHASES[diagnosis.phase]}，请核对阶段和算法。"
     yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool, limited=job_limited(diagnosis.facts))
     if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
-        yield "文本没有说明是哪个阶段。"
+        asked = asked_in(diagnosis.facts, diagnosis.paste) if pool.pool == "gpu" else ()
+        where = f"按申请的大小，应在{'或'.join(PHASES[one] for one in asked)}。" if asked else ""
+        yield f"文本没有说明是哪个阶段。{where}"
     yield from _guesses(diagnosis, pool, pool.worst if diagnosis.room else phase)
     yield from _doubts(diagnosis, pool, phase)
     if kind == "other":

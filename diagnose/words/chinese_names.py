@@ -23,6 +23,7 @@ PHASES = {
 POOLS = {"gpu": "显存", "host": "主机内存"}
 
 # What failed, by kind; ``{pool}`` where the kind leaves it open.
+CAUSE_OPEN = "有进程或调用失败，但文本没有说明是否内存耗尽"
 KINDS = {
     "gpu_oom": "显存溢出",
     "gpu_oom_raw": "显存溢出",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.types import CacheRoom, Diagnosis, Estimate, PoolEstimate
 from diagnose.vocabulary import PHASES
-from diagnose.words import in_sentence, not_memory, phase_words, presumed
+from diagnose.words import cause_open, in_sentence, not_memory, phase_words, presumed
 from diagnose.words.figures import rounded
 
 _HEADLINES = {
@@ -17,6 +17,10 @@ _HEADLINES = {
 }
 
 
+# of a message that names no memory, such as Ray's on a worker that died
+_OPEN = "Something failed{where}; the text does not say whether memory ran out"
+
+
 def headline(diagnosis: Diagnosis) -> str:
     """The answer as one sentence without a full stop."""
     kind, phase = diagnosis.kind, diagnosis.phase
@@ -27,7 +31,8 @@ def headline(diagnosis: Diagnosis) -> str:
     if kind is None:
         return _planned(diagnosis.estimate, diagnosis.pool, diagnosis.facts.planned)
     if kind in _HEADLINES:
-        failed = _HEADLINES[kind].format(where=f" {_at(phase)}" if phase else "")
+        words = _OPEN if kind == "other" and cause_open(diagnosis.facts) else _HEADLINES[kind]
+        failed = words.format(where=f" {_at(phase)}" if phase else "")
         if kind == "memory_growth" and diagnosis.pool:
             failed = failed.replace("Memory", "Host RAM" if diagnosis.pool == "host" else "GPU memory")
         if presumed(diagnosis.facts):

@@ -65,7 +65,7 @@ def test_the_phase_is_not_asked_where_the_estimate_sees_exactly_one_run_out(aske
 
 def test_growth_asks_for_versions_and_not_for_sizes(asked):
     questions = facts_of(asked("python3 -m verl.trainer.main_ppo trainer.nnodes=1", kind="memory_growth"))
-    assert questions == ["engine_version", "framework_version", "worked_before"]
+    assert questions == ["growing_pool", "engine_version", "framework_version", "worked_before"]
 
 
 def test_cards_are_not_asked_for_host_ram(asked):

@@ -367,3 +367,15 @@ def test_the_message_or_the_card_tells_whose_card_it_is(values, text, maker):
 
 def test_the_usual_maker_is_not_said(values):
     assert "gpu_maker" not in values("CUDA out of memory. Tried to allocate 2.00 GiB. 8 x A100")
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("RAM grows every step: step 1: 310GB, step 50: 520GB, step 120: 840GB", 120),
+        ("memory leak\nstep 10: 40.5 GB\nstep 30: 55 GB\nstep 90: 78 GB", 90),
+        ("memory leak, step 10: 40GB, step 30: 55GB, OOM at step 34", 34),
+    ],
+)
+def test_of_readings_at_several_steps_the_last_tells_how_far_it_came(values, text, step):
+    assert values(text)["step"] == step

@@ -230,3 +230,16 @@ def test_keys_that_others_have_too_are_a_mark_only_together(flags, slug):
         read(f"accelerate launch --config_file zero2.yaml my_run.py {flags}"), {}, current()
     ).framework
     assert (framework.slug if framework and not framework.fallback else None) == slug
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Plume on 8 x A100\npython -m quill.train rows=4",
+        "python -m quill.train rows=4\nI am running Plume with longer rows",
+        "复现 Plume\npython -m quill.train rows=4",
+    ],
+)
+def test_a_fork_that_somebody_says_they_run_is_read_by_the_keys_of_its_base(facts, text):
+    found = facts(text)
+    assert (found.fork.id if found.fork else None, found.values["micro_batch"]) == ("plume", 4)

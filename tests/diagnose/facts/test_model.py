@@ -234,3 +234,24 @@ def test_a_script_of_a_persons_own_that_uses_peft_trains_adapters(values):
     run = "python sft.py --model_name_or_path Qwen/Qwen2.5-7B --use_peft --per_device_train_batch_size 1"
     assert values(run)["full_or_lora"] == "lora"
     assert values(f"{run} --load_in_4bit")["full_or_lora"] == "qlora"
+
+
+def test_a_family_in_a_scripts_name_is_no_generation_of_it(values):
+    found = values("OOM with examples/train_mm_thing_qwen_7b_single_node.sh")
+    assert found["params_b"] == 7
+    assert "multimodal" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("OOM with playground/orz_32b_ppo.py", 32),
+        ("OOM, I run or1_scripts/train/7b_16k.sh", 7),
+        ("OOM in orz_1p5b_ppo.py", 1.5),
+        ("OOM in train_7b.sh, and train_14b.sh as well", None),
+        ("OOM with a 3B model in train_7b.sh", 3),
+        ("OOM in run_16k.sh", None),
+    ],
+)
+def test_the_only_size_in_scripts_names_is_the_models(values, text, size):
+    assert values(text).get("params_b") == size

@@ -69,3 +69,33 @@ def test_an_answer_outranks_the_text() -> None:
 
 def test_a_framework_stands_under_its_id() -> None:
     assert versions(f"verl==0.4.1\n{VERL}")["verl"] == "0.4.1"
+
+
+def test_the_folder_of_a_frame_names_the_version_for_which_its_code_was_written():
+    frame = '  File "/x/verl/third_party/vllm/vllm_v_0_6_3/llm.py", line 199, in sync_model_weights\n    self.llm_engine.x()'
+    assert read_facts(read(f"verl\n{frame}"), {}, current()).values["engine_version"] == "0.6.3"
+    assert (
+        read_facts(read(f"verl, vllm==0.6.3.post1\n{frame}"), {}, current()).values["engine_version"] == "0.6.3.post1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "algo"),
+    [
+        ("the script is examples/grpo_trainer/run_qwen2-7b.sh", "grpo"),
+        ("I start examples/ppo_trainer/run_gemma.sh", "ppo"),
+        ("see config/ppo_trainer.yaml and verl/trainer/ppo/ray_trainer.py", None),
+    ],
+)
+def test_the_folder_of_a_script_names_the_algorithm(text, algo):
+    found = read_facts(read(f"verl, {text}, OOM"), {}, current()).stated["algo"]
+    assert (found.value if found.origin == "read" else None) == algo
+
+
+def test_a_limit_of_the_prompt_is_written_for_versions_that_have_one():
+    text = (
+        "python3 -m openrlhf.cli.train_ppo_ray --actor.model_name_or_path Qwen/Qwen2.5-7B --rollout.micro_batch_size 4"
+    )
+    assert "prompt_length" not in read_facts(read(text), {}, current()).keys
+    old = "python3 -m openrlhf.cli.train_ppo_ray --pretrain Qwen/Qwen2.5-7B --micro_rollout_batch_size 4 --prompt_max_len 512"
+    assert read_facts(read(old), {}, current()).keys["prompt_length"] == "prompt_max_len"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,3 +66,18 @@ def test_every_setting_points_into_its_line(text: str) -> None:
 
 def test_one_endless_line_is_read() -> None:
     assert read("a_b=1 " * 1_000_000).settings[0].key == "a_b"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("gpu_memory_utilization 0.8 -> 0.5 still OOM", "0.5"),
+        ("I changed micro_batch_size_per_gpu: 8→2", "2"),
+        ("n_samples_per_prompt 64 => 32, everything else as shipped", "32"),
+        ("gpu_memory_utilization 0.8 -> 0.5 works", "0.8"),
+        ("should I try gpu_memory_utilization 0.8 -> 0.5?", "0.8"),
+        ("gpu_memory_utilization 0.8", "0.8"),
+    ],
+)
+def test_of_two_values_with_an_arrow_the_run_that_failed_has_the_second(text, value):
+    assert [setting.value for setting in read(text).settings] == [value]

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
 from diagnose.vocabulary import KINDS, PHASES
 
 LEVERS = sorted(current().levers.values(), key=lambda lever: lever.slug)
@@ -179,3 +180,16 @@ def test_a_reference_is_kept_on_the_card_only_where_it_is_said_to_be_offloaded(a
     facts = {"algo": "grpo", **({"ref_offload": True} if offloaded else {})}
     levers = advise(f"{run}Memory cgroup out of memory: Killed process 1 (python3)", n_gpus=8, **facts).levers
     assert ("offload.ref.off" in levers) is offloaded
+
+
+@pytest.mark.parametrize(("phase", "first"), [("update_policy", False), ("wake_up", True)])
+def test_expandable_segments_are_no_suspect_once_the_engine_has_drawn_samples(phase: str, first: bool) -> None:
+    text = (
+        "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n8 x A100 80GB\n"
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct "
+        "actor_rollout_ref.rollout.name=vllm trainer.n_gpus_per_node=8 trainer.nnodes=1\n"
+        f'  File "verl/workers/actor/dp_actor.py", line 248, in {phase}\n    x\n'
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.10 GiB."
+    )
+    found = [one.lever.slug for one in diagnose(text, {}, current(), ()).prescriptions]
+    assert ("allocator.expandable_segments.off" in found[:3]) is first

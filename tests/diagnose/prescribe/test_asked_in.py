@@ -1,0 +1,32 @@
+"""Where nothing names the phase, the size that was asked for may: logits of a pass are made in that pass alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.diagnose.prescribe.conftest import Advice
+
+Advise = Callable[..., Advice]
+RUN = r"""
+python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=64 data.max_prompt_length=4096 \
+    data.max_response_length=12288 actor_rollout_ref.model.path=Qwen/Qwen3-4B \
+    actor_rollout_ref.actor.use_dynamic_bsz=True actor_rollout_ref.actor.ppo_max_token_len_per_gpu=65536 \
+    actor_rollout_ref.rollout.name=vllm actor_rollout_ref.rollout.gpu_memory_utilization=0.8 trainer.n_gpus_per_node=8 trainer.nnodes=1
+8 x H200
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {size}. GPU 0 has a total capacity of 139.81 GiB of which 20.03 GiB is free.
+""".strip()
+# 65,536 tokens × 151,936 × 4 bytes
+LOGITS = RUN.format(size="37.09 GiB")
+
+
+def test_logits_of_the_updates_budget_point_to_its_passes_though_the_rollout_is_higher(advise: Advise) -> None:
+    advice = advise(LOGITS)
+    gpu = advice.before.gpu
+    assert gpu
+    assert gpu.peak.phase == "rollout"
+    assert advice.levers[0] == "batch.dynamic_tokens.down"
+    assert "rollout.gpu_memory_utilization.down" not in advice.levers
+
+
+def test_another_size_leaves_the_highest_phase_to_count(advise: Advise) -> None:
+    assert "rollout.gpu_memory_utilization.down" in advise(RUN.format(size="11.03 GiB")).levers[:3]
