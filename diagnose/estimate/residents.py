@@ -8,7 +8,7 @@ from functools import lru_cache
 from diagnose.batch import Values
 from diagnose.conditions import holds, in_range
 from diagnose.estimate.sharding import adapters
-from diagnose.knowledge.records import Framework, Resident
+from diagnose.knowledge.records import Framework
 
 Residents = Mapping[tuple[str, str], tuple[str, ...]]
 _Kept = tuple[str, str, tuple[str, ...]]  # what stays, in which pool, in which phases
@@ -76,16 +76,10 @@ def residents(
             continue
         if _exists(entry.what, values, online, writes, engine):
             for pool in _pools(entry.what, entry.pool, values):
-                stays = (*entry.phases, "weight_sync") if _is_being_woken(entry, values) else entry.phases
                 parted = apart and pool == "gpu"
-                here = _on_the_same_cards(entry.what, stays, values) if parted else stays
+                here = _on_the_same_cards(entry.what, entry.phases, values) if parted else entry.phases
                 kept.append((entry.what, pool, here))
     return _laid_out(tuple(kept), phases)
-
-
-def _is_being_woken(entry: Resident, values: Values) -> bool:
-    """Whether the failing call asks for the engine's cache, at the end of a hand-over."""
-    return entry.what == "kv_pool" and values.get("wakes_cache") is True
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,15 @@ _SEVERAL = re.compile(
     r"|\bCUDA_VISIBLE_DEVICES=\d,|双卡|多卡|[两四八]张",
     re.I | re.A,
 )
-_MARKS = (":\\", "‹path›\\", "/mnt/", "wsl", "laptop", "笔记本")  # in lower case; every word for a PC holds one
+_MARKS = (
+    ":\\",
+    "‹path›\\",
+    "/mnt/",
+    "wsl",
+    "mps backend",
+    "laptop",
+    "笔记本",
+)  # in lower case; every word for a PC holds one
 _LONGEST = 2000
 
 

@@ -14,7 +14,7 @@ from diagnose.knowledge.check_advisory import check_advisory
 from diagnose.knowledge.check_dataset import check_datasets
 from diagnose.knowledge.check_framework import check_fork_ids, check_framework
 from diagnose.knowledge.check_log import check_log
-from diagnose.knowledge.check_pattern import repeats_a_repeat
+from diagnose.knowledge.check_pattern import may_hang
 from diagnose.knowledge.check_words import condition_misfits, fact_misfits, word_misfits
 from diagnose.knowledge.loader import Problem, did_you_mean
 from diagnose.knowledge.records import Case, Fix, Lever, Question, Signature
@@ -106,10 +106,8 @@ def _signature(signature: Signature) -> Iterator[Problem]:
         if group not in groups:
             yield Problem(f"{place}: captures.{group}", "no pattern has a group of this name")
     for i, pattern in enumerate(signature.patterns):
-        if repeats_a_repeat(pattern.pattern):
-            yield Problem(
-                f"{place}: patterns[{i}]", "repeats a group that repeats: it can hang on a long line, rewrite it"
-            )
+        if misfit := may_hang(pattern.pattern):
+            yield Problem(f"{place}: patterns[{i}]", misfit)
     if not any(example.matches for example in signature.examples):
         yield Problem(f"{place}: example", "none that matches: add one")
 

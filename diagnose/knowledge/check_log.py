@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from diagnose import vocabulary
-from diagnose.knowledge.check_pattern import repeats_a_repeat
+from diagnose.knowledge.check_pattern import may_hang
 from diagnose.knowledge.loader import Problem, did_you_mean
 from diagnose.knowledge.log import Log, Measure
 from diagnose.units import PRINTED
@@ -46,8 +46,8 @@ def _measure(place: str, where: str, measure: Measure) -> Iterator[Problem]:
         yield from _word(place, f"{where}.apart", id, vocabulary.FACTS)
     if not measure.key and "size" not in measure.pattern.groupindex:
         yield Problem(f"{place}: {where}", "must have a key, or a pattern with a group “size”")
-    if repeats_a_repeat(measure.pattern.pattern):
-        yield Problem(f"{place}: {where}.pattern", "repeats a group that repeats: it can hang on a long line")
+    if misfit := may_hang(measure.pattern.pattern):
+        yield Problem(f"{place}: {where}.pattern", misfit)
 
 
 def _word(place: str, where: str, word: str, words: Iterable[str]) -> Iterator[Problem]:

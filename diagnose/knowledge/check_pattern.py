@@ -1,4 +1,4 @@
-"""Whether a pattern can hang: ``(x+)+`` and its kin take exponential time on a line that almost matches."""
+"""Whether a pattern can hang on a line that almost matches: ``(x+)+`` and its kin take exponential time, blanks in a row cubic time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,24 @@ _PART = re.compile(
     r"|(?P<endless>[*+]|\{\d*,\})(?P<manner>[?+]?)|\{\d+(?:,\d+)?\}[?+]?|.",
     re.S,
 )
+
+_BLANKS = r"\\s\*(?!\+)"
+_OPTIONAL = r"(?:(?:\((?:\?:|\?P<\w+>)?(?:[^()\\]|\\.)*\)|\[[^\]]*\]|[^\\()\[\]|*+?])[?*])?"
+_IN_A_ROW = re.compile(rf"{_BLANKS}{_OPTIONAL}{_BLANKS}{_OPTIONAL}{_BLANKS}")
+
+
+def may_hang(pattern: str) -> str:
+    """What makes it hang on a long line, with the cure; empty for a pattern that does not."""
+    if repeats_a_repeat(pattern):
+        return "repeats a group that repeats: it can hang on a long line, rewrite it"
+    if blanks_in_a_row(pattern):
+        return r"has \s* three times with nothing that must stand between: it can hang on a long line, write \s*+"
+    return ""
+
+
+def blanks_in_a_row(pattern: str) -> bool:
+    """Whether blanks may stand three times with nothing between: on a line of blanks that takes time by the cube of its length."""
+    return _IN_A_ROW.search(pattern) is not None
 
 
 def repeats_a_repeat(pattern: str) -> bool:
@@ -42,9 +60,9 @@ def product_misfits(pattern: re.Pattern[str] | None, part: re.Pattern[str] | Non
         if part is not None:
             yield "is missing, and a part is named: a part is where sizes to multiply stand"
         return
-    if part is not None and repeats_a_repeat(part.pattern):
-        yield "has a part that repeats a group that repeats: it can hang on a long line, rewrite it"
+    if part is not None and (misfit := may_hang(part.pattern)):
+        yield f"has a part that {misfit}"
     if pattern.groups != 1:
         yield f"has {pattern.groups} groups, must have one, around the digits"
-    if repeats_a_repeat(pattern.pattern):
-        yield "repeats a group that repeats: it can hang on a long line, rewrite it"
+    if misfit := may_hang(pattern.pattern):
+        yield misfit

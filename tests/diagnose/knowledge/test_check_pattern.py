@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diagnose.knowledge import CONTENT, read_content
-from diagnose.knowledge.check_pattern import repeats_a_repeat
+from diagnose.knowledge.check_pattern import blanks_in_a_row, repeats_a_repeat
 
 RECORDS = read_content(CONTENT)[0]
 PATTERNS = {
@@ -47,6 +47,16 @@ def test_it_refuses_a_repeat_of_a_repeat(pattern: str) -> None:
 )  # fmt: skip
 def test_it_lets_other_patterns_pass(pattern: str) -> None:
     assert not repeats_a_repeat(pattern)
+
+
+@pytest.mark.parametrize("pattern", [r"a\s*\s*\s*b", r"a\s*(?:x|y)?\s*(?:的)?\s*b", r"a\s*:?\s*[`*]?\s*b"])
+def test_it_refuses_blanks_three_times_in_a_row(pattern: str) -> None:
+    assert blanks_in_a_row(pattern)
+
+
+@pytest.mark.parametrize("pattern", [r"a\s*x\s*y\s*b", r"a\s*+(?:x)?\s*+(?:y)?\s*+b", r"a\s*:?\s*b"])
+def test_it_lets_blanks_pass_that_something_parts(pattern: str) -> None:
+    assert not blanks_in_a_row(pattern)
 
 
 @contextmanager
