@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from diagnose.batch import resolve
 from diagnose.facts.algo import read_algo, read_training
@@ -38,7 +39,7 @@ from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Fork, Framework
-from diagnose.types import Fact, Facts, Line, Paste
+from diagnose.types import Fact, Facts, Hit, Line, Paste
 from diagnose.vocabulary import Value
 
 __all__ = ["parse_answer", "read_facts"]
@@ -59,59 +60,80 @@ _TRAINING = (
 
 def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     """Everything that the paste and the answers make known. An answer outranks the paste, a key the words, a traceback both."""
-    (answered, refused), notes = read_answers(answers, knowledge), tuple(encoded(paste.lines))
-    speech = tuple(spoken(paste, (lowered := lower(paste)).new))
+    answered, refused = read_answers(answers, knowledge)
     detected = detect(paste, answered.get("framework"), knowledge)
-    hits, captured = find_hits((paste := of_training(paste, detected.framework, knowledge.engines)), lowered, knowledge)
-    version = version_of(detected.framework, detected.fork, paste, answered.get("framework_version"))
-    proven = proofs(hits, (failed := read_failure(paste, lowered, hits, detected, knowledge, answered)), answered)
-    keyed = _keys(paste, detected, version, answered, knowledge, proven)
-    stated: dict[str, Fact] = {**failed, **captured, **keyed.stated, **answered, **_identity(detected, version)}
-    model = _run(stated, paste, speech, answered, detected.framework, knowledge, proven)
-    if told := _told_by_words(stated, {**keyed.stated, **answered}):
-        before, keyed = keyed, _keys(paste, detected, version, {**answered, **told}, knowledge, proven)
+    heard = _hear(paste, detected, answered, knowledge)
+    version = version_of(detected.framework, detected.fork, heard.paste, answered.get("framework_version"))
+    keyed = _keys(heard, detected, version, answered, knowledge)
+    stated = {**heard.failed, **heard.captured, **keyed.stated, **answered, **_identity(detected, version)}
+    model = _run(stated, heard, answered, detected.framework, knowledge)
+    if chosen := _told_by_words(stated, {**keyed.stated, **answered}):
+        before, keyed = keyed, _keys(heard, detected, version, {**answered, **chosen}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
-    stated = with_sizes(_on_machine(stated, paste, lowered, speech, captured, knowledge), knowledge.models)
-    readings = _measure(stated, paste, lowered, speech, answered, knowledge)
+    stated = with_sizes(_on_machine(stated, heard, knowledge), knowledge.models)
+    readings = _measure(stated, heard, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
-    stated, versions, keyed = _defaults(stated, framework, version, keyed, paste, detected.fork)
+    stated, versions, keyed = _defaults(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)
+    gpu = find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None
+    told = (*refused, *readings.notes, *remarks(detected, version, keyed, stated, heard.proven, heard.speech, gpu))
     return Facts(
         stated=stated,
         values=resolve(stated),
         framework=framework,
         fork=detected.fork,
         model=model.model,
-        gpu=(gpu := find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None),
+        gpu=gpu,
         keys=keyed.keys,
         units=keyed.units,
-        dead_keys=frozenset((*keyed.dead, *(detected.fork.ignores if detected.fork else ()))),
-        config=_config(paste, speech, detected, knowledge),
-        hits=hits,
+        dead_keys=frozenset((*keyed.dead, *detected.ignored)),
+        config=_config(heard.paste, heard.speech, detected, knowledge),
+        hits=heard.hits,
         measured=readings.of(),
         growth=readings.growth(),
-        tried=read_tried(speech, knowledge, framework),
+        tried=read_tried(heard.speech, knowledge, framework),
         versions=versions,
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*notes, *refused, *readings.notes, *remarks(detected, version, keyed, stated, proven, speech, gpu)),
+        notes=(*encoded(paste.lines), *told),
     )
 
 
+class _Heard(NamedTuple):
+    """What the lines of a paste say by themselves, before any key is read.
+
+    ``paste`` is without the settings of commands that train nothing, ``speech`` what people wrote.
+    """
+
+    paste: Paste
+    lowered: Lowered
+    speech: Sequence[Line]
+    hits: tuple[Hit, ...]
+    captured: Mapping[str, Fact]
+    failed: Mapping[str, Fact]
+    proven: Proofs
+
+
+def _hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> _Heard:
+    lowered = lower(paste)
+    speech = tuple(spoken(paste, lowered.new))
+    paste = of_training(paste, detected.framework, knowledge.engines)
+    hits, captured = find_hits(paste, lowered, knowledge)
+    failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
+    return _Heard(paste, lowered, speech, hits, captured, failed, proofs(hits, failed, answered))
+
+
 def _keys(
-    paste: Paste,
-    detected: Detected,
-    version: Fact | None,
-    told: Mapping[str, Fact],
-    knowledge: Knowledge,
-    proven: Proofs,
+    heard: _Heard, detected: Detected, version: Fact | None, told: Mapping[str, Fact], knowledge: Knowledge
 ) -> KeyFacts:
     """By the framework's keys; while several are possible, what all of them read alike."""
+    paste, proven = heard.paste, heard.proven
     sure = {**known(proven), **told}
     plan = detected.framework or (knowledge.fallback if not detected.candidates else None)
-    if detected.fork and (ignored := detected.fork.ignores):
-        paste = replace(paste, settings=tuple(one for one in paste.settings if normal(one.key) not in ignored))
+    if detected.ignored:
+        left = (one for one in paste.settings if normal(one.key) not in detected.ignored)
+        paste = replace(paste, settings=tuple(left))
     if plan is not None:
         number = str(version.value) if version else None
         return read_keys(paste, plan, number, sure, version is None or version.certain, proven)
@@ -132,21 +154,15 @@ def _exchanged(
     return exchanged if "model" in named else {id: fact for id, fact in exchanged.items() if id != "model"}
 
 
-def _measure(
-    stated: dict[str, Fact],
-    paste: Paste,
-    lowered: Lowered,
-    speech: Sequence[Line],
-    answered: Mapping[str, Fact],
-    knowledge: Knowledge,
-) -> Readings:
+def _measure(stated: dict[str, Fact], heard: _Heard, answered: Mapping[str, Fact], knowledge: Knowledge) -> Readings:
     """What the log measured: lengths become facts where no key and no answer says them, a leak the kind of failure."""
-    readings = read_measured(paste, lowered, knowledge.logs, {id: fact.value for id, fact in stated.items()})
+    values = {id: fact.value for id, fact in stated.items()}
+    readings = read_measured(heard.paste, heard.lowered, knowledge.logs, values)
     for id, fact in readings.facts.items():
         stated.setdefault(id, fact)
-    if (own := own_process(paste, stated)) is not None:
+    if (own := own_process(heard.paste, stated)) is not None:
         stated.setdefault(own.id, own)
-    if (kind := as_kind(stated.get("oom_kind"), readings.growth(), speech)) and "oom_kind" not in answered:
+    if (kind := as_kind(stated.get("oom_kind"), readings.growth(), heard.speech)) and "oom_kind" not in answered:
         stated["oom_kind"] = kind
     return readings
 
@@ -157,14 +173,13 @@ def _identity(detected: Detected, version: Fact | None) -> dict[str, Fact]:
 
 def _run(
     stated: dict[str, Fact],
-    paste: Paste,
-    speech: Sequence[Line],
+    heard: _Heard,
     answered: Mapping[str, Fact],
     framework: Framework | None,
     knowledge: Knowledge,
-    proven: Proofs,
 ) -> Read:
     """Model, algorithm and training mode; what is answered stays."""
+    paste, speech = heard.paste, heard.speech
     model = read_model(paste, speech, stated, knowledge)
     if model.model is not None:
         sees = model.model.vision is not None
@@ -191,20 +206,13 @@ def _run(
         stated["full_or_lora"] = share
     for id, fact in (run_words(speech, stated) | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
-    stated |= left_open(proven, stated)
+    stated |= left_open(heard.proven, stated)
     return model
 
 
-def _on_machine(
-    stated: Mapping[str, Fact],
-    paste: Paste,
-    lowered: Lowered,
-    speech: Sequence[Line],
-    captured: Mapping[str, Fact],
-    knowledge: Knowledge,
-) -> dict[str, Fact]:
+def _on_machine(stated: Mapping[str, Fact], heard: _Heard, knowledge: Knowledge) -> dict[str, Fact]:
     others = {id: fact for id, fact in stated.items() if id not in MACHINE}
-    return others | read_machine(paste, lowered, speech, stated, captured, knowledge)
+    return others | read_machine(heard.paste, heard.lowered, heard.speech, stated, heard.captured, knowledge)
 
 
 def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge: Knowledge) -> Framework | None:

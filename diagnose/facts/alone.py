@@ -18,15 +18,8 @@ _SEVERAL = re.compile(
     r"|\bCUDA_VISIBLE_DEVICES=\d,|双卡|多卡|[两四八]张",
     re.I | re.A,
 )
-_MARKS = (
-    ":\\",
-    "‹path›\\",
-    "/mnt/",
-    "wsl",
-    "mps backend",
-    "laptop",
-    "笔记本",
-)  # in lower case; every word for a PC holds one
+# every word for a PC holds one of these, in lower case
+_MARKS = (":\\", "‹path›\\", "/mnt/", "wsl", "mps backend", "laptop", "笔记本")
 _LONGEST = 2000
 
 

@@ -30,6 +30,11 @@ class Detected:
     candidates: tuple[str, ...] = ()
     fork: Fork | None = None
 
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Keys of the framework that the fork's own trainer never reads."""
+        return self.fork.ignores if self.fork else ()
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
