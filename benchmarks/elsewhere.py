@@ -113,5 +113,5 @@ column holds them against that of the same terms.
 The rows of the second time were held against commit 57aed4e on 2026-11-23: the scripts and the manual of ms-swift 1 and 2 (2023 and
 2024), whose authors wrote what they saw above each command, and tables of torchao that train with torchtitan and torchtune. What counter
 the authors read is not said, some wrote one figure over several scripts, and few name the card, so that the cache of the allocator is in
-doubt up to any size. After a first look one script was dropped, whose 34B model in 16 bits is said to need 18 GB, the number of cards of
-another was taken from its command, and the blocks of YAML and TOML were written out."""
+doubt up to any size. After a first look two scripts were dropped, one whose 34B model in 16 bits is said to need 18 GB and one of Florence,
+whose size nothing tells; the number of cards of another was taken from its command, and the blocks of YAML and TOML were written out."""
