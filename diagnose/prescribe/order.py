@@ -87,7 +87,10 @@ def _computed(candidate: Candidate) -> bool:
 
 
 def _group(candidate: Candidate) -> float:
-    """0: it fits, or the text itself speaks for it. 0.5: it comes close. 1: it may help. 2: a guess, or it saves too little to notice."""
+    """0: it fits, or the text itself speaks for it. 0.5: it comes close, and no figure is a guess. 1: it may help.
+
+    2: it is a guess itself, or saves too little to notice.
+    """
     trial, situation = candidate.trial, candidate.situation
     rank = candidate.rank
     if rank and rank.why and rank.order <= TELLING:
@@ -107,7 +110,9 @@ def _group(candidate: Candidate) -> float:
         # where the run as it is seems to fit, a saving that nobody would notice is no answer
         return 2 if little and fitted else 0
     crosses = before and limit and trial.after and trial.after.bytes <= limit < before.bytes
-    return 2 if little and not crosses else 0.5 if trial.verdict == "close" else 1
+    if little and not crosses:
+        return 2
+    return 0.5 if trial.verdict == "close" and not situation.before.missing else 1
 
 
 def _saved(candidate: Candidate) -> float:

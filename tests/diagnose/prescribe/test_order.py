@@ -244,6 +244,10 @@ def test_the_segments_of_a_trainer_are_not_those_of_an_engine_in_another_process
             "The model's max seq len (16384) is larger than the maximum number of tokens that can be stored in KV cache (9024).",
             "rollout.max_model_len.down",
         ),
+        (
+            "CUDA out of memory occurred when warming up sampler with 1024 dummy requests. Please try lowering `max_num_seqs`.",
+            "rollout.max_num_seqs.down",
+        ),
     ],
 )
 def test_the_engines_own_remedy_comes_first_though_one_case_with_that_message_needed_another(message, first):
