@@ -17,7 +17,7 @@ from diagnose.prescribe import prescribe
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
 from diagnose.questions import ask
-from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, Growth, Paste, Together
+from diagnose.types import CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, Paste, Together
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, Pool, Value
 from diagnose.words import not_memory
 
@@ -154,16 +154,19 @@ def _grows(facts: Facts, paste: Paste) -> Pool | None:
         return pool
     if facts.growth:
         return None
-    line = next((line for line in paste.lines if kind.span and line.number == kind.span.line), None)
-    if (
-        kind.span
-        and line
-        and (pool := spoken_pool(line.words, kind.span.start - line.offset, kind.span.end - line.offset))
-    ):
+    if pool := _spoken_of(kind, paste):
         return pool
-    ended = {POOL_OF_KIND.get(hit.signature.kind) for hit in facts.hits if hit.signature.strength >= 2}
-    ended -= {None}
+    ended = {POOL_OF_KIND.get(hit.signature.kind) for hit in facts.hits if hit.signature.strength >= 2} - {None}
     return ended.pop() if len(ended) == 1 else None
+
+
+def _spoken_of(kind: Fact, paste: Paste) -> Pool | None:
+    """The memory that a person's line names beside the failure, where it names one alone."""
+    span = kind.span
+    line = next((line for line in paste.lines if line.number == span.line), None) if span else None
+    if span is None or line is None:
+        return None
+    return spoken_pool(line.words, span.start - line.offset, span.end - line.offset)
 
 
 def _with_assumed_lengths(facts: Facts) -> Facts:
