@@ -76,9 +76,7 @@ def parse_as(
 
 def _read(text: str) -> tuple[dict[str, Any], str]:
     if len(text.encode()) > MAX_BYTES:
-        raise ValueError(
-            f"{len(text.encode())} bytes: a file has at most {MAX_BYTES}, shorten it; a framework may have parts"
-        )
+        raise ValueError(f"{len(text.encode())} bytes: a record has at most {MAX_BYTES}, shorten it")
     front, body = split(text)
     if nesting(front) > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH}: flatten it")
