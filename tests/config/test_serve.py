@@ -75,13 +75,12 @@ def test_it_answers_and_leaves_no_process_behind(prepared_folder: Path, number: 
     assert processes_of(prepared_folder) == []
 
 
-def test_a_second_start_keeps_what_is_there(state_folder: Path) -> None:
-    start_site(state_folder).stop()
-    secret = (state_folder / "secret").read_text()
-    gathered = (state_folder / "static" / ".digest").stat().st_mtime_ns
-    start_site(state_folder).stop()
-    assert (state_folder / "secret").read_text() == secret
-    assert (state_folder / "static" / ".digest").stat().st_mtime_ns == gathered
+def test_another_start_keeps_what_is_there(prepared_folder: Path) -> None:
+    secret = (prepared_folder / "secret").read_text()
+    gathered = (prepared_folder / "static" / ".digest").stat().st_mtime_ns
+    start_site(prepared_folder).stop()
+    assert (prepared_folder / "secret").read_text() == secret
+    assert (prepared_folder / "static" / ".digest").stat().st_mtime_ns == gathered
 
 
 def test_it_ends_when_the_web_server_dies(prepared_folder: Path) -> None:
@@ -105,13 +104,16 @@ def test_it_starts_a_dead_worker_again(prepared_folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variables", "address"),
-    [({}, r"http://127\.0\.0\.1:\d+"), ({"SITE_URL": "https://wiki.example"}, "https://wiki.example")],
+    ("folder", "variables", "address"),
+    [
+        ("state_folder", {}, r"http://127\.0\.0\.1:\d+"),
+        ("prepared_folder", {"SITE_URL": "https://wiki.example"}, "https://wiki.example"),
+    ],
 )
-def test_the_first_start_offers_a_link_that_makes_the_admin_once(
-    state_folder: Path, variables: dict[str, str], address: str
+def test_each_start_without_an_admin_offers_a_link_that_makes_one(
+    request: pytest.FixtureRequest, folder: str, variables: dict[str, str], address: str
 ) -> None:
-    site = start_site(state_folder, **variables)
+    site = start_site(request.getfixturevalue(folder), **variables)
     link = re.search(rf"Become an admin .*: {address}(/setup/\S+/)", site.said())
     assert link
     status, body = site.get(link[1])
