@@ -17,7 +17,7 @@ _MAGIC = (
 
 
 def kind_of(first: bytes) -> str:
-    """The kind of a file by its first bytes: a word of ``diagnose.file_words``, or "" for what may be text."""
+    """The kind of a file by its first bytes: a word of ``diagnose.words.files``, or "" for what may be text."""
     if first[:1] == b"\x80" and first[1:2] in b"\x02\x03\x04\x05" and len(first) > 2:
         return "snapshot" if any(key in first[:FIRST] for key in _SNAPSHOT) else "pickle"
     if first[257:262] == b"ustar":

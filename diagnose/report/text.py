@@ -6,11 +6,10 @@ from diagnose import outlived, words
 from diagnose.types import Change, Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
-from diagnose.words import advisory, chinese, figures, killed, measured, refusal
-from diagnose.words import files as file_words
+from diagnose.words import advisory, chinese, figures, files, killed, measured, refusal
 from diagnose.words.change import effect_words, evidence_words, range_words, sure_words
 from diagnose.words.headline import headline
-from diagnose.words.together import title, why
+from diagnose.words.together import costs, title, why
 
 
 def to_text(diagnosis: Diagnosis) -> str:
@@ -31,7 +30,7 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     if further := outlived.told(diagnosis):
         lines += ["", f"{outlived.TITLE}. {further}"]
     if diagnosis.paste.file:
-        lines += ["", file_words.told(diagnosis.paste.file)]
+        lines += ["", files.told(diagnosis.paste.file)]
     if run := words.run_words(diagnosis.facts):
         lines += ["", " · ".join(run)]
     lines += _section("What was read", [f"{item}{_fact(fact, diagnosis)}" for fact in _told(diagnosis)], markdown)
@@ -139,7 +138,8 @@ def _together(diagnosis: Diagnosis, code: str) -> list[str]:
     assert together is not None
     pool = diagnosis.estimate.pool(together.pool)
     told = why(together, pool.limit if pool else None)
-    return [f"{title(together)}. {told}", *_changes(together.changes, code), ""]
+    cost = [f"   {line}" for line in costs(together)]
+    return [f"{title(together)}. {told}", *_changes(together.changes, code), *cost, ""]
 
 
 def _changes(changes: tuple[Change, ...], code: str) -> list[str]:

@@ -74,7 +74,7 @@ def summary(diagnosis: Diagnosis) -> Summary:
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """The answer as one sentence without a full stop; each case as ``headline_words`` has it."""
+    """The answer as one sentence without a full stop; each case as ``diagnose.words.headline`` has it."""
     kind, phase, room = diagnosis.kind, diagnosis.phase, diagnosis.room
     gpu = diagnosis.estimate.gpu
     if kind is None and (told := not_memory(diagnosis.facts)):
@@ -252,7 +252,9 @@ def _together(given: Together) -> Advised:
     several, fits = len(given.levers) > 1, given.after_verdict == "fits"
     which = "以下几项合起来" if several else "这一项"
     title = f"{which}{'放得下' if fits else '接近上限，难以判断'}：{'、'.join(_name(lever) for lever in given.levers)}"
-    return Advised(title, _figures(given, given.before, given.after), _changes(given.changes), "")
+    changing = [_name(lever) for lever in given.levers if lever.results != "same"]
+    known = f"{'、'.join(changing)}：{RESULTS['may_change']}" if changing else ""
+    return Advised(title, _figures(given, given.before, given.after), _changes(given.changes), known)
 
 
 def _effect(given: Prescription) -> str:

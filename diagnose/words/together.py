@@ -24,3 +24,8 @@ def why(together: Together, limit: int | None) -> str:
     free = tenths(limit) - phase_tenths(together.after)[0] if limit and together.after_verdict == "fits" else 0
     left = f", and {free / 10:.1f}{NBSP}GiB stay free" if free > 0 else ""
     return f"{alone}{told[0].upper()}{told[1:]}: then the {phase} needs most, {need}{left}."
+
+
+def costs(together: Together) -> list[str]:
+    """What those of its levers cost that may change results, a sentence each."""
+    return [f"{lever.title}: may change results. {lever.cost}" for lever in together.levers if lever.results != "same"]

@@ -10,7 +10,7 @@ import pytest
 from diagnose.knowledge import Knowledge
 from diagnose.pipeline import diagnose
 from diagnose.prescribe.together import MOST
-from diagnose.report import to_json, to_markdown
+from diagnose.report import to_json, to_markdown, to_text
 from diagnose.types import Change, Diagnosis
 
 FAILED = """
@@ -138,3 +138,4 @@ def test_adapters_are_part_of_the_set_where_settings_are_not_enough_and_what_com
     assert found.together.after_verdict == "fits"
     assert [lever.slug for lever in found.together.levers] == ["peft.lora", "batch.micro.down"]
     assert found.prescriptions[0].lever.slug == "peft.lora"
+    assert "Train a LoRA adapter: may change results. Less capacity than full training" in to_text(found)
