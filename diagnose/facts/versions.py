@@ -184,8 +184,11 @@ def possible(framework: Framework | None, paste: Paste) -> tuple[str, str]:
     return ("", "") if since and until and version(until) <= version(since) else (since, until)
 
 
-def turns(framework: Framework | None) -> tuple[str, ...]:
-    """Two releases that show how much hangs on the version: the last before the newest change of the plan, and before the middle one."""
+def turns(framework: Framework | None, since: str = "", until: str = "") -> tuple[str, ...]:
+    """Three releases that show how much hangs on the version, newest first, of those from ``since`` on and before ``until``.
+
+    They are the last before the newest change of the plan, and before those that two thirds and one third of the changes precede.
+    """
     if framework is None:
         return ()
     plan: tuple[Default | Resident | Behaviour, ...] = (
@@ -196,10 +199,11 @@ def turns(framework: Framework | None) -> tuple[str, ...]:
     ranges = [(entry.since, entry.until) for entry in plan]
     ranges += [(key.since, key.until) for key in framework.keys if not key.note]
     changes = {bound for bounds in ranges for bound in bounds if bound}
+    open_to = [release for release in framework.releases if _allows(_Bound(since, until, ""), release)]
     before = [
         older[-1]
         for change in sorted(changes, key=version)
-        if (older := [release for release in framework.releases if version(release) < version(change)])
+        if (older := [release for release in open_to if version(release) < version(change)])
     ]
     apart = list(dict.fromkeys(before))
-    return tuple(dict.fromkeys((apart[-1], apart[len(apart) // 2]))) if apart else ()
+    return tuple(dict.fromkeys(apart[place] for place in (-1, 2 * len(apart) // 3, len(apart) // 3))) if apart else ()

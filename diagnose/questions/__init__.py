@@ -210,7 +210,7 @@ def _moving(questions: list[Question], bench: Bench) -> list[Asked]:
 
     Of a run of which no setting was read as they rank: what defaults come to says little of what such an answer would change.
     """
-    before, word = bench.peak(bench.before), bench.word(bench.before)
+    before = bench.peak(bench.before)
     if before is None:
         return []
     least = before * (_LEAST_MOVE if bench.facts.configured else _LEAST_MOVE_UNREAD)
@@ -218,13 +218,12 @@ def _moving(questions: list[Question], bench: Bench) -> list[Asked]:
     for question in questions:
         if not bench.facts.configured and len(found) == MOST:
             break  # the others would rank behind these
-        values = plausible(question, bench.facts)
+        values = plausible(question, bench)
         if bench.left < len(values) or not values:
             continue
         asked = tried(question, bench, values)
-        flips = any(VERDICT_WORDS[word] not in says for _, _, says in asked.options if says)
         if asked.moves >= least:
             rank = 0 if bench.facts.configured else question.rank
-            found.append((_certainty(bench.facts, question.fact) == 2, rank, not flips, -asked.moves, asked))
+            found.append((_certainty(bench.facts, question.fact) == 2, rank, asked.turn is None, -asked.moves, asked))
     # A default holds unless somebody changed it; what nobody knows comes before.
     return [one[-1] for one in sorted(found, key=lambda one: one[:-1])]

@@ -9,11 +9,12 @@ from functools import cached_property
 from diagnose.conditions import holds
 from diagnose.estimate import estimate_pool, plan_of
 from diagnose.facts.defaults import as_answered, at_version
-from diagnose.facts.versions import turns
+from diagnose.facts.versions import possible, turns
 from diagnose.knowledge import Knowledge
+from diagnose.knowledge.hardware import Gpu
 from diagnose.knowledge.records import Option, Question
 from diagnose.prescribe.situation import verdict, watched
-from diagnose.types import Asked, Estimate, Fact, Facts, Paste
+from diagnose.types import Asked, Estimate, Fact, Facts, Paste, Turn
 from diagnose.units import gib
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
 
@@ -59,6 +60,11 @@ class Bench:
         framework = self.facts.framework
         return frozenset(id for default in framework.defaults for id in default.when) if framework else frozenset()
 
+    @cached_property
+    def versions(self) -> tuple[str, str]:
+        """The versions of the framework that the text leaves possible: from the first on and before the second; "" is open."""
+        return possible(self.facts.framework, self.paste) if self.paste is not None else ("", "")
+
     def answered(self, id: str, value: Value) -> Estimate | None:
         """The estimate with that answer; None when no more may be made."""
         if self.left <= 0:
@@ -86,8 +92,17 @@ def _open_to(question: Question, facts: Facts) -> list[Option]:
     """The options that this run can have; of words those that the framework knows."""
     of_words = FACTS[question.fact].type == "text" and facts.framework is not None and facts.read_by_keys
     known = facts.framework.words_of_keys(question.fact) if of_words and facts.framework else frozenset()
+    if question.fact == "gpu_mem_gib" and facts.gpu is not None:
+        return _sold(question, facts.gpu)
     options = [option for option in question.options if holds(option.when, facts.values) is not False]
     return [option for option in options if not known or option.value in known]
+
+
+def _sold(question: Question, gpu: Gpu) -> list[Option]:
+    """The sizes in which the card is sold that is named, in the words of the question where it has them."""
+    told = {option.value: option for option in question.options}
+    sizes = [f"{size:g}" for size in sorted(map(float, gpu.sizes))]
+    return [told.get(size, Option(value=size, title=f"{size} GB")) for size in sizes]
 
 
 def unsettled(question: Question, bench: Bench) -> Asked:
@@ -129,27 +144,32 @@ def _of_phase(id: str, bench: Bench) -> str:
 
 def missing(question: Question, bench: Bench) -> Asked:
     """A fact without which something cannot be computed; its options are tried as far as that computes anything."""
-    return tried(question, bench, plausible(question, bench.facts)[: _TRIED_OF_A_PLAN if bench.facts.planned else 2])
+    return tried(question, bench, plausible(question, bench)[: _TRIED_OF_A_PLAN if bench.facts.planned else 2])
 
 
 def tried(question: Question, bench: Bench, values: list[Value]) -> Asked:
     """The question with what its answers come to, as far as they are tried; the present one needs no trial."""
-    before, moves = bench.peak(bench.before), 0
+    before, now, moves = bench.peak(bench.before), bench.word(bench.before), 0
     options: list[tuple[str, str, str]] = []
+    turned: list[Turn] = []
     titles = {option.value: option.title for option in question.options}
     for value in values:
         written, changed = _written(value), bench.answered(question.fact, value)
         after = bench.peak(changed) if changed else None
-        says = f"{gib(after)} GiB, {VERDICT_WORDS[bench.word(changed)]}" if changed and after is not None else ""
+        word = bench.word(changed) if changed else ""
+        says = f"{gib(after)} GiB, {VERDICT_WORDS[word]}" if after is not None else ""
         options.append((written, titles.get(written, written), says))
+        if after is not None and word != now:
+            turned.append(Turn(written, after, word))
         if before is not None and after is not None:
             moves = max(moves, abs(after - before))
-    now = _written(bench.facts.values.get(question.fact, ""))
-    as_it_is = f"{gib(before)} GiB, {VERDICT_WORDS[bench.word(bench.before)]}" if before is not None else ""
+    stated = _written(bench.facts.values.get(question.fact, ""))
+    as_it_is = f"{gib(before)} GiB, {VERDICT_WORDS[now]}" if before is not None else ""
     rest = options_of(question, bench.facts, {written for written, _, _ in options})
     compared = any(says for _, _, says in options)
-    options += [(value, title, as_it_is if value == now and compared else "") for value, title, _ in rest]
-    return Asked(question, moves, tuple(_in_order(options, question)))
+    options += [(value, title, as_it_is if value == stated and compared else "") for value, title, _ in rest]
+    turn = max(turned, key=lambda one: one.bytes, default=None)
+    return Asked(question, moves, tuple(_in_order(options, question)), turn)
 
 
 def _in_order(options: list[tuple[str, str, str]], question: Question) -> list[tuple[str, str, str]]:
@@ -165,13 +185,14 @@ def _written(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def plausible(question: Question, facts: Facts) -> list[Value]:
+def plausible(question: Question, bench: Bench) -> list[Value]:
     """Plausible answers in the fact's own type, without the present one: of a size that is known half and double, else the options."""
+    facts = bench.facts
     spec, now = FACTS[question.fact], facts.values.get(question.fact)
     if question.fact == "n_gpus" and facts.planned and now is None:
         return list(_MACHINES)
     if question.fact == "framework_version":
-        return [release for release in turns(facts.framework) if release != now]
+        return [release for release in turns(facts.framework, *bench.versions) if release != now]
     if spec.group == "sizes" and isinstance(now, int) and not isinstance(now, bool):
         return [max(1, now // 2), now * 2]
     typed = [_typed(option.value, spec.type) for option in _open_to(question, facts)]

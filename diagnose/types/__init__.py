@@ -11,6 +11,7 @@ from diagnose.types.advice import (
     PatchLine,
     Prescription,
     Together,
+    Turn,
 )
 from diagnose.types.estimate import CacheRoom, Compared, Estimate, PhaseEstimate, PoolEstimate, Term
 from diagnose.types.facts import Fact, Facts, Hit, Tried
@@ -43,6 +44,7 @@ __all__ = [
     "PoolEstimate",
     "Prescription",
     "Together",
+    "Turn",
     "Redaction",
     "Setting",
     "Span",

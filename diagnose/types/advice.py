@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from diagnose.types.estimate import CacheRoom, Estimate, PhaseEstimate
 from diagnose.types.facts import Fact, Facts
@@ -139,13 +139,25 @@ class NotAdvised:
     span: Span | None = None
 
 
+class Turn(NamedTuple):
+    """An answer with which the verdict is another: the answer as written, the failing pool's bytes, and the verdict with it."""
+
+    answer: str
+    bytes: int
+    verdict: str
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question whose answer would change the advice: by how much it moves the failing pool's peak, in bytes (0 = unknown)."""
+    """A question whose answer would change the advice: by how much it moves the failing pool's peak, in bytes (0 = unknown).
+
+    ``turn`` is the tried answer that changes the verdict on it by the highest figure, if one does.
+    """
 
     question: Question
     moves: int
     options: tuple[tuple[str, str, str], ...] = ()
+    turn: Turn | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, PHASES, Value
 from diagnose.words import untrained
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths, rounded
 from diagnose.words.measured import growth_words
+from diagnose.words.untold import untold
 
 VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "facts missing"}
 
@@ -127,7 +128,7 @@ def _lead(diagnosis: Diagnosis) -> str:
             room_words(diagnosis.room, failed=failed),
             full,
             _taken(diagnosis.estimate, pool, pool.worst),
-            _by_default(diagnosis.facts),
+            untold(diagnosis),
         )
         return " ".join(part for part in told if part)
     apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
@@ -141,7 +142,7 @@ def _lead(diagnosis: Diagnosis) -> str:
         if pool.pool == "gpu" and (asked := asked_in(diagnosis.facts, diagnosis.paste)):
             parts.append(f"A tensor of the size asked for is made in the {' or the '.join(map(phase_words, asked))}.")
     parts.append(_taken(diagnosis.estimate, pool, phase))
-    parts.append(_by_default(diagnosis.facts))
+    parts.append(untold(diagnosis))
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
     if diagnosis.kind == "memory_growth" and grown:
         return " ".join((grown[0], *parts))
@@ -187,18 +188,6 @@ def guessed(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> lis
         for id in estimate.guessed(pool.pool)
         if id in FACTS and (id in hang or (pool.pool == "gpu" and FACTS[id].group != "sizes"))
     ]
-
-
-def _by_default(facts: Facts) -> str:
-    if not on_defaults(facts):
-        return ""
-    return f"No setting of the run was read: {facts.trainer}’s defaults stand for what nobody told."
-
-
-def on_defaults(facts: Facts) -> bool:
-    """Whether a trainer's defaults stand for all settings, since none was read: nobody runs by them alone."""
-    stand = any(fact.origin == "default" for fact in facts.stated.values())
-    return stand and bool(facts.trainer) and not facts.configured and not facts.serves
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:

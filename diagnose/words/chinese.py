@@ -16,10 +16,11 @@ from diagnose.held import weights
 from diagnose.knowledge.records import Lever
 from diagnose.types import CacheRoom, Change, Diagnosis, Estimate, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.units import GIB
-from diagnose.words import cause_open, guessed, job_limited, not_memory, on_defaults, presumed, worst
+from diagnose.words import cause_open, guessed, job_limited, not_memory, presumed, worst
 from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
 from diagnose.words.figures import band_words, gib, need_tenths, phase_tenths, rounded
 from diagnose.words.headline import only_phase_out
+from diagnose.words.untold import on_defaults, turned_by_version
 
 _SHOWN = 3  # changes, as many as stand open on the page
 _LEAST = 3  # Han characters that make a text one of a person who reads Chinese: most names have fewer
@@ -146,6 +147,9 @@ def _guesses(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> 
         yield f"没有给出：{'、'.join(names[:4])}；数字里含有猜测。"
     if on_defaults(diagnosis.facts):
         yield f"没有读到任何配置，没说的都按 {diagnosis.facts.trainer} 的默认值算。"
+    if turn := turned_by_version(diagnosis):
+        verdict = VERDICTS[turn.verdict]
+        yield f"没有给出 {diagnosis.facts.trainer} 的版本，按最新版计算；按 {turn.answer} 则为 {gib(turn.bytes)}，{verdict}。"
 
 
 def _doubts(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> Iterator[str]:

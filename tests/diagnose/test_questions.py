@@ -63,6 +63,23 @@ def test_the_phase_is_not_asked_where_the_estimate_sees_exactly_one_run_out(aske
     assert questions[0].moves
 
 
+def test_of_a_card_that_is_named_only_the_sizes_are_asked_for_in_which_it_is_sold(asked):
+    questions = asked("verl grpo Qwen2.5-7B 8 x A100, CUDA out of memory in update_actor, max_response_length=8192")
+    sizes = next(one for one in questions if one.question.fact == "gpu_mem_gib")
+    assert [value for value, *_ in sizes.options] == ["40", "80"]
+
+
+def test_the_answer_that_turns_the_verdict_by_the_highest_figure_is_kept():
+    run = "trl grpo, Qwen2.5-7B, 8xH100 80GB, deepspeed zero3, max_completion_length 2048, will it fit?"
+    version = next(
+        one for one in diagnose(run, {}, current(), ()).questions if one.question.fact == "framework_version"
+    )
+    says = {value: text for value, _, text in version.options}
+    assert version.turn is not None
+    assert version.turn.verdict == "out"
+    assert says[version.turn.answer] == f"{gib(version.turn.bytes)} GiB, runs out"
+
+
 def test_growth_asks_for_versions_and_not_for_sizes(asked):
     questions = facts_of(asked("python3 -m verl.trainer.main_ppo trainer.nnodes=1", kind="memory_growth"))
     assert questions == ["growing_pool", "engine_version", "framework_version", "worked_before"]

@@ -210,4 +210,5 @@ def test_another_version_reads_keys_and_defaults_again_and_keeps_the_rest(quill)
 
 def test_the_turns_are_the_last_releases_before_the_plan_changed(quill):
     assert turns(quill.frameworks["quill"]) == ("1.2", "1.1")
+    assert turns(quill.frameworks["quill"], until="1.2") == ("1.1", "1.0")
     assert turns(None) == ()

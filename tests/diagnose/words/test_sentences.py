@@ -5,6 +5,7 @@ from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.words import figures, killed
 from diagnose.words.change import range_words
+from diagnose.words.chinese import summary
 from diagnose.words.headline import headline
 
 
@@ -173,6 +174,14 @@ def test_where_no_setting_was_read_the_defaults_are_said_to_stand_for_them():
     assert said not in words.lead(
         diagnose("python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.n=8", run, current(), ())
     )
+
+
+def test_a_run_that_fits_by_the_newest_version_alone_is_said_to():
+    run = "trl grpo, Qwen2.5-7B, 8xH100 80GB, deepspeed zero3, max_completion_length 2048, will it fit? "
+    said = "The version of TRL is not told and taken as the newest: by 0.17.0 it is "
+    assert said in words.lead(diagnose(run, {}, current(), ()))
+    assert "taken as the newest" not in words.lead(diagnose(run, {"framework_version": "1.9.0"}, current(), ()))
+    assert "没有给出 TRL 的版本，按最新版计算；按 0.17.0 则为 " in summary(diagnose(run, {}, current(), ())).lead
 
 
 def test_a_size_is_no_guess_of_a_phase_that_takes_nothing_of_it():
