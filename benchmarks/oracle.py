@@ -163,6 +163,27 @@ def kept_points() -> Iterator[dict]:
                 yield {"kind": "kept", "model": name, **asdict(setting), **sizes}
 
 
+def fp32_points() -> Iterator[dict]:
+    """Forward passes and whole steps without any 16-bit value."""
+    base = Setting(precision="fp32")
+    kept = [
+        base,
+        replace(base, checkpointing="on"),
+        replace(base, attention="eager", length=256),
+        replace(base, padded=True),
+        replace(base, lora_rank=8),
+    ]
+    for name in ("qwen2", "llama", "qwen3"):
+        model = MODELS[name]
+        for setting in kept:
+            sizes = kept_bytes(config_of(model), setting, model["vocab"])
+            yield {"kind": "kept_fp32", "model": name, **asdict(setting), **sizes}
+        for checkpointing in ("off", "on"):
+            setting = replace(base, rows=4, checkpointing=checkpointing)
+            sizes = step_bytes(config_of(model), setting, model["vocab"])
+            yield {"kind": "step_fp32", "model": name, **asdict(setting), **sizes}
+
+
 def family_points() -> Iterator[dict]:
     """Forward passes of the decoders of other families, with attention as FlashAttention keeps it."""
     for name, family in FAMILIES.items():
@@ -211,6 +232,7 @@ def loss_points() -> Iterator[dict]:
 
 KINDS = {
     "kept": kept_points,
+    "fp32": fp32_points,
     "family": family_points,
     "family_step": family_step_points,
     "step": step_points,
@@ -245,15 +267,17 @@ def main() -> None:
     ap.add_argument("--only", choices=list(KINDS), help="measure one kind again and keep the other points")
     only = ap.parse_args().only
     warnings.simplefilter("ignore")
-    before = tomllib.loads(OUT.read_text())["point"] if only else []
-    origin = {
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "date": datetime.date.today().isoformat(),
-    }
+    before = tomllib.loads(OUT.read_text()) if only else {"from": {}, "point": []}
+    versions = {"torch": torch.__version__, "transformers": transformers.__version__}
+    today = {**versions, "date": datetime.date.today().isoformat()}
+    origin = before["from"] | {only: " ".join(today.values())} if only else today
     points: list[dict] = []
     for kind, measure in KINDS.items():
-        points += measure() if only in (None, kind) else [point for point in before if point["kind"] == kind]
+        points += (
+            measure()
+            if only in (None, kind)
+            else [point for point in before["point"] if point["kind"] in (kind, f"kept_{kind}", f"step_{kind}")]
+        )
         print(kind, len(points), flush=True)
     models = [("model", {"name": name, **model}) for name, model in MODELS.items()]
     families = [("family", {"name": name, "record": one.record, **one.numbers}) for name, one in FAMILIES.items()]

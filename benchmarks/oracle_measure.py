@@ -134,8 +134,8 @@ class Setting:
 
 
 def autocast(setting: Setting) -> AbstractContextManager[object]:
-    """bf16 autocast over fp32 weights, and over adapters, which peft makes fp32."""
-    cast = setting.precision == "mixed" or setting.lora_rank > 0
+    """bf16 autocast over fp32 weights, and over adapters, which peft makes fp32; none where all is fp32."""
+    cast = setting.precision == "mixed" or (setting.lora_rank > 0 and setting.precision != "fp32")
     return torch.autocast("cpu", dtype=torch.bfloat16) if cast else nullcontext()
 
 

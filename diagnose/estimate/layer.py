@@ -192,10 +192,10 @@ def frozen_layer_bytes_per_token(
     norms = inputs * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0) + 4 * w.ranks
     mlp = each * ((12 if w.clamped else 6 if w.gated else 2) * w.mlp + 4 * w.routed)
     kept = norms + attention_bytes_per_token(w) + mlp + w.shared * w.hidden
-    return kept + (_shared_bytes_per_token(w, on) if shared else _adapter_bytes_per_token(w, each_input, on))
+    return kept + (shared_bytes_per_token(w, on) if shared else _adapter_bytes_per_token(w, each_input, on))
 
 
-def _shared_bytes_per_token(w: Widths, on: str) -> float:
+def shared_bytes_per_token(w: Widths, on: str) -> float:
     """Values that adapters read as they are, in 16 bits: both norms' outputs and the MLP's product; the attention keeps its output.
 
     (peft 0.21 tuners/lora/layer.py: Linear.forward; benchmarks/oracle.py measures it)

@@ -6,8 +6,9 @@ from diagnose.estimate.engine import engine_weight_bytes
 from diagnose.estimate.frozen import experts_in_16_bits
 from diagnose.estimate.low_rank import projected
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.rank import autocasts
 from diagnose.estimate.term import Band, count, exactly, make_term
-from diagnose.estimate.terms_activation import autocasts, checkpointing
+from diagnose.estimate.terms_activation import checkpointing
 from diagnose.estimate.terms_held import drops_gradients, perhaps_less, trained_shard
 from diagnose.types import Term
 from diagnose.units import GIB, MIB

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose.estimate.layer import Widths, checkpoint_bytes_per_token, no_grad_bytes_per_token
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.rank import in_fp32
 from diagnose.estimate.rows import image_patches
 from diagnose.estimate.term import count, counts, make_term
 from diagnose.estimate.terms_activation import LAYER, checkpointing
@@ -23,14 +24,15 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
         return []
     beside = plan.values.get("trains_vision") is True
     frozen = not trains or (not beside and (plan.values.get("freeze_vision") is True or bool(plan.adapters)))
-    mlp, each = tower.intermediate or 4 * tower.hidden, tower_bytes_per_patch(tower)
-    checkpoints = checkpoint_bytes_per_token(hidden=tower.hidden, layers=tower.layers)
+    wide = 2 if in_fp32(plan) else 1
+    mlp, each = tower.intermediate or 4 * tower.hidden, tower_bytes_per_patch(tower, wide == 2)
+    checkpoints = checkpoint_bytes_per_token(hidden=tower.hidden, layers=tower.layers, bytes_each=2 * wide)
     own = plan.values.get("vision_checkpointing")
     recomputed = checkpointing(plan) == "full" if own is None else own is True
     if frozen and trains and recomputed and (own is True or plan.does.get("frozen_tower") == "kept"):
         each = checkpoints
     elif frozen:
-        each = no_grad_bytes_per_token(Widths(tower.hidden, mlp, tower.hidden, 0, False))
+        each = wide * no_grad_bytes_per_token(Widths(tower.hidden, mlp, tower.hidden, 0, False))
     elif recomputed:
         each += checkpoints
     else:

@@ -15,6 +15,7 @@ from diagnose.batch import resolve
 from diagnose.estimate.layer import checkpoint_bytes_per_token
 from diagnose.estimate.phases import gpu_phases, trainer_bytes
 from diagnose.estimate.plan import Plan, make_plan
+from diagnose.estimate.rank import in_fp32
 from diagnose.estimate.shape import parameters
 from diagnose.estimate.terms_activation import head_inputs, kept
 from diagnose.estimate.tokens import take
@@ -105,7 +106,7 @@ def _plan(point: dict[str, Any]) -> Plan:
     return plan
 
 
-@pytest.mark.parametrize("point", [*_points("kept"), *_points("family")])
+@pytest.mark.parametrize("point", [*_points("kept"), *_points("kept_fp32"), *_points("family")])
 def test_what_a_forward_pass_keeps_is_right(point: dict[str, Any]) -> None:
     plan = _plan(point)
     one = take(plan, "update")
@@ -114,7 +115,7 @@ def test_what_a_forward_pass_keeps_is_right(point: dict[str, Any]) -> None:
         table = plan.shape.embedding * (1 if plan.model.tied else 2)
         casts = 2 * (parameters(plan.model) - table)  # autocast's copies of the weights of all layers; no head here
     estimated = casts + sum(term.bytes for term in [*kept(plan, one), *head_inputs(plan, one)])
-    unread = 2 * one.tokens.mid * plan.model.hidden  # the head is not run
+    unread = (4 if in_fp32(plan) else 2) * one.tokens.mid * plan.model.hidden  # the head is not run
     assert estimated - unread == pytest.approx(point["kept"], rel=SAVED)
 
 
@@ -170,7 +171,7 @@ def test_a_logit_takes_what_the_frameworks_record_says(way: str, slug: str, valu
     assert plan.number("logits_train_bytes") == pytest.approx(measured["backward"], rel=LOGIT)
 
 
-@pytest.mark.parametrize("point", [*_points("step"), *_points("family_step")])
+@pytest.mark.parametrize("point", [*_points("step"), *_points("step_fp32"), *_points("family_step")])
 def test_the_peak_of_a_step_is_right(point: dict[str, Any]) -> None:
     update, step = gpu_phases(_plan(point), ("actor_update", "optimizer_step"))
     measured = max(point["forward_peak"], point["backward_peak"])

@@ -1,0 +1,65 @@
+"""What one rank computes of a pass: in which type, how many of its tokens, and how wide its layers are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from diagnose.estimate.frozen import fp32_between_layers
+from diagnose.estimate.layer import Widths, widths
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.term import Band
+from diagnose.estimate.tokens import Pass
+
+
+def autocasts(plan: Plan) -> bool:
+    """Whether bf16 comes from autocast over whole fp32 weights; sharded weights are cast when they are gathered.
+
+    FSDP2 gathers in the type of its policy on a single GPU as well (torch 2.6 distributed/fsdp/_fully_shard/_fsdp_param.py:
+    init_dtype_attrs), where FSDP1 falls back to whole weights (distributed/fsdp/_init_utils.py: NO_SHARD).
+    """
+    part = plan.adapters or "trained_layers" in plan.values
+    whole_fp32 = plan.each.weights >= 4 and not part and plan.values.get("precision") != "fp32"
+    return whole_fp32 and (plan.split.stage < 3 or _alone(plan))
+
+
+def in_fp32(plan: Plan) -> bool:
+    """Whether everything is computed in fp32: whole weights of that type, and no autocast that is told."""
+    return (
+        plan.values.get("precision") == "fp32" and plan.values.get("autocast") is not True and not plan.each.quantized
+    )
+
+
+def stream_bytes(plan: Plan) -> int:
+    """Bytes of a number that runs from layer to layer."""
+    return 4 if autocasts(plan) or fp32_between_layers(plan) or in_fp32(plan) else 2
+
+
+def _alone(plan: Plan) -> bool:
+    return plan.split.group == 1 and plan.values.get("strategy") != "fsdp2"
+
+
+def sequence_split(plan: Plan) -> bool:
+    """Whether tensor-parallel ranks divide the tokens between their matrices as well; taken so where nothing says otherwise."""
+    return plan.values.get("sequence_parallel") is not False
+
+
+def local_tokens(plan: Plan, one: Pass) -> Band:
+    """Tokens of one rank: tensor parallelism divides every activation where it splits the sequence too, else only those inside
+    attention and MLP, which ``rank_widths`` narrows (Korthikanti et al., section 4.2 against 4.1)."""
+    return one.tokens.times(1 / plan.whole("tp")) if sequence_split(plan) else one.tokens
+
+
+def rank_widths(plan: Plan) -> Widths:
+    """The widths of a layer on one rank, for as many tokens as ``local_tokens`` gives it."""
+    known: Widths | None = plan.known.get("widths")
+    if known is None:
+        w, tp = widths(plan.model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
+        split = tp > 1 and not sequence_split(plan)
+        known = replace(w, mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp) if split else w
+        plan.known["widths"] = known
+    return known
+
+
+def over_ranks(plan: Plan) -> str:
+    tp = plan.whole("tp") if sequence_split(plan) else 1
+    return f" ÷ {tp}" if tp > 1 else ""

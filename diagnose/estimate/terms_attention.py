@@ -1,0 +1,78 @@
+"""Attention beside query, key, value and output as terms: scores written out, or a padding mask."""
+
+from __future__ import annotations
+
+from diagnose.estimate.layer import eager_score_bytes, widths
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.rank import in_fp32, local_tokens
+from diagnose.estimate.term import Band, count, counts, make_term
+from diagnose.estimate.tokens import Pass
+from diagnose.types import Term
+
+_SDPA = (
+    "transformers 4.51 integrations/sdpa_attention.py: repeat_kv; torch 2.6 attention.cpp: convert_boolean_attn_mask"
+)
+# low, middle, high: fp32 softmax and its bf16 copy, where there is one; 2 where the kernel was meant and not scores written out
+_SCORE_BYTES, _SCORE_BYTES_FP32 = (2.0, 6.0, 6.0), (2.0, 4.0, 4.0)
+_TANH_BYTES = 2.0  # of capped scores (litgpt 2685705 litgpt/model.py: do_softcapping; transformers 4.51 models/gemma2)
+_SCORE_BYTES_BACKWARD = 12.0  # fp32 softmax, the gradient that comes in and the one that goes out
+_REPEATED = ", and keys and values repeated to the heads of queries"
+_ATTENTION = ("flash_attention", "remove_padding")
+
+
+def attention_beside(plan: Plan, one: Pass, layers: int, freed: float = 0.0) -> list[Term]:
+    """What attention needs beside query, key, value and output: scores written out, or a padding mask; nothing with FlashAttention.
+
+    ``freed`` bytes of the layer are gone when the scores' gradients need twice what the scores do.
+    """
+    kernel = plan.values.get("flash_attention")
+    if kernel is False or (kernel is None and plan.model.capped):
+        return [_scores(plan, one, layers, freed)]
+    unmasked = plan.does.get("padding_mask") == "no" or plan.values.get("remove_padding") is True
+    return [] if kernel or unmasked or one.packed or one.rows <= 1 else [_mask(plan, one, layers)]
+
+
+def _scores(plan: Plan, one: Pass, layers: int, freed: float) -> Term:
+    """b a s² scores a layer (Korthikanti et al., eq. 1)."""
+    heads, pairs = plan.model.heads / plan.whole("tp"), _pairs(plan, one)
+    each_score, tanh = _SCORE_BYTES, _TANH_BYTES if plan.model.capped else 0.0
+    if in_fp32(plan):
+        each_score, tanh = _SCORE_BYTES_FP32, 2 * tanh
+    low, mid, high = (
+        eager_score_bytes(rows=heads * number, heads=1, length=1, bytes_each=(each + tanh) * layers)
+        for number, each in zip(pairs, each_score, strict=True)
+    )
+    tokens, repeated = local_tokens(plan, one), _repeated(plan) * layers
+    mid, high = mid + tokens.mid * repeated, high + tokens.high * repeated
+    if freed:
+        last = heads * _SCORE_BYTES_BACKWARD
+        mid, high = max(mid, last * pairs[1] - freed), max(high, last * pairs[2])
+    how = (
+        f"{count(one.rows)} rows × {heads:g} heads × {counts(one.row)}² × {layers} layers × {each_score[1] + tanh:g} B"
+    )
+    how += _REPEATED if repeated else ""
+    source = "Korthikanti et al., arXiv:2205.05198, equation 1"
+    moved_by = (*one.moved_by, *_ATTENTION)
+    return make_term("attention_scores", "attention scores", "work", Band(low, mid, high), how, source, moved_by)
+
+
+def _mask(plan: Plan, one: Pass, layers: int) -> Term:
+    """A padding mask as a byte a pair of tokens and, in the values' type, once a layer; and keys and values repeated."""
+    pairs, tokens, a_value = _pairs(plan, one), local_tokens(plan, one), 4 if in_fp32(plan) else 2
+    repeated, each = _repeated(plan) * layers, 1 + a_value * layers
+    size = Band(0.0, pairs[1] * each + tokens.mid * repeated, pairs[2] * each + tokens.high * repeated)
+    how = f"{count(one.rows)} rows × {counts(one.row)}² × (1 + {a_value} × {layers}) B, and keys repeated to {plan.model.heads} heads"
+    return make_term("attention_mask", "padding mask", "work", size, how, _SDPA, (*one.moved_by, *_ATTENTION))
+
+
+def _repeated(plan: Plan) -> float:
+    """Bytes of a token by which keys and values grow when they are repeated to the heads of queries."""
+    w = widths(plan.model)
+    return 2 * (4 if in_fp32(plan) else 2) * (w.q - w.keys) / plan.whole("tp")
+
+
+def _pairs(plan: Plan, one: Pass) -> tuple[float, float, float]:
+    """Pairs of tokens in all rows of a pass: of rows that are not padded to one length the longest decides."""
+    row, uneven = one.row, plan.values.get("remove_padding") is True and not plan.online and not one.packed
+    low, mid, high = (one.rows * length**2 for length in (row.low, row.high if uneven else row.mid, row.high))
+    return low, mid, high
