@@ -90,9 +90,10 @@ def facts_of(answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     """The estimate of a case as it failed: its configuration is read as if it were pasted, its facts as if they were answers.
 
-    Its sources are read too: they name the shipped script whose defaults hold.
+    Its sources are read too: they name the shipped script whose defaults hold; and its day, since no later release can have run.
     """
-    paste = read("\n".join((*(f"{key}={value}" for key, value in case.config.items()), *case.sources)))
+    day = [f"{case.date} 00:00"] if case.date else []
+    paste = read("\n".join((*(f"{key}={value}" for key, value in case.config.items()), *case.sources, *day)))
     return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge)), knowledge.fallback)
 
 

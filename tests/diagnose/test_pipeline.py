@@ -1,6 +1,8 @@
 """The whole way: a paste in, a diagnosis out. The pastes are our own, after the public threads that the cases name."""
 
+import datetime
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -141,6 +143,15 @@ def test_every_shipped_case_is_estimated_or_says_what_its_thread_does_not_tell()
     for slug, case in knowledge.cases.items():
         estimate = estimate_case(case, knowledge)
         assert estimate.gpu or estimate.missing, slug
+
+
+def test_a_case_is_estimated_by_a_release_of_its_day():
+    knowledge = current()
+    case = replace(knowledge.cases["trl-qwen2-5-7b-h20-step-3"], config={})
+    peaks = [
+        estimate_case(replace(case, date=day), knowledge).gpu.peak.bytes for day in (None, datetime.date(2025, 2, 23))
+    ]
+    assert peaks[0] < peaks[1]  # TRL recomputes by default since August 2025
 
 
 def test_a_paste_of_noise_comes_back_within_seconds(ask):
