@@ -247,7 +247,8 @@ def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
         on = "all_linear" if unsaid else adapted_layers(plan.values, plan.does)
         fp32, shared = fp32_between_layers(plan), inputs_shared(plan)
         return frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on, fp32, shared)
-    return layer_bytes_per_token(w, autocasts(plan))
+    fused = plan.does.get("compiled_layers") == "yes" and not autocasts(plan)
+    return fused_layer_bytes_per_token(w) if fused else layer_bytes_per_token(w, autocasts(plan))
 
 
 def _sequence_split(plan: Plan) -> bool:
