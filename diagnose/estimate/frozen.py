@@ -62,8 +62,13 @@ def inputs_shared(plan: Plan) -> bool:
 
 
 def adapter_input_bytes(plan: Plan) -> float:
-    """Bytes that an adapter keeps of each value that it reads, where it keeps one of its own: in 16 bits, and a mask of its dropout."""
+    """Bytes that an adapter keeps of each value that it reads, where it keeps one of its own: in 16 bits, and a mask of its dropout.
+
+    Without autocast the fp32 copy that peft makes for an adapter in fp32 is what the product reads (tuners/lora/layer.py: Linear.forward).
+    """
     drops = plan.values.get("adapter_dropout")
+    if plan.values.get("autocast") is False and plan.each.weights >= 4 and plan.each.base == 2:
+        return 5.0 if drops is True else 4.0
     if isinstance(drops, bool):
         return 3.0 if drops else 2.0
     return plan.number("adapter_input_bytes") or 2.0

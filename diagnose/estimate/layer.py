@@ -229,7 +229,10 @@ def quantized_input_bytes_per_token(w: Widths) -> float:
 
 
 def fused_layer_bytes_per_token(w: Widths) -> float:
-    """The same where norm and MLP product are fused and keep bf16 inputs only (Megatron with selective recomputation)."""
+    """The same where norm and MLP product are fused and keep bf16 inputs only (Megatron with selective recomputation; compiled layers).
+
+    (torch 2.6 _functorch/partitioners.py: min_cut_rematerialization_partition makes what is cheap again in the backward pass.)
+    """
     heads = 2 * (w.q + w.keys + (w.values or w.keys) + w.read) + 4 * w.ranks
     mixing = heads if w.mixes is None else w.mixes
     return ((6 if w.alone else 12) + 2 * w.after) * w.hidden + mixing + (6 if w.gated else 4) * w.mlp + 4 * w.routed

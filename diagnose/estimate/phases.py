@@ -12,7 +12,16 @@ from diagnose.estimate.plan import Plan
 from diagnose.estimate.roles import of_critic, on_cards
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_activation import head_inputs, kept, kept_by_hooks, no_grad, recomputed
-from diagnose.estimate.terms_fixed import broadcast_copies, cached, fixed, growth, most_cached, pieces
+from diagnose.estimate.terms_fixed import (
+    broadcast_copies,
+    cached,
+    fixed,
+    growth,
+    most_cached,
+    paged,
+    pieces,
+    where_free,
+)
 from diagnose.estimate.terms_gather import (
     adam_temporaries,
     bucketed,
@@ -116,6 +125,7 @@ def _phase(
     others += always
     if phase == "load":
         others += broadcast_copies(plan, trainer, total(others))
+    trainer, pages = paged(plan, trainer)
     stays = total([term for term in trainer if term.family == "held"])
     goes = total([term for term in trainer if term.family == "work"])
     slack, room = cached(plan, stays, goes, total(others))
@@ -123,10 +133,12 @@ def _phase(
     counts = (*trainer, *others)
 
     def band() -> tuple[int, int]:
-        most = most_cached(plan, stays, goes, logits, bool(beyond))
+        most = most_cached(plan, stays, goes, logits, bool(beyond)) + total(pages).high
         return bounds(counts, slack, most, pieces(plan, stays, goes), plan.capacity)
 
-    return PhaseEstimate(phase, moment, (*counts, *beyond, slack), doubt=band, cached=kept)
+    return PhaseEstimate(
+        phase, moment, (*counts, *beyond, *(where_free(term, room) for term in pages), slack), doubt=band, cached=kept
+    )
 
 
 def _worst(moments: list[Moment]) -> Worst:

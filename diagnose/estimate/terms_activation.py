@@ -198,4 +198,7 @@ def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
             return fp32_frozen_layer_bytes_per_token(w, on)
         fp32, shared = fp32_between_layers(plan), inputs_shared(plan)
         return frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on, fp32, shared)
-    return fp32_layer_bytes_per_token(w) if in_fp32(plan) else layer_bytes_per_token(w, autocasts(plan))
+    if in_fp32(plan):
+        return fp32_layer_bytes_per_token(w)
+    fused = plan.does.get("compiled_layers") == "yes" and not autocasts(plan)
+    return fused_layer_bytes_per_token(w) if fused else layer_bytes_per_token(w, autocasts(plan))

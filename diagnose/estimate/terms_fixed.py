@@ -38,6 +38,7 @@ _REPLAY = (
 
 _SENT = "torch 2.6 csrc/distributed/c10d/reducer.cpp: _broadcast_coalesced; ProcessGroupNCCL.cpp: recordStream"
 _NO_COPIES_SINCE = "2.7"
+_PAGED = "actor_optimizer"  # which a paged optimizer keeps in pages
 
 
 class _Shares(NamedTuple):
@@ -141,6 +142,26 @@ def pieces(plan: Plan, held: Band, work: Band) -> float:
     if not work.high:
         return 0.0
     return (_PIECES_EXPANDABLE if plan.values.get("expandable_segments") is True else _PIECES) * (held.mid + work.mid)
+
+
+def paged(plan: Plan, trainer: list[Term]) -> tuple[list[Term], list[Term]]:
+    """The trainer's terms without those that a paged optimizer keeps in managed memory, and these.
+
+    torch's allocator knows nothing of them: bitsandbytes 0.49.2 optim/optimizer.py: get_state_buffer; functional.py: get_paged.
+    """
+    if not str(plan.values.get("optimizer", "")).lower().startswith("paged"):
+        return trainer, []
+    return [term for term in trainer if term.id != _PAGED], [term for term in trainer if term.id == _PAGED]
+
+
+def where_free(state: Term, room: Band) -> Term:
+    """Managed memory on a card: there while the card has the room, else the driver moves its pages to the host's memory and back.
+
+    (CUDA C++ Programming Guide, section on unified memory: oversubscription.) So no run fails by it, and only the band holds it.
+    """
+    size = Band(0.0, 0.0, max(0.0, min(state.high, room.high)))
+    how = f"up to {state.how}, in pages that go to the host where the card has no room"
+    return make_term(_PAGED, state.title, "fixed", size, how, state.source, state.moved_by)
 
 
 def _slack(plan: Plan, held: Band, work: Band, room: Band) -> Term:

@@ -125,11 +125,13 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
     """The part of the gradients that a moment of the backward pass has, where each step starts without any.
 
     ``zero_grad`` drops them (torch 2.0: ``set_to_none``), so that with one micro batch a step they only come with the backward pass.
-    DeepSpeed's partition and Megatron's buffer are made once, and several micro batches add up: there they stand all the time.
+    DeepSpeed's partition and Megatron's buffer are made once, and several micro batches add up: there they stand all the time. Beside
+    an optimizer on the host they go there as they come (torch 2.6 distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_reduce).
     """
     if (
         drops_gradients(plan)
         or plan.values.get("gradient_accumulation") != 1
+        or plan.values.get("optimizer_on_cpu") is True
         or plan.values.get("strategy") not in _DROPPED
     ):
         return []

@@ -98,11 +98,13 @@ def _one_chunk(plan: Plan, one: Pass) -> list[Term]:
 
 
 def _kept_chunks(plan: Plan, one: Pass) -> list[Term]:
-    """What a loss over samples in chunks keeps of all its chunks; low: of one row, as where rows are taken one by one."""
+    """What a loss in chunks keeps of all its chunks, unless they are cut by bytes; low: of one row, as where rows are taken one by one."""
     each = plan.number("chunk_kept_bytes")
-    if each is None or not plan.online or plan.makes_logits:
+    by_bytes = plan.number("loss_chunk_gib") is not None and not plan.online
+    if each is None or by_bytes or plan.makes_logits:
         return []
     a_token = logits_bytes(tokens=one.response, vocab=plan.model.vocab, bytes_each=each)
     size = Band(one.row.low * a_token, one.tokens.mid * a_token, one.tokens.high * a_token)
-    how = f"{each:g} B × {one.how} × {one.response:.2f} that are responses × {plan.model.vocab:,}"
+    part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
+    how = f"{each:g} B × {one.how}{part} × {plan.model.vocab:,}"
     return [make_term("logits_chunk", "logits of all chunks", "work", size, how, _KEPT, (*one.moved_by, *_MOVED))]

@@ -230,7 +230,7 @@ def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, V
 
     A row of ``*`` is that of any other word.
     """
-    rows = {word.lower(): facts for word, facts in table.items()}
+    rows = {word.lower().removeprefix("torch."): facts for word, facts in table.items()}
     word = written.bare(value).lower().removeprefix("torch.")
     stem = PurePosixPath(word).name.rsplit(".", 1)[0] if re.search(r"[/.]", word) else word
     for candidate in (word, stem):

@@ -33,6 +33,12 @@ def is_argument(word: str) -> bool:
     return bool(found and (found[1] or "." in found[2])) or bool(_DELETED.match(word))
 
 
+def is_override(word: str) -> bool:
+    """Whether a word behind a command gives a key a value: ``batch_size=2``, ``+a.b=c``."""
+    found = _OVERRIDE.match(word)
+    return bool(found and found.end() < len(word))
+
+
 def is_assignment(words: list[str]) -> bool:
     """Whether a line is nothing but shell assignments: ``export A=1 B=2``."""
     plain = words[words[:1] == ["export"] :]

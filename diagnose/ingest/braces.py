@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from diagnose.ingest.lines import Row
 from diagnose.ingest.python import Names, expression, is_expression
 from diagnose.ingest.values import plain
-from diagnose.types import Line, Setting
+from diagnose.types import Line, Setting, Span
 
 # A line that can stand inside a dictionary: closing brackets, a quoted key with what follows, or an item of a list.
 _INSIDE = re.compile(
@@ -22,6 +22,7 @@ _TOKEN = re.compile(
     re.A,
 )
 _YAML = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,120}:(?:[ \t]|$)", re.A)
+_MOST_ITEMS = 64  # of a list over several rows that is still a setting
 _KEY = re.compile(r"[A-Za-z_0-9][\w./@*+-]{0,120}$", re.A)
 
 
@@ -138,6 +139,7 @@ class _Reader:
         self.awaits_value = False
         self.closed = self.in_fragment = False
         self.list_at: tuple[Row, int, str] | None = None  # a list of scalars that is a value, while it is open
+        self.items: list[tuple[Span, str]] = []  # of that list
 
     def take(self, row: Row, token: re.Match[str]) -> None:
         kind, text = token.lastgroup, token[0]
@@ -149,10 +151,11 @@ class _Reader:
             self._value(row, token)
         elif kind == "string" or _KEY.match(text):
             self.pending = (row, token)
+            if self.list_at and len(self.items) <= _MOST_ITEMS:
+                self.items.append((row.span(token.start(), token.end()), text.strip("\"'")))
 
     def end_of_row(self) -> None:
         self.pending = None
-        self.list_at = None
 
     def _mark(self, row: Row, token: re.Match[str]) -> None:
         mark = token[0]
@@ -168,21 +171,29 @@ class _Reader:
 
     def _open(self, row: Row, token: re.Match[str]) -> None:
         if token[0] == "[" and self.awaits_value and self.key is not None:
-            self.list_at = (row, token.start(), self._full(self.key))
+            self.list_at, self.items = (row, token.start(), self._full(self.key)), []
         self.path.append(self.key or "" if self.awaits_value else "")
         self.lists.append(token[0] == "[")
         self.key, self.awaits_value = None, False
 
     def _close(self, row: Row, token: re.Match[str]) -> None:
-        if token[0] == "]" and self.list_at and self.list_at[0] is row:
-            start, key = self.list_at[1], self.list_at[2]
-            self.settings.append(Setting(key, row.words[start : token.end()], "json", row.span(start, token.end())))
+        if token[0] == "]" and self.list_at:
+            self._end_of_list(row, token.end())
         self.list_at = None
         if self.path:
             self.path.pop()
             self.lists.pop()
             self.closed = not self.path and not self.in_fragment
         self.key, self.awaits_value, self.pending = None, False, None
+
+    def _end_of_list(self, row: Row, end: int) -> None:
+        """The list as it stands in one row; over several as it would, and its place is that of its first item."""
+        opened, start, key = self.list_at or (row, end, "")
+        if opened is row:
+            self.settings.append(Setting(key, row.words[start:end], "json", row.span(start, end)))
+        elif 0 < len(self.items) <= _MOST_ITEMS:
+            value = f"[{', '.join(text for _, text in self.items)}]"
+            self.settings.append(Setting(key, value, "json", self.items[0][0]))
 
     def _value(self, row: Row, token: re.Match[str]) -> None:
         text, inner = token[0], int(token.lastgroup == "string")

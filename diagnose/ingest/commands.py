@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from diagnose.ingest.arguments import ENDS, HOLDER, LAUNCHER, is_argument, is_assignment, opened, read_arguments
+from diagnose.ingest.arguments import (
+    ENDS,
+    HOLDER,
+    LAUNCHER,
+    is_argument,
+    is_assignment,
+    is_override,
+    opened,
+    read_arguments,
+)
 from diagnose.ingest.lines import Row
 from diagnose.ingest.shell import Token, Variables, tokens
 from diagnose.types import Command, Setting
@@ -168,7 +177,10 @@ def _starts_command(found: list[Token], row: Row, after: Sequence[Row]) -> bool:
         return False
     if numbered and (flags or (numbered[-1] == len(rest) - 2 and any("/" in word for word in plain))):
         return True
-    return more or len(flags) >= 2 or (bool(flags) and any(next.words.lstrip()[:2] == "--" for next in after))
+    if not flags:
+        return more
+    overrides = sum(is_override(word) for word in rest[flags[0] :])
+    return more or len(flags) + overrides >= 2 or any(next.words.lstrip()[:2] == "--" for next in after)
 
 
 def _continues(row: Row) -> bool:

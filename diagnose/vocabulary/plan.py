@@ -55,7 +55,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "whether an update over samples goes through all its rows at once, or through so many as the free memory allows",
         ("all", "by_free_memory"),
     ),
-    "chunk_kept_bytes": ("bytes of each logit of samples that a loss in chunks keeps until its backward pass", ()),
+    "chunk_kept_bytes": ("bytes of each logit that a loss in chunks keeps until its backward pass", ()),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
     "micro_batch_of": (
         "what a micro batch counts online: sequences, prompts with all their samples in one pass, or sequences that become as many as"
@@ -180,6 +180,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "adapters_on": ("the layers that have adapters where nothing says which", ("all_linear", "query_value")),
     "padding_mask": ("whether padding is masked, which PyTorch's own kernel then gets as a tensor", ("yes", "no")),
+    "compiled_layers": ("whether every layer is compiled, norms and the MLP's product being made again", ("yes", "no")),
     "fused_query": ("whether query, key and value are one product, of which the value is a view", ("yes", "no")),
     "head_of_its_own": (
         "whether the head is a matrix beside the embedding also where a model ties both",

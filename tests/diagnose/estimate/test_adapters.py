@@ -134,3 +134,10 @@ def test_a_base_in_fp32_makes_the_stream_between_quantized_layers_fp32() -> None
         _terms(_qlora("1.0.0", precision=precision))["checkpoints"].bytes for precision in ("bf16", "mixed")
     )
     assert whole == pytest.approx(2 * halves)
+
+
+def test_without_autocast_an_adapter_in_fp32_keeps_a_copy_in_fp32(facts: Any) -> None:
+    """peft 0.21 tuners/lora/layer.py: Linear.forward casts what it reads to the type of the adapter."""
+    run = {**SFT, "gradient_checkpointing": False, "full_or_lora": "lora", "precision": "bf16"}
+    cast, whole = (_terms(facts(**run, autocast=says))["activations"] for says in (True, False))
+    assert _each(whole) - _each(cast) == pytest.approx(2 * (6 * 3584 + 18944))

@@ -79,3 +79,41 @@ def test_a_loss_of_the_trainers_own_makes_the_logits_that_ligers_would_not(more:
     found = gpu.phase("actor_update")
     assert found is not None
     assert ("logits" in {term.id for term in found.terms}) is whole
+
+
+TORCHTUNE = """tune run full_finetune_single_device --config llama3_2/3B_full_single_device {} dataset.packed=True
+tokenizer:
+  max_seq_len: 4096
+model:
+  _component_: torchtune.models.llama3_2.llama3_2_3b
+batch_size: 2
+optimizer:
+  _component_: torch.optim.AdamW
+gradient_accumulation_steps: 1
+dtype: bf16
+"""
+CHUNKED = "loss=torchtune.modules.loss.CEWithChunkedOutputLoss"
+
+
+@pytest.mark.parametrize(
+    ("flags", "gib"),
+    [
+        ("enable_activation_checkpointing=False", 60.0),
+        ("enable_activation_checkpointing=False compile=True", 51.0),
+        (f"enable_activation_checkpointing=False compile=True {CHUNKED}", 42.9),
+        (f"enable_activation_checkpointing=True compile=True {CHUNKED} optimizer_in_bwd=True", 23.1),
+    ],
+)
+def test_compiled_layers_and_a_loss_in_chunks_keep_as_much_less_as_torchtune_measured(flags: str, gib: float) -> None:
+    """Peak of active memory by README.md of meta-pytorch/torchtune@1814feb, "Optimization flags"."""
+    answers = {"model": "Llama-3.2-3B", "full_or_lora": "full", "gpu_mem_gib": 80, "n_gpus": 1}
+    found = diagnose(TORCHTUNE.format(flags), answers, current(), ()).estimate
+    assert found is not None
+    assert found.torch_allocated == pytest.approx(gib * GIB, rel=0.05)
+
+
+def test_gradients_go_to_the_host_with_the_optimizer_as_they_come(facts: Any) -> None:
+    run = {**SFT, "full_or_lora": "full", "strategy": "fsdp2", "zero_stage": 3, "gradient_accumulation": 1}
+    here, away = (_terms(facts(**{**run, "n_gpus": 8}, optimizer_on_cpu=on)) for on in (False, True))
+    assert "actor_gradients" in here
+    assert "actor_gradients" not in away

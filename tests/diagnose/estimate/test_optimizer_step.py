@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Term
+from diagnose.units import GIB
 
 ANSWERS = {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1}
 RECIPE = """model:
@@ -33,11 +36,7 @@ def term(text: str, answers: dict[str, object], id: str) -> Term | None:
 
 @pytest.mark.parametrize(
     ("optimizer", "bytes_each"),
-    [
-        ("torch.optim.AdamW\n  fused: True", 4),
-        ("bitsandbytes.optim.AdamW8bit", 2),
-        ("bitsandbytes.optim.PagedAdamW8bit", 2),
-    ],
+    [("torch.optim.AdamW\n  fused: True", 4), ("bitsandbytes.optim.AdamW8bit", 2)],
 )
 def test_an_optimizer_that_takes_one_tensor_at_a_time_needs_nothing_beside_its_state(
     optimizer: str, bytes_each: int
@@ -55,3 +54,33 @@ def test_of_an_unknown_trainer_the_band_holds_a_fused_step_too() -> None:
     assert step is not None
     assert step.low == 0 < step.bytes == step.high
     assert term("", {**UNKNOWN, "fused_optimizer": True}, "adam_temporaries") is None
+
+
+# --- managed memory, which the driver moves between card and host: bitsandbytes 0.49.2 functional.py: get_paged
+class Pool(NamedTuple):
+    verdict: str
+    card: float
+    most: float
+    allocated: float
+
+
+def _paged(gpu_mem_gib: int, optimizer: str) -> Pool:
+    answers = {"model": "Llama-2-7b", "full_or_lora": "full", "framework": "torchtune", "gpu_mem_gib": gpu_mem_gib}
+    text = RECIPE.format(optimizer=optimizer)
+    found = diagnose(text, {**answers, "n_gpus": 1, "max_length": 512}, current(), ()).estimate
+    assert found is not None
+    assert found.gpu is not None
+    assert found.torch_allocated is not None
+    peak = found.gpu.peak
+    return Pool(found.gpu.verdict(), peak.bytes / GIB, peak.high / GIB, found.torch_allocated / GIB)
+
+
+def test_paged_state_may_be_on_the_card_and_is_never_torchs() -> None:
+    paged, plain = _paged(80, "bitsandbytes.optim.PagedAdamW8bit"), _paged(80, "bitsandbytes.optim.AdamW8bit")
+    assert plain.allocated - paged.allocated == pytest.approx(2 * 6.74e9 / GIB, rel=0.01)
+    assert paged.most - paged.card > 2 * 6.74e9 / GIB
+
+
+def test_no_run_fails_by_paged_state() -> None:
+    assert _paged(40, "bitsandbytes.optim.AdamW8bit").verdict == "close"
+    assert _paged(40, "bitsandbytes.optim.PagedAdamW8bit").verdict == "fits"

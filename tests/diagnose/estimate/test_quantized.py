@@ -100,7 +100,7 @@ def test_the_layers_that_a_run_names_outrank_the_default(facts: Any, record: Any
     assert known.high < default.high
 
 
-@pytest.mark.parametrize(("optimizer", "each"), [("adamw", 8), ("paged_adamw_8bit", 2)])
+@pytest.mark.parametrize(("optimizer", "each"), [("adamw", 8), ("adamw_8bit", 2)])
 def test_an_8_bit_optimizer_holds_adapters_in_8_bits_as_well(facts: Any, optimizer: str, each: int) -> None:
     terms = _terms(facts(**SFT, full_or_lora="lora", optimizer=optimizer))
     assert terms["actor_optimizer"].bytes * 4 == terms["actor_gradients"].bytes * each

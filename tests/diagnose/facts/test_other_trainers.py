@@ -181,3 +181,91 @@ def test_a_job_that_asks_for_tasks_may_have_several(asked: str) -> None:
 def test_a_mac_has_one_card() -> None:
     text = "RuntimeError: MPS backend out of memory (MPS allocated: 81.20 GiB, max allowed: 81.60 GiB). Tried to allocate 1.02 GiB.\n"
     assert told(f"SFTTrainer Qwen2.5-7B\n{text}").facts.values["n_gpus"] == 1
+
+
+ADAPTER = """{
+  "base_model_name_or_path": "meta-llama/Llama-3.2-3B",
+  "lora_dropout": 0.05,
+  "peft_type": "%s",
+  "r": 32,
+  "target_modules": [
+    "v_proj",
+    "q_proj"
+  ]
+}"""
+
+
+def test_it_reads_what_peft_saves_beside_an_adapter() -> None:
+    values = told(ADAPTER % "LORA").facts.values
+    assert {id: values.get(id) for id in ("full_or_lora", "lora_rank", "lora_layers", "adapter_dropout")} == {
+        "full_or_lora": "lora",
+        "lora_rank": 32,
+        "lora_layers": "query_value",
+        "adapter_dropout": True,
+    }
+
+
+@pytest.mark.parametrize(("method", "trains"), [("IA3", "lora"), ("LOKR", "lora"), ("OSF", None)])
+def test_other_methods_of_peft_leave_the_base_alone_but_for_one(method: str, trains: str | None) -> None:
+    assert told(f'{{"peft_type": "{method}"}}\nmicro_batch_size: 2').facts.values.get("full_or_lora") == trains
+
+
+# --- torchtune
+TORCHTUNE = """tune run lora_finetune_single_device --config a/3B_lora optimizer=torch.optim.SGD batch_size=2 compile=True
+model:
+  _component_: torchtune.models.llama3_2.lora_llama3_2_3b
+  lora_attn_modules: ['q_proj', 'v_proj', 'output_proj']
+  apply_lora_to_mlp: {mlp}
+batch_size: 4
+dataset:
+  _component_: torchtune.datasets.alpaca_cleaned_dataset
+optimizer:
+  _component_: bitsandbytes.optim.PagedAdamW8bit
+loss:
+  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss
+"""
+
+
+@pytest.mark.parametrize(("mlp", "layers"), [(True, "all_linear"), (False, "attention")])
+def test_what_a_command_says_of_a_component_outranks_the_file(mlp: bool, layers: str) -> None:
+    values = told(TORCHTUNE.format(mlp=mlp)).facts.values
+    expected = {
+        "framework": "torchtune",
+        "optimizer": "sgd",
+        "micro_batch": 2,
+        "lora_layers": layers,
+        "logits_chunked": True,
+        "fused_loss": True,
+        "longest_response_length": 1028,
+    }
+    assert {id: values.get(id) for id in expected} == expected
+
+
+XTUNER = """xtuner train ./internlm2_7b_qlora_colorist_e5_copy.py
+pack_to_max_length = True
+batch_size = 2  # per_device
+model = dict(
+    type=SupervisedFinetune,
+    llm=dict(
+        torch_dtype=torch.float16,
+        quantization_config=dict(type=BitsAndBytesConfig, load_in_4bit=True)),
+    lora=dict(
+        type=LoraConfig,
+        r=64,
+        lora_dropout=0.1))
+"""
+
+
+def test_xtuner_puts_adapters_on_every_layer_and_recomputes_them_unless_told_otherwise() -> None:
+    values = told(XTUNER).facts.values
+    expected = {
+        "framework": "xtuner",
+        "full_or_lora": "qlora",
+        "lora_rank": 64,
+        "lora_layers": "all_linear",
+        "micro_batch": 2,
+        "packed_rows": True,
+        "gradient_checkpointing": True,
+        "adapter_dropout": True,
+    }
+    assert {id: values.get(id) for id in expected} == expected

@@ -87,7 +87,13 @@ def test_it_reads_json_that_breaks_off() -> None:
   ],
   "batch": 4,
   "x": {"""
-    assert values(text) == {"zero.stage": "3", "zero.offload.device": "none", "zero.bucket": "5e8", "batch": "4"}
+    assert values(text) == {
+        "zero.stage": "3",
+        "zero.offload.device": "none",
+        "zero.bucket": "5e8",
+        "names": "[a, b]",
+        "batch": "4",
+    }
 
 
 def test_a_fragment_keeps_the_key_that_it_begins_with() -> None:

@@ -175,10 +175,12 @@ def test_the_words_of_a_command_are_neither_flags_nor_overrides(text: str, words
             {"config": "a.yaml", "trial_name": "b", "allocation_mode": "sglang.d4p1t1+d4p1t1", "actor.path": "m"},
         ),
         ("python a.py --model_kwargs a=1 b=2 --bf16", {"model_kwargs": "a=1 b=2", "bf16": "true"}),
+        ("tune run recipe --config a/8B batch_size=2", {"config": "a/8B", "batch_size": "2"}),
     ],
 )
 def test_it_reads_an_override_without_a_dot_behind_a_flag(text: str, found: dict[str, str]) -> None:
     assert {setting.key: setting.value for setting in read(text).settings} == found
+    assert {setting.command for setting in read(text).settings} == {0}
 
 
 @pytest.mark.parametrize(
