@@ -142,6 +142,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         return None, tuple(id for id, known in needed.items() if known is None)
     version, online = _version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
+    if does.get("checkpoints") == "never":
+        values = {**values, "gradient_checkpointing": False}
     model = as_trained(model, does, values)
     narrow = values.get("algo") in WITHOUT_HEAD and does.get("reward_head") != "beside_logits"
     numbers = _shape(headed(model, tied=True) if narrow else model)
