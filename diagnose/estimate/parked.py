@@ -69,7 +69,7 @@ def _terms(plan: Plan, what: str, shard: Term | None, gpus: int) -> list[Term]:
 def _gradient_copies(plan: Plan, what: str, shard: Term, gpus: int) -> list[Term]:
     """What Megatron's optimizer on the CPU reads its gradients from: an fp32 copy of each, page-locked, made once and kept."""
     here = plan.values.get("strategy") == "megatron" and plan.values.get("optimizer_on_cpu") is True
-    if what != "actor_optimizer" or not here:
+    if what != "actor_optimizer" or not here or not plan.each.optimizer:
         return []
     parameters = shard.bytes / plan.each.optimizer
     how = f"{count(parameters)} × 4 B × {gpus} GPUs × {_PINNED_EACH.mid:g} rounded"

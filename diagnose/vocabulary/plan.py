@@ -157,7 +157,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "whether the critic is one module with the actor: a pass goes through both, and generation gathers both",
         ("with_actor", "apart"),
     ),
-    "checkpoints": ("whether the trainer asks for activation checkpoints where its setting says so", ("as_set", "never")),
+    "checkpoints": (
+        "whether the trainer asks for activation checkpoints where its setting says so",
+        ("as_set", "never"),
+    ),
     "processes_per_gpu": ("processes with a CUDA context on one GPU", ()),
     "host_processes_per_gpu": ("Python processes on the host for one GPU", ()),
     "pinned_rounding": ("how host copies are rounded", ("power_of_two", "exact")),
