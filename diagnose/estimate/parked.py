@@ -75,7 +75,7 @@ def _gradient_copies(plan: Plan, what: str, shard: Term, gpus: int) -> list[Term
     how = f"{count(parameters)} × 4 B × {gpus} GPUs × {_PINNED_EACH.mid:g} rounded"
     size = _PINNED_EACH.times(4 * parameters * gpus)
     moved_by = ("optimizer_on_cpu", "optimizer_cpu_fraction", "n_gpus", "gpus_per_node")
-    return [make_term("gradient_copies", "gradients for the CPU's Adam", "held", size, how, _HYBRID_SOURCE, moved_by)]
+    return [make_term("gradient_copies", "gradients for the CPU's Adam", "work", size, how, _HYBRID_SOURCE, moved_by)]
 
 
 def _on_drive(plan: Plan, what: str, shard: Term, gpus: int) -> Term | None:
