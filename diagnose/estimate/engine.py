@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from diagnose.batch import whole
 from diagnose.conditions import in_range
 from diagnose.estimate.cache import cached_bytes_per_token
+from diagnose.estimate.generation import OF_TRAINER, dense_cache
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.rows import real_row, row_limit
+from diagnose.estimate.rows import row_limit
 from diagnose.estimate.shape import lora_parameters
 from diagnose.estimate.spread import in_experts
 from diagnose.estimate.term import Band, count, exactly, make_term, total
 from diagnose.estimate.terms_fixed import CONTEXT, fixed
 from diagnose.estimate.terms_held import base_bytes, held
-from diagnose.estimate.tokens import take
 from diagnose.types import CacheRoom, Measured, Term
 from diagnose.units import GIB, gib
 
@@ -42,7 +42,6 @@ _NON_TORCH = Band(
 _FEW_BATCHES = 32
 _STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_utils.py
 _SAMPLER_COPIES = 4
-_CACHED_KEYS = "arXiv:2309.06180, section 3"
 # unslothai/unsloth-zoo@ce232d6 unsloth_zoo/vllm_utils.py: load_vllm, get_vllm_state_dict, convert_vllm_to_huggingface
 _SHARED = "vLLM lora/layers: create_lora_weights; the base layers are views of the engine's tensors"
 
@@ -84,11 +83,13 @@ def kv_pool_bytes(*, rule: str, share: float, capacity: float, own: float, resid
 
 
 def engine(plan: Plan, what: str) -> list[Term]:
-    """The terms of one of the engine's residents on the GPU."""
+    """The terms of one of the engine's residents on the GPU, or of what the trainer takes to generate without one."""
     if what == "engine_weights":
         return [_weights(plan)]
     if what == "engine_graphs":
         return _graphs(plan)
+    if what in OF_TRAINER:
+        return [OF_TRAINER[what](plan)]
     return _pool(plan) if what == "kv_pool" else []
 
 
@@ -172,32 +173,9 @@ def _graphs_in_share(plan: Plan) -> bool:
     return plan.values.get("rollout_engine") == "vllm" and version is not None and in_range("0.20", "", str(version))
 
 
-def _dense_cache(plan: Plan) -> list[Term]:
-    """KV cache of a rollout by the trainer's own model: every row of the batch up to its limit."""
-    prompt, response = row_limit(plan)
-    prompt = prompt or round(real_row(plan, 1.0)[0].mid)
-    rows, moved_by = _rows_generated(plan)
-    tokens = rows * (prompt + (response or 0))
-    each = cached_bytes_per_token(plan.model, plan.whole("tp"))
-    how = f"{rows:,.0f} rows × {prompt + (response or 0):,} tokens × {each:,} B"
-    size = Band(0.3 * tokens * each, tokens * each, tokens * each)
-    return [make_term("kv_pool", "KV cache of generation", "work", size, how, _CACHED_KEYS, moved_by)]
-
-
-def _rows_generated(plan: Plan) -> tuple[float, tuple[str, ...]]:
-    """Rows that generate at once without an engine, and the facts that they and their cache hang on."""
-    kind, lengths = plan.does.get("rows_generated"), ("prompt_length", "response_length")
-    if kind == "logprob_micro_batch":
-        return take(plan, "logprob").rows, ("logprob_micro_batch", *lengths)
-    rows = take(plan, "update").rows
-    if kind == "accumulated":
-        return rows * plan.whole("gradient_accumulation"), ("micro_batch", "gradient_accumulation", *lengths)
-    return rows, ("micro_batch", *lengths)
-
-
 def _pool(plan: Plan) -> list[Term]:
     if plan.does.get("kv_rule") == "dense":
-        return _dense_cache(plan)
+        return [dense_cache(plan)]
     share, capacity = plan.number("gpu_memory_utilization"), plan.capacity
     if share is None or capacity is None:
         return []

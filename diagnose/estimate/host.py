@@ -204,6 +204,6 @@ def _engine_images(plan: Plan) -> list[Term]:
     return [term] if term.high else []
 
 
-_LOCKED = ("swap_space", "engine_backup", "offloaded_checkpoints")
+_LOCKED = ("swap_space", "engine_backup", "offloaded_checkpoints", "gradient_copies")
 _BEFORE_ROWS = ("load", "init")
 _MOMENTS = {"load": "loading", "checkpoint": "saving"}

@@ -16,6 +16,10 @@ _DRIVE_SOURCE = (
     "deepspeedai/DeepSpeed@edaa722 runtime/zero/offload_config.py: buffer_count, buffer_size, max_in_cpu; "
     "runtime/swap_tensor/utils.py: SwapBufferManager; partitioned_param_swapper.py"
 )
+_HYBRID_SOURCE = (
+    "NVIDIA/Megatron-LM@d98e8a6 core/optimizer/cpu_offloading/hybrid_optimizer.py: cpu_copy_map_grad, pin_cpu_grads"
+)
+_PINNED_EACH = Band(1.0, 1.39, 2.0)  # powers of two on sizes that are spread evenly over their logarithm: 2 ln 2
 _SUB_GROUP = 10**9  # parameters of a card that are stepped at once: zero/config.py, sub_group_size
 _SWAP_GIB = 4.0  # vLLM V0 config.py: swap_space
 
@@ -59,7 +63,19 @@ def _terms(plan: Plan, what: str, shard: Term | None, gpus: int) -> list[Term]:
     if swapped := _on_drive(plan, what, shard, gpus):
         return [swapped]
     title = "reference's unused gradient buffer" if what == "ref_gradient_buffer" else f"{shard.title} on the host"
-    return [_pinned(plan, what, title, shard, gpus)]
+    return [_pinned(plan, what, title, shard, gpus), *_gradient_copies(plan, what, shard, gpus)]
+
+
+def _gradient_copies(plan: Plan, what: str, shard: Term, gpus: int) -> list[Term]:
+    """What Megatron's optimizer on the CPU reads its gradients from: an fp32 copy of each, page-locked, made once and kept."""
+    here = plan.values.get("strategy") == "megatron" and plan.values.get("optimizer_on_cpu") is True
+    if what != "actor_optimizer" or not here or not plan.each.optimizer:
+        return []
+    parameters = shard.bytes / plan.each.optimizer
+    how = f"{count(parameters)} × 4 B × {gpus} GPUs × {_PINNED_EACH.mid:g} rounded"
+    size = _PINNED_EACH.times(4 * parameters * gpus)
+    moved_by = ("optimizer_on_cpu", "optimizer_cpu_fraction", "n_gpus", "gpus_per_node")
+    return [make_term("gradient_copies", "gradients for the CPU's Adam", "work", size, how, _HYBRID_SOURCE, moved_by)]
 
 
 def _on_drive(plan: Plan, what: str, shard: Term, gpus: int) -> Term | None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from diagnose.estimate.doubt import bounds
 from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.residents import critic_in_one_pass
 from diagnose.estimate.roles import of_critic, on_cards
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_activation import head_inputs, kept, kept_by_hooks, no_grad, recomputed
@@ -273,6 +274,18 @@ def _actor_update(plan: Plan) -> list[Moment]:
     ]
 
 
+def _update_of_both(plan: Plan) -> list[Moment]:
+    """The update where the critic is one module with the actor: what it kept stays until the actor's own backward pass is over.
+
+    (trl v0.17.0 trl/trainer/ppo_trainer.py: PolicyAndValueWrapper goes through the critic first.)
+    """
+    moments = _actor_update(plan)
+    if not critic_in_one_pass(plan.values, plan.does):
+        return moments
+    beside = [term._replace(id=f"critic_{term.id}") for term in of_critic(plan, kept(plan, take(plan, "critic")))]
+    return [(name, [*work, *beside]) for name, work in moments]
+
+
 def _last_layer(plan: Plan, work: list[Term]) -> list[Moment]:
     """The last layer that is recomputed, when each step starts without gradients: all are there but those of the root unit."""
     root = plan.shape.root / plan.shape.parameters if root_gradient(plan) else 0.0
@@ -292,7 +305,7 @@ _MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
     "reward": _reward,
     "values": _values,
     "critic": _critic,
-    "actor_update": _actor_update,
+    "actor_update": _update_of_both,
     "optimizer_step": _optimizer_step,
     "eval": _evaluation,
 }

@@ -150,7 +150,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     writes = online or does.get("student_writes") == "yes"
     phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, own_precision)
     plan = Plan(
-        values=values,
+        values=_in_force(values, does),
         assumed=frozenset(id for id, fact in facts.stated.items() if fact.origin == "assumed"),
         model=model,
         shape=numbers,
@@ -235,6 +235,11 @@ def _phases(framework: Framework, values: Values, online: bool, writes: bool) ->
     if values.get("saves") is False and values.get("phase") != "checkpoint":
         absent.add("checkpoint")
     return tuple(phase for phase in PHASES if phase in listed and phase not in absent)
+
+
+def _in_force(values: Values, does: Mapping[str, Value]) -> Values:
+    """The facts less a setting that the trainer never looks at."""
+    return {**values, "gradient_checkpointing": False} if does.get("checkpoints") == "never" else values
 
 
 def _behaviours(

@@ -9,6 +9,7 @@ from diagnose.batch import Values
 from diagnose.conditions import holds, in_range
 from diagnose.estimate.sharding import adapters
 from diagnose.knowledge.records import Framework
+from diagnose.vocabulary import Value
 
 Residents = Mapping[tuple[str, str], tuple[str, ...]]
 _Kept = tuple[str, str, tuple[str, ...]]  # what stays, in which pool, in which phases
@@ -29,6 +30,7 @@ _WHO_RUNS = {
     "ref_logprob": "ref",
     "reward": "reward",
 }  # every other phase: the actor
+_SAMPLED = ("gathered_weights", "sampled_scores", "scores_on_the_way")  # where the trainer's own model generates
 PLACES = ("critic_place", "ref_place", "reward_place")
 _ON_CPU = {"actor_weights": "param_on_cpu", "actor_optimizer": "optimizer_on_cpu"}  # what a switch keeps on the host
 
@@ -105,6 +107,11 @@ def optimizer_share(values: Values, pool: str) -> float:
     return on_host if pool == "host" else 1.0 - on_host
 
 
+def critic_in_one_pass(values: Values, does: Mapping[str, Value]) -> bool:
+    """Whether the critic is one module with the actor, so that a pass goes through both and a gathering gathers both."""
+    return does.get("critic_module") == "with_actor" and has_critic(values)
+
+
 def runs_on(phase: str, values: Values) -> str:
     """The role on whose cards a phase of an online training runs."""
     role = _WHO_RUNS.get(phase, "actor")
@@ -129,7 +136,7 @@ def _on_the_same_cards(what: str, phases: tuple[str, ...], values: Values) -> tu
 
 def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool) -> bool:
     """Whether this run has such a thing at all. Under adapters the base serves as the reference, unless that has cards of its own."""
-    if what == "gathered_weights" or (what == "kv_pool" and not engine):
+    if what in _SAMPLED or (what == "kv_pool" and not engine):
         return online and not engine
     if what in _TRAINED and values.get("only_validates") is True:
         return False

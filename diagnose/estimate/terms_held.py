@@ -190,12 +190,6 @@ def _moments(plan: Plan) -> Term:
     return make_term("actor_moments", "Adam's moments", "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
 
 
-def _gathered_weights(plan: Plan) -> Term:
-    size = 2 * plan.split.whole
-    how = f"{count(plan.split.whole)} × 2 B"
-    return make_term("gathered_weights", "weights gathered to generate", "work", size, how, _ZERO, ("rollout_engine",))
-
-
 def _ref(plan: Plan) -> Term:
     moved_by = (*_SPLIT, "has_ref", "ref_offload")
     if plan.algo in WITH_TEACHER and plan.number("teacher_b"):
@@ -288,7 +282,6 @@ _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "actor_gradients": _gradients,
     "actor_masters": _masters,
     "actor_moments": _moments,
-    "gathered_weights": _gathered_weights,
     "ref_weights": _ref,
     "teacher_weights": _teacher,
     "reward_weights": _reward,

@@ -92,7 +92,7 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
     images = [_image(sets)] if media else []
     found = [*_side("prompt", [one.record.prompt_tokens for one in sets], sets, stated)]
     if answers:
-        found += _sampled(sets, stated)
+        found += [*(() if found else _within_row(sets, stated)), *_sampled(sets, stated)]
     elif algo is not None:
         # a limit for each side cuts them apart; else a row is all one
         apart = "prompt_length" in stated and "response_length" in stated
@@ -124,6 +124,14 @@ def _distilled(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, 
     why = f"the longest row of {', '.join(one.name for one in sets)} and an answer of {answer.value:,} tokens"
     id = "longest_response_length"
     return {id: Fact(id, round(longest) + answer.value, "derived", why=why)}
+
+
+def _within_row(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> Iterator[Fact]:
+    """The longest prompt where a record counts whole rows alone: no prompt is longer than its row."""
+    longest = _longest([one.record.row_tokens for one in sets], sets)
+    if longest is not None and "real_prompt_length" not in stated:
+        why = f"no longer than the longest row of {', '.join(one.name for one in sets)}"
+        yield Fact("longest_prompt_length", round(longest), "derived", why=why)
 
 
 def _row(record: Dataset, algo: str) -> Tokens | None:

@@ -23,6 +23,8 @@ RESIDENTS = {
     "actor_masters": "the fp32 masters alone, 4 bytes a parameter, where an offload of the Adam state leaves them (its shard)",
     "actor_moments": "Adam's moments alone: actor_optimizer less the masters (its shard)",
     "gathered_weights": "the whole trained model in bf16, gathered from its shards so that the trainer itself can generate",
+    "sampled_scores": "fp32 scores over the vocabulary of every token that the trainer itself sampled, kept until the next ones are there",
+    "scores_on_the_way": "the same scores while they are sampled, token by token and stacked, beside those of the step before",
     "ref_weights": "the frozen reference model (its shard)",
     "teacher_weights": "a frozen teacher beside the reference of a run with rewards (its shard)",
     "critic_weights": "the critic's weights (its shard)",
@@ -151,6 +153,14 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("micro_batch", "accumulated", "logprob_micro_batch"),
     ),
     "reward_rows": ("rows of a pass of the reward model: those of a log-prob pass", ("logprob_micro_batch",)),
+    "critic_module": (
+        "whether the critic is one module with the actor: a pass goes through both, and generation gathers both",
+        ("with_actor", "apart"),
+    ),
+    "checkpoints": (
+        "whether the trainer asks for activation checkpoints where its setting says so",
+        ("as_set", "never"),
+    ),
     "processes_per_gpu": ("processes with a CUDA context on one GPU", ()),
     "host_processes_per_gpu": ("Python processes on the host for one GPU", ()),
     "pinned_rounding": ("how host copies are rounded", ("power_of_two", "exact")),

@@ -141,3 +141,26 @@ def test_without_autocast_an_adapter_in_fp32_keeps_a_copy_in_fp32(facts: Any) ->
     run = {**SFT, "gradient_checkpointing": False, "full_or_lora": "lora", "precision": "bf16"}
     cast, whole = (_terms(facts(**run, autocast=says))["activations"] for says in (True, False))
     assert _each(whole) - _each(cast) == pytest.approx(2 * (6 * 3584 + 18944))
+
+
+DPO: dict[str, object] = {
+    "framework": "trl",
+    "model": "Llama-3.1-8B",
+    "algo": "dpo",
+    "full_or_lora": "qlora",
+    "quantization": "nf4",
+    "n_gpus": 1,
+    "micro_batch": 1,
+    "max_length": 1024,
+}
+
+
+@pytest.mark.parametrize(("bf16", "each"), [(True, 2), (False, 4)])
+def test_trained_copies_of_embedding_and_head_are_cast_to_16_bits_beside_4_bit_layers(bf16: bool, each: int) -> None:
+    """trl v0.14.0 trl/trainer/utils.py:861, peft_module_casting_to_bf16, where bf16 is asked for."""
+    text = (
+        "trl==0.14.0\nfrom trl import DPOTrainer\nload_in_4bit: true\nuse_peft: true\ntorch_dtype: bfloat16\n"
+        f"lora_modules_to_save: ['lm_head', 'embed_tokens']\nbf16: {str(bf16).lower()}\n"
+    )
+    found = diagnose(text, DPO, current(), ()).facts
+    assert f"× {each} B" in _terms(found)["actor_gradients"].how

@@ -40,6 +40,16 @@ def test_offloaded_adam_state_counts_for_every_gpu_of_the_node(facts: Any) -> No
     assert term.bytes == pytest.approx(8 * PARAMETERS, rel=0.001)
 
 
+def test_megatrons_optimizer_on_the_cpu_keeps_a_copy_of_each_gradient(facts: Any) -> None:
+    run = {"strategy": "megatron", "precision": "megatron", "optimizer_on_cpu": True}
+    copies, state = (_term(facts(**run), "rollout", id) for id in ("gradient_copies", "actor_optimizer"))
+    assert copies is not None
+    assert state is not None
+    assert copies.low == pytest.approx(state.bytes / 3, rel=0.001)  # 4 bytes beside 12
+    assert _term(facts(**run, optimizer_cpu_fraction=0.5), "rollout", "gradient_copies").bytes < copies.bytes
+    assert _term(facts(optimizer_on_cpu=True), "rollout", "gradient_copies") is None
+
+
 def test_a_second_node_halves_what_one_node_parks(facts: Any) -> None:
     one, two = (
         _term(facts(optimizer_offload=True, n_gpus=16, n_nodes=nodes), "rollout", "actor_optimizer") for nodes in (1, 2)

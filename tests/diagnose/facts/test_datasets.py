@@ -148,6 +148,12 @@ def test_where_the_model_answers_only_the_prompt_follows(facts):
     assert "real_response_length" not in values
 
 
+def test_where_only_whole_rows_are_counted_no_prompt_is_longer_than_the_longest(facts):
+    values = facts(f"{GRPO} AI-ModelScope/alpaca-gpt4-data-en").values
+    assert values["longest_prompt_length"] == 607
+    assert "real_prompt_length" not in values
+
+
 def test_a_student_that_answers_by_itself_has_answers_of_its_own(facts):
     gkd = SFT.replace("swift sft", "swift rlhf --rlhf_type gkd")
     assert "real_response_length" not in facts(f"{gkd} AI-ModelScope/alpaca-gpt4-data-en").values

@@ -202,6 +202,13 @@ NAMED = {
         "response_length": 256,
         "rollout_engine": "hf",
     },
+    "cd DeepSpeed-Chat/training/step1_supervised_finetuning\ndeepspeed main.py --model_name_or_path facebook/opt-1.3b --max_seq_len 256 "
+    "--per_device_train_batch_size 8 --zero_stage 2 --deepspeed": {
+        "framework": "deepspeed-chat",
+        "algo": "sft",
+        "max_length": 256,
+        "gradient_checkpointing": False,
+    },
 }
 
 
