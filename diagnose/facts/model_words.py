@@ -20,6 +20,7 @@ _SIZE_WORDS = re.compile(
     r"|规模))(?!:\d)(?!\s*(?:param\w*\s+)?(?:tokens|images))",
     re.A,
 )
+_SIZED = re.compile(r"\d[bB]", re.A)  # in every name with a size
 # several sizes of one family
 _SIZES = re.compile(
     r"(?<![\w.])(?:[A-Za-z][\w.]{1,20}-)?\d{1,3}(?:\.\d{1,2})?[bB]?(?:\s?(?:/|、|和|与|\band\b|\bor\b|&)\s?\d{1,3}(?:\.\d{1,2})?[bB]?){1,4}"
@@ -97,7 +98,7 @@ def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]
                 yield Name(other or name.strip(), span_of(line, found), certain=certain, slug=slug, aside=aside), moved
             elif slug:
                 taken.append(found.start())
-        for found in NAMED.finditer(line.words):
+        for found in NAMED.finditer(line.words) if _SIZED.search(line.words) else ():
             slug = find_model(found["name"], models)
             several = _MORE_SIZES.match(line.words[found.end() :])
             if (
@@ -213,7 +214,7 @@ def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
     called: set[float] = set()
     compared: set[float] = set()
     for line in speech:
-        for listed in _SIZES.finditer(line.words):
+        for listed in _SIZES.finditer(line.words) if _SIZED.search(line.words) else ():
             for size in re.findall(r"(?<![\w.])\d{1,3}(?:\.\d{1,2})?(?=[bB]?(?:\W|$))", listed[0], re.A):
                 value = plain(float(size))
                 found.setdefault(

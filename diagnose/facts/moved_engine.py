@@ -24,7 +24,8 @@ _WELL = re.compile(
 
 def moved_engine(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Fact | None:
     """The engine that the text says the run moved to; it outranks one that a sentence sets in the same line or where all went well."""
-    places = [(line, match) for line in speech for match in _MOVED.finditer(line.words)]
+    named = [line for line in speech if any(engine in line.words.lower() for engine in ("vllm", "sglang"))]
+    places = [(line, match) for line in named for match in _MOVED.finditer(line.words)]
     told = [
         Fact(
             "rollout_engine",
