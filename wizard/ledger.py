@@ -129,7 +129,8 @@ def all_phases(drawing: Drawing) -> tuple[tuple[str, ...], tuple[PhaseRow, ...]]
     for place, column in enumerate(drawing.columns):
         sizes = {segment.role: segment.size for segment in column.segments}
         free = "" if column.free is None else shown(column.free).replace("-", "−")
-        cells = format_html_join("", "<td>{}</td>", ((shown(sizes[role]) if role in sizes else "",) for role in roles))
+        figures = (shown(sizes[role]) if role in sizes else "" for role in roles)
+        cells = SafeString("".join([f"<td>{figure}</td>" for figure in figures]))
         seen = shown(column.need) if column.need != column.total else ""
         rows.append(PhaseRow(column.title, cells, shown(column.total), seen, free, place == drawing.worst))
     return tuple(words for _, words in drawing.roles), tuple(rows)

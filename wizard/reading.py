@@ -95,14 +95,11 @@ def groups(diagnosis: Diagnosis, answers: Answers, chip: str = "you") -> tuple[G
     stated = diagnosis.facts.stated
     missing = [id for id in diagnosis.estimate.missing if id in FACTS and id not in stated]
     open_ones = [id for id in ("oom_kind", "phase") if id not in stated and diagnosis.kind != "host_shm"]
-    rows = {
-        id: _row(diagnosis, id, answers, chip) for id in FACTS if id in (*stated, *missing, *open_ones, *answers.errors)
-    }
-    shown = [
-        (GROUPS[group], [row for id, row in rows.items() if _belongs(id, group, diagnosis, answers)])
-        for group in GROUPS
-    ]
-    return tuple(Group(title, tuple(members)) for title, members in shown if members)
+    told = {id for id, fact in stated.items() if fact.origin != "default"}.union(missing, open_ones, answers.errors)
+    members: dict[str, list[FactRow]] = {group: [] for group in GROUPS}
+    for id in (id for id in FACTS if id in told):
+        members[FACTS[id].group].append(_row(diagnosis, id, answers, chip))
+    return tuple(Group(GROUPS[group], tuple(rows)) for group, rows in members.items() if rows)
 
 
 def defaults(diagnosis: Diagnosis) -> Defaults:
@@ -115,12 +112,6 @@ def defaults(diagnosis: Diagnosis) -> Defaults:
         format_html_join("", '<option value="{}">{}', ((id, FACTS[id].title) for id in ids)),
         format_html_join("", "<dt>{}</dt><dd>{}</dd>", told),
     )
-
-
-def _belongs(id: str, group: str, diagnosis: Diagnosis, answers: Answers) -> bool:
-    fact = diagnosis.facts.stated.get(id)
-    mere_default = fact is not None and fact.origin == "default" and id not in answers.errors
-    return FACTS[id].group == group and not mere_default
 
 
 def _row(diagnosis: Diagnosis, id: str, answers: Answers, chip: str) -> FactRow:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import add
+
 from diagnose.estimate.engine import cache_room, missing_share
 from diagnose.estimate.frozen import base_type_unknown
 from diagnose.estimate.host import host_pool, used_bytes
@@ -33,14 +35,15 @@ def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
     if plan.serves:  # what an engine puts on the host is not known, and no trainer's allocator counts anything
         used = max(phase.need for phase in seen.phases)
         return Estimate(gpu=seen, device_used=used, missing=_missing_of_server(plan), compared=compared)
+    inside = [inside_bytes(plan, phase) for phase in gpu.phases]
     return Estimate(
         gpu=seen,
         host=with_measured(host, compared, failed=failed is not None and POOL_OF_KIND.get(str(failed)) != "gpu")
         if host
         else None,
         compared=compared,
-        torch_allocated=max(trainer_bytes(phase) + inside_bytes(plan, phase) for phase in gpu.phases),
-        torch_reserved=max(reserved_bytes(phase) + inside_bytes(plan, phase) for phase in gpu.phases),
+        torch_allocated=max(map(add, map(trainer_bytes, gpu.phases), inside)),
+        torch_reserved=max(map(add, map(reserved_bytes, gpu.phases), inside)),
         device_used=max(phase.need + (phase.cached if phase.measured is None else 0) for phase in seen.phases),
         host_used=max(used_bytes(plan, phase) for phase in host.phases) if host else None,
         missing=(*plan.missing, *_missing(plan), *(() if host else ("gpus_per_node",))),

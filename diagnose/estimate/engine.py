@@ -83,7 +83,14 @@ def kv_pool_bytes(*, rule: str, share: float, capacity: float, own: float, resid
 
 
 def engine(plan: Plan, what: str) -> list[Term]:
-    """The terms of one of the engine's residents on the GPU, or of what the trainer takes to generate without one."""
+    """The terms of one of the engine's residents on the GPU, or of what the trainer takes to generate without one. Made once a plan."""
+    if what not in plan.known:
+        plan.known[what] = _engine(plan, what)
+    known: list[Term] = plan.known[what]
+    return known
+
+
+def _engine(plan: Plan, what: str) -> list[Term]:
     if what == "engine_weights":
         return [_weights(plan)]
     if what == "engine_graphs":

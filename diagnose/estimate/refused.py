@@ -55,32 +55,41 @@ class Refused:
 
 def explain(facts: Facts, paste: Paste) -> Refused | None:
     """What the request may have been; None where nothing was refused or nothing is known that it could be."""
-    fact = facts.stated.get("tried_alloc_gib")
-    if fact is None or not fact.written:
-        return None
-    try:
-        asked = parse_size(fact.written)
-    except ValueError:
-        return None
+    written, asked = _asked(facts)
     if asked in _SMALL:
         return Refused(asked, small=_SMALL[asked])
     if asked < _LEAST or facts.model is None:
         return None
-    low, high = _window(fact.written, asked)
-    if (high - low) / asked <= _NARROW:
-        fitting = [piece for piece in _pieces(facts, facts.model) if low <= piece.bytes <= high]
-        if fitting:
-            return Refused(asked, _different(fitting))
+    if fitting := _fitting(facts, facts.model, written, asked):
+        return Refused(asked, fitting)
     return _logits(asked, facts.model, paste)
 
 
-def asked_in(facts: Facts, paste: Paste) -> tuple[str, ...]:
+def _asked(facts: Facts) -> tuple[str, int]:
+    """The request as it is printed and in bytes, 0 where nothing was refused."""
+    fact = facts.stated.get("tried_alloc_gib")
+    written = fact.written if fact else ""
+    try:
+        return written, parse_size(written) if written else 0
+    except ValueError:
+        return written, 0
+
+
+def _fitting(facts: Facts, model: Model, written: str, asked: int) -> tuple[Piece, ...]:
+    """The first two shapes of the run that have the size that was asked for."""
+    low, high = _window(written, asked)
+    if (high - low) / asked > _NARROW:
+        return ()
+    return _different([piece for piece in _pieces(facts, model) if low <= piece.bytes <= high])
+
+
+def asked_in(facts: Facts) -> tuple[str, ...]:
     """The phases in which alone a tensor of the size that was asked for is made; empty where it may be anything.
 
     Logits of a pass by its own limit of rows or tokens. Where no limit of the log-prob is known it may have the update's.
     """
-    refused = explain(facts, paste)
-    pieces = refused.pieces if refused else ()
+    written, asked = _asked(facts)
+    pieces = _fitting(facts, facts.model, written, asked) if facts.model and asked >= _LEAST else ()
     if not pieces or not all(piece.name.startswith("logits of ") for piece in pieces):
         return ()
     update = any("update" in piece.name for piece in pieces)

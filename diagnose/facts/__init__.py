@@ -24,13 +24,14 @@ from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import config
 from diagnose.facts.model import Read, read_model
+from diagnose.facts.moved_engine import moved_engine
 from diagnose.facts.notes import remarks
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.packages import with_versions
 from diagnose.facts.prose import spoken
 from diagnose.facts.proven import Proofs, known, left_open, proofs
 from diagnose.facts.quantized import with_quantized
-from diagnose.facts.run_words import moved_engine, run_words, worded_settings
+from diagnose.facts.run_words import run_words, worded_settings
 from diagnose.facts.signature import find_hits
 from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
@@ -70,7 +71,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     if chosen := _told_by_words(stated, {**keyed.stated, **answered}):
         before, keyed = keyed, _keys(heard, detected, version, {**answered, **chosen}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
-    stated = with_sizes(_on_machine(stated, heard, knowledge), knowledge.models)
+    stated = with_sizes(_on_machine(stated, heard, knowledge), knowledge)
     readings = _measure(stated, heard, answered, knowledge)
     framework = _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, heard.paste, detected.fork)

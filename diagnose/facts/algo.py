@@ -57,6 +57,8 @@ _FULL = re.compile(
     r"|\bfull train(?:ing)?\b|no LoRA|without LoRA",
     re.I | re.A,
 )
+# in lower case; whatever tells of adapters, or that all is trained, holds one
+_MARKS = ("full", "全", "lora", "dora")
 
 
 _FOUR_BIT = re.compile(
@@ -185,6 +187,7 @@ def _has_lora(framework: Framework) -> bool:
 
 
 def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
+    speech = [line for line in speech if any(mark in line.words.lower() for mark in _MARKS)]
     for line in speech:
         if found := _FULL.search(line.words):
             return Fact("full_or_lora", "full", "read", written=found[0], span=span_of(line, found))

@@ -189,6 +189,8 @@ def one_card(speech: Sequence[Line]) -> dict[str, Fact]:
 def by_role(speech: Sequence[Line]) -> dict[str, Fact]:
     """The cards that train and those of the whole run, where the words give those that generate as well."""
     for line in speech:
+        if "训练" not in line.words and "train" not in line.words.lower():
+            continue
         found = next((match for form in ROLES if (match := form.search(line.words))), None)
         if found:
             train, infer = numeral(found["train"]), numeral(found["infer"])

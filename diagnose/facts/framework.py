@@ -96,7 +96,9 @@ def _meant(answered: str, knowledge: Knowledge) -> str:
         *((fork.id, fork.detect) for fork in sorted(forks, key=lambda fork: fork.detect.rank)),
         *((one.slug, one.detect) for one in knowledge.frameworks.values() if not one.fallback),
     )
-    return next((id for id, marks in named if any(_as_word(name).search(answered) for name in marks.names)), answered)
+    return next(
+        (id for id, marks in named if any(_as_word(name)[1].search(answered) for name in marks.names)), answered
+    )
 
 
 def _all(paste: Paste, knowledge: Knowledge) -> Iterator[_Found]:
@@ -120,8 +122,8 @@ def _evidence(marks: Detect, paste: Paste, whole: Haystack, lowered: Haystack) -
     for span in _marks(marks, paste, whole):
         return MARK, span
     for name in marks.names:
-        word = _as_word(name)
-        if any(part not in lowered for part in _PART.split(name.lower())) or not word.search(whole.text):
+        parts, word = _as_word(name)
+        if any(part not in lowered for part in parts) or not word.search(whole.text):
             continue
         for line in paste.lines:
             for found in word.finditer(line.text):
@@ -150,11 +152,11 @@ def _aside(text: str, found: re.Match[str]) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _as_word(name: str) -> re.Pattern[str]:
-    """The name as a word; a dash, an underscore or a blank may stand for one another or be left out."""
+def _as_word(name: str) -> tuple[list[str], re.Pattern[str]]:
+    """Its parts in lower case and the name as a word; a dash, an underscore or a blank may stand for one another or be left out."""
     parts = "[-_ ]?".join(re.escape(part) for part in _PART.split(name))
     after = "(?![A-Za-z0-9])" if name[-1].isascii() else ""
-    return re.compile(rf"(?<![A-Za-z0-9]){parts}{after}", re.I | re.A)
+    return _PART.split(name.lower()), re.compile(rf"(?<![A-Za-z0-9]){parts}{after}", re.I | re.A)
 
 
 def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None]:
@@ -199,7 +201,7 @@ def _named_in_a_value(paste: Paste, base: _Found) -> Fork | None:
     """A fork of the framework that is shown, whose name stands in a value of the run or in a path of its code."""
     places = "\n".join((*(setting.value for setting in paste.settings), *(frame.path for frame in paste.frames)))
     for fork in sorted(base.framework.forks, key=lambda fork: fork.detect.rank):
-        if base.strength == MARK and any(_as_word(name).search(places) for name in fork.detect.names):
+        if base.strength == MARK and any(_as_word(name)[1].search(places) for name in fork.detect.names):
             return fork
     return None
 

@@ -12,7 +12,7 @@ from diagnose.facts.keys import normal
 from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, aliases, find_model, packed, params_of
 from diagnose.facts.model_words import of_family, of_words, size_in_words
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.hardware import Model
+from diagnose.knowledge.hardware import Model, Models
 from diagnose.types import Fact, Line, Paste, Setting, Span
 
 _MODEL_KEYS = re.compile(
@@ -49,7 +49,7 @@ class Read:
 
 def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact], knowledge: Knowledge) -> Read:
     """Model and size by an answer, a key, the words, or a pasted config.json."""
-    models = tuple(knowledge.models.values())
+    models = knowledge.catalogue
     given = stated.get("model")
     if given is not None and given.origin == "answered":
         return _of_answer(given, stated, models, knowledge)
@@ -116,7 +116,7 @@ def _of_folder(names: list[Name], knowledge: Knowledge) -> Name | None:
 
 def _of_type(paste: Paste, names: list[Name], knowledge: Knowledge) -> Name | None:
     """A key that names the kind of model, alone or with the size that the folder's name holds."""
-    models = tuple(knowledge.models.values())
+    models = knowledge.catalogue
     sizes = [found for name in names if (found := SIZE_IN_NAME.search(re.sub(r"[_-]", " ", name.written)))]
     for setting in paste.settings:
         if normal(setting.key).rsplit(".", 1)[-1] == "model_type":
@@ -137,7 +137,7 @@ def _trainers(knowledge: Knowledge) -> tuple[str, ...]:
     )
 
 
-def _of_answer(given: Fact, stated: Mapping[str, Fact], models: tuple[Model, ...], knowledge: Knowledge) -> Read:
+def _of_answer(given: Fact, stated: Mapping[str, Fact], models: Models, knowledge: Knowledge) -> Read:
     name = str(given.value).rsplit("/", 1)[-1]
     slug = find_model(name, models)
     record = knowledge.models.get(slug)
@@ -151,7 +151,7 @@ def _of_answer(given: Fact, stated: Mapping[str, Fact], models: tuple[Model, ...
 # --- keys
 
 
-def _of_keys(paste: Paste, models: tuple[Model, ...], given: Fact | None) -> Iterator[Name]:
+def _of_keys(paste: Paste, models: Models, given: Fact | None) -> Iterator[Name]:
     """The value of the framework's model key first, then of keys that are named like one."""
     settings = [setting for setting in paste.settings if given is not None and setting.span == given.span]
     for setting in (*settings, *reversed(paste.settings)):
@@ -160,7 +160,7 @@ def _of_keys(paste: Paste, models: tuple[Model, ...], given: Fact | None) -> Ite
             yield from _of_path(setting, models)
 
 
-def _of_places(paste: Paste, models: tuple[Model, ...]) -> Iterator[Name]:
+def _of_places(paste: Paste, models: Models) -> Iterator[Name]:
     """A model of the catalogue that the only command takes by its place, or inside one argument (``pretrained=…,dtype=…``)."""
     if len(paste.commands) > 1:
         return
@@ -183,7 +183,7 @@ def _dotted(family: str) -> str:
     return re.sub(r"(?<=\d)_(?=\d)", ".", family)
 
 
-def _of_server(paste: Paste, models: tuple[Model, ...], engines: tuple[str, ...]) -> Iterator[Name]:
+def _of_server(paste: Paste, models: Models, engines: tuple[str, ...]) -> Iterator[Name]:
     """What an engine is told to serve by a bare word, where no other command tells of a training."""
     words = [f"{' '.join(command.words)} " for command in paste.commands]
     if not words or not all(any(engine in one for engine in engines) for one in words):
@@ -200,7 +200,7 @@ def _of_server(paste: Paste, models: tuple[Model, ...], engines: tuple[str, ...]
                 yield from _of_path(Setting("", word, "flag", Span(number, start, start + len(word))), models)
 
 
-def _of_path(setting: Setting, models: tuple[Model, ...]) -> Iterator[Name]:
+def _of_path(setting: Setting, models: Models) -> Iterator[Name]:
     """The last part of a path that names a model; a part with other words around the name is a folder."""
     value = written.bare(setting.value)
     if "$" in value:  # the folder is a variable that nothing sets; what stands behind it may still name the model

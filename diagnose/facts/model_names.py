@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from diagnose.knowledge.hardware import Model
+from diagnose.knowledge.hardware import Model, Models
 from diagnose.types import Span
 
 # a name of the shape word-…-7B-…: hyphens hold it together, and a size in it says that it is a model
@@ -31,6 +31,7 @@ _SIZED = re.compile(r"\d[bm](?![a-z])", re.A)
 # how the family is called in Chinese
 _CHINESE = re.compile(r"(?:通义)?千问", re.A)
 _TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?", re.A)
+_BEGINNING = 4  # letters by which names are looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +55,29 @@ def packed(name: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def aliases(models: tuple[Model, ...]) -> dict[str, str]:
+def aliases(models: Models) -> dict[str, str]:
     """Packed name → slug, the longest first."""
     known = {packed(name): model.slug for model in models for name in (model.title, *model.aliases)}
     return dict(sorted(known.items(), key=lambda item: -len(item[0])))
 
 
 @lru_cache(maxsize=4)
-def _by_parts(models: tuple[Model, ...]) -> dict[tuple[str, ...], str]:
+def _by_beginning(models: Models) -> dict[str, list[str]]:
+    """Packed names by the letters that they begin with: few families have hundreds of names."""
+    found: dict[str, list[str]] = {}
+    for name in aliases(models):
+        found.setdefault(name[:_BEGINNING], []).append(name)
+    return found
+
+
+def named_in(words: str, models: Models) -> list[str]:
+    """The packed names that stand in packed words."""
+    there = (names for beginning, names in _by_beginning(models).items() if beginning in words)
+    return [name for names in there for name in names if name in words]
+
+
+@lru_cache(maxsize=4)
+def _by_parts(models: Models) -> dict[tuple[str, ...], str]:
     """The parts of a name in any order → slug, where only one model has them."""
     found: dict[tuple[str, ...], set[str]] = {}
     for model in models:
@@ -76,7 +92,7 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4)
-def spoken_names(models: tuple[Model, ...]) -> re.Pattern[str]:
+def spoken_names(models: Models) -> re.Pattern[str]:
     """Any name of the catalogue in running words; dots, dashes and blanks may be missing or exchanged."""
     forms = {name for model in models for name in (model.title, *model.aliases)}
     loose = sorted((_loose(form) for form in forms), key=len, reverse=True)
@@ -91,7 +107,7 @@ def _loose(name: str) -> str:
     return r"[-_. ]?".join(r"(?:Qwen|(?:通义)?千问)" if part == "Qwen" else re.escape(part) for part in parts)
 
 
-def find_model(name: str, models: tuple[Model, ...]) -> str:
+def find_model(name: str, models: Models) -> str:
     """The slug of the catalogue's model that the name means, or "": the whole name, its parts in another order, or its beginning.
 
     A name that goes on with another size or version is another model.
@@ -119,7 +135,7 @@ def _behind(alias: str, name: str) -> str:
     return name[end:]
 
 
-def whole_name(name: str, models: tuple[Model, ...]) -> str:
+def whole_name(name: str, models: Models) -> str:
     """The catalogue's title where the name holds the parts of one of its names in another order, else ""."""
     words = packed(name)
     if _CHINESE.search(name):

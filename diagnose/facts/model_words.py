@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from diagnose.facts.cards import names
-from diagnose.facts.model_names import NAMED, Name, aliases, find_model, packed, plain, spoken_names, whole_name
+from diagnose.facts.model_names import NAMED, Name, find_model, named_in, packed, plain, spoken_names, whole_name
 from diagnose.facts.prose import clause_of, span_of
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.hardware import Model
+from diagnose.knowledge.hardware import Models
 from diagnose.types import Fact, Line, Span
 
 _FILE = re.compile(r"\.(?:png|jpe?g|gif|sh|py|ya?ml|jsonl?|log|txt|md)$", re.I | re.A)
@@ -20,6 +20,7 @@ _SIZE_WORDS = re.compile(
     r"|规模))(?!:\d)(?!\s*(?:param\w*\s+)?(?:tokens|images))",
     re.A,
 )
+_SIZED = re.compile(r"\d[bB]", re.A)  # in every name with a size
 # several sizes of one family
 _SIZES = re.compile(
     r"(?<![\w.])(?:[A-Za-z][\w.]{1,20}-)?\d{1,3}(?:\.\d{1,2})?[bB]?(?:\s?(?:/|、|和|与|\band\b|\bor\b|&)\s?\d{1,3}(?:\.\d{1,2})?[bB]?){1,4}"
@@ -67,20 +68,19 @@ _SCRIPT_SIZE = re.compile(r"(?<![A-Za-z0-9.])([1-9]\d{0,2}(?:[.p]\d{1,2})?|0[.p]
 _SCRIPT = re.compile(r"(?<![\w.-])[\w./-]{1,120}\.(?:sh|py|ya?ml)\b", re.A)
 
 
-def of_words(speech: Sequence[Line], models: tuple[Model, ...]) -> list[Name]:
+def of_words(speech: Sequence[Line], models: Models) -> list[Name]:
     """Every name in the text; those that the person moved to first, those that all went well with marked."""
     found = sorted(_names(speech, models), key=lambda one: not one[1])
     return [name for name, _ in found]
 
 
-def _names(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[tuple[Name, bool]]:
+def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]]:
     pattern = spoken_names(models) if models else None
     whole = packed("".join(line.words for line in speech))
-    named = [name for name in aliases(models) if name in whole]
+    named = named_in(whole, models)
     for line in speech:
         words = packed(line.words) if named else ""
         taken: list[int] = []
-        scripts = [script.span() for script in _SCRIPT.finditer(line.words)]
         for found in pattern.finditer(line.words) if pattern and any(name in words for name in named) else ():
             name = found[0]
             slug = "" if _ONE_TO_ANOTHER.search(line.words, *found.span()) else find_model(name, models)
@@ -90,6 +90,7 @@ def _names(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[tuple[
                 # words joined by underscores are a folder's or an experiment's name
                 certain = bool(other) or "_" not in found["tail"]
                 aside, moved = _standing(line.words, found)
+                scripts = [script.span() for script in _SCRIPT.finditer(line.words)]
                 shipped = any(start <= found.start() < end for start, end in scripts)  # a shipped example's name
                 if shipped and _FAMILY.fullmatch(found["name"]) and line.words[: found.start()].endswith("_"):
                     continue
@@ -97,7 +98,7 @@ def _names(speech: Sequence[Line], models: tuple[Model, ...]) -> Iterator[tuple[
                 yield Name(other or name.strip(), span_of(line, found), certain=certain, slug=slug, aside=aside), moved
             elif slug:
                 taken.append(found.start())
-        for found in NAMED.finditer(line.words):
+        for found in NAMED.finditer(line.words) if _SIZED.search(line.words) else ():
             slug = find_model(found["name"], models)
             several = _MORE_SIZES.match(line.words[found.end() :])
             if (
@@ -125,9 +126,10 @@ def _standing(words: str, found: re.Match[str]) -> tuple[bool, bool]:
     return well or bool(_BESIDE.search(before)), bool(_SWITCHED.search(before))
 
 
-def of_family(speech: Sequence[Line], models: tuple[Model, ...], stop: Iterable[str] = ()) -> Name | None:
+def of_family(speech: Sequence[Line], models: Models, stop: Iterable[str] = ()) -> Name | None:
     """What is surely a model's name though the catalogue does not hold it: a family with a size or a version, a hub page."""
-    forms = _family_forms(models)
+    words = "".join(line.words for line in speech).lower()
+    forms = _family_forms(models) if any(stem.lower() in words for stem in _stems(models)) else ()
     if forms and (turned := _turned(speech, models)):
         return turned
     for form in forms:
@@ -145,12 +147,12 @@ def of_family(speech: Sequence[Line], models: tuple[Model, ...], stop: Iterable[
 
 
 @lru_cache(maxsize=4)
-def _stems(models: tuple[Model, ...]) -> tuple[str, ...]:
+def _stems(models: Models) -> tuple[str, ...]:
     return tuple(sorted({found[0] for model in models if (found := re.match(r"[A-Za-z]{4,}", model.title))}))
 
 
 @lru_cache(maxsize=4)
-def _family_forms(models: tuple[Model, ...]) -> tuple[re.Pattern[str], ...]:
+def _family_forms(models: Models) -> tuple[re.Pattern[str], ...]:
     """A family of the catalogue with a size or a version that it does not hold: “llama-70B”, “Qwen 1.5B”."""
     if not _stems(models):
         return ()
@@ -162,7 +164,7 @@ def _family_forms(models: tuple[Model, ...]) -> tuple[re.Pattern[str], ...]:
 
 
 @lru_cache(maxsize=4)
-def _turned_form(models: tuple[Model, ...]) -> re.Pattern[str]:
+def _turned_form(models: Models) -> re.Pattern[str]:
     """A size before a family with its version: “8b qwen3”, “7B Qwen2.5-VL”; none of several sizes."""
     family = rf"(?:{'|'.join(_stems(models))})[- ]?\d{{1,2}}(?:\.\d)?[A-Za-z]{{0,10}}(?:-[A-Za-z]{{1,12}}){{0,3}}"
     several = r"(?<![bB]/)(?<![bB] / )(?<![bB],)(?<![bB], )(?<![bB]、)(?<![bB]和)(?<!and )(?<!or )"
@@ -172,7 +174,7 @@ def _turned_form(models: tuple[Model, ...]) -> re.Pattern[str]:
     )
 
 
-def _turned(speech: Sequence[Line], models: tuple[Model, ...]) -> Name | None:
+def _turned(speech: Sequence[Line], models: Models) -> Name | None:
     """The only model of the catalogue that such words name."""
     found = [(match, line) for line in speech for match in _turned_form(models).finditer(line.words)]
     slugs = {find_model(f"{match['family']}-{match['size']}B", models) for match, _ in found}
@@ -184,7 +186,7 @@ def _turned(speech: Sequence[Line], models: tuple[Model, ...]) -> Name | None:
     return None if aside else Name(title, span_of(line, match), slug=slug)
 
 
-def _of_script(speech: Sequence[Line], models: tuple[Model, ...]) -> Name | None:
+def _of_script(speech: Sequence[Line], models: Models) -> Name | None:
     """A script whose name holds a family of the catalogue and a size."""
     for line in speech:
         for found in _SCRIPT.finditer(line.words):
@@ -212,7 +214,7 @@ def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
     called: set[float] = set()
     compared: set[float] = set()
     for line in speech:
-        for listed in _SIZES.finditer(line.words):
+        for listed in _SIZES.finditer(line.words) if _SIZED.search(line.words) else ():
             for size in re.findall(r"(?<![\w.])\d{1,3}(?:\.\d{1,2})?(?=[bB]?(?:\W|$))", listed[0], re.A):
                 value = plain(float(size))
                 found.setdefault(

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts import written
 from diagnose.facts.prose import clause_of, span_of
-from diagnose.facts.said import FAILURE
 from diagnose.types import Fact, Line, Span
 from diagnose.vocabulary import Value
 
@@ -102,6 +101,27 @@ _WORDS = (
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
 _FORMS = tuple((fact, re.compile(form, re.I | re.A)) for fact, form in _WORDS)
+# in lower case; whatever a form of the fact matches holds one of them, and few lines do
+_MARKS = {
+    "zero_stage": ("zero", "z1", "z2", "z3"),
+    "lora_rank": ("lora",),
+    "micro_batch": ("batch", "bs"),
+    "mini_batch_size": ("batch",),
+    "gradient_accumulation": ("accum", "梯度累"),
+    "response_length": (
+        *("response", "completion", "output", "answer", "generation"),
+        *("生成", "回复", "回答", "输出", "响应", "长度"),
+    ),
+    "prompt_length": ("prompt", "input", "输入", "提示"),
+    "max_length": ("seq", "total", "context", "序列", "上下文", "总长"),
+    "rollout_n": ("group", "prompt", "每"),
+    "rollout_engine": ("vllm", "sglang"),
+    "rollout_mode": ("server", "colocate"),
+    "quantization": ("bit",),
+    "double_quant": ("quant",),
+    "strategy": ("megatron", "fsdp"),
+}
+_OF_CHECKPOINTS = ("checkpointing", "梯度检查点", "重计算")
 # so few rows are those of one card, as nearly everybody who fine-tunes counts them; in a batch of a whole step there are more
 _FEW = re.compile(
     rf"{_ANY_BATCH}{_IS}(?P<n>[2-8])(?![\w.,]*[A-Za-z\d%]|\s*(?:prompts?|k\b|(?:per|a) (?:node|step)))", re.I | re.A
@@ -129,18 +149,7 @@ _OFF = re.compile(
     r"|(?:没有?开|不开|关了?)\s*(?:gradient[ _-]checkpointing|梯度检查点|重计算)",
     re.I | re.A,
 )
-# an engine that the run moved to
-_MOVED = re.compile(
-    r"\b(?:switch|mov|chang|migrat)\w*\s+(?:(?!to\b)[\w.=-]+\s+){0,6}to\s+(?:the\s+)?(?P<word>vllm|sglang)\b"
-    r"|(?:换成|改成|换到|改用|换为|换了|切换?[到成])\s*(?P<word1>vllm|sglang)(?![a-z])",
-    re.I | re.A,
-)
-_WELL = re.compile(
-    r"\b(?:fine|works?|worked|no (?:problem|oom)\w*|ok|gone|solved|helped|without (?:any )?(?:problem|trouble|oom))\b"
-    r"|没有?问题|正常|能跑|可以跑|好了",
-    re.I | re.A,
-)
-_ALMOST = re.compile(
+ALMOST = re.compile(
     r"\b(?:tried|try|should|could|would|if|whether|instead of|previous\w*|before|need|recommend\w*|suggest\w*"
     r"|or|does|do|maybe)\b|试过?|换成|建议|应该|如果|需要|吗|或者?",
     re.I | re.A,
@@ -189,54 +198,19 @@ def _few_rows(speech: Sequence[Line]) -> Fact | None:
     return Fact("micro_batch", int(match["n"]), "assumed", written=match[0].strip(), span=span_of(line, match), why=why)
 
 
-def moved_engine(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Fact | None:
-    """The engine that the text says the run moved to; it outranks one that a sentence sets in the same line or where all went well."""
-    places = [(line, match) for line in speech for match in _MOVED.finditer(line.words)]
-    told = [
-        Fact(
-            "rollout_engine",
-            (match["word"] or match["word1"]).lower(),
-            "read",
-            written=match[0],
-            span=span_of(line, match),
-        )
-        for line, match in places
-        if not _advised(line.words, match) and not _went_well(line.words[match.start() :])
-    ]
-    if len({fact.value for fact in told}) != 1:
-        return None
-    moved, before = told[0], stated.get("rollout_engine")
-    if before is None or before.origin == "default":
-        return moved
-    line = next((line for line in speech if before.span and line.number == before.span.line), None)
-    if line is None or before.span is None or before.origin != "read":
-        return None
-    start = before.span.start - line.offset
-    setting = re.compile(re.escape(line.words[start : before.span.end - line.offset])).search(line.words, start)
-    beside = any(line.number == fact.span.line for fact in told if fact.span)
-    return moved if setting and (beside or _went_well(clause_of(line.words, setting)[1])) else None
-
-
-def _advised(words: str, moved: re.Match[str]) -> bool:
-    """Whether a move is merely advised or asked about; the word for it is one of advice as well."""
-    start, clause = clause_of(words, moved)
-    around = clause.replace(moved[0], "")
-    asked = words[start + len(clause) : start + len(clause) + 1]
-    return bool(_ALMOST.search(around) or re.search(r"可以|能不?能?|\bcan\b", around, re.A)) or asked in ("?", "？")
-
-
-def _went_well(words: str) -> bool:
-    return bool(_WELL.search(words)) and not FAILURE.search(words)
-
-
 def _of_line(line: Line) -> Iterator[Fact]:
-    for id, form in (*_FORMS, *_RANKS) if "megatron" in line.words.lower() else _FORMS:
+    words = line.words.lower()
+    marked = {id for id, marks in _MARKS.items() if any(mark in words for mark in marks)}
+    forms = [one for one in _FORMS if one[0] in marked]
+    for id, form in (*forms, *_RANKS) if "megatron" in words else forms:
         for match in form.finditer(line.words):
             if not _almost(line.words, match):
                 value = _value(id, match)
                 if value is None:
                     continue
                 yield Fact(id, value, "read", written=match[0].strip(), span=span_of(line, match))
+    if not any(mark in words for mark in _OF_CHECKPOINTS):
+        return
     for form, on in ((_OFF, "false"), (_ON, "true")):
         told, switch = form.search(line.words), written.of("gradient_checkpointing", on)
         if told and switch is not None and not _almost(line.words, told):
@@ -265,8 +239,8 @@ def _almost(words: str, found: re.Match[str]) -> bool:
     asked = words[start + len(clause) : start + len(clause) + 1]  # a question mark ends the clause
     fits = _WHETHER_IT_FITS.search(clause)
     if fits is None or found[0] in fits[0]:
-        return bool(_ALMOST.search(clause)) or asked in ("?", "？")
-    return bool(_ALMOST.search(clause.replace(fits[0], "")))
+        return bool(ALMOST.search(clause)) or asked in ("?", "？")
+    return bool(ALMOST.search(clause.replace(fits[0], "")))
 
 
 def worded_settings(speech: Sequence[Line], given: Mapping[str, str]) -> dict[str, tuple[str, Span]]:

@@ -6,12 +6,13 @@ import hashlib
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from diagnose.knowledge import parts
 from diagnose.knowledge.advisory import Advisory
 from diagnose.knowledge.dataset import Dataset
-from diagnose.knowledge.hardware import Gpu, Model
+from diagnose.knowledge.hardware import Gpu, Model, Models
 from diagnose.knowledge.loader import Problem, parse
 from diagnose.knowledge.log import Log
 from diagnose.knowledge.record import Record
@@ -45,6 +46,11 @@ class Knowledge:
     guides: Mapping[str, Guide] = field(default_factory=dict)
     digest: str = ""
 
+    @cached_property
+    def catalogue(self) -> Models:
+        """Every model."""
+        return Models(self.models.values())
+
     @property
     def engines(self) -> tuple[str, ...]:
         """Commands that start an engine for anybody."""
@@ -55,7 +61,7 @@ class Knowledge:
         """Commands of anybody's that train nothing and serve nobody."""
         return self.fallback.detect.idle if self.fallback else ()
 
-    @property
+    @cached_property
     def fallback(self) -> Framework | None:
         """The plan for a framework that the catalogue does not hold."""
         return next((framework for framework in self.frameworks.values() if framework.fallback), None)

@@ -230,3 +230,15 @@ class Model(Record):
     def __hash__(self) -> int:
         """Of the name alone: what is computed once for a model is looked up by it many times a diagnosis."""
         return hash(self.title)
+
+
+class Models(tuple[Model, ...]):
+    """All models of a catalogue. What is worked out of them is looked up many times a diagnosis: by the very tuple, not model by model."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)

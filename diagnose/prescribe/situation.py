@@ -123,7 +123,7 @@ class Situation:
     @cached_property
     def asked(self) -> tuple[str, ...]:
         """The phases in which alone what was asked for is made, where nothing names the phase."""
-        return asked_in(self.facts, self.paste) if self.phase is None and self.pool == "gpu" else ()
+        return asked_in(self.facts) if self.phase is None and self.pool == "gpu" else ()
 
     def watched(self, estimate: Estimate) -> PhaseEstimate | None:
         """The phase of an estimate of this run, as it is or changed, whose bytes decide."""

@@ -139,7 +139,7 @@ def _lead(diagnosis: Diagnosis) -> str:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
-        if pool.pool == "gpu" and (asked := asked_in(diagnosis.facts, diagnosis.paste)):
+        if pool.pool == "gpu" and (asked := asked_in(diagnosis.facts)):
             parts.append(f"A tensor of the size asked for is made in the {' or the '.join(map(phase_words, asked))}.")
     parts.append(_taken(diagnosis.estimate, pool, phase))
     parts.append(untold(diagnosis))
@@ -227,7 +227,7 @@ def _without_cache(phase: PhaseEstimate) -> bool:
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
     """The failing phase where it is known and estimated, else the pool's peak."""
-    if diagnosis.phase is None and pool.pool == "gpu" and (asked := asked_in(diagnosis.facts, diagnosis.paste)):
+    if diagnosis.phase is None and pool.pool == "gpu" and (asked := asked_in(diagnosis.facts)):
         return pool.highest(asked)
     return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.worst
 

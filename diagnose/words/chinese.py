@@ -132,7 +132,7 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"失败的阶段没有估算：{PHASES[diagnosis.phase]}，请核对阶段和算法。"
     yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool, limited=job_limited(diagnosis.facts))
     if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
-        asked = asked_in(diagnosis.facts, diagnosis.paste) if pool.pool == "gpu" else ()
+        asked = asked_in(diagnosis.facts) if pool.pool == "gpu" else ()
         where = f"按申请的大小，应在{'或'.join(PHASES[one] for one in asked)}。" if asked else ""
         yield f"文本没有说明是哪个阶段。{where}"
     yield from _guesses(diagnosis, pool, pool.worst if diagnosis.room else phase)
