@@ -124,6 +124,12 @@ def test_a_cache_that_the_trainer_empties_itself_is_not_emptied_first(advise, tr
     assert ("allocator.empty_cache" in levers[:4]) is near
 
 
+def test_a_critic_that_nobody_named_is_not_the_first_to_go(advise):
+    told = "verl {}Qwen2.5-7B on 1 x A100 40GB: CUDA out of memory while loading the model"
+    assert advise(told.format("PPO ")).levers[0] == "algo.drop_critic"
+    assert "algo.drop_critic" in advise(told.format("")).levers[1:]
+
+
 def test_a_failed_wake_up_lowers_the_share_and_frees_the_cache_first(advise):
     levers = advise(ASLEEP, phase="weight_sync").levers
     assert levers[:2] == ["rollout.gpu_memory_utilization.down", "allocator.empty_cache"]
