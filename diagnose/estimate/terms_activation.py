@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from diagnose.estimate.built import with_all_experts
 from diagnose.estimate.frozen import adapter_input_bytes, fp32_between_layers, inputs_shared
 from diagnose.estimate.layer import (
     Widths,
@@ -265,7 +266,8 @@ def _widths(plan: Plan) -> Widths:
     """The widths of a layer on one rank, for as many tokens as ``_local`` gives it."""
     known: Widths | None = plan.known.get("widths")
     if known is None:
-        w, tp = widths(plan.model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
+        model = plan.model if plan.values.get("strategy") == "megatron" else with_all_experts(plan.model)
+        w, tp = widths(model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
         split = tp > 1 and not _sequence_split(plan)
         known = replace(w, mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp) if split else w
         plan.known["widths"] = known
