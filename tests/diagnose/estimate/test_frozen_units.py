@@ -223,7 +223,8 @@ def _gradients_between(text: str, **answers: Any) -> float | None:
 @pytest.mark.parametrize(
     "trainer",
     [
-        "from trl import SFTConfig, SFTTrainer\nconfig = SFTConfig(per_device_train_batch_size=2, gradient_accumulation_steps={steps}, max_length=4096)",
+        "from trl import SFTConfig, SFTTrainer\n"
+        "config = SFTConfig(per_device_train_batch_size=2, gradient_accumulation_steps={steps}, max_length=4096)",
         "swift sft --per_device_train_batch_size 2 --gradient_accumulation_steps {steps} --max_length 4096",
         "llamafactory-cli train --stage sft --per_device_train_batch_size 2 --gradient_accumulation_steps {steps} --cutoff_len 4096",
     ],
