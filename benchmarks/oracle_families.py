@@ -137,6 +137,12 @@ FAMILIES = {
         {**_SPARSE, **_LATENT, "shared": 192, "dense_layers": 1, "value": 48},
         {"n_shared_experts": 1, **_ONE_GROUP},
     ),
+    "llama-4": Family(
+        "Llama4TextConfig",
+        "llama-4-scout-17b-16e",
+        {"head_dim": 32, **_SPARSE, "active": 1, "width": 704, "shared": 704},
+        {"intermediate_size_mlp": 704, **_ALL},
+    ),
 }
 
 # Those whose whole step is measured, with PyTorch's own attention: its kernel on the CPU takes values as wide as queries only.

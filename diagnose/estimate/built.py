@@ -39,6 +39,13 @@ def _stacked(model: Model, moe: Moe) -> Model:
 
 
 @lru_cache(maxsize=64)
+def with_all_experts(model: Model) -> Model:
+    """The model as transformers' own layer runs it, where that sends each token through all experts."""
+    moe = model.moe
+    return replace(model, moe=replace(moe, active=moe.experts)) if moe and moe.through_all else model
+
+
+@lru_cache(maxsize=64)
 def _lengthened(model: Model, further: int) -> Model:
     """The model with further layers behind the last, each with attention and the experts of the others.
 

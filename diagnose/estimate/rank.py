@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from diagnose.estimate.built import with_all_experts
 from diagnose.estimate.frozen import fp32_between_layers
 from diagnose.estimate.layer import Widths, widths
 from diagnose.estimate.plan import Plan
@@ -53,7 +54,8 @@ def rank_widths(plan: Plan) -> Widths:
     """The widths of a layer on one rank, for as many tokens as ``local_tokens`` gives it."""
     known: Widths | None = plan.known.get("widths")
     if known is None:
-        w, tp = widths(plan.model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
+        model = plan.model if plan.values.get("strategy") == "megatron" else with_all_experts(plan.model)
+        w, tp = widths(model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
         split = tp > 1 and not sequence_split(plan)
         known = replace(w, mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp) if split else w
         plan.known["widths"] = known

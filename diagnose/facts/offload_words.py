@@ -39,8 +39,11 @@ _NONE = re.compile(
 )
 # one word for a stage and where its optimizer lives; the third stage takes the weights along
 _STAGE = re.compile(
-    r"(?<![A-Za-z])(?:zero[-_ ]?|ds[-_]?z)(?P<stage>[23])\s*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload", re.I | re.A
+    r"(?<![A-Za-z])(?:zero[-_ ]?|ds[-_]?z)(?P<stage>[23])[\s_-]*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload",
+    re.I | re.A,
 )
+# what that word means whoever trains: DeepSpeed keeps it on the host for good
+_OF_ZERO = {"param": ("param_on_cpu",), "optimizer": ("optimizer_on_cpu",)}
 _WHAT = {
     "param": r"(?:params?|parameters?|model|weights?|权重|参数)",
     "optimizer": r"(?:optim(?:izer)?|adam|优化器)(?:[ _-]?states?|状态)?",
@@ -67,15 +70,13 @@ _OPEN = re.compile(
 
 
 def offload_words(speech: Sequence[Line], framework: Framework | None, stated: Mapping[str, Fact]) -> dict[str, Fact]:
-    """The offloads that sentences switch on, or all off, as facts of the framework's keys; nothing where no framework is known."""
+    """The offloads that sentences switch on, or all off, as facts of the framework's keys; of no framework that is known ZeRO's alone."""
     found: dict[str, Fact] = {}
-    if framework is None:
-        return found
-    own = _own(framework, stated)
+    own = _OF_ZERO if framework is None else _own(framework, stated)
     for line in speech:
         if "offload" not in line.words.lower():
             continue
-        for what, on, match in _told(line.words):
+        for what, on, match in _of_stage(line.words) if framework is None else _told(line.words):
             for id in own.get(what, ()):
                 if id not in stated:
                     found.setdefault(id, Fact(id, on, "read", written=match[0].strip(), span=span_of(line, match)))
@@ -88,14 +89,19 @@ def _told(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:
         if (match := form.search(words)) and not (on and _open(words, match)):
             yield from ((what, on, match) for what in _FACTS)
             return
-    if (match := _STAGE.search(words)) and not _open(words, match):
-        yield from (
-            (what, True, match) for what in (("param", "optimizer") if match["stage"] == "3" else ("optimizer",))
-        )
+    yield from _of_stage(words)
     for what, pattern in _NAMED:
         match = pattern.search(words)
         if match and not _open(words, match) and _switched(words, match):
             yield what, True, match
+
+
+def _of_stage(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:
+    """What a stage of ZeRO with offload keeps on the host."""
+    if (match := _STAGE.search(words)) and not _open(words, match):
+        yield from (
+            (what, True, match) for what in (("param", "optimizer") if match["stage"] == "3" else ("optimizer",))
+        )
 
 
 def _switched(words: str, match: re.Match[str]) -> bool:

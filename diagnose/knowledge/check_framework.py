@@ -65,6 +65,10 @@ def _refused(place: str, file: Part, framework: Framework) -> Iterator[Problem]:
         yield from condition_misfits(place, f"clash[{i}].when", clash.when)
         if len(clash.when) < 2:
             yield Problem(f"{place}: clash[{i}].when", f"names {len(clash.when)} fact: give the key a when instead")
+    for i, tie in enumerate(file.ties):
+        yield from condition_misfits(place, f"tie[{i}].when", tie.when)
+        for name in tie.keys:
+            yield from word_misfits(place, f"tie[{i}].keys", name, [key.key for key in framework.keys])
 
 
 def _fork(place: str, fork: Fork, framework: Framework) -> Iterator[Problem]:

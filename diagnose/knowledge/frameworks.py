@@ -87,6 +87,16 @@ class Clash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tie:
+    """Sizes that the framework refuses unless they are equal, by the keys that set them: a lever moves them together."""
+
+    keys: tuple[str, ...]
+    since: str = ""
+    until: str = ""
+    when: Conditions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Default:
     """Facts that hold when nothing sets them, each in the unit of the key that sets it. Later entries outrank earlier ones.
 
@@ -191,6 +201,7 @@ class Part(Record):
     keys: tuple[Key, ...] = ()
     scopes: tuple[Scope, ...] = ()
     clashes: tuple[Clash, ...] = ()
+    ties: tuple[Tie, ...] = ()
     defaults: tuple[Default, ...] = ()
     residents: tuple[Resident, ...] = ()
     behaviours: tuple[Behaviour, ...] = ()
@@ -227,6 +238,13 @@ class Framework(Part):
         """Whether the program that runs takes the key: no scope of its says otherwise."""
         scopes = (one for one in self.scopes if key.key.startswith(one.keys))
         return all(holds(scope.when, values) is not False for scope in scopes)
+
+    def tied(self, key: str, values: Mapping[str, Value]) -> frozenset[str]:
+        """The keys whose sizes must be what this key’s is, itself among them."""
+        told = values.get("framework_version")
+        version = None if told is None else str(told)
+        found = (tie for tie in self.ties if in_range(tie.since, tie.until, version) and holds(tie.when, values))
+        return frozenset(one for tie in found if key in tie.keys for one in tie.keys)
 
     def clash(self, before: Mapping[str, Value], after: Mapping[str, Value]) -> Clash | None:
         """What a change brings together that the framework refuses; None where it is so already or an open fact decides."""

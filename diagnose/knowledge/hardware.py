@@ -72,6 +72,8 @@ class Moe:
     (transformers 5.23 models/{deepseek_v2,deepseek_v3,glm4_moe,glm_moe_dsa,ernie4_5_moe,nemotron_h}: router_logits).
     ``latent``: experts read and give a narrower state of this width, between two products that a layer has once
     (transformers 5.23 models/nemotron_h: NemotronHMoE).
+    ``through_all``: transformers' own layer sends each token through all experts and weights most of them with zero
+    (transformers 5.23 models/llama4: Llama4TextMoe).
     """
 
     experts: int
@@ -85,6 +87,7 @@ class Moe:
     stacked: bool = False
     split_to_quantize: bool = False
     latent: int = 0
+    through_all: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ _PLURAL = {
     "key": "keys", "default": "defaults", "resident": "residents", "behaviour": "behaviours", "frame": "frames",
     "example": "examples", "change": "changes", "claim": "claims", "fix": "fixes", "option": "options",
     "pattern": "patterns", "rank": "ranks", "measure": "measures", "label": "labels", "fork": "forks", "mark": "marks",
-    "scope": "scopes", "clash": "clashes",
+    "scope": "scopes", "clash": "clashes", "tie": "ties",
 }  # fmt: skip
 _STRING = re.compile(r'''"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'''')
 _SINGULAR = {plural: singular for singular, plural in _PLURAL.items()}

@@ -100,6 +100,8 @@ def _group(candidate: Candidate) -> float:
     if fitted and situation.before.missing:
         # the figure rests on a guess and leaves room: what was guessed is the first suspect, and that another change fits tells nothing
         return 0 if candidate.lever.changes and candidate.lever.changes[0].fact in situation.before.missing else 1
+    if _supposed(candidate):
+        return 1
     if not _computed(candidate):
         return 2 if candidate.undecided and candidate.record.near <= 0 else 1
     if trial.room:
@@ -113,6 +115,13 @@ def _group(candidate: Candidate) -> float:
     if little and not crosses:
         return 2
     return 0.5 if trial.verdict == "close" and not situation.before.missing else 1
+
+
+def _supposed(candidate: Candidate) -> bool:
+    """Whether it takes out a critic that only a trainer’s default says is there, since nothing that was read names the algorithm."""
+    changes, facts = candidate.lever.changes, candidate.situation.facts
+    out = bool(changes) and changes[0].fact == "has_critic" and changes[0].to is False
+    return out and not facts.certain("has_critic") and not facts.certain("algo")
 
 
 def _saved(candidate: Candidate) -> float:

@@ -16,7 +16,7 @@ from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
-from diagnose.vocabulary import NO_CACHE, Pool, Value
+from diagnose.vocabulary import NO_CACHE, ONLINE_ALGOS, Pool, Value
 
 if TYPE_CHECKING:
     from diagnose.prescribe.writing import Written
@@ -73,12 +73,28 @@ class Situation:
             "steps_passed": True if (self.facts.number("step") or 0) > 1 else None,
             "fragmented": fragmented(self.facts),
             "foreign_gib": foreign_gib(self.facts) if self.pool == "gpu" else None,
+            "own_neighbour": self._own_neighbour,
             "explained": self.explained,
             "weights_fit": weights_fit(self.facts),
             "message": self._message,
             "judged": not self.before.missing and self.limit is not None,
         }
         return {**{id: value for id, value in found.items() if value is not None}, **self.values}
+
+    @property
+    def _as_usual(self) -> Facts:
+        """The facts with the usual size where the text tells none."""
+        return self.facts.with_facts(
+            Fact(id, value, "assumed") for id, value in _USUAL.items() if id not in self.facts.values
+        )
+
+    @property
+    def _own_neighbour(self) -> bool | None:
+        """Whether what others hold on the card may be the run's own engine, which shares it in a process of its own."""
+        if self.values.get("rollout_mode") != "colocated" or self.values.get("algo") not in ONLINE_ALGOS:
+            return None
+        plan = plan_of(self._as_usual, self.fallback)
+        return (plan.number("processes_per_gpu") or 1) > 1 if plan else None
 
     @property
     def _message(self) -> str:
@@ -137,8 +153,7 @@ class Situation:
         """
         if self.failing is not None or self.phase not in _TRAINER_ALONE or self.pool is None or self.kind in NOT_A_PEAK:
             return None
-        lacking = (Fact(id, value, "assumed") for id, value in _USUAL.items() if id not in self.facts.values)
-        facts = self.facts.with_facts(lacking)
+        facts = self._as_usual
         before = estimate(facts, self.fallback)
         return replace(self, facts=facts, before=before) if watched(before, self.pool, self.phase) else None
 

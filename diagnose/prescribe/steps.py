@@ -54,8 +54,9 @@ def at_bound(lever: Lever, facts: Facts) -> str:
 
 
 def without(facts: Facts, targets: Targets, id: str) -> Targets:
-    """The same step with one fact left alone."""
-    return _with_company(facts, {other: value for other, value in targets.items() if other != id})
+    """The same step with one fact left alone, unless that must move with what is left."""
+    fewer = _with_company(facts, {other: value for other, value in targets.items() if other != id})
+    return targets if id in fewer else fewer
 
 
 def _ladder(change: LeverChange, facts: Facts) -> list[Value]:
@@ -137,7 +138,19 @@ def _with_company(facts: Facts, targets: Targets) -> Targets:
     batch = whole(facts.values, "train_batch_size")
     if prompts and mini and batch and float(prompts) < mini <= batch and "mini_batch_size" in facts.keys:
         company["mini_batch_size"] = prompts
-    return company
+    return {**company, **_tied(facts, targets)}
+
+
+def _tied(facts: Facts, targets: Targets) -> Targets:
+    """Sizes that the framework takes only while they are equal: what is equal to one that moves, with its new value."""
+    if facts.framework is None or not facts.framework.ties:
+        return {}
+    moved: dict[str, Value] = {}
+    for id, value in targets.items():
+        equal = facts.framework.tied(facts.keys.get(id, ""), facts.values)
+        others = (one for one, key in facts.keys.items() if key in equal and one not in targets)
+        moved |= {one: value for one in others if _same(facts.values.get(one), facts.values.get(id, ""))}
+    return moved
 
 
 def _same(value: Value | None, target: Value) -> bool:

@@ -241,7 +241,7 @@ def _pruned(lever: Lever, situation: Situation, best: Trial, ladder: list[Target
         return best
     for id in reversed([change.fact for change in lever.changes]):
         fewer = without(situation.facts, targets, id)
-        if id not in targets or not any(change.fact in fewer for change in lever.changes):
+        if id not in targets or fewer is targets or not any(change.fact in fewer for change in lever.changes):
             continue
         made = write(situation, fewer, keyless=not situation.framework_known)
         trial = measure(lever, situation, made) if made else None

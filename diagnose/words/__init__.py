@@ -29,6 +29,7 @@ _NEXT = {
 # Phases of a model beside the policy, by the fact that there is one, and phases of online training alone.
 _OF_MODEL = dict.fromkeys(("critic", "values"), ("has_critic", "critic")) | {"ref_logprob": ("has_ref", "reference")}
 _ONLINE = ("init", "weight_sync", "rollout", "logprob", "values", "critic")
+_WITHOUT_ROWS = ("load", "optimizer_step", "checkpoint")
 
 
 def value_words(id: str, value: Value) -> str:
@@ -181,13 +182,14 @@ def _taken(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> str:
 
 
 def guessed(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> list[str]:
-    """Which facts of this pool nothing says, so that a guess stands in the figure; of sizes, and on the host, what a term hangs on."""
+    """Which facts of this pool nothing says, so that a guess stands in the figure: those on which a term of the phase hangs.
+
+    Where rows pass through the cards a setting beyond the sizes counts as well, since its term may be the one that is missing.
+    """
     hang = {id for term in phase.terms for id in term.moved_by}
-    return [
-        id
-        for id in estimate.guessed(pool.pool)
-        if id in FACTS and (id in hang or (pool.pool == "gpu" and FACTS[id].group != "sizes"))
-    ]
+    passes = pool.pool == "gpu" and phase.phase not in _WITHOUT_ROWS
+    found = (id for id in estimate.guessed(pool.pool) if id in FACTS)
+    return [id for id in found if id in hang or (passes and FACTS[id].group != "sizes")]
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:

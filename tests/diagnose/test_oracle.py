@@ -177,3 +177,11 @@ def test_the_peak_of_a_step_is_right(point: dict[str, Any]) -> None:
     measured = max(point["forward_peak"], point["backward_peak"])
     assert trainer_bytes(update) == pytest.approx(measured, rel=STEP)
     assert trainer_bytes(step) == pytest.approx(point["step_peak"], rel=STEP)
+
+
+def test_megatron_sends_a_token_through_its_own_experts_alone() -> None:
+    point = next(p.values[0] for p in _points("family") if p.values[0]["model"] == "llama-4")
+    plan = _plan(point)
+    own = replace(plan, values={**plan.values, "strategy": "megatron"})
+    here, there = (sum(term.bytes for term in kept(one, take(one, "update"))) for one in (plan, own))
+    assert here > 3 * there

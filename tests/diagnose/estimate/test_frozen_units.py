@@ -211,3 +211,33 @@ def test_a_value_head_beside_the_model_s_own_makes_logits_that_no_loss_reads(
     assert update is not None
     assert next(term.bytes for term in update.terms if term.id == "logits") == 6 * 2 * rows * 1024 * 130528
     assert gpu.peak.bytes / GIB == pytest.approx(measured, rel=0.12)
+
+
+def _gradients_between(text: str, **answers: Any) -> float | None:
+    gpu = _estimate(text, **answers).gpu
+    update = gpu.phase("actor_update") if gpu else None
+    assert update is not None
+    return next((term.bytes for term in update.terms if term.id == "whole_gradients"), None)
+
+
+@pytest.mark.parametrize(
+    "trainer",
+    [
+        "from trl import SFTConfig, SFTTrainer\n"
+        "config = SFTConfig(per_device_train_batch_size=2, gradient_accumulation_steps={steps}, max_length=4096)",
+        "swift sft --per_device_train_batch_size 2 --gradient_accumulation_steps {steps} --max_length 4096",
+        "llamafactory-cli train --stage sft --per_device_train_batch_size 2 --gradient_accumulation_steps {steps} --cutoff_len 4096",
+    ],
+)
+def test_fsdp_keeps_whole_gradients_between_the_micro_batches_of_a_step(trainer: str) -> None:
+    run = {
+        "model": "Qwen2.5-7B",
+        "strategy": "fsdp",
+        "zero_stage": 3,
+        "full_or_lora": "full",
+        "gpu_mem_gib": 80,
+        "n_gpus": 8,
+    }
+    assert _gradients_between(trainer.format(steps=4), **run) == 2 * 7_615_616_512
+    assert _gradients_between(trainer.format(steps=1), **run) is None
+    assert _gradients_between(trainer.format(steps=4), **{**run, "full_or_lora": "lora"}) is None

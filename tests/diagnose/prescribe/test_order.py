@@ -108,6 +108,28 @@ def test_memory_of_another_process_is_looked_for_first(advise):
     assert advise(printed(2.0, 1.0, 40.0)).levers[0] == "hardware.kill_stale"
 
 
+def test_memory_beside_the_process_is_first_the_runs_own_engine_where_that_shares_the_card(advise):
+    slime = "python3 train.py --colocate --sglang-mem-fraction-static 0.7 --max-tokens-per-gpu 9216 --n-samples-per-prompt 8\n"
+    apart = slime.replace("--colocate ", "--rollout-num-gpus 8 ")
+    assert advise(slime + printed(2.0, 1.0, 40.0), phase="actor_update").levers[0] != "hardware.kill_stale"
+    assert advise(apart + printed(2.0, 1.0, 40.0), phase="actor_update").levers[0] == "hardware.kill_stale"
+
+
+@pytest.mark.parametrize(
+    ("trainer", "near"), [("verl==0.4.1", False), ("verl==0.2.0", True), ("openrlhf==0.8.5", True)]
+)
+def test_a_cache_that_the_trainer_empties_itself_is_not_emptied_first(advise, trainer, near):
+    command = {"v": "python3 -m verl.trainer.main_ppo", "o": "python3 -m openrlhf.cli.train_ppo_ray"}[trainer[0]]
+    levers = advise(f"{trainer}\n{command}\n{ASLEEP}", phase="weight_sync").levers
+    assert ("allocator.empty_cache" in levers[:4]) is near
+
+
+def test_a_critic_that_nobody_named_is_not_the_first_to_go(advise):
+    told = "verl {}Qwen2.5-7B on 1 x A100 40GB: CUDA out of memory while loading the model"
+    assert advise(told.format("PPO ")).levers[0] == "algo.drop_critic"
+    assert "algo.drop_critic" in advise(told.format("")).levers[1:]
+
+
 def test_a_failed_wake_up_lowers_the_share_and_frees_the_cache_first(advise):
     levers = advise(ASLEEP, phase="weight_sync").levers
     assert levers[:2] == ["rollout.gpu_memory_utilization.down", "allocator.empty_cache"]

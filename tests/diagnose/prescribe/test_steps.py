@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from diagnose.batch import resolve
-from diagnose.prescribe.steps import steps
+from diagnose.prescribe.steps import steps, without
 from diagnose.types import Fact, Facts
 
 
@@ -76,3 +76,17 @@ def test_parallel_sizes_cut_the_cards_together(knowledge):
     up = knowledge.levers["shard.sequence_parallel.up"]
     assert [step["sp"] for step in steps(up, make_facts(sp=1, tp=2, pp=2, n_gpus=16))] == [2, 4]
     assert steps(up, make_facts(sp=1, tp=2, pp=4, n_gpus=8)) == []
+
+
+def test_sizes_that_a_trainer_wants_equal_move_together(knowledge):
+    keys = {"micro_batch": "policy.train_micro_batch_size", "logprob_micro_batch": "policy.logprob_batch_size"}
+    nemo = replace(
+        make_facts(micro_batch=4, logprob_micro_batch=4, tp=8), framework=knowledge.frameworks["nemo-rl"], keys=keys
+    )
+    update, logprob = knowledge.levers["batch.micro.down"], knowledge.levers["batch.logprob_micro.down"]
+    assert steps(update, nemo)[0] == {"micro_batch": 2, "logprob_micro_batch": 2}
+    assert steps(logprob, nemo)[0] == {"micro_batch": 2, "logprob_micro_batch": 2}
+    assert without(nemo, steps(update, nemo)[0], "logprob_micro_batch") == steps(update, nemo)[0]
+    for free in ({"tp": 2}, {"framework_version": "0.5.0"}, {"logprob_micro_batch": 8}):
+        loose = replace(nemo, values=nemo.values | free)
+        assert "logprob_micro_batch" not in steps(update, loose)[0]

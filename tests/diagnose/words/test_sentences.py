@@ -190,6 +190,12 @@ def test_a_size_is_no_guess_of_a_phase_that_takes_nothing_of_it():
     assert "update micro batch" in words.lead(diagnose("", {**run, "phase": "actor_update"}, current(), ()))
 
 
+def test_recomputed_layers_are_no_guess_of_the_optimizer_step():
+    said = "CUDA out of memory in {}, 7B full finetuning on 4 A100 80GB with FSDP"
+    leads = [words.lead(diagnose(said.format(at), {}, current(), ())) for at in ("optimizer.step", "the backward pass")]
+    assert ["activation checkpointing" in lead for lead in leads] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("phase", "algo", "said"),
     [
