@@ -224,7 +224,8 @@ def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge
         return detected.framework
     if idle is not None:
         return knowledge.fallback
-    described = (model.model is not None or "params_b" in stated) and any(id in stated for id in _TRAINING)
+    trains = detected.fork is not None or any(id in stated for id in _TRAINING)
+    described = (model.model is not None or "params_b" in stated) and trains
     return knowledge.fallback if described else None
 
 

@@ -181,3 +181,17 @@ def test_a_job_that_asks_for_tasks_may_have_several(asked: str) -> None:
 def test_a_mac_has_one_card() -> None:
     text = "RuntimeError: MPS backend out of memory (MPS allocated: 81.20 GiB, max allowed: 81.60 GiB). Tried to allocate 1.02 GiB.\n"
     assert told(f"SFTTrainer Qwen2.5-7B\n{text}").facts.values["n_gpus"] == 1
+
+
+def test_a_recipe_tells_what_its_shipped_files_set() -> None:
+    found = told(
+        "tune run --nproc_per_node 8 lora_finetune_distributed --config llama3_1/70B_lora, 8 x A100 80GB\n" + OOM
+    )
+    assert {id: found.facts.values.get(id) for id in ("full_or_lora", "strategy", "algo")} == {
+        "full_or_lora": "lora", "strategy": "fsdp2", "algo": "sft",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["SFTConfig", "DPOConfig", "KTOTrainer", "OnlineDPOTrainer"])
+def test_a_class_of_trl_shows_it(name: str) -> None:
+    assert told(f"args = {name}(per_device_train_batch_size=2)\n" + OOM).facts.values["framework"] == "trl"
