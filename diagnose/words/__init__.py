@@ -138,8 +138,7 @@ def _lead(diagnosis: Diagnosis) -> str:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
-        of_card = asked_in(diagnosis.facts, diagnosis.paste) if pool.pool == "gpu" else ()
-        if asked := [one for one in of_card if pool.phase(one)]:
+        if pool.pool == "gpu" and (asked := [*filter(pool.phase, asked_in(diagnosis.facts, diagnosis.paste))]):
             parts.append(f"A tensor of the size asked for is made in the {' or the '.join(map(phase_words, asked))}.")
     parts.append(_taken(diagnosis, pool, phase))
     parts.append(_by_default(diagnosis.facts))

@@ -179,3 +179,8 @@ def test_a_killed_worker_of_the_loader_asks_for_fewer_of_them() -> None:
 def test_what_learns_from_a_data_set_alone_runs_no_ray() -> None:
     killed = "failed (exitcode: -9) local_rank: 3 (pid: 4822) of binary: /opt/conda/bin/python\n"
     assert "ray.object_store.down" not in changes(told("SFT of Llama-2-70b with accelerate, 8 x A100 80GB\n" + killed))
+
+
+def test_a_switch_is_given_no_number() -> None:
+    text = "torchrun pretrain_gpt.py --use-distributed-optimizer --micro-batch-size 4 --tensor-model-parallel-size 2\n8 x A100 80GB\n"
+    assert not any(after == "3" for made in changes(told(text + OOM)).values() for _, _, after in made)
