@@ -172,4 +172,17 @@ def _lives_on(what: str, pool: str, values: Values) -> str:
             return "gpu"
         return "host" if values.get("optimizer_on_cpu") is True else pool
     stays = _ON_CPU.get(what)
+    if stays == "param_on_cpu" and not _may_stay_on_host(values):
+        return pool
     return "host" if stays and values.get(stays) is True else pool
+
+
+def _may_stay_on_host(values: Values) -> bool:
+    """Whether anything brings weights that live on the host to the card as they are used: of DeepSpeed only stage 3 does.
+
+    deepspeedai/DeepSpeed@edaa722 deepspeed/runtime/zero/config.py: offload_param. One card that nothing shards has nothing that would.
+    """
+    strategy = values.get("strategy")
+    if strategy == "deepspeed":
+        return values.get("zero_stage", 3) == 3
+    return strategy is not None or values.get("n_gpus") != 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, make_term
+from diagnose.estimate.terms_held import held
 from diagnose.types import Term
 
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
@@ -19,16 +20,22 @@ def load_transient(plan: Plan) -> list[Term]:
     if kind == "shard_and_root":
         size, how = 4 * root, f"4 B × {count(root)} of the root unit"
     elif kind == "whole_model" and plan.split.stage >= 3:
-        each = plan.each.base or plan.each.weights
+        each = _as_loaded(plan)
         size, how = (
             each * (plan.split.whole - plan.split.shard(3)),
-            f"{count(plan.split.whole)} × {each:g} B less the shard",
+            f"{count(plan.split.whole)} × {each:.3g} B less the shard",
         )
     elif plan.framework.fallback and plan.split.stage >= 3 and plan.values.get("strategy") != "deepspeed":
         return [_perhaps_whole(plan)]
     else:
         return []
     return [make_term("load_transient", "loading", "work", size, how, _FSDP, ("zero_stage",))]
+
+
+def _as_loaded(plan: Plan) -> float:
+    """Bytes of a parameter as it comes onto the card: those of 4 bits are quantized one by one."""
+    shard = held(plan, "actor_weights", "gpu") if plan.values.get("quantization") else None
+    return shard.bytes / plan.split.shard(3) if shard else plan.each.base or plan.each.weights
 
 
 def _flat_buffers(plan: Plan) -> Term:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from diagnose.batch import resolve
-from diagnose.facts.algo import read_algo, read_training
+from diagnose.facts.algo import read_algo, read_training, supervised
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.banner import trained
 from diagnose.facts.complete import complete
@@ -203,6 +203,8 @@ def _run(
     for fact in found:
         if fact is not None and fact.id not in answered:
             stated[fact.id] = fact
+    if not idle and (tuned := supervised(paste, stated, framework)):
+        stated["algo"] = tuned
     if "full_or_lora" not in stated and (share := trained(paste.lines, stated)):
         stated["full_or_lora"] = share
     for id, fact in (run_words(speech, stated) | offload_words(speech, framework, stated)).items():
@@ -225,7 +227,8 @@ def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge
         return detected.framework
     if idle is not None:
         return knowledge.fallback
-    described = (model.model is not None or "params_b" in stated) and any(id in stated for id in _TRAINING)
+    trains = detected.fork is not None or any(id in stated for id in _TRAINING)
+    described = (model.model is not None or "params_b" in stated) and trains
     return knowledge.fallback if described else None
 
 

@@ -41,6 +41,27 @@ _TRAINER = re.compile(
     re.A,
 )
 
+# transformers' own trainer, its examples, or what people call it
+_SUPERVISED = re.compile(
+    r"transformers/trainer(?:_seq2seq)?\.py|\b(?:Seq2Seq)?Train(?:ingArguments|er)\(|\brun_clm\.py|\bfine-?\s?tun(?:e|es|ed|ing)\b|微调"
+    r"|\b(?:HF|Hugging ?Face|transformers)(?:['’]s)? Trainer\b|\bSeq2SeqTrainer\b",
+    re.I | re.A,
+)
+_ONLINE = re.compile(
+    r"\bRL(?:HF|VR|AIF)?\b|\breinforce|reward|rollout|vllm|sglang|\bpolicy\b|\bcritic\b|\bactor\b|advantage|preference|chosen"
+    r"|distill|teacher|num_generations|强化|奖励|偏好|蒸馏",
+    re.I | re.A,
+)
+_SAMPLES = (
+    "rollout_n",
+    "rollout_engine",
+    "gpu_memory_utilization",
+    "has_ref",
+    "has_critic",
+    "response_length",
+    "trains",
+)
+
 _LORA = re.compile(
     r"(?<![A-Za-z_])(?:(?:(?P<q>Q)-?|rs|Ada)?LoRA|DoRA)(?![A-Za-z])(?!\s*(?:(?:was|is|has been)\s+)?(?:already\s+)?(?:merged|已?合并))"
     r"|(?<=[_\-])(?P<q1>q)?lora\w{0,40}\.(?:py|sh|ya?ml|json)\b",
@@ -86,6 +107,25 @@ def read_algo(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
     return _of_loss(paste) or command or _of_trainer(paste) or words or _of_script(speech)
 
 
+def supervised(paste: Paste, stated: Mapping[str, Fact], framework: Framework | None) -> Fact | None:
+    """Fine-tuning on a data set, where the text speaks of that or of the plain trainer and nowhere of samples, rewards or pairs.
+
+    Not of a trainer with an algorithm by default: people call that fine-tuning as well.
+    """
+    takes = framework is None or not any(
+        "algo" in one.facts and not one.when and not one.script for one in framework.defaults
+    )
+    if "algo" in stated or not takes or any(id in stated for id in _SAMPLES):
+        return None
+    if any(_ONLINE.search(line.words) for line in paste.lines):
+        return None
+    for line in paste.lines:
+        if found := _SUPERVISED.search(line.words):
+            why = "fine-tuning, without a word of samples, rewards or pairs"
+            return Fact("algo", "sft", "assumed", written=found[0], span=span_of(line, found), why=why)
+    return None
+
+
 def _of_loss(paste: Paste) -> Fact | None:
     """A preference loss that has a name of its own outranks the stage that it belongs to."""
     for setting in paste.settings:
@@ -106,8 +146,9 @@ def _of_script(speech: Sequence[Line]) -> Fact | None:
 
 
 def _of_command(paste: Paste) -> Fact | None:
-    for command in paste.commands:
-        for word in reversed(command.words):
+    modules = {setting.command: setting.value for setting in paste.settings if setting.key == "module"}
+    for number, command in enumerate(paste.commands):
+        for word in (*((modules[number],) if number in modules else ()), *reversed(command.words)):
             if _CONTINUED.search(word):
                 return Fact("algo", "pretrain", "read", written=word, span=_whole_line(paste, command.first_line))
             if found := _IN_COMMAND.search(word):

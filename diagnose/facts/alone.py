@@ -1,10 +1,11 @@
-"""Machines that nearly always have one card: a laptop, a PC with Windows."""
+"""One card where nothing counts them: of a laptop or a PC with Windows, or the one that somebody asks about."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from diagnose.facts.cards import Mention
 from diagnose.facts.lowered import Lowered
 from diagnose.types import Fact, Line, Span
 
@@ -34,3 +35,25 @@ def one_of_a_pc(lines: Sequence[Line], lowered: Lowered) -> dict[str, Fact]:
     span = Span(line.number, line.offset + found.start(), line.offset + found.end())
     why = "a laptop or a PC nearly always has one card"
     return {"n_gpus": Fact("n_gpus", 1, "assumed", written=found[0], span=span, why=why)}
+
+
+# asks for a number of cards, or speaks of more than one
+_HOW_MANY = re.compile(
+    r"\bhow many\b|\bmulti-?(?:gpu|card|node)|\b(?:gpus|cards|nodes)\b|几\s*[张块卡台]|多少\s*[张块卡台]|多[卡机]",
+    re.I | re.A,
+)
+
+
+def one_asked_about(lines: Sequence[Line], said: Sequence[Mention], stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """One card, where somebody asks whether a run would fit and names the card in the singular, without a number."""
+    read = [line for line in lines if len(line.words) <= _LONGEST]
+    if "planned" not in stated or not said or any(mention.count or mention.nodes for mention in said):
+        return {}
+    if any(_SEVERAL.search(line.words) or _HOW_MANY.search(line.words) for line in read):
+        return {}
+    texts = {line.number: line.text for line in lines}
+    words = [texts[mention.span.line][mention.span.start : mention.span.end] for mention in said]
+    if any(re.search(r"\ds\b", word, re.A) for word in words):
+        return {}
+    why = "a card that is named without a number"
+    return {"n_gpus": Fact("n_gpus", 1, "assumed", written=words[0], span=said[0].span, why=why)}

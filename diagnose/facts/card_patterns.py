@@ -98,7 +98,7 @@ UNNAMED = (
     # the size of one card alone
     re.compile(r"每(?:张|卡|块|个)(?:卡|GPU)?\s*(?:显存)?\s*(?P<size>\d{2,3})\s*G", re.I | re.A),
     re.compile(
-        r"(?<![\d.])(?P<size>\d{2,3})\s?-?G(?:i?B)?\s*(?:of\s+)?(?:VRAM|显存)?\s*(?:each\b|per (?:gpu|card)|/\s*(?:gpu"
+        r"(?<![\d.])(?P<size>\d{1,3})\s?-?G(?:i?B)?\s*(?:of\s+)?(?:VRAM|显存)?\s*(?:each\b|per (?:gpu|card)|/\s*(?:gpu"
         r"|card|卡)|(?:cards?|GPUs?)\b|的?(?:卡|显卡)|显存)",
         re.I | re.A,
     ),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from diagnose.facts import cards
 from diagnose.facts.allocation import read_allocation
-from diagnose.facts.alone import one_of_a_pc
+from diagnose.facts.alone import one_asked_about, one_of_a_pc
 from diagnose.facts.banner import processes
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
@@ -65,7 +65,8 @@ def read_machine(
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)
     if "n_gpus" not in {**found, **stated}:
-        _put(found, processes(paste.lines) or one_of_a_pc(paste.lines, lowered))
+        one = one_of_a_pc(paste.lines, lowered) or one_asked_about(paste.lines, said, stated)
+        _put(found, processes(paste.lines) or one)
     found = with_named(found, stated, paste, lowered, knowledge.gpus, "gpu_total_gib" in captured)
     if "node_total_gb" in captured:
         node = captured["node_total_gb"]

@@ -17,6 +17,9 @@ from diagnose.vocabulary import PHASE_GROUPS
 
 # a mark of a phase is the end of the log when this many lines follow it at most
 _END = 15
+# “---> 54     logits = logits.float()”, with five lines of code to either side at most (IPython core/ultratb.py: context)
+_ARROW = re.compile(r"\s{0,4}-{1,8}>\s?\d{1,6}\s", re.A)
+_SHOWN = 12
 _ROW = re.compile(r"\s*\d+\s+[\d.]+\s+ray::(?P<owner>\w+)\.(?P<method>\w+)", re.A)
 
 
@@ -65,6 +68,7 @@ def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, k
     # printed last frame first, a frame's line of code stands above it
     below = -1 if _upside_down(paste, frames) else 1
     code = {frame.line: words.get(frame.line + below, "") for frame in paste.frames if frame.path}
+    code |= _pointed_at(paste, words)
     for frame in frames:
         entry = _telling(tables, frame, code, paste.frames)
         if entry is not None and (not told or frame.traceback == told[0][0].traceback):
@@ -75,6 +79,17 @@ def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, k
     if frame.path and frame.function != entry.function and (mark := _once_mark(hits, entry, paste.frames)):
         return _fact(mark.signature.phase, mark.signature.title, mark.span)
     return _fact(entry.phase, entry.function, _line(paste, frame))
+
+
+def _pointed_at(paste: Paste, words: Mapping[int, str]) -> dict[int, str]:
+    """The line of code that a notebook's arrow points at, by the line of its frame: a few lines stand around it."""
+    starts = sorted(frame.line for frame in paste.frames if frame.path)
+    found: dict[int, str] = {}
+    for start, end in zip(starts, [*starts[1:], starts[-1] + _SHOWN + 1] if starts else [], strict=True):
+        around = (words.get(number, "") for number in range(start + 1, min(end, start + _SHOWN + 1)))
+        if arrow := next((line for line in around if _ARROW.match(line)), None):
+            found[start] = arrow
+    return found
 
 
 def _once_mark(hits: Sequence[Hit], entry: PhaseFrame, frames: Sequence[Frame]) -> Hit | None:

@@ -38,6 +38,8 @@ _WORDS = (
         "zero_stage",
         r"(?<![\w-])(?:deepspeed|ds)?[\s_-]*zero(?:[\s_-]*stage)?[\s_-]*(?P<n>[123])(?!\d|[.]\d|\+\+|_(?:init|save|gather)_)",
     ),
+    ("zero_stage", r"\bfsdp\b[\s,(（+]*(?P<full>full[ _-]?shard)\b"),
+    ("strategy", r"\b(?P<word>fsdp)[\s,(（+]*full[ _-]?shard\b"),
     ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*z(?P<n>[123])(?![A-Za-z\d])"),
     ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){_IS}{_N}"),
     ("lora_rank", rf"\brank{_IS}{_N}\s*(?:的\s*)?LoRA"),
@@ -83,6 +85,8 @@ _WORDS = (
     ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
     ("rollout_mode", r"\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
     ("rollout_mode", r"\bvllm[ -]?(?P<word>colocated?)\b(?!_)"),
+    ("rollout_mode", r"(?<!-)\bvllm-(?P<word>serve)\b"),
+    ("rollout_engine", r"(?<!-)\b(?P<word>vllm)-serve\b"),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
     (
         "double_quant",
@@ -103,7 +107,7 @@ _WORDS = (
 _FORMS = tuple((fact, re.compile(form, re.I | re.A)) for fact, form in _WORDS)
 # in lower case; whatever a form of the fact matches holds one of them, and few lines do
 _MARKS = {
-    "zero_stage": ("zero", "z1", "z2", "z3"),
+    "zero_stage": ("zero", "z1", "z2", "z3", "fsdp"),
     "lora_rank": ("lora",),
     "micro_batch": ("batch", "bs"),
     "mini_batch_size": ("batch",),
@@ -116,12 +120,13 @@ _MARKS = {
     "max_length": ("seq", "total", "context", "序列", "上下文", "总长"),
     "rollout_n": ("group", "prompt", "每"),
     "rollout_engine": ("vllm", "sglang"),
-    "rollout_mode": ("server", "colocate"),
+    "rollout_mode": ("serve", "colocate"),
     "quantization": ("bit",),
     "double_quant": ("quant",),
     "strategy": ("megatron", "fsdp"),
 }
 _OF_CHECKPOINTS = ("checkpointing", "梯度检查点", "重计算")
+_MODES = {"colocate": "colocated", "serve": "server"}
 # so few rows are those of one card, as nearly everybody who fine-tunes counts them; in a batch of a whole step there are more
 _FEW = re.compile(
     rf"{_ANY_BATCH}{_IS}(?P<n>[2-8])(?![\w.,]*[A-Za-z\d%]|\s*(?:prompts?|k\b|(?:per|a) (?:node|step)))", re.I | re.A
@@ -157,7 +162,8 @@ ALMOST = re.compile(
 # a question of memory, beside which what the run is to have is told
 _WHETHER_IT_FITS = re.compile(
     r"够不够用?|够用?[吗么嘛]|(?:能|可以)(?:[用拿在][^。；;，,]{0,30})?\s*(?:跑|训|放)[^。；;，,]{0,20}[吗么嘛]|会不会\s*(?:爆|炸|OOM)\S*|[放装]得下[吗么嘛]?"
-    r"|\b(?:will|would|does|do|is|are|can|could)\b[^.?!]{0,40}\b(?:fit|enough|sufficient|oom)\b",
+    r"|\b(?:will|would|does|do|is|are|can|could)\b[^.?!]{0,40}\b(?:fit|enough|sufficient|oom)\b"
+    r"|\b(?:can|could) (?:i|we|one) (?:\w+ )?(?:run|train|fine-?tune|do|use|grpo|ppo|dpo|sft|q?lora)\b",
     re.I | re.A,
 )
 _STAGE_WORD = re.compile(
@@ -225,11 +231,13 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
         return "hf"
     if "word" in groups:
         word = match["word"].lower()
-        return written.of(id, "colocated" if word == "colocate" else word)
+        return written.of(id, _MODES.get(word, word))
     if "nf4" in groups:
         return "nf4"
     if "on" in groups:
         return True
+    if "full" in groups:
+        return 3
     return int(match["n"].replace(",", "")) * (1024 if groups.get("k") else 1)
 
 

@@ -27,9 +27,12 @@ _NOT_IN = re.compile(
     r"(?:\bafter|\bbefore|\buntil|\btill|\bnot|\bnor|\bno|\bwithout|\bnever reach\w*|\bbeyond|\bpast|\bfor"
     r"|\b(?:gets?|got|went|goes|made it) through)"
     r"\s+(?:the\s+|a\s+|any\s+|in\s+|during\s+|each\s+|every\s+)*[`*“”\"']?$"
-    r"|(?:还没|没有?|未|不是|而不是|除了)\s*(?:开始|走到|到|进入?|跑到?|在)?\s*$|(?:训|训练|train(?:ing)?)\s*(?:a|the|an)?\s*$",
+    r"|(?:还没|没有?|未|不是|而不是|除了)\s*(?:开始|走到|到|进入?|跑到?|在)?\s*$",
     re.I | re.A,
 )
+# “train a critic” names what is trained; “训练保存 checkpoint” a training that saves
+_TRAINED = re.compile(r"(?:训|训练|train(?:ing)?)\s*(?:a|the|an)?\s*$", re.I | re.A)
+_DONE = re.compile(r"保存|存|落盘|加载|载入|读|恢复|同步|唤醒|生成|采样|评估|验证", re.A)
 # what follows them and says that it went well or was over
 _WENT_WELL = re.compile(
     r"^[`*”\"')）\s]*(?:phase|stage|step|part|(?:的)?(?:阶段|过程中?|时候?|期间)|这一步|那一步)?"
@@ -116,7 +119,8 @@ def _failures(sentence: str) -> Iterator[re.Match[str]]:
 def _excluded(sentence: str, found: re.Match[str]) -> bool:
     before, after = sentence[max(0, found.start() - 32) : found.start()], sentence[found.end() : found.end() + 60]
     either = _OR_BEFORE.search(before) or _OR_AFTER.match(after)
-    return bool(either or _NOT_IN.search(before) or _WENT_WELL.match(after))
+    trained = _TRAINED.search(before) and not _DONE.match(found[0])
+    return bool(either or trained or _NOT_IN.search(before) or _WENT_WELL.match(after))
 
 
 def _belongs(sentence: str, found: re.Match[str], failure: re.Match[str]) -> bool:

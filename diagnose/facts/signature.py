@@ -139,6 +139,8 @@ def _span(signature: Signature, line: Line, text: str) -> Span:
 
 
 # a figure of which a photograph or a keyboard made two: 39,59
+# a driver that cannot tell what a process holds says -1, which is printed as a size of 2^64 bytes: NVML_VALUE_NOT_AVAILABLE (nvml.h)
+_NOT_TOLD_GIB = 2**34
 _HALF = re.compile(r"\d[.,]", re.A)
 
 
@@ -162,9 +164,10 @@ def captured_value(capture: Capture, words: str) -> Value | None:
     """The captured words in the fact's unit. ``printed``: as the unit word says; ``gib``, ``mib``…: a bare number in that unit."""
     if capture.unit == "printed":
         try:
-            return round(to_gib(parse_size(words)), 4)
+            size = round(to_gib(parse_size(words)), 4)
         except ValueError:
             return None
+        return size if capture.fact != "process_gib" or size < _NOT_TOLD_GIB else None
     value = written.of(capture.fact, words)
     if value is None or not capture.unit or isinstance(value, (bool, str)):
         return value

@@ -90,6 +90,7 @@ def word(value: Value, like: str = "") -> str:
     return str(value)
 
 
+_SWITCH = ("true", "false")
 # what a number may count for the key to be written by hand: nothing beyond itself
 _OF_ONE_GPU = ("", "sequences_per_gpu", "tokens_per_gpu")
 
@@ -99,11 +100,12 @@ def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Ch
     stated, now = facts.stated.get(id), facts.values.get(id)
     in_paste = stated is not None and stated.origin == "read" and stated.span is not None and bool(stated.key)
     counted = stated is None or stated.unit in _OF_ONE_GPU
+    change = Change(id, "", None if now is None else word(now), word(target))
     if stated and in_paste and counted and FACTS[id].type != "text" and FACTS[id].group != "machine":
-        after = _spelled(facts, stated, target) or word(target, stated.written)
-        change = Change(id, stated.key, stated.written or word(stated.value), after, stated.span)
-    else:
-        change = Change(id, "", None if now is None else word(now), word(target))
+        # a switch takes no number
+        plain = "" if stated.written.lower() in _SWITCH and _is_number(target) else word(target, stated.written)
+        if after := _spelled(facts, stated, target) or plain:
+            change = Change(id, stated.key, stated.written or word(stated.value), after, stated.span)
     return (Fact(id, target, "answered"),), change
 
 

@@ -128,7 +128,7 @@ def _lead(diagnosis: Diagnosis) -> str:
         told = (
             room_words(diagnosis.room, failed=failed),
             full,
-            _taken(diagnosis.estimate, pool, pool.worst),
+            _taken(diagnosis, pool, pool.worst),
             untold(diagnosis),
         )
         return " ".join(part for part in told if part)
@@ -140,9 +140,9 @@ def _lead(diagnosis: Diagnosis) -> str:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
-        if pool.pool == "gpu" and (asked := asked_in(diagnosis.facts)):
+        if pool.pool == "gpu" and (asked := [*filter(pool.phase, asked_in(diagnosis.facts))]):
             parts.append(f"A tensor of the size asked for is made in the {' or the '.join(map(phase_words, asked))}.")
-    parts.append(_taken(diagnosis.estimate, pool, phase))
+    parts.append(_taken(diagnosis, pool, phase))
     parts.append(untold(diagnosis))
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
     if diagnosis.kind == "memory_growth" and grown:
@@ -176,9 +176,14 @@ def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
     return f"By the estimate {what} out as well: the {phase_words(peak.phase)} needs {phase_gib(peak)} of {gib(other.limit)}."
 
 
-def _taken(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> str:
-    names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in guessed(estimate, pool, phase)]
-    return f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
+def _taken(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> str:
+    """What stands in for what nobody says; of a run that is asked about also that it trains all."""
+    names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in guessed(diagnosis.estimate, pool, phase)]
+    told = f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
+    whole = diagnosis.facts.planned and not diagnosis.facts.serves and "full_or_lora" not in diagnosis.facts.values
+    return (
+        f"{told} All parameters are taken as trained: nothing says that only adapters are.".lstrip() if whole else told
+    )
 
 
 def guessed(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> list[str]:

@@ -10,6 +10,8 @@ import pytest
 from diagnose.estimate import estimate
 from diagnose.estimate.layer import Widths, frozen_layer_bytes_per_token, quantized_input_bytes_per_token
 from diagnose.estimate.sharding import parameter_bytes
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
 from diagnose.types import Facts, Term
 
 SFT = {"algo": "sft", "has_ref": None, "rollout_n": None, "micro_batch": 2, "n_gpus": 1, "strategy": None}
@@ -176,3 +178,21 @@ def test_deepspeed_lays_gradients_into_buffers_of_a_whole_bucket_on_one_card_too
     run = {**SFT, "full_or_lora": "lora", "zero_stage": 2}
     assert _terms(facts(**run))["buckets"].bytes == 1e9
     assert _terms(facts(record(reduce_bucket_bytes=4e8), **run))["buckets"].bytes == 4e8
+
+
+def test_4_bit_weights_that_every_rank_loads_stand_whole_on_its_card() -> None:
+    """huggingface/transformers v4.57.1 quantizers/quantizer_bnb_4bit.py: update_device_map."""
+    text = (
+        "axolotl train qlora.yaml\nbase_model: meta-llama/Meta-Llama-3-70B-Instruct\nload_in_4bit: true\nadapter: qlora\n"
+        "sequence_len: 2048\n"
+        "fsdp:\n  - full_shard\nfsdp_config:\n  fsdp_offload_params: true\n  fsdp_cpu_ram_efficient_loading: {}\n4 x A6000\n"
+    )
+    loads = []
+    for one in ("false", "true"):
+        gpu = diagnose(text.format(one), {}, current(), ()).estimate.gpu
+        assert gpu is not None
+        load = gpu.phase("load")
+        assert load is not None
+        loads.append(load.bytes / 2**30)
+    assert loads[0] == pytest.approx(36, abs=6)
+    assert loads[1] < 3

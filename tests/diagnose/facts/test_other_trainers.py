@@ -269,3 +269,113 @@ def test_xtuner_puts_adapters_on_every_layer_and_recomputes_them_unless_told_oth
         "adapter_dropout": True,
     }
     assert {id: values.get(id) for id in expected} == expected
+
+
+def test_a_recipe_tells_what_its_shipped_files_set() -> None:
+    found = told(
+        "tune run --nproc_per_node 8 lora_finetune_distributed --config llama3_1/70B_lora, 8 x A100 80GB\n" + OOM
+    )
+    assert {id: found.facts.values.get(id) for id in ("full_or_lora", "strategy", "algo")} == {
+        "full_or_lora": "lora", "strategy": "fsdp2", "algo": "sft",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["SFTConfig", "DPOConfig", "KTOTrainer", "OnlineDPOTrainer"])
+def test_a_class_of_trl_shows_it(name: str) -> None:
+    assert told(f"args = {name}(per_device_train_batch_size=2)\n" + OOM).facts.values["framework"] == "trl"
+
+
+# --- trainers that were known by their keys alone
+def test_megatron_lm_pretrains_all_parameters() -> None:
+    found = told(
+        "torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --micro-batch-size 1"
+        " --use-distributed-optimizer --recompute-activations --bf16\nllama-3 70B on 4 nodes of 8 x H100\n"
+        '  File "/opt/Megatron-LM/megatron/training/training.py", line 640, in setup_model_and_optimizer\n' + OOM
+    )
+    values = found.facts.values
+    assert values["framework"] == "megatron-lm"
+    assert {id: values.get(id) for id in ("algo", "full_or_lora", "strategy", "zero_stage", "tp", "pp")} == {
+        "algo": "pretrain", "full_or_lora": "full", "strategy": "megatron", "zero_stage": 1, "tp": 4, "pp": 2,
+    }  # fmt: skip
+    assert found.phase == "load"
+    assert "peft.lora" not in levers(found)
+
+
+def test_a_trainer_that_stands_on_megatron_is_no_megatron_lm() -> None:
+    text = "NPROC_PER_NODE=8 megatron sft --load Qwen3-30B-A3B-mcore --micro_batch_size 1  # Megatron-LM\n"
+    assert told(text + OOM).facts.values["framework"] == "ms-swift"
+
+
+@pytest.mark.parametrize(
+    ("step", "algo"), [("step1_supervised_finetuning", "sft"), ("step2_reward_model_finetuning", "rm")]
+)
+def test_deepspeed_chat_trains_one_model_before_its_third_step(step: str, algo: str) -> None:
+    path = f"/x/DeepSpeedExamples/applications/DeepSpeed-Chat/training/{step}/main.py"
+    frame = f'  File "{path}", line 338, in main\n    model.backward(loss)\n'
+    found = told(
+        frame + "deepspeed main.py --model_name_or_path facebook/opt-6.7b --zero_stage 3, 4 x V100 32G\n" + OOM
+    )
+    assert found.phase == "actor_update"
+    assert found.facts.values["algo"] == algo
+
+
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        ("open-r1 grpo: CUDA OOM", "open-r1"),
+        ("CUDA OOM in open-r1 GRPO", "open-r1"),
+        ("unsloth gemma3 12b grpo OOM on T4", "unsloth"),
+    ],
+)
+def test_a_fork_is_known_by_how_people_call_it(text: str, id: str) -> None:
+    fork = told(text).facts.fork
+    assert fork is not None
+    assert fork.id == id
+
+
+def test_a_data_set_of_open_r1_is_no_run_of_it() -> None:
+    assert told("trl grpo --dataset_name open-r1/OpenR1-Math-220k\n" + OOM).facts.fork is None
+
+
+# --- the plain trainer
+def test_fine_tuning_without_a_word_of_samples_is_taken_as_supervised() -> None:
+    found = told('  File "/x/transformers/trainer.py", line 2276, in _save_checkpoint\n' + OOM)
+    assert found.facts.stated["algo"].value == "sft"
+    assert found.facts.stated["algo"].origin == "assumed"
+    assert told("verl fine-tuning of Qwen2.5-7B\n" + OOM).facts.stated["algo"].origin == "default"
+    assert "algo" not in told("fine-tuning with a reward model and transformers.Trainer\n" + OOM).facts.stated
+
+
+def test_a_notebooks_arrow_points_at_the_call() -> None:
+    found = told(
+        "/usr/local/lib/python3.10/dist-packages/trl/trainer/dpo_trainer.py in get_batch_loss_metrics(self, model, batch, train_eval)\n"
+        "    997                         reference_rejected_logps,\n"
+        "--> 999                         ) = self.concatenated_forward(self.ref_model, batch)\n" + OOM
+    )
+    assert found.phase == "ref_logprob"
+
+
+def test_a_run_of_openrlhf_is_told_by_the_module_that_deepspeed_starts() -> None:
+    text = (
+        "deepspeed --module openrlhf.cli.train_rm --pretrain meta-llama/Meta-Llama-3-8B --max_len 4096 --zero_stage 2\n"
+    )
+    assert told(text + OOM).facts.stated["algo"].certain
+
+
+# --- a question of what fits
+@pytest.mark.parametrize("text", ["full sft qwen3-0.6b on rtx 3060 12G 行不行", "qlora 7b on 8GB card?"])
+def test_a_card_that_is_asked_about_without_a_number_is_one(text: str) -> None:
+    count = told(text).facts.stated["n_gpus"]
+    assert (count.value, count.origin) == (1, "assumed")
+
+
+@pytest.mark.parametrize(
+    "text", ["全参GRPO 14B 需要几张H800?", "Can I train 7B on A100s?", "how many 24GB cards do I need for 7B?"]
+)
+def test_no_number_is_taken_where_it_is_asked_for(text: str) -> None:
+    assert "n_gpus" not in told(text).facts.stated
+
+
+def test_what_is_asked_about_is_read_as_told() -> None:
+    found = told("Can I full fine-tune Qwen2.5-7B on 8xA100 40GB with ms-swift zero3?")
+    assert {id: found.facts.values.get(id) for id in ("zero_stage", "algo")} == {"zero_stage": 3, "algo": "sft"}

@@ -23,6 +23,9 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
     [
         ("we run ZeRO-3", "zero_stage", 3),
         ("deepspeed zero2", "zero_stage", 2),
+        ("accelerate FSDP full_shard", "zero_stage", 3),
+        ("accelerate FSDP (full shard)", "strategy", "fsdp"),
+        ("the other node runs vllm-serve", "rollout_mode", "server"),
         ("deepspeed z2", "zero_stage", 2),
         ("LoRA rank 16", "lora_rank", 16),
         ("LoRA (r=32)", "lora_rank", 32),

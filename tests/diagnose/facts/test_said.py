@@ -36,6 +36,8 @@ def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(va
         ("loss.backward() OOM", "actor_update"),
         ("更新策略的时候显存溢出", "actor_update"),
         ("反向传播时爆显存", "actor_update"),
+        ("训练保存 checkpoint 的时候 OOM", "checkpoint"),
+        ("FSDP2: OOM when loading, every rank holds the model", "load"),
         ("It crashes with OOM while training the critic.", "critic"),
         ("critic 更新时 OOM", "critic"),
         ("保存 checkpoint 时 OOM", "checkpoint"),

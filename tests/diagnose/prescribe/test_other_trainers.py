@@ -146,3 +146,41 @@ def test_recomputation_is_turned_on_without_what_another_word_adds() -> None:
         "micro_batch_size: 1\ngradient_checkpointing: false\n1 x H100 80GB\n"
     )
     assert changes(told(text + OOM))["checkpointing.activation.on"] == [("gradient_checkpointing", "false", "true")]
+
+
+# --- weights on the host
+TWO = "{} Qwen2.5-7B full fine-tuning, per_device_train_batch_size=1, max_length=2048, 2 x A100 40GB\n"
+
+
+def test_stage_2_of_deepspeed_has_no_way_to_keep_the_weights_on_the_host() -> None:
+    """deepspeedai/DeepSpeed@edaa722 deepspeed/runtime/zero/config.py: offload_param is valid only with stage 3."""
+    assert "offload.param.on" not in changes(told(TWO.format("SFTTrainer, DeepSpeed ZeRO-2,") + OOM))
+    assert "offload.param.on" in changes(told(TWO.format("SFTTrainer, DeepSpeed ZeRO-3,") + OOM))
+
+
+def test_one_card_that_nothing_shards_keeps_its_weights() -> None:
+    text = "QLoRA of tiiuae/falcon-40b with transformers.Trainer, per_device_train_batch_size=4, max_length=2048, {} x A100 40GB\n"
+    assert "offload.param.on" not in changes(told(text.format(1) + OOM))
+
+
+def test_an_engine_that_does_not_share_the_trainers_weights_has_no_standby() -> None:
+    found = told(
+        "trl 0.19.0\nGRPOConfig(use_vllm=True, vllm_mode='colocate', per_device_train_batch_size=8, max_completion_length=1024)\n"
+        "Qwen/Qwen2.5-1.5B-Instruct, one RTX 4090, actor update\n" + OOM
+    )
+    assert not any(key == "UNSLOTH_VLLM_STANDBY" for made in changes(found).values() for key, *_ in made)
+
+
+def test_a_killed_worker_of_the_loader_asks_for_fewer_of_them() -> None:
+    found = told("RuntimeError: DataLoader worker (pid 4423) is killed by signal: Killed.")
+    assert found.prescriptions[0].lever.slug == "dataloader.workers.down"
+
+
+def test_what_learns_from_a_data_set_alone_runs_no_ray() -> None:
+    killed = "failed (exitcode: -9) local_rank: 3 (pid: 4822) of binary: /opt/conda/bin/python\n"
+    assert "ray.object_store.down" not in changes(told("SFT of Llama-2-70b with accelerate, 8 x A100 80GB\n" + killed))
+
+
+def test_a_switch_is_given_no_number() -> None:
+    text = "torchrun pretrain_gpt.py --use-distributed-optimizer --micro-batch-size 4 --tensor-model-parallel-size 2\n8 x A100 80GB\n"
+    assert not any(after == "3" for made in changes(told(text + OOM)).values() for _, _, after in made)

@@ -209,3 +209,17 @@ def test_a_phase_that_the_algorithm_has_not_is_said(phase, algo, said):
     told = words.lead(diagnose("", {**run, "phase": phase, "algo": algo}, current(), ()))
     assert said in told
     assert bool(said) == ("not computed here" in told)
+
+
+def test_a_question_that_names_no_adapters_is_told_what_is_trained():
+    asked = diagnose("can I GRPO 7B on 2×4090?", {}, current(), ())
+    assert "All parameters are taken as trained" in words.lead(asked)
+    assert "taken as trained" not in words.lead(diagnose("can I LoRA GRPO 7B on 2×4090?", {}, current(), ()))
+
+
+def test_no_phase_is_named_that_the_run_does_not_have():
+    text = (
+        "SFTTrainer, google/gemma-3-4b-pt, max_seq_length=2048, per_device_train_batch_size=2, one L4\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB."
+    )
+    assert "log-prob" not in words.lead(diagnose(text, {}, current(), ()))
