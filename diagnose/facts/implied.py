@@ -19,6 +19,8 @@ def implied(facts: Mapping[str, Fact], whole_run: bool) -> Iterator[Fact]:
         yield packed
     if model := _model(facts):
         yield model
+    if algo := _algo(facts):
+        yield algo
 
 
 def _engine(facts: Mapping[str, Fact]) -> Fact | None:
@@ -43,6 +45,16 @@ def _packed(facts: Mapping[str, Fact]) -> Fact | None:
     if packed is None or packed.origin != "default" or packed.value is not False or told != {"micro_tokens"}:
         return None
     return Fact("dynamic_batch", True, "derived", why="a budget of tokens is set for a pass")
+
+
+def _algo(facts: Mapping[str, Fact]) -> Fact | None:
+    """PPO, where a trainer whose default it is failed in a pass of the critic."""
+    phase, algo = facts.get("phase"), facts.get("algo")
+    if phase is None or not phase.certain or _MODEL_OF.get(str(phase.value)) != "has_critic":
+        return None
+    if algo is None or algo.origin != "default" or algo.value != "ppo":
+        return None
+    return Fact("algo", "ppo", "derived", why="it failed in a pass of the critic")
 
 
 def _model(facts: Mapping[str, Fact]) -> Fact | None:

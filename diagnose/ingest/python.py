@@ -83,7 +83,7 @@ class Names:
 
 
 def is_expression(text: str) -> bool:
-    """Whether the text is one of Python's expressions, and none of a sentence's words: of ``8 (default)`` and ``8 [default]`` the number is none."""
+    """Whether the text is one of Python's expressions, and none of a sentence's words, as of ``8 (default)`` or ``8 [default]``."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

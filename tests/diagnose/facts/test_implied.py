@@ -47,3 +47,8 @@ def test_a_budget_of_tokens_in_a_part_of_the_settings_packs_the_passes(knowledge
 )
 def test_a_micro_batch_or_the_switch_beside_it_outranks_the_budget(text: str, knowledge: Knowledge) -> None:
     assert diagnose(text, {}, knowledge, ()).facts.values["dynamic_batch"] is False
+
+
+def test_a_pass_of_the_critic_is_ppo_where_that_is_the_default(knowledge: Knowledge) -> None:
+    found = diagnose("verl Qwen2.5-7B, 8 x A100 80GB, OOM in the critic update", {}, knowledge, ())
+    assert (found.facts.values["algo"], found.facts.stated["algo"].origin) == ("ppo", "derived")
