@@ -107,8 +107,8 @@ def _group(candidate: Candidate) -> float:
     enough = ("fits", "close") if situation.unexplained else ("fits",)
     little = _saved(candidate) < _LITTLE
     if trial.verdict in enough or trial.sure:
-        # where the run as it is seems to fit, a saving that nobody would notice is no answer
-        return 2 if little and fitted else 0
+        # where the run as it is seems to fit, or the changed one just might, a saving that nobody would notice is no answer
+        return 2 if little and (fitted or (trial.verdict == "close" and not trial.sure)) else 0
     crosses = before and limit and trial.after and trial.after.bytes <= limit < before.bytes
     if little and not crosses:
         return 2
@@ -116,9 +116,11 @@ def _group(candidate: Candidate) -> float:
 
 
 def _saved(candidate: Candidate) -> float:
-    """The share of the failing phase that the lever takes away."""
+    """The share of the failing phase that the lever takes away, of what was measured there where that is more."""
     before, after = candidate.situation.failing, candidate.trial.after
-    return 1 - after.bytes / before.bytes if before and after and before.bytes else 0.0
+    if not before or not after or not before.bytes:
+        return 0.0
+    return (before.bytes - after.bytes) / (before.bytes + candidate.situation.unexplained)
 
 
 def _place(candidate: Candidate, group: float) -> float:
