@@ -196,9 +196,10 @@ def _by_default(facts: Facts) -> str:
 
 
 def on_defaults(facts: Facts) -> bool:
-    """Whether a trainer's defaults stand for all settings, since none was read: nobody runs by them alone."""
+    """Whether a trainer's defaults stand for all settings, since none was read, by key or in words: nobody runs by them alone."""
     stand = any(fact.origin == "default" for fact in facts.stated.values())
-    return stand and bool(facts.trainer) and not facts.configured and not facts.serves
+    told = any(fact.origin == "read" and FACTS[fact.id].group in ("sizes", "memory") for fact in facts.stated.values())
+    return stand and not told and bool(facts.trainer) and not facts.configured and not facts.serves
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
