@@ -20,6 +20,8 @@ HARDWARE = 85
 TELLING = 4
 # A saving below this share of the phase helps only where it carries the phase over the line.
 _LITTLE = 0.05
+# Nobody would notice this share of what was in use.
+_UNSEEN = 0.01
 # What a saving of the whole phase and a near case are worth, in places of the order.
 SAVED, _NEAR_CASE = 40.0, 20.0
 # The place of a move away from a version that came after those with which the run worked.
@@ -108,7 +110,8 @@ def _group(candidate: Candidate) -> float:
     little = _saved(candidate) < _LITTLE
     if trial.verdict in enough or trial.sure:
         # where the run as it is seems to fit, or the changed one just might, a saving that nobody would notice is no answer
-        return 2 if little and (fitted or (trial.verdict == "close" and not trial.sure)) else 0
+        unseen = trial.verdict == "close" and not trial.sure and _saved(candidate) < _UNSEEN
+        return 2 if (little and fitted) or unseen else 0
     crosses = before and limit and trial.after and trial.after.bytes <= limit < before.bytes
     if little and not crosses:
         return 2
