@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from diagnose.batch import resolve
+from diagnose.facts.agreed import agreed
 from diagnose.facts.algo import read_algo, read_training, supervised
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.banner import trained
@@ -18,7 +19,7 @@ from diagnose.facts.failure import read_failure
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
 from diagnose.facts.implied import implied
-from diagnose.facts.keys import KeyFacts, agreed, normal, read_keys, writable
+from diagnose.facts.keys import KeyFacts, normal, read_keys, writable
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured

@@ -15,8 +15,12 @@ def implied(facts: Mapping[str, Fact], whole_run: bool) -> Iterator[Fact]:
     """What outranks a trainer's defaults; what is pasted whole has no engine that its command does not start."""
     if not whole_run and (engine := _engine(facts)):
         yield engine
+    if not whole_run and (packed := _packed(facts)):
+        yield packed
     if model := _model(facts):
         yield model
+    if algo := _algo(facts):
+        yield algo
 
 
 def _engine(facts: Mapping[str, Fact]) -> Fact | None:
@@ -32,6 +36,25 @@ def _engine(facts: Mapping[str, Fact]) -> Fact | None:
     if (place := facts.get("phase")) and place.origin == "answered" and place.value in ("init", "weight_sync"):
         return Fact("rollout_engine", "vllm", "derived", why="it failed where an engine has a part")
     return None
+
+
+def _packed(facts: Mapping[str, Fact]) -> Fact | None:
+    """Passes packed by tokens, where of a part of the settings one is a budget of tokens and none a micro batch."""
+    packed = facts.get("dynamic_batch")
+    told = {id for id in ("micro_tokens", "micro_batch") if id in facts and facts[id].certain}
+    if packed is None or packed.origin != "default" or packed.value is not False or told != {"micro_tokens"}:
+        return None
+    return Fact("dynamic_batch", True, "derived", why="a budget of tokens is set for a pass")
+
+
+def _algo(facts: Mapping[str, Fact]) -> Fact | None:
+    """PPO, where a trainer whose default it is failed in a pass of the critic."""
+    phase, algo = facts.get("phase"), facts.get("algo")
+    if phase is None or not phase.certain or _MODEL_OF.get(str(phase.value)) != "has_critic":
+        return None
+    if algo is None or algo.origin != "default" or algo.value != "ppo":
+        return None
+    return Fact("algo", "ppo", "derived", why="it failed in a pass of the critic")
 
 
 def _model(facts: Mapping[str, Fact]) -> Fact | None:

@@ -121,7 +121,7 @@ def _matches(
             word = inner
         keys = [framework.keys[place] for place in sorted(spelled.get(word, ()))]
         here = [_Match(setting, key, word == normal(key.key)) for key in keys]
-        here = here or _by_last_parts(setting, framework, _deeper(word, spelled, below), version)
+        here = here or _by_last_parts(paste, setting, framework, _deeper(word, spelled, below), version)
         inside = [match for match in here if in_range(match.key.since, match.key.until, version)]
         # an old spelling tells of an old version where none is named
         found += inside or (here if version is None or not certain else [])
@@ -153,16 +153,33 @@ def _deeper(word: str, spelled: _Places, below: _Places) -> list[int]:
     return sorted(below.get(word, set()).union(*(spelled.get(end, ()) for end in long)))
 
 
-def _by_last_parts(setting: Setting, framework: Framework, places: list[int], version: str | None) -> list[_Match]:
-    """A key pasted without the head of its path, or below a deeper one, where only one meaning is left; alone it is the policy's."""
+def _by_last_parts(
+    paste: Paste, setting: Setting, framework: Framework, places: list[int], version: str | None
+) -> list[_Match]:
+    """A key pasted without the head of its path, or below a deeper one, where only one meaning is left; alone it is the policy's.
+
+    What holds on a condition is not meant where the text nowhere names the section that it stands in.
+    """
     if setting.key.lower() == _OF_PROCESS:
         return []
     found = [_Match(setting, framework.keys[place], False) for place in places if not framework.keys[place].note]
     found = [match for match in found if in_range(match.key.since, match.key.until, version)] or found
     if "." not in setting.key:
         found = [match for match in found if _OTHERS.isdisjoint(match.key.key.split("."))] or found
+    if "." not in setting.key and not _agree(found) and any(not match.key.when for match in found):
+        whole = paste.text.lower()
+        found = [match for match in found if not match.key.when or _section(match.key) in whole]
+    return found if _agree(found) else []
+
+
+def _agree(found: list[_Match]) -> bool:
     meanings = {(match.key.fact, match.key.unit, tuple(match.key.values), match.key.dead) for match in found}
-    return found if len(meanings) == 1 or len({match.key.key for match in found}) == 1 else []
+    return len(meanings) == 1 or len({match.key.key for match in found}) == 1
+
+
+def _section(key: Key) -> str:
+    """``megatron`` of ``actor.megatron.tensor_model_parallel_size``."""
+    return key.key.rpartition(".")[0].rpartition(".")[2].lower()
 
 
 # which alone is that of the process that prints
@@ -281,18 +298,3 @@ def _open(key: Key, values: Mapping[str, Value]) -> int:
 
 def _hidden(framework: Framework, places: Collection[int]) -> bool:
     return bool(places) and all(framework.keys[place].hidden for place in places)
-
-
-def agreed(readings: list[KeyFacts]) -> dict[str, Fact]:
-    """The facts that several frameworks' keys read alike: what is certain although the framework is not."""
-    if not readings:
-        return {}
-    first, *others = readings
-    return {
-        id: fact
-        for id, fact in first.stated.items()
-        if all(
-            id in other.stated and (other.stated[id].value, other.stated[id].unit) == (fact.value, fact.unit)
-            for other in others
-        )
-    }

@@ -33,10 +33,14 @@ _LITERALS = ("True", "False", "None")
 def config(paste: Paste, frameworks: list[Framework]) -> dict[str, str]:
     """Every key that bears on memory as the person spelled it, with the value as written.
 
-    ``frameworks`` are the recognised one or, where none is, all: their keys count by the last part of the path.
+    ``frameworks`` are the recognised one or, where none is, all: their keys count by the last part of the path. What a command
+    gives stays, whatever an answer below it advises.
     """
     last, found = _last_parts(tuple(frameworks)), dict[str, str]()
+    given = {setting.key for setting in paste.settings if setting.command >= 0}
     for setting in paste.settings:
+        if setting.command < 0 and setting.key in given:
+            continue
         parts = normal(setting.key).split(".")
         end = parts[-2] if parts[-1] in _SWITCHES and len(parts) > 1 else parts[-1]
         if end in last or (_MEMORY.search(end) and not _NEVER.search(end)):

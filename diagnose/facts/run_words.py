@@ -76,6 +76,10 @@ _WORDS = (
     ("max_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:序列|上下文|context|sequences?\b|seqs?\b)"),
     ("rollout_n", rf"\bgroup[ _-]size{_IS}{_N}"),
     ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),
+    (
+        "rollout_tp",
+        rf"(?<![\w-])(?:vllm|sglang|rollout|gen|infer(?:ence)?|推理|引擎|采样)[ _-]?(?:的\s*)?tp(?:[ _-]?size)?{_IS}{_N}",
+    ),
     ("rollout_engine", r"\b(?P<word>vllm|sglang)[ -]?(?:rollout|engine|backend|server|colocated?|引擎|推理|后端|采样)"),
     (
         "rollout_engine",
@@ -104,7 +108,6 @@ _WORDS = (
     ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
-_FORMS = tuple((fact, re.compile(form, re.I | re.A)) for fact, form in _WORDS)
 # in lower case; whatever a form of the fact matches holds one of them, and few lines do
 _MARKS = {
     "zero_stage": ("zero", "z1", "z2", "z3", "fsdp"),
@@ -119,12 +122,16 @@ _MARKS = {
     "prompt_length": ("prompt", "input", "输入", "提示"),
     "max_length": ("seq", "total", "context", "序列", "上下文", "总长"),
     "rollout_n": ("group", "prompt", "每"),
+    "rollout_tp": ("tp",),
     "rollout_engine": ("vllm", "sglang"),
     "rollout_mode": ("serve", "colocate"),
     "quantization": ("bit",),
     "double_quant": ("quant",),
     "strategy": ("megatron", "fsdp"),
 }
+_FORMS: dict[str, list[re.Pattern[str]]] = {}
+for _fact, _form in _WORDS:
+    _FORMS.setdefault(_fact, []).append(re.compile(_form, re.I | re.A))
 _OF_CHECKPOINTS = ("checkpointing", "梯度检查点", "重计算")
 _MODES = {"colocate": "colocated", "serve": "server"}
 # so few rows are those of one card, as nearly everybody who fine-tunes counts them; in a batch of a whole step there are more
@@ -206,8 +213,8 @@ def _few_rows(speech: Sequence[Line]) -> Fact | None:
 
 def _of_line(line: Line) -> Iterator[Fact]:
     words = line.words.lower()
-    marked = {id for id, marks in _MARKS.items() if any(mark in words for mark in marks)}
-    forms = [one for one in _FORMS if one[0] in marked]
+    marked = [id for id in _FORMS if any(mark in words for mark in _MARKS[id])]
+    forms = [(id, form) for id in marked for form in _FORMS[id]]
     for id, form in (*forms, *_RANKS) if "megatron" in words else forms:
         for match in form.finditer(line.words):
             if not _almost(line.words, match):

@@ -63,6 +63,8 @@ _GLUE = re.compile(
     r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|torch\.(?:cuda\.)?|直接|就|会|又|也|报错?了?|显存|内存|主机)\s*){0,6}$",
     re.I | re.A,
 )
+# nothing but a bracket, a colon or a word between the failure and the name of a function: “OOM update_critic”, “OOM (wake_up)”
+_NAMED_NEXT = re.compile(r"^\s*[:：(（@]?\s*(?:\w+\s+)?$", re.A)
 _CHINESE = re.compile(
     r"^[`*”\"')）\s\w]{0,12}(?:[（(][^）)]{0,24}[）)])?\s*(?:的)?\s*(?:阶段|时候?|期间|过程|这一?步|那一?步|那一?下|这里|这一?下|中|就|直接|还没完|以后|之后|一下)",
     re.A,
@@ -132,4 +134,5 @@ def _belongs(sentence: str, found: re.Match[str], failure: re.Match[str]) -> boo
         linked = _LINK.search(sentence[max(0, found.start() - 60) : found.start()])
         return bool(linked or _GLUE.match(between) or _CHINESE.match(sentence[found.end() :]))
     between = sentence[failure.end() : found.start()]
-    return len(between) <= _NEAR and bool(_LINK_CLOSE.search(between))
+    named = "_" in found[0] and _NAMED_NEXT.match(between)
+    return len(between) <= _NEAR and bool(named or _LINK_CLOSE.search(between))

@@ -126,7 +126,9 @@ class _Reader:
             before_words = not self.words and not found[1] and "." not in found[2] and self.command >= 0
             shape = "env" if before_words or found[2].isupper() or self._is_variable(found[2]) else "override"
             end = len(token.text) - right
-            while end > left + found.end() and token.text[end - 1] in ",;，。；、":
+            ends = ";，。；、" if text[found.end() : found.end() + 1] in ("[", "{", "(") else ";，。；、,"
+            ends += "." if self.command < 0 else ""  # of a sentence that lists settings
+            while end > left + found.end() and token.text[end - 1] in ends:
                 end -= 1
             if token.text[end - 1] in "\"'" and token.text.count(token.text[end - 1]) == 1:
                 end -= 1  # the quotation that ends here holds the whole command

@@ -83,12 +83,13 @@ class Names:
 
 
 def is_expression(text: str) -> bool:
-    """Whether the text is one of Python's expressions, and none of a sentence's words."""
+    """Whether the text is one of Python's expressions, and none of a sentence's words, as of ``8 (default)`` or ``8 [default]``."""
     try:
-        ast.parse(text.strip(), mode="eval")
+        tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return True
+    called = tree.func if isinstance(tree, ast.Call) else tree.value if isinstance(tree, ast.Subscript) else None
+    return not isinstance(called, ast.Constant)
 
 
 def read_names(rows: Sequence[Row]) -> Names:

@@ -20,6 +20,8 @@ HARDWARE = 85
 TELLING = 4
 # A saving below this share of the phase helps only where it carries the phase over the line.
 _LITTLE = 0.05
+# Nobody would notice this share of what was in use.
+_UNSEEN = 0.01
 # What a saving of the whole phase and a near case are worth, in places of the order.
 SAVED, _NEAR_CASE = 40.0, 20.0
 # The place of a move away from a version that came after those with which the run worked.
@@ -109,8 +111,9 @@ def _group(candidate: Candidate) -> float:
     enough = ("fits", "close") if situation.unexplained else ("fits",)
     little = _saved(candidate) < _LITTLE
     if trial.verdict in enough or trial.sure:
-        # where the run as it is seems to fit, a saving that nobody would notice is no answer
-        return 2 if little and fitted else 0
+        # where the run as it is seems to fit, or the changed one just might, a saving that nobody would notice is no answer
+        unseen = trial.verdict == "close" and not trial.sure and _saved(candidate) < _UNSEEN
+        return 2 if (little and fitted) or unseen else 0
     crosses = before and limit and trial.after and trial.after.bytes <= limit < before.bytes
     if little and not crosses:
         return 2
@@ -125,9 +128,11 @@ def _supposed(candidate: Candidate) -> bool:
 
 
 def _saved(candidate: Candidate) -> float:
-    """The share of the failing phase that the lever takes away."""
+    """The share of the failing phase that the lever takes away, of what was measured there where that is more."""
     before, after = candidate.situation.failing, candidate.trial.after
-    return 1 - after.bytes / before.bytes if before and after and before.bytes else 0.0
+    if not before or not after or not before.bytes:
+        return 0.0
+    return (before.bytes - after.bytes) / (before.bytes + candidate.situation.unexplained)
 
 
 def _place(candidate: Candidate, group: float) -> float:

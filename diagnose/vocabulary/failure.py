@@ -45,7 +45,7 @@ PHASES = {
     "rollout": "rollout",
     "logprob": "old log-prob",
     "ref_logprob": "reference log-prob",
-    "values": "values",
+    "values": "values pass",
     "reward": "reward",
     "critic": "critic update",
     "actor_update": "actor update",

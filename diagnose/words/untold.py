@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnose.types import Diagnosis, Facts, Turn
+from diagnose.vocabulary import FACTS
 from diagnose.words.figures import gib
 
 _VERDICTS = {"out": "it runs out", "close": "it is too close to call"}
@@ -35,6 +36,7 @@ def _by_default(facts: Facts) -> str:
 
 
 def on_defaults(facts: Facts) -> bool:
-    """Whether a trainer's defaults stand for all settings, since none was read: nobody runs by them alone."""
+    """Whether a trainer's defaults stand for all settings, since none was read, by key or in words: nobody runs by them alone."""
     stand = any(fact.origin == "default" for fact in facts.stated.values())
-    return stand and bool(facts.trainer) and not facts.configured and not facts.serves
+    told = any(fact.origin == "read" and FACTS[fact.id].group in ("sizes", "memory") for fact in facts.stated.values())
+    return stand and not told and bool(facts.trainer) and not facts.configured and not facts.serves

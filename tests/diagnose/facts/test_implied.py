@@ -29,3 +29,26 @@ def test_a_setting_that_says_otherwise_outranks_the_phase(knowledge: Knowledge) 
 def test_fine_tuning_is_no_word_that_all_goes_well(knowledge: Knowledge) -> None:
     found = diagnose("Will Qwen3-8B GRPO full fine-tuning fit on 4x A100 40GB with verl?", {}, knowledge, ())
     assert found.facts.values["framework"] == "verl"
+
+
+def test_a_budget_of_tokens_in_a_part_of_the_settings_packs_the_passes(knowledge: Knowledge) -> None:
+    text = "verl Qwen3-8B, 8 x H20 96GB, CUDA OOM in update_actor: ppo_max_token_len_per_gpu=49152 (use_dynamic_bsz), sp_size=1"
+    found = diagnose(text, {}, knowledge, ())
+    assert (found.facts.values["dynamic_batch"], found.facts.values["micro_tokens"]) == (True, 49152)
+    assert "batch.micro.down" not in [one.lever.slug for one in found.prescriptions]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "verl Qwen3-8B grpo: ppo_micro_batch_size_per_gpu=2, ppo_max_token_len_per_gpu=16384",
+        "verl Qwen3-8B grpo: ppo_max_token_len_per_gpu=16384, use_dynamic_bsz=False",
+    ],
+)
+def test_a_micro_batch_or_the_switch_beside_it_outranks_the_budget(text: str, knowledge: Knowledge) -> None:
+    assert diagnose(text, {}, knowledge, ()).facts.values["dynamic_batch"] is False
+
+
+def test_a_pass_of_the_critic_is_ppo_where_that_is_the_default(knowledge: Knowledge) -> None:
+    found = diagnose("verl Qwen2.5-7B, 8 x A100 80GB, OOM in the critic update", {}, knowledge, ())
+    assert (found.facts.values["algo"], found.facts.stated["algo"].origin) == ("ppo", "derived")

@@ -22,6 +22,8 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
     ("text", "id", "value"),
     [
         ("we run ZeRO-3", "zero_stage", 3),
+        ("verl grpo 32B, gen tp=4", "rollout_tp", 4),
+        ("verl 32B，推理 TP 8", "rollout_tp", 8),
         ("deepspeed zero2", "zero_stage", 2),
         ("accelerate FSDP full_shard", "zero_stage", 3),
         ("accelerate FSDP (full shard)", "strategy", "fsdp"),

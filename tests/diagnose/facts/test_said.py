@@ -21,6 +21,7 @@ import pytest
         "OOM with a validation set of 500 rows",
         "CUDA out of memory during model loading or forward pass",
         "OOM happens either in rollout or in update_actor",
+        "CUDA OOM, see the config below: log_prob_micro_batch_size is 4",
     ],
 )
 def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(values, text):
@@ -72,6 +73,8 @@ def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(va
         ("优化器更新那一步 OOM", "optimizer_step"),
         ("The worker is killed while the rewards are being computed.", "reward"),
         ("计算奖励的时候内存爆了", "reward"),
+        ("verl grpo 8*A100 OOM update_actor", "actor_update"),
+        ("CUDA out of memory (wake_up), second step", "weight_sync"),
     ],
 )
 def test_it_reads_the_phase_in_a_sentence(values, text, phase):

@@ -323,3 +323,9 @@ def test_a_hint_that_was_broken_sets_nothing(cut: str) -> None:
 
 def test_dots_between_a_key_and_a_value_that_was_broken_off_are_none() -> None:
     assert read("  zero_enabled .......\n.. True").settings == ()
+
+
+def test_punctuation_of_a_sentence_that_lists_settings_is_no_part_of_their_values() -> None:
+    paste = read("worker.rollout.gpu_memory_utilization=0.8, tensor_parallel_size=4. We get OOM")
+    assert values(paste) == {"worker.rollout.gpu_memory_utilization": "0.8", "tensor_parallel_size": "4"}
+    assert written(paste, "worker.rollout.gpu_memory_utilization") == "0.8"

@@ -137,3 +137,12 @@ def test_an_expression_that_is_made_to_hurt_gives_no_value(text):
     }
     assert settings["beta"] == "0.5"
     assert len(settings.get("num_generations", "")) < 20
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("n=8 (default), m=2", "8"), ("eager=True [default], m=2", "True"), ("n=0.6 (tried), m=2", "0.6")],
+)
+def test_a_remark_in_brackets_behind_a_number_calls_nothing(text, value):
+    settings = {setting.key: setting.value for setting in read(text).settings}
+    assert next(iter(settings.values())) == value

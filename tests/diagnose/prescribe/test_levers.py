@@ -193,3 +193,10 @@ def test_expandable_segments_are_no_suspect_once_the_engine_has_drawn_samples(ph
     )
     found = [one.lever.slug for one in diagnose(text, {}, current(), ()).prescriptions]
     assert ("allocator.expandable_segments.off" in found[:3]) is first
+
+
+def test_a_vision_tower_is_frozen_only_where_the_model_is_known_to_have_one():
+    text = "verl 7B 8*A100\nLast error:\nCuda failure 2 'out of memory'\ngpu_memory_utilization=0.85"
+    sees = "EasyR1 Qwen2.5-VL-7B-Instruct, 8 x A100 40GB, CUDA OOM in update_actor, micro_batch_size_per_device_for_update=4"
+    advised = [{one.lever.slug for one in diagnose(one, {}, current(), ()).prescriptions} for one in (text, sees)]
+    assert ["freeze.vision_tower" in levers for levers in advised] == [False, True]

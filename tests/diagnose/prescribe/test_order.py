@@ -276,3 +276,15 @@ def test_the_engines_own_remedy_comes_first_though_one_case_with_that_message_ne
     knowledge = current()
     found = diagnose(f"ValueError: {message}", {}, knowledge, tuple(knowledge.cases.values()))
     assert found.prescriptions[0].lever.slug == first
+
+
+def test_a_saving_that_nobody_would_notice_does_not_lead_where_the_settings_do_not_explain_the_use(knowledge):
+    text = (
+        "verl Qwen2.5-VL-7B GRPO, 8 x H100 80GB\n"
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+        "Memory on the node (IP: 10.0.0.1, ID: 3d) where the task (task ID: ffff, name=main_task, pid=71209, memory used=1138.52GB) was "
+        "running was 1889.10GB / 1984.00GB (0.952167), which exceeds the memory usage threshold of 0.95."
+    )
+    found = [one.lever.slug for one in diagnose(text, {}, knowledge, ()).prescriptions]
+    assert found[0] != "dataloader.workers.down"
+    assert "dataloader.workers.down" in found

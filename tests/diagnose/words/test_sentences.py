@@ -174,6 +174,7 @@ def test_where_no_setting_was_read_the_defaults_are_said_to_stand_for_them():
     assert said not in words.lead(
         diagnose("python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.n=8", run, current(), ())
     )
+    assert said not in words.lead(diagnose("verl GRPO OOM, all offload=True", run, current(), ()))
 
 
 def test_a_run_that_fits_by_the_newest_version_alone_is_said_to():

@@ -1,0 +1,24 @@
+"""Keys that people write without their path, and values that are not of the run."""
+
+import pytest
+
+from diagnose.pipeline import diagnose
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("verl 32B GRPO OOM with gpu_memory_utilization=0.7, tensor_model_parallel_size=4", {"rollout_tp": 4}),
+        ("verl 32B GRPO with megatron OOM: gpu_memory_utilization=0.7, tensor_model_parallel_size=4", {}),
+    ],
+)
+def test_a_key_without_its_path_is_not_that_of_a_section_that_nothing_names(knowledge, text, told):
+    stated = diagnose(text, {}, knowledge, ()).facts.stated
+    assert {id: fact.value for id, fact in stated.items() if id in ("tp", "rollout_tp") and fact.key} == told
+
+
+def test_what_an_answer_advises_is_not_what_the_command_gave(knowledge):
+    command = "python3 -m verl.trainer.main config=a.yaml worker.actor.micro_batch_size_per_device_for_update=4"
+    text = f"{command}\nCUDA out of memory.\ntry `worker.actor.micro_batch_size_per_device_for_update=1`"
+    config = diagnose(text, {}, knowledge, ()).facts.config
+    assert config["worker.actor.micro_batch_size_per_device_for_update"] == "4"
