@@ -29,7 +29,7 @@ from diagnose.estimate.residents import (
 )
 from diagnose.estimate.shape import Shape, shape
 from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
-from diagnose.estimate.spread import spread
+from diagnose.estimate.spread import Spread, spread
 from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts
@@ -166,7 +166,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         online=online,
         capacity=capacity,
         capacity_why=why,
-        missing=_unsettled(facts, numbers, each, laid_out.gpus, capacity),
+        missing=_unsettled(facts, numbers, each, laid_out, capacity),
         laid=laid_out.laid,
     )
     return (_alone(plan) if serves else plan), ()
@@ -205,17 +205,19 @@ def _is_online(values: Values, framework: Framework) -> bool:
     return "rollout" in framework.phases and not framework.fallback
 
 
-def _unsettled(facts: Facts, numbers: Shape, each: ParameterBytes, gpus: int, capacity: int | None) -> tuple[str, ...]:
+def _unsettled(
+    facts: Facts, numbers: Shape, each: ParameterBytes, over: Spread, capacity: int | None
+) -> tuple[str, ...]:
     """Sharding where nothing tells it, also where the default has none and no card holds the weights whole; and the type of a frozen
     base where a default alone makes it fp32 and no card holds it so: a script that loads the model itself may ask for 16 bits."""
     stage, weights = zero_stage(facts.values), numbers.parameters * (each.quantized or each.base or each.weights)
     # a trainer that only splits models says by these two alone how much of one a card holds
     ids = ("tp", "pp") if facts.values.get("strategy") == "megatron" else ("zero_stage", "strategy", "tp", "pp")
     told = any(id in facts.stated and facts.stated[id].origin != "default" for id in ids)
-    whole = not told and stage != 3 and capacity is not None and weights > capacity
-    sharding = (ids[0],) if gpus > 1 and (stage is None or whole) else ()
+    whole = not told and stage != 3 and capacity is not None and weights > capacity * over.laid
+    sharding = (ids[0],) if over.gpus > over.laid and (stage is None or whole) else ()
     wide = each.base >= 4 and not each.quantized and facts.stated["precision"].origin == "default"
-    too_wide = wide and capacity is not None and weights > capacity * (gpus if stage == 3 else 1)
+    too_wide = wide and capacity is not None and weights > capacity * (over.gpus if stage == 3 else over.laid)
     return (*sharding, "precision") if too_wide else sharding
 
 

@@ -1,9 +1,10 @@
-"""What a run has though no key says so, from what is said of it: an engine, a reference model, a critic."""
+"""What a run has though no key says so, from what is said of it: an engine, a reference model, a critic, cards for a process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from diagnose.batch import whole
 from diagnose.types import Fact
 from diagnose.vocabulary import OF_ENGINE_START, ONLINE_ALGOS
 
@@ -21,6 +22,8 @@ def implied(facts: Mapping[str, Fact], whole_run: bool) -> Iterator[Fact]:
         yield model
     if algo := _algo(facts):
         yield algo
+    if cards := _cards_of_process(facts):
+        yield cards
 
 
 def _engine(facts: Mapping[str, Fact]) -> Fact | None:
@@ -55,6 +58,21 @@ def _algo(facts: Mapping[str, Fact]) -> Fact | None:
     if algo is None or algo.origin != "default" or algo.value != "ppo":
         return None
     return Fact("algo", "ppo", "derived", why="it failed in a pass of the critic")
+
+
+def _cards_of_process(facts: Mapping[str, Fact]) -> Fact | None:
+    """All cards of a node, where the layers of a model are laid over what a process sees and no launcher is told to start several.
+
+    Several could not train it so (huggingface/accelerate v1.9.0 accelerator.py: prepare_model raises for a model with a device_map).
+    """
+    spread, cards = facts.get("layers_spread"), facts.get("n_gpus")
+    launched = any(facts[id].key for id in ("n_gpus", "gpus_per_node", "cards_per_process") if id in facts)
+    if spread is None or spread.value is not True or cards is None or launched:
+        return None
+    here = whole({id: fact.value for id, fact in facts.items()}, "n_gpus") or 1
+    return Fact(
+        "cards_per_process", here, "derived", why="device_map lays the layers over all cards that a process sees"
+    )
 
 
 def _model(facts: Mapping[str, Fact]) -> Fact | None:

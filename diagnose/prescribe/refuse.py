@@ -26,15 +26,9 @@ _TRAINERS = ("run", "sizes", "memory")
 _ANYBODYS = ("params_b", "model", "framework_version", "torch_version", "expandable_segments", "max_pixels")
 # These run on cards of the trainer, whichever role's they are.
 _OFF_THE_ENGINE = ("logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
-# Settings of an update that somebody pastes who trains.
-_OF_A_RUN = (
-    "micro_batch",
-    "gradient_accumulation",
-    "gradient_checkpointing",
-    "optimizer",
-    "full_or_lora",
-    "max_length",
-)
+# Settings of an update that somebody pastes who trains; the others may as well be those of a merge or of an inference.
+_OF_UPDATES = ("micro_batch", "gradient_accumulation", "gradient_checkpointing", "optimizer")
+_OF_A_RUN = (*_OF_UPDATES, "full_or_lora", "max_length")
 # One of these in a paste speaks of an engine.
 _OF_ENGINES = (
     "rollout_engine",
@@ -85,9 +79,9 @@ def of_training(lever: Lever, situation: Situation) -> bool:
 
 
 def of_no_training(lever: Lever, situation: Situation) -> bool:
-    """Whether it is for what trains nothing, where a trainer is known and nothing says that it does something else."""
-    told = situation.values.get("trains") is False or not situation.facts.trainer
-    return not told and lever.when.get("trains") is False
+    """Whether it is for what trains nothing, where a trainer or a setting of an update is known and nothing says otherwise."""
+    trained = situation.facts.trainer or any(situation.facts.certain(id) for id in _OF_UPDATES)
+    return bool(trained) and situation.values.get("trains") is not False and lever.when.get("trains") is False
 
 
 def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:

@@ -52,3 +52,26 @@ def test_a_micro_batch_or_the_switch_beside_it_outranks_the_budget(text: str, kn
 def test_a_pass_of_the_critic_is_ppo_where_that_is_the_default(knowledge: Knowledge) -> None:
     found = diagnose("verl Qwen2.5-7B, 8 x A100 80GB, OOM in the critic update", {}, knowledge, ())
     assert (found.facts.values["algo"], found.facts.stated["algo"].origin) == ("ppo", "derived")
+
+
+SPREAD = """model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-72B-Instruct", device_map="auto", torch_dtype=torch.bfloat16)
+model = get_peft_model(model, LoraConfig(r=16))
+args = {trainer}(per_device_train_batch_size=1, gradient_checkpointing=True, max_length=1024)
+{launch}
+CUDA out of memory, 4 x A100 80GB
+"""
+
+
+@pytest.mark.parametrize("trainer", ["TrainingArguments", "SFTConfig"])
+def test_one_process_lays_the_layers_over_all_cards(trainer: str, knowledge: Knowledge) -> None:
+    peaks = []
+    for launch in ("python train.py", "torchrun --nproc_per_node=4 train.py"):
+        found = diagnose(SPREAD.format(trainer=trainer, launch=launch), {}, knowledge, ())
+        assert found.estimate.gpu
+        peaks.append(found.estimate.gpu.peak.bytes / 2**30)
+    assert peaks[0] < 60 < 130 < peaks[1]  # 135 GiB of weights
+
+
+def test_a_training_gets_no_advice_for_what_trains_nothing(knowledge: Knowledge) -> None:
+    found = diagnose(SPREAD.format(trainer="TrainingArguments", launch="python train.py"), {}, knowledge, ())
+    assert not [one.lever.slug for one in found.prescriptions if one.lever.when.get("trains") is False]
