@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from tests.live import ROOT, Site, environment, missing, start_site
 
 POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432/postgres")
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
+TOGETHER = ("tests/faults/", "tests/browser/")
 CHROMIUM_FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -38,6 +40,7 @@ def pytest_configure() -> None:
     """Static files without a manifest, and a cheap password hash: neither is what the tests are about."""
     from django.conf import settings
 
+    gc.disable()  # until all tests are there
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -54,6 +57,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     own = {"browser", "service", "state_folder", "prepared", "postgres_url"}
     slow = {item.path for item in items if own & {*getattr(item, "fixturenames", ()), *item.keywords}}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    """The tests and the knowledge stay to the end: the garbage collector leaves them alone."""
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Under ``--dist loadfile`` the files of ``TOGETHER`` go to one worker, which starts their browser, sites and bases once."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrFolder(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((folder for folder in TOGETHER if nodeid.startswith(folder)), super()._split_scope(nodeid))
+
+    return ByFileOrFolder(config, log)
 
 
 @contextmanager

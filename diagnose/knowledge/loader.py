@@ -30,6 +30,7 @@ _PLURAL = {
     "scope": "scopes", "clash": "clashes", "tie": "ties",
 }  # fmt: skip
 _STRING = re.compile(r'''"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'''')
+_BRACKET = re.compile(r"[\[\]{}]")
 _SINGULAR = {plural: singular for singular, plural in _PLURAL.items()}
 
 
@@ -90,11 +91,11 @@ def _read(text: str) -> tuple[dict[str, Any], str]:
 def nesting(front: str) -> int:
     """How deep brackets nest; those inside of quoted strings are words."""
     depth = deepest = 0
-    for character in _STRING.sub("", front):
-        if character in "[{":
+    for bracket in _BRACKET.findall(_STRING.sub("", front)):
+        if bracket in "[{":
             depth += 1
             deepest = max(deepest, depth)
-        elif character in "]}":
+        else:
             depth = max(0, depth - 1)
     return deepest
 
@@ -104,10 +105,19 @@ def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
+@cache
+def _fields(kind: type) -> dict[str, bool]:
+    """The fields that a file may write, and whether it must."""
+    return {
+        field.name: field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        for field in dataclasses.fields(kind)
+        if field.metadata.get("written", True)
+    }
+
+
 def _build(kind: type, data: Mapping[str, Any], place: str, path: str, problems: list[Problem]) -> Any:
     """A dataclass from a table; None when something required is missing or anything inside does not fit."""
-    hints, before = _hints(kind), len(problems)
-    fields = {field.name: field for field in dataclasses.fields(kind) if field.metadata.get("written", True)}
+    hints, fields, before = _hints(kind), _fields(kind), len(problems)
     given: dict[str, Any] = {}
     for written, value in data.items():
         name = plural if (plural := _PLURAL.get(written)) in fields else written
@@ -116,8 +126,7 @@ def _build(kind: type, data: Mapping[str, Any], place: str, path: str, problems:
             problems.append(Problem(f"{place}: {where}", f"unknown field{did_you_mean(written, _written(fields))}"))
         else:
             given[name] = _convert(hints[name], value, place, where, problems)
-    for name, field in fields.items():
-        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    for name, required in fields.items():
         if required and name not in given:
             problems.append(Problem(f"{place}: {path}{singular(name)}", "is missing: it is required"))
     return kind(**given) if len(problems) == before else None
@@ -138,24 +147,44 @@ def did_you_mean(word: str, words: typing.Iterable[str]) -> str:
     return f" “{word}”, did you mean “{near[0]}”?" if near else f" “{word}”"
 
 
-def _convert(hint: Any, value: Any, place: str, where: str, problems: list[Problem]) -> Any:
+@cache
+def _shape(hint: Any) -> tuple[Any, Any]:
+    """What a hint asks for: ``object`` for anything, a dataclass, ``tuple`` or ``Mapping`` and what is in it, a pattern, or plain types."""
     origin = typing.get_origin(hint)
     if hint is Any:
-        return value
+        return object, None
     if dataclasses.is_dataclass(hint):
-        if isinstance(value, Mapping):
-            return _build(typing.cast(type, hint), value, place, f"{where}.", problems)
-        return _misfit("a table", value, place, where, problems)
+        return "table", hint
     if origin is tuple:
-        return _convert_list(typing.get_args(hint)[0], value, place, where, problems)
-    if origin is not None and issubclass(origin if isinstance(origin, type) else object, Mapping):
-        inner = typing.get_args(hint)[1]
-        if not isinstance(value, Mapping):
-            return _misfit("a table", value, place, where, problems)
-        return {key: _convert(inner, item, place, f"{where}.{key}", problems) for key, item in value.items()}
+        return tuple, typing.get_args(hint)[0]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return Mapping, typing.get_args(hint)[1]
     if origin is re.Pattern:
+        return re.Pattern, None
+    if not (isinstance(hint, types.UnionType) or origin is typing.Union):
+        return None, (hint,)
+    options = tuple(option for option in typing.get_args(hint) if option is not type(None))
+    for option in options:
+        if dataclasses.is_dataclass(option) or typing.get_origin(option) is re.Pattern:
+            return _shape(option)
+    return None, options
+
+
+def _convert(hint: Any, value: Any, place: str, where: str, problems: list[Problem]) -> Any:
+    shape, inner = _shape(hint)
+    if shape is None:
+        return _convert_scalar(inner, value, place, where, problems)
+    if shape is object:
+        return value
+    if shape is tuple:
+        return _convert_list(inner, value, place, where, problems)
+    if shape is re.Pattern:
         return _convert_pattern(value, place, where, problems)
-    return _convert_scalar(hint, value, place, where, problems)
+    if not isinstance(value, Mapping):
+        return _misfit("a table", value, place, where, problems)
+    if shape is Mapping:
+        return {key: _convert(inner, item, place, f"{where}.{key}", problems) for key, item in value.items()}
+    return _build(inner, value, place, f"{where}.", problems)
 
 
 def _convert_list(inner: Any, value: Any, place: str, where: str, problems: list[Problem]) -> Any:
@@ -171,20 +200,10 @@ def _convert_pattern(value: Any, place: str, where: str, problems: list[Problem]
         return _misfit(f"a regular expression ({misfit})", value, place, where, problems)
 
 
-def _convert_scalar(hint: Any, value: Any, place: str, where: str, problems: list[Problem]) -> Any:
-    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
-        options = [option for option in typing.get_args(hint) if option is not type(None)]
-        dataclass = next((option for option in options if dataclasses.is_dataclass(option)), None)
-        if dataclass:
-            return _convert(dataclass, value, place, where, problems)
-        if any(typing.get_origin(option) is re.Pattern for option in options):
-            return _convert_pattern(value, place, where, problems)
-    else:
-        options = [hint]
+def _convert_scalar(options: tuple[Any, ...], value: Any, place: str, where: str, problems: list[Problem]) -> Any:
     if float in options and isinstance(value, int) and not isinstance(value, bool) and int not in options:
         return float(value)
-    accepted = tuple(options)
-    if isinstance(value, accepted) and (bool in options or not isinstance(value, bool)):
+    if isinstance(value, options) and (bool in options or not isinstance(value, bool)):
         return value
     words = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", datetime.date: "a date"}
     return _misfit(" or ".join(words.get(option, str(option)) for option in options), value, place, where, problems)

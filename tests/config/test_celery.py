@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -59,52 +61,61 @@ def wait_for_estimates(state: Path, seconds: float = 45) -> None:
     assert estimated(state) == loaded(state) > 0
 
 
-def test_loading_goes_on_when_the_broker_does_not_answer(state_folder: Path) -> None:
-    dead = {"REDIS_URL": "redis://127.0.0.1:1/0"}
-    manage(state_folder, "migrate", "-v0", **dead)
-    done = manage(state_folder, "load_content", **dead)
+@pytest.fixture(scope="module")
+def loaded_alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A base that was loaded while no broker answered, and what loading said."""
+    state, dead = tmp_path_factory.mktemp("state"), {"REDIS_URL": "redis://127.0.0.1:1/0"}
+    manage(state, "migrate", "-v0", **dead)
+    return state, manage(state, "load_content", **dead)
+
+
+@pytest.fixture
+def waiting(loaded_alone: tuple[Path, subprocess.CompletedProcess[str]], state_folder: Path) -> Path:
+    """A copy of that base, whose estimates nobody has made."""
+    return Path(shutil.copytree(loaded_alone[0], state_folder, dirs_exist_ok=True))
+
+
+def test_loading_goes_on_when_the_broker_does_not_answer(
+    loaded_alone: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    state, done = loaded_alone
     assert done.returncode == 0, done.stderr
     assert "the estimates follow within ten minutes" in done.stderr
-    assert loaded(state_folder) > 0
+    assert loaded(state) > 0
 
 
-def test_a_worker_without_any_server_does_what_was_asked_before_it_started(state_folder: Path) -> None:
-    manage(state_folder, "migrate", "-v0")
-    assert manage(state_folder, "load_content").returncode == 0
-    with worker(state_folder):
-        wait_for_estimates(state_folder)
-
-
-@pytest.mark.service
-def test_a_worker_on_redis_does_what_it_is_asked(state_folder: Path, redis_url: str) -> None:
-    manage(state_folder, "migrate", "-v0", REDIS_URL=redis_url)
-    with worker(state_folder, REDIS_URL=redis_url):
-        assert manage(state_folder, "load_content", REDIS_URL=redis_url).returncode == 0
-        wait_for_estimates(state_folder)
+def test_a_worker_without_any_server_does_what_was_asked_before_it_started(waiting: Path) -> None:
+    assert manage(waiting, "load_content").returncode == 0
+    assert estimated(waiting) == 0
+    with worker(waiting):
+        wait_for_estimates(waiting)
 
 
 @pytest.mark.service
-def test_servers_that_start_together_on_one_new_postgresql_all_come_up(state_folder: Path, postgres_url: str) -> None:
-    prepare = [sys.executable, "-c", "from config import serve; serve.prepare('http://127.0.0.1')"]
-    around = {"DJANGO_SETTINGS_MODULE": "config.settings", "DATABASE_URL": postgres_url}
-    folders = [state_folder / name for name in ("one", "two", "three")]
-    started = [
-        subprocess.Popen(prepare, cwd=ROOT, env=environment(folder, **around), stderr=subprocess.PIPE, text=True)
-        for folder in folders
-    ]
-    said = [process.communicate(timeout=180)[1] for process in started]
-    assert [process.returncode for process in started] == [0, 0, 0], said
+def test_a_worker_on_redis_does_what_it_is_asked(waiting: Path, redis_url: str) -> None:
+    with worker(waiting, REDIS_URL=redis_url):
+        assert manage(waiting, "load_content", REDIS_URL=redis_url).returncode == 0
+        wait_for_estimates(waiting)
 
 
-def test_the_site_migrates_and_loads_on_postgresql(state_folder: Path, postgres_url: str) -> None:
+@pytest.mark.service
+def test_of_servers_that_start_together_on_one_new_postgresql_one_loads_it_and_all_come_up(
+    state_folder: Path, postgres_url: str
+) -> None:
     import psycopg
 
-    assert manage(state_folder, "migrate", "-v0", DATABASE_URL=postgres_url).returncode == 0
-    done = manage(state_folder, "load_content", DATABASE_URL=postgres_url)
-    again = manage(state_folder, "load_content", DATABASE_URL=postgres_url)
-    assert " new, 0 updated, 0 unchanged" in done.stdout
-    assert "Cases and guides: 0 new, 0 updated" in again.stdout
+    prepare = [sys.executable, "-c", "from config import serve; serve.prepare('http://127.0.0.1')"]
+    around = {"DJANGO_SETTINGS_MODULE": "config.settings", "DATABASE_URL": postgres_url}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started = [
+        subprocess.Popen(prepare, cwd=ROOT, env=environment(state_folder / name, **around), text=True, **pipes)
+        for name in ("one", "two", "three")
+    ]
+    said = [process.communicate(timeout=180) for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], said
     with psycopg.connect(postgres_url) as database:
-        row = database.execute("SELECT count(*) FROM kb_document WHERE kind = 'cases'").fetchone()
+        row = database.execute("SELECT count(*) FROM kb_document WHERE kind IN ('cases', 'guides')").fetchone()
     assert row
     assert row[0] > 0
+    told = sorted(re.findall(r"Cases and guides: (\d+) new, 0 updated, (\d+) unchanged", out)[0] for out, _ in said)
+    assert told == sorted([(str(row[0]), "0"), *[("0", str(row[0]))] * 2])

@@ -133,7 +133,7 @@ def running(name: str, image: Path, ground: dict[str, str]) -> Iterator[subproce
         while not healthy(name, image, ground):
             assert process.poll() is None, said.read_text()
             assert time.monotonic() < deadline, said.read_text()
-            time.sleep(0.2)
+            time.sleep(1)  # a check is a process of its own, which takes longer than that
         yield process
     finally:
         if process.poll() is None:

@@ -75,14 +75,6 @@ def test_it_answers_and_leaves_no_process_behind(prepared_folder: Path, number: 
     assert processes_of(prepared_folder) == []
 
 
-def test_another_start_keeps_what_is_there(prepared_folder: Path) -> None:
-    secret = (prepared_folder / "secret").read_text()
-    gathered = (prepared_folder / "static" / ".digest").stat().st_mtime_ns
-    start_site(prepared_folder).stop()
-    assert (prepared_folder / "secret").read_text() == secret
-    assert (prepared_folder / "static" / ".digest").stat().st_mtime_ns == gathered
-
-
 def test_it_ends_when_the_web_server_dies(prepared_folder: Path) -> None:
     site = start_site(prepared_folder)
     kill_child(site, "gunicorn")
@@ -103,17 +95,19 @@ def test_it_starts_a_dead_worker_again(prepared_folder: Path) -> None:
     assert processes_of(prepared_folder) == []
 
 
-@pytest.mark.parametrize(
-    ("folder", "variables", "address"),
-    [
-        ("state_folder", {}, r"http://127\.0\.0\.1:\d+"),
-        ("prepared_folder", {"SITE_URL": "https://wiki.example"}, "https://wiki.example"),
-    ],
-)
-def test_each_start_without_an_admin_offers_a_link_that_makes_one(
-    request: pytest.FixtureRequest, folder: str, variables: dict[str, str], address: str
-) -> None:
-    site = start_site(request.getfixturevalue(folder), **variables)
+def test_the_first_start_offers_a_link_that_makes_an_admin(state_folder: Path) -> None:
+    assert_offers_a_link(start_site(state_folder), r"http://127\.0\.0\.1:\d+")
+
+
+def test_another_start_keeps_what_is_there_and_offers_a_link_at_the_address_of_the_site(prepared_folder: Path) -> None:
+    secret = (prepared_folder / "secret").read_text()
+    gathered = (prepared_folder / "static" / ".digest").stat().st_mtime_ns
+    assert_offers_a_link(start_site(prepared_folder, SITE_URL="https://wiki.example"), "https://wiki.example")
+    assert (prepared_folder / "secret").read_text() == secret
+    assert (prepared_folder / "static" / ".digest").stat().st_mtime_ns == gathered
+
+
+def assert_offers_a_link(site: Site, address: str) -> None:
     link = re.search(rf"Become an admin .*: {address}(/setup/\S+/)", site.said())
     assert link
     status, body = site.get(link[1])

@@ -20,6 +20,9 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0)
 call_command("createcachetable", verbosity=0)
 call_command("load_content")
+from kb.models import Document
+few = Document.objects.filter(kind="cases").order_by("slug").values_list("pk", flat=True)[:30]
+Document.objects.filter(kind="cases").exclude(pk__in=list(few)).delete()
 from django.conf import settings
 from config import static_files
 static_files.gather(settings.STATIC_ROOT)
@@ -39,7 +42,7 @@ print("session", request.session.session_key)
 
 
 def prepare(variables: dict[str, str]) -> Base:
-    """Migrated, with what ships and a reviewer who is signed in."""
+    """Migrated, with thirty of the cases that ship, which are soon estimated, and a reviewer who is signed in."""
     base = Base(variables, "")
     dead = {"REDIS_URL": "redis://127.0.0.1:1/0"}  # the worker of no test is woken by this
     said = base.manage("shell", "-v0", "-c", PREPARE, **dead)

@@ -45,7 +45,7 @@ def stale(web_page: str) -> int:
 def test_a_worker_that_is_killed_in_a_run_leaves_nothing_out_of_date_for_good(
     base: Base, own_redis: Redis, whole: bool
 ) -> None:
-    cases = base.copy_cases(100)
+    cases = base.copy_cases(240)
     with worker(base, REDIS_URL=own_redis.url) as first:
         wake(own_redis)
         wait_until(lambda: base.one(MADE) > 5, "the run is under way", first)
@@ -85,7 +85,7 @@ def test_a_worker_that_is_asked_to_end_in_a_long_run_ends_in_time_and_the_next_g
 
 
 def test_a_message_that_comes_twice_does_the_work_once(base: Base, own_redis: Redis) -> None:
-    cases = base.copy_cases(60)
+    cases = base.copy_cases(150)
     with web(base, REDIS_URL=own_redis.url) as site:
         assert site.send("/estimates/refresh", {}).status == 302
     run = base.one("SELECT id FROM kb_refresh")

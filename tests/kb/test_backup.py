@@ -144,6 +144,7 @@ def test_both_are_in_the_audit_log(full: Path) -> None:
     assert Event.objects.filter(action="backed up").exists()
 
 
+@pytest.mark.service
 def test_a_backup_of_sqlite_restores_into_postgresql(full: Path, postgres_url: str, tmp_path: Path) -> None:
     """Real processes: the other site has a database and a state folder of its own."""
     (tmp_path / "state").mkdir()

@@ -25,6 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
 LISTS = ("cases", "levers", "advisories", "errors", "frameworks", "gpus", "models", "datasets", "logs")
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("name", [*LISTS, "healthz"])
 def test_it_rejects_post(client: Client, name: str) -> None:
     assert client.post(reverse(f"kb:{name}")).status_code == 405
@@ -56,6 +57,7 @@ def test_each_list_names_its_records(client: Client, knowledge: Knowledge, name:
         assert reverse(f"kb:{PAGES.get(kind, 'case')}", args=[record.slug]) in listed
 
 
+@pytest.mark.any_database
 def test_every_page_of_the_catalogue_opens(client: Client, knowledge: Knowledge) -> None:
     for kind, name in PAGES.items():
         for slug in getattr(knowledge, kind):

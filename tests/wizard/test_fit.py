@@ -16,7 +16,7 @@ from diagnose.pipeline import diagnose, foresee
 from wizard import fit_settings, state
 from wizard.home import EXAMPLE
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 PASTES = sorted((Path(__file__).parent.parent / "pastes").glob("*/paste.txt"))
 RUN = "framework=verl&algo=grpo&model=Qwen2.5-7B&gpu_model=H20&gpu_mem_gib=96&n_gpus=8&response_length=8192"
 

@@ -16,7 +16,7 @@ from diagnose.vocabulary import FACTS
 from wizard import limits
 from wizard.home import EXAMPLE
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 HOSTILE = '<img src=x onerror="alert(1)">'
 LINK = "/result/?framework=trl&model=Qwen2.5-7B&n_gpus=8&gpu_model=A100&gpu_mem_gib=80&response_length=2048"
 TORCH = (

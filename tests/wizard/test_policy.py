@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.db import transaction
 from django.template.loader import get_template
 from django.test import Client
 from django.urls import reverse
@@ -37,15 +38,17 @@ def test_a_template_is_short_enough_to_read(path):
     assert len(path.read_text().splitlines()) <= 120
 
 
-@pytest.fixture
-def pages(db):
+@pytest.fixture(scope="module")
+def pages(django_db_setup, django_db_blocker):
     """The address of every page and its HTML, as an admin sees it, and an answer of the wizard."""
-    world = World()
-    written("guides", "read", world.people[Role.ADMIN], text=GUIDE)
-    client = Client()
-    client.force_login(world.people[Role.ADMIN])
-    found = {path: client.get(path).content.decode() for path in PAGES}
-    found["an answer"] = client.post(reverse("wizard:result"), {"paste": EXAMPLE.read_text()}).content.decode()
+    with django_db_blocker.unblock(), transaction.atomic():
+        world = World()
+        written("guides", "read", world.people[Role.ADMIN], text=GUIDE)
+        client = Client()
+        client.force_login(world.people[Role.ADMIN])
+        found = {path: client.get(path).content.decode() for path in PAGES}
+        found["an answer"] = client.post(reverse("wizard:result"), {"paste": EXAMPLE.read_text()}).content.decode()
+        transaction.set_rollback(True)
     return found
 
 
@@ -62,16 +65,19 @@ def classes_of(*styles: str) -> set[str]:
     }
 
 
+@pytest.mark.django_db
 def test_no_page_links_more_styles_than_the_budget_has(pages):
     weights = {path: sum(len(STYLES[name].encode()) for name in linked(html)) for path, html in pages.items()}
     assert {path: weight for path, weight in weights.items() if not 0 < weight < 40_000} == {}
 
 
+@pytest.mark.django_db
 def test_no_page_weighs_more_than_the_budget_has(pages):
     weights = {path: len(html.encode()) for path, html in pages.items()}
     assert {path: weight for path, weight in weights.items() if weight >= ALLOWED.get(path, 100_000)} == {}
 
 
+@pytest.mark.django_db
 def test_every_page_links_the_styles_of_what_stands_on_it(pages):
     everywhere, missing = classes_of(*STYLES), {}
     for path, html in pages.items():
@@ -80,6 +86,7 @@ def test_every_page_links_the_styles_of_what_stands_on_it(pages):
     assert {path: names for path, names in missing.items() if names} == {}
 
 
+@pytest.mark.django_db
 def test_every_stylesheet_is_linked_by_some_page(pages):
     assert set(STYLES) == {name for html in pages.values() for name in linked(html)}
 

@@ -14,7 +14,7 @@ from diagnose.vocabulary import PHASES
 from wizard.asking import ask
 from wizard.state import Answers, read_answers
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 def asked(page: str) -> str:

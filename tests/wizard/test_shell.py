@@ -10,7 +10,7 @@ from django.test import Client
 
 from wizard import limits
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 RAY = (
     "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
     "Memory on the node (IP: 10.9.8.7, ID: f00) where the task (name=main, pid=7, memory used=0.50GB) was running was "
