@@ -13,6 +13,8 @@ from diagnose.words.files import FILES
 from diagnose.words.measured import growth_words, reached
 from wizard.chart.data import shown
 
+_NAMED = 3  # keys of a framework that nobody here knows
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -58,13 +60,17 @@ def _framework(diagnosis: Diagnosis) -> Note | None:
     settings, known = diagnosis.paste.settings, diagnosis.facts.fork or diagnosis.facts.read_by_keys
     if known or not settings or diagnosis.facts.candidates or diagnosis.paste.binary:
         return None
-    keys = tuple(dict.fromkeys(setting.key for setting in settings))
-    more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
+    told = {(fact.span.line, fact.span.start) for fact in diagnosis.facts.stated.values() if fact.span}
+    keys = dict.fromkeys(setting.key for setting in settings)
+    meant = {setting.key for setting in settings if (setting.span.line, setting.span.start) in told}
+    left = tuple(key for key in keys if key not in meant)
+    read = f" {len(meant)} of {len(keys)} settings are read as most trainers mean them." if meant else ""
+    more = f", with {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    unread = f" Not understood{more}:" if left else ""
     return Note(
         "We do not know this framework",
-        f"{len(keys)} {'setting was' if len(keys) == 1 else 'settings were'} read, but not what they mean{more}. "
-        "The advice is what holds for any framework. If it is one of the list, set it under “Framework”.",
-        keys[:3],
+        f"The advice is what holds for any framework. If it is one of the list, set it under “Framework”.{read}{unread}",
+        left[:_NAMED],
     )
 
 

@@ -6,7 +6,7 @@ from diagnose.types import Diagnosis, Facts, Turn
 from diagnose.vocabulary import FACTS
 from diagnose.words.figures import gib
 
-_VERDICTS = {"out": "it runs out", "close": "it is too close to call"}
+_VERDICTS = {"out": "which runs out", "close": "which is too close to call"}
 
 
 def untold(diagnosis: Diagnosis) -> str:
@@ -18,7 +18,7 @@ def _by_version(diagnosis: Diagnosis) -> str:
     if (turn := turned_by_version(diagnosis)) is None:
         return ""
     trainer, verdict = diagnosis.facts.trainer, _VERDICTS[turn.verdict]
-    return f"The version of {trainer} is not told and taken as the newest: by {turn.answer} it is {gib(turn.bytes)}, {verdict}."
+    return f"The version of {trainer} is not told and taken as the newest: with {turn.answer} it would be {gib(turn.bytes)}, {verdict}."
 
 
 def turned_by_version(diagnosis: Diagnosis) -> Turn | None:

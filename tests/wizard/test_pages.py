@@ -238,8 +238,12 @@ def test_a_memory_snapshot_is_refused_with_its_cure_and_the_paste_beside_it_is_r
 
 
 def test_settings_of_an_unknown_framework_are_counted_and_named(client):
-    page = post(client, paste=f"{TORCH}\n--rl_batch 16 --gen_share 0.5 --brand_new_key 3\n")
+    page = post(
+        client, paste=f"{TORCH}\n--rl_batch 16 --gen_share 0.5 --brand_new_key 3 --gradient_checkpointing true --k 1\n"
+    )
     assert "We do not know this framework" in page
+    assert "1 of 5 settings are read as most trainers mean them. Not understood, with 1 more:" in page
+    assert "<code>gradient_checkpointing</code>" not in page.split("Not understood")[1].split("</p>")[0]
 
 
 def test_a_card_of_which_the_memory_is_unknown_is_asked_for(client):
