@@ -190,6 +190,12 @@ def _stated(precision: str, values: Values) -> tuple[float, float, float]:
     return _PRECISION[precision]
 
 
+def moments_bytes(optimizer: float, name: str) -> float:
+    """What of the optimizer's bytes a parameter is the state of the optimizer of this name, and no fp32 master."""
+    name = name.lower()
+    return next((min(states, optimizer) for word, states in _OPTIMIZER_STATES if word in name), optimizer)
+
+
 def _with_optimizer(optimizer: float, name: str) -> float:
     masters = 4.0 if optimizer >= 12 else 0.0
     for word, states in _OPTIMIZER_STATES:

@@ -98,10 +98,16 @@ def _told(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:
 
 def _of_stage(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:
     """What a stage of ZeRO with offload keeps on the host."""
-    if (match := _STAGE.search(words)) and not _open(words, match):
+    named = (match for match in _STAGE.finditer(words) if not _in_address(words, match))
+    if (match := next(named, None)) and not _open(words, match):
         yield from (
             (what, True, match) for what in (("param", "optimizer") if match["stage"] == "3" else ("optimizer",))
         )
+
+
+def _in_address(words: str, match: re.Match[str]) -> bool:
+    """Whether it is a part of a link: what that shows need not be what ran."""
+    return "://" in words[words.rfind(" ", 0, match.start()) + 1 : match.start()]
 
 
 def _switched(words: str, match: re.Match[str]) -> bool:

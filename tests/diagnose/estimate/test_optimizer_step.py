@@ -81,6 +81,29 @@ def test_paged_state_may_be_on_the_card_and_is_never_torchs() -> None:
     assert paged.most - paged.card > 2 * 6.74e9 / GIB
 
 
+def test_fp32_masters_beside_paged_moments_stay_on_the_card() -> None:
+    run = {
+        "framework": "llamafactory",
+        "model": "Llama-3.1-8B",
+        "algo": "sft",
+        "full_or_lora": "full",
+        "strategy": "deepspeed",
+    }
+    run |= {
+        "zero_stage": 2,
+        "n_gpus": 8,
+        "gpu_mem_gib": 80,
+        "micro_batch": 1,
+        "max_length": 512,
+        "optimizer": "paged_adamw_32bit",
+    }
+    found = diagnose("", run, current(), ()).estimate
+    assert found.gpu is not None
+    terms = {term.title: term.bytes for term in found.gpu.phase("optimizer_step").terms}
+    assert terms["fp32 masters"] == pytest.approx(4 * 8.03e9 / 8, rel=0.01)
+    assert terms["Adam state"] == 0
+
+
 def test_no_run_fails_by_paged_state() -> None:
     assert _paged(40, "bitsandbytes.optim.AdamW8bit").verdict == "close"
     assert _paged(40, "bitsandbytes.optim.PagedAdamW8bit").verdict == "fits"

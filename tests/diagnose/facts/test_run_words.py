@@ -172,6 +172,7 @@ def test_it_reads_the_algorithm_and_no_key_that_bears_its_name(values, text, alg
         ("offload 都开了", {"param_offload": None, "optimizer_on_cpu": None}),
         ("zero3 offload, 7B", {"param_on_cpu": True, "optimizer_on_cpu": True, "param_offload": None}),
         ("用 zero2_offload 训 7B", {"param_on_cpu": None, "optimizer_on_cpu": True}),
+        ("see https://example.org/configs/zero3_offload.json, 7B", {"param_on_cpu": None, "optimizer_on_cpu": None}),
         ("should I use zero3 offload?", {"param_on_cpu": None, "optimizer_on_cpu": None}),
     ],
 )
