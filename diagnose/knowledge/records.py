@@ -77,7 +77,10 @@ class Signature(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeverChange:
-    """What a lever does to a fact: ``scale`` by a factor (``at_least``/``at_most`` bound it), ``set`` to a value, ``step`` by an amount."""
+    """What a lever does to a fact: ``scale`` by a factor (``at_least``/``at_most`` bound it), ``set`` to a value, ``step`` by an amount.
+
+    ``unset``: the limit to set where nobody sets one, once all else that the lever asks for is known.
+    """
 
     fact: str
     op: str
@@ -85,6 +88,7 @@ class LeverChange:
     to: Value | None = None
     at_least: float | None = None
     at_most: float | None = None
+    unset: Value | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

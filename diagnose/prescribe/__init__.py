@@ -131,7 +131,8 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
             trial = smallest(lever, situation) or trial
     if isinstance(trial, Refusal):
         return NotAdvised(lever, trial.reason, trial.why, _span(lever, situation))
-    undecided = trial.after is None and applies is None and _is_guess(lever, situation)
+    limits = bool(trial.changes) and lever.changes[0].unset is not None  # what nobody limits is open by that alone
+    undecided = trial.after is None and applies is None and not limits and _is_guess(lever, situation)
     return Candidate(lever, trial, record, situation, undecided)
 
 

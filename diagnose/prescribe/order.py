@@ -121,10 +121,10 @@ def _group(candidate: Candidate) -> float:
 
 
 def _supposed(candidate: Candidate) -> bool:
-    """Whether it takes out a critic that only a trainer’s default says is there, since nothing that was read names the algorithm."""
+    """Whether it acts on a critic that only a trainer’s default says is there, since nothing that was read names the algorithm."""
     changes, facts = candidate.lever.changes, candidate.situation.facts
-    out = bool(changes) and changes[0].fact == "has_critic" and changes[0].to is False
-    return out and not facts.certain("has_critic") and not facts.certain("algo")
+    of_critic = bool(changes) and changes[0].fact.startswith(("has_critic", "critic_"))
+    return of_critic and not facts.certain("has_critic") and not facts.certain("algo")
 
 
 def _saved(candidate: Candidate) -> float:

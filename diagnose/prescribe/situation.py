@@ -75,6 +75,9 @@ class Situation:
             "foreign_gib": foreign_gib(self.facts) if self.pool == "gpu" else None,
             "own_neighbour": self._own_neighbour,
             "explained": self.explained,
+            "images_uncapped": True
+            if self.facts.flag("multimodal") and "max_pixels" not in self.facts.values
+            else None,
             "weights_fit": weights_fit(self.facts),
             "message": self._message,
             "judged": not self.before.missing and self.limit is not None,

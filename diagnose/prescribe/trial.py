@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
+from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.even import uneven
 from diagnose.prescribe.measure import measure, takes
@@ -114,9 +115,21 @@ def _no_step(lever: Lever, situation: Situation) -> Trial | Refusal:
         return Refusal("no_gain", bound)
     if not _has_key(lever, situation):
         return Refusal("absent", _ABSENT)
+    if limited := _limited(lever, situation):
+        return limited
     if situation.room is not None or (situation.failing is not None and counted(lever, situation)):
         return Refusal("no_gain", "What it would change from is not known.")
     return least(lever, situation)
+
+
+def _limited(lever: Lever, situation: Situation) -> Trial | None:
+    """A limit where nobody sets one, without figures: what it saves hangs on what it cuts."""
+    change = lever.changes[0]
+    rest = {id: test for id, test in lever.when.items() if id not in (change.fact, "phase")}
+    if change.unset is None or holds(rest, situation.values) is not True:
+        return None
+    made = write(situation, {change.fact: change.unset}, keyless=lever.keyless or not situation.framework_known)
+    return Trial(lever, situation.facts, made.changes) if made else None
 
 
 def least(lever: Lever, situation: Situation) -> Trial:

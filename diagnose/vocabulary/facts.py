@@ -188,6 +188,7 @@ SIGNS = {
     "message": "the file of the message that tells what ran out; empty where a person says it",
     "fragmented": "the message leaves more free than was asked for, or much reserved that nothing uses",
     "foreign_gib": "GiB on the card that neither this process holds nor anybody can have",
+    "images_uncapped": "true: the model sees images, and nothing limits their pixels",
     "own_neighbour": "true: the run itself has more than one process on each card, its engine among them",
     "weights_fit": "the weights of the model in 16 bits take less than one card, where nothing is trained",
     "judged": "true: the estimate lacks nothing, and the limit is known",

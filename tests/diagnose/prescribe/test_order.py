@@ -130,6 +130,29 @@ def test_a_critic_that_nobody_named_is_not_the_first_to_go(advise):
     assert "algo.drop_critic" in advise(told.format("")).levers[1:]
 
 
+def test_a_critic_that_nobody_named_is_not_the_first_to_be_offloaded(advise):
+    levers = advise("CUDA Error: out of memory at cumem_allocator.cpp:62, verl Qwen2.5-32B 16xH800, wake_up").levers
+    assert levers[0] != "offload.critic.on"
+
+
+SEES = "swift sft --model {} --train_type lora --per_device_train_batch_size 1\nCUDA out of memory on one RTX 4090"
+
+
+def test_images_without_a_limit_get_one(advise):
+    given = next(
+        one
+        for one in advise(SEES.format("Qwen/Qwen2.5-VL-7B-Instruct")).prescriptions
+        if one.lever.slug == "image.pixels.down"
+    )
+    assert [(change.key, change.after) for change in given.changes] == [("max_pixels", "602112")]
+    assert "Nothing limits the pixels" in given.why
+    for told in (
+        SEES.format("Qwen/Qwen2.5-7B-Instruct"),
+        "MAX_PIXELS=50176 " + SEES.format("Qwen/Qwen2.5-VL-7B-Instruct"),
+    ):
+        assert "image.pixels.down" not in advise(told).levers
+
+
 def test_a_failed_wake_up_lowers_the_share_and_frees_the_cache_first(advise):
     levers = advise(ASLEEP, phase="weight_sync").levers
     assert levers[:2] == ["rollout.gpu_memory_utilization.down", "allocator.empty_cache"]
