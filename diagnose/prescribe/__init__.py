@@ -117,7 +117,11 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
         return refuse.with_further_step(attempt, try_lever(lever, situation), situation) if further else attempt
     if wrong is None and applies is False:
         return None
-    apart = refuse.on_other_cards(lever, situation) or refuse.not_in_pieces(lever, situation)
+    apart = (
+        refuse.on_other_cards(lever, situation)
+        or refuse.of_the_actor(lever, situation)
+        or refuse.not_in_pieces(lever, situation)
+    )
     if refused := wrong or apart or refuse.on(lever, situation) or refuse.dead(lever, situation):
         return refused
     rank = rank_of(lever, situation)

@@ -26,6 +26,8 @@ _TRAINERS = ("run", "sizes", "memory")
 _ANYBODYS = ("params_b", "model", "framework_version", "torch_version", "expandable_segments", "max_pixels")
 # These run on cards of the trainer, whichever role's they are.
 _OFF_THE_ENGINE = ("logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
+# How a pass is split or kept, set for each role by a key of its own.
+_OF_PASSES = ("sp", "activation_offload")
 # Settings of an update that somebody pastes who trains; the others may as well be those of a merge or of an inference.
 _OF_UPDATES = ("micro_batch", "gradient_accumulation", "gradient_checkpointing", "optimizer")
 _OF_A_RUN = (*_OF_UPDATES, "full_or_lora", "max_length")
@@ -137,6 +139,18 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
     if situation.phase not in _OFF_THE_ENGINE and not _trainer_runs_out(situation):
         return None
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own; what runs out is a card that trains.")
+
+
+def of_the_actor(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """It acts on the actor's passes by a key of the actor's, while one of the critic's runs out, which has a key of its own."""
+    keys = [situation.facts.keys.get(change.fact, "") for change in lever.changes if change.fact in _OF_PASSES]
+    if (
+        situation.phase not in ("critic", "values")
+        or not keys
+        or not all(key.startswith(("actor_rollout_ref.", "worker.actor.")) for key in keys)
+    ):
+        return None
+    return NotAdvised(lever, "elsewhere", f"{keys[0]} is the actor’s; what runs out is a pass of the critic.")
 
 
 def _trainer_runs_out(situation: Situation) -> bool:

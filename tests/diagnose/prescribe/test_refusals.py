@@ -357,3 +357,13 @@ def test_room_for_a_cache_is_told_without_naming_what_it_does_not_hang_on(knowle
     given = diagnose("", {**run, "gpu_memory_utilization": 0.4, "rollout_tp": 2}, knowledge, ()).prescriptions
     assert given[0].room
     assert not [one.why for one in given if "No saving is computed without" in one.why]
+
+
+def test_what_the_actors_key_splits_does_not_help_a_pass_of_the_critic(advise):
+    run = (
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=gae data.max_response_length=8192 "
+        "data.max_prompt_length=1024 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B trainer.n_gpus_per_node=8 trainer.nnodes=1 "
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8 critic.ppo_micro_batch_size_per_gpu=8\nA100 80GB\n"
+    )
+    assert "shard.sequence_parallel.up" not in advise(run + "CUDA out of memory in update_critic").levers
+    assert "shard.sequence_parallel.up" in advise(run + "CUDA out of memory in update_actor").levers
