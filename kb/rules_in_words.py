@@ -19,7 +19,7 @@ def conditions(rules: Conditions) -> tuple[str, ...]:
 
 
 def change(step: LeverChange) -> str:
-    """What a lever does to a fact: ``Samples per prompt × 0.5, at least 1``."""
+    """What a lever does to a fact: ``Samples per prompt × 0.5, at least 1``, and what it sets where nobody sets any."""
     if step.op == "set":
         words = f"{title(step.fact)} → {value(step.fact, step.to)}"
     elif step.op == "scale":
@@ -27,7 +27,9 @@ def change(step: LeverChange) -> str:
     else:
         words = f"{title(step.fact)} {'+' if (step.by or 0) >= 0 else '−'} {abs(step.by or 0):g}"
     bounds = [("at least", step.at_least), ("at most", step.at_most)]
-    return ", ".join([words, *(f"{name} {bound:g}" for name, bound in bounds if bound is not None)])
+    told = [f"{name} {bound:,.10g}" for name, bound in bounds if bound is not None]
+    told += [f"or {value(step.fact, step.unset)} where nothing sets it"] if step.unset is not None else []
+    return ", ".join([words, *told])
 
 
 def versions(since: str, until: str) -> str:

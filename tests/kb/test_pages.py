@@ -243,3 +243,8 @@ def test_the_faults_of_versions_are_linked_from_their_framework_and_their_messag
         for address in pages:
             page = client.get(address).content.decode()
             assert reverse("kb:advisory", args=[advisory.slug]) in page, (address, advisory.slug)
+
+
+def test_a_levers_page_tells_its_bounds_and_what_it_sets_where_nothing_is_set(client: Client) -> None:
+    page = client.get("/levers/image.pixels.down/").content.decode()
+    assert "Pixels of an image × 0.5, at least 50,176, or 602,112 where nothing sets it" in page
