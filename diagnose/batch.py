@@ -20,9 +20,6 @@ _PIXELS_PER_TOKEN = 1024
 Values = Mapping[str, Value]
 Convert = Callable[[float, Values], float | None]
 
-# patches of 16 joined by 2 x 2, as in Qwen3-VL and later (ms-swift@3602360 docs/source_en/Instruction/Command-line-parameters.md)
-_PIXELS_OF_TOKEN = 32 * 32
-
 
 def whole(values: Values, id: str) -> int | None:
     """A whole number that is known and at least 1, else None."""

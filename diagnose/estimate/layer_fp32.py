@@ -1,16 +1,16 @@
 """Bytes that a decoder layer keeps of one token where everything is computed in fp32: no weight in 16 bits, no autocast.
 
 A norm keeps its input, the normed value and the product with its weight, four bytes each and none of them twice, since nothing is cast;
-every other value is twice as wide as in 16 bits. tests/data/measured_cpu.toml holds what PyTorch really keeps.
+every other value is twice as wide as in 16 bits. tests/data/measured_cpu.toml holds what PyTorch really keeps of three models
+with RMSNorm and a gate; LayerNorm, other activations and experts follow by the same rule.
 """
 
 from __future__ import annotations
 
 from diagnose.estimate.layer import Widths, attention_bytes_per_token, shared_bytes_per_token
 
-NO_GRAD = BACKWARD = (
-    2  # times what 16 bits take: the live tensors of a pass that keeps nothing, and gradients on their way
-)
+# times what 16 bits take: the live tensors of a pass that keeps nothing, and gradients on their way
+NO_GRAD = BACKWARD = 2
 HEAD_INPUT = 12  # a hidden number: the last norm's input, normed value and product
 FROZEN_HEAD_INPUT = 8  # the same without the normed value, which only the gradient of the norm's weight reads
 

@@ -69,10 +69,10 @@ def _cards_of_process(facts: Mapping[str, Fact]) -> Fact | None:
     launched = any(facts[id].key for id in ("n_gpus", "gpus_per_node", "cards_per_process") if id in facts)
     if spread is None or spread.value is not True or cards is None or launched:
         return None
-    here = whole({id: fact.value for id, fact in facts.items()}, "n_gpus") or 1
-    return Fact(
-        "cards_per_process", here, "derived", why="device_map lays the layers over all cards that a process sees"
-    )
+    values = {id: fact.value for id, fact in facts.items()}
+    here = max(1, (whole(values, "n_gpus") or 1) // (whole(values, "n_nodes") or 1))
+    why = "device_map lays the layers over all cards that a process sees"
+    return Fact("cards_per_process", here, "derived", why=why)
 
 
 def _model(facts: Mapping[str, Fact]) -> Fact | None:
