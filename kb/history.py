@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Paginator
@@ -19,14 +18,6 @@ if TYPE_CHECKING:
 PAGE = 50
 
 
-@dataclass(frozen=True)
-class Writers:
-    """Who wrote a document, the last writer first; ``names`` leaves out what came with Headroom."""
-
-    names: tuple[str, ...]
-    revisions: int
-
-
 def listing(document: Document, number: str | None) -> dict[str, Any]:
     """The revisions, newest first, without their texts."""
     page = Paginator(document.revisions.defer("text"), PAGE).get_page(number)
@@ -39,11 +30,10 @@ def listing(document: Document, number: str | None) -> dict[str, Any]:
     }
 
 
-def writers(document: Document) -> Writers:
-    """The contributors line of a page; one query."""
+def writers(document: Document) -> tuple[str, ...]:
+    """Who wrote it, the last writer first, without what came with Headroom; one query."""
     rows = document.revisions.order_by().values("author_name").annotate(last=Max("number")).order_by("-last")
-    names = tuple(row["author_name"] for row in rows if row["author_name"] not in ("", AUTHOR))
-    return Writers(names, document.revision)
+    return tuple(row["author_name"] for row in rows if row["author_name"] not in ("", AUTHOR))
 
 
 def between(old: Revision, new: Revision, whole: bool) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""What stands beside every document's page: its state, its writers, what a reviewer confirmed, and what this viewer may do."""
+"""What stands beside and below every document's page: its state, writers, what a reviewer confirmed, what this viewer may do, remarks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kb import history
+from kb import around, history
 from kb.models import Document
 from kb.permissions import may
 
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
 
 def tools(document: Document, user: AbstractBaseUser | AnonymousUser) -> dict[str, Any]:
-    """What ``kb/_tools.html`` needs; one query."""
+    """What ``kb/_tools.html`` and ``kb/_around.html`` need."""
+    stands = around.beside(document)
     return {
+        **around.context(document, user, stands),
         "document": document,
-        "writers": history.writers(document),
+        "writers": history.writers(document) if stands.writers else (),
         "can": {
             action: may(user, action, document)
             for action in ("edit", "publish", "unpublish", "review", "rename", "delete", "restore", "purge")

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from diagnose.knowledge import current
-from kb import around, case_list, case_page, page_tools
+from kb import case_list, case_page, page_tools
 from kb.cases import record_of, visible
 from kb.kept import kept_for_visitors
 from kb.lookup import moved
@@ -33,6 +33,4 @@ def case(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404("this version cannot read the case's text")
     estimate = row.estimates.filter(moment=CaseEstimate.AS_IT_FAILED).first()
     context = case_page.page(row, record, estimate, current())
-    return render(
-        request, "kb/case.html", {**context, **page_tools.tools(row, request.user), **around.context(row, request.user)}
-    )
+    return render(request, "kb/case.html", {**context, **page_tools.tools(row, request.user)})

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from diagnose.knowledge.loader import parse
-from kb import around, page_tools
+from kb import page_tools
 from kb.kept import kept_for_visitors
 from kb.lookup import moved
 from kb.markdown import as_rendered
@@ -37,8 +37,4 @@ def guide(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404("this version cannot read the guide's text")
     sources = [(address, source_name(address)) for address in record.sources]
     context = {"section": "guides", "record": record, "sources": sources, "body": as_rendered(row.html)}
-    return render(
-        request,
-        "kb/guide.html",
-        {**context, **page_tools.tools(row, request.user), **around.context(row, request.user)},
-    )
+    return render(request, "kb/guide.html", {**context, **page_tools.tools(row, request.user)})

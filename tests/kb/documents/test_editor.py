@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from diagnose.knowledge import Knowledge
-from kb import drafts, pace, page_tools, saving
+from kb import comments, drafts, pace, page_tools, saving
 from kb.models import Document, Draft
 from tests.kb.conftest import document, edited
 from tests.kb.documents.conftest import signed_in
@@ -153,10 +153,16 @@ def test_a_note_is_written_on_its_page_and_shown_there(editor: User, knowledge: 
     assert client.get(f"/notes/new/?slug=levers/{lever}").headers["Location"] == f"/notes/levers/{lever}/edit/"
 
 
-def test_what_stands_beside_a_page_is_one_question_to_the_database(
-    case: Document, editor: User, django_assert_num_queries: DjangoAssertNumQueries
+def test_what_stands_beside_a_page_is_asked_for_only_where_it_is(
+    case: Document, editor: User, knowledge: Knowledge, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
+    with django_assert_num_queries(2):  # what there is, near cases
+        page_tools.tools(case, AnonymousUser())
+    comments.add(case, "Worked for me.", editor)
     for number in range(12):
-        case = edited(case, document(body=f"Step {number}."))
-    with django_assert_num_queries(1):
-        page_tools.tools(case, editor)
+        text = document(body=f"Step {number}.")
+        case = saving.save(case, text, case.revision, editor, "", knowledge).document
+    with django_assert_num_queries(5):  # and the remarks, the writers, whether this member watches it
+        shown = page_tools.tools(case, editor)
+    assert shown["writers"] == (editor.username,)
+    assert len(shown["remarks"]) == 1
