@@ -65,8 +65,9 @@ def read_machine(
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)
     if "n_gpus" not in {**found, **stated}:
-        one = one_of_a_pc(paste.lines, lowered) or one_asked_about(paste.lines, said, stated)
-        _put(found, processes(paste.lines) or one)
+        _put(found, processes(paste.lines))
+    if not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():
+        _put(found, one_of_a_pc(paste.lines, lowered) or one_asked_about(paste.lines, said, stated))
     found = with_named(found, stated, paste, lowered, knowledge.gpus, "gpu_total_gib" in captured)
     if "node_total_gb" in captured:
         node = captured["node_total_gb"]
@@ -99,7 +100,7 @@ def _spoken(
         _put(found, cards.by_role(speech))
     parted = several or any(PART_OF.search(line.words) for line in speech)
     _counts(found, stated, [] if parted else said)
-    if "n_gpus" not in {**found, **stated} and not several:
+    if not several and not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():
         _put(found, cards.one_card(speech))
     if "n_nodes" not in {**found, **stated}:
         _put(found, _one_node(found, stated))

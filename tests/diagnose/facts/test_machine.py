@@ -137,6 +137,14 @@ def test_the_card_in_the_singular_is_one_card(values):
     assert (found["n_gpus"], found["n_nodes"]) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    "words", ["GPU: NVIDIA H800 80GB, does it fit?", "OOM. The card has 80GB.", "Will my laptop do?"]
+)
+def test_keys_that_count_the_cards_of_a_node_outrank_a_card_in_the_singular(values, words):
+    found = values(f"python3 -m verl.trainer.main_ppo trainer.n_gpus_per_node=2 trainer.nnodes=1\n\n{words}")
+    assert found["n_gpus"] == 2
+
+
 def test_a_list_of_cards_that_leaves_out_the_first_is_not_all_of_them(values):
     found = values(
         "h20*8 95gb, one node\n\nCUDA_VISIBLE_DEVICES=6,7 swift rollout --model Qwen/Qwen3-4B --vllm_data_parallel_size 2"
