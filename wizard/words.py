@@ -56,7 +56,7 @@ def other_pool_words(pool: PoolEstimate) -> str:
     """The pool that did not fail, in one line: ``GPU memory: fits, 14.0 GiB free at the worst``."""
     name = "Host RAM" if pool.pool == "host" else "GPU memory"
     verdict = pool.verdict()
-    worst = pool.worst
+    worst = pool.deciding
     if pool.limit is None or verdict == "unknown":
         return f"{name}: {gib(worst.need)} at the worst, in the {phase_words(worst.phase)}"
     left = pool.limit - worst.need

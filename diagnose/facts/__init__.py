@@ -19,7 +19,7 @@ from diagnose.facts.failure import read_failure
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind
 from diagnose.facts.implied import implied
-from diagnose.facts.keys import KeyFacts, normal, read_keys, writable
+from diagnose.facts.keys import KeyFacts, read_keys, writable
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
@@ -34,6 +34,7 @@ from diagnose.facts.proven import Proofs, known, left_open, proofs
 from diagnose.facts.quantized import with_quantized
 from diagnose.facts.run_words import run_words, worded_settings
 from diagnose.facts.signature import find_hits
+from diagnose.facts.spelling import normal
 from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
 from diagnose.facts.trains import of_training, read_trains, without_training
@@ -73,8 +74,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         before, keyed = keyed, _keys(heard, detected, version, {**answered, **chosen}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
     stated = with_sizes(_on_machine(stated, heard, knowledge), knowledge)
-    readings = _measure(stated, heard, answered, knowledge)
-    framework = _plan(detected, model, stated, knowledge)
+    readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)
     gpu = find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None
@@ -88,6 +88,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         gpu=gpu,
         keys=keyed.keys,
         units=keyed.units,
+        untold=keyed.untold,
         dead_keys=frozenset((*keyed.dead, *detected.ignored)),
         config=_config(heard.paste, heard.speech, detected, knowledge),
         hits=heard.hits,
@@ -271,9 +272,9 @@ def _with_defaults(
     if framework is None:
         return stated
     number, whole_run = str(version.value) if version else None, complete(paste)
-    facts = with_defaults(stated, framework, number, keyed.units, paste, fork)
+    facts = with_defaults(stated, framework, number, keyed.units, paste, fork, keyed.untold)
     if told := {fact.id: fact for fact in implied(facts, whole_run)}:
-        facts = with_defaults({**stated, **told}, framework, number, keyed.units, paste, fork)
+        facts = with_defaults({**stated, **told}, framework, number, keyed.units, paste, fork, keyed.untold)
     if framework.fallback or not whole_run:
         return facts
     critic = any(setting.key.split(".")[0] == "critic" for setting in paste.settings)

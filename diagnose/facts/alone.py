@@ -44,10 +44,18 @@ _HOW_MANY = re.compile(
 )
 
 
+_DEGREES = ("tp", "pp", "ep", "sp", "rollout_tp")
+
+
 def one_asked_about(lines: Sequence[Line], said: Sequence[Mention], stated: Mapping[str, Fact]) -> dict[str, Fact]:
-    """One card, where somebody asks whether a run would fit and names the card in the singular, without a number."""
+    """One card, where somebody asks whether a run would fit and names the card in the singular, without a number.
+
+    Not where the run's settings spread a model over several.
+    """
     read = [line for line in lines if len(line.words) <= _LONGEST]
     if "planned" not in stated or not said or any(mention.count or mention.nodes for mention in said):
+        return {}
+    if any(id in stated and stated[id].value not in (0, 1) for id in _DEGREES):
         return {}
     if any(_SEVERAL.search(line.words) or _HOW_MANY.search(line.words) for line in read):
         return {}

@@ -155,9 +155,10 @@ def _no_count(found: re.Match[str], words: str, known: Names) -> bool:
 
 
 def aside(words: str, found: re.Match[str]) -> bool:
-    """Whether its clause says that all went well there, or names it beside the machine that failed."""
+    """Whether its clause says that all went well there, and does not ask it, or names it beside the machine that failed."""
     start, clause = clause_of(words, found)
-    well = WENT_WELL.search(clause) and not FAILURE.search(clause)
+    asked = "吗" in clause or words[start + len(clause) :].lstrip()[:1] in ("?", "？")
+    well = WENT_WELL.search(clause) and not FAILURE.search(clause) and not asked
     return bool(well or BESIDE.search(words[max(start, found.start() - 32) : found.start()]))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from diagnose.batch import resolve
@@ -24,21 +24,22 @@ def with_defaults(
     units: Mapping[str, str],
     paste: Paste,
     fork: Fork | None = None,
+    untold: Collection[str] = (),
 ) -> dict[str, Fact]:
-    """The stated facts and, for those that nothing states, the defaults in the unit of the active key.
+    """The stated facts and, for those that nothing states, the defaults in the unit of the active key; none for those ``untold``.
 
     Later entries outrank earlier ones, and a condition sees what the earlier ones gave. A fork's own outrank its base's.
     """
-    facts, cards_told = dict(stated), "n_gpus" in stated and "gpus_per_node" in stated
+    facts, counted = dict(stated), _counted(stated)
     barred = _OF_TRAINERS if _runs_engine_alone(stated) else ()
     for id, value in fork.facts.items() if fork else ():
-        if id not in stated:
+        if id not in stated and id not in untold:
             facts[id] = Fact(id, value, "default", units.get(id, ""), why=f"default of {fork.title if fork else ''}")
-    settled, values = set(facts), resolve(facts)
+    settled, values = {*facts, *untold}, resolve(facts)
     for default in framework.defaults:
         if default.fork and (fork is None or fork.id != default.fork):
             continue
-        if default.script and not _used(default, stated, paste):
+        if (default.script and not _used(default, stated, paste)) or (default.whole and not complete(paste)):
             continue
         if not in_range(default.since, default.until, version) or not holds(default.when, values):
             continue
@@ -46,12 +47,19 @@ def with_defaults(
         more = {
             id: Fact(id, value, "default", units.get(id, ""), why=why)
             for id, value in default.facts.items()
-            if id not in settled and not (id == "n_nodes" and cards_told) and FACTS[id].group not in barred
+            if id not in settled and id not in counted and FACTS[id].group not in barred
         }
         if more:
             facts |= more
             values = resolve(facts)
     return facts
+
+
+def _counted(stated: Mapping[str, Fact]) -> Collection[str]:
+    """What follows from the cards that are told: no default of it holds."""
+    if "n_gpus" not in stated:
+        return ()
+    return ("n_nodes", "gpus_per_node") if "gpus_per_node" in stated else ("gpus_per_node",)
 
 
 def _runs_engine_alone(stated: Mapping[str, Fact]) -> bool:
@@ -83,7 +91,7 @@ def as_answered(facts: Facts, answer: Fact, paste: Paste) -> Facts:
         return facts.with_fact(answer)
     version = kept.get("framework_version")
     number = str(version.value) if version is not None else None
-    stated = with_defaults(kept, facts.framework, number, facts.units, paste, facts.fork)
+    stated = with_defaults(kept, facts.framework, number, facts.units, paste, facts.fork, facts.untold)
     return replace(facts, stated=stated, values=resolve(stated))
 
 
@@ -99,6 +107,6 @@ def at_version(facts: Facts, version: str, paste: Paste) -> Facts:
         if id not in kept or (id != "model" and kept[id].key):
             kept[id] = fact
     kept["framework_version"] = Fact("framework_version", version, "answered")
-    stated = with_defaults(kept, facts.framework, version, keyed.units, paste, facts.fork)
+    stated = with_defaults(kept, facts.framework, version, keyed.units, paste, facts.fork, keyed.untold)
     keys, units = writable(facts.framework, version, stated)
-    return replace(facts, stated=stated, values=resolve(stated), keys=keys, units=units)
+    return replace(facts, stated=stated, values=resolve(stated), keys=keys, units=units, untold=keyed.untold)

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import PurePosixPath
 
 from diagnose.batch import resolve
 from diagnose.conditions import holds, in_range, unknown
 from diagnose.facts import written
 from diagnose.facts.proven import Proofs
+from diagnose.facts.spelling import Places, deeper, normal, places
 from diagnose.knowledge.records import Framework, Key
 from diagnose.types import Fact, Paste, Setting
 from diagnose.vocabulary import Value
 
-# A name → the places among a framework's keys of those that it may mean.
-_Places = Mapping[str, set[int]]
-# A path that merely ends like a framework's key is that key only if this many parts agree.
-_SUFFIX_PARTS = 3
 _ANY_OTHER = "*"
 _OBJECT = re.compile(r"(?:\w*_)?(?:args|arguments|config|cfg|kwargs)", re.A)  # training_args.learning_rate = …
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_]", re.A)
 # what nothing denies is a training
 _TRAINS: Mapping[str, Value] = {"trains": True}
 
@@ -32,7 +28,8 @@ _TRAINS: Mapping[str, Value] = {"trains": True}
 class KeyFacts:
     """What the keys gave: facts, the keys that no lever may use with the reason, and the keys and units for levers.
 
-    ``denied`` is what a setting says that a line of the paste disproves.
+    ``denied`` is what a setting says that a line of the paste disproves. ``untold`` maps a fact to the setting that gives it the value of
+    a variable which nothing in the paste sets.
     """
 
     stated: Mapping[str, Fact] = field(default_factory=dict)
@@ -40,6 +37,7 @@ class KeyFacts:
     units: Mapping[str, str] = field(default_factory=dict)
     dead: Mapping[str, str] = field(default_factory=dict)
     denied: tuple[Fact, ...] = ()
+    untold: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +45,6 @@ class _Match:
     setting: Setting
     key: Key
     exact: bool
-
-
-@lru_cache(maxsize=4096)
-def normal(key: str) -> str:
-    """A key as it is compared: argument parsers take dashes and underscores alike."""
-    return key.strip().lstrip("-+").replace("-", "_").lower()
 
 
 def read_keys(
@@ -69,7 +61,7 @@ def read_keys(
     counts too, below all keys. A setting that is ``proven`` not to be in force says nothing. A version that is not ``certain`` chooses
     between the senses of a key and rules none out.
     """
-    matches = _ranked(_matches(paste, framework, version, *_places(framework), certain))
+    matches = _ranked(_matches(paste, framework, version, *places(framework), certain))
     stated: dict[str, Fact] = dict(known)
     dead: dict[str, str] = {}
     denied: dict[str, Fact] = {}
@@ -84,7 +76,19 @@ def read_keys(
                     denied.setdefault(fact.key, fact)
     keys, units = writable(framework, version, stated)
     read = {id: fact for id, fact in stated.items() if id not in known}
-    return KeyFacts(read, keys, units, dead, tuple(denied.values()))
+    return KeyFacts(read, keys, units, dead, tuple(denied.values()), _untold(matches, stated))
+
+
+def _untold(matches: list[_Match], stated: Mapping[str, Fact]) -> dict[str, str]:
+    """What a command sets to a variable whose value is not there: neither read nor left at its default."""
+    values, found = {**_TRAINS, **resolve(stated)}, {}
+    for key, setting in ((match.key, match.setting) for match in matches):
+        if setting.command < 0 or not _VARIABLE.search(setting.value) or holds(key.when, values) is False:
+            continue
+        for id in (key.fact,) if key.fact else {id for facts in key.values.values() for id in facts}:
+            if id and id not in stated:
+                found[id] = f"{setting.key}={setting.value}"
+    return found
 
 
 def _against(match: _Match, values: Mapping[str, Value], proven: Proofs) -> list[Fact]:
@@ -110,7 +114,7 @@ def _shipped(paste: Paste, framework: Framework, version: str | None) -> dict[st
 
 
 def _matches(
-    paste: Paste, framework: Framework, version: str | None, spelled: _Places, below: _Places, certain: bool
+    paste: Paste, framework: Framework, version: str | None, spelled: Places, below: Places, certain: bool
 ) -> list[_Match]:
     """Every setting with every entry that it may mean in this version."""
     found: list[_Match] = []
@@ -121,36 +125,11 @@ def _matches(
             word = inner
         keys = [framework.keys[place] for place in sorted(spelled.get(word, ()))]
         here = [_Match(setting, key, word == normal(key.key)) for key in keys]
-        here = here or _by_last_parts(paste, setting, framework, _deeper(word, spelled, below), version)
+        here = here or _by_last_parts(paste, setting, framework, deeper(word, spelled, below), version)
         inside = [match for match in here if in_range(match.key.since, match.key.until, version)]
         # an old spelling tells of an old version where none is named
         found += inside or (here if version is None or not certain else [])
     return found
-
-
-@lru_cache(maxsize=128)
-def _places(framework: Framework) -> tuple[_Places, _Places]:
-    """Which of the framework's keys are spelled so, and which end so behind the head of their path."""
-    spelled: dict[str, set[int]] = defaultdict(set)
-    below: dict[str, set[int]] = defaultdict(set)
-    for place, key in enumerate(framework.keys):
-        for name in (normal(spelling) for spelling in (key.key, *key.aliases)):
-            spelled[name].add(place)
-            for end in _ends(name):
-                below[end].add(place)
-    return dict(spelled), dict(below)
-
-
-def _ends(name: str) -> list[str]:
-    """``b.c`` and ``c`` of ``a.b.c``."""
-    parts = name.split(".")
-    return [".".join(parts[i:]) for i in range(1, len(parts))]
-
-
-def _deeper(word: str, spelled: _Places, below: _Places) -> list[int]:
-    """The places of keys that the word is the end of, and of long keys that are the end of the word."""
-    long = (end for end in _ends(word) if end.count(".") + 1 >= _SUFFIX_PARTS)
-    return sorted(below.get(word, set()).union(*(spelled.get(end, ()) for end in long)))
 
 
 def _by_last_parts(
@@ -269,7 +248,7 @@ def writable(
 
     What surely holds comes before what is only not ruled out, and that before what would have to be known.
     """
-    (spelled, _), values = _places(framework), {**_TRAINS, **resolve(stated)}
+    (spelled, _), values = places(framework), {**_TRAINS, **resolve(stated)}
     keys: dict[str, str] = {}
     units: dict[str, str] = {}
     there = [one for one in framework.keys if not (one.hidden or one.dead) and in_range(one.since, one.until, version)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diagnose.facts import written
-from diagnose.facts.keys import normal
+from diagnose.facts.spelling import normal
 from diagnose.types import Fact, Paste, Setting
 from diagnose.vocabulary import Value
 

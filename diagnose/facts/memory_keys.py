@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from diagnose.facts.keys import normal
+from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Framework
 from diagnose.types import Paste, Setting
 

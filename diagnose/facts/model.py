@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from diagnose.facts import written
 from diagnose.facts.config_json import of_config, params_of_config
-from diagnose.facts.keys import normal
 from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, aliases, find_model, packed, params_of
 from diagnose.facts.model_words import of_family, of_words, size_in_words
+from diagnose.facts.spelling import normal
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model, Models
 from diagnose.types import Fact, Line, Paste, Setting, Span

@@ -31,6 +31,7 @@ def remarks(
     """All of them; ``speech`` are the lines that people wrote."""
     yield from _of_fork(detected, version)
     yield from _of_dead_keys(keyed)
+    yield from _of_variables(keyed)
     yield from _of_part(stated)
     yield from _of_card(stated, gpu)
     yield from _unlike(proven, keyed, speech)
@@ -53,6 +54,13 @@ def _of_card(stated: Mapping[str, Fact], gpu: Gpu | None) -> Iterator[str]:
 
 def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:
     return (f"{key} has no effect: {why}" for key, why in keyed.dead.items())
+
+
+def _of_variables(keyed: KeyFacts) -> Iterator[str]:
+    """Settings whose value stands in a line that was not pasted."""
+    if keyed.untold:
+        settings = ", ".join(dict.fromkeys(keyed.untold.values()))
+        yield f"{settings}: no line says what the variable holds, so neither a value nor the default is taken. Paste that line."
 
 
 def _of_part(stated: Mapping[str, Fact]) -> Iterator[str]:

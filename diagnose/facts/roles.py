@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from diagnose.facts import written
-from diagnose.facts.keys import normal
+from diagnose.facts.spelling import normal
 from diagnose.types import Fact, Paste
 
 _ROLE = re.compile(r"(?P<role>[a-z]+)[_.]num_(?P<what>nodes|gpus_per_node)$", re.A)

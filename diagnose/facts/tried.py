@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from diagnose.facts.keys import normal
+from diagnose.facts.spelling import normal
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework, Lever
 from diagnose.types import Line, Span, Tried

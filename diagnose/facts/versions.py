@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from diagnose.conditions import version
-from diagnose.facts.keys import normal
+from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Behaviour, Default, Fork, Framework, Resident
 from diagnose.types import Fact, Paste, Span
 from diagnose.vocabulary import Origin

@@ -101,13 +101,15 @@ class Default:
     """Facts that hold when nothing sets them, each in the unit of the key that sets it. Later entries outrank earlier ones.
 
     ``script`` is a literal whose presence in the text means that a shipped script or example file is used. ``excerpt``: as nearly everybody
-    starts from it, it holds too where a part of a command is pasted, since what was left out of that was not left to the code.
+    starts from it, it holds too where a part of a command is pasted, since what was left out of that was not left to the code. ``whole``:
+    it holds only where the whole command or file is pasted: a part of it would tell no less if it set another value.
     ``fork`` is the id of the only fork that it holds for; the fork's own ``facts`` outrank it.
     """
 
     facts: Mapping[str, Value]
     script: str = ""
     excerpt: bool = False
+    whole: bool = False
     fork: str = ""
     since: str = ""
     until: str = ""

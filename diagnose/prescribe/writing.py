@@ -12,7 +12,7 @@ from typing import TypeGuard
 from diagnose.batch import to_written
 from diagnose.conditions import holds, in_range
 from diagnose.estimate import Plan, plan_of
-from diagnose.facts.keys import normal
+from diagnose.facts.spelling import normal
 from diagnose.facts.written import bare, not_set
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.situation import Situation

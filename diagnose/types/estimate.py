@@ -167,6 +167,13 @@ class PoolEstimate:
         """The phase that takes most, by what was measured where something was."""
         return max(self.phases, key=lambda phase: phase.need)
 
+    @property
+    def deciding(self) -> PhaseEstimate:
+        """The phase that the verdict hangs on: the worst; where that one surely fits and another may not, the one that may take most."""
+        if self.verdict() != "close" or self.verdict(self.worst) == "close":
+            return self.worst
+        return max(self.phases, key=lambda phase: phase.bounds[1])
+
     def highest(self, among: Sequence[str] = ()) -> PhaseEstimate:
         """The highest of some phases; of all where none of them is there."""
         return max(

@@ -63,6 +63,7 @@ class Facts:
     ``values`` is computed from ``stated`` by ``diagnose.batch.resolve``; a lever changes ``stated`` through ``with_fact``.
     ``fork`` is the trainer that was recognised where it is not ``framework`` itself but read by its keys.
     ``keys`` maps a fact to the key that the run's framework and version uses for it, also where the paste does not set it.
+    ``untold`` maps a fact to the setting that gives it a variable's value, where nothing in the paste sets that variable.
     ``datasets`` are the catalogue's names of the data sets, each with the rows that the run takes of it (``name#rows``).
     ``versions`` are those of packages, by their plain name.
     ``config`` holds every memory-relevant key as the person wrote it.
@@ -76,6 +77,7 @@ class Facts:
     gpu: Gpu | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
+    untold: Mapping[str, str] = field(default_factory=dict)
     dead_keys: frozenset[str] = frozenset()
     config: Mapping[str, str] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()

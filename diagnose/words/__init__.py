@@ -233,10 +233,10 @@ def _without_cache(phase: PhaseEstimate) -> bool:
 
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
-    """The failing phase where it is known and estimated, else the pool's peak."""
+    """The failing phase where it is known and estimated, else the one that the verdict hangs on."""
     if diagnosis.phase is None and pool.pool == "gpu" and (asked := asked_in(diagnosis.facts)):
         return pool.highest(asked)
-    return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.worst
+    return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.deciding
 
 
 def lacking(estimate: Estimate) -> str:

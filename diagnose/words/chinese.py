@@ -108,11 +108,11 @@ def _planned(diagnosis: Diagnosis) -> str:
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
     if pool is None or not pool.phases:
         return "还不能判断是否放得下" if diagnosis.facts.planned else "还不能判断"
-    by = "按日志实测" if pool.worst.measured is not None else "按估算"
-    what, phase = POOLS[pool.pool], PHASES.get(pool.worst.phase, pool.worst.phase)
+    by = "按日志实测" if pool.deciding.measured is not None else "按估算"
+    what, phase = POOLS[pool.pool], PHASES.get(pool.deciding.phase, pool.deciding.phase)
     return {
         "out": f"{by}放不下：{what}不够，最高在{phase}",
-        "close": f"难以判断：{what}接近上限，最高在{phase}",
+        "close": f"难以判断：{what}在{phase}接近上限",
         "fits": f"{by}放得下，{what}最高在{phase}",
     }.get(pool.verdict(), f"{what}最高在{phase}，上限未知")
 

@@ -71,7 +71,7 @@ def _planned(estimate: Estimate, pool: str | None, asked: bool) -> str:
     known = estimate.host if pool == "host" else estimate.gpu
     if known is None or not known.phases:
         return "Cannot tell yet whether it fits" if asked else "Cannot tell yet"
-    verdict, peak = known.verdict(), known.worst
+    verdict, peak = known.verdict(), known.deciding
     by = "what the log measured" if peak.measured is not None else "the estimate"
     what = "host RAM" if known.pool == "host" else "GPU memory"
     return {

@@ -12,9 +12,12 @@ from diagnose.estimate.phases import trainer_bytes
 from diagnose.knowledge import current
 from diagnose.knowledge.records import Behaviour, Resident
 from diagnose.pipeline import facts_of
-from diagnose.types import PhaseEstimate
+from diagnose.types import Diagnosis, Estimate, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB
 from diagnose.vocabulary import Value
+from diagnose.words import lead
+from diagnose.words.headline import headline
+from tests.samples import phase, term
 
 
 def _ids(phase: PhaseEstimate) -> set[str]:
@@ -76,6 +79,20 @@ def test_unknown_checkpointing_makes_a_band_up_to_none(facts: Any) -> None:
 
 def test_the_verdict_is_unknown_without_a_capacity(facts: Any) -> None:
     assert estimate(replace(facts(gpu_mem_gib=None), gpu=None)).gpu.verdict() == "unknown"
+
+
+def test_a_close_verdict_hangs_on_the_phase_that_may_run_out_and_not_on_a_higher_one_that_fits() -> None:
+    phases = (
+        phase("rollout", term("kv_pool", "engine", 60.2, 0.04)),
+        phase("logprob", term("logits", "work", 59.7, 0.7)),
+    )
+    pool = PoolEstimate("gpu", phases, capacity=79 * GIB, limit=79 * GIB)
+    assert (pool.verdict(), pool.worst.phase, pool.deciding.phase) == ("close", "rollout", "logprob")
+    asked = Diagnosis(Paste("", ()), Facts(), None, None, None, "close", Estimate(gpu=pool))
+    assert headline(asked) == "Too close to call: GPU memory in the old log-prob"
+    assert lead(asked).startswith("The old log-prob needs about 59.7")
+    roomy = replace(pool, limit=200 * GIB)
+    assert (roomy.verdict(), roomy.deciding.phase) == ("fits", "rollout")
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,8 @@ def test_other_words_about_machines_do_not_say_how_many_there_are(values, text):
         ("On H100 it is fine, on A100 it OOMs.", "A100"),
         ("放到 H100 上没有问题，换到 A100 上就爆显存", "A100"),
         ("OOM on one RTX 4090. I also tried a 3090, fails the same way.", "RTX 4090"),
+        ("It was tested with 4 GPUs. Will it fit on H100 80GB?", "H100"),
+        ("A100 上没有问题，放到 H20 上够用吗？", "H20"),
     ],
 )
 def test_of_two_cards_the_one_that_fails_counts(values, text, card):
