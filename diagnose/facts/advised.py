@@ -55,7 +55,8 @@ _TOLD = (
     # what may come of it
     re.compile(
         rf"\b(?:may|might|could|can)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{_FAILS}"
-        rf"|\brisk(?:s|ing)?\s+(?:of\s+)?(?:an?\s+)?{_FAILS}",
+        rf"|\brisk(?:s|ing)?\s+(?:of\s+)?(?:an?\s+)?{_FAILS}"
+        rf"|\byou(?:['’]re|\s+are)\s+(?:more\s+|less\s+|most\s+)?likely\s+to\s+{_FEW}{_FAILS}",
         re.I | re.A,
     ),
 )

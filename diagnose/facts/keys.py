@@ -76,6 +76,8 @@ def read_keys(
                     denied.setdefault(fact.key, fact)
     keys, units = writable(framework, version, stated)
     read = {id: fact for id, fact in stated.items() if id not in known}
+    if "full_or_lora" in stated and stated["full_or_lora"].value == "full":
+        read.pop("lora_rank", None)  # of adapters that are switched off
     return KeyFacts(read, keys, units, dead, tuple(denied.values()), _untold(matches, stated))
 
 

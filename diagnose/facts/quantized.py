@@ -15,12 +15,13 @@ _MARK = re.compile(
 _IN_16_BITS = re.compile(r"[-_]bf16(?![a-z0-9])", re.I | re.A)
 _OF_ENGINES = ("nf4", "int8", "int4", "fp8")
 _ADAPTERS = ("lora", "qlora")
+_PUBLISHED = "published"  # what a framework's record says of an engine that keeps the checkpoint's own bits
 
 
 def with_quantized(stated: dict[str, Fact], record: Model | None) -> dict[str, Fact]:
     """The facts with what the base is quantized to where only adapters are trained and no key says it, and the other way round.
 
-    An engine that runs alone takes the weights as they are too.
+    An engine that runs alone takes the weights as they are too, and so does one whose trainer says so.
     """
     model, training, base = stated.get("model"), stated.get("full_or_lora"), stated.get("quantization")
     told = base is not None and base.value != "none"
@@ -29,7 +30,8 @@ def with_quantized(stated: dict[str, Fact], record: Model | None) -> dict[str, F
         why = "weights of so few bits are not trained themselves"
         return {**stated, "full_or_lora": Fact("full_or_lora", "qlora", "derived", why=why)}
     trains = stated.get("trains")
-    if model and trains and trains.value is False:
+    engine = stated.get("engine_quantization")
+    if model and ((trains and trains.value is False) or (engine and engine.value == _PUBLISHED)):
         return _as_served(stated, str(model.value), record)
     if model is None or training is None or training.value not in _ADAPTERS or told:
         return stated
@@ -43,7 +45,9 @@ def with_quantized(stated: dict[str, Fact], record: Model | None) -> dict[str, F
 def _as_served(stated: dict[str, Fact], name: str, record: Model | None) -> dict[str, Fact]:
     """With the bits in which an engine loads the weights, by the model's name, else as they are published."""
     told, id = stated.get("engine_quantization"), "engine_quantization"
-    if told is not None and told.value != "other":
+    if told is not None and told.value == _PUBLISHED:
+        told, stated = None, {one: fact for one, fact in stated.items() if one != id}
+    elif told is not None and told.value != "other":
         return stated
     found = _MARK.search(name)
     if found and found.lastgroup in _OF_ENGINES:

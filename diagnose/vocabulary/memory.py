@@ -137,6 +137,7 @@ MEMORY = (
         int8="int8",
         int4="int4",
         nf4="nf4",
+        published="the bits of the checkpoint",
         other="fewer bits, not told how few",
     ),
     fact("kv_cache_dtype", "choice", "engine", "Engine's cache in", auto="the type of the weights", fp8="fp8"),

@@ -22,6 +22,7 @@ from diagnose.facts.advised import without_advice
         "显存没爆，就是很慢",
         "没有爆显存，但是报 NCCL timeout",
         "GPU memory is not full, yet it hangs",
+        "level: 1  # 0 is faster, but you are more likely to run out of GPU memory",
     ],
 )
 def test_it_tells_no_failure(values, text):

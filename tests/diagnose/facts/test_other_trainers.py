@@ -7,6 +7,7 @@ import pytest
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
+from diagnose.vocabulary import Value
 
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB. GPU 0 has a total capacity of 79.15 GiB.\n"
@@ -379,3 +380,46 @@ def test_no_number_is_taken_where_it_is_asked_for(text: str) -> None:
 def test_what_is_asked_about_is_read_as_told() -> None:
     found = told("Can I full fine-tune Qwen2.5-7B on 8xA100 40GB with ms-swift zero3?")
     assert {id: found.facts.values.get(id) for id in ("zero_stage", "algo")} == {"zero_stage": 3, "algo": "sft"}
+
+
+# --- both trainers of NeMo-RL stand in one file, as its own examples have them
+NEMO = """policy:
+  model_name: meta-llama/Llama-3.1-8B
+  dtensor_cfg:
+    enabled: {dtensor}
+    tensor_parallel_size: 2
+    lora_cfg: {{enabled: {lora}, dim: 8}}
+  megatron_cfg:
+    enabled: {megatron}
+    tensor_model_parallel_size: 4
+    peft: {{enabled: {peft}, dim: 16}}
+grpo:
+  num_prompts_per_step: 32
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtensor", "lora", "megatron", "peft", "facts"),
+    [
+        ("true", "false", "false", "true", {"strategy": "fsdp2", "tp": 2, "full_or_lora": "full"}),
+        ("true", "true", "false", "false", {"strategy": "fsdp2", "tp": 2, "full_or_lora": "lora", "lora_rank": 8}),
+        ("false", "false", "true", "true", {"strategy": "megatron", "tp": 4, "full_or_lora": "lora", "lora_rank": 16}),
+        ("false", "true", "true", "false", {"strategy": "megatron", "tp": 4, "full_or_lora": "full"}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["", "dpo: {reference_policy_kl_penalty: 0.05}\n"])
+def test_of_two_trainers_in_one_file_the_settings_of_the_one_that_is_on_count(
+    dtensor: str, lora: str, megatron: str, peft: str, facts: dict[str, Value], kind: str
+) -> None:
+    text = NEMO.format(dtensor=dtensor, lora=lora, megatron=megatron, peft=peft) + kind
+    found = told(text).facts.values
+    assert {id: found[id] for id in facts} == facts
+    assert ("lora_rank" in found) == ("lora_rank" in facts)
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"), [("Qwen3-30B-A3B-FP8", "fp8"), ("DeepSeek-R1", "fp8"), ("Qwen3-30B-A3B", None)]
+)
+def test_an_engine_of_slime_keeps_the_bits_of_its_checkpoint(name: str, bits: str | None) -> None:
+    text = f"python3 train.py --hf-checkpoint /root/{name} --rollout-max-response-len 8192 --sglang-mem-fraction-static 0.7 --colocate"
+    assert told(text).facts.values.get("engine_quantization") == bits
