@@ -14,6 +14,7 @@ _ALL = (
     FactSpec(
         "growing_pool", "choice", "failure", "Which memory grows", options=(("gpu", "GPU memory"), ("host", "host RAM"))
     ),
+    fact("captures_graphs", "bool", "failure", "The engine captures its CUDA graphs at that moment"),
     fact("weights_wake", "bool", "failure", "It is the engine's weights that wake, not its cache"),
     fact("worked_before", "bool", "failure", "Worked with older versions"),
     fact("asks_hardware", "bool", "failure", "Asks what hardware it takes"),
