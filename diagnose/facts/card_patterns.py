@@ -161,7 +161,9 @@ MACHINES_BEFORE = re.compile(
     r"(?:\d{1,3}|[两双二三四五六七八])\s*(?:台(?:机器|服务器|机)?|机|个?节点)\s*[x×*]?\s*$", re.A
 )
 # “4 nodes 8xH100”, “8xH100, 4 nodes”: a machine's cards beside the number of machines, where nothing calls them all
-NODES_BEFORE = re.compile(r"(?<!\w)(?:\d{1,3}|two|three|four|eight)\s*(?:nodes?|machines?|servers?)\s*[,:(（]?\s*$", re.I | re.A)
+NODES_BEFORE = re.compile(
+    r"(?<!\w)(?:\d{1,3}|two|three|four|eight)\s*(?:nodes?|machines?|servers?)\s*[,:(（]?\s*$", re.I | re.A
+)
 NODES_BEHIND = re.compile(
     rf"\s*[)）]?\s*[,，/]?\s*(?:\d{{1,3}}|[两双二三四五六七八])\s*{_MACHINES}(?![A-Za-z])", re.I | re.A
 )

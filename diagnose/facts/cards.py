@@ -168,9 +168,9 @@ def aside(words: str, found: re.Match[str]) -> bool:
 def _per_node(words: str, found: re.Match[str], count: int) -> bool:
     """Cards of each machine: so called, or no more than one holds and right behind the number of machines."""
     before, behind = words[: found.start()][-24:], words[found.end() :][:24]
-    if 0 < count <= _ON_ONE and COUNTED_BY.match(found[0]) and not IN_ALL.match(behind):
-        if NODES_BEFORE.search(before) or NODES_BEHIND.match(behind):
-            return True
+    beside = NODES_BEFORE.search(before) or NODES_BEHIND.match(behind)
+    if beside and 0 < count <= _ON_ONE and COUNTED_BY.match(found[0]) and not IN_ALL.match(behind):
+        return True
     machines = MACHINES_BEFORE.search(before)
     return bool(EACH.search(before) or EACH_AFTER.match(words[found.end() :]) or (machines and 0 < count <= _ON_ONE))
 

@@ -154,7 +154,9 @@ _OF_THE_RUN = re.compile(
 def _aside(text: str, found: re.Match[str]) -> bool:
     """Whether another trainer is merely compared: named after “not”, or in a clause in which all goes well."""
     _, clause = clause_of(text, found)
-    well = _WELL.search(clause) and not (FAILURE.search(clause) or _OF_THE_RUN.search(clause)) and len(clause) < len(text)
+    well = (
+        _WELL.search(clause) and not (FAILURE.search(clause) or _OF_THE_RUN.search(clause)) and len(clause) < len(text)
+    )
     denied = _DENIED.match(text, found.end()) or _BESIDE.search(text[max(0, found.start() - 24) : found.start()])
     return bool(well or denied)
 

@@ -35,7 +35,9 @@ _KILO = (
     r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])"
 )
 # a bare number that only a limit of tokens looks like
-_ROUND = r"(?P<round>)(?P<n>\d{3,6})(?![\w%]|[.,:]\d|\s*(?:s|sec\w*|ms|min\w*|times|rows|samples|steps|prompts?|GB|G|MB)\b)"
+_ROUND = (
+    r"(?P<round>)(?P<n>\d{3,6})(?![\w%]|[.,:]\d|\s*(?:s|sec\w*|ms|min\w*|times|rows|samples|steps|prompts?|GB|G|MB)\b)"
+)
 _TOKENS = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?:(?P<k>[kK])(?!\w|\.\d)|\s*tokens?\b)"
 _ABOUT = r"\s*(?:(?:is|are|of|at|about|around|up to|limit|max|最长|最大|大概|约)\s*){0,2}[:：=~≈]?\s*"
 _REPLY = r"(?:response|completion|output|answer|generation|生成|回复|回答|输出)"

@@ -80,7 +80,8 @@ _ADVISED = re.compile(
 )
 _TRIED = re.compile(r"\btried\b|试", re.I | re.A)
 _STILL = re.compile(
-    r"\bstill\b|\bsame (?:error|oom|result)|\bno (?:luck|help|effect|use)\b|还是|仍然?|依然|照样|也不行|没用", re.I | re.A
+    r"\bstill\b|\bsame (?:error|oom|result)|\bno (?:luck|help|effect|use)\b|还是|仍然?|依然|照样|也不行|没用",
+    re.I | re.A,
 )
 _HELPED = re.compile(
     r"[^.;。；\n]{0,60}?(?:\b(?:works?|worked|solved|fixed|helped|fine|no longer)\b|解决|就好|好了|就不|不再|才能|才行|正常|跑通|可以了)",

@@ -144,9 +144,11 @@ def _without_a_figure_for_it(
     """The lever without figures where those that refuse it speak of something else; else the refusal."""
     if refusal.reason == "no_gain" and _may_be_the_cause(lever, situation):
         return least(lever, situation)
-    # a conflict that the text shows, which no peak in bytes tells
-    shown = refusal.reason == "no_gain" and lever.keyless and rank is not None and bool(rank.why)
-    if shown or (not refusal.shifts and _speaks_too_low(refusal, lever, situation)):
+    # a conflict that the text shows, or the process that holds the memory: no peak in bytes tells either
+    told = rank is not None and bool(rank.why) and (lever.keyless or "holder" in rank.when)
+    if refusal.reason == "no_gain" and told:
+        return smallest(lever, situation) or refusal
+    if not refusal.shifts and _speaks_too_low(refusal, lever, situation):
         return smallest(lever, situation) or refusal
     return refusal
 

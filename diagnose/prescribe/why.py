@@ -16,6 +16,7 @@ _ROWS = {
     "micro_batch": "The update takes {new} instead of {old} through one pass on each GPU.",
     "logprob_micro_batch": "A log-prob pass takes {new} instead of {old} on each GPU.",
     "ref_logprob_micro_batch": "A pass of the reference model takes {new} instead of {old} on each GPU.",
+    "reward_micro_batch": "A pass of the reward model takes {new} instead of {old} on each GPU.",
     "values_micro_batch": "A values pass of the critic takes {new} instead of {old} on each GPU.",
     "critic_micro_batch": "A critic pass takes {new} instead of {old} on each GPU.",
 }

@@ -405,3 +405,41 @@ def test_a_figure_that_explains_nothing_refuses_no_smaller_pass(advise):
         "2.05 GiB is free."
     )
     assert advise(text).levers[0] == "batch.micro.down"
+
+
+def test_the_processes_that_hold_a_steps_samples_speak_for_a_smaller_step(advise):
+    rows = "\n".join(f"{pid}      37.90   ray::AgentLoopWorker.generate_sequences" for pid in (412, 97, 633, 58))
+    text = (
+        "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B data.train_batch_size=512 "
+        "trainer.n_gpus_per_node=8 trainer.nnodes=1\nray.exceptions.OutOfMemoryError: Task was killed due to the node running low on "
+        "memory.\nMemory on the node where the task (pid=412, memory used=37.90GB) was running was 478.90GB / 503.51GB (0.95), which "
+        f"exceeds the memory usage threshold of 0.95. Top 10 memory users:\nPID     MEM(GB) COMMAND\n{rows}\n"
+        "70      21.30   ray::WorkerDict.x\n"
+    )
+    assert advise(text).levers[0] == "batch.train.down"
+    assert (
+        "batch.train.down"
+        not in advise(text.replace("AgentLoopWorker", "WorkerDict").replace("WorkerDict.x", "IDLE")).levers
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["OOM while capturing CUDA graphs", "启动到 Capturing CUDA graphs 这一步就 CUDA out of memory"]
+)
+def test_graphs_are_turned_off_where_their_capture_runs_out(advise, text):
+    told = advise(f"verl 0.7.0 {text}, Qwen3-8B, 4xL40S, gpu_memory_utilization=0.8").levers
+    assert "rollout.enforce_eager.on" in told[:2]
+
+
+def test_the_allocators_refusal_of_expandable_segments_takes_them_out(advise):
+    text = "AssertionError: Expandable segments are not compatible with memory pool.\nverl PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+    assert advise(text).levers[0] == "allocator.expandable_segments.off"
+
+
+def test_a_reward_model_that_runs_out_has_a_batch_of_its_own(advise):
+    text = (
+        "python3 -m verl.trainer.main_ppo reward_model.enable=True reward_model.micro_batch_size_per_gpu=32 trainer.n_gpus_per_node=8\n"
+        "verl 0.5.0\nray::WorkerDict.rm_compute_rm_score() torch.OutOfMemoryError: CUDA out of memory."
+    )
+    (change,) = advise(text).advised("batch.logprob_micro.down").changes
+    assert change.key == "reward_model.micro_batch_size_per_gpu"
