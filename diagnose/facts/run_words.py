@@ -91,6 +91,10 @@ _WORDS = (
         "rollout_tp",
         rf"(?<![\w-])(?:vllm|sglang|rollout|gen|infer(?:ence)?|推理|引擎|采样)[ _-]?(?:的\s*)?tp(?:[ _-]?size)?{_IS}{_N}",
     ),
+    (
+        "sp",
+        r"(?<![\w-])(?:ulysses|sp|sequence[ -]parallel(?:ism)?)(?:[ _-]?size)?\s*(?:of|is)?\s*[=:：]?\s*(?P<n>[248]|16|32)(?![\w.%])",
+    ),
     ("rollout_engine", r"\b(?P<word>vllm|sglang)[ -]?(?:rollout|engine|backend|server|colocated?|引擎|推理|后端|采样)"),
     (
         "rollout_engine",
@@ -134,6 +138,7 @@ _MARKS = {
     "max_length": ("seq", "total", "context", "序列", "上下文", "总长"),
     "rollout_n": ("group", "prompt", "每"),
     "rollout_tp": ("tp",),
+    "sp": ("sp", "ulysses", "sequence"),
     "rollout_engine": ("vllm", "sglang"),
     "rollout_mode": ("serve", "colocate"),
     "quantization": ("bit",),
