@@ -13,9 +13,9 @@ _OF_A_PASS = ("sequences per GPU", "tokens per GPU", "tokens")
 
 def of_phase(lever: Lever, situation: Situation) -> Lever:
     """The lever with the changes that act where it failed, or in the highest phase where nothing settles that."""
-    if not any(change.phases for change in lever.changes):
-        return lever
     phase = situation.failing.phase if situation.failing else situation.phase
+    if phase is None or not any(change.phases for change in lever.changes):
+        return lever
     own = [change for change in lever.changes if phase in change.phases and _is_set_by(change.fact, situation)]
     left = own or [change for change in lever.changes if not change.phases]
     return replace(lever, changes=tuple(left)) if left else lever
