@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 # 32 x 32 of Qwen3-VL, whose processor was the first to count an image in tokens (qwen-vl-utils 0.0.14 vision_process.py)
 _PIXELS_PER_TOKEN = 1024
+_PASSES_OF_A_STEP = (
+    "micro_batch",
+    "logprob_micro_batch",
+    "ref_logprob_micro_batch",
+    "values_micro_batch",
+    "critic_micro_batch",
+)
 Values = Mapping[str, Value]
 Convert = Callable[[float, Values], float | None]
 
@@ -140,7 +147,7 @@ def resolve(stated: Mapping[str, Fact]) -> dict[str, Value]:
     _derive_prompts(values)
     _derive_adapters(values, stated)
     _cap(values, "mini_batch_size", ("micro_batch",))
-    _cap(values, "train_batch_size", ("micro_batch", "logprob_micro_batch", "critic_micro_batch"))
+    _cap(values, "train_batch_size", _PASSES_OF_A_STEP)
     return values
 
 

@@ -105,4 +105,4 @@ def _measure(id: str, facts: Facts) -> str:
 
 
 # What the facts themselves count; a key may count something else.
-_OWN = dict.fromkeys(("micro_batch", "logprob_micro_batch", "critic_micro_batch"), "sequences_per_gpu")
+_OWN = dict.fromkeys((id for id, spec in FACTS.items() if spec.unit == "sequences per GPU"), "sequences_per_gpu")

@@ -31,7 +31,12 @@ from diagnose.estimate.tokens import take
 from diagnose.types import Term
 
 Moment = tuple[str, list[Term]]
-_CRITICS_OWN = ("gradient_checkpointing", "remove_padding")  # set for the critic by keys of its own in some trainers
+_CRITICS_OWN = (
+    "gradient_checkpointing",
+    "remove_padding",
+    "sp",
+    "activation_offload",
+)  # set for the critic by keys of its own in some trainers
 
 
 def nothing(plan: Plan) -> list[Moment]:
@@ -71,6 +76,10 @@ def _forward(plan: Plan, kind: str = "logprob") -> list[Moment]:
     return [("forward pass", [*terms, *tower, *logits])]
 
 
+def _ref_forward(plan: Plan) -> list[Moment]:
+    return _forward(plan, "ref")
+
+
 def _by_critics_keys(plan: Plan) -> Plan:
     """The plan with the critic's own settings, where it has keys of its own, in the place of the actor's."""
     own = {id: plan.values[f"critic_{id}"] for id in _CRITICS_OWN if f"critic_{id}" in plan.values}
@@ -79,7 +88,7 @@ def _by_critics_keys(plan: Plan) -> Plan:
 
 def _values(actor: Plan) -> list[Moment]:
     plan = _by_critics_keys(actor)
-    one = take(plan, "critic")
+    one = take(plan, "values")
     return [("forward pass", of_critic(plan, [*gathered(plan), *no_grad(plan, one)]))]
 
 
@@ -163,7 +172,7 @@ MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
     "load": _load,
     "weight_sync": _weight_sync,
     "logprob": _forward,
-    "ref_logprob": _forward,
+    "ref_logprob": _ref_forward,
     "reward": _reward,
     "values": _values,
     "critic": _critic,

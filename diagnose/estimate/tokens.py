@@ -34,21 +34,33 @@ class Pass(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    rows: str
-    budget: str
+    """The facts that size a pass, the first that is known before the others; ``prompts`` is how many the pass is cut from."""
+
+    rows: tuple[str, ...]
+    budgets: tuple[str, ...]
     prompts: str
 
 
 _KINDS = {
-    "update": _Kind("micro_batch", "micro_tokens", "mini_batch_size"),
-    "logprob": _Kind("logprob_micro_batch", "logprob_tokens", "train_batch_size"),
-    "critic": _Kind("critic_micro_batch", "critic_tokens", "mini_batch_size"),
-    "eval": _Kind("eval_micro_batch", "eval_micro_batch", "val_batch_size"),
+    "update": _Kind(("micro_batch",), ("micro_tokens",), "mini_batch_size"),
+    "logprob": _Kind(("logprob_micro_batch", "micro_batch"), ("logprob_tokens", "micro_tokens"), "train_batch_size"),
+    "ref": _Kind(
+        ("ref_logprob_micro_batch", "logprob_micro_batch", "micro_batch"),
+        ("ref_logprob_tokens", "logprob_tokens", "micro_tokens"),
+        "train_batch_size",
+    ),
+    "values": _Kind(
+        ("values_micro_batch", "critic_micro_batch", "micro_batch"),
+        ("values_tokens", "critic_tokens", "micro_tokens"),
+        "train_batch_size",
+    ),
+    "critic": _Kind(("critic_micro_batch", "micro_batch"), ("critic_tokens", "micro_tokens"), "mini_batch_size"),
+    "eval": _Kind(("eval_micro_batch", "micro_batch"), ("eval_micro_batch", "micro_tokens"), "val_batch_size"),
 }
 
 
 def take(plan: Plan, kind: str) -> Pass:
-    """The pass of ``update``, ``logprob``, ``critic`` or ``eval``; they follow the update where nothing sets them. Worked out once."""
+    """The pass of ``update``, ``logprob``, ``ref``, ``values``, ``critic`` or ``eval``. Worked out once."""
     known: Pass | None = plan.known.get(kind)
     if known is None:
         known = plan.known[kind] = _take(plan, kind)
@@ -56,9 +68,9 @@ def take(plan: Plan, kind: str) -> Pass:
 
 
 def _take(plan: Plan, kind: str) -> Pass:
-    own, update = _KINDS[kind], _KINDS["update"]
-    rows_id = own.rows if own.rows in plan.values else update.rows
-    budget_id = own.budget if own.budget in plan.values else update.budget
+    own = _KINDS[kind]
+    rows_id = next((id for id in own.rows if id in plan.values), own.rows[-1])
+    budget_id = next((id for id in own.budgets if id in plan.values), own.budgets[-1])
     if plan.does.get("dynamic_length") == "packed" or True in (
         plan.values.get(id) for id in ("dynamic_batch", "packed_rows")
     ):

@@ -160,6 +160,15 @@ EACH = re.compile(
 MACHINES_BEFORE = re.compile(
     r"(?:\d{1,3}|[两双二三四五六七八])\s*(?:台(?:机器|服务器|机)?|机|个?节点)\s*[x×*]?\s*$", re.A
 )
+# “4 nodes 8xH100”, “8xH100, 4 nodes”: a machine's cards beside the number of machines, where nothing calls them all
+NODES_BEFORE = re.compile(
+    r"(?<!\w)(?:\d{1,3}|two|three|four|eight)\s*(?:nodes?|machines?|servers?)\s*[,:(（]?\s*$", re.I | re.A
+)
+NODES_BEHIND = re.compile(
+    rf"\s*[)）]?\s*[,，/]?\s*(?:\d{{1,3}}|[两双二三四五六七八])\s*{_MACHINES}(?![A-Za-z])", re.I | re.A
+)
+IN_ALL = re.compile(r"[^,，.;；]{0,16}(?:\b(?:total|in all|altogether|overall)\b|共|总)", re.I | re.A)
+COUNTED_BY = re.compile(rf"\d\s*{_TIMES}\s*\D", re.A)
 # “an H100 node” says nothing of how many cards it has
 MACHINE_WORD = re.compile(r"\s*-?(?:gpus?\s+)?(?:node|cluster|machine|server|box|pod|instance|setup)", re.I | re.A)
 EACH_AFTER = re.compile(

@@ -12,14 +12,18 @@ from diagnose.facts.card_patterns import (
     CALLED_BEFORE,
     CALLED_BEHIND,
     CARD_WORD,
+    COUNTED_BY,
     EACH,
     EACH_AFTER,
+    IN_ALL,
     LANDS,
     MACHINE_WORD,
     MACHINES,
     MACHINES_BEFORE,
     NEEDED,
     NODES,
+    NODES_BEFORE,
+    NODES_BEHIND,
     ONE_CARD,
     ONE_NODE,
     PART_OF,
@@ -164,7 +168,10 @@ def aside(words: str, found: re.Match[str]) -> bool:
 
 def _per_node(words: str, found: re.Match[str], count: int) -> bool:
     """Cards of each machine: so called, or no more than one holds and right behind the number of machines."""
-    before = words[: found.start()][-24:]
+    before, behind = words[: found.start()][-24:], words[found.end() :][:24]
+    beside = NODES_BEFORE.search(before) or NODES_BEHIND.match(behind)
+    if beside and 0 < count <= _ON_ONE and COUNTED_BY.match(found[0]) and not IN_ALL.match(behind):
+        return True
     machines = MACHINES_BEFORE.search(before)
     return bool(EACH.search(before) or EACH_AFTER.match(words[found.end() :]) or (machines and 0 < count <= _ON_ONE))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from diagnose.facts.framework import Detected
-from diagnose.facts.killed import killed_worker
+from diagnose.facts.killed import holders, killed_worker
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.phase import settle_phase
 from diagnose.facts.signature import settle_kind
@@ -32,6 +32,7 @@ def read_failure(
         _place_of(answered.get("oom_kind")),
         read_step(paste, lowered, stages) if hits else None,
         killed_worker(paste) if hits else None,
+        *(holders(paste) if hits else ()),
     ):
         if fact is not None:
             failed.setdefault(fact.id, fact)

@@ -143,10 +143,20 @@ _DENIED = re.compile(r"[`'\"”]?[ ]?[?？][ ]?(?:no\b|nope\b|不|没)", re.I | 
 _WELL = re.compile(r"\b(?:works?|worked|fine(?![ -]?tun)|ok|no problem|no oom)\b|能训|能跑|没问题|正常", re.I | re.A)
 
 
+# in this clause it is told how far the run came that failed later
+_OF_THE_RUN = re.compile(
+    r"\b(?:steps?|iter\w*|epochs?|batch(?:es)?|rollouts?|generat\w*|validation|first|initially|at first|before|until|offload\w*)\b"
+    r"|步|轮|step|一开始|刚开始|前几|开了",
+    re.I | re.A,
+)
+
+
 def _aside(text: str, found: re.Match[str]) -> bool:
     """Whether another trainer is merely compared: named after “not”, or in a clause in which all goes well."""
     _, clause = clause_of(text, found)
-    well = _WELL.search(clause) and not FAILURE.search(clause) and len(clause) < len(text)
+    well = (
+        _WELL.search(clause) and not (FAILURE.search(clause) or _OF_THE_RUN.search(clause)) and len(clause) < len(text)
+    )
     denied = _DENIED.match(text, found.end()) or _BESIDE.search(text[max(0, found.start() - 24) : found.start()])
     return bool(well or denied)
 

@@ -1,11 +1,13 @@
-"""What the process held that Ray or the kernel killed, where the message itself does not say it as one figure."""
+"""What the process held that Ray or the kernel killed, and which kind of process holds most, where the message itself does not say so."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator
 
 from diagnose.facts.prose import span_of
-from diagnose.types import Fact, Paste
+from diagnose.types import Fact, Paste, Span
 
 _KILLED = re.compile(r"\bpid=(?P<pid>\d{1,9})\) was running\b", re.A)
 _ROW = re.compile(r"^\s*(?P<pid>\d{1,9})\s+(?P<size>\d[\d.]*)\s+\S", re.A)
@@ -34,6 +36,31 @@ def _of_ray(paste: Paste) -> Fact | None:
         if row and row["pid"] in pids:
             return Fact("process_gib", float(row["size"]), "read", written=row["size"], span=span_of(line, row, "size"))
     return None
+
+
+# Ray's table: the class of an actor, else the program. ray.util.state and raylet print GiB under the name MEM(GB)
+_USER = re.compile(r"^\s*\d{1,9}\s+(?P<size>\d[\d.]*)\s+(?:ray::(?P<actor>\w{1,80})|(?P<program>\S{1,200}))", re.A)
+_TABLE = "MEM(GB)"
+_MANY = 20  # rows; Ray prints ten
+
+
+def holders(paste: Paste) -> Iterator[Fact]:
+    """The kind of process that holds most of those in Ray's table, with how many there are, and what all of them hold in GiB."""
+    at = next((place for place, line in enumerate(paste.lines) if _TABLE in line.words), None)
+    if at is None:
+        return
+    held: dict[str, list[float]] = defaultdict(list)
+    for line in paste.lines[at + 1 : at + 1 + _MANY]:
+        if (row := _USER.match(line.words)) is None:
+            break
+        held[row["actor"] or row["program"].rpartition("/")[2]].append(float(row["size"]))
+    if len(held) < 2:  # nothing to compare with
+        return
+    name, sizes = max(held.items(), key=lambda one: sum(one[1]))
+    line = paste.lines[at]
+    span = Span(line.number, line.offset, line.offset + len(line.words))
+    yield Fact("holder", name, "read", written=f"{len(sizes)} of {name}", span=span)
+    yield Fact("holder_gib", round(sum(sizes), 2), "read", span=span)
 
 
 def _of_kernel(paste: Paste) -> Fact | None:

@@ -16,7 +16,7 @@ from diagnose.vocabulary import FACTS
 
 # a size that somebody rounds is the card's all the same
 _ROUNDED = 0.1
-_ROWS = ("micro_batch", "logprob_micro_batch", "critic_micro_batch")
+_ROWS = tuple(id for id, spec in FACTS.items() if spec.unit == "sequences per GPU")
 
 
 def remarks(

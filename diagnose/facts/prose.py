@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
 
 from diagnose.facts.said import FAILURE
 from diagnose.types import Line, Paste, Setting, Span
@@ -45,6 +46,26 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
         unset = ":" in line.words and bool(_UNSET.match(line.words))
         if not (dump or code or unset or _FLAG_LINE.match(line.words) or _either(line.words) or is_help(line.words)):
             yield line
+    yield from _behind_commands(paste)
+
+
+_PROGRAM = re.compile(r"\S{1,200}\.(?:sh|py)\b|(?<!\S)-m \S{1,200}", re.A)
+
+
+def _behind_commands(paste: Paste) -> Iterator[Line]:
+    """What somebody wrote of a failure behind a command, in its last line."""
+    last = {command.last_line for command in paste.commands}
+    ends: dict[int, int] = {}
+    for setting in paste.settings if last else ():
+        if setting.span.line in last:
+            ends[setting.span.line] = max(ends.get(setting.span.line, 0), setting.span.end)
+    for line in paste.lines if last else ():
+        if line.number not in last or not FAILURE.search(line.words):
+            continue
+        started = [found.end() for found in _PROGRAM.finditer(line.words)]
+        at = max([ends.get(line.number, 0) - line.offset, *started])
+        if (said := line.words[at:]) and FAILURE.search(said):
+            yield replace(line, words=said, offset=line.offset + at)
 
 
 def _is_dump(line: Line, setting: Setting) -> bool:

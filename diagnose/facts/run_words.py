@@ -17,7 +17,8 @@ _IS = (
     r"\s*(?:(?:现在|目前|已经?|都|也|就|只)+\s*)?(?:=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到"
     r"|(?:is |was )?(?:set|cut|lowered|reduced|down) to|to)?\s*"
 )
-_N = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?P<k>[kK]\b)?(?![\w.]*[A-Za-z\d%])"
+# of “8 → 2” the run has the second
+_N = r"(?:\d{1,6}[kK]?\s*(?:-{1,2}>|=>|→|⇒)\s*)?(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?P<k>[kK]\b)?(?![\w.]*[A-Za-z\d%])"
 _LONG = r"(?:length|len|长度|tokens?)"
 _MICRO = (
     r"\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
@@ -28,7 +29,15 @@ _ANY_BATCH = (
     r"(?:batch(?:[ _-]?size)?|bs|bsz)"
 )
 # a number that counts tokens for sure: thousands of them, or so called
-_KILO = r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])"
+# … behind a word of its own it belongs to that: “prompt 4k response 16k”
+_KILO = (
+    r"(?<!prompt )(?<!prompt:)(?<!prompt=)(?<!prompts )(?<!input )(?<!response )(?<!output )(?<!answer )(?<!completion )"
+    r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])"
+)
+# a bare number that only a limit of tokens looks like
+_ROUND = (
+    r"(?P<round>)(?P<n>\d{3,6})(?![\w%]|[.,:]\d|\s*(?:s|sec\w*|ms|min\w*|times|rows|samples|steps|prompts?|GB|G|MB)\b)"
+)
 _TOKENS = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?:(?P<k>[kK])(?!\w|\.\d)|\s*tokens?\b)"
 _ABOUT = r"\s*(?:(?:is|are|of|at|about|around|up to|limit|max|最长|最大|大概|约)\s*){0,2}[:：=~≈]?\s*"
 _REPLY = r"(?:response|completion|output|answer|generation|生成|回复|回答|输出)"
@@ -65,6 +74,8 @@ _WORDS = (
     ("response_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}(?!s?\s+(?:per|each|in total|for|a)\b)"),
     ("prompt_length", rf"(?<![\w-])(?:prompt|input|输入|提示词?)(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
     ("response_length", rf"(?<![\w-]){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
+    ("prompt_length", rf"(?<![\w-])(?:prompt|input){_ABOUT}{_ROUND}"),
+    ("response_length", rf"(?<![\w-])(?:response|completion|output|answer){_ABOUT}{_ROUND}"),
     (
         "response_length",
         rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
@@ -79,6 +90,10 @@ _WORDS = (
     (
         "rollout_tp",
         rf"(?<![\w-])(?:vllm|sglang|rollout|gen|infer(?:ence)?|推理|引擎|采样)[ _-]?(?:的\s*)?tp(?:[ _-]?size)?{_IS}{_N}",
+    ),
+    (
+        "sp",
+        r"(?<![\w-])(?:ulysses|sp|sequence[ -]parallel(?:ism)?)(?:[ _-]?size)?\s*(?:of|is)?\s*[=:：]?\s*(?P<n>[248]|16|32)(?![\w.%])",
     ),
     ("rollout_engine", r"\b(?P<word>vllm|sglang)[ -]?(?:rollout|engine|backend|server|colocated?|引擎|推理|后端|采样)"),
     (
@@ -123,6 +138,7 @@ _MARKS = {
     "max_length": ("seq", "total", "context", "序列", "上下文", "总长"),
     "rollout_n": ("group", "prompt", "每"),
     "rollout_tp": ("tp",),
+    "sp": ("sp", "ulysses", "sequence"),
     "rollout_engine": ("vllm", "sglang"),
     "rollout_mode": ("serve", "colocate"),
     "quantization": ("bit",),
@@ -133,6 +149,7 @@ _FORMS: dict[str, list[re.Pattern[str]]] = {}
 for _fact, _form in _WORDS:
     _FORMS.setdefault(_fact, []).append(re.compile(_form, re.I | re.A))
 _OF_CHECKPOINTS = ("checkpointing", "梯度检查点", "重计算")
+_ROUND_TOKENS = 128
 _MODES = {"colocate": "colocated", "serve": "server"}
 # so few rows are those of one card, as nearly everybody who fine-tunes counts them; in a batch of a whole step there are more
 _FEW = re.compile(
@@ -245,6 +262,8 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
         return True
     if "full" in groups:
         return 3
+    if "round" in groups and int(match["n"]) % _ROUND_TOKENS:
+        return None
     return int(match["n"].replace(",", "")) * (1024 if groups.get("k") else 1)
 
 

@@ -13,6 +13,8 @@ FAILURE = re.compile(
     r"\bOOM\w*|OutOfMemory\w*|\bout[ -]of[ -](?:(?:gpu|cuda|host|device|system) )?memory|\b(?:runs?|ran|running) out\b|\bblow(?:s|n)? up"
     r"|\bfail(?:s|ed|ure)?\b|\bcrash\w*"
     r"|\bdies\b|\bdied\b|\bdead\b|\bkill(?:s|ed)\b|\bstops?\b|\bcannot allocate|\bshoots? up|\bspik(?:es?|ing)\b"
+    r"|\btried to allocate\b|发生在|出现在"
+    r"|\b(?:happen(?:s|ed|ing)?|occur(?:s|red|ring)?)\b(?= (?:only |always )?(?:in|at|during|when|while|on|inside)\b)"
     r"|\bright before (?:that|this|it)\b|\bat that (?:moment|point)\b"
     r"|OOM|爆|挂(?!载)|崩|报错|溢出|炸|被杀|杀掉|干掉|被\s*kill|卡死|起不来|显存不|内存不|显存(?:就|直接|会|突然)?(?:猛|暴|飙|窜)|占用直接窜",
     re.I | re.A,

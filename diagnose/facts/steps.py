@@ -55,6 +55,8 @@ _READING = r"\s*[:：=]\s*~?[\d.,]+\s*[GMT]i?B?(?![A-Za-z])"
 _IS_READING = re.compile(_READING, re.I | re.A)
 # as a heading over a step's metrics, and as an entry of a dictionary
 _HEADING = re.compile(rf"^\s*step\s+{_NUMBER}\s*$", re.I | re.A)
+# the metrics of a step in one line: “step:12 - actor/pg_loss:0.01 - …”
+_METRICS = re.compile(r"^\s*step\s*[:=]\s*\d+\s+-\s+[A-Za-z][\w/.@-]*\s*[:=]", re.A)
 _COUNTERS = (
     _HEADING,
     re.compile(rf"['\"](?:global_)?step['\"]\s*:\s*{_NUMBER}\b", re.A),
@@ -97,7 +99,7 @@ def read_step(paste: Paste, lowered: Lowered, stages: int = 0) -> Fact | None:
 
 def _named(line: Line) -> Iterator[tuple[Fact, bool]]:
     """Every step that the words name and that did not go well, with whether a word of failure follows."""
-    if _HEADING.match(line.words) or "%|" in line.words:
+    if _HEADING.match(line.words) or _METRICS.match(line.words) or "%|" in line.words:
         return
     for form in _WORDS:
         found = list(form.finditer(line.words))

@@ -78,6 +78,11 @@ _ADVISED = re.compile(
     r"|(?:建议|可以|应该|试|如果|需要|能不能|要不要|最好|请)[^，。；;\n]{0,30}$",
     re.I | re.A,
 )
+_TRIED = re.compile(r"\btried\b|试", re.I | re.A)
+_STILL = re.compile(
+    r"\bstill\b|\bsame (?:error|oom|result)|\bno (?:luck|help|effect|use)\b|还是|仍然?|依然|照样|也不行|没用",
+    re.I | re.A,
+)
 _HELPED = re.compile(
     r"[^.;。；\n]{0,60}?(?:\b(?:works?|worked|solved|fixed|helped|fine|no longer)\b|解决|就好|好了|就不|不再|才能|才行|正常|跑通|可以了)",
     re.I | re.A,
@@ -257,14 +262,20 @@ def _said(words: str) -> Iterable[tuple[str, str, str, int, int]]:
 def _took(words: str, found: re.Match[str]) -> bool:
     """Whether of “0.8 -> 0.5” the run that failed has the second: not where that is advised, or has helped."""
     before = words[max(0, found.start() - 80) : found.start()]
-    return not _ADVISED.search(before) and not _HELPED.match(words, found.end())
+    advised = _ADVISED.search(before) and not (_TRIED.search(before) and _fails_still(words, found))
+    return not advised and not _HELPED.match(words, found.end())
 
 
 def _was_moved(words: str, found: re.Match[str]) -> bool:
     """Whether the person has given the key this value, which a sentence that advises it or tells that it helped does not say."""
     before = words[max(0, found.start() - 80) : found.start()]
-    did = _DID.search(before) or not found["moved"].isascii()
-    return bool(did) and not _ADVISED.search(before) and not _HELPED.match(words, found.end())
+    did = _DID.search(before) or not found["moved"].isascii() or _fails_still(words, found)
+    return bool(did) and _took(words, found)
+
+
+def _fails_still(words: str, found: re.Match[str]) -> bool:
+    """Whether the line goes on to say that the run failed all the same."""
+    return bool(_STILL.search(words, found.end(), found.end() + 300))
 
 
 def _assignment_shape(found: re.Match[str]) -> str:

@@ -79,7 +79,8 @@ class Signature(Record):
 class LeverChange:
     """What a lever does to a fact: ``scale`` by a factor (``at_least``/``at_most`` bound it), ``set`` to a value, ``step`` by an amount.
 
-    ``unset``: the limit to set where nobody sets one, once all else that the lever asks for is known.
+    ``unset``: the limit to set where nobody sets one, once all else that the lever asks for is known. ``phases``: where it acts, if the
+    framework has a key for it; there it stands for the changes that name no phase, and elsewhere it is left out.
     """
 
     fact: str
@@ -89,6 +90,7 @@ class LeverChange:
     at_least: float | None = None
     at_most: float | None = None
     unset: Value | None = None
+    phases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,12 @@ from dataclasses import replace
 from diagnose.conditions import holds, unknown
 from diagnose.estimate import turning_length
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.records import Advisory, Case, Lever
+from diagnose.knowledge.records import Advisory, Case, Lever, LeverRank
 from diagnose.prescribe import refuse
 from diagnose.prescribe.advisories import advised, to_check
 from diagnose.prescribe.evidence import Record, count
 from diagnose.prescribe.measure import measure
+from diagnose.prescribe.of_phase import of_phase, sizes_its_pass
 from diagnose.prescribe.order import HARDWARE, Candidate, in_order, rank_of
 from diagnose.prescribe.outcome import Move, Refusal, Trial
 from diagnose.prescribe.patch import patch
@@ -100,7 +101,7 @@ def _all(
     named = {move.first.lever for move in moves if not move.undecided}
     for lever in knowledge.levers.values():
         if lever.slug not in named and not lever.only_advised:
-            yield _judge(lever, situation, records.get(lever.slug, _NO_RECORD))
+            yield _judge(of_phase(lever, situation), situation, records.get(lever.slug, _NO_RECORD))
 
 
 def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | NotAdvised | None:
@@ -128,16 +129,34 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
     if (lever.only_ranked and rank is None) or (_nothing_failed(situation) and not (rank and rank.why)):
         return None
     trial = try_lever(lever, situation, record.values)
-    if isinstance(trial, Refusal) and trial.reason == "no_gain":
-        if _may_be_the_cause(lever, situation):
-            trial = least(lever, situation)
-        elif lever.keyless and rank and rank.why:  # a conflict that the text shows, which no peak in bytes tells
-            trial = smallest(lever, situation) or trial
+    if isinstance(trial, Refusal):
+        trial = _without_a_figure_for_it(trial, lever, situation, rank)
     if isinstance(trial, Refusal):
         return NotAdvised(lever, trial.reason, trial.why, _span(lever, situation))
     limits = bool(trial.changes) and lever.changes[0].unset is not None  # what nobody limits is open by that alone
     undecided = trial.after is None and applies is None and not limits and _is_guess(lever, situation)
     return Candidate(lever, trial, record, situation, undecided)
+
+
+def _without_a_figure_for_it(
+    refusal: Refusal, lever: Lever, situation: Situation, rank: LeverRank | None
+) -> Trial | Refusal:
+    """The lever without figures where those that refuse it speak of something else; else the refusal."""
+    if refusal.reason == "no_gain" and _may_be_the_cause(lever, situation):
+        return least(lever, situation)
+    # a conflict that the text shows, or the process that holds the memory: no peak in bytes tells either
+    told = rank is not None and bool(rank.why) and (lever.keyless or "holder" in rank.when)
+    if refusal.reason == "no_gain" and told:
+        return smallest(lever, situation) or refusal
+    if not refusal.shifts and _speaks_too_low(refusal, lever, situation):
+        return smallest(lever, situation) or refusal
+    return refusal
+
+
+def _speaks_too_low(refusal: Refusal, lever: Lever, situation: Situation) -> bool:
+    """Whether a figure refuses what the failing pass takes, though that figure leaves the failure itself unexplained."""
+    figures = refusal.reason in ("no_gain", "elsewhere")
+    return figures and situation.pass_unexplained and sizes_its_pass(lever, situation)
 
 
 def _moved(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever, LeverRank
 from diagnose.prescribe.evidence import Record
+from diagnose.prescribe.of_phase import sizes_its_pass
 from diagnose.prescribe.outcome import Move, Trial
 from diagnose.prescribe.situation import Situation
 
@@ -104,6 +105,8 @@ def _group(candidate: Candidate) -> float:
         return 0 if candidate.lever.changes and candidate.lever.changes[0].fact in situation.before.missing else 1
     if _supposed(candidate):
         return 1
+    if situation.pass_unexplained and _first_suspect(candidate):
+        return 0
     if not _computed(candidate):
         return 2 if candidate.undecided and candidate.record.near <= 0 else 1
     if trial.room:
@@ -118,6 +121,12 @@ def _group(candidate: Candidate) -> float:
     if little and not crosses:
         return 2
     return 0.5 if trial.verdict == "close" and not situation.before.missing else 1
+
+
+def _first_suspect(candidate: Candidate) -> bool:
+    """Whether it makes the failing pass smaller and leaves results alone, where that pass is larger than the estimate explains."""
+    lever = candidate.lever
+    return lever.results == "same" and bool(candidate.trial.changes) and sizes_its_pass(lever, candidate.situation)
 
 
 def _supposed(candidate: Candidate) -> bool:

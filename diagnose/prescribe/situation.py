@@ -205,6 +205,17 @@ class Situation:
         return replace(phase, measured=phase.bytes + self.unexplained) if phase and self.unexplained else phase
 
     @property
+    def pass_unexplained(self) -> bool:
+        """Whether the phase that is known to have failed needs much less by its estimate: even at its upper end, or than was in use.
+
+        Then one of its passes takes more than it is taken for, and no figure speaks against making it smaller.
+        """
+        if self.phase is None or self.failing is None or not self.limit or self.pool != "gpu":
+            return False
+        open_part = self.limit * (1 - _EXPLAINED)
+        return self.failing.high < self.limit - open_part or self.unexplained > open_part
+
+    @property
     def limit(self) -> int | None:
         pool = self.before.pool(self.pool) if self.pool else None
         return pool.limit if pool else None

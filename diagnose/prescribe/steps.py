@@ -18,11 +18,15 @@ _FEWER_STEPS = {
     "max_pixels": 2, "n_gpus": 2, "trainer_gpus": 2, "critic_gpus": 2, "ref_gpus": 2, "reward_gpus": 2,
 }  # fmt: skip
 # Budgets of tokens that hold at least one longest row, or what one rank gets of it.
-_HOLD_A_ROW = ("micro_tokens", "logprob_tokens", "critic_tokens", "max_model_len")
+_HOLD_A_ROW = (
+    *("micro_tokens", "logprob_tokens", "ref_logprob_tokens", "values_tokens", "critic_tokens"),
+    "max_model_len",
+)
+_OF_THE_CRITIC = ("values_tokens", "critic_tokens")
 # Sizes that cut one model or one sequence among cards: they divide the cards, and the attention heads too.
-_PARALLEL = ("rollout_tp", "tp", "sp", "pp", "ep", "shard_size")
+_PARALLEL = ("rollout_tp", "tp", "sp", "critic_sp", "pp", "ep", "shard_size")
 _CUT_THE_CARDS = ("tp", "pp", "sp")
-_BY_HEADS = ("rollout_tp", "tp", "sp")
+_BY_HEADS = ("rollout_tp", "tp", "sp", "critic_sp")
 
 _USUAL_CARD = 80.0
 
@@ -91,7 +95,8 @@ def _bounded(change: LeverChange, value: float, now: float) -> float:
 def _row(id: str, facts: Facts) -> int:
     """The tokens of the longest row that a budget must hold, split among the sequence-parallel ranks but for the engine's; else 0."""
     row = longest_row(facts.values) if id in _HOLD_A_ROW else None
-    parts = 1 if id == "max_model_len" else whole(facts.values, "sp") or 1
+    split = "critic_sp" if id in _OF_THE_CRITIC and "critic_sp" in facts.values else "sp"
+    parts = 1 if id == "max_model_len" else whole(facts.values, split) or 1
     return math.ceil(row / parts) if row else 0
 
 

@@ -15,11 +15,16 @@ from diagnose.words import in_sentence
 _ROWS = {
     "micro_batch": "The update takes {new} instead of {old} through one pass on each GPU.",
     "logprob_micro_batch": "A log-prob pass takes {new} instead of {old} on each GPU.",
+    "ref_logprob_micro_batch": "A pass of the reference model takes {new} instead of {old} on each GPU.",
+    "reward_micro_batch": "A pass of the reward model takes {new} instead of {old} on each GPU.",
+    "values_micro_batch": "A values pass of the critic takes {new} instead of {old} on each GPU.",
     "critic_micro_batch": "A critic pass takes {new} instead of {old} on each GPU.",
 }
 _TOKENS = {
     "micro_tokens": "One pass of the update holds at most {new} tokens on a GPU instead of {old}.",
     "logprob_tokens": "One log-prob pass holds at most {new} tokens on a GPU instead of {old}.",
+    "ref_logprob_tokens": "One pass of the reference model holds at most {new} tokens on a GPU instead of {old}.",
+    "values_tokens": "One values pass of the critic holds at most {new} tokens on a GPU instead of {old}.",
     "critic_tokens": "One critic pass holds at most {new} tokens on a GPU instead of {old}.",
     "response_length": "A response may have {new} tokens instead of {old}.",
     "prompt_length": "A prompt may have {new} tokens instead of {old}.",

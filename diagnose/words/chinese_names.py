@@ -59,6 +59,8 @@ _FACTS = {
     "rollout_n": "每个 prompt 的采样数",
     "micro_batch": "更新的 micro batch",
     "logprob_micro_batch": "log-prob 的 micro batch",
+    "ref_logprob_micro_batch": "参考模型的 micro batch",
+    "values_micro_batch": "critic 前向（values）的 micro batch",
     "critic_micro_batch": "critic 的 micro batch",
     "micro_tokens": "更新的 token 上限",
     "prompt_length": "prompt 长度上限",

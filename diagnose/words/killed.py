@@ -9,6 +9,16 @@ from diagnose.words.figures import gib
 _FEW = 4  # a process that holds less than this part of the whole is not what fills it
 
 
+def _most(diagnosis: Diagnosis) -> str:
+    """Which kind of process holds most in Ray's table; empty where no table was read."""
+    holder, size = diagnosis.facts.stated.get("holder"), diagnosis.facts.number("holder_gib")
+    if holder is None or not size or diagnosis.kind not in ("host_ram", "memory_growth"):
+        return ""
+    count, _, name = holder.written.partition(" of ")
+    shares = f"{name} (1 process)" if count == "1" else f"{name} ({count} processes)"
+    return f"In Ray’s table {shares} holds most: {gib(from_gib(size))}. Which task was killed says little: Ray takes the newest."
+
+
 def told(diagnosis: Diagnosis) -> str:
     """Empty where nothing names the killed process, or where it is one of the large ones that Ray's own message already names.
 
@@ -16,6 +26,8 @@ def told(diagnosis: Diagnosis) -> str:
     and swapped pages and what its ``oom_score_adj`` adds (torvalds/linux v6.8 mm/oom_kill.c: oom_badness).
     """
     killed, used = diagnosis.facts.stated.get("process_gib"), diagnosis.facts.number("node_used_gb")
+    if most := _most(diagnosis):
+        return most
     if diagnosis.pool != "host" or killed is None:
         return ""
     held = from_gib(diagnosis.facts.number("process_gib") or 0)

@@ -14,6 +14,36 @@ def test_it_does_not_take_other_numbers_for_cards(values, text):
     assert "gpu_model" not in values(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "nodes", "cards"),
+    [
+        ("verl, 4 nodes 8xH100, OOM", 4, 32),
+        ("verl on 4 nodes, 8xH100 OOM", 4, 32),
+        ("verl 8xH100, 4 nodes OOM", 4, 32),
+        ("verl 4 nodes 8xH100 in total OOM", 4, 8),
+        ("8 A100 over 2 nodes, OOM", 2, 8),
+        ("2 nodes, 16xH100, OOM", 2, 16),
+    ],
+)
+def test_cards_beside_a_number_of_machines_are_those_of_each(values, text, nodes, cards):
+    found = values(text)
+    assert (found["n_nodes"], found["n_gpus"]) == (nodes, cards)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python3 -m verl.trainer.main_ppo data.max_response_length=8192 8*A100 OOM",
+        "python3 -m verl.trainer.main_ppo data.max_response_length=8192, 8*A100 80G, OOM",
+        "python3 -m verl.trainer.main_ppo data.max_response_length=8192 在8张A100上OOM",
+        "bash examples/run.sh on 8xA100 goes OOM",
+    ],
+)
+def test_cards_are_read_behind_a_command_in_its_own_line(values, text):
+    found = values(text)
+    assert (found["gpu_model"], found["n_gpus"]) == ("A100", 8)
+
+
 @pytest.mark.parametrize("text", ["Qwen3-8B t4 run", "t4 p2 d8", "dp2, t4", "pp 2 t4", "EP8 t4 PP2", "grpo-run-t4-p2"])
 def test_a_parallel_size_is_no_card(values, text):
     assert "gpu_model" not in values(text)

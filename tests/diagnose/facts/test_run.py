@@ -115,6 +115,21 @@ def test_a_name_inside_another_word_is_no_evidence():
     assert "framework" not in facts("we use Quillwort 3").values
 
 
+@pytest.mark.parametrize(
+    ("text", "framework"),
+    [
+        ("verl first step ok, second step OOM", "verl"),
+        ("verl 0.5 第一个step正常，第二个step报OOM", "verl"),
+        ("verl dapo 7b: step 1-37 fine, step 38 torch.OutOfMemoryError", "verl"),
+        ("EasyR1: RuntimeError: CUDA Error: out of memory", "easyr1"),
+        ("Search-R1: torch.OutOfMemoryError: CUDA out of memory", "search-r1"),
+        ("verl works fine but TRL goes OOM", "trl"),
+    ],
+)
+def test_a_run_whose_first_steps_went_well_is_no_other_trainers(values, text, framework):
+    assert values(text)["framework"] == framework
+
+
 def test_an_answered_framework_outranks_the_paste_and_may_be_unknown():
     record, _ = parse("frameworks", "plain", f"+++\nfallback = true\n{HEAD.format(title='Plain')}{PLAIN[1]}\n+++\n")
     found = facts(command(), Knowledge(frameworks={**QUILL.frameworks, "plain": record}), framework="penknife")

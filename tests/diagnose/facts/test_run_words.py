@@ -22,6 +22,13 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
     ("text", "id", "value"),
     [
         ("we run ZeRO-3", "zero_stage", 3),
+        ("verl 8xA100, prompt 4k response 16k", "prompt_length", 4096),
+        ("verl 8xA100, prompt 4k response 16k", "response_length", 16384),
+        ("verl, response 20480, prompt 2048", "response_length", 20480),
+        ("verl, response 20480, prompt 2048", "prompt_length", 2048),
+        ("verl Qwen2.5-7B, 16xH100, sp 8", "sp", 8),
+        ("verl, ulysses 4, 64xH100", "sp", 4),
+        ("verl, micro batch 8→2", "micro_batch", 2),
         ("verl grpo 32B, gen tp=4", "rollout_tp", 4),
         ("verl 32B，推理 TP 8", "rollout_tp", 8),
         ("deepspeed zero2", "zero_stage", 2),

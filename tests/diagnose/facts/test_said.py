@@ -75,6 +75,9 @@ def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(va
         ("计算奖励的时候内存爆了", "reward"),
         ("verl grpo 8*A100 OOM update_actor", "actor_update"),
         ("CUDA out of memory (wake_up), second step", "weight_sync"),
+        ("verl 7B OOM\nIt happens in compute_log_prob.\nCUDA out of memory. Tried to allocate 9 GiB.", "logprob"),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.97 GiB. in update_actor", "actor_update"),
+        ("critic 在 compute_values 的时候显存不足", "values"),
     ],
 )
 def test_it_reads_the_phase_in_a_sentence(values, text, phase):

@@ -359,11 +359,87 @@ def test_room_for_a_cache_is_told_without_naming_what_it_does_not_hang_on(knowle
     assert not [one.why for one in given if "No saving is computed without" in one.why]
 
 
-def test_what_the_actors_key_splits_does_not_help_a_pass_of_the_critic(advise):
-    run = (
-        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=gae data.max_response_length=8192 "
-        "data.max_prompt_length=1024 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B trainer.n_gpus_per_node=8 trainer.nnodes=1 "
-        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8 critic.ppo_micro_batch_size_per_gpu=8\nA100 80GB\n"
+PPO = (
+    "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=gae data.max_response_length=8192 "
+    "data.max_prompt_length=1024 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B trainer.n_gpus_per_node=8 trainer.nnodes=1 "
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=16 "
+    "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=32 actor_rollout_ref.actor.use_kl_loss=True "
+    "critic.ppo_micro_batch_size_per_gpu=8 critic.forward_micro_batch_size_per_gpu=24\nA100 80GB\nverl 0.7.0\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("phase", "lever", "key"),
+    [
+        ("update_critic", "batch.micro.down", "critic.ppo_micro_batch_size_per_gpu"),
+        ("update_critic", "shard.sequence_parallel.up", "critic.ulysses_sequence_parallel_size"),
+        ("update_critic", "offload.activation.on", "critic.model.enable_activation_offload"),
+        ("compute_values", "batch.logprob_micro.down", "critic.forward_micro_batch_size_per_gpu"),
+        (
+            "compute_ref_log_prob",
+            "batch.logprob_micro.down",
+            "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu",
+        ),
+        ("compute_log_prob", "batch.logprob_micro.down", "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu"),
+        ("update_actor", "batch.micro.down", "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"),
+        ("update_actor", "shard.sequence_parallel.up", "actor_rollout_ref.actor.ulysses_sequence_parallel_size"),
+    ],
+)
+def test_a_pass_is_made_smaller_by_the_key_of_its_own_role(advise, phase, lever, key):
+    told = advise(PPO + f"CUDA out of memory in {phase}").prescriptions
+    written = [[change.key for change in one.changes] for one in told if one.lever.slug == lever]
+    assert written == [[key]]
+
+
+def test_only_the_critics_batch_is_told_and_the_actors_is_advised(advise):
+    run = PPO.replace("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8 ", "")
+    told = advise(run + "CUDA out of memory in update_actor").prescriptions
+    written = [change.key for one in told if one.lever.slug == "batch.micro.down" for change in one.changes]
+    assert written == ["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"]
+
+
+def test_a_figure_that_explains_nothing_refuses_no_smaller_pass(advise):
+    text = (
+        "verl 0.7.0 ppo gae, Qwen2.5-7B, 8xH100 critic.ppo_micro_batch_size_per_gpu=8\nOOM in update_critic\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.64 GiB. GPU 0 has a total capacity of 79.11 GiB of which "
+        "2.05 GiB is free."
     )
-    assert "shard.sequence_parallel.up" not in advise(run + "CUDA out of memory in update_critic").levers
-    assert "shard.sequence_parallel.up" in advise(run + "CUDA out of memory in update_actor").levers
+    assert advise(text).levers[0] == "batch.micro.down"
+
+
+def test_the_processes_that_hold_a_steps_samples_speak_for_a_smaller_step(advise):
+    rows = "\n".join(f"{pid}      37.90   ray::AgentLoopWorker.generate_sequences" for pid in (412, 97, 633, 58))
+    text = (
+        "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B data.train_batch_size=512 "
+        "trainer.n_gpus_per_node=8 trainer.nnodes=1\nray.exceptions.OutOfMemoryError: Task was killed due to the node running low on "
+        "memory.\nMemory on the node where the task (pid=412, memory used=37.90GB) was running was 478.90GB / 503.51GB (0.95), which "
+        f"exceeds the memory usage threshold of 0.95. Top 10 memory users:\nPID     MEM(GB) COMMAND\n{rows}\n"
+        "70      21.30   ray::WorkerDict.x\n"
+    )
+    assert advise(text).levers[0] == "batch.train.down"
+    assert (
+        "batch.train.down"
+        not in advise(text.replace("AgentLoopWorker", "WorkerDict").replace("WorkerDict.x", "IDLE")).levers
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["OOM while capturing CUDA graphs", "启动到 Capturing CUDA graphs 这一步就 CUDA out of memory"]
+)
+def test_graphs_are_turned_off_where_their_capture_runs_out(advise, text):
+    told = advise(f"verl 0.7.0 {text}, Qwen3-8B, 4xL40S, gpu_memory_utilization=0.8").levers
+    assert "rollout.enforce_eager.on" in told[:2]
+
+
+def test_the_allocators_refusal_of_expandable_segments_takes_them_out(advise):
+    text = "AssertionError: Expandable segments are not compatible with memory pool.\nverl PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+    assert advise(text).levers[0] == "allocator.expandable_segments.off"
+
+
+def test_a_reward_model_that_runs_out_has_a_batch_of_its_own(advise):
+    text = (
+        "python3 -m verl.trainer.main_ppo reward_model.enable=True reward_model.micro_batch_size_per_gpu=32 trainer.n_gpus_per_node=8\n"
+        "verl 0.5.0\nray::WorkerDict.rm_compute_rm_score() torch.OutOfMemoryError: CUDA out of memory."
+    )
+    (change,) = advise(text).advised("batch.logprob_micro.down").changes
+    assert change.key == "reward_model.micro_batch_size_per_gpu"

@@ -154,6 +154,13 @@ KERNEL = "Out of memory: Killed process 911 ({name}) total-vm:9kB, anon-rss:{kib
             "(pid=51, memory used=2.11GB) was running was 478.90GB / 503.51GB (0.95), which exceeds the memory usage threshold of 0.95.",
             "The killed task held 2.1 GiB: it was the newest, not the culprit.",
         ),
+        (
+            "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\nMemory on the node where the task "
+            "(pid=51, memory used=38.11GB) was running was 478.90GB / 503.51GB (0.95), which exceeds the memory usage threshold of 0.95. "
+            "Top 10 memory users:\nPID     MEM(GB) COMMAND\n51      38.11   ray::AgentLoopWorker.generate_sequences\n"
+            "93      37.90   ray::AgentLoopWorker.generate_sequences\n70      61.30   ray::TaskRunner.run\n",
+            "In Ray’s table AgentLoopWorker (2 processes) holds most: 76.0 GiB. Which task was killed says little: Ray takes the newest.",
+        ),
     ],
 )
 def test_it_says_who_was_killed_and_whether_that_fills_the_node(text, said):
