@@ -190,6 +190,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "adapters_on": ("the layers that have adapters where nothing says which", ("all_linear", "query_value")),
     "padding_mask": ("whether padding is masked, which PyTorch's own kernel then gets as a tensor", ("yes", "no")),
+    "grouped_heads": (
+        "who repeats the keys and values of grouped heads to those of queries where PyTorch's kernel takes no groups",
+        ("torch", "trainer"),
+    ),
     "compiled_layers": ("whether every layer is compiled, norms and the MLP's product being made again", ("yes", "no")),
     "fused_query": ("whether query, key and value are one product, of which the value is a view", ("yes", "no")),
     "head_of_its_own": (
