@@ -46,6 +46,11 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "optimizer_bytes": ("bytes a parameter of Adam state and separate masters", ()),
     "frozen_bytes": ("bytes a parameter of layers that are frozen beside trained ones, where those alone are cast", ()),
     "ref_bytes": ("bytes a parameter of the reference model as it is stored", ()),
+    "outer_units": (
+        "which of embedding and head FSDP shards as units of their own where they are two matrices: neither, the embedding, or both",
+        ("joined", "table", "both"),
+    ),
+    "reduce_bytes": ("bytes a number in which FSDP reduces gradients of 16 bits", ()),
     "gather": ("what is put together for a forward pass", ("fsdp_units", "zero3", "none")),
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
     "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
