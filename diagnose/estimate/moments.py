@@ -16,16 +16,16 @@ from diagnose.estimate.terms_gather import (
     cast_in_forward,
     gathered,
     gradients_between,
-    layer_gradient,
     pipeline_gradients,
+    pipelined,
     ref_sync,
-    root_gradient,
     sync_transient,
 )
 from diagnose.estimate.terms_held import gradients_so_far
 from diagnose.estimate.terms_load import load_transient
 from diagnose.estimate.terms_logits import logits_forward, logits_train
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
+from diagnose.estimate.terms_root import layer_gradient, root_gradient, waiting_gradient
 from diagnose.estimate.terms_vision import vision_tower
 from diagnose.estimate.tokens import take
 from diagnose.types import Term
@@ -105,7 +105,7 @@ def _critic(actor: Plan) -> list[Moment]:
     plan = _by_critics_keys(actor)
     one = take(plan, "critic")
     gathers, checkpoints = gathered(plan), kept(plan, one)
-    again = [*gathers, *checkpoints, *recomputed(plan, one), *layer_gradient(plan)]
+    again = [*gathers, *checkpoints, *recomputed(plan, one), *layer_gradient(plan, pipelined(plan))]
     return [
         ("recomputing a layer", of_critic(plan, again)),
         ("end of the backward pass", of_critic(plan, [*gathers, *root_gradient(plan)])),
@@ -122,7 +122,7 @@ def _actor_update(plan: Plan) -> list[Moment]:
     if plan.stage == "last":
         tower = []
     head = [*last_stage, *head_inputs(plan, one), *head_cast(plan)]
-    again = [*recomputed(plan, one), *layer_gradient(plan)]
+    again = [*recomputed(plan, one), *layer_gradient(plan, pipelined(plan)), *waiting_gradient(plan)]
     first, whole = gradients_so_far(plan, 1 / (plan.model.layers + 1)), gradients_so_far(plan, 1.0)
     none_yet = gradients_so_far(plan, 0.0)
     forward = [*gathers, *cast_in_forward(plan), *head, *none_yet, *dequantized(plan, head=True)]

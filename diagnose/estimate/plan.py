@@ -30,7 +30,7 @@ from diagnose.estimate.residents import (
 from diagnose.estimate.shape import Shape, shape
 from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
 from diagnose.estimate.spread import Spread, spread
-from diagnose.knowledge.hardware import Model
+from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts
 from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value
@@ -57,7 +57,7 @@ class Plan:
 
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
     ``stage``: the plan is that of the "first" or the "last" stage of a pipeline, with so many layers.
-    ``serves``: nobody trains; an engine runs alone.
+    ``serves``: nobody trains; an engine runs alone. ``card``: the catalogue's record of the GPU; ``transformers``: that package's version.
     ``known`` keeps, by name, what was worked out of this plan and is asked for again.
     """
 
@@ -82,6 +82,8 @@ class Plan:
     stage: str = ""
     stage_layers: float = 0
     serves: bool = False
+    card: Gpu | None = None
+    transformers: str | None = None
     known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def number(self, id: str) -> float | None:
@@ -142,9 +144,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         return None, tuple(id for id, known in needed.items() if known is None)
     version, online = _version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
-    model = as_trained(model, does, values)
-    narrow = values.get("algo") in WITHOUT_HEAD and does.get("reward_head") != "beside_logits"
-    numbers = _shape(headed(model, tied=True) if narrow else model)
+    model, numbers = _model_and_shape(model, does, values)
     capacity, why = gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
@@ -168,6 +168,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         capacity_why=why,
         missing=_unsettled(facts, numbers, each, laid_out, capacity),
         laid=laid_out.laid,
+        card=facts.gpu,
+        transformers=_version_of(facts, "transformers"),
     )
     return (_alone(plan) if serves else plan), ()
 
@@ -192,6 +194,17 @@ def plan_of(facts: Facts, fallback: Framework | None) -> Plan | None:
 @lru_cache(maxsize=64)
 def _shape(model: Model) -> Shape:
     return shape(model)
+
+
+def _model_and_shape(model: Model, does: Mapping[str, Value], values: Values) -> tuple[Model, Shape]:
+    """The model as this run trains it, and its numbers, those of a narrow head where it has one."""
+    model = as_trained(model, does, values)
+    narrow = values.get("algo") in WITHOUT_HEAD and does.get("reward_head") != "beside_logits"
+    return model, _shape(headed(model, tied=True) if narrow else model)
+
+
+def _version_of(facts: Facts, package: str) -> str | None:
+    return str(facts.versions[package].value) if package in facts.versions else None
 
 
 def _version(values: Values) -> str | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from diagnose.conditions import in_range
 from diagnose.estimate.layer import eager_score_bytes, widths
-from diagnose.estimate.plan import Plan
+from diagnose.estimate.plan import FILLED, Plan
 from diagnose.estimate.rank import in_fp32, local_tokens
 from diagnose.estimate.term import Band, count, counts, make_term
 from diagnose.estimate.tokens import Pass
+from diagnose.knowledge.hardware import USUAL_MAKER
 from diagnose.types import Term
 
 _SDPA = (
@@ -14,6 +16,8 @@ _SDPA = (
 )
 # low, middle, high: fp32 softmax and its bf16 copy, where there is one; 2 where the kernel was meant and not scores written out
 _SCORE_BYTES, _SCORE_BYTES_FP32 = (2.0, 6.0, 6.0), (2.0, 4.0, 4.0)
+_SOFTMAX = 4.0
+_GROUPED_SINCE = "4.54"  # transformers integrations/sdpa_attention.py: use_gqa_in_sdpa, which 4.53.3 has not
 _TANH_BYTES = 2.0  # of capped scores (litgpt 2685705 litgpt/model.py: do_softcapping; transformers 4.51 models/gemma2)
 _SCORE_BYTES_BACKWARD = 12.0  # fp32 softmax, the gradient that comes in and the one that goes out
 _REPEATED = ", and keys and values repeated to the heads of queries"
@@ -27,22 +31,50 @@ def attention_beside(plan: Plan, one: Pass, layers: int, freed: float = 0.0) -> 
     """
     kernel = plan.values.get("flash_attention")
     if kernel is False or (kernel is None and plan.model.capped):
-        return [_scores(plan, one, layers, freed)]
+        each_score, tanh = _SCORE_BYTES, _TANH_BYTES if plan.model.capped else 0.0
+        if in_fp32(plan):
+            each_score, tanh = _SCORE_BYTES_FP32, 2 * tanh
+        return [_scores(plan, one, layers, freed, each_score, tanh, _repeated(plan))]
+    if kernel is None and _without_kernel(plan, one):
+        each_score = (0.0 if plan.transformers is None else _SOFTMAX, _SOFTMAX, _SOFTMAX)
+        return [_scores(plan, one, layers, freed, each_score, 0.0, _repeated_in_fp32(plan))]
     unmasked = plan.does.get("padding_mask") == "no" or plan.values.get("remove_padding") is True
     return [] if kernel or unmasked or one.packed or one.rows <= 1 else [_mask(plan, one, layers)]
 
 
-def _scores(plan: Plan, one: Pass, layers: int, freed: float) -> Term:
+def _without_kernel(plan: Plan, one: Pass) -> bool:
+    """Whether no kernel of PyTorch takes the heads as transformers hands them over, so that it writes the scores out itself.
+
+    Keys and values stay grouped where no mask goes with them, as of rows of one length. FlashAttention alone takes groups, and it needs 16
+    bits and a card of capability 8.0 (torch 2.5 to 2.13 nn/functional.py: scaled_dot_product_attention, "enable_gqa"; nn/attention).
+    Rows that an engine or ``generate`` answered are padded to the longest of more than one pass.
+    """
+    if plan.model.kv_heads >= plan.model.heads or plan.model.latent or plan.values.get("strategy") == "megatron":
+        return False
+    if plan.does.get("grouped_heads") == "trainer" or not in_range(_GROUPED_SINCE, "", plan.transformers):
+        return False
+    even = (one.rows <= 1 and not one.packed) or plan.algo in FILLED
+    card = plan.card
+    old, nvidia = card is not None and card.capability is not None, card is None or card.vendor == USUAL_MAKER
+    return even and not plan.online and (old or (nvidia and in_fp32(plan)))
+
+
+def _scores(
+    plan: Plan,
+    one: Pass,
+    layers: int,
+    freed: float,
+    each_score: tuple[float, float, float],
+    tanh: float,
+    each_token: float,
+) -> Term:
     """b a s² scores a layer (Korthikanti et al., eq. 1)."""
     heads, pairs = plan.model.heads / plan.whole("tp"), _pairs(plan, one)
-    each_score, tanh = _SCORE_BYTES, _TANH_BYTES if plan.model.capped else 0.0
-    if in_fp32(plan):
-        each_score, tanh = _SCORE_BYTES_FP32, 2 * tanh
     low, mid, high = (
         eager_score_bytes(rows=heads * number, heads=1, length=1, bytes_each=(each + tanh) * layers)
         for number, each in zip(pairs, each_score, strict=True)
     )
-    tokens, repeated = local_tokens(plan, one), _repeated(plan) * layers
+    tokens, repeated = local_tokens(plan, one), each_token * layers
     mid, high = mid + tokens.mid * repeated, high + tokens.high * repeated
     if freed:
         last = heads * _SCORE_BYTES_BACKWARD
@@ -69,6 +101,12 @@ def _repeated(plan: Plan) -> float:
     """Bytes of a token by which keys and values grow when they are repeated to the heads of queries."""
     w = widths(plan.model)
     return 2 * (4 if in_fp32(plan) else 2) * (w.q - w.keys) / plan.whole("tp")
+
+
+def _repeated_in_fp32(plan: Plan) -> float:
+    """The same where PyTorch writes the scores out: query and repeated key and value in fp32, in the place of those in 16 bits."""
+    w = widths(plan.model)
+    return _repeated(plan) if in_fp32(plan) else (12 * w.q - 2 * w.q - 4 * w.keys) / plan.whole("tp")
 
 
 def _pairs(plan: Plan, one: Pass) -> tuple[float, float, float]:

@@ -10,6 +10,7 @@ from diagnose.estimate.rank import autocasts
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_activation import checkpointing
 from diagnose.estimate.terms_held import drops_gradients, perhaps_less, trained_shard
+from diagnose.estimate.terms_root import units
 from diagnose.types import Term
 from diagnose.units import GIB, MIB
 
@@ -32,11 +33,6 @@ def fsdp_gather_bytes(*, root: float, layer: float, layer_bytes: float = 2.0) ->
     return 2 * root + 2 * layer_bytes * layer
 
 
-def fsdp_root_gradient_bytes(*, root: float) -> float:
-    """The root unit's gradient at the end of the backward pass: bf16 from autograd and its fp32 copy for the reduction."""
-    return 6 * root
-
-
 def zero3_live_bytes(*, parameters: float) -> Band:
     """Live gathered parameters, prefetch and the reduce bucket; low without overlap of communication."""
     everything = 2 * parameters
@@ -56,11 +52,11 @@ def gathered(plan: Plan) -> list[Term]:
     """What a forward pass puts together."""
     how_gathered = plan.does.get("gather", "none")
     stage, moved_by = plan.split.stage, ("zero_stage", "shard_size", "tp")
-    if _pipelined(plan):
+    if pipelined(plan):
         size, how = 2 * plan.split.whole, f"2 B × {count(plan.split.whole)} of this stage"
         return [make_term("gathers", "weights of all its layers", "work", size, how, _PIPELINE, (*moved_by, "pp"))]
     if stage >= 3 and how_gathered == "fsdp_units" and (plan.split.group > 1 or _gathers_alone(plan)):
-        (root, layer), each = _units(plan), _layer_bytes(plan)
+        (root, layer), each = units(plan), _layer_bytes(plan)
         size = fsdp_gather_bytes(root=root, layer=layer, layer_bytes=each)
         how = f"2 B × {count(root)} of the root unit + 2 layers × {each:.3g} B × {count(layer)}"
         return [make_term("gathers", "gathered weights", "work", size, how, _FSDP, moved_by)]
@@ -108,7 +104,7 @@ def _cast(plan: Plan) -> float:
 
 def _cast_in_backward(plan: Plan) -> tuple[float, str]:
     """Casts that the graph holds: of all layers, or where layers are recomputed those of the head and of one layer."""
-    _, layer = _units(plan)
+    _, layer = units(plan)
     if checkpointing(plan) != "full":
         return 2 * _cast(plan), f"autocast keeps {count(_cast(plan))} × 2 B"
     table = plan.shape.embedding / plan.whole("tp")
@@ -117,7 +113,7 @@ def _cast_in_backward(plan: Plan) -> tuple[float, str]:
 
 def pipeline_gradients(plan: Plan) -> list[Term]:
     """Gradients between the micro batches of a pipeline, which are reduced once at the end and are whole until then."""
-    if not _pipelined(plan) or plan.adapters:
+    if not pipelined(plan) or plan.adapters:
         return []
     size, how = 4 * plan.split.whole, f"4 B × {count(plan.split.whole)} of this stage"
     return [make_term("whole_gradients", "gradients before reduction", "work", size, how, _PIPELINE, ("pp", "tp"))]
@@ -137,7 +133,7 @@ def gradients_between(plan: Plan) -> list[Term]:
     return [make_term("whole_gradients", "gradients between micro batches", "work", size, how, _FSDP, moved_by)]
 
 
-def _pipelined(plan: Plan) -> bool:
+def pipelined(plan: Plan) -> bool:
     """Whether pipeline stages shard their weights: gathering them anew for every micro batch would cost too much, so they stay."""
     if plan.values.get("strategy") in ("megatron", "deepspeed"):
         return False
@@ -156,27 +152,6 @@ def bucketed(plan: Plan) -> list[Term]:
     how = f"buffers of {count(bucket)}B for gradients on their way"
     band = zero_bucket_bytes(bucket=bucket)
     return [make_term("buckets", "gradient buckets", "work", band, how, _BUCKETS, ("zero_stage",))]
-
-
-def layer_gradient(plan: Plan) -> list[Term]:
-    """A layer's gradient before its reduction."""
-    if plan.split.stage < 3 or plan.adapters or plan.split.group == 1 or _pipelined(plan):
-        return []
-    _, layer = _units(plan)
-    each = 6 if plan.does.get("gather") == "fsdp_units" else 2
-    how = f"{each} B × {count(layer)}"
-    return [make_term("layer_gradient", "a layer's gradient", "work", each * layer, how, _FSDP, ("tp",))]
-
-
-def root_gradient(plan: Plan) -> list[Term]:
-    """The outermost gradient, which comes last."""
-    if plan.adapters or plan.split.stage < 3 or plan.split.group == 1:
-        return []
-    root, _ = _units(plan)
-    fsdp = plan.does.get("gather") == "fsdp_units"
-    size = fsdp_root_gradient_bytes(root=root) if fsdp else 2 * root
-    how = f"{'6' if fsdp else '2'} B × {count(root)} of the root unit"
-    return [make_term("root_gradient", "gradient of embedding and head", "work", size, how, _FSDP, ("tp",))]
 
 
 def adam_temporaries(plan: Plan) -> list[Term]:
@@ -229,7 +204,7 @@ def sync_transient(plan: Plan) -> list[Term]:
     """What handing the weights to the engine needs beside the residents."""
     kind = plan.does.get("sync_transient", "none")
     table, everything = plan.shape.embedding, plan.shape.parameters
-    root, layer = _units(plan)
+    root, layer = units(plan)
     if kind == "none" or (kind.__class__ is str and str(kind).startswith("gather") and plan.split.stage < 3):
         return []
     parts = plan.whole("sync_batches")
@@ -288,9 +263,3 @@ def ref_sync(plan: Plan) -> list[Term]:
 def _bucket(plan: Plan) -> Band:
     stated = plan.number("sync_bucket_mib")
     return exactly(stated * MIB) if stated else Band(0.5 * GIB, 1.0 * GIB, 2.0 * GIB)
-
-
-def _units(plan: Plan) -> tuple[float, float]:
-    """Parameters of the root unit and of one layer, after tensor parallelism."""
-    tp = plan.whole("tp")
-    return plan.shape.root / tp, plan.shape.layer / tp

@@ -23,13 +23,15 @@ class Gpu(Record):
     """An accelerator. ``sizes`` maps the size as sold (GB) to the capacity that the driver shows (GiB).
 
     ``usual`` is the size (GB) that a name without one nearly always means, None where people have both. ``machines`` are those that
-    hold such cards, by the names of their makers and of clouds.
+    hold such cards, by the names of their makers and of clouds. ``capability``: CUDA's, of a card before Ampere, which has no kernel of
+    FlashAttention and no bf16 in hardware; None from 8.0 on and for other makers.
     """
 
     sizes: Mapping[str, float]
     usual: int | None = None
     aliases: tuple[str, ...] = ()
     vendor: str = USUAL_MAKER
+    capability: float | None = None
     machines: Mapping[str, Machine] = field(default_factory=dict)
 
     @property

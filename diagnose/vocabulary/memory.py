@@ -77,6 +77,7 @@ MEMORY = (
     fact("reentrant_checkpointing", "bool", "memory", "Layers recomputed in a backward pass of their own"),
     fact("activation_offload", "bool", "memory", "Checkpoints offloaded"),
     fact("critic_activation_offload", "bool", "memory", "Critic's checkpoints offloaded"),
+    fact("outer_units_apart", "bool", "memory", "Embedding and head sharded apart from each other"),
     fact("flash_attention", "bool", "memory", "FlashAttention"),
     fact("remove_padding", "bool", "memory", "Padding removed"),
     fact("critic_remove_padding", "bool", "memory", "Critic's padding removed"),

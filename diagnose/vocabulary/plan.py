@@ -46,6 +46,11 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "optimizer_bytes": ("bytes a parameter of Adam state and separate masters", ()),
     "frozen_bytes": ("bytes a parameter of layers that are frozen beside trained ones, where those alone are cast", ()),
     "ref_bytes": ("bytes a parameter of the reference model as it is stored", ()),
+    "outer_units": (
+        "which of embedding and head FSDP shards as units of their own where they are two matrices: neither, the embedding, or both",
+        ("joined", "table", "both"),
+    ),
+    "reduce_bytes": ("bytes a number in which FSDP reduces gradients of 16 bits", ()),
     "gather": ("what is put together for a forward pass", ("fsdp_units", "zero3", "none")),
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
     "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
@@ -190,6 +195,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "adapters_on": ("the layers that have adapters where nothing says which", ("all_linear", "query_value")),
     "padding_mask": ("whether padding is masked, which PyTorch's own kernel then gets as a tensor", ("yes", "no")),
+    "grouped_heads": (
+        "who repeats the keys and values of grouped heads to those of queries where PyTorch's kernel takes no groups",
+        ("torch", "trainer"),
+    ),
     "compiled_layers": ("whether every layer is compiled, norms and the MLP's product being made again", ("yes", "no")),
     "fused_query": ("whether query, key and value are one product, of which the value is a view", ("yes", "no")),
     "head_of_its_own": (

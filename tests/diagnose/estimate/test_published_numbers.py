@@ -11,9 +11,10 @@ from diagnose.estimate.engine import (
 )
 from diagnose.estimate.layer import Widths, checkpoint_bytes_per_token, eager_score_bytes, layer_bytes_per_token
 from diagnose.estimate.sharding import parameter_bytes, split
-from diagnose.estimate.terms_gather import fsdp_gather_bytes, fsdp_root_gradient_bytes
+from diagnose.estimate.terms_gather import fsdp_gather_bytes
 from diagnose.estimate.terms_held import frozen_base_bytes, shard_bytes
 from diagnose.estimate.terms_logits import logits_bytes
+from diagnose.estimate.terms_root import fsdp_gradient_bytes
 from diagnose.knowledge import current
 from diagnose.units import to_gib
 
@@ -84,7 +85,7 @@ def test_logits_of_1000_tokens_of_qwen_take_142_mib_a_byte() -> None:
 def test_root_unit_of_a_7b_takes_its_six_bytes() -> None:
     """1.09 B parameters of embedding and head: 2 bytes from autograd and 4 for the reduction, torch 2.6 _runtime_utils.py."""
     root = 2 * 152_064 * 3584 + 3584
-    assert to_gib(fsdp_root_gradient_bytes(root=root)) == pytest.approx(6.09, abs=0.01)
+    assert to_gib(fsdp_gradient_bytes(parameters=root)) == pytest.approx(6.09, abs=0.01)
     assert to_gib(fsdp_gather_bytes(root=root, layer=0)) == pytest.approx(2.03, abs=0.01)
 
 

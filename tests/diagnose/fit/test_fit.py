@@ -177,7 +177,7 @@ def test_a_node_holds_no_more_cards_than_it_does() -> None:
 def test_the_row_names_the_phase_and_the_term_that_stop_it() -> None:
     found, _ = fit_of({"framework": "verl", "micro_batch": 4, "response_length": 8192, "gpu_memory_utilization": 0.5})
     stopped = {row.id: (row.phase.phase, row.term.id) for row in found.rows if row.phase and row.term}
-    assert stopped["micro_batch"] == ("actor_update", "logits")
+    assert stopped["micro_batch"] == ("actor_update", "activations")
     assert stopped["gpu_memory_utilization"] == ("rollout", "kv_pool")
 
 

@@ -1,0 +1,82 @@
+"""FSDP's outermost unit, embedding and head: what of it is gathered, its gradient, which comes last, and what waits for that until then."""
+
+from __future__ import annotations
+
+from diagnose.estimate.plan import WITHOUT_HEAD, Plan
+from diagnose.estimate.rank import in_fp32
+from diagnose.estimate.term import count, make_term
+from diagnose.types import Term
+
+_ROOT = (
+    "torch 2.6 distributed/fsdp/_runtime_utils.py:745-757, 880-892, _flat_param.py: _get_unflat_views;"
+    " _fully_shard/_fsdp_state.py: _root_post_backward_final_callback"
+)
+
+
+def fsdp_gradient_bytes(*, parameters: float, each: float = 2.0, reduced: float = 4.0) -> float:
+    """A unit's whole gradient: from autograd in ``each`` bytes, and joined or copied into what is reduced, in ``reduced`` bytes."""
+    return (each + max(each, reduced)) * parameters
+
+
+def units(plan: Plan) -> tuple[float, float]:
+    """Parameters of the root unit and of one layer, after tensor parallelism."""
+    tp = plan.whole("tp")
+    apart = plan.shape.embedding if _outer(plan) != "joined" else 0
+    return (plan.shape.root - apart) / tp, plan.shape.layer / tp
+
+
+def _outer(plan: Plan) -> str:
+    """Which of embedding and head are units of their own: neither where they are one matrix."""
+    return "joined" if plan.model.tied else str(plan.does.get("outer_units", "joined"))
+
+
+def _trained(plan: Plan) -> bool:
+    """Whether embedding and head are: not beside adapters, nor where some decoder layers alone are."""
+    return not plan.adapters and "trained_layers" not in plan.values
+
+
+def gradient_each(plan: Plan) -> tuple[float, float]:
+    """Bytes of a number of a whole gradient as autograd gives it, and as it is reduced."""
+    return (4.0, 4.0) if in_fp32(plan) else (2.0, plan.number("reduce_bytes") or 4.0)
+
+
+def root_gradient(plan: Plan) -> list[Term]:
+    """The outermost gradient, which comes last. Units that are apart are reduced one after the other."""
+    if not _trained(plan) or plan.split.stage < 3 or plan.split.group == 1:
+        return []
+    (each, reduced), table = gradient_each(plan), plan.shape.embedding / plan.whole("tp")
+    root = plan.shape.root / plan.whole("tp")
+    if plan.does.get("gather") != "fsdp_units":
+        size, how = 2 * root, f"2 B × {count(root)} of the root unit"
+    elif _outer(plan) == "joined":
+        size = fsdp_gradient_bytes(parameters=root, each=each, reduced=reduced)
+        how = f"{each + max(each, reduced):g} B × {count(root)} of the root unit"
+    else:
+        waits = 0.0 if _outer(plan) == "both" else each * (root - table)
+        size = fsdp_gradient_bytes(parameters=table, each=each, reduced=reduced) + waits
+        how = f"{each + max(each, reduced):g} B × {count(table)} of the embedding"
+        how += f", {each:g} B × {count(root - table)} of the head" if waits else ""
+    return [make_term("root_gradient", "gradient of embedding and head", "work", size, how, _ROOT, ("tp",))]
+
+
+def waiting_gradient(plan: Plan) -> list[Term]:
+    """The head's gradient, which FSDP reduces with the rest of the root unit when the backward pass is over."""
+    sharded = plan.does.get("gather") == "fsdp_units" and plan.split.stage >= 3 and plan.split.group > 1
+    if not _trained(plan) or not sharded or _outer(plan) == "both":
+        return []
+    matrix = plan.shape.embedding if plan.model.tied else plan.shape.root - plan.shape.embedding
+    each, head = gradient_each(plan)[0], 0 if plan.algo in WITHOUT_HEAD else matrix / plan.whole("tp")
+    how = f"{each:g} B × {count(head)} until the embedding's comes"
+    return [make_term("waiting_gradient", "gradient of the head", "work", each * head, how, _ROOT, ("tp",))]
+
+
+def layer_gradient(plan: Plan, pipelined: bool) -> list[Term]:
+    """A layer's gradient before its reduction."""
+    if plan.split.stage < 3 or plan.adapters or plan.split.group == 1 or pipelined:
+        return []
+    layer, (each, reduced) = units(plan)[1], gradient_each(plan)
+    size, how = 2 * layer, f"2 B × {count(layer)}"
+    if plan.does.get("gather") == "fsdp_units":
+        size = fsdp_gradient_bytes(parameters=layer, each=each, reduced=reduced)
+        how = f"{each + max(each, reduced):g} B × {count(layer)}"
+    return [make_term("layer_gradient", "a layer's gradient", "work", size, how, _ROOT, ("tp",))]
