@@ -21,6 +21,8 @@ from functools import lru_cache
 
 from diagnose.knowledge.hardware import Latent, Model
 
+ADAPT_THE_MLP = ("all_linear", "mlp")  # the choices of layers with adapters under which an MLP has some
+
 
 @dataclass(frozen=True, slots=True)
 class Widths:
@@ -200,18 +202,18 @@ def shared_bytes_per_token(w: Widths, on: str) -> float:
 
     (peft 0.21 tuners/lora/layer.py: Linear.forward; benchmarks/oracle.py measures it)
     """
-    before = 0 if w.mixes == 0 else w.hidden
-    return 2 * (before + (w.hidden + w.mlp if w.mlp else 0)) if on == "all_linear" else 2 * before
+    before = 0 if w.mixes == 0 or on == "mlp" else w.hidden
+    return 2 * (before + (w.hidden + w.mlp if w.mlp else 0)) if on in ADAPT_THE_MLP else 2 * before
 
 
 def _adapter_bytes_per_token(w: Widths, each_input: float, on: str) -> float:
-    """Inputs of adapters ``on`` all linear layers, or on those of the attention that are named.
+    """Inputs of adapters ``on`` all linear layers, on the MLP's, or on those of the attention that are named.
 
     On a part of a fused product the update is scattered into one as wide as all of it and kept (litgpt 2685705 litgpt/lora.py: zero_pad).
     """
-    if on == "all_linear":
+    if on in ADAPT_THE_MLP:
         inputs = 2 if w.ranks else 1 if w.fused or w.joined or w.mixes else 3
-        reads = 0 if w.mixes == 0 else w.read + inputs * w.hidden + w.ranks
+        reads = 0 if w.mixes == 0 or on == "mlp" else w.read + inputs * w.hidden + w.ranks
         inward = (2 if w.gated and not w.joined else 1) * w.hidden if w.mlp else 0
         return each_input * (reads + inward + w.mlp)
     if w.mixes is not None:

@@ -25,7 +25,7 @@ def fp32_layer_bytes_per_token(w: Widths) -> float:
 
 
 def fp32_frozen_layer_bytes_per_token(w: Widths, on: str) -> float:
-    """The same under adapters ``on`` all linear layers or those of the attention: nothing casts what they read, which is kept once."""
+    """The same under adapters ``on`` all or some linear layers: nothing casts what they read, which is kept once."""
     norms = ((4 if w.alone else 8) + 4 * w.after) * w.hidden
     inner = (4 * (w.q + w.keys) if w.qk_norm else 0) + 4 * w.ranks
     mlp = (24 if w.clamped else 12 if w.gated else 4) * w.mlp + 8 * w.routed

@@ -47,7 +47,7 @@ _HOW_MANY = re.compile(
 def one_asked_about(lines: Sequence[Line], said: Sequence[Mention], stated: Mapping[str, Fact]) -> dict[str, Fact]:
     """One card, where somebody asks whether a run would fit and names the card in the singular, without a number."""
     read = [line for line in lines if len(line.words) <= _LONGEST]
-    if "planned" not in stated or not said or any(mention.count or mention.nodes for mention in said):
+    if "planned" not in stated or not said or any((mention.count or 1) > 1 or mention.nodes for mention in said):
         return {}
     if any(_SEVERAL.search(line.words) or _HOW_MANY.search(line.words) for line in read):
         return {}

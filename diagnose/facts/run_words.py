@@ -89,6 +89,8 @@ _WORDS = (
     ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
     ("rollout_mode", r"\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
     ("rollout_mode", r"\bvllm[ -]?(?P<word>colocated?)\b(?!_)"),
+    ("rollout_mode", r"\b(?P<word>colocated?)\s+(?:with\s+|的\s*)?(?:vllm|sglang)\b"),
+    ("rollout_engine", r"\bcolocated?\s+(?:with\s+|的\s*)?(?P<word>vllm|sglang)\b"),
     ("rollout_mode", r"(?<!-)\bvllm-(?P<word>serve)\b"),
     ("rollout_engine", r"(?<!-)\b(?P<word>vllm)-serve\b"),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
@@ -105,6 +107,8 @@ _WORDS = (
         r"(?<![\w./-])(?<!不用)(?<!不用 )(?<!no )(?<!without )(?P<word>megatron)(?![\w./=:-]|\s*(?:lm|core)\b)",
     ),
     ("strategy", r"(?<![\w./-])(?P<word>fsdp2)(?![\w./=:-])"),
+    ("strategy", r"(?:[+＋]\s*|(?<!\w)Q?LoRA[ -])(?P<word>fsdp)\b(?![\w/.=:-])"),
+    ("strategy", r"(?<![\w./-])(?P<word>fsdp)\s*[+＋]"),
     ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )

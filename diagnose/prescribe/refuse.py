@@ -86,6 +86,12 @@ def of_no_training(lever: Lever, situation: Situation) -> bool:
     return bool(trained) and situation.values.get("trains") is not False and lever.when.get("trains") is False
 
 
+def fixed(lever: Lever, situation: Situation) -> bool:
+    """Whether all that it changes, or is told to be on by, is what the fork that trains leaves no choice in."""
+    fork, moves = situation.facts.fork, [change.fact for change in lever.changes] or list(lever.on)
+    return fork is not None and bool(moves) and all(fact in fork.fixed for fact in moves)
+
+
 def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:
     """It acts on the other memory than the one that runs out."""
     if situation.pool is None or situation.pool in lever.pools:

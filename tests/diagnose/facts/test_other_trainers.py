@@ -379,3 +379,56 @@ def test_no_number_is_taken_where_it_is_asked_for(text: str) -> None:
 def test_what_is_asked_about_is_read_as_told() -> None:
     found = told("Can I full fine-tune Qwen2.5-7B on 8xA100 40GB with ms-swift zero3?")
     assert {id: found.facts.values.get(id) for id in ("zero_stage", "algo")} == {"zero_stage": 3, "algo": "sft"}
+
+
+@pytest.mark.parametrize(
+    ("modules", "layers"),
+    [
+        ('["gate_proj", "up_proj", "down_proj"]', "mlp"),
+        ('["q_proj", "gate_proj", "up_proj", "down_proj"]', "all_linear"),
+        ('["q_proj", "k_proj", "v_proj", "o_proj"]', "attention"),
+        ('"all-linear"', "all_linear"),
+    ],
+)
+@pytest.mark.parametrize(
+    "trainer", ["from trl import SFTTrainer\nLoraConfig(r=16, target_modules={})", "lora_target_modules: {}"]
+)
+def test_adapters_are_on_the_layers_of_the_list(modules: str, layers: str, trainer: str) -> None:
+    assert told(trainer.format(modules)).facts.values["lora_layers"] == layers
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "precision"),
+    [
+        ("0.17.0", "", "fp32"),
+        ("0.17.0", "bf16=True", "mixed"),
+        ("0.17.0", "model_init_kwargs={'torch_dtype': 'bfloat16'}", "bf16"),
+        ("0.19.1", "", "mixed"),
+    ],
+)
+def test_before_its_default_was_bf16_trl_computes_in_fp32_unless_asked_otherwise(
+    version: str, more: str, precision: str
+) -> None:
+    text = f"trl=={version}\nfrom trl import GRPOConfig\nargs = GRPOConfig(per_device_train_batch_size=8, {more})\none RTX 4090 24GB\n"
+    assert told(text + OOM).facts.values["precision"] == precision
+
+
+def test_of_several_cards_nobody_says_that_the_launcher_asks_for_no_bf16() -> None:
+    text = "trl==0.17.0\nfrom trl import GRPOConfig\nargs = GRPOConfig(per_device_train_batch_size=8)\n8x A100 80GB\n"
+    assert told(text + OOM).facts.values["precision"] == "mixed"
+
+
+def test_a_trainer_whose_keys_were_read_is_not_said_to_have_unknown_ones() -> None:
+    assert "are not in the catalogue" not in told(AXOLOTL).facts.notes[0]
+
+
+def test_a_recipe_and_its_configuration_are_known_by_their_names() -> None:
+    values = told("tune run full_finetune_single_device --config llama3_1/8B_full_single_device\n" + OOM).facts.values
+    expected = {
+        "algo": "sft",
+        "optimizer": "paged_adamw_8bit",
+        "gradients_by_layer": True,
+        "precision": "bf16",
+        "micro_batch": 2,
+    }
+    assert {id: values.get(id) for id in expected} == expected

@@ -143,6 +143,13 @@ def test_it_reads_adapters_and_not_their_traces(values, text, value):
         ("bash examples/qwen2_5_vl_3b_geo3k_grpo.sh", "grpo"),
         ("stage: dpo\npref_loss: orpo\nfinetuning_type: full", "orpo"),
         ("python examples/scripts/ppo/ppo.py --model_name_or_path a/b", "ppo"),
+        ("python examples/scripts/dpo_online.py --model_name_or_path a/b", "online_dpo"),
+        ('  File "/x/trl/trainer/online_dpo_trainer.py", line 512, in training_step\n    x', "online_dpo"),
+        ("TRL，在线 DPO，Qwen2.5-7B", "online_dpo"),
+        ("my online_dpo.py with trl dies", "online_dpo"),
+        ("OnlineDPOTrainer with a judge", "online_dpo"),
+        ("DPOTrainer on my pairs", "dpo"),
+        ('  File "/x/unsloth_compiled_cache/UnslothKTOTrainer.py", line 12, in train\n    UnslothKTOTrainer()', "kto"),
         ("    ray.get(main_task.remote(ppo_config))", None),
         ('"ppo_epochs": 1,', None),
     ],
@@ -223,3 +230,22 @@ def test_other_batches_are_not(values, text):
 
 def test_the_place_of_an_engine_is_read_beside_its_name(values):
     assert values("8卡A100 GRPO，vllm colocate，num_generations 8，爆显存")["rollout_mode"] == "colocated"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("trl SFTTrainer + FSDP, QLoRA of a 70B", {"strategy": "fsdp", "zero_stage": 3}),
+        ("QLoRA FSDP of a 70B with trl", {"strategy": "fsdp"}),
+        ("trl grpo zero3 colocate vllm 0.4", {"rollout_mode": "colocated", "rollout_engine": "vllm"}),
+        ("trl sft without FSDP", {"strategy": "ddp"}),
+    ],
+)
+def test_it_reads_how_it_is_sharded_and_where_an_engine_stands(values, text, found):
+    got = values(f"{text}\nCUDA OOM")
+    assert {id: got.get(id) for id in found} == found
+
+
+def test_cards_that_somebody_asks_about_one_by_one_are_one_card_each(values):
+    text = "Planning GRPO with TRL on Qwen2.5-7B. Can I do it on a 4090 or do I need an A100 40GB or an H100 80GB?"
+    assert values(text)["n_gpus"] == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
@@ -184,3 +186,45 @@ def test_what_learns_from_a_data_set_alone_runs_no_ray() -> None:
 def test_a_switch_is_given_no_number() -> None:
     text = "torchrun pretrain_gpt.py --use-distributed-optimizer --micro-batch-size 4 --tensor-model-parallel-size 2\n8 x A100 80GB\n"
     assert not any(after == "3" for made in changes(told(text + OOM)).values() for _, _, after in made)
+
+
+KAGGLE = """unsloth sft of gemma-3-12b-it, 4bit lora r=16, per_device_train_batch_size=2, max_seq_length=4096
+Kaggle T4 x2
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 0 has a total capacity of 14.74 GiB of which 0.54 GiB is free.
+"""
+
+
+def test_a_fork_is_advised_no_setting_that_it_leaves_no_choice_in() -> None:
+    found = told(KAGGLE)
+    given = {one.lever.slug for one in found.prescriptions} | {one.lever.slug for one in found.not_advised}
+    fixed = {"shard.zero_stage.up", "offload.optimizer.on", "offload.param.on", "placement.separate_roles"}
+    assert found.facts.fork
+    assert not given & fixed
+
+
+KILLED = "dmesg: Out of memory: Killed process 2213 (python) anon-rss:15198304kB"
+OF_SAMPLES = {"algo.drop_critic", "algo.drop_ref", "algo.entropy_off", "rollout.n.down", "sync.gather_batched"}
+
+
+@pytest.mark.parametrize(
+    "trainer", ["TRL SFTTrainer", "TRL DPOTrainer", "TRL KTOTrainer", "Axolotl SFT", "my SFT script"]
+)
+@pytest.mark.parametrize("where", ["", "OOM during evaluation", KILLED])
+def test_a_run_without_samples_is_advised_nothing_of_them(trainer: str, where: str) -> None:
+    found = told(f"{trainer}, Qwen2.5-7B, LoRA, one RTX 4090\n{where}\n" + ("" if where == KILLED else OOM))
+    given = {one.lever.slug for one in found.prescriptions}
+    assert not given & {*OF_SAMPLES, "batch.train.down"}
+
+
+@pytest.mark.parametrize(
+    ("present", "after"),
+    [
+        ("recipes/accelerate_configs/zero2.yaml", "recipes/accelerate_configs/zero3.yaml"),
+        ("my/deepspeed_zero2.yaml", "my/deepspeed_zero3.yaml"),
+        ("my_ds_z2_conf.yaml", "examples/accelerate_configs/deepspeed_zero3.yaml"),
+    ],
+)
+def test_a_file_is_replaced_by_its_like_in_its_own_folder(present: str, after: str) -> None:
+    text = f"accelerate launch --config_file {present} --num_processes 8 src/open_r1/sft.py --model_name_or_path Qwen/Qwen2.5-14B zero2\n"
+    text += "8 x H100 80GB, TRL, deepspeed zero2\n" + OOM
+    assert changes(told(text))["shard.zero_stage.up"][0][2] == after
