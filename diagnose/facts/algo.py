@@ -18,6 +18,7 @@ _WORDS = {
     "gkd": r"GKD", "online_dpo": r"(?:online[-_ ]?DPO|在线\s?DPO)",
     "dpo": r"DPO", "sft": r"SFT(?:_trainer)?", "pretrain": r"(?:continued\s+)?pre-?training",
     "rm": r"(?:reward model(?:l?ing)?\s+train\w*|train\w*\s+(?:an?\s+|the\s+)?(?:reward model|RM)|训练?\s*RM)",
+    "embedding": r"(?:sentence[-_ ]?transformers?\w*|\w*NegativesRanking(?:Loss)?)",
 }  # fmt: skip
 _SPOKEN = {
     algo: re.compile(rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9_])(?!-\d)", re.I | re.A)
@@ -33,18 +34,18 @@ _IN_SCRIPT = re.compile(
 )
 # the module or script that a command starts, and classes of a trainer in a traceback
 _IN_COMMAND = re.compile(
-    r"(?:^|[/_.\-])(online_dpo|dpo_online|dapo|gspo|rloo|grpo|kto|orpo|cpo|dpo|sft|rm|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
+    r"(?:^|[/_.\-])(online_dpo|dpo_online|dapo|gspo|rloo|grpo|kto|orpo|cpo|dpo|sft|rm|reward_modeling|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
     re.I | re.A,
 )
 _CONTINUED = re.compile(r"(?:^|/)pt(?:\.py)?$", re.A)
 _TRAINER = re.compile(
-    r"\b(?:[A-Z][a-z]+)??(GRPO|OnlineDPO|DPO|PPO|SFT|KTO|ORPO|GKD|RLOO)(?:v2)?(?:Trainer|Config)\b"
+    r"\b(?:[A-Z][a-z]+)??(GRPO|OnlineDPO|DPO|PPO|SFT|KTO|ORPO|GKD|RLOO|Reward)(?:v2)?(?:Trainer|Config)\b"
     r"|\b(grpo|online_dpo|dpo|rloo|kto|orpo|sft)_trainer\.py",
     re.A,
 )
 
 # a preference loss on answers that the model samples itself (huggingface/trl v0.18.0 trl/trainer/online_dpo_trainer.py)
-_SPELLED = {"onlinedpo": "online_dpo", "dpo_online": "online_dpo"}
+_SPELLED = {"onlinedpo": "online_dpo", "dpo_online": "online_dpo", "reward": "rm", "reward_modeling": "rm"}
 
 # transformers' own trainer, its examples, or what people call it
 _SUPERVISED = re.compile(

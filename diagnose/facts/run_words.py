@@ -94,6 +94,7 @@ _WORDS = (
     ("rollout_mode", r"(?<!-)\bvllm-(?P<word>serve)\b"),
     ("rollout_engine", r"(?<!-)\b(?P<word>vllm)-serve\b"),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
+    ("flash_attention", r"(?<![\w.='\"/-])(?<!no )(?<!without )(?P<on>flash_attention_2)(?![\w=:-]|\.\w)"),
     (
         "double_quant",
         r"(?<![\w.=-])(?<!\bno )(?<!without )(?<!disabled )(?<!disable )(?P<on>double[ -]?quant(?:i[sz](?:ation|ed))?)(?![\w=:-])",
@@ -131,6 +132,7 @@ _MARKS = {
     "rollout_mode": ("serve", "colocate"),
     "quantization": ("bit",),
     "double_quant": ("quant",),
+    "flash_attention": ("flash_attention_2",),
     "strategy": ("megatron", "fsdp"),
 }
 _FORMS: dict[str, list[re.Pattern[str]]] = {}
@@ -173,8 +175,8 @@ ALMOST = re.compile(
 # a question of memory, beside which what the run is to have is told
 _WHETHER_IT_FITS = re.compile(
     r"够不够用?|够用?[吗么嘛]|(?:能|可以)(?:[用拿在][^。；;，,]{0,30})?\s*(?:跑|训|放)[^。；;，,]{0,20}[吗么嘛]|会不会\s*(?:爆|炸|OOM)\S*|[放装]得下[吗么嘛]?"
-    r"|\b(?:will|would|does|do|is|are|can|could)\b[^.?!]{0,40}\b(?:fit|enough|sufficient|oom)\b"
-    r"|\b(?:can|could) (?:i|we|one) (?:\w+ )?(?:run|train|fine-?tune|do|use|grpo|ppo|dpo|sft|q?lora)\b",
+    r"|\b(?:will|would|does|do|is|are|can|could)\b(?:[^.?!]|\.(?=\d)){0,60}\b(?:fit|enough|sufficient|oom)\b"
+    r"|\b(?:can|could) (?:i|we|one) (?:\w+ )?(?:run|train|fine-?tune|do|grpo|ppo|dpo|sft|q?lora)\b",
     re.I | re.A,
 )
 _STAGE_WORD = re.compile(

@@ -149,6 +149,9 @@ def test_it_reads_adapters_and_not_their_traces(values, text, value):
         ("my online_dpo.py with trl dies", "online_dpo"),
         ("OnlineDPOTrainer with a judge", "online_dpo"),
         ("DPOTrainer on my pairs", "dpo"),
+        ("RewardTrainer on my pairs", "rm"),
+        ("python examples/scripts/reward_modeling.py --model_name_or_path a/b", "rm"),
+        ("sentence-transformers with MultipleNegativesRankingLoss", "embedding"),
         ('  File "/x/unsloth_compiled_cache/UnslothKTOTrainer.py", line 12, in train\n    UnslothKTOTrainer()', "kto"),
         ("    ray.get(main_task.remote(ppo_config))", None),
         ('"ppo_epochs": 1,', None),
@@ -239,6 +242,16 @@ def test_the_place_of_an_engine_is_read_beside_its_name(values):
         ("QLoRA FSDP of a 70B with trl", {"strategy": "fsdp"}),
         ("trl grpo zero3 colocate vllm 0.4", {"rollout_mode": "colocated", "rollout_engine": "vllm"}),
         ("trl sft without FSDP", {"strategy": "ddp"}),
+        ("trl sft, max_length=16384, flash_attention_2. Already tried liger", {"flash_attention": True}),
+        ("trl sft without flash_attention_2", {"flash_attention": None}),
+        ("unsloth GRPO OOMs at 23.9/24GB. Can I use deepspeed zero3 with unsloth?", {"zero_stage": 0, "planned": None}),
+        (
+            "can unsloth qlora llama 3.3 70b fit on one A6000 48GB with 8k context?",
+            {"max_length": 8192},
+        ),
+        ("falcon-7b qlora trl max_seq_length 2048 batch 4 T4 16gb", {"n_gpus": None, "gpu_model": "T4"}),
+        ("falcon-7b qlora trl, 4 T4 16gb", {"n_gpus": 4, "gpu_model": "T4"}),
+        ("unsloth 微调 qwen3-14b 4bit, 4090 24G", {"framework": "trl", "n_gpus": 1}),
     ],
 )
 def test_it_reads_how_it_is_sharded_and_where_an_engine_stands(values, text, found):

@@ -228,3 +228,60 @@ def test_a_file_is_replaced_by_its_like_in_its_own_folder(present: str, after: s
     text = f"accelerate launch --config_file {present} --num_processes 8 src/open_r1/sft.py --model_name_or_path Qwen/Qwen2.5-14B zero2\n"
     text += "8 x H100 80GB, TRL, deepspeed zero2\n" + OOM
     assert changes(told(text))["shard.zero_stage.up"][0][2] == after
+
+
+LOSS = '  File "/x/transformers/trainer.py", line 3698, in training_step\n    loss = self.compute_loss(model, inputs)\n'
+
+
+@pytest.mark.parametrize(
+    ("trainer", "key"),
+    [
+        ("PPOTrainer PPOConfig(per_device_train_batch_size=8)", None),
+        ("ORPOTrainer ORPOConfig(per_device_train_batch_size=8)", None),
+        ("OnlineDPOTrainer OnlineDPOConfig(per_device_train_batch_size=8)", None),
+        ("KTOTrainer KTOConfig(per_device_train_batch_size=8)", "use_liger_kernel"),
+        ("GRPOTrainer GRPOConfig(per_device_train_batch_size=8)", "use_liger_kernel"),
+    ],
+)
+def test_a_fused_loss_is_advised_where_the_loss_asks_for_it(trainer: str, key: str | None) -> None:
+    found = changes(told(f"from trl import {trainer}, Qwen2.5-7B, LoRA, one H100 80GB\n" + LOSS + OOM)).get(
+        "logits.chunked"
+    )
+    assert (found[0][0] if found else None) == key
+
+
+def test_what_an_older_version_did_not_have_on_is_not_said_to_be_on() -> None:
+    found = told("trl SFTTrainer, Qwen2.5-7B, one H100 80GB\n" + OOM)
+    why = {one.lever.slug: one.why for one in found.not_advised}
+    assert why["checkpointing.activation.on"] == "On by default since version 0.22: set it if yours is older."
+    found = told("trl==1.0.0 SFTTrainer, Qwen2.5-7B, one H100 80GB\n" + OOM)
+    assert "default of TRL" in {one.lever.slug: one.why for one in found.not_advised}["checkpointing.activation.on"]
+
+
+@pytest.mark.parametrize("text", ["Qwen2.5-7B qlora 4090", "bnb 4bit Llama-3.1-70B, RTX 4090, from_pretrained"])
+def test_nothing_is_advised_for_models_of_which_nobody_speaks(text: str) -> None:
+    given = {one.lever.slug for one in told(f"{text}\n{OOM}").prescriptions}
+    assert not given & {
+        "checkpointing.critic.on",
+        "offload.critic.on",
+        "offload.ref.on",
+        "algo.drop_ref",
+        "sync.layered",
+    }
+
+
+def test_a_state_on_the_host_that_was_tried_is_not_advised() -> None:
+    found = told(
+        "swift rlhf --rlhf_type dpo --model Qwen/Qwen2.5-7B-Instruct --train_type full --deepspeed zero3 --max_length 8192\n"
+        "单机8*A800还是OOM，已经试过 zero3_offload 了，没用\n" + OOM
+    )
+    assert {"offload.optimizer.on", "offload.param.on"} <= {one.lever.slug for one in found.not_advised}
+
+
+def test_the_older_ppo_is_told_the_rows_of_its_own_configuration() -> None:
+    found = told(
+        'from trl import PPOConfig\nconfig = PPOConfig(model_name="lmsys/vicuna-7b-v1.5", batch_size=64, mini_batch_size=4)\n'
+        "trl==0.11.4, one A100 40GB\n    stats = ppo_trainer.step(query_tensors, response_tensors, rewards)\n" + OOM
+    )
+    assert found.facts.values["micro_batch"] == 4
+    assert changes(found)["batch.micro.down"][0][0] == "mini_batch_size"
