@@ -169,7 +169,8 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
     """It acts on the engine alone, which has cards of its own, while a card that trains runs out: as told, or by the estimate."""
     if not of_an_engine(lever) or situation.values.get("rollout_mode") != "server":
         return None
-    if situation.phase not in _OFF_THE_ENGINE and not _trainer_runs_out(situation):
+    trainers = situation.phase in _OFF_THE_ENGINE or _in_trainers_frame(situation) or _trainer_runs_out(situation)
+    if not trainers:
         return None
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own; what runs out is a card that trains.")
 
@@ -184,6 +185,18 @@ def of_the_actor(lever: Lever, situation: Situation) -> NotAdvised | None:
     ):
         return None
     return NotAdvised(lever, "elsewhere", f"{keys[0]} is the actor’s; what runs out is a pass of the critic.")
+
+
+def _in_trainers_frame(situation: Situation) -> bool:
+    """Whether a frame of the traceback is one that only phases of the trainer have, though it is not told which of them."""
+    framework = situation.facts.framework
+    if situation.phase or framework is None:
+        return False
+    for frame in situation.paste.frames:
+        phases = {one.phase for one in framework.frames if one.function == frame.function and one.path in frame.path}
+        if frame.path and phases and phases <= set(_OFF_THE_ENGINE):
+            return True
+    return False
 
 
 def _trainer_runs_out(situation: Situation) -> bool:

@@ -285,3 +285,12 @@ def test_the_older_ppo_is_told_the_rows_of_its_own_configuration() -> None:
     )
     assert found.facts.values["micro_batch"] == 4
     assert changes(found)["batch.micro.down"][0][0] == "mini_batch_size"
+
+
+def test_a_frame_of_the_trainer_alone_clears_an_engine_on_other_cards() -> None:
+    found = told(
+        "accelerate launch --num_processes 7 src/open_r1/grpo.py --use_vllm true --vllm_device auto\n"
+        '[rank3]:   File "/x/trl/trainer/grpo_trainer.py", line 444, in _get_per_token_logps\n' + OOM
+    )
+    refused = {one.lever.slug: one.reason for one in found.not_advised}
+    assert refused["rollout.gpu_memory_utilization.down"] == "elsewhere"
