@@ -168,7 +168,7 @@ _OFF = re.compile(
     re.I | re.A,
 )
 ALMOST = re.compile(
-    r"\b(?:tried|try|should|could|would|if|whether|instead of|previous\w*|before|need|recommend\w*|suggest\w*"
+    r"\b(?:tried(?! to allocate)|try|should|could|would|if|whether|instead of|previous\w*|before|need|recommend\w*|suggest\w*"
     r"|or|does|do|maybe)\b|试过?|换成|建议|应该|如果|需要|吗|或者?",
     re.I | re.A,
 )

@@ -492,3 +492,16 @@ def test_a_model_is_named_by_its_checkpoint_of_megatron() -> None:
     found = told(text + OOM)
     assert found.facts.model
     assert found.facts.model.moe
+
+
+@pytest.mark.parametrize(
+    ("recipe", "algo", "training"),
+    [
+        ("lora_dpo_single_device --config llama3_1/8B_lora_dpo_single_device", "dpo", "lora"),
+        ("lora_finetune_single_device --config llama3_1/8B_qlora_single_device", "sft", "qlora"),
+        ("full_finetune_distributed --config llama3_1/8B_full", "sft", "full"),
+    ],
+)
+def test_a_recipe_says_what_it_trains(recipe: str, algo: str, training: str) -> None:
+    values = told(f"tune run {recipe}\none RTX 4090\n{OOM}").facts.values
+    assert (values["algo"], values["full_or_lora"]) == (algo, training)

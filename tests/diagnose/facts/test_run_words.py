@@ -251,6 +251,8 @@ def test_the_place_of_an_engine_is_read_beside_its_name(values):
         ),
         ("falcon-7b qlora trl max_seq_length 2048 batch 4 T4 16gb", {"n_gpus": None, "gpu_model": "T4"}),
         ("falcon-7b qlora trl, 4 T4 16gb", {"n_gpus": 4, "gpu_model": "T4"}),
+        ("trl dpo zero 3 8 A100 80G full OOM: Tried to allocate 2.00 GiB", {"zero_stage": 3, "n_gpus": 8}),
+        ("trl dpo on 8 A100, I tried zero 3", {"zero_stage": 0}),
         ("unsloth 微调 qwen3-14b 4bit, 4090 24G", {"framework": "trl", "n_gpus": 1}),
     ],
 )
