@@ -154,7 +154,9 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
     changed, after = new
     if read:
         if not read.key:  # told in a sentence, which no patch may change
-            return changed, Change(id, _styled(key, facts.keys[id], situation), word(read.value), after)
+            said = word(read.value)  # a word that the key does not take is none of its
+            before = said if not key.values or said in key.values else None
+            return changed, Change(id, _styled(key, facts.keys[id], situation), before, after)
         return changed, Change(
             id, read.key, read.written or word(read.value), _beside(key, read.written, after), read.span
         )

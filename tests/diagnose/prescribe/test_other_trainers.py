@@ -294,3 +294,9 @@ def test_a_frame_of_the_trainer_alone_clears_an_engine_on_other_cards() -> None:
     )
     refused = {one.lever.slug: one.reason for one in found.not_advised}
     assert refused["rollout.gpu_memory_utilization.down"] == "elsewhere"
+
+
+def test_a_word_of_a_sentence_is_not_shown_as_a_key_s_own() -> None:
+    found = changes(told("trl SFTTrainer, full fine-tuning of Qwen2.5-14B, zero2, 4x A100 40GB\n" + OOM))
+    assert found["peft.lora"][0] == ("use_peft", None, "true")
+    assert found["shard.zero_stage.up"][0][:2] == ("config_file", None)
