@@ -21,6 +21,8 @@ from functools import lru_cache
 
 from diagnose.knowledge.hardware import Latent, Model
 
+ADAPT_THE_MLP = ("all_linear", "mlp")  # the choices of layers with adapters under which an MLP has some
+
 
 @dataclass(frozen=True, slots=True)
 class Widths:
@@ -31,7 +33,7 @@ class Widths:
     tokens where that is not attention, 0 where nothing does; ``alone``: a layer is either that or an MLP, with one norm.
     ``values``: the width of the tensor that holds the value, 0 for that of the keys; ``out``: of what attention gives, copies of it
     included, and ``given`` of what the next product reads of that, 0 for the queries'. ``ranks``: narrow widths that are normed on the
-    way to query and key. ``after``: norms on what attention and MLP give. ``fp32_norm`` and ``clamped``: as in a model's record.
+    way to query and key. ``after``: norms on what attention and MLP give. ``fp32_norm``, ``clamped``, ``stepwise``: as in a model's record.
     ``routing``: bytes a hidden number that the choice of experts keeps, ``shared`` those of the shared expert's gate.
     ``joined``: so are query, key and value, and gate and up, and the value is a view of what the first of these products gave.
     """
@@ -57,6 +59,7 @@ class Widths:
     after: int = 0
     fp32_norm: bool = False
     clamped: bool = False
+    stepwise: bool = False
     routing: int = 0
     shared: int = 0
     joined: bool = False
@@ -98,6 +101,7 @@ def widths(model: Model, fused: bool = False) -> Widths:
         after=max(0, model.norms - 2),
         fp32_norm=model.fp32_norm,
         clamped=model.clamped,
+        stepwise=model.stepwise,
         routing=4 if model.moe and model.moe.fp32_router else 0,
         shared=2 if model.moe and model.moe.shared_gate else 0,
         joined=joined,
@@ -169,10 +173,12 @@ def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
     """Bytes that one layer keeps of one token for its backward pass, nothing recomputed.
 
     Rows for an expert are copied out and its outputs kept for the router's weight: 4 h for each chosen expert. A clamped gate and up
-    are kept before and after (transformers 5.23 models/gpt_oss: GptOssExperts._apply_gate).
+    are kept before and after (transformers 5.23 models/gpt_oss: GptOssExperts._apply_gate). A GELU in steps keeps what its cube, its tanh
+    and its last product read, which autocast makes fp32 from the cube on (PyTorch’s list of operations that autocast to fp32: pow).
     """
     norms = _norms(w, autocast) * w.hidden + _inner_norms(w)
-    mlp = (14 if w.clamped else 8 if w.gated else 4) * w.mlp + 4 * w.routed
+    steps = 16 if autocast else 10
+    mlp = (14 if w.clamped else 8 if w.gated else steps if w.stepwise else 4) * w.mlp + 4 * w.routed
     return norms + attention_bytes_per_token(w) + mlp + (w.routing + w.shared) * w.hidden
 
 
@@ -190,7 +196,8 @@ def frozen_layer_bytes_per_token(
     each = 2 if fp32 else 1
     inputs = 8 + 4 * w.after if fp32 else _norm_inputs(w)
     norms = inputs * w.hidden + (4 * (w.q + w.keys) if w.qk_norm else 0) + 4 * w.ranks
-    mlp = each * ((12 if w.clamped else 6 if w.gated else 2) * w.mlp + 4 * w.routed)
+    steps = 8 if shared or fp32 else 14
+    mlp = each * ((12 if w.clamped else 6 if w.gated else steps if w.stepwise else 2) * w.mlp + 4 * w.routed)
     kept = norms + attention_bytes_per_token(w) + mlp + w.shared * w.hidden
     return kept + (shared_bytes_per_token(w, on) if shared else _adapter_bytes_per_token(w, each_input, on))
 
@@ -200,18 +207,18 @@ def shared_bytes_per_token(w: Widths, on: str) -> float:
 
     (peft 0.21 tuners/lora/layer.py: Linear.forward; benchmarks/oracle.py measures it)
     """
-    before = 0 if w.mixes == 0 else w.hidden
-    return 2 * (before + (w.hidden + w.mlp if w.mlp else 0)) if on == "all_linear" else 2 * before
+    before = 0 if w.mixes == 0 or on == "mlp" else w.hidden
+    return 2 * (before + (w.hidden + w.mlp if w.mlp else 0)) if on in ADAPT_THE_MLP else 2 * before
 
 
 def _adapter_bytes_per_token(w: Widths, each_input: float, on: str) -> float:
-    """Inputs of adapters ``on`` all linear layers, or on those of the attention that are named.
+    """Inputs of adapters ``on`` all linear layers, on the MLP's, or on those of the attention that are named.
 
     On a part of a fused product the update is scattered into one as wide as all of it and kept (litgpt 2685705 litgpt/lora.py: zero_pad).
     """
-    if on == "all_linear":
+    if on in ADAPT_THE_MLP:
         inputs = 2 if w.ranks else 1 if w.fused or w.joined or w.mixes else 3
-        reads = 0 if w.mixes == 0 else w.read + inputs * w.hidden + w.ranks
+        reads = 0 if w.mixes == 0 or on == "mlp" else w.read + inputs * w.hidden + w.ranks
         inward = (2 if w.gated and not w.joined else 1) * w.hidden if w.mlp else 0
         return each_input * (reads + inward + w.mlp)
     if w.mixes is not None:

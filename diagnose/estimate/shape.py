@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from diagnose.estimate.layer import ADAPT_THE_MLP
 from diagnose.knowledge.hardware import Latent, Mixer, Model, Moe, Wide
 
 
@@ -94,11 +95,12 @@ def lora_parameters(model: Model, rank: int, on: str = "all_linear", fused: bool
     """LoRA on all linear layers of the decoder, rank x (in + out) each (Hu et al. 2021, arXiv:2106.09685, section 4.1).
 
     Every expert has its own pair; router, head and vision tower are left out, as "all-linear" does by default. ``on``
-    "query_value" alone, as in that paper (section 4.2), "query_key_value", or all of "attention". ``fused``: query, key and value are
-    one product, and so are gate and up, so that each has one pair (modelscope/mcore-bridge tuners/lora.py: LoraParallelLinear).
+    "query_value" alone, as in that paper (section 4.2), "query_key_value", all of "attention", or the "mlp" alone. ``fused``: query, key
+    and value are one product, and so are gate and up, so that each has one pair (modelscope/mcore-bridge tuners/lora.py:
+    LoraParallelLinear).
     """
     h = model.hidden
-    if on != "all_linear":
+    if on not in ADAPT_THE_MLP:
         matrices = 1 if on == "query_value" else 2
         sides = 2 if on == "attention" else 1
         return rank * sum(
@@ -108,12 +110,13 @@ def lora_parameters(model: Model, rank: int, on: str = "all_linear", fused: bool
         )
     attention = sum(_attention_pairs(model, one, fused) for one in heads(model))
     mixers = model.mixer.layers * _mixer_pairs(h, model.mixer) if model.mixer else 0
+    beside = attention + mixers if on == "all_linear" else 0
     mlps = (model.mlps - model.sparse - model.doubled) * _mlp_pairs(model, model.intermediate, fused)
     mlps += model.doubled * _mlp_pairs(model, 2 * model.intermediate, fused)
     if model.moe:
         mlps += model.sparse * _mlp_pairs(model, model.moe.shared, fused) if model.moe.shared else 0
         mlps += model.sparse * 2 * (h + model.moe.latent) if model.moe.latent else 0
-    return rank * (attention + mixers + mlps) + expert_adapter_parameters(model, rank, fused)
+    return rank * (beside + mlps) + expert_adapter_parameters(model, rank, fused)
 
 
 def expert_adapter_parameters(model: Model, rank: int, fused: bool = False) -> int:

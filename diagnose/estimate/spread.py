@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from diagnose.batch import Values, whole
+from diagnose.estimate.layer import ADAPT_THE_MLP
 from diagnose.estimate.shape import Shape, expert_adapter_parameters, lora_parameters
 from diagnose.estimate.sharding import ZERO_STATE, Split, adapters, split
 from diagnose.knowledge.hardware import Model
@@ -78,7 +79,7 @@ def _parts(
     if beside:
         rank = whole(values, "lora_rank") or 8
         fused = values.get("strategy") == "megatron"
-        experts = expert_adapter_parameters(model, rank, fused) if on == "all_linear" else 0.0
+        experts = expert_adapter_parameters(model, rank, fused) if on in ADAPT_THE_MLP else 0.0
         trained = tower_beside(model, values) if tower else 0.0
         return everything, {"parameters": beside, "experts": experts, "tower": trained}
     if "trained_layers" in values:

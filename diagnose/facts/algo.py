@@ -15,8 +15,10 @@ _WORDS = {
     "dapo": r"DAPO", "gigpo": r"GiGPO", "gspo": r"GSPO", "dr_grpo": r"Dr\.?\s?GRPO", "rloo": r"RLOO", "remax": r"ReMax",
     "reinforce++": r"REINFORCE(?:\+\+|_plus_plus"
     r"|pp)(?:-baseline)?", "grpo": r"GRPO", "ppo": r"PPO", "orpo": r"ORPO", "kto": r"KTO",
-    "gkd": r"GKD", "dpo": r"DPO", "sft": r"SFT(?:_trainer)?", "pretrain": r"(?:continued\s+)?pre-?training",
+    "gkd": r"GKD", "online_dpo": r"(?:online[-_ ]?DPO|在线\s?DPO)",
+    "dpo": r"DPO", "sft": r"SFT(?:_trainer)?", "pretrain": r"(?:continued\s+)?pre-?training",
     "rm": r"(?:reward model(?:l?ing)?\s+train\w*|train\w*\s+(?:an?\s+|the\s+)?(?:reward model|RM)|训练?\s*RM)",
+    "embedding": r"(?:sentence[-_ ]?transformers?\w*|\w*NegativesRanking(?:Loss)?)",
 }  # fmt: skip
 _SPOKEN = {
     algo: re.compile(rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9_])(?!-\d)", re.I | re.A)
@@ -26,20 +28,24 @@ _LOSSES = ("orpo", "kto", "simpo", "cpo", "ipo")
 _ANY_SPOKEN = re.compile("|".join(_WORDS.values()), re.I | re.A)
 # a script that is named in a sentence: its name ends with what it does
 _IN_SCRIPT = re.compile(
-    r"(?<![A-Za-z0-9.])(dapo|gspo|rloo|grpo|kto|orpo|dpo|gkd)(?:[_\-]\w{1,40}|_trainer/[\w.\-]{1,80})?\.(?:sh|py|ya?ml)\b"
+    r"(?<![A-Za-z0-9.])(online_dpo|dpo_online|dapo|gspo|rloo|grpo|kto|orpo|dpo|gkd)(?:[_\-]\w{1,40}|_trainer/[\w.\-]{1,80})?\.(?:sh|py|ya?ml)\b"
     r"|(?<![A-Za-z0-9.])(ppo)_trainer/[\w.\-]{1,80}\.sh\b",
     re.I | re.A,
 )
 # the module or script that a command starts, and classes of a trainer in a traceback
 _IN_COMMAND = re.compile(
-    r"(?:^|[/_.\-])(?<!online_)(dapo|gspo|rloo|grpo|kto|orpo|cpo|dpo|sft|rm|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
+    r"(?:^|[/_.\-])(online_dpo|dpo_online|dapo|gspo|rloo|grpo|kto|orpo|cpo|dpo|sft|rm|reward_modeling|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
     re.I | re.A,
 )
 _CONTINUED = re.compile(r"(?:^|/)pt(?:\.py)?$", re.A)
 _TRAINER = re.compile(
-    r"\b(GRPO|DPO|PPO|SFT|KTO|ORPO|GKD|RLOO)(?:v2)?(?:Trainer|Config)\b|\b(grpo|dpo|rloo|kto|orpo|sft)_trainer\.py",
+    r"\b(?:[A-Z][a-z]+)??(GRPO|OnlineDPO|DPO|PPO|SFT|KTO|ORPO|GKD|RLOO|Reward)(?:v2)?(?:Trainer|Config)\b"
+    r"|\b(grpo|online_dpo|dpo|rloo|kto|orpo|sft)_trainer\.py",
     re.A,
 )
+
+# a preference loss on answers that the model samples itself (huggingface/trl v0.18.0 trl/trainer/online_dpo_trainer.py)
+_SPELLED = {"onlinedpo": "online_dpo", "dpo_online": "online_dpo", "reward": "rm", "reward_modeling": "rm"}
 
 # transformers' own trainer, its examples, or what people call it
 _SUPERVISED = re.compile(
@@ -138,11 +144,11 @@ def _of_loss(paste: Paste) -> Fact | None:
 def _of_script(speech: Sequence[Line]) -> Fact | None:
     """The algorithm by the only one that the names of scripts in the text, or of their folder, tell."""
     found = [(line, match) for line in speech for match in _IN_SCRIPT.finditer(line.words)]
-    if len({(match[1] or match[2]).lower() for _, match in found}) != 1:
+    if len({_named(match[1] or match[2]) for _, match in found}) != 1:
         return None
     line, match = found[0]
     group = 1 if match[1] else 2
-    return Fact("algo", match[group].lower(), "read", written=match[0], span=span_of(line, match, group))
+    return Fact("algo", _named(match[group]), "read", written=match[0], span=span_of(line, match, group))
 
 
 def _of_command(paste: Paste) -> Fact | None:
@@ -152,15 +158,20 @@ def _of_command(paste: Paste) -> Fact | None:
             if _CONTINUED.search(word):
                 return Fact("algo", "pretrain", "read", written=word, span=_whole_line(paste, command.first_line))
             if found := _IN_COMMAND.search(word):
-                algo = next(group for group in found.groups() if group).lower()
+                algo = _named(next(group for group in found.groups() if group))
                 return Fact("algo", algo, "read", written=word, span=_whole_line(paste, command.first_line))
     return None
+
+
+def _named(word: str) -> str:
+    """The algorithm by a class's or a script's spelling of it."""
+    return _SPELLED.get(word.lower(), word.lower())
 
 
 def _of_trainer(paste: Paste) -> Fact | None:
     for line in paste.lines:
         if ("rainer" in line.words or "Config" in line.words) and (found := _TRAINER.search(line.words)):
-            return Fact("algo", str(found[1] or found[2]).lower(), "read", written=found[0], span=span_of(line, found))
+            return Fact("algo", _named(found[1] or found[2]), "read", written=found[0], span=span_of(line, found))
     return None
 
 

@@ -53,7 +53,7 @@ def one_asked_about(lines: Sequence[Line], said: Sequence[Mention], stated: Mapp
     Not where the run's settings spread a model over several.
     """
     read = [line for line in lines if len(line.words) <= _LONGEST]
-    if "planned" not in stated or not said or any(mention.count or mention.nodes for mention in said):
+    if "planned" not in stated or not said or any((mention.count or 1) > 1 or mention.nodes for mention in said):
         return {}
     if any(id in stated and stated[id].value not in (0, 1) for id in _DEGREES):
         return {}

@@ -13,6 +13,8 @@ _MACHINES = r"(?:nodes?|machines?|servers?|台|机|个?节点)"
 _MEASURE = r"(?:张|块|卡|个|枚|台|片)"
 # a count stands alone: no digit, letter or numeral before it (a Chinese word may)
 _ALONE = r"(?<![A-Za-z0-9_.\-=/十百千])"
+# the number of a setting, behind its word and a blank, is no count of what follows it
+_NO_SETTING = r"(?<!batch )(?<!batch_size )(?<!batch size )(?<!\bbs )(?<!rank )(?<!length )(?<!epochs )(?<!steps )(?<!zero )(?<!stage )"
 # what may stand between a count and the card: a size, a maker, a blank
 _BEFORE = rf"(?:{_SIZE}\s*(?:的\s*)?)?(?:(?:NVIDIA|Nvidia|nvidia|Tesla|GeForce|AMD|Huawei|华为|英伟达|GPUs?|the|of|local|of the)\s*){{0,2}}"
 _AFTER = rf"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}"
@@ -30,7 +32,7 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
     """Count before card, and card before count; group ``times`` is a count behind the card."""
     counted = rf"(?P<card>{_card((*words, *short))})s?(?![A-Za-z0-9])"
     card = rf"(?<![A-Za-z0-9.])(?P<card>{_card(words)})s?(?![A-Za-z0-9])"
-    count = rf"{_ALONE}(?P<count>{NUMERAL}|an?(?=\s))"
+    count = rf"{_ALONE}{_NO_SETTING}(?P<count>{NUMERAL}|an?(?=\s))"
     # a table has two blanks between the index of a card and its name
     link = rf"(?!\s{{2,}}(?!{_TIMES}|{_MEASURE}))\s*(?:{_TIMES}|{_MEASURE}|\s|-(?=[A-Za-z]))\s*(?:{_MEASURE}\s*)?"
     after = _AFTER.replace("(\\d{2,3})", "(?P<size>\\d{2,3})", 1)

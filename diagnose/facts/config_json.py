@@ -26,8 +26,8 @@ _EXPERTS = ("num_experts", "n_routed_experts", "num_local_experts")
 _TOWER = ("vision_config.", "audio_config.", "visual.", "talker_config.", "speech_config.")
 # what a family's layers have alike, whatever their sizes
 _ALIKE = (
-    "qk_norm", "wide_norm", "norms", "layer_norm", "fp32_norm", "gated", "clamped", "parallel", "biases", "head_bias", "fused_qkv",
-    "capped", "sinks", "fp16_overflows",
+    "qk_norm", "wide_norm", "norms", "layer_norm", "fp32_norm", "gated", "clamped", "stepwise", "parallel", "biases", "head_bias",
+    "fused_qkv", "capped", "sinks", "fp16_overflows",
 )  # fmt: skip
 _EXPERTS_ALIKE = ("shared_gate", "router_bias", "fp32_router", "stacked", "split_to_quantize")
 _OTHER_ATTENTION = "kv_lora_rank"  # keys and values of another shape, which no record here can hold

@@ -29,7 +29,7 @@ def remarks(
     gpu: Gpu | None = None,
 ) -> Iterator[str]:
     """All of them; ``speech`` are the lines that people wrote."""
-    yield from _of_fork(detected, version)
+    yield from _of_fork(detected, version, keyed)
     yield from _of_dead_keys(keyed)
     yield from _of_variables(keyed)
     yield from _of_part(stated)
@@ -70,7 +70,7 @@ def _of_part(stated: Mapping[str, Fact]) -> Iterator[str]:
         yield f"{part.key or 'This way of training'} trains a part that is not modelled: counted as if all were, so it may need far less."
 
 
-def _of_fork(detected: Detected, version: Fact | None) -> tuple[str, ...]:
+def _of_fork(detected: Detected, version: Fact | None, keyed: KeyFacts) -> tuple[str, ...]:
     """What a person should know of a trainer that is read by another's keys, or by nobody's."""
     fork, base = detected.fork, detected.framework
     if fork is None:
@@ -78,7 +78,10 @@ def _of_fork(detected: Detected, version: Fact | None) -> tuple[str, ...]:
     if fork.trains_elsewhere:
         return (f"{fork.title}: {fork.says} Nothing is estimated.",)
     if base is None or base.fallback:
-        known = "its name is known, its keys are not in the catalogue: read as plain training and by your answers"
+        if keyed.stated:
+            known = "the keys above are read; what they leave open is taken as in plain training, or from your answers"
+        else:
+            known = "its name is known, its keys are not in the catalogue: read as plain training and by your answers"
         return (f"{fork.title}: {known}. {fork.says}",)
     number = f" {version.value}" if version else ""
     return (f"{fork.title} is read as {base.title}{number}. {fork.says}",)

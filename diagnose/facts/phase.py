@@ -112,6 +112,10 @@ def _telling(
     own = code.get(frame.line, "")
     for table in tables:
         possible = [entry for entry in table if not entry.inside or _inside(entry, frame, code, frames)]
+        # a validation or a save is one whatever it calls
+        whole = [entry for entry in _best(possible, frame) if PHASE_GROUPS.get(entry.phase) == "sometimes"]
+        if whole:
+            return whole[0]
         for entries in (_called(possible, own), _best(possible, frame), _called(possible, own, frame.path)):
             if len({entry.phase for entry in entries}) == 1:
                 return entries[0]

@@ -104,9 +104,12 @@ _WORDS = (
     ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
     ("rollout_mode", r"\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
     ("rollout_mode", r"\bvllm[ -]?(?P<word>colocated?)\b(?!_)"),
+    ("rollout_mode", r"\b(?P<word>colocated?)\s+(?:with\s+|的\s*)?(?:vllm|sglang)\b"),
+    ("rollout_engine", r"\bcolocated?\s+(?:with\s+|的\s*)?(?P<word>vllm|sglang)\b"),
     ("rollout_mode", r"(?<!-)\bvllm-(?P<word>serve)\b"),
     ("rollout_engine", r"(?<!-)\b(?P<word>vllm)-serve\b"),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
+    ("flash_attention", r"(?<![\w.='\"/-])(?<!no )(?<!without )(?P<on>flash_attention_2)(?![\w=:-]|\.\w)"),
     (
         "double_quant",
         r"(?<![\w.=-])(?<!\bno )(?<!without )(?<!disabled )(?<!disable )(?P<on>double[ -]?quant(?:i[sz](?:ation|ed))?)(?![\w=:-])",
@@ -120,6 +123,8 @@ _WORDS = (
         r"(?<![\w./-])(?<!不用)(?<!不用 )(?<!no )(?<!without )(?P<word>megatron)(?![\w./=:-]|\s*(?:lm|core)\b)",
     ),
     ("strategy", r"(?<![\w./-])(?P<word>fsdp2)(?![\w./=:-])"),
+    ("strategy", r"(?:[+＋]\s*|(?<!\w)Q?LoRA[ -])(?P<word>fsdp)\b(?![\w/.=:-])"),
+    ("strategy", r"(?<![\w./-])(?P<word>fsdp)\s*[+＋]"),
     ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
@@ -143,6 +148,7 @@ _MARKS = {
     "rollout_mode": ("serve", "colocate"),
     "quantization": ("bit",),
     "double_quant": ("quant",),
+    "flash_attention": ("flash_attention_2",),
     "strategy": ("megatron", "fsdp"),
 }
 _FORMS: dict[str, list[re.Pattern[str]]] = {}
@@ -179,15 +185,15 @@ _OFF = re.compile(
     re.I | re.A,
 )
 ALMOST = re.compile(
-    r"\b(?:tried|try|should|could|would|if|whether|instead of|previous\w*|before|need|recommend\w*|suggest\w*"
+    r"\b(?:tried(?! to allocate)|try|should|could|would|if|whether|instead of|previous\w*|before|need|recommend\w*|suggest\w*"
     r"|or|does|do|maybe)\b|试过?|换成|建议|应该|如果|需要|吗|或者?",
     re.I | re.A,
 )
 # a question of memory, beside which what the run is to have is told
 _WHETHER_IT_FITS = re.compile(
     r"够不够用?|够用?[吗么嘛]|(?:能|可以)(?:[用拿在][^。；;，,]{0,30})?\s*(?:跑|训|放)[^。；;，,]{0,20}[吗么嘛]|会不会\s*(?:爆|炸|OOM)\S*|[放装]得下[吗么嘛]?"
-    r"|\b(?:will|would|does|do|is|are|can|could)\b[^.?!]{0,40}\b(?:fit|enough|sufficient|oom)\b"
-    r"|\b(?:can|could) (?:i|we|one) (?:\w+ )?(?:run|train|fine-?tune|do|use|grpo|ppo|dpo|sft|q?lora)\b",
+    r"|\b(?:will|would|does|do|is|are|can|could)\b(?:[^.?!]|\.(?=\d)){0,60}\b(?:fit|enough|sufficient|oom)\b"
+    r"|\b(?:can|could) (?:i|we|one) (?:\w+ )?(?:run|train|fine-?tune|do|grpo|ppo|dpo|sft|q?lora)\b",
     re.I | re.A,
 )
 _STAGE_WORD = re.compile(

@@ -73,6 +73,8 @@ def _refused(place: str, file: Part, framework: Framework) -> Iterator[Problem]:
 
 def _fork(place: str, fork: Fork, framework: Framework) -> Iterator[Problem]:
     yield from fact_misfits(place, f"fork {fork.id}.facts", fork.facts)
+    for id in fork.fixed:
+        yield from word_misfits(place, f"fork {fork.id}.fixed", id, vocabulary.FACTS)
     yield from _does(place, f"fork {fork.id}.does", fork.does)
     if fork.version and fork.version not in framework.releases:
         known = did_you_mean(fork.version, framework.releases)

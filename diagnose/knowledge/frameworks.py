@@ -179,8 +179,8 @@ class Fork:
     ``version`` is the version of the base that it froze, ``says`` what differs, ``facts`` its own defaults, each in the unit of
     the key that sets it, ``does`` the behaviours in which it differs. A name counts as its mark inside a value or a path, where the base
     is marked as well. One that ``trains_elsewhere`` does so on machines of a service or on the processor: nothing is estimated.
-    ``ignores`` are keys of the base that its own trainer never reads. ``stages`` is into how many numbered steps its recipe is parted:
-    “step 3” there is no step of the training.
+    ``ignores`` are keys of the base that its own trainer never reads, ``fixed`` facts in which it leaves no choice. ``stages`` is into
+    how many numbered steps its recipe is parted: “step 3” there is no step of the training.
     """
 
     id: str
@@ -192,6 +192,7 @@ class Fork:
     trains_elsewhere: bool = False
     stages: int = 0
     ignores: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
     facts: Mapping[str, Value] = field(default_factory=dict)
     does: Mapping[str, Value] = field(default_factory=dict)
 

@@ -166,7 +166,8 @@ class Model(Record):
     ``doubled``: so many layers have an MLP of twice the width. ``per_layer``: every layer adds its own embedding of this width, from
     a table as long as the vocabulary.
     ``fp16_overflows``: its activations leave the range of fp16. ``fp32_norm``: a norm multiplies by its weight before it rounds to
-    16 bits; ``fused_qkv``: query, key and value are parts of one product; ``clamped``: gate and up of an MLP are kept within bounds.
+    16 bits; ``fused_qkv``: query, key and value are parts of one product; ``clamped``: gate and up of an MLP are kept within bounds;
+    ``stepwise``: its GELU is written as one operation after another (transformers activations.py: NewGELUActivation).
     ``published_in``: an engine loads its weights in so few bits as they are.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
@@ -201,6 +202,7 @@ class Model(Record):
     fp32_norm: bool = False
     fused_qkv: bool = False
     clamped: bool = False
+    stepwise: bool = False
     published_in: str = ""
     attention_layers: int = 0
     mlp_layers: int = 0

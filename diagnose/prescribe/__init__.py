@@ -110,6 +110,8 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
         refuse.of_training(lever, situation)
         or refuse.of_no_training(lever, situation)
         or refuse.no_engine(lever, situation)
+        or refuse.no_role(lever, situation)
+        or refuse.fixed(lever, situation)
     ):
         return None
     wrong, applies = refuse.wrong_pool(lever, situation), holds(lever.when, situation.values)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from diagnose.allocator import crammed, idle_gib
-from diagnose.conditions import holds
+from diagnose.conditions import holds, version
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
@@ -30,7 +30,7 @@ _OFF_THE_ENGINE = ("logprob", "ref_logprob", "values", "critic", "actor_update",
 _OF_PASSES = ("sp", "activation_offload")
 # Settings of an update that somebody pastes who trains; the others may as well be those of a merge or of an inference.
 _OF_UPDATES = ("micro_batch", "gradient_accumulation", "gradient_checkpointing", "optimizer")
-_OF_A_RUN = (*_OF_UPDATES, "full_or_lora", "max_length")
+_OF_A_RUN = (*_OF_UPDATES, "full_or_lora", "quantization", "max_length", "zero_stage", "strategy")
 # One of these in a paste speaks of an engine.
 _OF_ENGINES = (
     "rollout_engine",
@@ -40,6 +40,8 @@ _OF_ENGINES = (
     "rollout_tp",
     "max_num_seqs",
 )
+_ROLES = ("critic", "ref")
+_PHASES_OF_ROLES = ("critic", "values", "ref_logprob")
 _RANK = {"cured": -1, "tried": 0, "on": 1, "refused": 2, "elsewhere": 3, "no_gain": 4, "absent": 5}
 
 
@@ -70,7 +72,23 @@ def on(lever: Lever, situation: Situation) -> NotAdvised | None:
     if fact is None:
         return None
     stated = situation.facts.stated.get(fact)
-    return NotAdvised(lever, "on", _where(stated), stated.span if stated else None)
+    since = _since(stated, situation)
+    why = f"On by default since version {since}: set it if yours is older." if since else _where(stated)
+    return NotAdvised(lever, "on", why, stated.span if stated else None)
+
+
+def _since(stated: Fact | None, situation: Situation) -> str:
+    """The version in which a default became what it is, where nobody says which one runs; empty where it was always so."""
+    framework = situation.facts.framework
+    if stated is None or stated.origin != "default" or framework is None or "framework_version" in situation.values:
+        return ""
+    others = [
+        one.until
+        for one in framework.defaults
+        if one.until and one.facts.get(stated.id, stated.value) != stated.value and not one.fork and not one.script
+    ]
+    own = situation.facts.fork is not None and stated.id in situation.facts.fork.facts
+    return "" if own else max(others, key=version, default="")
 
 
 def of_training(lever: Lever, situation: Situation) -> bool:
@@ -84,6 +102,12 @@ def of_no_training(lever: Lever, situation: Situation) -> bool:
     """Whether it is for what trains nothing, where a trainer or a setting of an update is known and nothing says otherwise."""
     trained = situation.facts.trainer or any(situation.facts.certain(id) for id in _OF_UPDATES)
     return bool(trained) and situation.values.get("trains") is not False and lever.when.get("trains") is False
+
+
+def fixed(lever: Lever, situation: Situation) -> bool:
+    """Whether all that it changes, or is told to be on by, is what the fork that trains leaves no choice in."""
+    fork, moves = situation.facts.fork, [change.fact for change in lever.changes] or list(lever.on)
+    return fork is not None and bool(moves) and all(fact in fork.fixed for fact in moves)
 
 
 def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:
@@ -104,7 +128,7 @@ def of_an_engine(lever: Lever) -> bool:
 def no_engine(lever: Lever, situation: Situation) -> bool:
     """Whether it acts on an engine of which nothing in the text of an unknown trainer speaks."""
     values = situation.values
-    if not of_an_engine(lever) or situation.kind in NOT_A_PEAK:
+    if not (of_an_engine(lever) or "rollout_engine" in lever.when) or situation.kind in NOT_A_PEAK:
         return False
     if values.get("trains") is False:
         return not any(situation.facts.certain(id) for id in _OF_ENGINES)
@@ -117,6 +141,15 @@ def no_engine(lever: Lever, situation: Situation) -> bool:
     if situation.facts.fork is None and not any(situation.facts.certain(id) for id in _OF_A_RUN):
         return False  # a message alone
     return not any(id in values for id in _OF_ENGINES)
+
+
+def no_role(lever: Lever, situation: Situation) -> bool:
+    """Whether it acts on critic or reference alone, of which nothing in the text of an unknown trainer speaks, nor of an algorithm."""
+    ids = [change.fact for change in lever.changes]
+    if not ids or situation.framework_known or "algo" in situation.values or situation.phase in _PHASES_OF_ROLES:
+        return False
+    roles = [role for role in _ROLES if all(id.startswith((f"{role}_", f"has_{role}")) for id in ids)]
+    return any(not any(id.startswith((f"{role}_", f"has_{role}")) for id in situation.values) for role in roles)
 
 
 def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:
@@ -136,7 +169,8 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
     """It acts on the engine alone, which has cards of its own, while a card that trains runs out: as told, or by the estimate."""
     if not of_an_engine(lever) or situation.values.get("rollout_mode") != "server":
         return None
-    if situation.phase not in _OFF_THE_ENGINE and not _trainer_runs_out(situation):
+    trainers = situation.phase in _OFF_THE_ENGINE or _in_trainers_frame(situation) or _trainer_runs_out(situation)
+    if not trainers:
         return None
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own; what runs out is a card that trains.")
 
@@ -151,6 +185,18 @@ def of_the_actor(lever: Lever, situation: Situation) -> NotAdvised | None:
     ):
         return None
     return NotAdvised(lever, "elsewhere", f"{keys[0]} is the actor’s; what runs out is a pass of the critic.")
+
+
+def _in_trainers_frame(situation: Situation) -> bool:
+    """Whether a frame of the traceback is one that only phases of the trainer have, though it is not told which of them."""
+    framework = situation.facts.framework
+    if situation.phase or framework is None:
+        return False
+    for frame in situation.paste.frames:
+        phases = {one.phase for one in framework.frames if one.function == frame.function and one.path in frame.path}
+        if frame.path and phases and phases <= set(_OFF_THE_ENGINE):
+            return True
+    return False
 
 
 def _trainer_runs_out(situation: Situation) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,6 +19,8 @@ from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts, Setting
 from diagnose.vocabulary import FACTS, Value
+
+_NUMBER = re.compile(r"\d(?=\D*$)", re.A)  # the last of a name
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,9 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
     changed, after = new
     if read:
         if not read.key:  # told in a sentence, which no patch may change
-            return changed, Change(id, _styled(key, facts.keys[id], situation), word(read.value), after)
+            said = word(read.value)  # a word that the key does not take is none of its
+            before = said if not key.values or said in key.values else None
+            return changed, Change(id, _styled(key, facts.keys[id], situation), before, after)
         return changed, Change(
             id, read.key, read.written or word(read.value), _beside(key, read.written, after), read.span
         )
@@ -167,7 +172,14 @@ def _beside(key: Key, present: str, new: str) -> str:
     """A file of the framework's in the folder where the person keeps its neighbour; any other word as it is."""
     here, there = PurePosixPath(bare(present)), PurePosixPath(new)
     known = {PurePosixPath(name).name for name in key.values}
-    return str(here.with_name(there.name)) if "/" in new and here.name in known else new
+    if "/" not in new:
+        return new
+    if here.name in known:
+        return str(here.with_name(there.name))
+    # of the same name but for its number
+    number = _NUMBER.search(there.stem)
+    renamed = _NUMBER.sub(number[0], here.stem) if number else ""
+    return str(here.with_name(renamed + here.suffix)) if renamed and there.stem.endswith(renamed) else new
 
 
 def _styled(key: Key, name: str, situation: Situation) -> str:

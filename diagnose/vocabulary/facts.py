@@ -85,6 +85,7 @@ _ALL = (
         query_value="query and value",
         query_key_value="query, key and value",
         attention="all of the attention",
+        mlp="the MLP alone",
     ),
     fact("adapter_dropout", "bool", "run", "Dropout in front of adapters"),
     fact("trains_embeddings", "bool", "run", "Embedding and head trained beside adapters"),

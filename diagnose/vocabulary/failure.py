@@ -63,4 +63,17 @@ PHASE_GROUPS = {
 # In these a rank computes and puts nothing on the host.
 OF_CARDS = ("rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
 
-ONLINE_ALGOS = ("grpo", "ppo", "dapo", "rloo", "reinforce++", "remax", "gspo", "dr_grpo", "gpg", "opo", "otb")
+ONLINE_ALGOS = (
+    "grpo",
+    "ppo",
+    "dapo",
+    "rloo",
+    "reinforce++",
+    "remax",
+    "gspo",
+    "dr_grpo",
+    "gpg",
+    "opo",
+    "otb",
+    "online_dpo",
+)

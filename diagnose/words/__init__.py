@@ -68,8 +68,12 @@ def run_words(facts: Facts) -> tuple[str, ...]:
     algo = facts.stated.get("algo")
     # a default says nothing of a run of which no setting was pasted
     of_nothing = algo is not None and algo.origin == "default" and not facts.configured
-    parts = (framework, "" if of_nothing else str(values.get("algo", "")).upper(), values.get("model"), cards)
+    parts = (framework, "" if of_nothing else _algo_words(str(values.get("algo", ""))), values.get("model"), cards)
     return tuple(str(part) for part in parts if part)
+
+
+def _algo_words(algo: str) -> str:
+    return algo.upper().replace("_", " ")
 
 
 def card_size(facts: Facts) -> str:
@@ -163,7 +167,7 @@ def _not_computed(phase: str, facts: Facts) -> str:
         return f"{said}: by what is known the run has no {what}. Check the phase and the algorithm."
     algo = str(facts.values.get("algo", "grpo"))
     if phase in _ONLINE and algo not in ONLINE_ALGOS:
-        return f"{said}: {algo.upper()} does no such thing. Check the phase and the algorithm."
+        return f"{said}: {_algo_words(algo)} does no such thing. Check the phase and the algorithm."
     return f"{said}."
 
 

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from diagnose.estimate import estimate, plan_of
-from diagnose.estimate.layer import Widths, backward_bytes_per_token, frozen_layer_bytes_per_token
+from diagnose.estimate.layer import (
+    Widths,
+    backward_bytes_per_token,
+    frozen_layer_bytes_per_token,
+    layer_bytes_per_token,
+)
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Facts, Term
@@ -164,3 +169,19 @@ def test_trained_copies_of_embedding_and_head_are_cast_to_16_bits_beside_4_bit_l
     )
     found = diagnose(text, DPO, current(), ()).facts
     assert f"× {each} B" in _terms(found)["actor_gradients"].how
+
+
+def test_a_gelu_in_steps_keeps_what_each_step_reads() -> None:
+    fused, steps = (
+        Widths(hidden=2560, mlp=10240, keys=2560, heads=32, gated=False, stepwise=on) for on in (False, True)
+    )
+    assert layer_bytes_per_token(steps) - layer_bytes_per_token(fused) == 6 * 10240
+    assert layer_bytes_per_token(steps, autocast=True) - layer_bytes_per_token(fused, autocast=True) == 12 * 10240
+    kept = frozen_layer_bytes_per_token(steps, shared=True) - frozen_layer_bytes_per_token(fused, shared=True)
+    assert kept == 6 * 10240
+
+
+def test_adapters_on_the_mlp_alone_keep_no_input_of_the_attention() -> None:
+    w = Widths(hidden=3584, mlp=18944, keys=512, heads=28, gated=True)
+    kept = frozen_layer_bytes_per_token(w) - frozen_layer_bytes_per_token(w, on="mlp")
+    assert kept == 2 * 4 * 3584

@@ -94,6 +94,11 @@ def test_adapters_on_query_key_and_value_of_llama_2_7b():
     assert shape.lora_parameters(model("llama-2-7b"), 8, "query_key_value") == 6_291_456
 
 
+def test_adapters_on_the_mlp_alone_of_llama_2_7b():
+    # rank 16: 16 x 3 projections x (4096 + 11008) x 32 layers
+    assert shape.lora_parameters(model("llama-2-7b"), 16, "mlp") == 23_199_744
+
+
 def test_every_expert_has_its_own_adapter():
     record = replace(model("mixtral-8x7b"), layers=1)
     one = replace(record, moe=Moe(experts=1, active=1, width=14336))

@@ -108,9 +108,13 @@ def test_what_differs_is_noted(facts):
 
 
 def test_a_trainer_known_by_name_alone_is_said_to_be_so(facts):
-    found = facts("stylus.run --rows 4")
+    found = facts("stylus.run")
     assert (found.values["framework"], found.framework) == ("stylus", None)
     assert "its keys are not in the catalogue" in found.notes[0]
+
+
+def test_a_trainer_of_which_keys_were_read_is_not_said_to_have_none(facts):
+    assert "the keys above are read" in facts("stylus.run --rows 4").notes[0]
 
 
 @pytest.mark.parametrize(

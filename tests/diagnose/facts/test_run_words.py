@@ -150,6 +150,16 @@ def test_it_reads_adapters_and_not_their_traces(values, text, value):
         ("bash examples/qwen2_5_vl_3b_geo3k_grpo.sh", "grpo"),
         ("stage: dpo\npref_loss: orpo\nfinetuning_type: full", "orpo"),
         ("python examples/scripts/ppo/ppo.py --model_name_or_path a/b", "ppo"),
+        ("python examples/scripts/dpo_online.py --model_name_or_path a/b", "online_dpo"),
+        ('  File "/x/trl/trainer/online_dpo_trainer.py", line 512, in training_step\n    x', "online_dpo"),
+        ("TRL，在线 DPO，Qwen2.5-7B", "online_dpo"),
+        ("my online_dpo.py with trl dies", "online_dpo"),
+        ("OnlineDPOTrainer with a judge", "online_dpo"),
+        ("DPOTrainer on my pairs", "dpo"),
+        ("RewardTrainer on my pairs", "rm"),
+        ("python examples/scripts/reward_modeling.py --model_name_or_path a/b", "rm"),
+        ("sentence-transformers with MultipleNegativesRankingLoss", "embedding"),
+        ('  File "/x/unsloth_compiled_cache/UnslothKTOTrainer.py", line 12, in train\n    UnslothKTOTrainer()', "kto"),
         ("    ray.get(main_task.remote(ppo_config))", None),
         ('"ppo_epochs": 1,', None),
     ],
@@ -230,3 +240,34 @@ def test_other_batches_are_not(values, text):
 
 def test_the_place_of_an_engine_is_read_beside_its_name(values):
     assert values("8卡A100 GRPO，vllm colocate，num_generations 8，爆显存")["rollout_mode"] == "colocated"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("trl SFTTrainer + FSDP, QLoRA of a 70B", {"strategy": "fsdp", "zero_stage": 3}),
+        ("QLoRA FSDP of a 70B with trl", {"strategy": "fsdp"}),
+        ("trl grpo zero3 colocate vllm 0.4", {"rollout_mode": "colocated", "rollout_engine": "vllm"}),
+        ("trl sft without FSDP", {"strategy": "ddp"}),
+        ("trl sft, max_length=16384, flash_attention_2. Already tried liger", {"flash_attention": True}),
+        ("trl sft without flash_attention_2", {"flash_attention": None}),
+        ("unsloth GRPO OOMs at 23.9/24GB. Can I use deepspeed zero3 with unsloth?", {"zero_stage": 0, "planned": None}),
+        (
+            "can unsloth qlora llama 3.3 70b fit on one A6000 48GB with 8k context?",
+            {"max_length": 8192},
+        ),
+        ("falcon-7b qlora trl max_seq_length 2048 batch 4 T4 16gb", {"n_gpus": None, "gpu_model": "T4"}),
+        ("falcon-7b qlora trl, 4 T4 16gb", {"n_gpus": 4, "gpu_model": "T4"}),
+        ("trl dpo zero 3 8 A100 80G full OOM: Tried to allocate 2.00 GiB", {"zero_stage": 3, "n_gpus": 8}),
+        ("trl dpo on 8 A100, I tried zero 3", {"zero_stage": 0}),
+        ("unsloth 微调 qwen3-14b 4bit, 4090 24G", {"framework": "trl", "n_gpus": 1}),
+    ],
+)
+def test_it_reads_how_it_is_sharded_and_where_an_engine_stands(values, text, found):
+    got = values(f"{text}\nCUDA OOM")
+    assert {id: got.get(id) for id in found} == found
+
+
+def test_cards_that_somebody_asks_about_one_by_one_are_one_card_each(values):
+    text = "Planning GRPO with TRL on Qwen2.5-7B. Can I do it on a 4090 or do I need an A100 40GB or an H100 80GB?"
+    assert values(text)["n_gpus"] == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
@@ -184,3 +186,117 @@ def test_what_learns_from_a_data_set_alone_runs_no_ray() -> None:
 def test_a_switch_is_given_no_number() -> None:
     text = "torchrun pretrain_gpt.py --use-distributed-optimizer --micro-batch-size 4 --tensor-model-parallel-size 2\n8 x A100 80GB\n"
     assert not any(after == "3" for made in changes(told(text + OOM)).values() for _, _, after in made)
+
+
+KAGGLE = """unsloth sft of gemma-3-12b-it, 4bit lora r=16, per_device_train_batch_size=2, max_seq_length=4096
+Kaggle T4 x2
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 896.00 MiB. GPU 0 has a total capacity of 14.74 GiB of which 0.54 GiB is free.
+"""
+
+
+def test_a_fork_is_advised_no_setting_that_it_leaves_no_choice_in() -> None:
+    found = told(KAGGLE)
+    given = {one.lever.slug for one in found.prescriptions} | {one.lever.slug for one in found.not_advised}
+    fixed = {"shard.zero_stage.up", "offload.optimizer.on", "offload.param.on", "placement.separate_roles"}
+    assert found.facts.fork
+    assert not given & fixed
+
+
+KILLED = "dmesg: Out of memory: Killed process 2213 (python) anon-rss:15198304kB"
+OF_SAMPLES = {"algo.drop_critic", "algo.drop_ref", "algo.entropy_off", "rollout.n.down", "sync.gather_batched"}
+
+
+@pytest.mark.parametrize(
+    "trainer", ["TRL SFTTrainer", "TRL DPOTrainer", "TRL KTOTrainer", "Axolotl SFT", "my SFT script"]
+)
+@pytest.mark.parametrize("where", ["", "OOM during evaluation", KILLED])
+def test_a_run_without_samples_is_advised_nothing_of_them(trainer: str, where: str) -> None:
+    found = told(f"{trainer}, Qwen2.5-7B, LoRA, one RTX 4090\n{where}\n" + ("" if where == KILLED else OOM))
+    given = {one.lever.slug for one in found.prescriptions}
+    assert not given & {*OF_SAMPLES, "batch.train.down"}
+
+
+@pytest.mark.parametrize(
+    ("present", "after"),
+    [
+        ("recipes/accelerate_configs/zero2.yaml", "recipes/accelerate_configs/zero3.yaml"),
+        ("my/deepspeed_zero2.yaml", "my/deepspeed_zero3.yaml"),
+        ("my_ds_z2_conf.yaml", "examples/accelerate_configs/deepspeed_zero3.yaml"),
+    ],
+)
+def test_a_file_is_replaced_by_its_like_in_its_own_folder(present: str, after: str) -> None:
+    text = f"accelerate launch --config_file {present} --num_processes 8 src/open_r1/sft.py --model_name_or_path Qwen/Qwen2.5-14B zero2\n"
+    text += "8 x H100 80GB, TRL, deepspeed zero2\n" + OOM
+    assert changes(told(text))["shard.zero_stage.up"][0][2] == after
+
+
+LOSS = '  File "/x/transformers/trainer.py", line 3698, in training_step\n    loss = self.compute_loss(model, inputs)\n'
+
+
+@pytest.mark.parametrize(
+    ("trainer", "key"),
+    [
+        ("PPOTrainer PPOConfig(per_device_train_batch_size=8)", None),
+        ("ORPOTrainer ORPOConfig(per_device_train_batch_size=8)", None),
+        ("OnlineDPOTrainer OnlineDPOConfig(per_device_train_batch_size=8)", None),
+        ("KTOTrainer KTOConfig(per_device_train_batch_size=8)", "use_liger_kernel"),
+        ("GRPOTrainer GRPOConfig(per_device_train_batch_size=8)", "use_liger_kernel"),
+    ],
+)
+def test_a_fused_loss_is_advised_where_the_loss_asks_for_it(trainer: str, key: str | None) -> None:
+    found = changes(told(f"from trl import {trainer}, Qwen2.5-7B, LoRA, one H100 80GB\n" + LOSS + OOM)).get(
+        "logits.chunked"
+    )
+    assert (found[0][0] if found else None) == key
+
+
+def test_what_an_older_version_did_not_have_on_is_not_said_to_be_on() -> None:
+    found = told("trl SFTTrainer, Qwen2.5-7B, one H100 80GB\n" + OOM)
+    why = {one.lever.slug: one.why for one in found.not_advised}
+    assert why["checkpointing.activation.on"] == "On by default since version 0.22: set it if yours is older."
+    found = told("trl==1.0.0 SFTTrainer, Qwen2.5-7B, one H100 80GB\n" + OOM)
+    assert "default of TRL" in {one.lever.slug: one.why for one in found.not_advised}["checkpointing.activation.on"]
+
+
+@pytest.mark.parametrize("text", ["Qwen2.5-7B qlora 4090", "bnb 4bit Llama-3.1-70B, RTX 4090, from_pretrained"])
+def test_nothing_is_advised_for_models_of_which_nobody_speaks(text: str) -> None:
+    given = {one.lever.slug for one in told(f"{text}\n{OOM}").prescriptions}
+    assert not given & {
+        "checkpointing.critic.on",
+        "offload.critic.on",
+        "offload.ref.on",
+        "algo.drop_ref",
+        "sync.layered",
+    }
+
+
+def test_a_state_on_the_host_that_was_tried_is_not_advised() -> None:
+    found = told(
+        "swift rlhf --rlhf_type dpo --model Qwen/Qwen2.5-7B-Instruct --train_type full --deepspeed zero3 --max_length 8192\n"
+        "单机8*A800还是OOM，已经试过 zero3_offload 了，没用\n" + OOM
+    )
+    assert {"offload.optimizer.on", "offload.param.on"} <= {one.lever.slug for one in found.not_advised}
+
+
+def test_the_older_ppo_is_told_the_rows_of_its_own_configuration() -> None:
+    found = told(
+        'from trl import PPOConfig\nconfig = PPOConfig(model_name="lmsys/vicuna-7b-v1.5", batch_size=64, mini_batch_size=4)\n'
+        "trl==0.11.4, one A100 40GB\n    stats = ppo_trainer.step(query_tensors, response_tensors, rewards)\n" + OOM
+    )
+    assert found.facts.values["micro_batch"] == 4
+    assert changes(found)["batch.micro.down"][0][0] == "mini_batch_size"
+
+
+def test_a_frame_of_the_trainer_alone_clears_an_engine_on_other_cards() -> None:
+    found = told(
+        "accelerate launch --num_processes 7 src/open_r1/grpo.py --use_vllm true --vllm_device auto\n"
+        '[rank3]:   File "/x/trl/trainer/grpo_trainer.py", line 444, in _get_per_token_logps\n' + OOM
+    )
+    refused = {one.lever.slug: one.reason for one in found.not_advised}
+    assert refused["rollout.gpu_memory_utilization.down"] == "elsewhere"
+
+
+def test_a_word_of_a_sentence_is_not_shown_as_a_key_s_own() -> None:
+    found = changes(told("trl SFTTrainer, full fine-tuning of Qwen2.5-14B, zero2, 4x A100 40GB\n" + OOM))
+    assert found["peft.lora"][0] == ("use_peft", None, "true")
+    assert found["shard.zero_stage.up"][0][:2] == ("config_file", None)
