@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
@@ -213,9 +214,10 @@ def _gives(key: Key, fact: str) -> bool:
 
 
 def told_of(fact: str, words: Iterable[str], cases: Iterable[Case]) -> tuple[Case, ...]:
-    """The cases whose fact is one of these words, in any case."""
+    """The cases whose fact is one of these words, in any case; the newest first, those without a day last."""
     wanted = {word.lower() for word in words}
-    return tuple(case for case in cases if str(case.facts.get(fact, "")).lower() in wanted)
+    told = [case for case in cases if str(case.facts.get(fact, "")).lower() in wanted]
+    return tuple(sorted(told, key=lambda case: case.date or date.min, reverse=True))
 
 
 def shape(model: Model) -> list[tuple[str, str]]:

@@ -83,7 +83,7 @@
       e: () => one("[data-edit]")?.click(),
       j: () => step(1),
       k: () => step(-1),
-      "?": () => one("#keys").togglePopover(),
+      "?": () => one("#shortcuts").togglePopover(),
     };
     keys[event.key]?.();
   });
