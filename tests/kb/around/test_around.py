@@ -156,6 +156,7 @@ def test_a_notice_is_mailed_once_with_a_link_and_no_word_that_breaks_a_header(ca
     assert sent.to == ["w@example.org"]
     assert "\n" not in sent.subject
     assert "/cases/here/" in sent.body
+    assert f"{settings.SITE_URL.rstrip('/')}{reverse('kb:me')}" in sent.body  # type: ignore[attr-defined]
 
 
 def test_who_turned_mail_off_or_read_it_gets_none(case: Document, settings: object) -> None:
