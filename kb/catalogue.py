@@ -9,6 +9,7 @@ from datetime import date
 
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
+from django.utils.text import capfirst
 
 from diagnose.conditions import version
 from diagnose.facts.signature import is_mark
@@ -111,7 +112,7 @@ def errors(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
         groups.setdefault(what_it_tells(record), []).append(
             Entry(record.title, reverse("kb:error", args=[record.slug]), words.get(record.strength, ""))
         )
-    return [(words[0].upper() + words[1:], entries) for words, entries in groups.items() if entries]
+    return [(capfirst(words), entries) for words, entries in groups.items() if entries]
 
 
 def what_it_tells(signature: Signature) -> str:
