@@ -99,6 +99,11 @@ def test_the_cases_of_a_card_are_listed_newest_first(client: Client) -> None:
     assert len(told) > 3
 
 
+def test_a_condition_names_a_framework_by_its_title(client: Client) -> None:
+    page = client.get("/advisories/accelerate-keeps-dataloaders/").content.decode()
+    assert "<li>Framework: TRL or ms-swift</li>" in page
+
+
 def test_capacities_are_told_to_one_precision(client: Client) -> None:
     page = client.get("/gpus/h100/").content.decode()
     assert '<td class="r">79.10</td>' in page
