@@ -14,6 +14,7 @@ from django.urls import reverse
 from diagnose.knowledge.records import Case as Record
 from diagnose.knowledge.records import Fix
 from diagnose.vocabulary import POOL_OF_KIND
+from diagnose.words.figures import NBSP
 from kb.case_page import reported
 from kb.models import CaseEstimate, Document
 
@@ -37,6 +38,11 @@ class Row:
     moment: str
     call: str
     apart: float | None
+
+    @property
+    def apart_words(self) -> str:
+        """``−69 %``: how far the estimate lies above or below the report; nothing where none was measured."""
+        return "" if self.apart is None else f"{self.apart:+.0%}".replace("-", "−").replace("%", f"{NBSP}%")
 
 
 def call(record: Record, fix: Fix | None, result: Mapping[str, Any]) -> str:

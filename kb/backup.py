@@ -24,6 +24,7 @@ from django.core.management.color import no_style
 from django.core.serializers.base import DeserializationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, models, transaction
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
@@ -133,8 +134,11 @@ def _migrations() -> list[str]:
 def _check(manifest: dict[str, Any]) -> None:
     if manifest.get("format") != FORMAT:
         raise BackupError(f"the backup has format {manifest.get('format')!r}, this version reads {FORMAT}")
-    if unknown := sorted(set(manifest["migrations"]) - set(_migrations())):
+    known = {f"{app}.{name}" for app, name in MigrationLoader(connection).disk_migrations}
+    if unknown := sorted(set(manifest["migrations"]) - known):
         raise BackupError(f"the backup is of a newer version (it has {unknown[-1]}): upgrade this site first")
+    if known - set(_migrations()):
+        raise BackupError("this base lacks tables of this version: run manage.py migrate first")
     for model in (Document, apps.get_model("auth", "User")):
         if model._default_manager.exists():
             raise BackupError(f"this base already holds {model._meta.verbose_name_plural}: restore into an empty one")

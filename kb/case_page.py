@@ -80,7 +80,7 @@ def page(case: Document, record: Record, estimate: CaseEstimate | None, knowledg
         "body": as_rendered(case.html),
         "framework": framework,
         "claims": claims_of(record),
-        "trials": [_trial(fix, knowledge) for fix in record.fixes],
+        "trials": trials_of(record, knowledge),
         "groups": fact_groups(record.facts, knowledge),
         "told": len(record.facts),
         "sources": [(address, source_name(address)) for address in record.sources],
@@ -95,6 +95,11 @@ def page(case: Document, record: Record, estimate: CaseEstimate | None, knowledg
 def claims_of(record: Record) -> list[Judged]:
     """The claims with their verdicts as words and marks."""
     return [_judged(claim) for claim in record.claims]
+
+
+def trials_of(record: Record, knowledge: Knowledge) -> list[Trial]:
+    """The fixes with what came of each."""
+    return [_trial(fix, knowledge) for fix in record.fixes]
 
 
 def fact_groups(facts: Mapping[str, Value], knowledge: Knowledge) -> dict[str, list[FactRow]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
+from django.utils.text import capfirst
 
 from diagnose.conditions import version
 from diagnose.facts.signature import is_mark
@@ -110,7 +112,7 @@ def errors(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
         groups.setdefault(what_it_tells(record), []).append(
             Entry(record.title, reverse("kb:error", args=[record.slug]), words.get(record.strength, ""))
         )
-    return [(words[0].upper() + words[1:], entries) for words, entries in groups.items() if entries]
+    return [(capfirst(words), entries) for words, entries in groups.items() if entries]
 
 
 def what_it_tells(signature: Signature) -> str:
@@ -213,9 +215,10 @@ def _gives(key: Key, fact: str) -> bool:
 
 
 def told_of(fact: str, words: Iterable[str], cases: Iterable[Case]) -> tuple[Case, ...]:
-    """The cases whose fact is one of these words, in any case."""
+    """The cases whose fact is one of these words, in any case; the newest first, those without a day last."""
     wanted = {word.lower() for word in words}
-    return tuple(case for case in cases if str(case.facts.get(fact, "")).lower() in wanted)
+    told = [case for case in cases if str(case.facts.get(fact, "")).lower() in wanted]
+    return tuple(sorted(told, key=lambda case: case.date or date.min, reverse=True))
 
 
 def shape(model: Model) -> list[tuple[str, str]]:

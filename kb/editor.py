@@ -108,6 +108,7 @@ def preview(
     if isinstance(record, Case):
         context |= {
             "claims": case_page.claims_of(record),
+            "trials": case_page.trials_of(record, knowledge),
             "facts": case_page.fact_groups(record.facts, knowledge),
             "told": len(record.facts),
             "failure": KINDS.get(str(record.facts.get("oom_kind", "")), "not settled"),

@@ -147,7 +147,7 @@ def _files(source: Path | IO[bytes], most: int) -> Iterator[tuple[str, bytes | N
 
 
 def _called(source: Path | IO[bytes]) -> str:
-    return str(source) if isinstance(source, Path) else "The file"
+    return str(source) if isinstance(source, Path) else "the file"
 
 
 def _of_folder(folder: Path, most: int) -> Iterator[tuple[str, bytes | None]]:

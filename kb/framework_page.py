@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from diagnose.knowledge.frameworks import Detect
 from diagnose.knowledge.parts import files_of
 from diagnose.knowledge.records import Behaviour, Framework, Key, Resident
 from diagnose.vocabulary import BATCH_UNITS, BEHAVIOURS, PHASES, RESIDENTS
@@ -41,6 +42,7 @@ class BehaviourLine:
 def page(framework: Framework) -> dict[str, Any]:
     """What the framework's template needs beside the record. Keys stand below the part that tells them, its own first."""
     return {
+        "marks": [(title, found) for title, found in _marks(framework.detect) if found],
         "phases": [PHASES[phase] for phase in framework.phases],
         "keys": [(file.title, [_key(key) for key in file.keys]) for file in files_of(framework) if file.keys],
         "parts": framework.parts[1:],
@@ -49,6 +51,13 @@ def page(framework: Framework) -> dict[str, Any]:
         "releases": list(framework.releases.items()),
         "behaviours": [line for behaviour in framework.behaviours for line in _behaviour(behaviour)],
     }
+
+
+def _marks(detect: Detect) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The words by which a paste is recognised, by where they stand."""
+    return (
+        ("Commands", detect.commands), ("Paths", detect.paths), ("Keys", detect.keys), ("Words", detect.literals),
+    )  # fmt: skip
 
 
 def _key(key: Key) -> KeyLine:

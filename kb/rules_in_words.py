@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from diagnose.conditions import Conditions
+from diagnose.knowledge import current
 from diagnose.knowledge.records import LeverChange
 from diagnose.vocabulary import FACTS, Value
 from diagnose.words import value_words
@@ -42,9 +43,11 @@ def title(id: str) -> str:
 
 
 def value(id: str, given: Value | None) -> str:
-    """A fact's value, also one that is no longer in the vocabulary."""
+    """A fact's value, a framework by its title; also of a fact that is no longer in the vocabulary."""
     if given is None:
         return ""
+    if id == "framework" and given in current().frameworks:
+        return current().frameworks[str(given)].title
     return value_words(id, given) if id in FACTS else str(given)
 
 

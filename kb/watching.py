@@ -11,6 +11,7 @@ from django.core.mail import EmailMessage
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 
 from kb import notes
@@ -81,8 +82,9 @@ def _send(notice: Notice, site: str) -> bool:
     if not Document.objects.visible_to(notice.user).filter(pk=notice.document_id).exists():
         notice.delete()
         return False
-    address = site.rstrip("/") + notes.address(notice.document)
-    context = {"notice": notice, "address": address, "title": notice.document.title}
+    home = site.rstrip("/")
+    address, me = home + notes.address(notice.document), home + reverse("kb:me")
+    context = {"notice": notice, "address": address, "title": notice.document.title, "me": me}
     body = render_to_string("kb/notice_mail.txt", context)
     subject = " ".join(f"{notice.words}: {notice.document.title}".split())  # a line break would end the header
     try:

@@ -40,6 +40,7 @@ _MORE = (
 _OF_AN_ENGINE = ("gpu_memory_utilization", "rollout_tp", "rollout_mode", "sleep_level", "enforce_eager")
 _WITH_ROLLOUT = ("prompt_length", "response_length", "rollout_n", "max_num_seqs", "max_num_batched_tokens")
 _WIDE = ("framework", "algo", "card", "full_or_lora", "precision", "rollout_mode", "strategy")  # their options are long
+ALGOS = tuple((algo, value_words("algo", algo)) for algo in ONLINE_ALGOS)
 _ORIGINS = {"default": "default", "assumed": "assumed", "derived": "follows"}
 
 
@@ -180,7 +181,7 @@ def _options(id: str, facts: Facts, value: Value | None, knowledge: Knowledge) -
         own = ((facts.fork.id, facts.fork.title),) if facts.fork else ()
         known = (*own, *frameworks(knowledge))
     elif id == "algo":
-        known = tuple((algo, algo.upper()) for algo in ONLINE_ALGOS)
+        known = ALGOS
     else:
         return options_of(FACTS[id])
     words = {word.lower() for option in known for word in option}

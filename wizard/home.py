@@ -12,12 +12,13 @@ from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from diagnose import words as core
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
 from diagnose.pipeline import diagnose
-from diagnose.vocabulary import KINDS, ONLINE_ALGOS
+from diagnose.vocabulary import KINDS
 from diagnose.words.headline import headline
 from kb.cases import Counts
 from kb.evidence import marks_of
@@ -64,7 +65,7 @@ def _sentence(knowledge: Knowledge, frameworks: Sequence[tuple[str, str, int]]) 
     """The form to fill in; its lists hold every model and card."""
     start = fit_settings.start()
     context = {
-        "algos": [(algo, algo.upper()) for algo in ONLINE_ALGOS],
+        "algos": fit_form.ALGOS,
         "models": [model.title for model in knowledge.models.values()],
         "frameworks": frameworks,
         "cards": fit_form.cards(knowledge),
@@ -105,7 +106,7 @@ def _kinds(knowledge: Knowledge, all_cases: Counts) -> list[tuple[str, str, int,
     for kind, title in KINDS.items():
         line = next((one.title for one in knowledge.signatures.values() if one.kind == kind and one.usual), "")
         if counts[kind] or line:
-            rows.append((kind, line or title[:1].upper() + title[1:], counts[kind], bool(line)))
+            rows.append((kind, line or capfirst(title), counts[kind], bool(line)))
     return sorted(rows, key=lambda row: -row[2])
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Term
 from diagnose.units import from_gib, tenths
@@ -73,10 +74,9 @@ def _ledger(phase: PhaseEstimate, facts: Facts, current: bool, seen: int | None,
     reported = tenths(seen) if seen and current else 0
     size = max(reported, total if phase.measured is None else tenths(phase.measured))
     rest = size - total
-    title = PHASES.get(phase.phase, phase.phase)
     return Ledger(
         phase=phase.phase,
-        title=title[0].upper() + title[1:],
+        title=capfirst(PHASES.get(phase.phase, phase.phase)),
         moment=phase.moment,
         rows=tuple(_term(term, facts) for term in phase.terms if tenths(term.bytes)),
         total=shown(total),
@@ -91,8 +91,9 @@ def _ledger(phase: PhaseEstimate, facts: Facts, current: bool, seen: int | None,
 
 def _term(term: Term, facts: Facts) -> TermRow:
     moved = tuple(dict.fromkeys(_mover(id, facts) for id in term.moved_by))
-    title = term.title[:1].upper() + term.title[1:]
-    return TermRow(role_of(term), title, shown(tenths(term.bytes)), term.how, term.source, _movers(moved[:3]))
+    return TermRow(
+        role_of(term), capfirst(term.title), shown(tenths(term.bytes)), term.how, term.source, _movers(moved[:3])
+    )
 
 
 def _mover(id: str, facts: Facts) -> tuple[str, bool]:

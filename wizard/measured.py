@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.text import capfirst
+
 from diagnose.types import Compared, Diagnosis
 from diagnose.units import tenths
 from diagnose.words.measured import counter_words, growth_words, shown, signed, unheld
@@ -29,11 +31,10 @@ def rows(diagnosis: Diagnosis) -> tuple[Row, ...]:
 
 
 def _row(one: Compared) -> Row:
-    words = counter_words(one.measured)
     size = _gib(one.measured.bytes) if one.measured.bytes or not one.measured.tokens else ""
     tokens = f"{one.measured.tokens:,} tokens" if one.measured.tokens else ""
     return Row(
-        title=f"{words[0].upper()}{words[1:]}",
+        title=capfirst(counter_words(one.measured)),
         label=tokens or _label(one),
         printed=size,
         estimate=_gib(one.estimate) if one.estimate is not None else "",

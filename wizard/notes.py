@@ -12,6 +12,7 @@ from diagnose.words.figures import gib, phase_gib, phase_tenths
 from diagnose.words.files import FILES
 from diagnose.words.measured import growth_words, reached
 from wizard.chart.data import shown
+from wizard.words import listed
 
 _NAMED = 3  # keys of a framework that nobody here knows
 
@@ -138,13 +139,12 @@ def _missing(diagnosis: Diagnosis) -> Note | None:
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
     if not missing or (pool is not None and pool.phases):
         return None
-    lacks = ", ".join(missing[:-1]) + (" and " if len(missing) > 1 else "") + missing[-1]
     cure = (
         "Paste the launch command, or set them under “What was read”. Until then there is no estimate, "
         "only what the message says and the cases."
     )
     return Note(
-        f"Cannot tell how much it needs: {lacks} {'is' if len(missing) == 1 else 'are'} not told",
+        f"Cannot tell how much it needs: {listed(missing)} {'is' if len(missing) == 1 else 'are'} not told",
         cure
         if diagnosis.paste.lines
         else f"Set {'it' if len(missing) == 1 else 'them'} beside; until then there is no estimate.",

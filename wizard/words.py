@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from diagnose.knowledge.record import Record
 from diagnose.knowledge.records import Case
@@ -23,6 +23,11 @@ def titles_of(records: Mapping[str, Record]) -> dict[str, str]:
 
 def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
 
 
 def ceiling_words(pool: PoolEstimate, facts: Facts) -> str:
@@ -73,5 +78,5 @@ def redacted(diagnosis: Diagnosis) -> str:
     parts = [counted(count, kind, plural.get(kind, "")) for kind, count in kinds.items()]
     if not parts:
         return ""
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"{listed.replace(' ', NBSP)} taken out" if len(parts) == 1 else f"{listed} taken out"
+    words = parts[0].replace(" ", NBSP) if len(parts) == 1 else listed(parts)
+    return f"{words} taken out"

@@ -21,6 +21,7 @@ R = TypeVar("R", bound=Record)
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 10
+MOST_NAMED = 8  # words that an error lists where none of them is near
 
 # A table that may stand several times is named in the singular where it is written: [[key]] fills ``keys``.
 _PLURAL = {
@@ -142,9 +143,11 @@ def singular(name: str) -> str:
 
 
 def did_you_mean(word: str, words: typing.Iterable[str]) -> str:
-    """`` “word”, did you mean “near”?`` for a message, or the word alone."""
-    near = get_close_matches(word, list(words), n=1, cutoff=0.6)
-    return f" “{word}”, did you mean “{near[0]}”?" if near else f" “{word}”"
+    """`` “word”, did you mean “near”?`` for a message; where none is near, the words of a short list, else the word alone."""
+    known = list(words)
+    if near := get_close_matches(word, known, n=1, cutoff=0.6):
+        return f" “{word}”, did you mean “{near[0]}”?"
+    return f" “{word}”: write one of {', '.join(known)}" if 0 < len(known) <= MOST_NAMED else f" “{word}”"
 
 
 @cache

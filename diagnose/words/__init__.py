@@ -40,6 +40,8 @@ def value_words(id: str, value: Value) -> str:
         return options[str(value).lower()]
     if isinstance(value, bool):
         return ("on" if value else "off") if spec.group in ("memory", "engine", "sizes") else ("yes" if value else "no")
+    if id == "algo":
+        return _algo_words(str(value))
     if id == "params_b":
         return f"{value:.10g}{NBSP}billion" if isinstance(value, (int, float)) else str(value)
     if isinstance(value, (int, float)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -62,9 +63,13 @@ def comment_delete(request: HttpRequest, document: Document, pk: int) -> HttpRes
 @on_document("watch")
 def watch(request: HttpRequest, document: Document) -> HttpResponse:
     """Begins or ends to watch a page."""
-    turn = watching.unwatch if request.POST.get("off") else watching.watch
-    turn(document, cast(User, request.user))
-    return redirect(notes.address(document))
+    if request.POST.get("off"):
+        watching.unwatch(document, cast(User, request.user))
+        messages.success(request, "You do not watch this page any more.")
+    else:
+        watching.watch(document, cast(User, request.user))
+        messages.success(request, "You watch this page: Notices tell what changes.")
+    return redirect(f"{notes.address(document).partition('#')[0]}#comments")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

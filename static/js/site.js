@@ -83,7 +83,7 @@
       e: () => one("[data-edit]")?.click(),
       j: () => step(1),
       k: () => step(-1),
-      "?": () => one("#keys").togglePopover(),
+      "?": () => one("#shortcuts").togglePopover(),
     };
     keys[event.key]?.();
   });
@@ -113,10 +113,12 @@
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id !== "main") return;
     at = -1;
-    const heading = one("#main [data-answer]") || one("#main h1");
+    const refused = one("#main [aria-invalid]");
+    if (refused) return refused.focus();
+    const answer = one("#main [data-answer]"), heading = answer || one("#main h1");
     if (!heading) return;
     heading.tabIndex = -1;
-    heading.focus({ preventScroll: true });
+    heading.focus({ preventScroll: !answer });  // a long form ends far below the answer beside it
     toast(heading.textContent);
   });
 })();

@@ -9,6 +9,11 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
+def in_view(page, query):
+    place = page.locator(query).bounding_box()
+    return 0 <= place["y"] < page.viewport_size["height"]
+
+
 def test_a_run_is_set_and_drawn_again(seat, way):
     person = seat()
     page = person.go("/fit/")
@@ -23,6 +28,7 @@ def test_a_run_is_set_and_drawn_again(seat, way):
     assert (asked["gpu_model"], asked["gpu_mem_gib"], asked["micro_batch"]) == (["A100"], ["40"], ["64"])
     if way.scripts:
         assert page.evaluate("document.activeElement.hasAttribute('data-answer')")
+        assert in_view(page, "[data-answer]")
 
 
 def test_a_cell_leads_to_its_run_and_back_leads_to_the_first(seat):
@@ -47,13 +53,17 @@ def test_the_largest_is_set_by_its_link(seat):
     assert page.inner_text("[data-answer]").startswith("It fits")
 
 
-def test_a_wrong_value_is_told_at_its_field(seat):
+def test_a_wrong_value_is_told_at_its_field(seat, way):
     person = seat()
     page = person.go("/fit/")
     page.fill("[name=n_gpus]", "many")
     page.click("text=Draw it")
     page.wait_for_selector("#err-n_gpus")
     assert page.input_value("[name=n_gpus]") == "many"
+    if way.scripts:
+        assert page.evaluate("document.activeElement.name") == "n_gpus"
+        assert in_view(page, "#err-n_gpus")
+        assert page.locator(".toast").count() == 0
     person.look()
 
 

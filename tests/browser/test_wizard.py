@@ -137,12 +137,18 @@ def test_a_dropped_file_is_named_with_its_size(page, live_site):
 def test_the_list_of_keys_opens_by_its_key_and_not_while_one_types(page, live_site):
     page.goto(live_site.url)
     page.press("textarea", "?")
-    assert page.is_hidden("#keys")
+    assert page.is_hidden("#shortcuts")
     page.locator("h1").click()
     page.keyboard.press("?")
-    assert page.is_visible("#keys")
+    assert page.is_visible("#shortcuts")
     page.keyboard.press("Escape")
-    assert page.is_hidden("#keys")
+    assert page.is_hidden("#shortcuts")
+
+
+def test_the_list_of_keys_opens_on_a_page_that_has_keys_of_its_own(page, live_site):
+    page.goto(f"{live_site.url}/levers/batch.micro.down/")
+    page.keyboard.press("?")
+    assert page.is_visible("#shortcuts")
 
 
 def test_the_patch_is_copied_as_it_stands(page, live_site):

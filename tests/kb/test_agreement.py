@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from diagnose.knowledge import current
 from diagnose.pipeline import estimate_case
 from diagnose.vocabulary import Value
-from kb.agreement import call
+from kb.agreement import Row, call
 from kb.estimates import small
 from kb.models import Document
 
@@ -37,6 +37,11 @@ def test_what_fits_by_a_guess_alone_is_not_said_to_fit(settings: dict[str, Value
     case = knowledge.cases["verl-qwen2.5-7b-step-50-vllm-0.8.2"]
     told = replace(case, facts={**case.facts, **settings})
     assert call(told, None, small(estimate_case(told, knowledge))) == word
+
+
+@pytest.mark.parametrize(("apart", "said"), [(-0.69, "−69\u00a0%"), (1.99, "+199\u00a0%"), (None, "")])
+def test_the_distance_of_an_estimate_says_its_side(apart: float | None, said: str) -> None:
+    assert Row(Document(), "", "", "", apart).apart_words == said
 
 
 def test_drafts_do_not_show_in_the_agreement(client: Client, shipped: None) -> None:

@@ -167,3 +167,18 @@ def rows_of(path: Path) -> list[object]:
 def test_a_file_that_cannot_be_opened_is_not_called_damaged(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"nothing\.zip cannot be opened \(No such file or directory\): name a file"):
         call_command("restore", tmp_path / "nothing.zip")
+
+
+def test_a_base_that_was_not_migrated_is_told_so(full: Path, tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    env = environment(tmp_path / "state")
+    done = subprocess.run(
+        [sys.executable, "manage.py", "restore", str(full)],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "run manage.py migrate first" in done.stderr

@@ -65,6 +65,59 @@ def test_every_page_of_the_catalogue_opens(client: Client, knowledge: Knowledge)
             assert answer.status_code == 200, (name, slug)
 
 
+@pytest.mark.parametrize("name", LISTS)
+def test_a_link_within_a_page_leads_somewhere_and_no_place_is_named_twice(
+    client: Client, knowledge: Knowledge, name: str
+) -> None:
+    kind = {"errors": "signatures"}.get(name, name)
+    pages = [reverse(f"kb:{PAGES.get(kind, 'case')}", args=[slug]) for slug in getattr(knowledge, kind)]
+    for address in (reverse(f"kb:{name}"), *pages):
+        page = client.get(address).content.decode()
+        places = re.findall(r'\bid="([^"]+)"', page)
+        assert sorted(set(places)) == sorted(places), address
+        assert set(re.findall(r'href="#([^"]+)"', page)) <= set(places), address
+
+
+def test_a_long_list_and_a_long_page_begin_with_what_is_on_them(client: Client) -> None:
+    for address, place in (("/models/", "qwen2"), ("/frameworks/verl/", "keys"), ("/frameworks/verl/", "memory")):
+        assert f'<a href="#{place}">' in client.get(address).content.decode(), address
+    assert '<li><a href="#when">Advised when</a></li>' in client.get("/levers/batch.micro.down/").content.decode()
+
+
+def test_no_two_sections_of_a_case_have_one_heading(client: Client, knowledge: Knowledge) -> None:
+    for slug in knowledge.cases:
+        page = client.get(reverse("kb:case", args=[slug])).content.decode()
+        headings = re.findall(r"<h2[^>]*>(.*?)</h2>", page)
+        assert sorted(set(headings)) == sorted(headings), slug
+
+
+def test_the_cases_of_a_card_are_listed_newest_first(client: Client) -> None:
+    dates = [case.date for case in client.get("/gpus/h100/").context["cases"]]
+    told = [date for date in dates if date]
+    assert told == sorted(told, reverse=True)
+    assert dates == told + [None] * (len(dates) - len(told))
+    assert len(told) > 3
+
+
+def test_a_condition_names_a_framework_by_its_title(client: Client) -> None:
+    page = client.get("/advisories/accelerate-keeps-dataloaders/").content.decode()
+    assert "<li>Framework: TRL or ms-swift</li>" in page
+
+
+def test_capacities_are_told_to_one_precision(client: Client) -> None:
+    page = client.get("/gpus/h100/").content.decode()
+    assert '<td class="r">79.10</td>' in page
+    assert '<td class="r">94.99</td>' in page
+
+
+@pytest.mark.parametrize(
+    ("address", "query"), [("/gpus/h100/", "gpu_model=H100"), ("/models/qwen2.5-7b/", "model=Qwen2.5-7B")]
+)
+def test_a_card_and_a_model_lead_to_the_calculator(client: Client, address: str, query: str) -> None:
+    assert f'href="/fit/?{query}"' in client.get(address).content.decode()
+    assert client.get(f"/fit/?{query}").status_code == 200
+
+
 def test_every_case_shows_its_claims_with_verdicts_and_its_fixes(client: Client, knowledge: Knowledge) -> None:
     for case in knowledge.cases.values():
         page = client.get(reverse("kb:case", args=[case.slug]))

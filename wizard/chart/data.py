@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.text import capfirst
+
 from diagnose.types import PhaseEstimate, PoolEstimate, Term
 from diagnose.units import tenths
 from diagnose.vocabulary import PHASE_GROUPS, PHASES
@@ -139,10 +141,9 @@ def _column(phase: PhaseEstimate, pool: str, limit: int | None, reported: int) -
         sizes[role_of(term)] = sizes.get(role_of(term), 0) + tenths(term.bytes)
     label = 4 if pool == "host" else 3
     segments = tuple(Segment(role, ROLES[ORDER[role]][label], sizes[role]) for role in ORDER if sizes.get(role, 0) > 0)
-    title = PHASES.get(phase.phase, phase.phase)
     return Column(
         phase=phase.phase,
-        title=title[0].upper() + title[1:],
+        title=capfirst(PHASES.get(phase.phase, phase.phase)),
         group=PHASE_GROUPS.get(phase.phase, "step"),
         segments=segments,
         total=total,

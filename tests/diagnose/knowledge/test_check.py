@@ -3,6 +3,9 @@ import sys
 
 import pytest
 
+from diagnose.knowledge.check_words import word_misfits
+from diagnose.knowledge.loader import Problem
+
 HEAD = 'title = "T"\nreviewed = 2026-11-20\nsources = ["https://example.org"]\n'
 
 
@@ -31,6 +34,12 @@ def test_a_fact_that_nobody_defines_comes_with_the_nearest(problems):
         "frameworks/x.md: key[0].fact: unknown word “gpu_mem_utilization”, did you mean “gpu_memory_utilization”?"
         in said
     )
+
+
+def test_a_word_that_is_near_to_none_of_a_few_comes_with_all_of_them():
+    assert list(word_misfits("a.md", "fix[0].by", "lin", ("reporter", "maintainer"))) == [
+        Problem("a.md: fix[0].by", "unknown word “lin”: write one of reporter, maintainer")
+    ]
 
 
 def test_a_default_is_of_a_fork_of_its_own_file(problems):

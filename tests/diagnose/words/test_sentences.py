@@ -19,6 +19,7 @@ from diagnose.words.headline import headline
         ("full_or_lora", "lora", "LoRA"),
         ("gpu_memory_utilization", 0.85, "0.85"),
         ("model", "Qwen2.5-7B", "Qwen2.5-7B"),
+        ("algo", "reinforce++", "REINFORCE++"),
     ],
 )
 def test_a_value_is_said_as_people_say_it(id, value, said):

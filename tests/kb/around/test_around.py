@@ -77,6 +77,14 @@ def test_a_comment_that_is_not_taken_comes_back_with_its_words(case: Document, t
         assert text[:20] in answer.content.decode()
 
 
+def test_to_watch_and_to_stop_is_told_where_one_pressed(case: Document) -> None:
+    client = signed_in(member("r"))
+    for sent, said in (({}, "You watch this page"), ({"off": "1"}, "You do not watch this page any more")):
+        answer = client.post(at("watch", case), sent)
+        assert answer["Location"].endswith(f"/{case.slug}/#comments")
+        assert said in client.get(answer["Location"]).content.decode()
+
+
 def test_a_comment_is_shown_as_safe_html_and_its_author_watches_from_then_on(case: Document) -> None:
     reader = member("r")
     client = signed_in(reader)
@@ -148,6 +156,7 @@ def test_a_notice_is_mailed_once_with_a_link_and_no_word_that_breaks_a_header(ca
     assert sent.to == ["w@example.org"]
     assert "\n" not in sent.subject
     assert "/cases/here/" in sent.body
+    assert f"{settings.SITE_URL.rstrip('/')}{reverse('kb:me')}" in sent.body  # type: ignore[attr-defined]
 
 
 def test_who_turned_mail_off_or_read_it_gets_none(case: Document, settings: object) -> None:

@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser, User
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
 from diagnose.knowledge import Knowledge
@@ -15,6 +16,7 @@ from kb import comments, drafts, pace, page_tools, saving
 from kb.models import Document, Draft
 from tests.kb.conftest import document, edited
 from tests.kb.documents.conftest import signed_in
+from tests.live import ROOT
 
 pytestmark = pytest.mark.django_db
 EDIT, DRAFT = "/cases/first/edit/", "/cases/first/draft/"
@@ -108,6 +110,22 @@ def test_a_new_page_is_recovered_too(editor: User) -> None:
     client.post("/cases/new/", {"text": document(title="Half of it"), "do": "draft"})
     assert not Draft.objects.exists()
     assert Document.objects.get().state == Document.DRAFT
+
+
+def test_what_is_kept_is_told_behind_what_stands_before_it(case: Document, editor: User) -> None:
+    client = signed_in(editor)
+    of_new = client.post(reverse("kb:draft_new", args=["cases"]), {"text": document(title="Half")})
+    of_old = client.post(DRAFT, {"text": f"{case.text}More.\n", "base": "1"})
+    assert of_new.content.decode().strip().startswith("draft kept")
+    assert of_old.content.decode().strip().startswith("· draft kept")
+
+
+def test_the_preview_shows_the_fixes_with_their_outcome(editor: User, knowledge: Knowledge) -> None:
+    tried = next(case for case in knowledge.cases.values() if any(fix.worked for fix in case.fixes))
+    text = (ROOT / "content/cases" / f"{tried.slug}.md").read_text(encoding="utf-8")
+    page = signed_in(editor).post(reverse("kb:preview", args=["cases"]), {"text": text}).content.decode()
+    assert "1 worked" in page
+    assert escape(tried.fixes[0].detail) in page
 
 
 def test_nobody_sees_another_persons_unsaved_words(case: Document, editor: User, other: User) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import transaction
-from django.test import override_settings
+from django.test import Client, override_settings
+from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
 from kb.models import Role
@@ -54,3 +56,10 @@ def test_each_role_gets_what_the_rows_say(world: World, settings: Any, name: str
     for place, row in enumerate(ROWS[name]):
         says = {role.label: row.expects(role, members_only) for role in Role}
         assert answers(world, name, row) == says, f"row {place}"
+
+
+def test_who_may_not_read_is_offered_no_page_that_asks_to_sign_in_again(db: None, settings: Any) -> None:
+    settings.MEMBERS_ONLY = True
+    page = Client().get(reverse("account_login")).content.decode()
+    offered = {href for href in re.findall(r'href="(/[^"#?]*)', page) if not href.startswith("/static/")}
+    assert offered == {reverse("wizard:start"), reverse("account_login"), reverse("account_reset_password")}

@@ -209,6 +209,12 @@ def test_the_address_of_an_invitation_stands_in_the_form() -> None:
     assert 'value="mei@example.org"' in Client().get(reverse("kb:join", args=[token])).content.decode()
 
 
+def test_what_each_role_may_is_told_where_roles_are_given() -> None:
+    client = signed_in(member(Role.ADMIN))
+    for name in ("members", "invitations"):
+        assert "an editor also writes and publishes" in client.get(reverse(f"kb:{name}")).content.decode()
+
+
 def test_an_admin_makes_an_invitation_that_is_shown_once_and_listed() -> None:
     browser = signed_in(member(Role.ADMIN))
     page = browser.post(reverse("kb:invitations"), {"role": "3", "email": "mei@example.org"})

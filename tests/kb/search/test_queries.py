@@ -82,6 +82,13 @@ def test_the_same_words_in_chinese_find_pages_in_english(knowledge: Knowledge) -
     assert "signatures/npu-oom" in names("昇腾 显存不足", knowledge)[:FIRST]
 
 
+@pytest.mark.parametrize("query", ["显存不足", "显存不够", "显存溢出", "爆显存", "显存爆了"])
+def test_a_full_card_in_chinese_finds_as_many_pages_as_in_english(query: str, knowledge: Knowledge) -> None:
+    in_english, found = (find(words, AnonymousUser(), knowledge) for words in ("cuda out of memory", query))
+    assert not found.some
+    assert found.total > in_english.total / 2
+
+
 def test_the_number_of_cards_before_a_name_is_no_word(knowledge: Knowledge) -> None:
     for query in ("8xH100", "h100x8", "8 x H100", "h100"):
         assert names(query, knowledge)[0] == "gpus/h100", query
