@@ -150,4 +150,15 @@ logs, READMEs and scripts of fourteen repositories. Twenty-six more of them say 
 23 were said to fit, one to run out and one was too close to call, and the one that ran out was said to. Now none is said to run out
 that ran, and two are too close. Comments, names of runs and what logs and saves was left out of the pastes, which changed
 no figure; a script of OpenRLHF was cut anew after a first look, six rows were told that they have a reference, and the counter of
-three is unclear, not that of torch."""
+three is unclear, not that of torch.
+
+The rows of the fourth time were held against commit 4a872be on 2026-11-23: messages of commits of verl, SkyRL, open-instruct and an
+earlier state of prime-rl's baselines, tables of LLM-Dojo and of sunzeyeah/RLHF, the manuals of Megatron-Bridge and XTuner 1. Sixty more
+say only that a run fits a card or does not (ChatLearn, nano-aha-moment, GRPO-Zero, oat, DeepScaleR, Seg-Zero, QeRL, the handbook of
+alignment, SimPO and others): of 45 that ran 24 were said to fit, 7 to run out and 14 were too close to call, of 15 that ran out one was
+said to, 3 were too close and 11 were said to fit. Now none is said to run out that ran, and 2 to fit that ran out, both of one table.
+After the first look some rows were told what their own files say: the sizes of critics and the version of LLM-Dojo, that Megatron's
+optimizer is distributed in ChatLearn, that GRPO-Zero keeps the state on the host for good, and, of the runs of sunzeyeah/RLHF that ran
+out at stage 3, that its trainer loads a model before DeepSpeed can part it. Left as they were: defaults of prime-rl that lasted for days,
+SkyRL before packed logits stayed parted, the memory that card and CPU share on a DGX Spark, a Pangu of which nothing but the size is
+known, and what Megatron's optimizer leaves on the card when its moments go to the host."""
