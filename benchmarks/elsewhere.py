@@ -2,8 +2,8 @@
 
 ``data/measured_elsewhere.jsonl`` comes from other repositories than the rows of ``accuracy.py``, or from versions that they leave out.
 FIRST holds what the estimator said of them before anything was mended in view of them, that of commit 5ba2242 on 2026-11-22, of the
-trainers in LATER that of 57aed4e, of those in LAST and of rows that say when they were ``looked`` at that of b80d2b3, all on 2026-11-23:
-these figures stay as they are, whatever becomes of the others.
+trainers in LATER that of 57aed4e, of those in LAST and of rows that say when they were ``looked`` at that of b80d2b3, or of 4a872be where
+that was the fourth time, all on 2026-11-23: these figures stay as they are, whatever becomes of the others.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class Figures(NamedTuple):
 EVERYTHING, ONLINE, AGAIN = "all", "GRPO and PPO among them", "all of the second time"
 ONCE_MORE = "all of the third time"
 THIRD_ONLINE, SAMPLED = "third time, online trainers", "GRPO and PPO among these"
+FOURTH, FOURTH_ONLINE = "fourth time", "GRPO, PPO and RLOO of the fourth time"
+ONLINE_OF = {THIRD_ONLINE: SAMPLED, FOURTH: FOURTH_ONLINE}
 LATER = ("ms-swift", "torchtitan", "torchtune")
 LAST = ("torchtune (its own tables)", "peft (MetaMathQA)", "xtuner", "GaLore", "trl (philschmid)")
 FIRST = {
@@ -62,6 +64,8 @@ FIRST = {
     "trl (philschmid)": Figures(1, 1.179, None, 1.292, 0, 1),
     THIRD_ONLINE: Figures(15, 0.274, 1.468, -0.166, 11, 15),
     SAMPLED: Figures(12, 0.245, 0.872, -0.168, 9, 12),
+    FOURTH: Figures(61, 0.454, 2.116, -0.192, 27, 60),
+    FOURTH_ONLINE: Figures(20, 0.292, 1.320, -0.083, 9, 19),
 }
 
 
@@ -83,7 +87,7 @@ def section(held: list[Held]) -> str:
 
 def _among(name: str, one: Held) -> bool:
     if looked := one.row.get("looked"):
-        return name == looked or (name == SAMPLED and looked == THIRD_ONLINE and one.row["online_rl"])
+        return name == looked or (name == ONLINE_OF[looked] and one.row["online_rl"])
     trainer = one.row["framework"]
     time = ONCE_MORE if trainer in LAST else AGAIN if trainer in LATER else EVERYTHING
     return name in (time, trainer) or (name == ONLINE and one.row["online_rl"])
@@ -146,4 +150,15 @@ logs, READMEs and scripts of fourteen repositories. Twenty-six more of them say 
 23 were said to fit, one to run out and one was too close to call, and the one that ran out was said to. Now none is said to run out
 that ran, and two are too close. Comments, names of runs and what logs and saves was left out of the pastes, which changed
 no figure; a script of OpenRLHF was cut anew after a first look, six rows were told that they have a reference, and the counter of
-three is unclear, not that of torch."""
+three is unclear, not that of torch.
+
+The rows of the fourth time were held against commit 4a872be on 2026-11-23: messages of commits of verl, SkyRL, open-instruct and an
+earlier state of prime-rl's baselines, tables of LLM-Dojo and of sunzeyeah/RLHF, the manuals of Megatron-Bridge and XTuner 1. Sixty more
+say only that a run fits a card or does not (ChatLearn, nano-aha-moment, GRPO-Zero, oat, DeepScaleR, Seg-Zero, QeRL, the handbook of
+alignment, SimPO and others): of 45 that ran 24 were said to fit, 7 to run out and 14 were too close to call, of 15 that ran out one was
+said to, 3 were too close and 11 were said to fit. Now none is said to run out that ran, and 2 to fit that ran out, both of one table.
+After the first look some rows were told what their own files say: the sizes of critics and the version of LLM-Dojo, that Megatron's
+optimizer is distributed in ChatLearn, that GRPO-Zero keeps the state on the host for good, and, of the runs of sunzeyeah/RLHF that ran
+out at stage 3, that its trainer loads a model before DeepSpeed can part it. Left as they were: defaults of prime-rl that lasted for days,
+SkyRL before packed logits stayed parted, the memory that card and CPU share on a DGX Spark, a Pangu of which nothing but the size is
+known, and what Megatron's optimizer leaves on the card when its moments go to the host."""

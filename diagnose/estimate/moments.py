@@ -11,7 +11,6 @@ from diagnose.estimate.residents import critic_in_one_pass
 from diagnose.estimate.roles import of_critic
 from diagnose.estimate.terms_activation import head_inputs, kept, kept_by_hooks, no_grad, recomputed
 from diagnose.estimate.terms_gather import (
-    adam_temporaries,
     bucketed,
     cast_in_forward,
     gathered,
@@ -26,6 +25,7 @@ from diagnose.estimate.terms_load import load_transient
 from diagnose.estimate.terms_logits import logits_forward, logits_train
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
 from diagnose.estimate.terms_root import layer_gradient, root_gradient, waiting_gradient
+from diagnose.estimate.terms_step import adam_temporaries
 from diagnose.estimate.terms_vision import vision_tower
 from diagnose.estimate.tokens import take
 from diagnose.types import Term

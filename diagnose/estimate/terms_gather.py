@@ -1,15 +1,13 @@
-"""What sharding and the optimizer step need for a moment: gathered units, buckets, gradients on their way, Adam's temporaries."""
+"""What sharding needs for a moment: gathered units, buckets, gradients on their way."""
 
 from __future__ import annotations
 
 from diagnose.estimate.engine import engine_weight_bytes
 from diagnose.estimate.frozen import experts_in_16_bits
-from diagnose.estimate.low_rank import projected
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import autocasts
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_activation import checkpointing
-from diagnose.estimate.terms_held import drops_gradients, perhaps_less, trained_shard
 from diagnose.estimate.terms_root import units
 from diagnose.types import Term
 from diagnose.units import GIB, MIB
@@ -18,14 +16,12 @@ _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
 _ZERO3 = "DeepSpeed runtime/zero/config.py: stage3_max_live_parameters, reduce_bucket_size"
 _BUCKETS = "DeepSpeed 0.16 runtime/zero/config.py: reduce_bucket_size; runtime/zero/stage_1_and_2.py: backward_prologue"
 _DDP = "torch 2.6 nn/parallel/distributed.py: gradient_as_bucket_view, which is off unless a trainer asks for it"
-_ADAM = "torch 2.6 optim/adamw.py:697-706, optim/optimizer.py:167-192"
 _PIPELINE = (
     "torch 2.6 distributed/pipelining/stage.py: backward_maybe_with_nosync; torchtitan parallelize_llama.py: apply_fsdp"
 )
 _CAST = "torch 2.6 ATen/autocast_mode.cpp: cached_cast"
 _LIVE_BYTES = 2e9  # stage3_max_live_parameters 1e9 in bf16
 _BUCKET_BYTES = 1e9  # 5e8 elements in bf16
-_SUB_GROUP = 1e9  # sub_group_size, in parameters
 
 
 def fsdp_gather_bytes(*, root: float, layer: float, layer_bytes: float = 2.0) -> float:
@@ -61,7 +57,7 @@ def gathered(plan: Plan) -> list[Term]:
         how = f"2 B × {count(root)} of the root unit + 2 layers × {each:.3g} B × {count(layer)}"
         return [make_term("gathers", "gathered weights", "work", size, how, _FSDP, moved_by)]
     zero = how_gathered == "zero3" or plan.values.get("strategy") == "deepspeed"
-    if stage >= 3 and zero and plan.split.group > 1:
+    if stage >= 3 and zero and (plan.split.group > 1 or plan.values.get("param_on_cpu") is True):
         band = zero3_live_bytes(parameters=plan.split.whole)
         how = f"2 B × at most 1 B live of {count(plan.split.whole)} + reduce bucket"
         return [make_term("gathers", "gathered weights", "work", band, how, _ZERO3, moved_by)]
@@ -152,52 +148,6 @@ def bucketed(plan: Plan) -> list[Term]:
     how = f"buffers of {count(bucket)}B for gradients on their way"
     band = zero_bucket_bytes(bucket=bucket)
     return [make_term("buckets", "gradient buckets", "work", band, how, _BUCKETS, ("zero_stage",))]
-
-
-def adam_temporaries(plan: Plan) -> list[Term]:
-    """What the optimizer step needs beside state and gradients."""
-    kind = plan.does.get("adam_temporaries", "none")
-    mine, moved_by = trained_shard(plan, 1), ("fused_optimizer", "zero_stage", "shard_size")
-    if plan.values.get("optimizer_on_cpu") is True or (kind == "foreach" and _in_place(plan)):
-        return []
-    each, table = plan.each.optimizer / 2, plan.shape.embedding
-    if projected(plan.values) or drops_gradients(plan):
-        band, how = exactly(2 * each * table), f"2 × {each:g} B × {count(table)}, one matrix at a time"
-    elif kind == "foreach":
-        # of an unknown trainer nobody knows whether its kernel is the fused one
-        perhaps_none = plan.framework.fallback and "fused_optimizer" not in plan.values
-        band = Band(0.0 if perhaps_none else each * mine, each * mine, each * mine)
-        how = f"{count(mine)} × {each:g} B for all at once"
-    elif kind == "all_fp32_gradients":
-        band, how = exactly(4 * mine), f"{count(mine)} × 4 B"
-    elif kind == "fp32_gradients":
-        band, how = _fp32_gradients(plan, mine)
-    elif kind == "largest_shard":
-        largest = max(plan.shape.embedding, plan.shape.layer / 7) / plan.split.group
-        band, how = exactly(2 * 4 * largest), f"2 × 4 B × {count(largest)}"
-    else:
-        return []
-    size = perhaps_less(plan, band)
-    return [make_term("adam_temporaries", "temporaries of the optimizer step", "work", size, how, _ADAM, moved_by)]
-
-
-def _in_place(plan: Plan) -> bool:
-    """A kernel that takes one tensor after the other: torch's fused one, bitsandbytes' (bitsandbytes/optim/optimizer.py: step)."""
-    named = str(plan.values.get("optimizer", "")).lower()
-    return plan.values.get("fused_optimizer") is True or "8bit" in named or named.startswith("paged")
-
-
-def _fp32_gradients(plan: Plan, mine: float) -> tuple[Band, str]:
-    """Gradients joined in 16 bits (2 B) and cast to fp32 (4 B), then in their place torch's square roots of a moment (4 B) beside the cast.
-
-    At stages 1 and 2 of all that this GPU updates, whose own gradients are dropped once they are cast, and at stage 3 of one sub group,
-    whose gradients stay. A fused step needs no square roots (DeepSpeed runtime/zero/stage_1_and_2.py: step; stage3.py:
-    _prepare_fp32_grad_for_sub_group; torch 2.6 optim/adamw.py: _multi_tensor_adamw).
-    """
-    if plan.split.stage < 3:
-        return exactly(6 * mine), f"{count(mine)} × 6 B"
-    group = min(mine, _SUB_GROUP)
-    return Band(6 * group, 6 * group, 8 * group), f"{count(group)} × 6 B, a sub group of at most 1 B"
 
 
 def sync_transient(plan: Plan) -> list[Term]:

@@ -20,11 +20,10 @@ def load_transient(plan: Plan) -> list[Term]:
     if kind == "shard_and_root":
         size, how = 4 * root, f"4 B × {count(root)} of the root unit"
     elif kind == "whole_model" and plan.split.stage >= 3:
-        each = _as_loaded(plan)
-        size, how = (
-            each * (plan.split.whole - plan.split.shard(3)),
-            f"{count(plan.split.whole)} × {each:.3g} B less the shard",
-        )
+        to_host = plan.values.get("strategy") == "deepspeed" and plan.values.get("param_on_cpu") is True
+        each, there = _as_loaded(plan), not to_host
+        size = each * (plan.split.whole - (plan.split.shard(3) if there else 0))
+        how = f"{count(plan.split.whole)} × {each:.3g} B{' less the shard' if there else ''}"
     elif plan.framework.fallback and plan.split.stage >= 3 and plan.values.get("strategy") != "deepspeed":
         return [_perhaps_whole(plan)]
     else:

@@ -35,6 +35,15 @@ def _trained(plan: Plan) -> bool:
     return not plan.adapters and "trained_layers" not in plan.values
 
 
+def _pass_by(plan: Plan) -> bool:
+    """Whether gradients are on the card for a moment alone: in part each, or on their way to the host, whole from a single GPU.
+
+    There a piece stands in bf16 and once more in fp32 (deepspeedai/DeepSpeed@edaa722 runtime/zero/stage3.py: partition_grads).
+    """
+    to_host = plan.values.get("strategy") == "deepspeed" and plan.values.get("optimizer_on_cpu") is True
+    return plan.split.stage >= 3 and (plan.split.group > 1 or to_host)
+
+
 def gradient_each(plan: Plan) -> tuple[float, float]:
     """Bytes of a number of a whole gradient as autograd gives it, and as it is reduced."""
     return (4.0, 4.0) if in_fp32(plan) else (2.0, plan.number("reduce_bytes") or 4.0)
@@ -42,12 +51,15 @@ def gradient_each(plan: Plan) -> tuple[float, float]:
 
 def root_gradient(plan: Plan) -> list[Term]:
     """The outermost gradient, which comes last. Units that are apart are reduced one after the other."""
-    if not _trained(plan) or plan.split.stage < 3 or plan.split.group == 1:
+    if not _trained(plan) or not _pass_by(plan):
         return []
     (each, reduced), table = gradient_each(plan), plan.shape.embedding / plan.whole("tp")
     root = plan.shape.root / plan.whole("tp")
     if plan.does.get("gather") != "fsdp_units":
         size, how = 2 * root, f"2 B × {count(root)} of the root unit"
+        if plan.values.get("optimizer_on_cpu") is True:
+            size += 6 * table / plan.split.group
+            how += f" + 6 B × {count(table / plan.split.group)} on their way to the host"
     elif _outer(plan) == "joined":
         size = fsdp_gradient_bytes(parameters=root, each=each, reduced=reduced)
         how = f"{each + max(each, reduced):g} B × {count(root)} of the root unit"
@@ -72,7 +84,7 @@ def waiting_gradient(plan: Plan) -> list[Term]:
 
 def layer_gradient(plan: Plan, pipelined: bool) -> list[Term]:
     """A layer's gradient before its reduction."""
-    if plan.split.stage < 3 or plan.adapters or plan.split.group == 1 or pipelined:
+    if plan.adapters or pipelined or not _pass_by(plan):
         return []
     layer, (each, reduced) = units(plan)[1], gradient_each(plan)
     size, how = 2 * layer, f"2 B × {count(layer)}"

@@ -1,0 +1,87 @@
+"""DeepSpeed with weights and optimizer on the host: what passes by the card, and which models wait there."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.types import Diagnosis
+from diagnose.types.estimate import PhaseEstimate
+from diagnose.units import GIB
+
+STAGE_3 = """deepspeed train_sft.py --model_name_or_path {model} --max_length 512 --gradient_accumulation_steps 8
+{{"zero_optimization": {{"stage": 3, "offload_optimizer": {{"device": "cpu"}}, "offload_param": {{"device": "cpu"}}}},
+"fp16": {{"enabled": true}}}}
+"""
+PPO = """accelerate launch --config_file zero3.yaml examples/scripts/ppo/ppo_tldr.py --model_name_or_path Qwen/Qwen2.5-7B \\
+  --reward_model_path m/r-3b --response_length 64 --per_device_train_batch_size 1
+deepspeed_config:
+  {offload}
+  zero_stage: 3
+distributed_type: DEEPSPEED
+mixed_precision: bf16
+"""
+OFFLOAD = "offload_optimizer_device: cpu\n  offload_param_device: cpu"
+UNKNOWN = {
+    "framework": "mine",
+    "algo": "grpo",
+    "model": "Qwen3-8B",
+    "full_or_lora": "full",
+    "zero_stage": 3,
+    "n_gpus": 8,
+}
+
+
+def trained(model: str, **answers: object) -> Diagnosis:
+    known = {"algo": "sft", "full_or_lora": "full", "micro_batch": 1, "gradient_checkpointing": True, "gpu_mem_gib": 16}
+    return diagnose(STAGE_3.format(model=model), {**known, **answers}, current(), ())
+
+
+def phase(found: Diagnosis, name: str) -> PhaseEstimate:
+    assert found.estimate.gpu is not None
+    here = found.estimate.gpu.phase(name)
+    assert here is not None
+    return here
+
+
+def ids(here: PhaseEstimate) -> set[str]:
+    return {term.id for term in here.terms}
+
+
+@pytest.mark.parametrize(("n_gpus", "measured_mib"), [(1, 9229), (2, 8631), (4, 6743), (8, 6729)])
+def test_a_card_holds_what_passes_by_however_few_share_it(n_gpus: int, measured_mib: int) -> None:
+    """ChatGLM-6B: sunzeyeah/RLHF@cd1a6d5 README.md, the table of its DeepSpeed runs."""
+    found = trained("chatglm-6b", n_gpus=n_gpus).estimate
+    assert (found.device_used or 0) / GIB == pytest.approx(measured_mib / 1024, rel=0.15)
+
+
+@pytest.mark.parametrize(("load_by", "verdict"), [(None, "fits"), ("every_rank", "out")])
+def test_a_model_that_comes_whole_must_fit_before_it_is_parted(load_by: str | None, verdict: str) -> None:
+    """10 billion parameters of 2 bytes on 16 GB: the same table."""
+    told = {"load_by": load_by} if load_by else {}
+    found = trained("glm-10b", params_b=10, n_gpus=4, **told).estimate
+    assert found.gpu is not None
+    assert found.gpu.verdict() == verdict
+
+
+@pytest.mark.parametrize(("offload", "here"), [("gradient_clipping: 1.0", True), (OFFLOAD, False)])
+def test_a_value_model_waits_where_the_policy_does(offload: str, here: bool) -> None:
+    """trl v0.17.0 trl/trainer/ppo_trainer.py: PolicyAndValueWrapper; trl/trainer/utils.py: prepare_deepspeed."""
+    found = diagnose(PPO.format(offload=offload), {"gpu_mem_gib": 80, "n_gpus": 4}, current(), ())
+    held = {"critic_weights", "critic_optimizer", "reward_weights", "ref_weights"}
+    assert held & ids(phase(found, "rollout")) == (held if here else set())
+
+
+@pytest.mark.parametrize("offloaded", [False, True])
+def test_an_unknown_trainer_is_believed_that_its_state_leaves_the_card(offloaded: bool) -> None:
+    told = {"param_offload": offloaded, "optimizer_offload": offloaded, "rollout_engine": "vllm", "gpu_mem_gib": 141}
+    found = diagnose("python mine.py", {**UNKNOWN, **told}, current(), ())
+    assert ("actor_optimizer" not in ids(phase(found, "rollout"))) is offloaded
+    assert "actor_optimizer" in ids(phase(found, "actor_update"))
+
+
+def test_masters_as_megatron_has_them_are_gathered_by_nobody() -> None:
+    told = {"precision": "megatron", "tp": 2, "pp": 2, "algo": "pretrain", "gpu_mem_gib": 80, "n_gpus": 16}
+    found = diagnose("python mine.py", {**UNKNOWN, **told}, current(), ())
+    assert not {"gathers", "whole_gradients"} & ids(phase(found, "actor_update"))
