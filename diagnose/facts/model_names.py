@@ -93,11 +93,14 @@ def _parts(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def spoken_names(models: Models) -> re.Pattern[str]:
-    """Any name of the catalogue in running words; dots, dashes and blanks may be missing or exchanged."""
+    """Any name of the catalogue in running words; dots, dashes and blanks may be missing or exchanged.
+
+    One that goes on with a point and a digit is a later version, of another shape.
+    """
     forms = {name for model in models for name in (model.title, *model.aliases)}
     loose = sorted((_loose(form) for form in forms), key=len, reverse=True)
     return re.compile(
-        rf"(?<![A-Za-z0-9])(?P<name>(?:{'|'.join(loose)}))(?P<tail>(?:[-_](?:[A-Za-z0-9]+(?:\.\d+)*))*)(?![A-Za-z0-9])",
+        rf"(?<![A-Za-z0-9])(?P<name>(?:{'|'.join(loose)}))(?P<tail>(?:[-_](?:[A-Za-z0-9]+(?:\.\d+)*))*)(?![A-Za-z0-9]|\.\d)",
         re.I | re.A,
     )
 

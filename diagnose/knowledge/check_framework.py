@@ -23,6 +23,9 @@ def check_framework(framework: Framework) -> Iterator[Problem]:
     numbers = [version(release) for release in framework.releases]
     if numbers != sorted(numbers):
         yield Problem(f"{place}: releases", "are out of order: write the oldest first")
+    if framework.releases and framework.newest and version(framework.newest) != numbers[-1]:
+        last = list(framework.releases)[-1]
+        yield Problem(f"{place}: newest", f"is {framework.newest} while releases end with {last}: read that one, too")
     yield from check_parts(framework)
 
 

@@ -143,17 +143,19 @@ def test_a_layer_of_another_tower_keeps_what_its_record_says(point: dict[str, An
 # whose loss each way is: framework, facts
 WAYS = {
     "upcast_cross_entropy": [("plain", {"algo": "sft"}), ("trl", {"algo": "sft"}), ("ms-swift", {"algo": "sft"})],
-    "grpo_in_fp32": [("trl", {"algo": "grpo"}), ("ms-swift", {"algo": "grpo"})],
+    "grpo_in_fp32": [("trl", {"algo": "grpo", "framework_version": "1.9.0"}), ("ms-swift", {"algo": "grpo"})],
     "divided_in_fp32": [
         ("trl", {"algo": "grpo", "framework_version": "0.29.0"}),
+        ("trl", {"algo": "grpo", "framework_version": "1.10.0"}),
         ("ms-swift", {"algo": "grpo", "framework_version": "4.1.0"}),
     ],
     "divided_in_bf16": [
         ("trl", {"algo": "grpo", "zero_stage": 2, "strategy": "deepspeed", "framework_version": "0.29.0"}),
+        ("trl", {"algo": "grpo", "zero_stage": 2, "strategy": "deepspeed", "framework_version": "1.10.0"}),
         ("ms-swift", {"algo": "grpo", "zero_stage": 2, "strategy": "deepspeed", "framework_version": "4.1.0"}),
     ],
     "grpo_in_bf16": [
-        ("trl", {"algo": "grpo", "zero_stage": 2, "strategy": "deepspeed"}),
+        ("trl", {"algo": "grpo", "zero_stage": 2, "strategy": "deepspeed", "framework_version": "1.9.0"}),
         ("ms-swift", {"algo": "grpo", "zero_stage": 2, "strategy": "deepspeed"}),
         ("ms-swift", {"algo": "dpo", "zero_stage": 3, "strategy": "deepspeed"}),
     ],

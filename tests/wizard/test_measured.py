@@ -115,7 +115,7 @@ def test_the_figures_give_the_reading_first_and_the_estimate_last():
 
 
 def test_a_reading_outside_of_the_band_is_said_in_words():
-    found = answer(RUN + steps([300.0, 301.0], reserved=75.0))
+    found = answer(RUN + steps([300.0, 301.0], reserved=79.0))
     assert "What the log measured and the estimate disagree" in [note.title for note in notes(found)]
 
 

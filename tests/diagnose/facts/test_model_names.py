@@ -102,6 +102,11 @@ def test_what_a_token_passes_through_is_not_the_size(values, name, billions):
     assert values(COMMANDS[0].format(name))["params_b"] == billions
 
 
+@pytest.mark.parametrize("name", ["GLM-5.3-Flash", "Kimi-K2.7", "DeepSeek-V3.3", "Phi-4.5"])
+def test_a_later_version_in_running_words_is_another_model(facts, name):
+    assert facts(f"trl sft {name}, 8 x H100").model is None
+
+
 @pytest.mark.parametrize(
     ("text", "model"),
     [

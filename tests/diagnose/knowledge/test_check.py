@@ -76,6 +76,12 @@ def test_what_tells_a_version_names_a_release(problems):
         assert word in said
 
 
+def test_the_newest_version_is_the_last_release(problems):
+    front = 'phases=[]\nnewest="1.0"\n[detect]\n[releases]\n"1.0" = 2026-01-01\n"1.1" = 2026-02-01'
+    said = problems("frameworks", front)
+    assert "frameworks/x.md: newest: is 1.0 while releases end with 1.1: read that one, too" in said
+
+
 def test_a_resident_a_unit_and_a_behaviour_are_of_the_vocabulary(problems):
     said = problems(
         "frameworks",

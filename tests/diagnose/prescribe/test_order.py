@@ -216,13 +216,13 @@ def test_what_failed_in_one_near_case_is_still_said_where_it_fits_here(advise):
 
 
 BUDGET = r"""
-verl 0.4.1, 8 x A100 80GB, one node
+verl 0.9.1, 8 x A100 80GB, one node
 python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_files=gsm8k/train.parquet data.train_batch_size=256 \
     data.max_prompt_length=1024 data.max_response_length=8192 actor_rollout_ref.model.path=Qwen/Qwen2.5-14B-Instruct \
     actor_rollout_ref.model.use_remove_padding=True actor_rollout_ref.model.enable_gradient_checkpointing=True \
     actor_rollout_ref.actor.ppo_mini_batch_size=64 actor_rollout_ref.actor.use_dynamic_bsz=True \
     actor_rollout_ref.actor.ppo_max_token_len_per_gpu=24576 actor_rollout_ref.rollout.n=8 trainer.n_gpus_per_node=8 trainer.nnodes=1
-  File "verl/workers/actor/dp_actor.py", line 446, in update_policy
+  File "verl/workers/engine_workers.py", line 446, in update_actor
 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 13.92 GiB. GPU 3 has a total capacity of 79.25 GiB of which 9.31 GiB is
 free. Including non-PyTorch memory, this process has 69.93 GiB memory in use. Of the allocated memory 58.11 GiB is allocated by PyTorch,
 and 9.04 GiB is reserved by PyTorch but unallocated.

@@ -37,7 +37,7 @@ def test_adapters_are_advised_by_their_rank_where_no_other_key_turns_them_on(kno
 
 
 def _advised_under_easyr1(knowledge: Knowledge, model: str) -> set[str]:
-    found = diagnose(f"EasyR1 GRPO, {model}, 8 x A100 80GB, CUDA out of memory in update_actor", {}, knowledge, ())
+    found = diagnose(f"EasyR1 GRPO, {model}, 8 x A100 40GB, CUDA out of memory in update_actor", {}, knowledge, ())
     return {given.lever.slug for given in found.prescriptions}
 
 

@@ -133,7 +133,9 @@ def test_it_is_not_said_that_no_set_is_enough(knowledge: Knowledge) -> None:
 def test_adapters_are_part_of_the_set_where_settings_are_not_enough_and_what_comes_close_leads(
     knowledge: Knowledge,
 ) -> None:
-    found = diagnose("trl GRPOTrainer Qwen2.5-3B, one 24GB 4090, CUDA out of memory in backward", {}, knowledge, ())
+    found = diagnose(
+        "trl==1.9.0 GRPOTrainer Qwen2.5-3B, one 24GB 4090, CUDA out of memory in backward", {}, knowledge, ()
+    )
     assert found.together is not None
     assert found.together.after_verdict == "fits"
     assert [lever.slug for lever in found.together.levers] == ["peft.lora", "batch.micro.down"]

@@ -187,10 +187,10 @@ def test_where_no_setting_was_read_the_defaults_are_said_to_stand_for_them():
 
 def test_a_run_that_fits_by_the_newest_version_alone_is_said_to():
     run = "trl grpo, Qwen2.5-7B, 8xH100 80GB, deepspeed zero3, max_completion_length 2048, will it fit? "
-    said = "The version of TRL is not told and taken as the newest: with 0.17.0 it would be "
+    said = "The version of TRL is not told and taken as the newest: with 0.21.0 it would be "
     assert said in words.lead(diagnose(run, {}, current(), ()))
     assert "taken as the newest" not in words.lead(diagnose(run, {"framework_version": "1.9.0"}, current(), ()))
-    assert "没有给出 TRL 的版本，按最新版计算；按 0.17.0 则为 " in summary(diagnose(run, {}, current(), ())).lead
+    assert "没有给出 TRL 的版本，按最新版计算；按 0.21.0 则为 " in summary(diagnose(run, {}, current(), ())).lead
 
 
 def test_a_size_is_no_guess_of_a_phase_that_takes_nothing_of_it():
