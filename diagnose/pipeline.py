@@ -164,7 +164,7 @@ def _grows(facts: Facts, paste: Paste) -> Pool | None:
 def _spoken_of(kind: Fact, paste: Paste) -> Pool | None:
     """The memory that a person's line names beside the failure, where it names one alone."""
     span = kind.span
-    line = next((line for line in paste.lines if line.number == span.line), None) if span else None
+    line = paste.line(span.line) if span else None
     if span is None or line is None:
         return None
     return spoken_pool(line.words, span.start - line.offset, span.end - line.offset)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from diagnose.facts.cards import names, tight
-from diagnose.facts.prose import span_of
+from diagnose.facts.prose import span_of, whole_line
 from diagnose.knowledge.hardware import Gpu
-from diagnose.types import Fact, Line, Paste, Span
+from diagnose.types import Fact, Line, Paste
 
 TABLE = "a table of the machine's cards"
 
@@ -97,11 +97,11 @@ def _rows(lines: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Fact]:
     rows: dict[str, Line] = {}
     for line, index, mib in _query(lines, names(gpus).packed.keys()):
         if not rows:
-            yield Fact("gpu_mem_gib", mib / 1024, "read", written=line.words.strip(), span=_whole(line))
+            yield Fact("gpu_mem_gib", mib / 1024, "read", written=line.words.strip(), span=whole_line(line))
         if index:
             rows.setdefault(index, line)
     if rows:
-        yield Fact("n_gpus", len(rows), "read", span=_whole(next(iter(rows.values()))), why=TABLE)
+        yield Fact("n_gpus", len(rows), "read", span=whole_line(next(iter(rows.values()))), why=TABLE)
 
 
 def _query(lines: Sequence[Line], known: Set[str]) -> Iterator[tuple[Line, str, int]]:
@@ -120,10 +120,6 @@ def _query(lines: Sequence[Line], known: Set[str]) -> Iterator[tuple[Line, str, 
             last = line.number
             index = fields[header.index("index")] if "index" in header else fields[0]
             yield line, index if index.isdigit() else str(last) if header else "", max(sizes)
-
-
-def _whole(line: Line) -> Span:
-    return Span(line.number, line.offset, line.offset + len(line.words))
 
 
 def _others(lines: Sequence[Line]) -> Iterator[Fact]:
@@ -145,11 +141,11 @@ def _others(lines: Sequence[Line]) -> Iterator[Fact]:
         if found:
             cards.setdefault(found["index"], (line, found))
     first = next(iter(cards.values()), None)
-    if first and _is_whole(list(cards), first[1].re, closed):
+    if first and _iswhole_line(list(cards), first[1].re, closed):
         yield _fact("n_gpus", len(cards), *first)
 
 
-def _is_whole(indexes: Sequence[str], form: re.Pattern[str], closed: bool) -> bool:
+def _iswhole_line(indexes: Sequence[str], form: re.Pattern[str], closed: bool) -> bool:
     """Whether the rows are all the cards of a machine: a table with a frame is closed, a list counts from 0 and has more than one."""
     if form in (_SMI_ROW, _NVITOP_ROW) and not closed or form is _GPUSTAT_ROW and len(indexes) < 2:
         return False
