@@ -127,6 +127,14 @@ def test_no_framework_is_named_in_code(path: Path) -> None:
     assert not said
 
 
+@pytest.mark.parametrize("path", [path for path in CODE if name_of(path).startswith("diagnose/")], ids=name_of)
+def test_only_the_module_of_units_reckons_in_1024(path: Path) -> None:
+    """A plain 1024, as the most rows of a pass, is no size."""
+    sums = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.BinOp))
+    found = {part.lineno for node in sums for part in (node.left, node.right) if ast.unparse(part) == "1024"}
+    assert not found or name_of(path) == "diagnose/units.py"
+
+
 @every_file
 def test_only_the_markdown_renderer_and_the_drawing_vouch_for_markup(path: Path) -> None:
     if name_of(path) not in UNESCAPED:

@@ -21,7 +21,7 @@ from diagnose.facts.tables import TABLE, with_tables
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line, Paste, Span
-from diagnose.units import KIB
+from diagnose.units import GIB, MIB
 from diagnose.vocabulary import FACTS
 
 MACHINE = tuple(id for id, spec in FACTS.items() if spec.group == "machine")
@@ -144,7 +144,7 @@ def _table(paste: Paste, lowered: Lowered, said: list[Mention], gpus: Mapping[st
                 "gpu_mem_gib", float(size["size"]), "read", written=size[0], span=span_of(line, size)
             )
         if (size := _MIB.search(line.words)) and "gpu_mem_gib" not in found:
-            gib = int(size["mib"]) / KIB
+            gib = int(size["mib"]) * MIB / GIB
             found["gpu_mem_gib"] = Fact("gpu_mem_gib", gib, "read", written=size[0], span=span_of(line, size))
         if count := _COUNT_LINE.search(line.words):
             cards = Fact("n_gpus", int(count["count"]), "read", written=count[0], span=span_of(line, count), why=TABLE)

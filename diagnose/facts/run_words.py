@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from diagnose.facts import written
 from diagnose.facts.prose import clause_of, span_of
 from diagnose.types import Fact, Line, Span
+from diagnose.units import KIB
 from diagnose.vocabulary import Value
 
 _IS = (
@@ -245,7 +246,7 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
         return True
     if "full" in groups:
         return 3
-    return int(match["n"].replace(",", "")) * (1024 if groups.get("k") else 1)
+    return int(match["n"].replace(",", "")) * (KIB if groups.get("k") else 1)
 
 
 def _almost(words: str, found: re.Match[str]) -> bool:

@@ -15,6 +15,7 @@ from diagnose.facts.cards import names, tight
 from diagnose.facts.prose import span_of, whole_line
 from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line, Paste
+from diagnose.units import GIB, MIB, to_gib
 
 TABLE = "a table of the machine's cards"
 
@@ -69,7 +70,7 @@ def _slices(lines: Sequence[Line]) -> Iterator[Fact]:
         if found := _SLICE.search(line.words) if "g." in line.words else None:
             yield _fact("gpu_mem_gib", int(found["gb"] or found["gb2"]), line, found)
         elif found := _SLICE_ROW.match(line.words):
-            gib = int(found["mib"]) / 1024
+            gib = int(found["mib"]) * MIB / GIB
             yield _fact(
                 "gpu_mem_gib",
                 next(
@@ -88,7 +89,7 @@ def _listing(lines: Sequence[Line]) -> Iterator[Fact]:
         if found := _ATTACHED.match(line.words):
             yield _fact("n_gpus", int(found["count"]), line, found)
         elif frame_buffer and (found := _TOTAL.match(line.words)):
-            yield _fact("gpu_mem_gib", int(found["mib"]) / 1024, line, found)
+            yield _fact("gpu_mem_gib", int(found["mib"]) * MIB / GIB, line, found)
         frame_buffer = line.words.strip() == "FB Memory Usage"
 
 
@@ -97,7 +98,7 @@ def _rows(lines: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Fact]:
     rows: dict[str, Line] = {}
     for line, index, mib in _query(lines, names(gpus).packed.keys()):
         if not rows:
-            yield Fact("gpu_mem_gib", mib / 1024, "read", written=line.words.strip(), span=whole_line(line))
+            yield Fact("gpu_mem_gib", mib * MIB / GIB, "read", written=line.words.strip(), span=whole_line(line))
         if index:
             rows.setdefault(index, line)
     if rows:
@@ -131,13 +132,13 @@ def _others(lines: Sequence[Line]) -> Iterator[Fact]:
         header = next((name for name in _HEADERS if name in words), header)
         closed = closed or (bool(cards) and words.startswith(_CLOSING))
         if found := _VRAM.match(words):
-            yield _fact("gpu_mem_gib", int(found["bytes"]) / 1024**3, line, found)
+            yield _fact("gpu_mem_gib", to_gib(int(found["bytes"])), line, found)
         elif found := _GPUSTAT_ROW.match(words):
             pass  # a row that is told without a header
         elif header in _CARD_ROWS:
             found = _CARD_ROWS[header].match(words)
         elif header == "HBM-Usage" and (chip := _NPU_ROW.search(words)):
-            yield _fact("gpu_mem_gib", int(chip["mb"]) / 1024, line, chip)
+            yield _fact("gpu_mem_gib", int(chip["mb"]) * MIB / GIB, line, chip)
         if found:
             cards.setdefault(found["index"], (line, found))
     first = next(iter(cards.values()), None)

@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 
 from diagnose.knowledge.record import Record
 from diagnose.knowledge.records import FRONT_MATTER_KINDS
+from diagnose.units import KIB
 
 R = TypeVar("R", bound=Record)
 
-MAX_BYTES = 64 * 1024
+MAX_BYTES = 64 * KIB
 MAX_DEPTH = 10
 
 # A table that may stand several times is named in the singular where it is written: [[key]] fills ``keys``.

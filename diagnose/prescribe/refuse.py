@@ -12,6 +12,7 @@ from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
 from diagnose.types import Fact, NotAdvised
+from diagnose.units import KIB
 from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, Value
 
 MOST = 8
@@ -128,7 +129,7 @@ def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:
     if not crammed(situation.facts):
         return None
     idle = idle_gib(situation.facts) or 0.0
-    said = f"{idle:,.1f} GiB" if idle >= 1 else f"{idle * 1024:,.0f} MiB"
+    said = f"{idle:,.1f} GiB" if idle >= 1 else f"{idle * KIB:,.0f} MiB"
     return NotAdvised(lever, "no_gain", f"{said} are free or reserved and unused: the card is full, not in pieces.")
 
 
