@@ -79,6 +79,11 @@ def in_range(since: str, until: str, at: str | None) -> bool:
     return (not since or number >= version(since)) and (not until or number < version(until))
 
 
+def alike(value: Value | None, target: Value) -> bool:
+    """Whether a known value is the one that is asked for, as people write them: words, yes and no in any case."""
+    return value is not None and (value is target or str(value).lower() == str(target).lower())
+
+
 def _same(wanted: Any, value: Value) -> bool:
     if isinstance(wanted, bool) or isinstance(value, bool):
         return wanted is value or str(wanted).lower() == str(value).lower()

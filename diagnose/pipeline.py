@@ -18,7 +18,7 @@ from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
 from diagnose.questions import ask
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, Paste, Together
-from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, Pool, Value
+from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, VERDICTS, Pool, Value
 from diagnose.words import not_memory
 
 _POOLS: dict[str, Pool] = {"gpu": "gpu", "host": "host"}
@@ -129,8 +129,7 @@ def _foreseen(before: Estimate, room: CacheRoom | None) -> str | None:
 
 def _of_server(before: Estimate, room: CacheRoom) -> str:
     """The worse word of two: whether its start passes, and whether all that then stands on the card fits."""
-    words = ("unknown", "fits", "close", "out")
-    return max(room.verdict, _verdict(before, "gpu", None), key=words.index)
+    return max(room.verdict, _verdict(before, "gpu", None), key=VERDICTS.index)
 
 
 def _asked_of(facts: Facts, before: Estimate) -> Pool | None:
@@ -186,11 +185,10 @@ def _word(facts: Facts, id: str) -> str | None:
 
 def _tighter(before: Estimate) -> Pool | None:
     """Host RAM where its word is worse than that of the cards; a pool without a limit says nothing."""
-    words = ("unknown", "fits", "close", "out")
     gpu, host = (before.pool(name) for name in ("gpu", "host"))
     if gpu is None or host is None or gpu.limit is None:
         return None
-    return "host" if words.index(host.verdict()) > words.index(gpu.verdict()) else None
+    return "host" if VERDICTS.index(host.verdict()) > VERDICTS.index(gpu.verdict()) else None
 
 
 def _verdict(before: Estimate, pool: Pool | None, phase: str | None) -> str:

@@ -33,7 +33,7 @@ from diagnose.estimate.spread import Spread, spread
 from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts
-from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value
+from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value, is_number
 
 # Algorithms that train on pairs: every row of a batch is two sequences.
 PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm")
@@ -87,7 +87,7 @@ class Plan:
     def number(self, id: str) -> float | None:
         """A behaviour or fact that is a number."""
         value = self.does.get(id, self.values.get(id))
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return float(value) if is_number(value) else None
 
     def whole(self, id: str) -> int:
         """A whole number that divides something: 1 when it is unknown."""

@@ -74,6 +74,11 @@ def clause_of(words: str, found: re.Match[str]) -> tuple[int, str]:
     return start, words[start : end.start() if end else high]
 
 
+def asked(words: str, start: int, clause: str) -> bool:
+    """Whether the mark that ends this clause, which begins at ``start``, is that of a question."""
+    return words[start + len(clause) :][:1] in ("?", "？")
+
+
 def fresh(lines: Sequence[Line]) -> frozenset[int]:
     """The places of the lines that no program prints step after step: of many that differ in numbers alone the first counts."""
     shapes = [line.words.translate(_NO_DIGITS) for line in lines]

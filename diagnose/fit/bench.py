@@ -11,7 +11,7 @@ from diagnose.estimate import estimate_pool, plan_of
 from diagnose.estimate.plan import Plan
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts, PhaseEstimate, PoolEstimate
-from diagnose.vocabulary import Pool, Value
+from diagnose.vocabulary import Pool, Value, is_number
 
 Settings = Mapping[str, Value]
 _WORSE = ("fits", "close", "out")
@@ -76,7 +76,7 @@ class Bench:
     def now(self, id: str) -> float | int | None:
         """What a number is in this run, told or by default; None where nothing says it."""
         value = self.facts.values.get(id)
-        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return value if is_number(value) else None
 
     def cards(self, count: int) -> Settings:
         """The settings of a run on ``count`` cards; a node holds no more of them than it does now."""

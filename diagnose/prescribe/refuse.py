@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from diagnose.allocator import crammed, idle_gib
-from diagnose.conditions import holds
+from diagnose.conditions import alike, holds
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
 from diagnose.types import Fact, NotAdvised
 from diagnose.units import KIB
-from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, Value
+from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS
 
 MOST = 8
 # Levers with an order up to this are what anybody names first.
@@ -215,7 +215,7 @@ def _fact_that_is_on(lever: Lever, situation: Situation) -> str | None:
         return next(iter(lever.on))
     sets = [change for change in lever.changes if change.op == "set" and change.to is not None]
     values, keys = situation.facts.values, situation.facts.keys
-    done = [change.fact for change in sets if _same(values.get(change.fact), change.to or False)]
+    done = [change.fact for change in sets if alike(values.get(change.fact), change.to or False)]
     moot = {less for less, more in _MORE.items() if more in done and values.get(more) is True}
     open_still = [
         change.fact for change in sets if change.fact not in {*done, *moot} and change.fact in {**values, **keys}
@@ -231,7 +231,3 @@ def _where(stated: Fact | None) -> str:
         key = f"{stated.key} = {stated.written or stated.value}, " if stated.key else ""
         return f"{state} ({key}line {stated.span.line})."
     return f"{state}, by your answer." if stated.origin == "answered" else f"{state}: {stated.why or stated.origin}."
-
-
-def _same(value: Value | None, target: Value) -> bool:
-    return value is not None and str(value).lower() == str(target).lower()

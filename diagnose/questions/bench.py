@@ -16,7 +16,7 @@ from diagnose.knowledge.records import Option, Question
 from diagnose.prescribe.situation import verdict, watched
 from diagnose.types import Asked, Estimate, Fact, Facts, Paste, Turn
 from diagnose.units import gib
-from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
+from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value, is_number
 
 # Of a run whose settings were read few are open, and whoever pastes waits for the answer.
 _MOST_READ, _MOST_UNREAD = 14, 36
@@ -199,7 +199,7 @@ def plausible(question: Question, bench: Bench) -> list[Value]:
     values = [value for value in typed if value is not None and str(value).lower() != str(now).lower()]
     if not values and spec.type == "bool":
         values = [True, False] if now is None else [not now]
-    if not values and isinstance(now, (int, float)) and not isinstance(now, bool):
+    if not values and is_number(now):
         values = [max(1, int(now // 2)), int(now * 2)] if spec.type == "int" else [now / 2, now * 1.5]
     return values[:_TRIED_EACH]
 
