@@ -106,6 +106,12 @@ class Plan:
         return self.trains.whole
 
     @property
+    def critic_share(self) -> float:
+        """Parameters of the critic for each of the actor's: one where nothing tells its size."""
+        billions = self.number("critic_b")
+        return billions * 1e9 / self.shape.parameters if billions else 1.0
+
+    @property
     def gathers_logits(self) -> bool:
         """Whether a reranker picks its two words out of logits that every rank has whole."""
         return self.algo in RERANKERS and self.does.get("reranker_head") == "gathered_logits"
@@ -210,7 +216,7 @@ def _unsettled(
 ) -> tuple[str, ...]:
     """Sharding where nothing tells it, also where the default has none and no card holds the weights whole; and the type of a frozen
     base where a default alone makes it fp32 and no card holds it so: a script that loads the model itself may ask for 16 bits."""
-    stage, weights = zero_stage(facts.values), numbers.parameters * (each.quantized or each.base or each.weights)
+    stage, weights = zero_stage(facts.values), numbers.parameters * each.stored
     # a trainer that only splits models says by these two alone how much of one a card holds
     ids = ("tp", "pp") if facts.values.get("strategy") == "megatron" else ("zero_stage", "strategy", "tp", "pp")
     told = any(id in facts.stated and facts.stated[id].origin != "default" for id in ids)

@@ -61,6 +61,16 @@ class ParameterBytes:
     base: float = 0.0
     quantized: float = 0.0
 
+    @property
+    def unpacked(self) -> float:
+        """Of the whole model where nothing is quantized: of the frozen base, or of what is trained without one."""
+        return self.base or self.weights
+
+    @property
+    def stored(self) -> float:
+        """Of the whole model as it is kept: of its linear layers where these are quantized."""
+        return self.quantized or self.unpacked
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -190,6 +200,11 @@ def _stated(precision: str, values: Values) -> tuple[float, float, float]:
     return _PRECISION[precision]
 
 
+def masters_bytes(*, optimizer: float) -> float:
+    """fp32 masters within the optimizer's bytes a parameter: 4 where it holds more than the two moments."""
+    return 4.0 if optimizer >= 12 else 0.0
+
+
 def moments_bytes(optimizer: float, name: str) -> float:
     """What of the optimizer's bytes a parameter is the state of the optimizer of this name, and no fp32 master."""
     name = name.lower()
@@ -197,7 +212,7 @@ def moments_bytes(optimizer: float, name: str) -> float:
 
 
 def _with_optimizer(optimizer: float, name: str) -> float:
-    masters = 4.0 if optimizer >= 12 else 0.0
+    masters = masters_bytes(optimizer=optimizer)
     for word, states in _OPTIMIZER_STATES:
         if word in name:
             return masters + min(states, optimizer - masters)
