@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
@@ -110,6 +112,7 @@ def words_of(tree: ast.Module) -> Iterator[str]:
                 yield word
 
 
+@cache
 def framework_names() -> list[str]:
     """Ids, titles and names of the catalogue's frameworks and their forks, but for the plan for unknown ones."""
     named = [framework for framework in current().frameworks.values() if not framework.fallback]
@@ -133,6 +136,21 @@ def test_only_the_module_of_units_reckons_in_1024(path: Path) -> None:
     sums = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.BinOp))
     found = {part.lineno for node in sums for part in (node.left, node.right) if ast.unparse(part) == "1024"}
     assert not found or name_of(path) == "diagnose/units.py"
+
+
+@cache
+def key_paths() -> set[str]:
+    """The dotted keys of all frameworks, and what stands before their names."""
+    keys = [key for framework in current().frameworks.values() for key in framework.keys]
+    dotted = {name for key in keys for name in (key.key, *key.aliases) if "." in name}
+    return dotted | {f"{name.rpartition('.')[0]}." for name in dotted}
+
+
+@every_file
+def test_no_key_of_a_framework_stands_in_code(path: Path) -> None:
+    paths = key_paths()
+    assert paths
+    assert not paths & set(words_of(tree_of(path)))
 
 
 @every_file

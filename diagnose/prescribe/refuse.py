@@ -145,13 +145,14 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
 def of_the_actor(lever: Lever, situation: Situation) -> NotAdvised | None:
     """It acts on the actor's passes by a key of the actor's, while one of the critic's runs out, which has a key of its own."""
     keys = [situation.facts.keys.get(change.fact, "") for change in lever.changes if change.fact in _OF_PASSES]
-    if (
-        situation.phase not in ("critic", "values")
-        or not keys
-        or not all(key.startswith(("actor_rollout_ref.", "worker.actor.")) for key in keys)
-    ):
+    if situation.phase not in ("critic", "values") or not keys or not all(map(_is_the_actors, keys)):
         return None
     return NotAdvised(lever, "elsewhere", f"{keys[0]} is the actor’s; what runs out is a pass of the critic.")
+
+
+def _is_the_actors(key: str) -> bool:
+    """Whether the path before a key's own name says that it is of the actor."""
+    return any(part == "actor" or part.startswith("actor_") for part in key.split(".")[:-1])
 
 
 def _trainer_runs_out(situation: Situation) -> bool:
