@@ -56,11 +56,10 @@ def diagnose(
     matches = () if not_memory(facts) or _of_another_kind(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
-    prescriptions, several, not_advised, checks = prescribe(
-        facts, before, told, phase, pool, seen, knowledge, paste, matches, advisories
-    )
+    situation = Situation(facts, before, told, phase, pool, paste, knowledge.fallback)
+    prescriptions, several, not_advised, checks = prescribe(situation, knowledge, seen, matches, advisories)
     passed("prescribe")
-    questions = ask(facts, before, kind, phase, pool, knowledge, paste, checks)
+    questions = ask(replace(situation, kind=kind), knowledge, checks)
     passed("questions")
     failure = (kind, phase, pool, _verdict(before, pool, phase) if kind or not room else _of_server(before, room))
     advice = (prescriptions, not_advised, checks, questions)

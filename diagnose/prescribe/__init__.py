@@ -28,11 +28,8 @@ from diagnose.prescribe.writing import Written
 from diagnose.types import (
     CaseMatch,
     Check,
-    Estimate,
     Fact,
-    Facts,
     NotAdvised,
-    Paste,
     Prescription,
     Span,
     Together,
@@ -52,25 +49,19 @@ _NO_RECORD = Record()
 
 
 def prescribe(
-    facts: Facts,
-    before: Estimate,
-    kind: str | None,
-    phase: str | None,
-    pool: Pool | None,
-    cases: Sequence[Case],
+    situation: Situation,
     knowledge: Knowledge,
-    paste: Paste,
+    cases: Sequence[Case],
     matches: Sequence[CaseMatch],
     advisories: Sequence[Advisory] = (),
 ) -> tuple[tuple[Prescription, ...], Together | None, tuple[NotAdvised, ...], tuple[Check, ...]]:
     """What to change, best first, at most eight; the set that fits where none of them does alone; what people would expect
     here, with what speaks against it; what to check.
     """
-    records = count(cases, matches, kind)
-    situation = Situation(facts, before, kind, phase, pool, paste, knowledge.fallback)
+    records = count(cases, matches, situation.kind)
     judged = [
         one
-        for failing in _failing_pools(pool, kind, before)
+        for failing in _failing_pools(situation)
         for one in _all(replace(situation, pool=failing), knowledge, advisories, records)
     ]
     candidates = [one for one in judged if isinstance(one, Candidate) and not _idle(one)]
@@ -83,11 +74,12 @@ def prescribe(
     return prescriptions, several, refuse.shown(left, situation, records), to_check(advisories, situation)
 
 
-def _failing_pools(pool: Pool | None, kind: str | None, before: Estimate) -> tuple[Pool | None, ...]:
+def _failing_pools(situation: Situation) -> tuple[Pool | None, ...]:
     """The failing pool; where the kind does not settle it, every pool that the estimate sees run out; else none."""
-    if pool is not None or kind in NOT_A_PEAK:
-        return (pool,)
-    out = tuple(name for name in _POOLS if (estimated := before.pool(name)) and estimated.verdict() == "out")
+    if situation.pool is not None or situation.kind in NOT_A_PEAK:
+        return (situation.pool,)
+    estimated = ((name, situation.before.pool(name)) for name in _POOLS)
+    out = tuple(name for name, pool in estimated if pool and pool.verdict() == "out")
     return out or (None,)
 
 

@@ -36,11 +36,10 @@ class Bench:
 
     facts: Facts
     before: Estimate
-    kind: str | None
     phase: str | None
     pool: Pool
     knowledge: Knowledge
-    paste: Paste | None = None
+    paste: Paste
     left: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,16 +62,16 @@ class Bench:
     @cached_property
     def versions(self) -> tuple[str, str]:
         """The versions of the framework that the text leaves possible: from the first on and before the second; "" is open."""
-        return possible(self.facts.framework, self.paste) if self.paste is not None else ("", "")
+        return possible(self.facts.framework, self.paste)
 
     def answered(self, id: str, value: Value) -> Estimate | None:
         """The estimate with that answer; None when no more may be made."""
         if self.left <= 0:
             return None
         self.left -= 1
-        if self.paste is not None and id == "framework_version":
+        if id == "framework_version":
             facts = at_version(self.facts, str(value), self.paste)
-        elif self.paste is not None and id in self.hung_on:
+        elif id in self.hung_on:
             facts = as_answered(self.facts, Fact(id, value, "answered"), self.paste)
         else:
             facts = self.facts.with_fact(Fact(id, value, "answered"))
