@@ -28,7 +28,12 @@ def check_log(log: Log) -> list[Problem]:
         for counter in label.peak:
             problems += word_misfits(place, f"label[{i}].peak", counter, vocabulary.COUNTERS)
     if not any(example.reads or example.facts for example in log.examples):
-        problems.append(Problem(f"{place}: example", "none from which anything is read: add one"))
+        problems.append(
+            Problem(
+                f"{place}: example",
+                "none says what it reads, as reads = ['rollout now device 61.50'], or which facts: add one",
+            )
+        )
     return problems
 
 

@@ -144,8 +144,9 @@ def singular(name: str) -> str:
 
 def did_you_mean(word: str, words: typing.Iterable[str]) -> str:
     """`` “word”, did you mean “near”?`` for a message, or the word alone."""
-    near = get_close_matches(word, list(words), n=1, cutoff=0.6)
-    return f" “{word}”, did you mean “{near[0]}”?" if near else f" “{word}”"
+    known = {one.lower(): one for one in words}
+    near = get_close_matches(word.lower(), known, n=1, cutoff=0.6)
+    return f" “{word}”, did you mean “{known[near[0]]}”?" if near else f" “{word}”"
 
 
 @cache
