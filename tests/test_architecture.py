@@ -15,6 +15,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 
 from diagnose.knowledge import CONTENT, current
+from diagnose.vocabulary import BEHAVIOURS, RESIDENTS
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("diagnose", "kb", "wizard", "config")  # each may import itself and those before it
@@ -185,6 +186,18 @@ def test_every_view_says_which_methods_it_takes_and_is_short(path: Path) -> None
         if node.args.args[0].arg == "request":
             assert METHODS & {decorator_name(decorator) for decorator in node.decorator_list}, node.name
             assert (node.end_lineno or 0) - node.lineno + 1 <= 25, node.name
+
+
+@cache
+def words_of_estimate() -> set[str]:
+    """Those of the rooms in which a plan is worked out and looked at."""
+    rooms = ("diagnose/estimate/", "diagnose/facts/", "diagnose/prescribe/")
+    return {word for path in CODE if name_of(path).startswith(rooms) for word in words_of(tree_of(path))}
+
+
+@pytest.mark.parametrize("word", [*RESIDENTS, *BEHAVIOURS])
+def test_what_a_framework_file_may_say_of_memory_is_done_in_code(word: str) -> None:
+    assert word in words_of_estimate()
 
 
 def test_there_is_no_drawer_for_odds_and_ends() -> None:
