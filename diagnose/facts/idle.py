@@ -105,7 +105,7 @@ def idle_code(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
         return told(task_of(_file(named[0].path)), _file(named[0].path) + ".py", place_of(paste, named[0].line))
     for task, line, match in _calls(paste):
         return told(task, match[0].strip(), span_of(line, match))
-    return _by_words(speech, frames)
+    return _by_words(speech)
 
 
 def told(task: str, written: str, span: Span | None) -> dict[str, Fact]:
@@ -116,7 +116,7 @@ def told(task: str, written: str, span: Span | None) -> dict[str, Fact]:
     return found
 
 
-def _by_words(speech: Sequence[Line], frames: Sequence[Frame]) -> dict[str, Fact]:
+def _by_words(speech: Sequence[Line]) -> dict[str, Fact]:
     """A sentence on inference, where none speaks of training."""
     if any(_OF_TRAINING.search(line.words) for line in speech if len(line.words) < 2000):
         return {}

@@ -94,7 +94,7 @@ def _spoken(
     """What the words add. Of machines that are named side by side no count and no size is the run's."""
     said = [mention for mention in said if not mention.aside] or said
     several = len({mention.gpu for mention in said if mention.gpu}) > 1 and "gpu_model" not in found
-    _put(found, _words(said, gpus, found))
+    _put(found, _words(said, gpus))
     machines = cards.nodes(speech, said)
     if machines and "n_nodes" not in found:
         found["n_nodes"] = Fact("n_nodes", machines[0], "read", span=machines[1])
@@ -159,7 +159,7 @@ def _table(paste: Paste, lowered: Lowered, said: list[Mention], gpus: Mapping[st
     return found
 
 
-def _words(said: list[Mention], gpus: Mapping[str, Gpu], found: Mapping[str, Fact]) -> dict[str, Fact]:
+def _words(said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
     """The card if only one is named, and its size if all mentions agree."""
     facts: dict[str, Fact] = {}
     named = [mention for mention in said if mention.gpu]

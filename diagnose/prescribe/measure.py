@@ -28,7 +28,7 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     if after is None:
         return Refusal("no_gain", "With it, the memory can no longer be computed.")
     if before.bytes - after.bytes < before.bytes * LEAST_GAIN or after.shown == before.shown:
-        return _no_gain(lever, situation, changed)
+        return _no_gain(situation, changed)
     full = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
     if full:
         return Refusal("elsewhere", crowded(full, pool), shifts=True)
@@ -47,7 +47,7 @@ def takes(situation: Situation, made: Written) -> int | None:
     return after.bytes if after else None
 
 
-def _no_gain(lever: Lever, situation: Situation, changed: Estimate) -> Refusal:
+def _no_gain(situation: Situation, changed: Estimate) -> Refusal:
     """Names the phase that it would lower instead, when there is one."""
     pool = situation.pool
     before, after = situation.before.pool(pool), changed.pool(pool)  # type: ignore[arg-type]
