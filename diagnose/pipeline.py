@@ -43,7 +43,7 @@ def diagnose(
     """
     paste = text if isinstance(text, Paste) else read(text)
     passed("read")
-    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge))
+    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge), knowledge)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("facts")
     before = estimate(facts, knowledge.fallback)
@@ -83,7 +83,7 @@ def brought_to_fit(diagnosis: Diagnosis, knowledge: Knowledge) -> Together | Non
 
 def facts_of(answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     """What answers alone make known."""
-    return _with_assumed_lengths(read_facts(Paste(""), answers, knowledge))
+    return _with_assumed_lengths(read_facts(Paste(""), answers, knowledge), knowledge)
 
 
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
@@ -93,7 +93,7 @@ def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     """
     day = [f"{case.date} 00:00"] if case.date else []
     paste = read("\n".join((*(f"{key}={value}" for key, value in case.config.items()), *case.sources, *day)))
-    return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge)), knowledge.fallback)
+    return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge), knowledge), knowledge.fallback)
 
 
 def failing_pool(
@@ -168,9 +168,9 @@ def _spoken_of(kind: Fact, paste: Paste) -> Pool | None:
     return spoken_pool(line.words, span.start - line.offset, span.end - line.offset)
 
 
-def _with_assumed_lengths(facts: Facts) -> Facts:
+def _with_assumed_lengths(facts: Facts, knowledge: Knowledge) -> Facts:
     """The real lengths that the estimate would assume, stated as assumptions, so that they are shown and can be answered."""
-    lengths = {fact.id: fact for fact in assumed_lengths(facts)}
+    lengths = {fact.id: fact for fact in assumed_lengths(facts, knowledge.fallback)}
     if not lengths:
         return facts
     stated = {**facts.stated, **lengths}
