@@ -13,7 +13,7 @@ from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, optimizer_share
-from diagnose.estimate.sharding import Split, masters_bytes
+from diagnose.estimate.sharding import Split
 from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.types import Term
@@ -177,14 +177,14 @@ def _second_moments(plan: Plan) -> float:
 
 
 def _masters(plan: Plan) -> Term:
-    each = masters_bytes(optimizer=plan.each.optimizer)
+    each = plan.each.masters
     how = f"{_trained(plan, 1)} × {each:g} B"
     size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
     return make_term("actor_masters", "fp32 masters", "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
 
 
 def _moments(plan: Plan) -> Term:
-    each = plan.each.optimizer - masters_bytes(optimizer=plan.each.optimizer)
+    each = plan.each.moments
     how = f"{_trained(plan, 1)} × {each:g} B"
     size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
     return make_term("actor_moments", "Adam's moments", "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
