@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from diagnose.batch import Values, whole
-from diagnose.conditions import holds, in_range
+from diagnose.conditions import holds, in_range, told_version
 from diagnose.estimate.built import as_trained, headed, sparse_stand_in, stand_in
 from diagnose.estimate.capacity import gpu_capacity
 from diagnose.estimate.residents import (
@@ -146,7 +146,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     if model is None or gpus is None or framework is None or unread:
         needed = {"model": model, "n_gpus": gpus, "framework": framework, "engine_quantization": None if unread else ""}
         return None, tuple(id for id, known in needed.items() if known is None)
-    version, online = _version(values), _is_online(values, framework)
+    version, online = told_version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
     model = as_trained(model, does, values)
     narrow = values.get("algo") in WITHOUT_HEAD and does.get("reward_head") != "beside_logits"
@@ -198,11 +198,6 @@ def plan_of(facts: Facts, fallback: Framework | None) -> Plan | None:
 @lru_cache(maxsize=64)
 def _shape(model: Model) -> Shape:
     return shape(model)
-
-
-def _version(values: Values) -> str | None:
-    version = values.get("framework_version")
-    return str(version) if version is not None else None
 
 
 def _is_online(values: Values, framework: Framework) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diagnose.conditions import holds, unknown
+from diagnose.conditions import holds, only_rules_out, unknown
 from diagnose.estimate import turning_length
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Advisory, Case, Lever
@@ -166,12 +166,9 @@ def _may_be_the_cause(lever: Lever, situation: Situation) -> bool:
 
 
 def _is_guess(lever: Lever, situation: Situation) -> bool:
-    """Whether a condition beyond the kind is open; an open phase counts only for levers of the rarer phases.
-
-    What a condition only rules out is not open: nobody says that it is so.
-    """
+    """Whether a condition beyond the kind is open; an open phase counts only for levers of the rarer phases."""
     open_facts = set(unknown(lever.when, situation.values)) - {"oom_kind"}
-    open_facts -= {id for id, test in lever.when.items() if isinstance(test, Mapping) and set(test) == {"not"}}
+    open_facts -= {id for id, test in lever.when.items() if only_rules_out(test)}
     if "phase" in open_facts and set(lever.when["phase"]) & set(_USUAL_PHASES):
         open_facts.discard("phase")
     return bool(open_facts)

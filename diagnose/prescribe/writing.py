@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
 from diagnose.batch import to_written
-from diagnose.conditions import alike, holds, in_range
+from diagnose.conditions import alike, holds, in_range, told_version
 from diagnose.estimate import Plan, plan_of
 from diagnose.facts.spelling import normal
 from diagnose.facts.written import bare, not_set
@@ -58,8 +58,7 @@ def key_of(facts: Facts, id: str) -> Key | None:
     keys = _by_spelling(facts.framework).get(normal(name)) or [
         key for key in facts.framework.keys if key.key.endswith(f".{name}")
     ]
-    told = facts.values.get("framework_version")
-    version = None if told is None else str(told)
+    version = told_version(facts.values)
     # an old spelling may be pasted where the version is not told: what this version reads comes first and rules none out
     for key in sorted(keys, key=lambda one: not in_range(one.since, one.until, version)):
         holding = holds(key.when, facts.values)

@@ -47,7 +47,8 @@ def ask(situation: Situation, knowledge: Knowledge, checks: Sequence[Check] = ()
         return ()
     fitting = (one for one in knowledge.questions.values() if holds(one.when, facts.values) is not False)
     words = {question.fact: question for question in fitting}
-    at = situation.phase or _only_phase_out(estimate, pool or "gpu")
+    estimated = estimate.pool(pool or "gpu")
+    at = situation.phase or (estimated.only_out if estimated else None)
     bench = Bench(facts, estimate, at, pool or "gpu", knowledge, situation.paste)
     first = [unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
     asked = [] if facts.planned else first
@@ -97,13 +98,6 @@ def _first(facts: Facts, kind: str | None) -> list[str]:
     if len(facts.candidates) > 1 or ("framework" not in facts.values and facts.framework is None):
         first.append("framework")
     return first
-
-
-def _only_phase_out(estimate: Estimate, pool: Pool) -> str | None:
-    """The phase that the estimate sees run out, when it is exactly one."""
-    estimated = estimate.pool(pool)
-    out = [one.phase for one in estimated.phases if estimated.verdict(one) == "out"] if estimated else []
-    return out[0] if len(out) == 1 else None
 
 
 def _phase_matters(facts: Facts, kind: str | None, phase: str | None, pool: Pool | None) -> bool:
