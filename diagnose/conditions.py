@@ -69,6 +69,17 @@ def unknown(conditions: Conditions, values: Mapping[str, Value]) -> tuple[str, .
     return tuple(id for id in conditions if id not in values)
 
 
+def only_rules_out(test: Any) -> bool:
+    """Whether a test names only what must not be: where nothing tells the fact, nobody says that it is so."""
+    return isinstance(test, Mapping) and set(test) == {"not"}
+
+
+def told_version(values: Mapping[str, Value]) -> str | None:
+    """The framework's version as it is spelled, None where nothing tells it."""
+    told = values.get("framework_version")
+    return None if told is None else str(told)
+
+
 def in_range(since: str, until: str, at: str | None) -> bool:
     """Whether version ``at`` lies in since ≤ at < until; an unknown version counts as the newest."""
     if at is None:
@@ -77,6 +88,11 @@ def in_range(since: str, until: str, at: str | None) -> bool:
         return True
     number = version(at)
     return (not since or number >= version(since)) and (not until or number < version(until))
+
+
+def alike(value: Value | None, target: Value) -> bool:
+    """Whether a known value is the one that is asked for, as people write them: words, yes and no in any case."""
+    return value is not None and (value is target or str(value).lower() == str(target).lower())
 
 
 def _same(wanted: Any, value: Value) -> bool:

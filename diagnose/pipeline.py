@@ -18,7 +18,7 @@ from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
 from diagnose.questions import ask
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, Paste, Together
-from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, Pool, Value
+from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, VERDICTS, Pool, Value
 from diagnose.words import not_memory
 
 _POOLS: dict[str, Pool] = {"gpu": "gpu", "host": "host"}
@@ -43,7 +43,7 @@ def diagnose(
     """
     paste = text if isinstance(text, Paste) else read(text)
     passed("read")
-    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge))
+    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge), knowledge)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("facts")
     before = estimate(facts, knowledge.fallback)
@@ -56,11 +56,10 @@ def diagnose(
     matches = () if not_memory(facts) or _of_another_kind(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
-    prescriptions, several, not_advised, checks = prescribe(
-        facts, before, told, phase, pool, seen, knowledge, paste, matches, advisories
-    )
+    situation = Situation(facts, before, told, phase, pool, paste, knowledge.fallback)
+    prescriptions, several, not_advised, checks = prescribe(situation, knowledge, seen, matches, advisories)
     passed("prescribe")
-    questions = ask(facts, before, kind, phase, pool, knowledge, paste, checks)
+    questions = ask(replace(situation, kind=kind), knowledge, checks)
     passed("questions")
     failure = (kind, phase, pool, _verdict(before, pool, phase) if kind or not room else _of_server(before, room))
     advice = (prescriptions, not_advised, checks, questions)
@@ -84,7 +83,7 @@ def brought_to_fit(diagnosis: Diagnosis, knowledge: Knowledge) -> Together | Non
 
 def facts_of(answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     """What answers alone make known."""
-    return _with_assumed_lengths(read_facts(Paste(""), answers, knowledge))
+    return _with_assumed_lengths(read_facts(Paste(""), answers, knowledge), knowledge)
 
 
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
@@ -94,7 +93,7 @@ def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     """
     day = [f"{case.date} 00:00"] if case.date else []
     paste = read("\n".join((*(f"{key}={value}" for key, value in case.config.items()), *case.sources, *day)))
-    return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge)), knowledge.fallback)
+    return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge), knowledge), knowledge.fallback)
 
 
 def failing_pool(
@@ -129,8 +128,7 @@ def _foreseen(before: Estimate, room: CacheRoom | None) -> str | None:
 
 def _of_server(before: Estimate, room: CacheRoom) -> str:
     """The worse word of two: whether its start passes, and whether all that then stands on the card fits."""
-    words = ("unknown", "fits", "close", "out")
-    return max(room.verdict, _verdict(before, "gpu", None), key=words.index)
+    return max(room.verdict, _verdict(before, "gpu", None), key=VERDICTS.index)
 
 
 def _asked_of(facts: Facts, before: Estimate) -> Pool | None:
@@ -164,15 +162,15 @@ def _grows(facts: Facts, paste: Paste) -> Pool | None:
 def _spoken_of(kind: Fact, paste: Paste) -> Pool | None:
     """The memory that a person's line names beside the failure, where it names one alone."""
     span = kind.span
-    line = next((line for line in paste.lines if line.number == span.line), None) if span else None
+    line = paste.line(span.line) if span else None
     if span is None or line is None:
         return None
     return spoken_pool(line.words, span.start - line.offset, span.end - line.offset)
 
 
-def _with_assumed_lengths(facts: Facts) -> Facts:
+def _with_assumed_lengths(facts: Facts, knowledge: Knowledge) -> Facts:
     """The real lengths that the estimate would assume, stated as assumptions, so that they are shown and can be answered."""
-    lengths = {fact.id: fact for fact in assumed_lengths(facts)}
+    lengths = {fact.id: fact for fact in assumed_lengths(facts, knowledge.fallback)}
     if not lengths:
         return facts
     stated = {**facts.stated, **lengths}
@@ -186,11 +184,10 @@ def _word(facts: Facts, id: str) -> str | None:
 
 def _tighter(before: Estimate) -> Pool | None:
     """Host RAM where its word is worse than that of the cards; a pool without a limit says nothing."""
-    words = ("unknown", "fits", "close", "out")
     gpu, host = (before.pool(name) for name in ("gpu", "host"))
     if gpu is None or host is None or gpu.limit is None:
         return None
-    return "host" if words.index(host.verdict()) > words.index(gpu.verdict()) else None
+    return "host" if VERDICTS.index(host.verdict()) > VERDICTS.index(gpu.verdict()) else None
 
 
 def _verdict(before: Estimate, pool: Pool | None, phase: str | None) -> str:

@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 
 from diagnose.knowledge import CONTENT, current
+from diagnose.vocabulary import BEHAVIOURS, RESIDENTS
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("diagnose", "kb", "wizard", "config")  # each may import itself and those before it
@@ -27,6 +29,7 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
@@ -110,6 +113,7 @@ def words_of(tree: ast.Module) -> Iterator[str]:
                 yield word
 
 
+@cache
 def framework_names() -> list[str]:
     """Ids, titles and names of the catalogue's frameworks and their forks, but for the plan for unknown ones."""
     named = [framework for framework in current().frameworks.values() if not framework.fallback]
@@ -125,6 +129,29 @@ def test_no_framework_is_named_in_code(path: Path) -> None:
     pattern = re.compile(rf"(?<![a-z0-9])({'|'.join(map(re.escape, names))})(?![a-z0-9])")
     said = {hit[1] for word in words_of(tree_of(path)) if (hit := pattern.search(word.lower().replace("_", "-")))}
     assert not said
+
+
+@pytest.mark.parametrize("path", [path for path in CODE if name_of(path).startswith("diagnose/")], ids=name_of)
+def test_only_the_module_of_units_reckons_in_1024(path: Path) -> None:
+    """A plain 1024, as the most rows of a pass, is no size."""
+    sums = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.BinOp))
+    found = {part.lineno for node in sums for part in (node.left, node.right) if ast.unparse(part) == "1024"}
+    assert not found or name_of(path) == "diagnose/units.py"
+
+
+@cache
+def key_paths() -> set[str]:
+    """The dotted keys of all frameworks, and what stands before their names."""
+    keys = [key for framework in current().frameworks.values() for key in framework.keys]
+    dotted = {name for key in keys for name in (key.key, *key.aliases) if "." in name}
+    return dotted | {f"{name.rpartition('.')[0]}." for name in dotted}
+
+
+@every_file
+def test_no_key_of_a_framework_stands_in_code(path: Path) -> None:
+    paths = key_paths()
+    assert paths
+    assert not paths & set(words_of(tree_of(path)))
 
 
 @every_file
@@ -159,6 +186,18 @@ def test_every_view_says_which_methods_it_takes_and_is_short(path: Path) -> None
         if node.args.args[0].arg == "request":
             assert METHODS & {decorator_name(decorator) for decorator in node.decorator_list}, node.name
             assert (node.end_lineno or 0) - node.lineno + 1 <= 25, node.name
+
+
+@cache
+def words_of_estimate() -> set[str]:
+    """Those of the rooms in which a plan is worked out and looked at."""
+    rooms = ("diagnose/estimate/", "diagnose/facts/", "diagnose/prescribe/")
+    return {word for path in CODE if name_of(path).startswith(rooms) for word in words_of(tree_of(path))}
+
+
+@pytest.mark.parametrize("word", [*RESIDENTS, *BEHAVIOURS])
+def test_what_a_framework_file_may_say_of_memory_is_done_in_code(word: str) -> None:
+    assert word in words_of_estimate()
 
 
 def test_there_is_no_drawer_for_odds_and_ends() -> None:

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from diagnose.knowledge.records import Advisory, Lever
 from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription, Together
 from diagnose.units import tenths
-from diagnose.vocabulary import FACTS, PHASES
+from diagnose.vocabulary import FACTS, OTHER_POOL, PHASES
 from diagnose.words import VERDICTS, advisory
 from diagnose.words.change import effect_words, elsewhere_words, range_words, sure_words
 from diagnose.words.figures import need_tenths
@@ -209,8 +209,8 @@ def _scale(limit: int | None, *sizes: int) -> int:
 
 def _moved(given: Prescription | Together, diagnosis: Diagnosis) -> tuple[Bar, ...]:
     """What the change puts into the other pool at its peak, in the same form."""
-    other = "host" if given.pool == "gpu" else "gpu"
-    pool = diagnosis.estimate.host if other == "host" else diagnosis.estimate.gpu
+    other = OTHER_POOL[given.pool]
+    pool = diagnosis.estimate.pool(other)
     limit = tenths(pool.limit) if pool and pool.limit is not None else None
     was, now = (tenths(size) for size in given.other_pool or (0, 0))
     if was == now:

@@ -127,7 +127,7 @@ def _weights(plan: Plan) -> Term:
             "engine_weights", "engine's adapter", "engine", _room_for_adapter(plan), how, _SHARED, ("engine_lora_rank",)
         )
     tp = plan.whole("rollout_tp") * plan.whole("rollout_pp")
-    size, each = _weight_bytes(plan), _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
+    size, each = _weight_bytes(plan), _stored(plan)
     kept = "" if each == 2.0 else ", table and head in bf16"
     over, ep = f" ÷ {tp}" if tp > 1 else "", plan.whole("rollout_ep")
     over += f", experts ÷ {ep}" if plan.model.moe and ep > tp else ""
@@ -135,6 +135,11 @@ def _weights(plan: Plan) -> Term:
     spread = ("rollout_tp", "rollout_pp", *(("rollout_ep",) if plan.model.moe else ()))
     moved_by = (*spread, "model", "engine_quantization")
     return make_term("engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", moved_by)
+
+
+def _stored(plan: Plan) -> float:
+    """Bytes a parameter of the engine's linear layers."""
+    return _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
 
 
 def _shares(plan: Plan) -> bool:
@@ -151,12 +156,11 @@ def _weight_bytes(plan: Plan) -> float:
     """What loading takes of the engine's share, weights that the trainer works with as well included."""
     if _shares(plan):
         return base_bytes(plan) + _room_for_adapter(plan)
-    each = _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
     return engine_weight_bytes(
         parameters=plan.shape.parameters,
         tp=plan.whole("rollout_tp"),
         root=plan.shape.root,
-        each=each,
+        each=_stored(plan),
         experts=in_experts(plan.model),
         ep=plan.whole("rollout_ep"),
         pp=plan.whole("rollout_pp"),

@@ -34,7 +34,7 @@ def gathered_weights(plan: Plan) -> Term:
     """The whole model in 16 bits at ZeRO stage 3, and the critic where both are one module."""
     whole = plan.split.whole
     if critic_in_one_pass(plan.values, plan.does):
-        whole *= 1 + (plan.number("critic_b") or plan.shape.parameters / 1e9) * 1e9 / plan.shape.parameters
+        whole *= 1 + plan.critic_share
     how, moved_by = f"{count(whole)} × 2 B", ("rollout_engine", "has_critic")
     return make_term("gathered_weights", "weights gathered to generate", "work", 2 * whole, how, _ZERO, moved_by)
 

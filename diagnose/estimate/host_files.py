@@ -50,7 +50,7 @@ def handing_over(plan: Plan, gpus: int) -> list[Term]:
     kind = str(plan.does.get("sync_on_host", "none"))
     if kind == "none" or not plan.adapters:
         return []
-    ranks, each = min(gpus, plan.gpus), plan.each.base or plan.each.weights
+    ranks, each = min(gpus, plan.gpus), plan.each.unpacked
     copies = 2 if kind.startswith("base_twice") else 1
     one = each * plan.shape.parameters * ranks
     how = f"{'2 × ' if copies > 1 else ''}{count(plan.shape.parameters)} × {each:g} B × {ranks} ranks"
@@ -88,7 +88,7 @@ def _saving_all(plan: Plan, ranks: int) -> Term:
 
     One rank gathers them under ZeRO-3, without the frozen ones since transformers 5.0.
     """
-    each = plan.each.quantized or plan.each.base or plan.each.weights
+    each = plan.each.stored
     whole = ranks * (each * plan.shape.parameters + 2 * plan.adapters)
     low = 2.0 * plan.adapters if plan.adapters and ranks == 1 else whole
     how = f"{count(plan.shape.parameters)} × {each:g} B × {ranks} rank{'s' if ranks > 1 else ''}, frozen weights too"
@@ -101,7 +101,7 @@ def _in_turn(plan: Plan, kind: str, share: float) -> Term:
 
     ``share`` of it: all where one rank gathers it. A run that saves no state of Adam, or writes it from the cards, stops at the weights.
     """
-    each = plan.each.quantized or plan.each.base or plan.each.weights
+    each = plan.each.stored
     trained = plan.adapters or plan.shape.parameters
     weights = share * (each * plan.shape.parameters + 2 * plan.adapters)
     state = share * plan.each.optimizer * trained if kind.endswith("state") else 0.0

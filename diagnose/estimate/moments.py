@@ -125,9 +125,9 @@ def _actor_update(plan: Plan) -> list[Moment]:
     again = [*recomputed(plan, one), *layer_gradient(plan, pipelined(plan)), *waiting_gradient(plan)]
     first, whole = gradients_so_far(plan, 1 / (plan.model.layers + 1)), gradients_so_far(plan, 1.0)
     none_yet = gradients_so_far(plan, 0.0)
-    forward = [*gathers, *cast_in_forward(plan), *head, *none_yet, *dequantized(plan, head=True)]
-    backward = [*gathers, *head, *none_yet, *dequantized(plan, head=True)]
-    again += [*dequantized(plan, head=False), *quantized_inputs(plan, one, before=False)]
+    at_head = [*head, *none_yet, *dequantized(plan, head=True)]
+    own_inputs, all_inputs = (quantized_inputs(plan, one, before=before) for before in (False, True))
+    again += [*dequantized(plan, head=False), *own_inputs]
     body: list[Moment] = [
         ("recomputing a layer", [*gathers, *layers, *tower, *again, *first, *kept_by_hooks(plan, one)]),
         *_last_layer(plan, [*gathers, *again]),
@@ -136,11 +136,11 @@ def _actor_update(plan: Plan) -> list[Moment]:
     if plan.stage == "first":
         return body
     return [
-        ("end of the forward pass", [*forward, *quantized_inputs(plan, one, before=True), *logits_forward(plan, one)]),
         (
-            "start of the backward pass",
-            [*backward, *quantized_inputs(plan, one, before=False), *logits_train(plan, one)],
+            "end of the forward pass",
+            [*gathers, *cast_in_forward(plan), *at_head, *all_inputs, *logits_forward(plan, one)],
         ),
+        ("start of the backward pass", [*gathers, *at_head, *own_inputs, *logits_train(plan, one)]),
         *body,
     ]
 

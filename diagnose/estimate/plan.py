@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from diagnose.batch import Values, whole
-from diagnose.conditions import holds, in_range
+from diagnose.conditions import holds, in_range, told_version
 from diagnose.estimate.built import as_trained, headed, sparse_stand_in, stand_in
 from diagnose.estimate.capacity import gpu_capacity
 from diagnose.estimate.residents import (
@@ -33,7 +33,7 @@ from diagnose.estimate.spread import Spread, spread
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts
-from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value
+from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value, is_number
 
 # Algorithms that train on pairs: every row of a batch is two sequences.
 PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm", "online_dpo")
@@ -89,7 +89,7 @@ class Plan:
     def number(self, id: str) -> float | None:
         """A behaviour or fact that is a number."""
         value = self.does.get(id, self.values.get(id))
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return float(value) if is_number(value) else None
 
     def whole(self, id: str) -> int:
         """A whole number that divides something: 1 when it is unknown."""
@@ -106,6 +106,12 @@ class Plan:
     def trained(self) -> float:
         """Parameters with a gradient on one GPU before data-parallel sharding."""
         return self.trains.whole
+
+    @property
+    def critic_share(self) -> float:
+        """Parameters of the critic for each of the actor's: one where nothing tells its size."""
+        billions = self.number("critic_b")
+        return billions * 1e9 / self.shape.parameters if billions else 1.0
 
     @property
     def gathers_logits(self) -> bool:
@@ -142,7 +148,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     if model is None or gpus is None or framework is None or unread:
         needed = {"model": model, "n_gpus": gpus, "framework": framework, "engine_quantization": None if unread else ""}
         return None, tuple(id for id, known in needed.items() if known is None)
-    version, online = _version(values), _is_online(values, framework)
+    version, online = told_version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
     model, numbers = _model_and_shape(model, does, values)
     capacity, why = gpu_capacity(facts)
@@ -207,11 +213,6 @@ def _version_of(facts: Facts, package: str) -> str | None:
     return str(facts.versions[package].value) if package in facts.versions else None
 
 
-def _version(values: Values) -> str | None:
-    version = values.get("framework_version")
-    return str(version) if version is not None else None
-
-
 def _is_online(values: Values, framework: Framework) -> bool:
     if "algo" in values:
         return values["algo"] in ONLINE_ALGOS
@@ -223,7 +224,7 @@ def _unsettled(
 ) -> tuple[str, ...]:
     """Sharding where nothing tells it, also where the default has none and no card holds the weights whole; and the type of a frozen
     base where a default alone makes it fp32 and no card holds it so: a script that loads the model itself may ask for 16 bits."""
-    stage, weights = zero_stage(facts.values), numbers.parameters * (each.quantized or each.base or each.weights)
+    stage, weights = zero_stage(facts.values), numbers.parameters * each.stored
     # a trainer that only splits models says by these two alone how much of one a card holds
     ids = ("tp", "pp") if facts.values.get("strategy") == "megatron" else ("zero_stage", "strategy", "tp", "pp")
     told = any(id in facts.stated and facts.stated[id].origin != "default" for id in ids)

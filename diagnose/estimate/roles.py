@@ -45,8 +45,8 @@ def of_critic(plan: Plan, terms: list[Term]) -> list[Term]:
     Layers and widths grow together, and parameters with both, so that layers × width go with parameters to the power of 2/3; low: as
     the parameters do; high: as in the actor.
     """
-    ratio = (plan.number("critic_b") or 0.0) * 1e9 / plan.shape.parameters
-    if not ratio or abs(ratio - 1) < _ALIKE:
+    ratio = plan.critic_share
+    if abs(ratio - 1) < _ALIKE:
         return terms
     each = ratio ** (2 / 3)
     return [

@@ -111,9 +111,14 @@ def _beside(plan: Plan) -> Band:
     return Band(usual / _OTHER_SETS, usual, largest).at_most(largest).times(images / each)
 
 
+def _most_shown(plan: Plan) -> float:
+    """Tokens of the largest images that a prompt may hold."""
+    return image_pixels(plan) / plan.model.vision.pixels_per_token if plan.model.vision else 0.0
+
+
 def _shown(plan: Plan) -> Band:
-    """Tokens of the largest images that a prompt may hold; half of them at least, since images come in all sizes."""
-    most = image_pixels(plan) / plan.model.vision.pixels_per_token if plan.model.vision else 0.0
+    """The same, half of them at least, since images come in all sizes."""
+    most = _most_shown(plan)
     return Band(0.5 * most, most, most)
 
 
@@ -133,7 +138,7 @@ def image_tokens(plan: Plan, rows: float) -> Band:
     beside = _beside(plan)
     if beside.mid:
         return _worst_of_many(exactly(0), beside, rows)
-    most = image_pixels(plan) / plan.model.vision.pixels_per_token if plan.model.vision else 0.0
+    most = _most_shown(plan)
     if not most:
         return exactly(0)
     prompt, response = real_row(plan, rows)

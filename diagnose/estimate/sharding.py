@@ -6,6 +6,7 @@ masters the frameworks' own code, as their records state it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -32,7 +33,6 @@ _OPTIMIZER_STATES = (
     ("8bit", 2.0),
     ("4bit", 1.0),
     ("adamw_fp8", 2.0),
-    ("paged", 8.0),
     ("mini", 4.0),
     ("adafactor", 0.1),
     ("came", 0.1),
@@ -52,7 +52,10 @@ _DOUBLE_QUANTIZED = 0.5 + (1 + 4 / 256) / 64
 
 @dataclass(frozen=True, slots=True)
 class ParameterBytes:
-    """Bytes a parameter of the trained model and the reference. ``base`` is a frozen base under adapters, 0 without one."""
+    """Bytes a parameter of the trained model and the reference. ``base`` is a frozen base under adapters, 0 without one.
+
+    ``optimizer`` holds fp32 ``masters`` where the weights themselves are of another type.
+    """
 
     weights: float
     gradients: float
@@ -60,6 +63,22 @@ class ParameterBytes:
     ref: float
     base: float = 0.0
     quantized: float = 0.0
+    masters: float = 0.0
+
+    @property
+    def moments(self) -> float:
+        """Of the optimizer's state without masters."""
+        return self.optimizer - self.masters
+
+    @property
+    def unpacked(self) -> float:
+        """Of the whole model where nothing is quantized: of the frozen base, or of what is trained without one."""
+        return self.base or self.weights
+
+    @property
+    def stored(self) -> float:
+        """Of the whole model as it is kept: of its linear layers where these are quantized."""
+        return self.quantized or self.unpacked
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +111,8 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
     precision = str(values.get("precision", ""))
     if precision in _PRECISION and not own_precision:
         weights, gradients, optimizer = _stated(precision, values)
-    optimizer = _with_optimizer(optimizer, str(values.get("optimizer", "")).lower())
-    if "badam" in str(values.get("optimizer", "")).lower():
+    name = str(values.get("optimizer", "")).lower()
+    if "badam" in name:
         gradients, optimizer = _OF_BLOCK
     base = quantized = 0.0
     if adapters(values):
@@ -104,7 +123,10 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
         quantized = _quantized(values)
         # the rest comes in 16 bits unless a type is asked for: transformers quantizers/quantizer_bnb_4bit.py
         base = base if "precision" in values else 2.0
-    return ParameterBytes(weights, gradients, optimizer, _number(does, "ref_bytes", 2.0), base, quantized)
+    masters = 4.0 if optimizer >= 12 else 0.0
+    state = next((states for word, states in _OPTIMIZER_STATES if word in name), math.inf)
+    optimizer = masters + min(state, optimizer - masters)
+    return ParameterBytes(weights, gradients, optimizer, _number(does, "ref_bytes", 2.0), base, quantized, masters)
 
 
 def _adapter_bytes(values: Values, does: Mapping[str, Value]) -> tuple[float, float, float]:
@@ -117,8 +139,7 @@ def _adapter_bytes(values: Values, does: Mapping[str, Value]) -> tuple[float, fl
     if strategy == "megatron":
         return _PRECISION["megatron"]
     cast = strategy == "deepspeed" and values.get("precision") != "fp32"
-    weights, gradients, optimizer = _ZERO_PRECISION if cast else (each, each, 2 * each)
-    return weights, gradients, _with_optimizer(optimizer, str(values.get("optimizer", "")).lower())
+    return _ZERO_PRECISION if cast else (each, each, 2 * each)
 
 
 def _quantized(values: Values) -> float:
@@ -188,20 +209,6 @@ def _stated(precision: str, values: Values) -> tuple[float, float, float]:
     if zero and precision in ("bf16", "fp16", "mixed"):
         return _ZERO_PRECISION
     return _PRECISION[precision]
-
-
-def moments_bytes(optimizer: float, name: str) -> float:
-    """What of the optimizer's bytes a parameter is the state of the optimizer of this name, and no fp32 master."""
-    name = name.lower()
-    return next((min(states, optimizer) for word, states in _OPTIMIZER_STATES if word in name), optimizer)
-
-
-def _with_optimizer(optimizer: float, name: str) -> float:
-    masters = 4.0 if optimizer >= 12 else 0.0
-    for word, states in _OPTIMIZER_STATES:
-        if word in name:
-            return masters + min(states, optimizer - masters)
-    return optimizer
 
 
 def _number(does: Mapping[str, Value], id: str, default: float) -> float:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from diagnose.conditions import in_range
 from diagnose.estimate.plan import PAIRED, Plan
-from diagnose.estimate.sharding import moments_bytes
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.tokens import take
 from diagnose.types import Term
@@ -151,10 +150,9 @@ def paged(plan: Plan, trainer: list[Term]) -> tuple[list[Term], list[Term]]:
     torch's allocator knows nothing of them: bitsandbytes 0.49.2 optim/optimizer.py: get_state_buffer; functional.py: get_paged. fp32
     masters are DeepSpeed's own tensors (runtime/zero/stage3.py: fp32_partitioned_groups_flat).
     """
-    name = str(plan.values.get("optimizer", ""))
-    if not name.lower().startswith("paged"):
+    if not str(plan.values.get("optimizer", "")).lower().startswith("paged"):
         return trainer, []
-    share = moments_bytes(plan.each.optimizer, name) / (plan.each.optimizer or 1.0)
+    share = plan.each.moments / (plan.each.optimizer or 1.0)
     kept, pages = [term for term in trainer if term.id != _PAGED], [term for term in trainer if term.id == _PAGED]
     masters = [_part(term, 1 - share)._replace(title="fp32 masters") for term in pages if share < 1]
     return [*kept, *masters], [_part(term, share) for term in pages]

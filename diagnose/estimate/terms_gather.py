@@ -181,7 +181,7 @@ def _gathered_as_stored(plan: Plan, waking: bool) -> tuple[float, str]:
 
     Before the engine wakes its weights are not there yet, which stand among the residents of the phase.
     """
-    each, rest = plan.each.base or plan.each.weights, plan.split.whole - plan.split.shard(plan.split.stage)
+    each, rest = plan.each.unpacked, plan.split.whole - plan.split.shard(plan.split.stage)
     how = f"{count(rest)} × {each:g} B gathered as stored"
     asleep = "engine_weights" in plan.holds("weight_sync", "gpu") and "engine_weights" not in plan.holds(
         "logprob", "gpu"

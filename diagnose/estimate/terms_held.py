@@ -35,11 +35,6 @@ def frozen_base_bytes(*, linear: float, other: float, quantized: float, base: fl
     return linear * (quantized or base) + other * base
 
 
-def masters_bytes(*, optimizer: float) -> float:
-    """fp32 masters within the optimizer's bytes a parameter: 4 where it holds more than the two moments."""
-    return 4.0 if optimizer >= 12 else 0.0
-
-
 def held(plan: Plan, what: str, pool: str = "gpu") -> Term | None:
     """The term of one resident for one GPU in a pool; None for a resident that another module makes. Made once a plan."""
     key = f"{what} {pool}"
@@ -47,6 +42,11 @@ def held(plan: Plan, what: str, pool: str = "gpu") -> Term | None:
         plan.known[key] = _held(plan, what, pool)
     known: Term | None = plan.known[key]
     return known
+
+
+def held_bytes(plan: Plan, phase: str) -> int:
+    """What stays on one GPU in this phase of what the trainer holds."""
+    return sum(term.bytes for what in plan.holds(phase, "gpu") if (term := held(plan, what)))
 
 
 def _held(plan: Plan, what: str, pool: str) -> Term | None:
@@ -177,14 +177,14 @@ def _second_moments(plan: Plan) -> float:
 
 
 def _masters(plan: Plan) -> Term:
-    each = masters_bytes(optimizer=plan.each.optimizer)
+    each = plan.each.masters
     how = f"{_trained(plan, 1)} × {each:g} B"
     size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
     return make_term("actor_masters", "fp32 masters", "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
 
 
 def _moments(plan: Plan) -> Term:
-    each = plan.each.optimizer - masters_bytes(optimizer=plan.each.optimizer)
+    each = plan.each.moments
     how = f"{_trained(plan, 1)} × {each:g} B"
     size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
     return make_term("actor_moments", "Adam's moments", "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
@@ -235,7 +235,7 @@ def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
         ):
             # trained by adapters of its own, on a frozen base like the actor's (OpenRLHF trainer/ray/ppo_critic.py: lora_rank)
             base = _base_and_adapters(plan)
-            size = base.bytes * (plan.number("critic_b") or plan.shape.parameters / 1e9) * 1e9 / plan.shape.parameters
+            size = base.bytes * plan.critic_share
             return make_term("critic_weights", title, "held", size, base.how, _LORA, (*base.moved_by, "has_critic"))
         each = {"weights": plan.each.weights, "gradients": plan.each.gradients, "optimizer": plan.each.optimizer}[part]
         size = shard_bytes(parameters=plan.split.shard(stage), bytes_each=each)

@@ -34,7 +34,7 @@ def load_transient(plan: Plan) -> list[Term]:
 def _as_loaded(plan: Plan) -> float:
     """Bytes of a parameter as it comes onto the card: those of 4 bits are quantized one by one."""
     shard = held(plan, "actor_weights", "gpu") if plan.values.get("quantization") else None
-    return shard.bytes / plan.split.shard(3) if shard else plan.each.base or plan.each.weights
+    return shard.bytes / plan.split.shard(3) if shard else plan.each.unpacked
 
 
 def _flat_buffers(plan: Plan) -> Term:
@@ -48,7 +48,7 @@ def _flat_buffers(plan: Plan) -> Term:
 
 def _perhaps_whole(plan: Plan) -> Term:
     """Of an unknown trainer it is not known whether it shards while it loads or puts the whole model on every card first."""
-    each = plan.each.base or plan.each.weights
+    each = plan.each.unpacked
     rest = plan.split.whole - plan.split.shard(3)
     how = f"up to {count(rest)} × {each:g} B, if the model is whole on every card before it is sharded"
     return make_term("load_transient", "loading", "work", Band(0, 0, each * rest), how, _FSDP, ("zero_stage",))

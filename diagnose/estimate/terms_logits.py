@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import real_row
 from diagnose.estimate.term import Band, make_term
-from diagnose.estimate.terms_held import held
+from diagnose.estimate.terms_held import held_bytes
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 from diagnose.units import from_gib
@@ -85,7 +85,7 @@ def _one_chunk(plan: Plan, one: Pass) -> list[Term]:
     target = plan.number("loss_chunk_gib")
     if target is None or plan.online or plan.makes_logits or plan.capacity is None:
         return []
-    stays = sum(term.bytes for what in plan.holds("actor_update", "gpu") if (term := held(plan, what)))
+    stays = held_bytes(plan, "actor_update")
     low, mid, high = (
         chunk_bytes(whole=4 * tokens * plan.model.vocab, target=from_gib(target), free=plan.capacity - stays)
         for tokens in one.tokens

@@ -10,7 +10,7 @@ from diagnose.batch import rows_held, whole
 from diagnose.estimate.plan import FILLED, PAIRED, Plan
 from diagnose.estimate.rows import LONGEST, longest_of_set, real_row, row_limit
 from diagnose.estimate.term import Band, counts, exactly
-from diagnose.estimate.terms_held import held
+from diagnose.estimate.terms_held import held_bytes
 
 _UNKNOWN_ROWS = Band(1, 1, 8)
 
@@ -134,7 +134,7 @@ def _by_free_memory(plan: Plan, rows: int, length: int) -> Band:
     """
     if plan.capacity is None:
         return Band(1, rows, rows)
-    stays: float = sum(term.bytes for what in plan.holds("actor_update", "gpu") if (term := held(plan, what)))
+    stays = held_bytes(plan, "actor_update")
     awake = "kv_pool" in plan.holds("actor_update", "gpu")
     engine = (plan.number("gpu_memory_utilization") or 0.0) * plan.capacity if awake else 0.0
     few, many = (

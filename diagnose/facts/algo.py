@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from diagnose.facts import written
-from diagnose.facts.prose import is_help, span_of
+from diagnose.facts.prose import is_help, place_of, span_of
 from diagnose.knowledge.records import Framework
-from diagnose.types import Fact, Line, Paste, Span
+from diagnose.types import Fact, Line, Paste
 from diagnose.vocabulary import ONLINE_ALGOS
 
 _WORDS = {
@@ -156,10 +156,10 @@ def _of_command(paste: Paste) -> Fact | None:
     for number, command in enumerate(paste.commands):
         for word in (*((modules[number],) if number in modules else ()), *reversed(command.words)):
             if _CONTINUED.search(word):
-                return Fact("algo", "pretrain", "read", written=word, span=_whole_line(paste, command.first_line))
+                return Fact("algo", "pretrain", "read", written=word, span=place_of(paste, command.first_line))
             if found := _IN_COMMAND.search(word):
                 algo = _named(next(group for group in found.groups() if group))
-                return Fact("algo", algo, "read", written=word, span=_whole_line(paste, command.first_line))
+                return Fact("algo", algo, "read", written=word, span=place_of(paste, command.first_line))
     return None
 
 
@@ -215,13 +215,8 @@ def _in_scripts(paste: Paste) -> Fact | None:
         found = next((match for word in command.words if (match := _ADAPTER_SCRIPT.search(word))), None)
         if found:
             value = "qlora" if found["q"] or _quantised(paste) else "lora"
-            return Fact("full_or_lora", value, "read", written=found[0], span=_whole_line(paste, command.first_line))
+            return Fact("full_or_lora", value, "read", written=found[0], span=place_of(paste, command.first_line))
     return None
-
-
-def _whole_line(paste: Paste, number: int) -> Span | None:
-    line = next((line for line in paste.lines if line.number == number), None)
-    return Span(line.number, 0, len(line.text)) if line else None
 
 
 def _in_frames(paste: Paste) -> Fact | None:
@@ -229,7 +224,7 @@ def _in_frames(paste: Paste) -> Fact | None:
     for frame in paste.frames:
         if any(part in frame.path for part in _ADAPTER_FRAMES):
             value = "qlora" if _quantised(paste) else "lora"
-            return Fact("full_or_lora", value, "read", span=_whole_line(paste, frame.line))
+            return Fact("full_or_lora", value, "read", span=place_of(paste, frame.line))
     return None
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from diagnose.facts.cards import Mention
 from diagnose.facts.lowered import Lowered
-from diagnose.types import Fact, Line, Span
+from diagnose.facts.prose import span_of
+from diagnose.types import Fact, Line
 
 _PC = re.compile(
     r"(?<![\w/])[A-Z]:\\\\?(?:Users|[A-Za-z][\w .-]{0,60}\\)|‹path›\\|/mnt/[c-f]/|\bWSL\s?2?\b|\bMPS backend\b|\blaptop\b"
@@ -32,9 +33,8 @@ def one_of_a_pc(lines: Sequence[Line], lowered: Lowered) -> dict[str, Fact]:
     line, found = next(((line, found) for line in read if (found := _PC.search(line.words))), (None, None))
     if line is None or found is None or any(_SEVERAL.search(line.words) for line in read):
         return {}
-    span = Span(line.number, line.offset + found.start(), line.offset + found.end())
     why = "a laptop or a PC nearly always has one card"
-    return {"n_gpus": Fact("n_gpus", 1, "assumed", written=found[0], span=span, why=why)}
+    return {"n_gpus": Fact("n_gpus", 1, "assumed", written=found[0], span=span_of(line, found), why=why)}
 
 
 # asks for a number of cards, or speaks of more than one

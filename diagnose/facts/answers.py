@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from diagnose.facts import written
 from diagnose.knowledge import Knowledge
 from diagnose.types import Fact
+from diagnose.units import KIB
 from diagnose.vocabulary import FACTS, FactSpec, Value
 
 _SIZE = re.compile(r"([\d.,]+)\s*(?:(t)i?b?|(g)i?b?)?", re.I | re.A)
@@ -101,7 +102,7 @@ def _known(id: str, value: Value, knowledge: Knowledge) -> Value:
 def _size(words: str, example: str) -> float | int:
     found = _SIZE.fullmatch(words)
     try:
-        size = float(found[1].replace(",", "")) * (1024 if found[2] else 1) if found else 0.0
+        size = float(found[1].replace(",", "")) * (KIB if found[2] else 1) if found else 0.0
     except ValueError:
         size = 0.0
     if not 0 < size <= _MOST:

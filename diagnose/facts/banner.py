@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from diagnose.types import Fact, Line, Span
+from diagnose.facts.prose import span_of
+from diagnose.types import Fact, Line
 
 _N = r"(?P<n>\d{1,3}(?:,\d{3}){1,4}|\d{1,13})"
 _ROWS = {
@@ -47,9 +48,8 @@ def processes(lines: Sequence[Line]) -> dict[str, Fact]:
     if not each or not passes or all % (each * passes) or all < each * passes:
         return {}
     number = all // (each * passes)
-    span = Span(line.number, line.offset + match.start(), line.offset + match.end())
     why = f"{all:,} rows a step = {each:,} × {passes:,} × {number:,}"
-    return {"n_gpus": Fact("n_gpus", number, "derived", written=match[0], span=span, why=why)}
+    return {"n_gpus": Fact("n_gpus", number, "derived", written=match[0], span=span_of(line, match), why=why)}
 
 
 def trained(lines: Sequence[Line], stated: Mapping[str, Fact]) -> Fact | None:
@@ -75,9 +75,9 @@ def _by_share(line: Line, match: re.Match[str], known: float | None, quantized: 
     )
     if not whole or not part:
         return None
-    span = Span(line.number, line.offset + match.start(), line.offset + match.end())
     kind = ("qlora" if quantized else "lora") if part <= whole * _ADAPTERS else "full" if part >= whole * _ALL else ""
     why = f"{part / 1e6:,.1f} million parameters are trained"
+    span = span_of(line, match)
     return Fact("full_or_lora", kind, "derived", written=match[0], span=span, why=why) if kind else None
 
 

@@ -58,8 +58,8 @@ def _command(paste: Paste) -> bool:
     if settings[-1].bare and _WANTS_VALUE.search(settings[-1].key):
         return False
     # "$@" at the end hands on what a wrapper was called with: the person's own text is whole
-    last = next((line.words for line in paste.lines if line.number == command.last_line), "")
-    return not command.cut or bool(re.search(r"""\$@["']?\s*$""", last))
+    last = paste.line(command.last_line)
+    return not command.cut or (last is not None and bool(re.search(r"""\$@["']?\s*$""", last.words)))
 
 
 def _file(paste: Paste) -> bool:

@@ -235,4 +235,5 @@ def _named_in_words(paste: Paste, found: list[_Found], base: _Found) -> Fork | N
 
 
 def _text(paste: Paste, number: int) -> str:
-    return next((line.text for line in paste.lines if line.number == number), "")
+    line = paste.line(number)
+    return line.text if line else ""

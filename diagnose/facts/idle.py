@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from diagnose.facts.prose import place_of, span_of
 from diagnose.types import Fact, Frame, Line, Paste, Span
 
 _TRAINING_NAMES = frozenset(
@@ -96,15 +97,15 @@ def idle_code(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
         return {}
     for frame in frames:
         if frame.function in _CALLED:
-            return told(_CALLED[frame.function], frame.function, _span(paste, frame.line))
+            return told(_CALLED[frame.function], frame.function, place_of(paste, frame.line))
     if "algo" in stated or any(_TRAINS.search(line.words) for line in paste.lines if len(line.words) < 2000):
         return {}
     named = [frame for frame in frames if frame.function == "<module>" and _idle_name(_file(frame.path))]
     if named:
-        return told(task_of(_file(named[0].path)), _file(named[0].path) + ".py", _span(paste, named[0].line))
+        return told(task_of(_file(named[0].path)), _file(named[0].path) + ".py", place_of(paste, named[0].line))
     for task, line, match in _calls(paste):
-        return told(task, match[0].strip(), Span(line.number, line.offset + match.start(), line.offset + match.end()))
-    return _by_words(speech, frames)
+        return told(task, match[0].strip(), span_of(line, match))
+    return _by_words(speech)
 
 
 def told(task: str, written: str, span: Span | None) -> dict[str, Fact]:
@@ -115,14 +116,13 @@ def told(task: str, written: str, span: Span | None) -> dict[str, Fact]:
     return found
 
 
-def _by_words(speech: Sequence[Line], frames: Sequence[Frame]) -> dict[str, Fact]:
+def _by_words(speech: Sequence[Line]) -> dict[str, Fact]:
     """A sentence on inference, where none speaks of training."""
     if any(_OF_TRAINING.search(line.words) for line in speech if len(line.words) < 2000):
         return {}
     for line in speech:
         if len(line.words) < 2000 and (found := _WORDS.search(line.words)):
-            span = Span(line.number, line.offset + found.start(), line.offset + found.end())
-            return told("infer", found[0], span)
+            return told("infer", found[0], span_of(line, found))
     return {}
 
 
@@ -147,8 +147,3 @@ def _last_traceback(paste: Paste) -> list[Frame]:
 
 def _file(path: str) -> str:
     return re.split(r"[/\\\\]", path)[-1].removesuffix(".py")
-
-
-def _span(paste: Paste, number: int) -> Span | None:
-    line = next((line for line in paste.lines if line.number == number), None)
-    return Span(line.number, line.offset, len(line.text)) if line else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from diagnose.batch import resolve
-from diagnose.conditions import holds, in_range, unknown
+from diagnose.conditions import holds, in_range, only_rules_out, unknown
 from diagnose.facts import written
 from diagnose.facts.proven import Proofs
 from diagnose.facts.spelling import Places, deeper, normal, places
@@ -274,7 +274,7 @@ def writable(
 def _open(key: Key, values: Mapping[str, Value]) -> int:
     """How open the key's condition is: 0 it holds, 1 it only rules something out, 2 it names what nothing tells."""
     tests = [key.when[id] for id in unknown(key.when, values)]
-    return 0 if not tests else 1 if all(isinstance(test, Mapping) and set(test) == {"not"} for test in tests) else 2
+    return 0 if not tests else 1 if all(map(only_rules_out, tests)) else 2
 
 
 def _hidden(framework: Framework, places: Collection[int]) -> bool:

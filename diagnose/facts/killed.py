@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Paste, Span
+from diagnose.units import GIB, KIB
 
 _KILLED = re.compile(r"\bpid=(?P<pid>\d{1,9})\) was running\b", re.A)
 _ROW = re.compile(r"^\s*(?P<pid>\d{1,9})\s+(?P<size>\d[\d.]*)\s+\S", re.A)
@@ -74,7 +75,7 @@ def _of_kernel(paste: Paste) -> Fact | None:
         pages = ", shared pages for the most part" if shared > kib / 2 else ""
         why = f"The kernel killed {found['name']} (pid {found['pid']}{pages})"
         fact = Fact(
-            "process_gib", round(kib / 1024**2, 2), "read", written=found[0], span=span_of(line, found), why=why
+            "process_gib", round(kib * KIB / GIB, 2), "read", written=found[0], span=span_of(line, found), why=why
         )
         killed.append((kib, fact))
     return max(killed, key=lambda one: one[0])[1] if killed else None

@@ -15,11 +15,13 @@ from diagnose.facts.launcher import launcher
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
 from diagnose.facts.memory_words import host_ram
+from diagnose.facts.prose import span_of
 from diagnose.facts.roles import cluster_cards, pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line, Paste, Span
+from diagnose.units import GIB, MIB
 from diagnose.vocabulary import FACTS
 
 MACHINE = tuple(id for id, spec in FACTS.items() if spec.group == "machine")
@@ -92,7 +94,7 @@ def _spoken(
     """What the words add. Of machines that are named side by side no count and no size is the run's."""
     said = [mention for mention in said if not mention.aside] or said
     several = len({mention.gpu for mention in said if mention.gpu}) > 1 and "gpu_model" not in found
-    _put(found, _words(said, gpus, found))
+    _put(found, _words(said, gpus))
     machines = cards.nodes(speech, said)
     if machines and "n_nodes" not in found:
         found["n_nodes"] = Fact("n_nodes", machines[0], "read", span=machines[1])
@@ -132,22 +134,21 @@ def _table(paste: Paste, lowered: Lowered, said: list[Mention], gpus: Mapping[st
     rows: dict[str, tuple[str, Span]] = {}
     found: dict[str, Fact] = {}
     for mention in said:
-        line = next(line for line in paste.lines if line.number == mention.span.line)
-        if mention.gpu and (row := _ROW.search(line.words) or _COUNT_LINE.search(line.words)):
+        line = paste.line(mention.span.line)
+        if line and mention.gpu and (row := _ROW.search(line.words) or _COUNT_LINE.search(line.words)):
             rows.setdefault(row.groupdict().get("index", "all"), (mention.gpu, mention.span))
     for i in lowered.holding(_OF_A_TABLE):
         line = paste.lines[i]
         if (size := _SIZE_LINE.search(line.words)) and "gpu_mem_gib" not in found:
-            span = Span(line.number, line.offset + size.start(), line.offset + size.end())
-            found["gpu_mem_gib"] = Fact("gpu_mem_gib", float(size["size"]), "read", written=size[0], span=span)
-        if (size := _MIB.search(line.words)) and "gpu_mem_gib" not in found:
-            span = Span(line.number, line.offset + size.start(), line.offset + size.end())
-            found["gpu_mem_gib"] = Fact("gpu_mem_gib", int(size["mib"]) / 1024, "read", written=size[0], span=span)
-        if count := _COUNT_LINE.search(line.words):
-            span = Span(line.number, line.offset + count.start(), line.offset + count.end())
-            found.setdefault(
-                "n_gpus", Fact("n_gpus", int(count["count"]), "read", written=count[0], span=span, why=TABLE)
+            found["gpu_mem_gib"] = Fact(
+                "gpu_mem_gib", float(size["size"]), "read", written=size[0], span=span_of(line, size)
             )
+        if (size := _MIB.search(line.words)) and "gpu_mem_gib" not in found:
+            gib = int(size["mib"]) * MIB / GIB
+            found["gpu_mem_gib"] = Fact("gpu_mem_gib", gib, "read", written=size[0], span=span_of(line, size))
+        if count := _COUNT_LINE.search(line.words):
+            cards = Fact("n_gpus", int(count["count"]), "read", written=count[0], span=span_of(line, count), why=TABLE)
+            found.setdefault("n_gpus", cards)
     models = {gpu for gpu, _ in rows.values()}
     if len(models) == 1:
         gpu, place = next(iter(rows.values()))
@@ -158,7 +159,7 @@ def _table(paste: Paste, lowered: Lowered, said: list[Mention], gpus: Mapping[st
     return found
 
 
-def _words(said: list[Mention], gpus: Mapping[str, Gpu], found: Mapping[str, Fact]) -> dict[str, Fact]:
+def _words(said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
     """The card if only one is named, and its size if all mentions agree."""
     facts: dict[str, Fact] = {}
     named = [mention for mention in said if mention.gpu]

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Line, Paste, Setting, Span
+from diagnose.units import GIB, KIB, to_gib
 
 LIMIT = "a limit of the job or its container"
 _POWERS = {"": 0, "b": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
@@ -78,7 +79,7 @@ def read_limits(paste: Paste, cards: Mapping[str, Fact]) -> dict[str, Fact]:
     limits = [*_rows(paste.lines), *_slurm(paste.lines, cards), *_sacct(paste.lines, cards)]
     limits += [*_containers(paste.lines), *_cgroup_files(paste.lines), *_settings(paste)]
     machine = [
-        _fact(line, found, int(found["kib"]) / 1024**2, why="")
+        _fact(line, found, int(found["kib"]) * KIB / GIB, why="")
         for line in paste.lines
         if "MemTotal" in line.words and (found := _MEM_TOTAL.search(line.words))
     ]
@@ -98,10 +99,10 @@ def _round(gib: float) -> int | float:
 def _gib(found: re.Match[str], default: str = "b") -> float:
     groups = found.groupdict()
     if groups.get("kib"):
-        return int(groups["kib"]) / 1024**2
+        return int(groups["kib"]) * KIB / GIB
     if groups.get("bytes"):
-        return int(groups["bytes"]) / 1024**3
-    return float(groups["size"]) * float(1024 ** (_POWERS[(groups["unit"] or default).lower()] - 3))
+        return to_gib(int(groups["bytes"]))
+    return float(groups["size"]) * float(KIB ** (_POWERS[(groups["unit"] or default).lower()] - 3))
 
 
 def _rows(lines: Sequence[Line]) -> Iterator[Fact]:
@@ -191,8 +192,8 @@ def _quantity(words: str) -> float:
     if not found:
         return 0.0
     unit = found["unit"] or ""
-    factor = 1024 ** _POWERS[unit[0].lower()] if unit.endswith("i") else 1000 ** _POWERS[unit.lower()]
-    return float(found["size"]) * float(factor) / 1024**3
+    factor = KIB ** _POWERS[unit[0].lower()] if unit.endswith("i") else 1000 ** _POWERS[unit.lower()]
+    return to_gib(float(found["size"]) * float(factor))
 
 
 def _compose(words: str) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Line
+from diagnose.units import GIB, KIB, MIB, TIB
 
 _RAM = (
     r"(?:(?:system|host|physical|cpu|main|server)[-\s]*(?:ram|memory|mem)|(?<![a-z])ram(?:\s+memory)?"
@@ -45,7 +46,7 @@ _NOT_CAPACITY_AFTER = re.compile(
     r"^\s*(?:more\b|usage\b|is used\b|used\b|requested\b|in use\b|占用|被占|泄)", re.I | re.A
 )
 _FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?(?=\s+\d)", re.I | re.A)
-_FREE_UNITS = {"": 1 / 1024**2, "k": 1 / 1024**2, "m": 1 / 1024, "g": 1.0, "t": 1024.0}
+_FREE_UNITS = {"": KIB / GIB, "k": KIB / GIB, "m": MIB / GIB, "g": 1.0, "t": TIB / GIB}
 
 
 # where a run needs several machines, only a size that is called one machine's is that
@@ -79,7 +80,7 @@ def _of_words(line: Line) -> Fact | None:
             ):
                 continue
             again = _AGAIN.match(line.words, match.end("unit"))
-            size = float(match["size"].replace(",", "")) * (1024 if match["unit"].lower() == "t" else 1)
+            size = float(match["size"].replace(",", "")) * (KIB if match["unit"].lower() == "t" else 1)
             size = float(again["size"]) if again else size
             if size >= 8:
                 value = int(size) if size.is_integer() else size

@@ -171,7 +171,7 @@ def _of_places(paste: Paste, models: Models) -> Iterator[Name]:
         if part and (slug := find_model(part, models)):
             yield Name(part, setting.span, slug=slug)
     for command in paste.commands:
-        line = next((line for line in paste.lines if line.number == command.first_line), None)
+        line = paste.line(command.first_line)
         for word in command.words[1:]:
             part, start = word.rstrip("/").rpartition("/")[2], line.text.find(word) if line else -1
             if not _FILE_WORD.search(word) and NAMED.fullmatch(part) and (slug := find_model(part, models)):

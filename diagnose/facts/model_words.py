@@ -12,7 +12,7 @@ from diagnose.facts.prose import clause_of, span_of
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Models
-from diagnose.types import Fact, Line, Span
+from diagnose.types import Fact, Line
 
 _FILE = re.compile(r"\.(?:png|jpe?g|gif|sh|py|ya?ml|jsonl?|log|txt|md)$", re.I | re.A)
 _SIZE_WORDS = re.compile(
@@ -245,6 +245,6 @@ def _size_of_script(speech: Sequence[Line]) -> Fact | None:
         for script in _SCRIPT.finditer(line.words):
             for size in _SCRIPT_SIZE.finditer(script[0]):
                 value = plain(float(size[1].lower().replace("p", ".")))
-                place = Span(line.number, line.offset + script.start(), line.offset + script.end())
+                place = span_of(line, script)
                 found.setdefault(float(value), Fact("params_b", value, "read", written=script[0], span=place))
     return next(iter(found.values())) if len(found) == 1 else None

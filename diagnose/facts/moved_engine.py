@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from diagnose.facts.prose import clause_of, span_of
+from diagnose.facts.prose import asked, clause_of, span_of
 from diagnose.facts.run_words import ALMOST
 from diagnose.facts.said import FAILURE
 from diagnose.types import Fact, Line
@@ -55,8 +55,9 @@ def _advised(words: str, moved: re.Match[str]) -> bool:
     """Whether a move is merely advised or asked about; the word for it is one of advice as well."""
     start, clause = clause_of(words, moved)
     around = clause.replace(moved[0], "")
-    asked = words[start + len(clause) : start + len(clause) + 1]
-    return bool(ALMOST.search(around) or re.search(r"可以|能不?能?|\bcan\b", around, re.A)) or asked in ("?", "？")
+    return bool(ALMOST.search(around) or re.search(r"可以|能不?能?|\bcan\b", around, re.A)) or asked(
+        words, start, clause
+    )
 
 
 def _went_well(words: str) -> bool:

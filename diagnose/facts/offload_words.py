@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.conditions import holds, in_range
-from diagnose.facts.prose import clause_of, span_of
+from diagnose.facts.prose import asked, clause_of, span_of
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line
 
@@ -119,8 +119,7 @@ def _switched(words: str, match: re.Match[str]) -> bool:
 def _open(words: str, match: re.Match[str]) -> bool:
     """Whether the clause asks or advises: that is no setting."""
     start, clause = clause_of(words, match)
-    asked = words[start + len(clause) : start + len(clause) + 1]
-    return bool(_OPEN.search(clause)) or asked in ("?", "？")
+    return bool(_OPEN.search(clause)) or asked(words, start, clause)
 
 
 def _own(framework: Framework, stated: Mapping[str, Fact]) -> dict[str, tuple[str, ...]]:

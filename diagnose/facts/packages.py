@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from diagnose.conditions import parts
+from diagnose.facts.prose import place_of
 from diagnose.knowledge.records import Fork, Framework
-from diagnose.types import Fact, Facts, Package, Paste, Span
+from diagnose.types import Fact, Facts, Package, Paste
 
 _FOLDER = re.compile(r"/([a-z]{3,12})_v_(\d{1,3}(?:_\d{1,3}){1,2})/", re.A)
 _OTHER_NAMES = {"pytorch": "torch", "flash-attention": "flash-attn"}
@@ -47,9 +48,7 @@ def _numbers(found: list[Package]) -> set[tuple[int, ...]]:
 def _fact(found: list[Package], paste: Paste) -> Fact:
     """The longest spelling, and where it stands."""
     package = max(found, key=lambda one: len(parts(one.version)))
-    line = next((line for line in paste.lines if line.number == package.line), None)
-    span = Span(package.line, 0, len(line.text)) if line else None
-    return Fact("", package.version, "read", written=package.version, span=span)
+    return Fact("", package.version, "read", written=package.version, span=place_of(paste, package.line))
 
 
 def _of_facts(stated: Mapping[str, Fact]) -> dict[str, str]:

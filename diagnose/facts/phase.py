@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from diagnose.facts.prose import place_of
 from diagnose.facts.signature import is_mark
 from diagnose.facts.steps import counted
 from diagnose.knowledge import Knowledge
@@ -78,7 +79,7 @@ def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, k
     frame, entry = next((one for one in told if PHASE_GROUPS.get(one[1].phase) == "sometimes"), told[0])
     if frame.path and frame.function != entry.function and (mark := _once_mark(hits, entry, paste.frames)):
         return _fact(mark.signature.phase, mark.signature.title, mark.span)
-    return _fact(entry.phase, entry.function, _line(paste, frame))
+    return _fact(entry.phase, entry.function, place_of(paste, frame.line))
 
 
 def _pointed_at(paste: Paste, words: Mapping[int, str]) -> dict[int, str]:
@@ -181,11 +182,6 @@ def _called(table: Iterable[PhaseFrame], code: str, path: str = "") -> list[Phas
     """
     called = [entry for entry in table if f".{entry.function}(" in code and (not entry.path or entry.path in path)]
     return [entry for entry in called if entry.line] or called
-
-
-def _line(paste: Paste, frame: Frame) -> Span | None:
-    line = next((line for line in paste.lines if line.number == frame.line), None)
-    return Span(line.number, line.offset, len(line.text)) if line else None
 
 
 def _fact(phase: str, written: str, span: Span | None) -> Fact:

@@ -95,6 +95,11 @@ def clause_of(words: str, found: re.Match[str]) -> tuple[int, str]:
     return start, words[start : end.start() if end else high]
 
 
+def asked(words: str, start: int, clause: str) -> bool:
+    """Whether the mark that ends this clause, which begins at ``start``, is that of a question."""
+    return words[start + len(clause) :][:1] in ("?", "？")
+
+
 def fresh(lines: Sequence[Line]) -> frozenset[int]:
     """The places of the lines that no program prints step after step: of many that differ in numbers alone the first counts."""
     shapes = [line.words.translate(_NO_DIGITS) for line in lines]
@@ -110,3 +115,14 @@ def fresh(lines: Sequence[Line]) -> frozenset[int]:
 def span_of(line: Line, found: re.Match[str], group: int | str = 0) -> Span:
     """Where a match in the line's words stands in its text."""
     return Span(line.number, line.offset + found.start(group), line.offset + found.end(group))
+
+
+def whole_line(line: Line) -> Span:
+    """Where all words of a line stand in its text: behind what a log puts before them."""
+    return Span(line.number, line.offset, line.offset + len(line.words))
+
+
+def place_of(paste: Paste, number: int) -> Span | None:
+    """The same of the line with this number; None where it was left out."""
+    line = paste.line(number)
+    return whole_line(line) if line else None

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts import written
-from diagnose.facts.prose import clause_of, span_of
+from diagnose.facts.prose import asked, clause_of, span_of
 from diagnose.types import Fact, Line, Span
+from diagnose.units import KIB
 from diagnose.vocabulary import Value
 
 _IS = (
@@ -270,16 +271,15 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
         return 3
     if "round" in groups and int(match["n"]) % _ROUND_TOKENS:
         return None
-    return int(match["n"].replace(",", "")) * (1024 if groups.get("k") else 1)
+    return int(match["n"].replace(",", "")) * (KIB if groups.get("k") else 1)
 
 
 def _almost(words: str, found: re.Match[str]) -> bool:
     """Whether the clause says that it was tried, is advised or asked about."""
     start, clause = clause_of(words, found)
-    asked = words[start + len(clause) : start + len(clause) + 1]  # a question mark ends the clause
     fits = _WHETHER_IT_FITS.search(clause)
     if fits is None or found[0] in fits[0]:
-        return bool(ALMOST.search(clause)) or asked in ("?", "？")
+        return bool(ALMOST.search(clause)) or asked(words, start, clause)
     return bool(ALMOST.search(clause.replace(fits[0], "")))
 
 

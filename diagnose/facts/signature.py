@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 from diagnose.facts import written
 from diagnose.facts.advised import without_advice
 from diagnose.facts.lowered import Lowered, lower
-from diagnose.facts.prose import span_of
+from diagnose.facts.prose import span_of, whole_line
 from diagnose.facts.said import bound
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Capture, Signature
@@ -135,7 +135,7 @@ def _span(signature: Signature, line: Line, text: str) -> Span:
             start = words.find(alternative[0])
             if start >= 0:
                 return Span(line.number, line.offset + start, line.offset + start + len(alternative[0]))
-    return Span(line.number, line.offset, line.offset + len(line.words))
+    return whole_line(line)
 
 
 # a figure of which a photograph or a keyboard made two: 39,59

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from diagnose.facts.cards import names, tight
-from diagnose.facts.prose import span_of
+from diagnose.facts.prose import span_of, whole_line
 from diagnose.knowledge.hardware import Gpu
-from diagnose.types import Fact, Line, Paste, Span
+from diagnose.types import Fact, Line, Paste
+from diagnose.units import GIB, MIB, to_gib
 
 TABLE = "a table of the machine's cards"
 
@@ -69,7 +70,7 @@ def _slices(lines: Sequence[Line]) -> Iterator[Fact]:
         if found := _SLICE.search(line.words) if "g." in line.words else None:
             yield _fact("gpu_mem_gib", int(found["gb"] or found["gb2"]), line, found)
         elif found := _SLICE_ROW.match(line.words):
-            gib = int(found["mib"]) / 1024
+            gib = int(found["mib"]) * MIB / GIB
             yield _fact(
                 "gpu_mem_gib",
                 next(
@@ -88,7 +89,7 @@ def _listing(lines: Sequence[Line]) -> Iterator[Fact]:
         if found := _ATTACHED.match(line.words):
             yield _fact("n_gpus", int(found["count"]), line, found)
         elif frame_buffer and (found := _TOTAL.match(line.words)):
-            yield _fact("gpu_mem_gib", int(found["mib"]) / 1024, line, found)
+            yield _fact("gpu_mem_gib", int(found["mib"]) * MIB / GIB, line, found)
         frame_buffer = line.words.strip() == "FB Memory Usage"
 
 
@@ -97,11 +98,11 @@ def _rows(lines: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Fact]:
     rows: dict[str, Line] = {}
     for line, index, mib in _query(lines, names(gpus).packed.keys()):
         if not rows:
-            yield Fact("gpu_mem_gib", mib / 1024, "read", written=line.words.strip(), span=_whole(line))
+            yield Fact("gpu_mem_gib", mib * MIB / GIB, "read", written=line.words.strip(), span=whole_line(line))
         if index:
             rows.setdefault(index, line)
     if rows:
-        yield Fact("n_gpus", len(rows), "read", span=_whole(next(iter(rows.values()))), why=TABLE)
+        yield Fact("n_gpus", len(rows), "read", span=whole_line(next(iter(rows.values()))), why=TABLE)
 
 
 def _query(lines: Sequence[Line], known: Set[str]) -> Iterator[tuple[Line, str, int]]:
@@ -122,10 +123,6 @@ def _query(lines: Sequence[Line], known: Set[str]) -> Iterator[tuple[Line, str, 
             yield line, index if index.isdigit() else str(last) if header else "", max(sizes)
 
 
-def _whole(line: Line) -> Span:
-    return Span(line.number, line.offset, line.offset + len(line.words))
-
-
 def _others(lines: Sequence[Line]) -> Iterator[Fact]:
     """A whole ``nvidia-smi`` table of one card, ``rocm-smi`` and ``npu-smi``."""
     cards: dict[str, tuple[Line, re.Match[str]]] = {}
@@ -135,21 +132,21 @@ def _others(lines: Sequence[Line]) -> Iterator[Fact]:
         header = next((name for name in _HEADERS if name in words), header)
         closed = closed or (bool(cards) and words.startswith(_CLOSING))
         if found := _VRAM.match(words):
-            yield _fact("gpu_mem_gib", int(found["bytes"]) / 1024**3, line, found)
+            yield _fact("gpu_mem_gib", to_gib(int(found["bytes"])), line, found)
         elif found := _GPUSTAT_ROW.match(words):
             pass  # a row that is told without a header
         elif header in _CARD_ROWS:
             found = _CARD_ROWS[header].match(words)
         elif header == "HBM-Usage" and (chip := _NPU_ROW.search(words)):
-            yield _fact("gpu_mem_gib", int(chip["mb"]) / 1024, line, chip)
+            yield _fact("gpu_mem_gib", int(chip["mb"]) * MIB / GIB, line, chip)
         if found:
             cards.setdefault(found["index"], (line, found))
     first = next(iter(cards.values()), None)
-    if first and _is_whole(list(cards), first[1].re, closed):
+    if first and _iswhole_line(list(cards), first[1].re, closed):
         yield _fact("n_gpus", len(cards), *first)
 
 
-def _is_whole(indexes: Sequence[str], form: re.Pattern[str], closed: bool) -> bool:
+def _iswhole_line(indexes: Sequence[str], form: re.Pattern[str], closed: bool) -> bool:
     """Whether the rows are all the cards of a machine: a table with a frame is closed, a list counts from 0 and has more than one."""
     if form in (_SMI_ROW, _NVITOP_ROW) and not closed or form is _GPUSTAT_ROW and len(indexes) < 2:
         return False

@@ -20,7 +20,7 @@ def _with_teacher(stated: dict[str, Fact], knowledge: Knowledge) -> dict[str, Fa
     named, trained = stated.get("teacher"), stated.get("model")
     if named is None or "teacher_b" in stated:
         return stated
-    name = str(named.value).rstrip("/").rsplit("/", 1)[-1]
+    name = _last_part(named)
     if trained is not None and "teacher_is_base" not in stated:
         same = str(trained.value).lower() == name.lower()
         stated = {**stated, "teacher_is_base": Fact("teacher_is_base", same, "derived", why=f"the teacher is {name}")}
@@ -38,7 +38,12 @@ def _with_roles(stated: dict[str, Fact], knowledge: Knowledge) -> dict[str, Fact
 
 def _with_size(stated: dict[str, Fact], named: Fact, id: str, knowledge: Knowledge) -> dict[str, Fact]:
     """The facts with the size that a name tells, in billions; as they are where it tells none."""
-    name = str(named.value).rstrip("/").rsplit("/", 1)[-1]
+    name = _last_part(named)
     record = knowledge.models.get(find_model(name, knowledge.catalogue))
     size = record.published / 1e9 if record else params_of(Name(name, named.span), None)
     return stated if size is None else {**stated, id: Fact(id, size, "derived", why=f"the size of {name}")}
+
+
+def _last_part(named: Fact) -> str:
+    """The model's name without the organisation or the folder before it."""
+    return str(named.value).rstrip("/").rsplit("/", 1)[-1]

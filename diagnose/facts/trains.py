@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.facts.idle import idle_code, names_idle_script, task_of, told
+from diagnose.facts.prose import whole_line
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework
-from diagnose.types import Command, Fact, Line, Paste, Span
+from diagnose.types import Command, Fact, Line, Paste
 
 # a command of one line with a flag or a file at most, which is read as no command since sentences look alike
 _SHORT = re.compile(
@@ -100,8 +101,8 @@ def read_trains(
 def _of_idle(fact: Fact, paste: Paste, idle: tuple[str, ...]) -> bool:
     """Whether the setting stands in a command of anybody's that trains nothing: its batch is none of a training."""
     number = fact.span.line if fact.span else 0
-    text = next((line.words for line in paste.lines if line.number == number), "")
-    return _starts(f"{text.lstrip('$> ')} ", idle)
+    line = paste.line(number)
+    return line is not None and _starts(f"{line.words.lstrip('$> ')} ", idle)
 
 
 def without_training(stated: Mapping[str, Fact]) -> dict[str, Fact]:
@@ -117,7 +118,7 @@ def without_training(stated: Mapping[str, Fact]) -> dict[str, Fact]:
 
 
 def _fact(words: str, line: Line | None, task: str) -> dict[str, Fact]:
-    return told(task, words.strip(), Span(line.number, 0, len(line.text)) if line else None)
+    return told(task, words.strip(), whole_line(line) if line else None)
 
 
 def _trains(words: str, framework: Framework | None, idle: tuple[str, ...]) -> bool:

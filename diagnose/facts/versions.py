@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from diagnose.conditions import version
+from diagnose.facts.prose import place_of
 from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Behaviour, Default, Fork, Framework, Resident
 from diagnose.types import Fact, Paste, Span
@@ -43,19 +44,23 @@ def version_of(framework: Framework | None, fork: Fork | None, paste: Paste, ans
     if fork is not None and fork.version:
         why = f"{fork.title} is built on {framework.title} of this time"
         return Fact("framework_version", fork.version, "derived", why=why)
-    sure = [*_of_keys(framework, paste), *_of_literals(framework, paste), *_of_code(framework, paste)]
+    sure = _sure(framework, paste)
     likely = [*_of_literals(framework, paste, likely=True), *_of_days(framework, paste)]
     derived = _inside(framework, sure, "derived")
     assumed = _inside(framework, [*sure, *likely], "assumed")
     return derived if assumed is None or (derived and derived.value == assumed.value) else assumed
 
 
+def _sure(framework: Framework, paste: Paste) -> list[_Bound]:
+    """What keys, literals and lines of code say for certain."""
+    return [*_of_keys(framework, paste), *_of_literals(framework, paste), *_of_code(framework, paste)]
+
+
 def _of_package(framework: Framework, paste: Paste) -> Fact | None:
     package = _plain(framework.package)
     for found in paste.packages:
         if package and _plain(found.name) == package:
-            line = next((line for line in paste.lines if line.number == found.line), None)
-            span = Span(found.line, 0, len(line.text)) if line else None
+            span = place_of(paste, found.line)
             return Fact("framework_version", found.version, "read", written=found.version, span=span)
     return None
 
@@ -178,7 +183,7 @@ def possible(framework: Framework | None, paste: Paste) -> tuple[str, str]:
     """
     if framework is None:
         return "", ""
-    sure = [*_of_keys(framework, paste), *_of_literals(framework, paste), *_of_code(framework, paste)]
+    sure = _sure(framework, paste)
     since = max((bound.since for bound in sure if bound.since), key=version, default="")
     until = min((bound.until for bound in sure if bound.until), key=version, default="")
     return ("", "") if since and until and version(until) <= version(since) else (since, until)

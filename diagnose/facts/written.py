@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from diagnose.units import KIB, MIB
 from diagnose.vocabulary import FACTS, FactSpec, Value
 
 _TRUE = {"true", "1", "on", "yes", "y"}
@@ -13,7 +14,7 @@ _NUMBER = re.compile(r"([+-]?\d[\d_,]*(?:\.\d*)?(?:e[+-]?\d+)?|[+-]?\.\d+)\s*([k
 _SHELL_ARITHMETIC = re.compile(r"^\$\(\(?\s*(?:expr\s+)?(.*?)\s*\)?\)$", re.A)
 _OPERATION = re.compile(r"(\d{1,15})\s*(\*\*|//|[*/+-])\s*(\d{1,15})", re.A)
 _RANGE = re.compile(r"list\(range\((?:(\d{1,6})\s*,\s*)?(\d{1,6})\)\)", re.A)
-_MULTIPLIER = {"": 1, "k": 1024, "m": 1024**2}
+_MULTIPLIER = {"": 1, "k": KIB, "m": MIB}
 
 
 def not_set(text: str) -> bool:

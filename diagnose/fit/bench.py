@@ -11,10 +11,9 @@ from diagnose.estimate import estimate_pool, plan_of
 from diagnose.estimate.plan import Plan
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts, PhaseEstimate, PoolEstimate
-from diagnose.vocabulary import Pool, Value
+from diagnose.vocabulary import VERDICTS, Pool, Value, is_number
 
 Settings = Mapping[str, Value]
-_WORSE = ("fits", "close", "out")
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Trial:
         """The worst word of its pools; ``unknown`` where nobody knows what the card has."""
         if not self.pools or self.pools[0].pool != "gpu":
             return "unknown"
-        return max((pool.verdict() for pool in self.pools), key=_WORSE.index)
+        return max((pool.verdict() for pool in self.pools), key=VERDICTS.index)
 
     @property
     def fits(self) -> bool:
@@ -39,7 +38,7 @@ class Trial:
     @property
     def tight(self) -> tuple[PoolEstimate, PhaseEstimate]:
         """The pool that decides, and its phase that reaches furthest above the limit or comes nearest to it."""
-        pool = max(self.pools, key=lambda one: (_WORSE.index(one.verdict()), one.pool == "gpu"))
+        pool = max(self.pools, key=lambda one: (VERDICTS.index(one.verdict()), one.pool == "gpu"))
         word = pool.verdict()
         worst = [phase for phase in pool.phases if pool.verdict(phase) == word]
         return pool, max(worst, key=lambda phase: phase.bounds[1] if word != "out" else phase.need)
@@ -76,7 +75,7 @@ class Bench:
     def now(self, id: str) -> float | int | None:
         """What a number is in this run, told or by default; None where nothing says it."""
         value = self.facts.values.get(id)
-        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return value if is_number(value) else None
 
     def cards(self, count: int) -> Settings:
         """The settings of a run on ``count`` cards; a node holds no more of them than it does now."""

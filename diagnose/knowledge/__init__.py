@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from diagnose.knowledge.hardware import Gpu, Model, Models
 from diagnose.knowledge.loader import Problem, parse
 from diagnose.knowledge.log import Log
 from diagnose.knowledge.record import Record
-from diagnose.knowledge.records import FRONT_MATTER_KINDS, Case, Framework, Guide, Lever, Question, Signature
+from diagnose.knowledge.records import FRONT_MATTER_KINDS, Case, Framework, Guide, Lever, Option, Question, Signature
 
 CONTENT = Path(__file__).resolve().parents[2] / "content"
 
@@ -93,11 +93,26 @@ def _files(folder: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
         yield path.relative_to(folder).as_posix().removesuffix(".md"), path.read_bytes()
 
 
+def _with_every_framework(records: Mapping[str, Mapping[str, Record]]) -> dict[str, Record]:
+    """The question for the framework, with those that it does not name by their titles, before the one that stands for all others."""
+    question, frameworks = records["questions"].get("framework"), records["frameworks"]
+    if not isinstance(question, Question):
+        return {}
+    named = {option.value for option in question.options}
+    options = (
+        *question.options,
+        *(Option(value=slug, title=one.title) for slug, one in frameworks.items() if slug not in named),
+    )
+    others = {slug for slug, one in frameworks.items() if isinstance(one, Framework) and one.fallback}
+    return {question.slug: replace(question, options=tuple(sorted(options, key=lambda option: option.value in others)))}
+
+
 def load(folder: Path = CONTENT) -> Knowledge:
     """The knowledge in ``folder``; raises ``ContentError`` with every misfit at once."""
     from diagnose.knowledge.check import cross_check
 
     records, problems, digest = read_content(folder)
+    records["questions"] |= _with_every_framework(records)
     knowledge = Knowledge(**records, digest=digest)  # type: ignore[arg-type]
     problems += cross_check(knowledge)
     if problems:

@@ -75,6 +75,12 @@ class Advisory(Record):
         return self.fixed or self.last_good or Point()
 
     @property
+    def phases(self) -> tuple[str, ...]:
+        """The phases in which the fault shows, where its condition names any."""
+        named = self.when.get("phase", ())
+        return (named,) if isinstance(named, str) else tuple(named)
+
+    @property
     def addresses(self) -> frozenset[str]:
         """Every address on which the record rests."""
         points = (self.introduced, self.fixed, self.last_good)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from diagnose.knowledge import Knowledge
 
 _CASE_SECTIONS = ("Symptom", "Why it ran out", "What was tried", "What worked", "Evidence")
+_LEVER_SECTIONS = ["What it does", "When it helps", "When it does not"]
 
 
 def cross_check(knowledge: Knowledge) -> list[Problem]:
@@ -68,7 +69,7 @@ def check_case(case: Case, knowledge: Knowledge) -> list[Problem]:
         problems += word_misfits(
             place, f"claim[{i}].verdict", claim.verdict, ("confirmed", "contradicted", "without_ground", "suggested")
         )
-    headings = re.findall(r"^## (.+?)\s*$", case.body, flags=re.M)
+    headings = _headings(case.body)
     if headings != [section for section in _CASE_SECTIONS if section in headings] or not headings:
         problems.append(
             Problem(
@@ -143,6 +144,15 @@ def _lever(lever: Lever) -> Iterator[Problem]:
         yield from condition_misfits(place, f"rank[{i}].when", rank.when, {**vocabulary.FACTS, **vocabulary.SIGNS})
     if lever.only_ranked and not lever.ranks:
         yield Problem(f"{place}: only_ranked", "no rank can hold: add one, or take it out")
+    for field in ("cost", "verify", "undo", "words"):
+        if not getattr(lever, field):
+            yield Problem(f"{place}: {field}", "is missing: a page of a remedy tells it")
+    if (headings := _headings(lever.body)) != _LEVER_SECTIONS:
+        yield Problem(f"{place}: body", f"has the sections {headings}, must have {_LEVER_SECTIONS}")
+
+
+def _headings(body: str) -> list[str]:
+    return re.findall(r"^## (.+?)\s*$", body, flags=re.M)
 
 
 def _below(place: str, body: str) -> Iterator[Problem]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from diagnose import vocabulary
 from diagnose.conditions import version
 from diagnose.knowledge.advisory import Advisory
-from diagnose.knowledge.loader import Problem, did_you_mean
+from diagnose.knowledge.check_words import word_misfits
+from diagnose.knowledge.loader import Problem
 
 if TYPE_CHECKING:
     from diagnose.knowledge import Knowledge
@@ -23,19 +24,19 @@ def check_advisory(advisory: Advisory, knowledge: Knowledge) -> Iterator[Problem
         yield Problem(f"{place}: package", f"“{advisory.package}”: write it in small letters, with - for _")
     if advisory.slug in knowledge.levers:
         yield Problem(place, "has the name of a lever: rename the file")
-    yield from _word(place, "lever", advisory.lever, knowledge.levers)
+    yield from word_misfits(place, "lever", advisory.lever, knowledge.levers)
     for signature in advisory.signatures:
-        yield from _word(place, "signatures", signature, knowledge.signatures)
+        yield from word_misfits(place, "signatures", signature, knowledge.signatures)
     for family in advisory.families:
-        yield from _word(place, "families", family, {model.family for model in knowledge.models.values()})
+        yield from word_misfits(place, "families", family, {model.family for model in knowledge.models.values()})
     for id in advisory.moves:
-        yield from _word(place, "moves", id, vocabulary.FACTS)
+        yield from word_misfits(place, "moves", id, vocabulary.FACTS)
     kinds = advisory.when.get("oom_kind")
     if not isinstance(kinds, list):
         yield Problem(f"{place}: when.oom_kind", "is missing: list the kinds of failure that it causes")
     yield from _range(place, advisory)
     for i, example in enumerate(advisory.examples):
-        yield from _word(place, f"example[{i}].gives", example.gives, OUTCOMES)
+        yield from word_misfits(place, f"example[{i}].gives", example.gives, OUTCOMES)
     if not {"prescribed", "nothing"} <= {example.gives for example in advisory.examples}:
         yield Problem(f"{place}: example", "needs one that gives “prescribed” and one that gives “nothing”")
 
@@ -56,9 +57,3 @@ def _range(place: str, advisory: Advisory) -> Iterator[Problem]:
         yield Problem(f"{place}: fixed.version", "is not behind introduced.version: exchange them")
     if advisory.last_good and since and version(advisory.last_good.version) >= since:
         yield Problem(f"{place}: last_good.version", "is not before introduced.version: exchange them")
-
-
-def _word(place: str, where: str, word: str, words: Iterable[str]) -> Iterator[Problem]:
-    known = list(words)
-    if word not in known:
-        yield Problem(f"{place}: {where}", f"unknown word{did_you_mean(word, known)}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from diagnose import vocabulary
 from diagnose.knowledge.check_pattern import may_hang
-from diagnose.knowledge.loader import Problem, did_you_mean
+from diagnose.knowledge.check_words import word_misfits
+from diagnose.knowledge.loader import Problem
 from diagnose.knowledge.log import Log, Measure
 from diagnose.units import PRINTED
 
@@ -21,13 +22,18 @@ def check_log(log: Log) -> list[Problem]:
     for i, measure in enumerate(log.measures):
         problems += _measure(place, f"measure[{i}]", measure)
     for i, label in enumerate(log.labels):
-        problems += _word(place, f"label[{i}].phase", label.phase, vocabulary.PHASES)
+        problems += word_misfits(place, f"label[{i}].phase", label.phase, vocabulary.PHASES)
         if label.moment:
-            problems += _word(place, f"label[{i}].moment", label.moment, vocabulary.MOMENTS)
+            problems += word_misfits(place, f"label[{i}].moment", label.moment, vocabulary.MOMENTS)
         for counter in label.peak:
-            problems += _word(place, f"label[{i}].peak", counter, vocabulary.COUNTERS)
+            problems += word_misfits(place, f"label[{i}].peak", counter, vocabulary.COUNTERS)
     if not any(example.reads or example.facts for example in log.examples):
-        problems.append(Problem(f"{place}: example", "none from which anything is read: add one"))
+        problems.append(
+            Problem(
+                f"{place}: example",
+                "none says what it reads, as reads = ['rollout now device 61.50'], or which facts: add one",
+            )
+        )
     return problems
 
 
@@ -35,22 +41,16 @@ def _measure(place: str, where: str, measure: Measure) -> Iterator[Problem]:
     if bool(measure.counter) == bool(measure.fact):
         yield Problem(f"{place}: {where}", "must have either a counter or a fact")
     if measure.counter:
-        yield from _word(place, f"{where}.counter", measure.counter, vocabulary.COUNTERS)
+        yield from word_misfits(place, f"{where}.counter", measure.counter, vocabulary.COUNTERS)
     if measure.fact:
-        yield from _word(place, f"{where}.fact", measure.fact, vocabulary.FACTS)
+        yield from word_misfits(place, f"{where}.fact", measure.fact, vocabulary.FACTS)
     if measure.phase:
-        yield from _word(place, f"{where}.phase", measure.phase, vocabulary.PHASES)
-    yield from _word(place, f"{where}.moment", measure.moment, vocabulary.MOMENTS)
-    yield from _word(place, f"{where}.unit", measure.unit, (*PRINTED, "printed", "binary"))
+        yield from word_misfits(place, f"{where}.phase", measure.phase, vocabulary.PHASES)
+    yield from word_misfits(place, f"{where}.moment", measure.moment, vocabulary.MOMENTS)
+    yield from word_misfits(place, f"{where}.unit", measure.unit, (*PRINTED, "printed", "binary"))
     for id in (id for conditions in measure.apart for id in conditions):
-        yield from _word(place, f"{where}.apart", id, vocabulary.FACTS)
+        yield from word_misfits(place, f"{where}.apart", id, vocabulary.FACTS)
     if not measure.key and "size" not in measure.pattern.groupindex:
         yield Problem(f"{place}: {where}", "must have a key, or a pattern with a group “size”")
     if misfit := may_hang(measure.pattern.pattern):
         yield Problem(f"{place}: {where}.pattern", misfit)
-
-
-def _word(place: str, where: str, word: str, words: Iterable[str]) -> Iterator[Problem]:
-    known = list(words)
-    if word not in known:
-        yield Problem(f"{place}: {where}", f"unknown word{did_you_mean(word, known)}")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diagnose.conditions import Conditions, holds, in_range
+from diagnose.conditions import Conditions, holds, in_range, told_version
 from diagnose.knowledge.record import Example, Record
 from diagnose.vocabulary import Value
 
@@ -244,15 +244,13 @@ class Framework(Part):
 
     def tied(self, key: str, values: Mapping[str, Value]) -> frozenset[str]:
         """The keys whose sizes must be what this key’s is, itself among them."""
-        told = values.get("framework_version")
-        version = None if told is None else str(told)
+        version = told_version(values)
         found = (tie for tie in self.ties if in_range(tie.since, tie.until, version) and holds(tie.when, values))
         return frozenset(one for tie in found if key in tie.keys for one in tie.keys)
 
     def clash(self, before: Mapping[str, Value], after: Mapping[str, Value]) -> Clash | None:
         """What a change brings together that the framework refuses; None where it is so already or an open fact decides."""
-        told = after.get("framework_version")
-        version = None if told is None else str(told)
+        version = told_version(after)
         found = (one for one in self.clashes if in_range(one.since, one.until, version) and holds(one.when, after))
         return next((one for one in found if not holds(one.when, before)), None)
 

@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 
 from diagnose.knowledge.record import Record
 from diagnose.knowledge.records import FRONT_MATTER_KINDS
+from diagnose.units import KIB
 
 R = TypeVar("R", bound=Record)
 
-MAX_BYTES = 64 * 1024
+MAX_BYTES = 64 * KIB
 MAX_DEPTH = 10
 MOST_NAMED = 8  # words that an error lists where none of them is near
 
@@ -144,10 +145,10 @@ def singular(name: str) -> str:
 
 def did_you_mean(word: str, words: typing.Iterable[str]) -> str:
     """`` “word”, did you mean “near”?`` for a message; where none is near, the words of a short list, else the word alone."""
-    known = list(words)
-    if near := get_close_matches(word, known, n=1, cutoff=0.6):
-        return f" “{word}”, did you mean “{near[0]}”?"
-    return f" “{word}”: write one of {', '.join(known)}" if 0 < len(known) <= MOST_NAMED else f" “{word}”"
+    known = {one.lower(): one for one in words}
+    if near := get_close_matches(word.lower(), known, n=1, cutoff=0.6):
+        return f" “{word}”, did you mean “{known[near[0]]}”?"
+    return f" “{word}”: write one of {', '.join(known.values())}" if 0 < len(known) <= MOST_NAMED else f" “{word}”"
 
 
 @cache

@@ -122,7 +122,7 @@ def words_of(text: str) -> Iterator[str]:
         if len(word) > 2:
             yield word
             yield from (part for part in _PARTS.split(word) if len(part) > 2 and part != word)
-    for run in _CJK.findall(lowered):
+    for run in () if lowered.isascii() else _CJK.findall(lowered):
         yield from (run[i : i + 2] for i in range(len(run) - 1))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diagnose.conditions import holds, unknown
+from diagnose.conditions import holds, only_rules_out, unknown
 from diagnose.estimate import turning_length
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Advisory, Case, Lever, LeverRank
@@ -29,11 +29,8 @@ from diagnose.prescribe.writing import Written
 from diagnose.types import (
     CaseMatch,
     Check,
-    Estimate,
     Fact,
-    Facts,
     NotAdvised,
-    Paste,
     Prescription,
     Span,
     Together,
@@ -53,25 +50,19 @@ _NO_RECORD = Record()
 
 
 def prescribe(
-    facts: Facts,
-    before: Estimate,
-    kind: str | None,
-    phase: str | None,
-    pool: Pool | None,
-    cases: Sequence[Case],
+    situation: Situation,
     knowledge: Knowledge,
-    paste: Paste,
+    cases: Sequence[Case],
     matches: Sequence[CaseMatch],
     advisories: Sequence[Advisory] = (),
 ) -> tuple[tuple[Prescription, ...], Together | None, tuple[NotAdvised, ...], tuple[Check, ...]]:
     """What to change, best first, at most eight; the set that fits where none of them does alone; what people would expect
     here, with what speaks against it; what to check.
     """
-    records = count(cases, matches, kind)
-    situation = Situation(facts, before, kind, phase, pool, paste, knowledge.fallback)
+    records = count(cases, matches, situation.kind)
     judged = [
         one
-        for failing in _failing_pools(pool, kind, before)
+        for failing in _failing_pools(situation)
         for one in _all(replace(situation, pool=failing), knowledge, advisories, records)
     ]
     candidates = [one for one in judged if isinstance(one, Candidate) and not _idle(one)]
@@ -84,11 +75,12 @@ def prescribe(
     return prescriptions, several, refuse.shown(left, situation, records), to_check(advisories, situation)
 
 
-def _failing_pools(pool: Pool | None, kind: str | None, before: Estimate) -> tuple[Pool | None, ...]:
+def _failing_pools(situation: Situation) -> tuple[Pool | None, ...]:
     """The failing pool; where the kind does not settle it, every pool that the estimate sees run out; else none."""
-    if pool is not None or kind in NOT_A_PEAK:
-        return (pool,)
-    out = tuple(name for name in _POOLS if (estimated := before.pool(name)) and estimated.verdict() == "out")
+    if situation.pool is not None or situation.kind in NOT_A_PEAK:
+        return (situation.pool,)
+    estimated = ((name, situation.before.pool(name)) for name in _POOLS)
+    out = tuple(name for name, pool in estimated if pool and pool.verdict() == "out")
     return out or (None,)
 
 
@@ -195,12 +187,9 @@ def _may_be_the_cause(lever: Lever, situation: Situation) -> bool:
 
 
 def _is_guess(lever: Lever, situation: Situation) -> bool:
-    """Whether a condition beyond the kind is open; an open phase counts only for levers of the rarer phases.
-
-    What a condition only rules out is not open: nobody says that it is so.
-    """
+    """Whether a condition beyond the kind is open; an open phase counts only for levers of the rarer phases."""
     open_facts = set(unknown(lever.when, situation.values)) - {"oom_kind"}
-    open_facts -= {id for id, test in lever.when.items() if isinstance(test, Mapping) and set(test) == {"not"}}
+    open_facts -= {id for id, test in lever.when.items() if only_rules_out(test)}
     if "phase" in open_facts and set(lever.when["phase"]) & set(_USUAL_PHASES):
         open_facts.discard("phase")
     return bool(open_facts)

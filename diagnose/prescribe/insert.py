@@ -165,7 +165,7 @@ def _beside(paste: Paste, change: Change) -> list[Insertion]:
     if shape in ("python", "json"):
         placed = _in_call(text, sibling, leaf, change.after)
         return [placed] if placed else []
-    return [Insertion(sibling.span.line, lines=[_indent(text) + _like(text, sibling, leaf, change.after)])]
+    return [Insertion(sibling.span.line, lines=[_indent(text) + _like(text, leaf, change.after)])]
 
 
 def _siblings(paste: Paste, key: str) -> list[tuple[Setting, int]]:
@@ -218,7 +218,7 @@ def _in_call(text: str, sibling: Setting, leaf: str, value: str) -> Insertion | 
     return Insertion(sibling.span.line, inline=f", {new}", at=end)
 
 
-def _like(text: str, sibling: Setting, leaf: str, value: str) -> str:
+def _like(text: str, leaf: str, value: str) -> str:
     export = "export " if text.lstrip().startswith("export ") else ""
     return f"{export}{leaf}={value}"
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from diagnose.estimate import cache_room, estimate_pool
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
-from diagnose.prescribe.situation import LEAST_GAIN, Situation, pushed_over, verdict, watched
+from diagnose.prescribe.situation import LEAST_GAIN, Situation, moved_peaks, pushed_over, verdict, watched
 from diagnose.prescribe.writing import Written
 from diagnose.types import Estimate, PhaseEstimate
 from diagnose.units import gib
-from diagnose.vocabulary import PHASES, Pool
+from diagnose.vocabulary import OTHER_POOL, PHASES, Pool
 
 
 def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusal:
@@ -28,7 +28,7 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     if after is None:
         return Refusal("no_gain", "With it, the memory can no longer be computed.")
     if before.bytes - after.bytes < before.bytes * LEAST_GAIN or after.shown == before.shown:
-        return _no_gain(lever, situation, changed)
+        return _no_gain(situation, changed)
     full = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
     if full:
         return Refusal("elsewhere", crowded(full, pool), shifts=True)
@@ -36,8 +36,7 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     word = situation.measured_verdict(after) or verdict(changed, pool, None if gone else phase)
     room = cache_room(plan) if plan and plan.serves and word == "fits" else None
     trial = Trial(lever, made.facts, made.changes, after, room.verdict if room else word)
-    other: Pool = "host" if pool == "gpu" else "gpu"
-    return _with_other_pool(trial, situation, other, estimate_pool(plan, other))
+    return _with_other_pool(trial, situation, OTHER_POOL[pool], estimate_pool(plan, OTHER_POOL[pool]))
 
 
 def takes(situation: Situation, made: Written) -> int | None:
@@ -48,7 +47,7 @@ def takes(situation: Situation, made: Written) -> int | None:
     return after.bytes if after else None
 
 
-def _no_gain(lever: Lever, situation: Situation, changed: Estimate) -> Refusal:
+def _no_gain(situation: Situation, changed: Estimate) -> Refusal:
     """Names the phase that it would lower instead, when there is one."""
     pool = situation.pool
     before, after = situation.before.pool(pool), changed.pool(pool)  # type: ignore[arg-type]
@@ -90,9 +89,10 @@ def crowded(phase: PhaseEstimate, pool: Pool) -> str:
 
 def _with_other_pool(trial: Trial, situation: Situation, other: Pool, changed: Estimate) -> Trial | Refusal:
     """The bytes that moved to the other pool; a lever that only shifts the failure there is refused."""
-    was, now = situation.before.pool(other), changed.pool(other)
-    if was is None or now is None or not was.phases or not now.phases or was.peak.bytes == now.peak.bytes:
+    moved = moved_peaks(situation.before, changed, other)
+    if moved is None:
         return trial
+    was, now = moved
     word = now.verdict() if now.peak.bytes > was.peak.bytes else ""
     if word == "out":
         figures = f"{gib(now.peak.bytes)} GiB" + (f" of {gib(now.limit)}" if now.limit else "")

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from diagnose.allocator import crammed, idle_gib
-from diagnose.conditions import holds, version
+from diagnose.conditions import alike, holds, version
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
 from diagnose.types import Fact, NotAdvised
-from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, Value
+from diagnose.units import KIB
+from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS
 
 MOST = 8
 # Levers with an order up to this are what anybody names first.
@@ -161,7 +162,7 @@ def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:
     if not crammed(situation.facts):
         return None
     idle = idle_gib(situation.facts) or 0.0
-    said = f"{idle:,.1f} GiB" if idle >= 1 else f"{idle * 1024:,.0f} MiB"
+    said = f"{idle:,.1f} GiB" if idle >= 1 else f"{idle * KIB:,.0f} MiB"
     return NotAdvised(lever, "no_gain", f"{said} are free or reserved and unused: the card is full, not in pieces.")
 
 
@@ -178,11 +179,7 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
 def of_the_actor(lever: Lever, situation: Situation) -> NotAdvised | None:
     """It acts on the actor's passes by a key of the actor's, while one of the critic's runs out, which has a key of its own."""
     keys = [situation.facts.keys.get(change.fact, "") for change in lever.changes if change.fact in _OF_PASSES]
-    if (
-        situation.phase not in ("critic", "values")
-        or not keys
-        or not all(key.startswith(("actor_rollout_ref.", "worker.actor.")) for key in keys)
-    ):
+    if situation.phase not in ("critic", "values") or not keys or not all(map(_is_the_actors, keys)):
         return None
     return NotAdvised(lever, "elsewhere", f"{keys[0]} is the actor’s; what runs out is a pass of the critic.")
 
@@ -197,6 +194,11 @@ def _in_trainers_frame(situation: Situation) -> bool:
         if frame.path and phases and phases <= set(_OFF_THE_ENGINE):
             return True
     return False
+
+
+def _is_the_actors(key: str) -> bool:
+    """Whether the path before a key's own name says that it is of the actor."""
+    return any(part == "actor" or part.startswith("actor_") for part in key.split(".")[:-1])
 
 
 def _trainer_runs_out(situation: Situation) -> bool:
@@ -260,7 +262,7 @@ def _fact_that_is_on(lever: Lever, situation: Situation) -> str | None:
         return next(iter(lever.on))
     sets = [change for change in lever.changes if change.op == "set" and change.to is not None]
     values, keys = situation.facts.values, situation.facts.keys
-    done = [change.fact for change in sets if _same(values.get(change.fact), change.to or False)]
+    done = [change.fact for change in sets if alike(values.get(change.fact), change.to or False)]
     moot = {less for less, more in _MORE.items() if more in done and values.get(more) is True}
     open_still = [
         change.fact for change in sets if change.fact not in {*done, *moot} and change.fact in {**values, **keys}
@@ -276,7 +278,3 @@ def _where(stated: Fact | None) -> str:
         key = f"{stated.key} = {stated.written or stated.value}, " if stated.key else ""
         return f"{state} ({key}line {stated.span.line})."
     return f"{state}, by your answer." if stated.origin == "answered" else f"{state}: {stated.why or stated.origin}."
-
-
-def _same(value: Value | None, target: Value) -> bool:
-    return value is not None and str(value).lower() == str(target).lower()

@@ -249,6 +249,14 @@ def verdict(estimate: Estimate, pool: Pool, phase: str | None) -> str:
     return estimated.verdict(estimated.phase(phase) if phase else None)
 
 
+def moved_peaks(before: Estimate, after: Estimate, pool: Pool) -> tuple[PoolEstimate, PoolEstimate] | None:
+    """A pool before and after a change that moves its peak; None where it does not, or one of both is not known."""
+    was, now = before.pool(pool), after.pool(pool)
+    if was is None or now is None or not was.phases or not now.phases or was.peak.bytes == now.peak.bytes:
+        return None
+    return was, now
+
+
 def pushed_over(before: PoolEstimate | None, after: PoolEstimate | None) -> PhaseEstimate | None:
     """A phase that a change drives over the limit: more bytes than before, and now too many."""
     if before is None or after is None or after.limit is None:

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 
 from diagnose.batch import longest_row, whole
+from diagnose.conditions import alike
 from diagnose.knowledge.records import Lever, LeverChange
 from diagnose.types import Facts
 from diagnose.units import from_gib
-from diagnose.vocabulary import FACTS, Value
+from diagnose.vocabulary import FACTS, Value, is_number
 
 MOST_STEPS = 7
 # What a person gives up with each halving; a run with an eighth of its response length is another run.
@@ -53,7 +54,7 @@ def at_bound(lever: Lever, facts: Facts) -> str:
     value = facts.values.get(id)
     if value is None:
         return ""
-    told = f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value).lower()
+    told = f"{value:g}" if is_number(value) else str(value).lower()
     return f"{FACTS[id].title} is {told}; there is no further step."
 
 
@@ -66,7 +67,7 @@ def without(facts: Facts, targets: Targets, id: str) -> Targets:
 def _ladder(change: LeverChange, facts: Facts) -> list[Value]:
     if change.op == "set":
         assert change.to is not None
-        return [] if _same(facts.values.get(change.fact), change.to) else [change.to]
+        return [] if alike(facts.values.get(change.fact), change.to) else [change.to]
     now = facts.number(change.fact)
     if now is None or not change.by:
         return []
@@ -154,9 +155,5 @@ def _tied(facts: Facts, targets: Targets) -> Targets:
     for id, value in targets.items():
         equal = facts.framework.tied(facts.keys.get(id, ""), facts.values)
         others = (one for one, key in facts.keys.items() if key in equal and one not in targets)
-        moved |= {one: value for one in others if _same(facts.values.get(one), facts.values.get(id, ""))}
+        moved |= {one: value for one in others if alike(facts.values.get(one), facts.values.get(id, ""))}
     return moved
-
-
-def _same(value: Value | None, target: Value) -> bool:
-    return value is not None and str(value).lower() == str(target).lower()

@@ -19,12 +19,12 @@ from diagnose.prescribe.measure import measure
 from diagnose.prescribe.order import SAVED, Candidate, rank_of
 from diagnose.prescribe.outcome import Trial
 from diagnose.prescribe.patch import patch
-from diagnose.prescribe.situation import Situation
+from diagnose.prescribe.situation import Situation, moved_peaks
 from diagnose.prescribe.steps import Targets, steps, without
 from diagnose.prescribe.trial import counted, written_step
 from diagnose.prescribe.writing import Written, key_of
 from diagnose.types import Change, Estimate, Facts, NotAdvised, PhaseEstimate, Together
-from diagnose.vocabulary import Pool, Value
+from diagnose.vocabulary import OTHER_POOL, Pool, Value
 
 # Levers from the first order on train it otherwise, by adapters or in fewer bits: taken only where all before them are not enough. Those
 # from the second on make another run of it: another algorithm, another model, other machines.
@@ -216,7 +216,7 @@ def _gives(facts: Facts, change: Change, fact: str) -> bool:
 
 def _earns(start: Situation, pool: Pool, made: Written, word: str) -> bool:
     """Whether the changed run still earns the word, and the other pool does not run out for it."""
-    other = _other(pool)
+    other = OTHER_POOL[pool]
     if _word(estimate_pool(made.plan, pool), pool) not in ("fits", word):
         return False
     return _word(start.before, other) == "out" or _word(estimate_pool(made.plan, other), other) != "out"
@@ -251,11 +251,5 @@ def _peak(found: Estimate, pool: Pool) -> PhaseEstimate:
 
 def _moved(before: Estimate, after: Estimate, pool: Pool) -> tuple[int, int] | None:
     """The other pool's peak before and after, where the set moves it."""
-    was, now = (found.pool(_other(pool)) for found in (before, after))
-    if was is None or now is None or not was.phases or not now.phases or was.peak.bytes == now.peak.bytes:
-        return None
-    return was.peak.bytes, now.peak.bytes
-
-
-def _other(pool: Pool) -> Pool:
-    return "host" if pool == "gpu" else "gpu"
+    moved = moved_peaks(before, after, OTHER_POOL[pool])
+    return (moved[0].peak.bytes, moved[1].peak.bytes) if moved else None

@@ -9,7 +9,7 @@ from diagnose.prescribe.outcome import POOL_WORDS, Trial
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Facts, PhaseEstimate
 from diagnose.units import GIB, from_gib, gib, tenths
-from diagnose.vocabulary import FACTS, Pool
+from diagnose.vocabulary import FACTS, OTHER_POOL
 from diagnose.words import in_sentence
 
 _ROWS = {
@@ -140,7 +140,7 @@ def _moved(trial: Trial, situation: Situation) -> str:
     if trial.other_pool is None or trial.after is None or situation.failing is None:
         return ""
     was, now = trial.other_pool
-    other: Pool = "host" if situation.pool == "gpu" else "gpu"
+    other = OTHER_POOL[situation.pool or "host"]
     if now - was < GIB:
         return ""
     tight = " Whether that fits is too close to call." if trial.other_verdict == "close" else ""

@@ -8,17 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
-from typing import TypeGuard
 
 from diagnose.batch import to_written
-from diagnose.conditions import holds, in_range
+from diagnose.conditions import alike, holds, in_range, told_version
 from diagnose.estimate import Plan, plan_of
 from diagnose.facts.spelling import normal
 from diagnose.facts.written import bare, not_set
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts, Setting
-from diagnose.vocabulary import FACTS, Value
+from diagnose.vocabulary import FACTS, Value, is_number
 
 _NUMBER = re.compile(r"\d(?=\D*$)", re.A)  # the last of a name
 
@@ -62,8 +61,7 @@ def key_of(facts: Facts, id: str) -> Key | None:
     keys = _by_spelling(facts.framework).get(normal(name)) or [
         key for key in facts.framework.keys if key.key.endswith(f".{name}")
     ]
-    told = facts.values.get("framework_version")
-    version = None if told is None else str(told)
+    version = told_version(facts.values)
     # an old spelling may be pasted where the version is not told: what this version reads comes first and rules none out
     for key in sorted(keys, key=lambda one: not in_range(one.since, one.until, version)):
         holding = holds(key.when, facts.values)
@@ -106,7 +104,7 @@ def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Ch
     change = Change(id, "", None if now is None else word(now), word(target))
     if stated and in_paste and counted and FACTS[id].type != "text" and FACTS[id].group != "machine":
         # a switch takes no number
-        plain = "" if stated.written.lower() in _SWITCH and _is_number(target) else word(target, stated.written)
+        plain = "" if stated.written.lower() in _SWITCH and is_number(target) else word(target, stated.written)
         if after := _spelled(facts, stated, target) or plain:
             change = Change(id, stated.key, stated.written or word(stated.value), after, stated.span)
     return (Fact(id, target, "answered"),), change
@@ -125,11 +123,11 @@ def _spelled(facts: Facts, stated: Fact, target: Value) -> str:
             (
                 word
                 for word, given in key.values.items()
-                if _is(given.get(stated.id), target) and not _adds(facts, stated.id, given)
+                if alike(given.get(stated.id), target) and not _adds(facts, stated.id, given)
             ),
             "",
         )
-        old = [written for written, given in key.values.items() if _is(given.get(stated.id), stated.value)]
+        old = [written for written, given in key.values.items() if alike(given.get(stated.id), stated.value)]
         present = next((written for written in old if written in stated.written), "")
         if new:
             return stated.written.replace(present, new) if present else new
@@ -204,31 +202,27 @@ def _by_values(key: Key, facts: Facts, id: str, target: Value) -> tuple[tuple[Fa
         if not any(_spoils(facts, other, value) for other, value in given.items() if other != id)
     ]
     target = _nearest([given.get(id) for _, given in possible], target, facts.values.get(id))
-    fitting = [(written, given) for written, given in possible if _is(given.get(id), target)]
+    fitting = [(written, given) for written, given in possible if alike(given.get(id), target)]
     if not fitting:
         return None
     written, given = min(
-        fitting, key=lambda entry: sum(not _is(facts.values.get(other), value) for other, value in entry[1].items())
+        fitting, key=lambda entry: sum(not alike(facts.values.get(other), value) for other, value in entry[1].items())
     )
     return tuple(Fact(other, value, "answered") for other, value in given.items()), written
 
 
 def _nearest(values: Sequence[Value | None], target: Value, now: Value | None) -> Value:
     """The target, or the first step beyond it where no word has the target: an engine that sleeps at level 2 alone still sleeps."""
-    if any(_is(value, target) for value in values) or not (_is_number(target) and _is_number(now)):
+    if any(alike(value, target) for value in values) or not (is_number(target) and is_number(now)):
         return target
-    beyond = [value for value in values if _is_number(value) and (value > target > now or value < target < now)]
+    beyond = [value for value in values if is_number(value) and (value > target > now or value < target < now)]
     return min(beyond, key=lambda value: abs(value - target), default=target)
-
-
-def _is_number(value: Value | None) -> TypeGuard[int | float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _spoils(facts: Facts, id: str, value: Value) -> bool:
     """Whether a word would change another fact too: only what was off may come on, and the sharding library may change."""
     now = facts.values.get(id)
-    if now is None or _is(now, value) or id == "strategy" or (now, value) == ("lora", "qlora"):
+    if now is None or alike(now, value) or id == "strategy" or (now, value) == ("lora", "qlora"):
         return False
     return not (now is False and value is True)
 
@@ -256,10 +250,6 @@ def in_unit(facts: Facts, id: str, target: float, unit: str) -> float | int | No
         return round(number, 3)
     now = facts.number(id)
     return math.ceil(number) if now is not None and target > now else math.floor(number)
-
-
-def _is(value: Value | None, target: Value) -> bool:
-    return value is not None and (value is target or str(value).lower() == str(target).lower())
 
 
 def _same_setting_elsewhere(situation: Situation, change: Change) -> list[Change]:

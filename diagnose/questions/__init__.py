@@ -14,9 +14,9 @@ from diagnose.conditions import holds
 from diagnose.facts.packages import version_fact
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
-from diagnose.prescribe.situation import NOT_A_PEAK, explained
+from diagnose.prescribe.situation import NOT_A_PEAK, Situation, explained
 from diagnose.questions.bench import VERDICT_WORDS, Bench, missing, plausible, tried, unsettled, untried
-from diagnose.types import Asked, Check, Estimate, Facts, Paste
+from diagnose.types import Asked, Check, Estimate, Facts
 from diagnose.vocabulary import Pool
 
 MOST = 5
@@ -37,26 +37,19 @@ _RANK_OF_VERSIONS = 9
 _NEVER = ("oom_kind", "phase", "framework", "step", "worked_before")
 
 
-def ask(
-    facts: Facts,
-    estimate: Estimate,
-    kind: str | None,
-    phase: str | None,
-    pool: Pool | None,
-    knowledge: Knowledge,
-    paste: Paste | None = None,
-    checks: Sequence[Check] = (),
-) -> tuple[Asked, ...]:
-    """At most five questions, the one that would change the advice most first. With ``paste`` the defaults are read on it anew.
+def ask(situation: Situation, knowledge: Knowledge, checks: Sequence[Check] = ()) -> tuple[Asked, ...]:
+    """At most five questions, the one that would change the advice most first.
 
     ``checks`` are what hangs on a version that nobody knows: it is asked for too, where the estimate asks for little else.
     """
+    facts, estimate, kind, pool = situation.facts, situation.before, situation.kind, situation.pool
     if _nothing_to_ask(facts, kind):
         return ()
     fitting = (one for one in knowledge.questions.values() if holds(one.when, facts.values) is not False)
     words = {question.fact: question for question in fitting}
-    at = phase or _only_phase_out(estimate, pool or "gpu")
-    bench = Bench(facts, estimate, kind, at, pool or "gpu", knowledge, paste)
+    estimated = estimate.pool(pool or "gpu")
+    at = situation.phase or (estimated.only_out if estimated else None)
+    bench = Bench(facts, estimate, at, pool or "gpu", knowledge, situation.paste)
     first = [unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
     asked = [] if facts.planned else first
     place = [unsettled(words["phase"], bench)] if "phase" in words and _phase_matters(facts, kind, at, pool) else []
@@ -105,13 +98,6 @@ def _first(facts: Facts, kind: str | None) -> list[str]:
     if len(facts.candidates) > 1 or ("framework" not in facts.values and facts.framework is None):
         first.append("framework")
     return first
-
-
-def _only_phase_out(estimate: Estimate, pool: Pool) -> str | None:
-    """The phase that the estimate sees run out, when it is exactly one."""
-    estimated = estimate.pool(pool)
-    out = [one.phase for one in estimated.phases if estimated.verdict(one) == "out"] if estimated else []
-    return out[0] if len(out) == 1 else None
 
 
 def _phase_matters(facts: Facts, kind: str | None, phase: str | None, pool: Pool | None) -> bool:

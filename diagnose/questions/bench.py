@@ -16,7 +16,7 @@ from diagnose.knowledge.records import Option, Question
 from diagnose.prescribe.situation import verdict, watched
 from diagnose.types import Asked, Estimate, Fact, Facts, Paste, Turn
 from diagnose.units import gib
-from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value
+from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value, is_number
 
 # Of a run whose settings were read few are open, and whoever pastes waits for the answer.
 _MOST_READ, _MOST_UNREAD = 14, 36
@@ -36,11 +36,10 @@ class Bench:
 
     facts: Facts
     before: Estimate
-    kind: str | None
     phase: str | None
     pool: Pool
     knowledge: Knowledge
-    paste: Paste | None = None
+    paste: Paste
     left: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,16 +62,16 @@ class Bench:
     @cached_property
     def versions(self) -> tuple[str, str]:
         """The versions of the framework that the text leaves possible: from the first on and before the second; "" is open."""
-        return possible(self.facts.framework, self.paste) if self.paste is not None else ("", "")
+        return possible(self.facts.framework, self.paste)
 
     def answered(self, id: str, value: Value) -> Estimate | None:
         """The estimate with that answer; None when no more may be made."""
         if self.left <= 0:
             return None
         self.left -= 1
-        if self.paste is not None and id == "framework_version":
+        if id == "framework_version":
             facts = at_version(self.facts, str(value), self.paste)
-        elif self.paste is not None and id in self.hung_on:
+        elif id in self.hung_on:
             facts = as_answered(self.facts, Fact(id, value, "answered"), self.paste)
         else:
             facts = self.facts.with_fact(Fact(id, value, "answered"))
@@ -199,7 +198,7 @@ def plausible(question: Question, bench: Bench) -> list[Value]:
     values = [value for value in typed if value is not None and str(value).lower() != str(now).lower()]
     if not values and spec.type == "bool":
         values = [True, False] if now is None else [not now]
-    if not values and isinstance(now, (int, float)) and not isinstance(now, bool):
+    if not values and is_number(now):
         values = [max(1, int(now // 2)), int(now * 2)] if spec.type == "int" else [now / 2, now * 1.5]
     return values[:_TRIED_EACH]
 

@@ -50,7 +50,7 @@ def _framework(facts: Facts) -> Value | None:
     return f"other:{facts.fork.id}" if facts.fork else facts.values.get("framework")
 
 
-def _shown(facts: Facts, fact: Fact) -> bool:
+def _shown(fact: Fact) -> bool:
     return fact.certain or fact.origin in ("derived", "assumed")
 
 
@@ -59,7 +59,7 @@ def _facts(facts: Facts) -> dict[str, Any]:
     values = {
         id: facts.values[id]
         for id, fact in facts.stated.items()
-        if _shown(facts, fact) and id in facts.values and id not in NUMBERS
+        if _shown(fact) and id in facts.values and id not in NUMBERS
     }
     values |= {
         id: facts.values[id] for id in FACTS if id in facts.values and id not in facts.stated and id not in NUMBERS

@@ -183,6 +183,12 @@ class PoolEstimate:
     def phase(self, id: str) -> PhaseEstimate | None:
         return next((phase for phase in self.phases if phase.phase == id), None)
 
+    @property
+    def only_out(self) -> str | None:
+        """The one phase that surely runs out; None where there is none, or more than one."""
+        out = [phase.phase for phase in self.phases if self.verdict(phase) == "out"]
+        return out[0] if len(out) == 1 else None
+
     def verdict(self, phase: PhaseEstimate | None = None) -> str:
         """``out``, ``close`` (the band crosses the limit with its middle below it), ``fits`` or ``unknown``."""
         if self.limit is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from diagnose.batch import resolve
 from diagnose.types.measured import Growth, Measured
 from diagnose.types.paste import Span
-from diagnose.vocabulary import Origin, Value
+from diagnose.vocabulary import Origin, Value, is_number
 
 if TYPE_CHECKING:
     from diagnose.knowledge.hardware import Gpu, Model
@@ -124,7 +124,7 @@ class Facts:
     def number(self, id: str) -> float | None:
         """The value of a number fact, or None when it is unknown."""
         value = self.values.get(id)
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return float(value) if is_number(value) else None
 
     def flag(self, id: str) -> bool | None:
         """The value of a yes/no fact, or None when it is unknown."""

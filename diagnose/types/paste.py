@@ -102,3 +102,7 @@ class Paste:
     total_lines: int = 0
     binary: bool = False
     file: str = ""
+
+    def line(self, number: int) -> Line | None:
+        """The line with this number of the person's text; None where it was left out."""
+        return next((line for line in self.lines if line.number == number), None)

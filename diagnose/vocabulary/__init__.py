@@ -12,13 +12,16 @@ from diagnose.vocabulary.failure import (
     OF_CARDS,
     OF_ENGINE_START,
     ONLINE_ALGOS,
+    OTHER_POOL,
     PHASE_GROUPS,
     PHASE_OF_KIND,
     PHASES,
     POOL_OF_KIND,
+    VERDICTS,
     Origin,
     Pool,
     Value,
+    is_number,
 )
 from diagnose.vocabulary.measured import COUNTERS, MOMENTS, PARTS, pool_of
 from diagnose.vocabulary.plan import BATCH_UNITS, BEHAVIOURS, RESIDENTS
@@ -37,6 +40,7 @@ __all__ = [
     "OF_CARDS",
     "OF_ENGINE_START",
     "ONLINE_ALGOS",
+    "OTHER_POOL",
     "Origin",
     "PARTS",
     "PHASES",
@@ -46,6 +50,8 @@ __all__ = [
     "Pool",
     "RESIDENTS",
     "SIGNS",
+    "VERDICTS",
     "Value",
+    "is_number",
     "pool_of",
 ]

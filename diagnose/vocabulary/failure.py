@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeGuard
 
 Value = bool | int | float | str
 Origin = Literal["read", "answered", "default", "assumed", "derived"]
 Pool = Literal["gpu", "host"]
+# The other memory than the one that a change is meant for.
+OTHER_POOL: dict[Pool, Pool] = {"gpu": "host", "host": "gpu"}
+# What an estimate says of a limit, the better word first; without a limit it says nothing.
+VERDICTS = ("unknown", "fits", "close", "out")
+
+
+def is_number(value: Value | None) -> TypeGuard[int | float]:
+    """Whether a value is a number: Python counts True and False among the whole ones."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
 
 KINDS = {
     "gpu_oom": "GPU memory",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# What a key's written number counts. Each has a function of the same name in diagnose/batch.py, there and back.
+# What a key's written number counts. UNITS of diagnose/batch.py has two functions for each, there and back.
 BATCH_UNITS = {
     "sequences_per_gpu": "sequences that one GPU takes in one pass",
     "sequences_accumulated": "sequences that one GPU takes before a step; divided by the gradient accumulation",

@@ -7,9 +7,9 @@ from diagnose.facts.memory_limits import LIMIT
 from diagnose.facts.signature import is_mark
 from diagnose.knowledge.records import Signature
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
-from diagnose.units import GIB
 from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, PHASES, Value
 from diagnose.words import untrained
+from diagnose.words.beside import counted_beyond, other_out
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths, rounded
 from diagnose.words.measured import growth_words
 from diagnose.words.untold import untold
@@ -175,11 +175,11 @@ def _not_computed(phase: str, facts: Facts) -> str:
 
 def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
     """The other pool, where it runs out as surely by the estimate: a change that helps the one that failed is not enough."""
-    other = diagnosis.estimate.pool("gpu" if pool.pool == "host" else "host")
-    if diagnosis.kind is None or other is None or not other.phases or other.limit is None or other.verdict() != "out":
+    other = other_out(diagnosis, pool)
+    if other is None:
         return ""
     peak, what = other.worst, "host RAM runs" if other.pool == "host" else "the cards run"
-    return f"By the estimate {what} out as well: the {phase_words(peak.phase)} needs {phase_gib(peak)} of {gib(other.limit)}."
+    return f"By the estimate {what} out as well: the {phase_words(peak.phase)} needs {phase_gib(peak)} of {gib(other.limit or 0)}."
 
 
 def _taken(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> str:
@@ -205,8 +205,7 @@ def guessed(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> lis
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
     """What the message counts on the node beside what the settings come to, where it counts."""
-    used = diagnosis.facts.number("node_used_gb")
-    if diagnosis.pool == "host" and used and used * GIB > phase.bytes:
+    if used := counted_beyond(diagnosis, phase):
         return f"The message counts {used:,.1f}{NBSP}GiB in use on the node; the settings that are known do not explain the rest."
     return "The settings that are known do not explain the failure."
 

@@ -48,8 +48,7 @@ def find_out(advisory: Advisory) -> str:
 
 
 def _phases(advisory: Advisory) -> str:
-    named = advisory.when["phase"]
-    *others, last = [PHASES[phase] for phase in ([named] if isinstance(named, str) else named)]
+    *others, last = [PHASES[phase] for phase in advisory.phases]
     return f"{', '.join(others)} or {last}" if others else last
 
 

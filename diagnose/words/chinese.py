@@ -14,12 +14,11 @@ from diagnose import outlived
 from diagnose.estimate.refused import asked_in
 from diagnose.held import weights
 from diagnose.knowledge.records import Lever
-from diagnose.types import CacheRoom, Change, Diagnosis, Estimate, PhaseEstimate, PoolEstimate, Prescription, Together
-from diagnose.units import GIB
+from diagnose.types import CacheRoom, Change, Diagnosis, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.words import cause_open, guessed, job_limited, not_memory, presumed, worst
+from diagnose.words.beside import counted_beyond, other_out
 from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
 from diagnose.words.figures import band_words, gib, need_tenths, phase_tenths, rounded
-from diagnose.words.headline import only_phase_out
 from diagnose.words.untold import on_defaults, turned_by_version
 
 _SHOWN = 3  # changes, as many as stand open on the page
@@ -89,7 +88,7 @@ def headline(diagnosis: Diagnosis) -> str:
     failed = f"很可能是{failed}" if presumed(diagnosis.facts) else failed
     if phase and kind not in _PLACED:
         return f"{failed}，发生在{joined(PHASES[phase], '阶段')}"
-    only = only_phase_out(gpu) if kind in ("gpu_oom", "gpu_oom_raw") else None
+    only = gpu.only_out if gpu and kind in ("gpu_oom", "gpu_oom_raw") else None
     return f"{failed}，按估算在{joined(PHASES[only], '阶段')}" if only else failed
 
 
@@ -160,8 +159,8 @@ def _doubts(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> I
     yield from _seen(diagnosis)
     if outlived.told(diagnosis):
         yield "日志显示训练越过了估算认为放不下的阶段：读到的配置可能不是实际运行的，或者估算有误，先核对再用这些数字。"
-    if diagnosis.kind and (other := _other_out(diagnosis.estimate, pool)):
-        yield f"按估算，{other}也会溢出。"
+    if other := other_out(diagnosis, pool):
+        yield f"按估算，{POOLS[other.pool]}也会溢出。"
 
 
 def _lacking(diagnosis: Diagnosis) -> Iterator[str]:
@@ -197,8 +196,7 @@ def _seen(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
-    used = diagnosis.facts.number("node_used_gb")
-    if diagnosis.pool == "host" and used and used * GIB > phase.bytes:
+    if used := counted_beyond(diagnosis, phase):
         return f"报错里节点已用 {used:,.1f} GiB，其余部分已知的配置不能解释。"
     return "已知的配置不能解释这次失败，请核对读到的内容。"
 
@@ -218,12 +216,6 @@ def _left(room: CacheRoom) -> str:
     return f"{by}KV cache 剩 {gib(room.rest)}" if room.rest > 0 else f"{by}KV cache 还缺 {gib(-room.rest)}"
 
 
-def _other_out(estimate: Estimate, pool: PoolEstimate) -> str:
-    """The other pool, where it runs out as surely."""
-    other = estimate.pool("gpu" if pool.pool == "host" else "host")
-    return POOLS[other.pool] if other and other.phases and other.limit and other.verdict() == "out" else ""
-
-
 def _advised(given: Prescription, settled: bool) -> Advised:
     worked, failed, suggested = (
         len(slugs) for slugs in (given.evidence.worked, given.evidence.failed, given.evidence.suggested)
@@ -240,8 +232,7 @@ def _title(given: Prescription, settled: bool) -> str:
     if not given.advisories:
         return _name(given.lever)
     advisory, target = given.advisories[0], given.changes[0].after
-    named = advisory.when.get("phase", ())
-    phases = [PHASES[phase] for phase in ([named] if isinstance(named, str) else named)]
+    phases = [PHASES[phase] for phase in advisory.phases]
     where = f"若失败在{'、'.join(phases)}：" if phases and not settled else ""
     if advisory.fixed is None:
         return f"{where}把 {advisory.package} 退回 {target}"

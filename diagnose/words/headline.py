@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.types import CacheRoom, Diagnosis, Estimate, PoolEstimate
+from diagnose.types import CacheRoom, Diagnosis, Estimate
 from diagnose.vocabulary import PHASES
 from diagnose.words import cause_open, in_sentence, not_memory, phase_words, presumed
 from diagnose.words.figures import rounded
@@ -41,7 +41,8 @@ def headline(diagnosis: Diagnosis) -> str:
     runs = "probably ran" if presumed(diagnosis.facts) else "runs"
     if phase:
         return f"GPU memory {runs} out {_at(phase)}"
-    only = only_phase_out(diagnosis.estimate.gpu)
+    gpu = diagnosis.estimate.gpu
+    only = gpu.only_out if gpu else None
     return f"GPU memory {runs} out, by the estimate in the {PHASES[only]}" if only else f"GPU memory {runs} out"
 
 
@@ -58,12 +59,6 @@ def _of_server(room: CacheRoom, verdict: str) -> str:
 
 def _at(phase: str) -> str:
     return f"{'at' if phase in ('load', 'init') else 'in the'} {PHASES[phase]}"
-
-
-def only_phase_out(pool: PoolEstimate | None) -> str | None:
-    """The one phase that the estimate sees run out whatever its band; None when there is none, or more than one."""
-    out = [phase.phase for phase in pool.phases if pool.verdict(phase) == "out"] if pool else []
-    return out[0] if len(out) == 1 else None
 
 
 def _planned(estimate: Estimate, pool: str | None, asked: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose.allocator import FULL, beyond_card, contradictions, false_shortage, foreign_gib, idle_gib
 from diagnose.estimate.refused import Piece, Refused, explain
 from diagnose.types import Diagnosis, Facts
-from diagnose.units import MIB
+from diagnose.units import GIB, KIB, MIB
 from diagnose.words.figures import NBSP
 
 _TYPES = {2: "bf16", 4: "fp32"}
@@ -106,8 +106,8 @@ def _contradictions(facts: Facts) -> list[str]:
 
 
 def _gib(size: float) -> str:
-    return f"{size:,.1f}{NBSP}GiB" if size >= 1 else f"{size * 1024:,.0f}{NBSP}MiB"
+    return f"{size:,.1f}{NBSP}GiB" if size >= 1 else f"{size * KIB:,.0f}{NBSP}MiB"
 
 
 def _size(size: int) -> str:
-    return f"{size / MIB:,.0f}{NBSP}MiB" if size < 1024 * MIB else f"{size / MIB / 1024:,.2f}{NBSP}GiB"
+    return f"{size / MIB:,.0f}{NBSP}MiB" if size < GIB else f"{size / GIB:,.2f}{NBSP}GiB"

@@ -2,14 +2,19 @@
 
 import pytest
 
-from diagnose.batch import resolve, rows_held, to_written
+from diagnose.batch import UNITS, resolve, rows_held, to_written
 from diagnose.types import Fact
+from diagnose.vocabulary import BATCH_UNITS
 
 
 def stated(**facts):
     """Facts as a framework's keys state them: a value, or (value, unit)."""
     pairs = {id: value if isinstance(value, tuple) else (value, "") for id, value in facts.items()}
     return {id: Fact(id, value, "read", unit=unit) for id, (value, unit) in pairs.items()}
+
+
+def test_every_unit_of_the_vocabulary_goes_both_ways():
+    assert set(UNITS) == set(BATCH_UNITS)
 
 
 def test_a_global_micro_batch_without_the_number_of_gpus_stays_unknown():

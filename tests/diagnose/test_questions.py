@@ -9,6 +9,7 @@ from diagnose.facts import read_facts
 from diagnose.ingest import read
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.prescribe.situation import Situation
 from diagnose.questions import ask
 from diagnose.units import gib
 from diagnose.vocabulary import PHASES, POOL_OF_KIND
@@ -19,10 +20,12 @@ from tests.diagnose.prescribe.conftest import GROUPED
 def asked() -> Callable[..., list]:
     def run(text, kind=None, phase=None, **answers):
         knowledge = current()
-        facts = read_facts(read(text), answers, knowledge)
+        paste = read(text)
+        facts = read_facts(paste, answers, knowledge)
         kind, phase = kind or facts.values.get("oom_kind"), phase or facts.values.get("phase")
         before = estimate(facts, knowledge.fallback)
-        return list(ask(facts, before, kind, phase, POOL_OF_KIND.get(kind or ""), knowledge))
+        pool = POOL_OF_KIND.get(kind or "")
+        return list(ask(Situation(facts, before, kind, phase, pool, paste, knowledge.fallback), knowledge))
 
     return run
 

@@ -99,6 +99,7 @@ def test_a_framework_is_added_by_one_file_and_diagnosed_with(tmp_path):
     found = diagnose(PASTE, {}, knowledge, ())
 
     assert found.facts.values["framework"] == "sextant"
+    assert [option.value for option in knowledge.questions["framework"].options][-2:] == ["sextant", "plain"]
     assert (found.kind, found.phase) == ("gpu_oom", "actor_update")
     assert found.facts.values["micro_batch"] == 16
     assert found.estimate.gpu.phase("actor_update").bytes > 79.15 * 1024**3

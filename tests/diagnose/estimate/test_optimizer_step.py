@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import pytest
 
+from diagnose.estimate.sharding import parameter_bytes
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Term
 from diagnose.units import GIB
+from diagnose.vocabulary import Value
 
 ANSWERS = {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1}
 RECIPE = """model:
@@ -107,3 +109,24 @@ def test_fp32_masters_beside_paged_moments_stay_on_the_card() -> None:
 def test_no_run_fails_by_paged_state() -> None:
     assert _paged(40, "bitsandbytes.optim.AdamW8bit").verdict == "close"
     assert _paged(40, "bitsandbytes.optim.PagedAdamW8bit").verdict == "fits"
+
+
+# --- bytes a parameter: transformers 4.51 training_args.py: OptimizerNames; bitsandbytes 0.49.2 optim/lion.py, optim/adamw.py
+@pytest.mark.parametrize(
+    ("optimizer", "strategy", "masters", "moments"),
+    [
+        ("adamw_torch", "fsdp", 0, 8),
+        ("paged_adamw_32bit", "deepspeed", 4, 8),
+        ("paged_adamw_8bit", "deepspeed", 4, 2),
+        ("paged_lion_32bit", "fsdp", 0, 4),
+        ("paged_lion_32bit", "deepspeed", 4, 4),
+        ("sgd", "megatron", 4, 0),
+    ],
+)
+def test_an_optimizer_is_its_masters_and_its_moments(
+    optimizer: str, strategy: str, masters: float, moments: float
+) -> None:
+    precision = "megatron" if strategy == "megatron" else "bf16" if strategy == "deepspeed" else "fp32"
+    run: dict[str, Value] = {"optimizer": optimizer, "strategy": strategy, "precision": precision}
+    each = parameter_bytes(run, {}, own_precision=False)
+    assert (each.masters, each.moments, each.optimizer) == (masters, moments, masters + moments)

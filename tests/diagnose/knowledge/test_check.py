@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+from diagnose.knowledge.check import main
 from diagnose.knowledge.check_words import word_misfits
 from diagnose.knowledge.loader import Problem
 
@@ -10,20 +11,15 @@ HEAD = 'title = "T"\nreviewed = 2026-11-20\nsources = ["https://example.org"]\n'
 
 
 @pytest.fixture
-def problems(tmp_path):
+def problems(tmp_path, capsys):
     """Writes one record and returns what the command says of the folder."""
 
     def run(kind, front, body=""):
         (tmp_path / kind).mkdir(exist_ok=True)
         (tmp_path / kind / "x.md").write_text(f"+++\n{HEAD}{front}\n+++\n{body}", encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", "diagnose.knowledge.check", str(tmp_path)],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-        )
-        assert done.returncode == (1 if "problem" in done.stdout else 0), done.stderr
-        return done.stdout
+        status, said = main(tmp_path), capsys.readouterr().out
+        assert status == (1 if "problem" in said else 0)
+        return said
 
     return run
 
@@ -213,6 +209,18 @@ def test_one_message_of_a_kind_is_the_usual_one(problems, tmp_path):
     (tmp_path / "signatures").mkdir()
     (tmp_path / "signatures" / "a.md").write_text(f"+++\n{HEAD.replace('T', 'U')}{front}\n+++\n", encoding="utf-8")
     assert "signatures/x.md: usual: a is the usual one of this kind already: keep one" in problems("signatures", front)
+
+
+def test_a_remedy_tells_its_cost_and_has_the_sections_of_its_page(problems):
+    said = problems("levers", 'pools=["gpu"]\ncost="Slower."', "## What it does\n")
+    assert "levers/x.md: verify: is missing" in said
+    assert "levers/x.md: cost" not in said
+    assert "levers/x.md: body: has the sections ['What it does'], must have ['What it does', 'When it helps'" in said
+
+
+def test_a_word_in_other_capitals_comes_with_the_right_one(problems):
+    measure = '[[measure]]\npattern=\'(?P<size>\\d+) g\'\ncounter="device"\nunit="GiB"'
+    assert "unknown word “GiB”, did you mean “gib”?" in problems("logs", f'literals=[["used"]]\n{measure}')
 
 
 def test_a_field_below_the_front_matter_is_no_text_of_the_page(problems):

@@ -13,6 +13,7 @@ from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.records import Case, Fix
 from diagnose.match import match
 from diagnose.prescribe import prescribe
+from diagnose.prescribe.situation import Situation
 from diagnose.types import Check, Estimate, Facts, NotAdvised, Paste, Prescription, Together
 from diagnose.vocabulary import POOL_OF_KIND, Value
 
@@ -94,7 +95,8 @@ def advise(knowledge: Knowledge) -> Callable[..., Advice]:
         pool = POOL_OF_KIND.get(kind or "")
         near = match(facts, paste.text, cases)
         advisories = tuple(knowledge.advisories.values())
-        given = prescribe(facts, before, kind, phase, pool, cases, knowledge, paste, near, advisories)
+        situation = Situation(facts, before, kind, phase, pool, paste, knowledge.fallback)
+        given = prescribe(situation, knowledge, cases, near, advisories)
         return Advice(paste, facts, before, *given)
 
     return run
