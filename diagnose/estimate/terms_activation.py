@@ -200,5 +200,10 @@ def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
         return frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on, fp32, shared)
     if in_fp32(plan):
         return fp32_layer_bytes_per_token(w)
-    fused = plan.does.get("compiled_layers") == "yes" and not autocasts(plan)
+    fused = (plan.does.get("compiled_layers") == "yes" or _of_megatron(plan)) and not autocasts(plan)
     return fused_layer_bytes_per_token(w) if fused else layer_bytes_per_token(w, autocasts(plan))
+
+
+def _of_megatron(plan: Plan) -> bool:
+    """Whether the layers are Megatron's, whose norms and products are Transformer Engine's fused ones whatever is recomputed."""
+    return plan.values.get("strategy") == "megatron"
