@@ -18,14 +18,13 @@ from diagnose.estimate.terms_gather import (
     gradients_between,
     layer_gradient,
     pipeline_gradients,
-    ref_sync,
     root_gradient,
-    sync_transient,
 )
 from diagnose.estimate.terms_held import gradients_so_far
 from diagnose.estimate.terms_load import load_transient
 from diagnose.estimate.terms_logits import logits_forward, logits_train
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
+from diagnose.estimate.terms_sync import ref_sync, sync_transient
 from diagnose.estimate.terms_vision import vision_tower
 from diagnose.estimate.tokens import take
 from diagnose.types import Term

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from diagnose.estimate.engine import engine_weight_bytes
 from diagnose.estimate.frozen import experts_in_16_bits
 from diagnose.estimate.low_rank import projected
 from diagnose.estimate.plan import Plan
@@ -11,7 +10,6 @@ from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_activation import checkpointing
 from diagnose.estimate.terms_held import drops_gradients, perhaps_less, trained_shard
 from diagnose.types import Term
-from diagnose.units import GIB, MIB
 
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
 _ZERO3 = "DeepSpeed runtime/zero/config.py: stage3_max_live_parameters, reduce_bucket_size"
@@ -60,7 +58,7 @@ def gathered(plan: Plan) -> list[Term]:
         size, how = 2 * plan.split.whole, f"2 B × {count(plan.split.whole)} of this stage"
         return [make_term("gathers", "weights of all its layers", "work", size, how, _PIPELINE, (*moved_by, "pp"))]
     if stage >= 3 and how_gathered == "fsdp_units" and (plan.split.group > 1 or _gathers_alone(plan)):
-        (root, layer), each = _units(plan), _layer_bytes(plan)
+        (root, layer), each = units(plan), _layer_bytes(plan)
         size = fsdp_gather_bytes(root=root, layer=layer, layer_bytes=each)
         how = f"2 B × {count(root)} of the root unit + 2 layers × {each:.3g} B × {count(layer)}"
         return [make_term("gathers", "gathered weights", "work", size, how, _FSDP, moved_by)]
@@ -108,7 +106,7 @@ def _cast(plan: Plan) -> float:
 
 def _cast_in_backward(plan: Plan) -> tuple[float, str]:
     """Casts that the graph holds: of all layers, or where layers are recomputed those of the head and of one layer."""
-    _, layer = _units(plan)
+    _, layer = units(plan)
     if checkpointing(plan) != "full":
         return 2 * _cast(plan), f"autocast keeps {count(_cast(plan))} × 2 B"
     table = plan.shape.embedding / plan.whole("tp")
@@ -162,7 +160,7 @@ def layer_gradient(plan: Plan) -> list[Term]:
     """A layer's gradient before its reduction."""
     if plan.split.stage < 3 or plan.adapters or plan.split.group == 1 or _pipelined(plan):
         return []
-    _, layer = _units(plan)
+    _, layer = units(plan)
     each = 6 if plan.does.get("gather") == "fsdp_units" else 2
     how = f"{each} B × {count(layer)}"
     return [make_term("layer_gradient", "a layer's gradient", "work", each * layer, how, _FSDP, ("tp",))]
@@ -172,7 +170,7 @@ def root_gradient(plan: Plan) -> list[Term]:
     """The outermost gradient, which comes last."""
     if plan.adapters or plan.split.stage < 3 or plan.split.group == 1:
         return []
-    root, _ = _units(plan)
+    root, _ = units(plan)
     fsdp = plan.does.get("gather") == "fsdp_units"
     size = fsdp_root_gradient_bytes(root=root) if fsdp else 2 * root
     how = f"{'6' if fsdp else '2'} B × {count(root)} of the root unit"
@@ -225,72 +223,7 @@ def _fp32_gradients(plan: Plan, mine: float) -> tuple[Band, str]:
     return Band(6 * group, 6 * group, 8 * group), f"{count(group)} × 6 B, a sub group of at most 1 B"
 
 
-def sync_transient(plan: Plan) -> list[Term]:
-    """What handing the weights to the engine needs beside the residents."""
-    kind = plan.does.get("sync_transient", "none")
-    table, everything = plan.shape.embedding, plan.shape.parameters
-    root, layer = _units(plan)
-    if kind == "none" or (kind.__class__ is str and str(kind).startswith("gather") and plan.split.stage < 3):
-        return []
-    parts = plan.whole("sync_batches")
-    sizes: dict[str, tuple[Band | float, str]] = {
-        "fsdp_full_tensor": (
-            max(4 * root + 4 * layer, 6 * table),
-            f"4 B × {count(root + layer)}, or 6 B × {count(table)}",
-        ),
-        "gather_stored": _gathered_as_stored(plan, waking=True),
-        "gather_stored_before_waking": _gathered_as_stored(plan, waking=False),
-        "gather_model": (2 * everything, f"{count(everything)} × 2 B"),
-        "gather_in_parts": (2 * max(everything / parts, table), f"{count(everything)} × 2 B in {parts} parts"),
-        "gather_tensor": (4 * table, f"2 × 2 B × {count(table)}"),
-        "bucket": (_bucket(plan), "one buffer"),
-    }
-    size, how = sizes[str(kind)]
-    source = "torch 2.6 distributed/fsdp/_state_dict_utils.py:157-171; DeepSpeed zero.GatheredParameters"
-    moved_by = ("sync_batches", "zero_stage", "layered_summon")
-    return [make_term("sync_transient", "weights on their way", "work", size, how, source, moved_by)]
-
-
-def _gathered_as_stored(plan: Plan, waking: bool) -> tuple[float, str]:
-    """The whole model beside its own shard, in the type in which it is stored, as FSDP1's summon_full_params gathers it.
-
-    Before the engine wakes its weights are not there yet, which stand among the residents of the phase.
-    """
-    each, rest = plan.each.base or plan.each.weights, plan.split.whole - plan.split.shard(plan.split.stage)
-    how = f"{count(rest)} × {each:g} B gathered as stored"
-    asleep = "engine_weights" in plan.holds("weight_sync", "gpu") and "engine_weights" not in plan.holds(
-        "logprob", "gpu"
-    )
-    if waking or not asleep:
-        return each * rest, how
-    later = engine_weight_bytes(parameters=plan.shape.parameters, tp=plan.whole("rollout_tp"))
-    return max(0.0, each * rest - later), f"{how}, less the engine's weights, which wake afterwards"
-
-
-def ref_sync(plan: Plan) -> list[Term]:
-    """Parameters of policy and reference that stand whole on every GPU while the one is mixed into the other.
-
-    (TRL v0.24.0 trainer/callbacks.py: SyncRefModelCallback gathers both at ZeRO stage 3 alone.)
-    """
-    kind, synced = plan.does.get("ref_sync", "none"), plan.values.get("sync_ref") is True
-    if kind == "none" or not synced or plan.split.stage < 3 or "ref_weights" not in plan.holds("ref_logprob", "gpu"):
-        return []
-    parts = plan.whole("sync_batches") if kind == "in_parts" else 1
-    each = plan.each.weights + plan.each.ref
-    size = each * max(plan.shape.parameters / parts, plan.shape.embedding if parts > 1 else 0)
-    how = f"{count(plan.shape.parameters)} × ({plan.each.weights:g} + {plan.each.ref:g}) B{f' in {parts} parts' if parts > 1 else ''}"
-    source = "DeepSpeed zero.GatheredParameters over the parameters of both"
-    return [
-        make_term("ref_sync", "policy and reference gathered", "work", size, how, source, ("sync_ref", "zero_stage"))
-    ]
-
-
-def _bucket(plan: Plan) -> Band:
-    stated = plan.number("sync_bucket_mib")
-    return exactly(stated * MIB) if stated else Band(0.5 * GIB, 1.0 * GIB, 2.0 * GIB)
-
-
-def _units(plan: Plan) -> tuple[float, float]:
+def units(plan: Plan) -> tuple[float, float]:
     """Parameters of the root unit and of one layer, after tensor parallelism."""
     tp = plan.whole("tp")
     return plan.shape.root / tp, plan.shape.layer / tp

@@ -13,7 +13,7 @@ from diagnose.batch import to_written
 from diagnose.conditions import holds, in_range
 from diagnose.estimate import Plan, plan_of
 from diagnose.facts.spelling import normal
-from diagnose.facts.written import bare, not_set
+from diagnose.facts.written import bare, not_set, number
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts, Setting
@@ -265,7 +265,7 @@ def _same_setting_elsewhere(situation: Situation, change: Change) -> list[Change
 
 
 def _along(situation: Situation, change: Change) -> list[Change]:
-    """The keys without which the framework refuses the new word, where the paste leaves them unset."""
+    """The keys without which the framework refuses the new word, where the paste leaves them unset or tells another number."""
     key = key_of(situation.facts, change.fact) if situation.framework_known else None
     words = {written.lower(): beside for written, beside in key.along.items()} if key else {}
     changes, beside = [], words.get(change.after.lower(), words.get("*", {}))
@@ -273,9 +273,14 @@ def _along(situation: Situation, change: Change) -> list[Change]:
         there = next((one for one in reversed(situation.paste.settings) if _same_key(one.key, name)), None)
         if there is None:
             changes.append(Change(change.fact, name, None, value))
-        elif not_set(there.value):
+        elif not_set(there.value) or _other_number(there.value, value):
             changes.append(Change(change.fact, there.key, there.value, value, there.span))
     return changes
+
+
+def _other_number(pasted: str, needed: str) -> bool:
+    """Whether another number stands where the framework takes one alone."""
+    return number(needed) is not None and number(pasted) not in (None, number(needed))
 
 
 def _same_key(pasted: str, name: str) -> bool:

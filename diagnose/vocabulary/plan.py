@@ -95,6 +95,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "fsdp_full_tensor",
             "gather_model",
+            "copy_model",
             "gather_stored",
             "gather_stored_before_waking",
             "gather_in_parts",
