@@ -20,6 +20,7 @@ MEMORY = (
     ),
     fact("zero_stage", "int", "memory", "ZeRO stage (3 = fully sharded)"),
     fact("shard_size", "int", "memory", "GPUs of a shard group"),
+    fact("hpz_size", "int", "memory", "GPUs of a group with a second shard of the weights"),
     fact("tp", "int", "memory", "Tensor parallel"),
     fact("pp", "int", "memory", "Pipeline parallel"),
     fact("first_stage_layers", "int", "memory", "Layers of the first pipeline stage"),

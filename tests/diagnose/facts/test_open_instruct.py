@@ -110,6 +110,21 @@ def test_before_the_copies_nothing_but_what_was_sharded_was_gathered() -> None:
     assert sent(told(stage=2, more="\nopen-instruct==0.2.0")) == 0
 
 
+@pytest.mark.parametrize(
+    ("learners", "more", "group"), [("8 8", "", 8), ("4", "", 4), ("8 8", " --deepspeed_zpg 16", 16)]
+)
+def test_a_second_shard_is_split_over_its_group_alone(learners: str, more: str, group: int) -> None:
+    update = told(stage=3, learners=learners, more=more).estimate.gpu.phase("actor_update")
+    second = next(term for term in update.terms if term.id == "second_shard")
+    assert second.bytes == pytest.approx(2 * 8.03e9 / group, rel=0.01)
+
+
+@pytest.mark.parametrize(("stage", "more"), [(2, ""), (3, " --deepspeed_zpg 1")])
+def test_there_is_no_second_shard_below_stage_3_nor_without_a_group(stage: int, more: str) -> None:
+    found = told(stage=stage, learners="8 8", more=more)
+    assert all(term.id != "second_shard" for term in found.estimate.gpu.phase("actor_update").terms)
+
+
 def test_an_optimizer_on_the_host_is_not_advised_where_deepspeed_refuses_it() -> None:
     assert not {"offload.optimizer.on"} & set(changes(told("self.model.step()")))
 
