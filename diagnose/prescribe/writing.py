@@ -265,7 +265,7 @@ def _same_setting_elsewhere(situation: Situation, change: Change) -> list[Change
 
 
 def _along(situation: Situation, change: Change) -> list[Change]:
-    """The keys without which the framework refuses the new word, where the paste leaves them unset or tells another number."""
+    """The keys without which the framework refuses the new word, where the paste leaves them unset, or not at the zero they need."""
     key = key_of(situation.facts, change.fact) if situation.framework_known else None
     words = {written.lower(): beside for written, beside in key.along.items()} if key else {}
     changes, beside = [], words.get(change.after.lower(), words.get("*", {}))
@@ -273,14 +273,14 @@ def _along(situation: Situation, change: Change) -> list[Change]:
         there = next((one for one in reversed(situation.paste.settings) if _same_key(one.key, name)), None)
         if there is None:
             changes.append(Change(change.fact, name, None, value))
-        elif not_set(there.value) or _other_number(there.value, value):
+        elif not_set(there.value) or _to_be_zero(there.value, value):
             changes.append(Change(change.fact, there.key, there.value, value, there.span))
     return changes
 
 
-def _other_number(pasted: str, needed: str) -> bool:
-    """Whether another number stands where the framework takes one alone."""
-    return number(needed) is not None and number(pasted) not in (None, number(needed))
+def _to_be_zero(pasted: str, needed: str) -> bool:
+    """Whether another number stands where none but zero is taken."""
+    return number(needed) == 0 and number(pasted) not in (None, 0)
 
 
 def _same_key(pasted: str, name: str) -> bool:
