@@ -143,3 +143,9 @@ accelerate launch --mixed_precision bf16 --num_processes 8 open_instruct/finetun
         "rollout_mode": None,
     }
     assert changes(found).get("shard.zero_stage.up", {}) == {}
+
+
+def test_a_part_of_a_command_leaves_open_what_every_script_sets() -> None:
+    values = diagnose("open-instruct grpo_fast of Qwen2.5-7B on 8 x H100 80GB\n" + OOM, {}, current(), ()).facts.values
+    assert values["framework"] == "open-instruct"
+    assert not {"zero_stage", "prompt_length", "response_length", "max_length", "micro_batch"} & set(values)
