@@ -17,8 +17,6 @@ from diagnose.estimate.terms_gather import (
     gradients_between,
     pipeline_gradients,
     pipelined,
-    ref_sync,
-    sync_transient,
 )
 from diagnose.estimate.terms_held import gradients_so_far
 from diagnose.estimate.terms_load import load_transient
@@ -26,6 +24,7 @@ from diagnose.estimate.terms_logits import logits_forward, logits_train
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
 from diagnose.estimate.terms_root import layer_gradient, root_gradient, waiting_gradient
 from diagnose.estimate.terms_step import adam_temporaries
+from diagnose.estimate.terms_sync import ref_sync, sync_transient
 from diagnose.estimate.terms_vision import vision_tower
 from diagnose.estimate.tokens import take
 from diagnose.types import Term

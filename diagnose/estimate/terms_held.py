@@ -16,6 +16,7 @@ from diagnose.estimate.residents import WITH_TEACHER, optimizer_share
 from diagnose.estimate.sharding import Split
 from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import Band, count, exactly, make_term
+from diagnose.estimate.terms_hpz import second_shard
 from diagnose.types import Term
 
 _ZERO = "ZeRO, arXiv:1910.02054, section 3"
@@ -289,4 +290,5 @@ _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "critic_gradients": _critic("gradients", "critic gradients", 2),
     "critic_optimizer": _critic("optimizer", "critic Adam state", 1),
     "state_dict_copy": _state_dict_copy,
+    "second_shard": second_shard,
 }

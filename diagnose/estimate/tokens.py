@@ -186,7 +186,8 @@ def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
     """
     prompt_limit, response_limit = row_limit(plan)
     longest = (prompt_limit or 0) + (response_limit or 0)
-    budget = whole(plan.values, budget_id) or math.ceil(longest * plan.whole(rows_id) / plan.whole("sp"))
+    filled = max(longest, plan.whole("max_length")) if plan.online and plan.values.get("packed_rows") else longest
+    budget = whole(plan.values, budget_id) or math.ceil(filled * plan.whole(rows_id) / plan.whole("sp"))
     if not budget:
         return _by_rows(plan, rows_id)
     held = rows_held(plan.values, prompts_id)

@@ -16,7 +16,7 @@ from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
 from diagnose.facts.memory_words import host_ram
 from diagnose.facts.prose import span_of
-from diagnose.facts.roles import cluster_cards, pool_cards, role_cards
+from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
@@ -81,7 +81,7 @@ def read_machine(
 
 
 def _by_role(paste: Paste) -> dict[str, Fact]:
-    return role_cards(paste) or pool_cards(paste) or cluster_cards(paste)
+    return role_cards(paste) or pool_cards(paste) or cluster_cards(paste) or learner_cards(paste)
 
 
 def _spoken(

@@ -19,6 +19,8 @@ _TOGETHER = re.compile(r"colocate_(?P<first>[a-z]+)_(?P<second>[a-z]+)$", re.A)
 _POOL = re.compile(r"(?:^|\.)(?P<pool>trainer|rollout)\.n_?(?P<what>nodes|gpus_per_node)$", re.A)
 _CLUSTER = re.compile(r"(?:^|\.)(?P<pool>cluster|colocated\.resources)\.(?:num_)?(?P<what>nodes|gpus_per_node)$", re.A)
 _OF_A_MACHINE = 8  # the most cards that both pools together have where they stand on the same machines
+_LEARNERS = re.compile(r"(?:^|\.)num_learners_per_node$", re.A)
+_SHARED = re.compile(r"(?:^|\.)single_gpu_mode$", re.A)
 _ENGINES = re.compile(r"(?:^|[_.])num_engines$", re.A)
 _ENGINE_TP = re.compile(r"(?:vllm|engine|rollout)\w*[_.]tensor_parallel_size$", re.A)
 
@@ -70,6 +72,23 @@ def cluster_cards(paste: Paste) -> dict[str, Fact]:
     return {
         id: Fact(id, count, "derived", why="the engines take their part of the cluster") for id, count in counts.items()
     }
+
+
+def learner_cards(paste: Paste) -> dict[str, Fact]:
+    """The same where learners are listed node by node (``8 8 4``) and each engine has cards of its own, unless one card holds both.
+
+    An engine that is not counted is one (allenai/open-instruct@e6c3044aa open_instruct/grpo_fast_resource_plan.py,
+    data_loader.py: VLLMConfig).
+    """
+    values = {normal(setting.key): setting.value for setting in paste.settings}
+    listed = next((value for key, value in values.items() if _LEARNERS.search(key)), "")
+    learners = sum(int(number) for number in re.findall(r"\d+", listed))
+    if not learners:
+        return {}
+    shared = any(written.truth(value) is True for key, value in values.items() if _SHARED.search(key))
+    engines = 0 if shared else _engines(values) or _engines({**values, "num_engines": "1"})
+    counts = {"n_gpus": learners + engines, "trainer_gpus": learners}
+    return {id: Fact(id, count, "derived", why="the learners' cards and the engines'") for id, count in counts.items()}
 
 
 def role_cards(paste: Paste) -> dict[str, Fact]:

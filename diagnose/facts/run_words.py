@@ -50,7 +50,7 @@ _WORDS = (
     ),
     ("zero_stage", r"\bfsdp\b[\s,(（+]*(?P<full>full[ _-]?shard)\b"),
     ("strategy", r"\b(?P<word>fsdp)[\s,(（+]*full[ _-]?shard\b"),
-    ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*z(?P<n>[123])(?![A-Za-z\d])"),
+    ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*(?:z|stage[\s_-]?)(?P<n>[123])(?![A-Za-z\d])"),
     ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){_IS}{_N}"),
     ("lora_rank", rf"\brank{_IS}{_N}\s*(?:的\s*)?LoRA"),
     ("micro_batch", rf"{_MICRO}{_IS}{_N}"),
@@ -131,7 +131,7 @@ _WORDS = (
 )
 # in lower case; whatever a form of the fact matches holds one of them, and few lines do
 _MARKS = {
-    "zero_stage": ("zero", "z1", "z2", "z3", "fsdp"),
+    "zero_stage": ("zero", "z1", "z2", "z3", "fsdp", "stage"),
     "lora_rank": ("lora",),
     "micro_batch": ("batch", "bs"),
     "mini_batch_size": ("batch",),

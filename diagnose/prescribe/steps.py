@@ -95,9 +95,9 @@ def _bounded(change: LeverChange, value: float, now: float) -> float:
 
 def _row(id: str, facts: Facts) -> int:
     """The tokens of the longest row that a budget must hold, split among the sequence-parallel ranks but for the engine's; else 0."""
-    row = longest_row(facts.values) if id in _HOLD_A_ROW else None
+    row = longest_row(facts.values) if id in _HOLD_A_ROW or (id == "max_length" and _filled(facts)) else None
     split = "critic_sp" if id in _OF_THE_CRITIC and "critic_sp" in facts.values else "sp"
-    parts = 1 if id == "max_model_len" else whole(facts.values, split) or 1
+    parts = 1 if id in ("max_model_len", "max_length") else whole(facts.values, split) or 1
     return math.ceil(row / parts) if row else 0
 
 
@@ -144,7 +144,21 @@ def _with_company(facts: Facts, targets: Targets) -> Targets:
     batch = whole(facts.values, "train_batch_size")
     if prompts and mini and batch and float(prompts) < mini <= batch and "mini_batch_size" in facts.keys:
         company["mini_batch_size"] = prompts
-    return {**company, **_tied(facts, targets)}
+    return {**company, **_filled_row(facts, targets), **_tied(facts, targets)}
+
+
+def _filled_row(facts: Facts, targets: Targets) -> Targets:
+    """A row that is filled with whole samples shrinks by as much as the longest of them: its own limit decides what a pass holds."""
+    response, now, row = targets.get("response_length"), whole(facts.values, "response_length"), _filled(facts)
+    return (
+        {"max_length": row - (now - int(response))} if response and now and row and "max_length" in facts.keys else {}
+    )
+
+
+def _filled(facts: Facts) -> int | None:
+    """The limit of a row that is filled with whole samples, prompt and response each with a limit of its own; None elsewhere."""
+    samples = facts.values.get("packed_rows") is True and whole(facts.values, "prompt_length")
+    return whole(facts.values, "max_length") if samples and whole(facts.values, "response_length") else None
 
 
 def _tied(facts: Facts, targets: Targets) -> Targets:

@@ -13,7 +13,7 @@ from diagnose.batch import to_written
 from diagnose.conditions import alike, holds, in_range, told_version
 from diagnose.estimate import Plan, plan_of
 from diagnose.facts.spelling import normal
-from diagnose.facts.written import bare, not_set
+from diagnose.facts.written import bare, not_set, number
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts, Setting
@@ -267,7 +267,7 @@ def _same_setting_elsewhere(situation: Situation, change: Change) -> list[Change
 
 
 def _along(situation: Situation, change: Change) -> list[Change]:
-    """The keys without which the framework refuses the new word, where the paste leaves them unset."""
+    """The keys without which the framework refuses the new word, where the paste leaves them unset, or not at the zero they need."""
     key = key_of(situation.facts, change.fact) if situation.framework_known else None
     words = {written.lower(): beside for written, beside in key.along.items()} if key else {}
     changes, beside = [], words.get(change.after.lower(), words.get("*", {}))
@@ -275,9 +275,14 @@ def _along(situation: Situation, change: Change) -> list[Change]:
         there = next((one for one in reversed(situation.paste.settings) if _same_key(one.key, name)), None)
         if there is None:
             changes.append(Change(change.fact, name, None, value))
-        elif not_set(there.value):
+        elif not_set(there.value) or _to_be_zero(there.value, value):
             changes.append(Change(change.fact, there.key, there.value, value, there.span))
     return changes
+
+
+def _to_be_zero(pasted: str, needed: str) -> bool:
+    """Whether another number stands where none but zero is taken."""
+    return number(needed) == 0 and number(pasted) not in (None, 0)
 
 
 def _same_key(pasted: str, name: str) -> bool:

@@ -18,6 +18,7 @@ BATCH_UNITS = {
 # What can stay in memory. A framework file says in which phases, on which pool and under which condition.
 RESIDENTS = {
     "actor_weights": "the trained model's weights, as the trainer stores them (its shard)",
+    "second_shard": "its weights a second time, split over a group of GPUs alone (ZeRO++’s hpZ)",
     "actor_gradients": "its gradients (its shard)",
     "actor_optimizer": "Adam state and, where the trainer keeps them apart, fp32 masters (its shard)",
     "actor_masters": "the fp32 masters alone, 4 bytes a parameter, where an offload of the Adam state leaves them (its shard)",
@@ -100,6 +101,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "fsdp_full_tensor",
             "gather_model",
+            "copy_model",
             "gather_stored",
             "gather_stored_before_waking",
             "gather_in_parts",

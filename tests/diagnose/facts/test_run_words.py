@@ -36,6 +36,7 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
         ("accelerate FSDP (full shard)", "strategy", "fsdp"),
         ("the other node runs vllm-serve", "rollout_mode", "server"),
         ("deepspeed z2", "zero_stage", 2),
+        ("with deepspeed stage 2 on one node", "zero_stage", 2),
         ("LoRA rank 16", "lora_rank", 16),
         ("LoRA (r=32)", "lora_rank", 32),
         ("micro batch size is 2", "micro_batch", 2),

@@ -1,0 +1,85 @@
+"""What handing weights over needs for a moment: from the trainer to the engine, and from the policy to the reference."""
+
+from __future__ import annotations
+
+from diagnose.estimate.engine import engine_weight_bytes
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.term import Band, count, exactly, make_term
+from diagnose.estimate.terms_root import units
+from diagnose.types import Term
+from diagnose.units import GIB, MIB
+
+
+def sync_transient(plan: Plan) -> list[Term]:
+    """What handing the weights to the engine needs beside the residents."""
+    kind = plan.does.get("sync_transient", "none")
+    table, everything = plan.shape.embedding, plan.shape.parameters
+    root, layer = units(plan)
+    if kind == "none" or (kind.__class__ is str and str(kind).startswith("gather") and plan.split.stage < 3):
+        return []
+    parts = plan.whole("sync_batches")
+    sizes: dict[str, tuple[Band | float, str]] = {
+        "fsdp_full_tensor": (
+            max(4 * root + 4 * layer, 6 * table),
+            f"4 B × {count(root + layer)}, or 6 B × {count(table)}",
+        ),
+        "gather_stored": _gathered_as_stored(plan, waking=True),
+        "gather_stored_before_waking": _gathered_as_stored(plan, waking=False),
+        "gather_model": (2 * everything, f"{count(everything)} × 2 B"),
+        "copy_model": _copied(plan),
+        "gather_in_parts": (2 * max(everything / parts, table), f"{count(everything)} × 2 B in {parts} parts"),
+        "gather_tensor": (4 * table, f"2 × 2 B × {count(table)}"),
+        "bucket": (_bucket(plan), "one buffer"),
+    }
+    size, how = sizes[str(kind)]
+    source = "torch 2.6 distributed/fsdp/_state_dict_utils.py:157-171; DeepSpeed zero.GatheredParameters"
+    moved_by = ("sync_batches", "zero_stage", "layered_summon", "sync_by_tensor")
+    return [make_term("sync_transient", "weights on their way", "work", size, how, source, moved_by)]
+
+
+def _copied(plan: Plan) -> tuple[float, str]:
+    """All parameters copied in 16 bits by whoever sends them, beside themselves where they had to be gathered first.
+
+    (allenai/open-instruct@e6c3044aa open_instruct/vllm_utils.py: _prepare_params_for_sync)
+    """
+    copies = 2 if plan.split.stage >= 3 else 1
+    return 2.0 * copies * plan.shape.parameters, f"{count(plan.shape.parameters)} × 2 B × {copies}"
+
+
+def _gathered_as_stored(plan: Plan, waking: bool) -> tuple[float, str]:
+    """The whole model beside its own shard, in the type in which it is stored, as FSDP1's summon_full_params gathers it.
+
+    Before the engine wakes its weights are not there yet, which stand among the residents of the phase.
+    """
+    each, rest = plan.each.unpacked, plan.split.whole - plan.split.shard(plan.split.stage)
+    how = f"{count(rest)} × {each:g} B gathered as stored"
+    asleep = "engine_weights" in plan.holds("weight_sync", "gpu") and "engine_weights" not in plan.holds(
+        "logprob", "gpu"
+    )
+    if waking or not asleep:
+        return each * rest, how
+    later = engine_weight_bytes(parameters=plan.shape.parameters, tp=plan.whole("rollout_tp"))
+    return max(0.0, each * rest - later), f"{how}, less the engine's weights, which wake afterwards"
+
+
+def ref_sync(plan: Plan) -> list[Term]:
+    """Parameters of policy and reference that stand whole on every GPU while the one is mixed into the other.
+
+    (TRL v0.24.0 trainer/callbacks.py: SyncRefModelCallback gathers both at ZeRO stage 3 alone.)
+    """
+    kind, synced = plan.does.get("ref_sync", "none"), plan.values.get("sync_ref") is True
+    if kind == "none" or not synced or plan.split.stage < 3 or "ref_weights" not in plan.holds("ref_logprob", "gpu"):
+        return []
+    parts = plan.whole("sync_batches") if kind == "in_parts" else 1
+    each = plan.each.weights + plan.each.ref
+    size = each * max(plan.shape.parameters / parts, plan.shape.embedding if parts > 1 else 0)
+    how = f"{count(plan.shape.parameters)} × ({plan.each.weights:g} + {plan.each.ref:g}) B{f' in {parts} parts' if parts > 1 else ''}"
+    source = "DeepSpeed zero.GatheredParameters over the parameters of both"
+    return [
+        make_term("ref_sync", "policy and reference gathered", "work", size, how, source, ("sync_ref", "zero_stage"))
+    ]
+
+
+def _bucket(plan: Plan) -> Band:
+    stated = plan.number("sync_bucket_mib")
+    return exactly(stated * MIB) if stated else Band(0.5 * GIB, 1.0 * GIB, 2.0 * GIB)
