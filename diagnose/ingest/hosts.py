@@ -109,7 +109,7 @@ HOSTS: tuple[Rule, ...] = (
     _host(
         (": ",),
         # EasyR1, Search-R1: a program's name before its error
-        r"(?P<keep>^)(?![A-Za-z]*[a-z][A-Z])(?![A-Za-z]+-?[RV]\d\b)[A-Za-z][A-Za-z_.-]{0,60}\d[\w.-]{0,60}"
+        r"(?P<keep>^)(?![A-Za-z]+-?R1\b)[A-Za-z][A-Za-z_.-]{0,60}\d[\w.-]{0,60}"
         r"(?=: (?:\[rank|\[\d{4}-|Traceback \(|  File \"|torch\.|[A-Za-z]{1,40}Error\b))",
     ),
     _host(

@@ -100,6 +100,8 @@ SECRETS = [
     ("user", "copied from dan@gpu12 to here", "dan"),
     ("host", "gpu-node-12:4711:4822 [3] NCCL INFO Bootstrap", "gpu-node-12"),
     ("host", "worker-17.hpc: Traceback (most recent call last):", "worker-17"),
+    ("host", "dgxA100-04: Traceback (most recent call last):", "dgxA100"),
+    ("host", "trainV2: RuntimeError: CUDA out of memory", "trainV2"),
     ("host", "srun: error: g0417: task 0: Exited", "g0417"),
     ("host", "slurmstepd: error: *** STEP 4711.0 ON dgx-a07 CANCELLED AT 2025-03-01T10:07:12 ***", "dgx-a07"),
     ("host", "Mar  1 10:07:12 gpuhost kernel: Out of memory: Killed process 4711", "gpuhost"),
