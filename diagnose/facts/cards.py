@@ -36,7 +36,7 @@ from diagnose.facts.card_patterns import (
     WENT_WELL,
     named,
 )
-from diagnose.facts.prose import clause_of, numeral, span_of
+from diagnose.facts.prose import asked, clause_of, numeral, span_of
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge.hardware import USUAL_MAKER, Gpu
 from diagnose.types import Fact, Line, Span
@@ -161,8 +161,7 @@ def _no_count(found: re.Match[str], words: str, known: Names) -> bool:
 def aside(words: str, found: re.Match[str]) -> bool:
     """Whether its clause says that all went well there, and does not ask it, or names it beside the machine that failed."""
     start, clause = clause_of(words, found)
-    asked = "吗" in clause or words[start + len(clause) :].lstrip()[:1] in ("?", "？")
-    well = WENT_WELL.search(clause) and not FAILURE.search(clause) and not asked
+    well = WENT_WELL.search(clause) and not (FAILURE.search(clause) or "吗" in clause or asked(words, start, clause))
     return bool(well or BESIDE.search(words[max(start, found.start() - 32) : found.start()]))
 
 
