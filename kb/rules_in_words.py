@@ -9,7 +9,7 @@ from diagnose.conditions import Conditions
 from diagnose.knowledge import current
 from diagnose.knowledge.records import LeverChange
 from diagnose.vocabulary import FACTS, Value
-from diagnose.words import value_words
+from diagnose.words import phase_words, value_words
 
 _OPERATORS = {"above": "above", "below": "below", "at_least": "at least", "at_most": "at most", "not": "not"}
 
@@ -20,7 +20,7 @@ def conditions(rules: Conditions) -> tuple[str, ...]:
 
 
 def change(step: LeverChange) -> str:
-    """What a lever does to a fact: ``Samples per prompt × 0.5, at least 1``, and what it sets where nobody sets any."""
+    """What a lever does to a fact: ``Samples per prompt × 0.5, at least 1``, what it sets where nobody sets any, and where it acts."""
     if step.op == "set":
         words = f"{title(step.fact)} → {value(step.fact, step.to)}"
     elif step.op == "scale":
@@ -30,6 +30,7 @@ def change(step: LeverChange) -> str:
     bounds = [("at least", step.at_least), ("at most", step.at_most)]
     told = [f"{name} {bound:,.10g}" for name, bound in bounds if bound is not None]
     told += [f"or {value(step.fact, step.unset)} where nothing sets it"] if step.unset is not None else []
+    told += [f"where the {' or the '.join(map(phase_words, step.phases))} fails"] if step.phases else []
     return ", ".join([words, *told])
 
 

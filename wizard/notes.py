@@ -144,7 +144,7 @@ def _missing(diagnosis: Diagnosis) -> Note | None:
         "only what the message says and the cases."
     )
     return Note(
-        f"Cannot tell how much it needs: {listed(missing)} {'is' if len(missing) == 1 else 'are'} not told",
+        f"Cannot tell how much it needs: nothing says {listed(missing)}",
         cure
         if diagnosis.paste.lines
         else f"Set {'it' if len(missing) == 1 else 'them'} beside; until then there is no estimate.",

@@ -301,3 +301,8 @@ def test_the_faults_of_versions_are_linked_from_their_framework_and_their_messag
 def test_a_levers_page_tells_its_bounds_and_what_it_sets_where_nothing_is_set(client: Client) -> None:
     page = client.get("/levers/image.pixels.down/").content.decode()
     assert "Pixels of an image × 0.5, at least 50,176, or 602,112 where nothing sets it" in page
+
+
+def test_a_remedy_says_in_which_phase_a_roles_own_setting_is_meant(client: Client) -> None:
+    page = client.get("/levers/batch.logprob_micro.down/").content.decode()
+    assert "Values micro batch × 0.5, at least 1, where the values pass fails" in page

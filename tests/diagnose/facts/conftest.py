@@ -4,7 +4,9 @@ import pytest
 
 from diagnose.facts import read_facts
 from diagnose.ingest import read
-from diagnose.knowledge import CONTENT, Knowledge, read_content
+from diagnose.knowledge import CONTENT, Knowledge, current, read_content
+from diagnose.pipeline import diagnose
+from diagnose.types import Diagnosis
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +22,13 @@ def facts(knowledge):
 @pytest.fixture
 def values(facts):
     return lambda text, **answers: facts(text, **answers).values
+
+
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB. GPU 0 has a total capacity of 79.15 GiB.\n"
+)
+
+
+def told(text: str) -> Diagnosis:
+    """The whole answer to a paste by what ships."""
+    return diagnose(text, {}, current(), ())
