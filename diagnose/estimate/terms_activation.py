@@ -25,6 +25,12 @@ from diagnose.estimate.layer_fp32 import (
     fp32_frozen_layer_bytes_per_token,
     fp32_layer_bytes_per_token,
 )
+from diagnose.estimate.layer_te import (
+    TE_FROZEN_HEAD_INPUT,
+    TE_HEAD_INPUT,
+    te_frozen_layer_bytes_per_token,
+    te_layer_bytes_per_token,
+)
 from diagnose.estimate.mixer import kinds
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import (
@@ -107,6 +113,8 @@ def head_inputs(plan: Plan, one: Pass) -> list[Term]:
     each = head_input_bytes_per_token(w, autocasts(plan), bool(plan.adapters))
     if in_fp32(plan):
         each = (FROZEN_HEAD_INPUT if plan.adapters else HEAD_INPUT) * w.hidden
+    elif _of_megatron(plan):
+        each = (TE_FROZEN_HEAD_INPUT if plan.adapters else TE_HEAD_INPUT) * w.hidden
     how = f"{one.how} × {each:,.0f} B{over_ranks(plan)}"
     size = local_tokens(plan, one).times(each)
     return [make_term("last_norm", "last norm and its output", "work", size, how, LAYER, one.moved_by)]
@@ -161,7 +169,8 @@ def kept_by_hooks(plan: Plan, one: Pass) -> list[Term]:
 
 def no_grad(plan: Plan, one: Pass) -> list[Term]:
     """The live tensors of a pass that keeps nothing."""
-    each = no_grad_bytes_per_token(rank_widths(plan)) * (NO_GRAD if in_fp32(plan) else 1)
+    w = rank_widths(plan)
+    each = no_grad_bytes_per_token(w) * (NO_GRAD if in_fp32(plan) else 1) + (2 * w.routed if _of_megatron(plan) else 0)
     how = f"{one.how} × {each:,.0f} B of one layer{over_ranks(plan)}"
     size = local_tokens(plan, one).times(each)
     term = make_term("activations", "one layer's tensors", "work", size, how, LAYER, one.moved_by)
@@ -173,6 +182,8 @@ def _by_products(plan: Plan) -> bool:
 
 
 def _selected(plan: Plan, w: Widths) -> float:
+    if _of_megatron(plan):
+        return _layer(plan, w)
     return chosen_products_bytes_per_token(w) if _by_products(plan) else fused_layer_bytes_per_token(w)
 
 
@@ -194,16 +205,20 @@ def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
     if plan.adapters:
         unsaid = at_most and "lora_layers" not in plan.values
         on = "all_linear" if unsaid else adapted_layers(plan.values, plan.does)
+        if _of_megatron(plan):
+            return te_frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on)
         if in_fp32(plan):
             return fp32_frozen_layer_bytes_per_token(w, on)
         fp32, shared = fp32_between_layers(plan), inputs_shared(plan)
         return frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on, fp32, shared)
+    if _of_megatron(plan):
+        return te_layer_bytes_per_token(w)
     if in_fp32(plan):
         return fp32_layer_bytes_per_token(w)
-    fused = (plan.does.get("compiled_layers") == "yes" or _of_megatron(plan)) and not autocasts(plan)
+    fused = plan.does.get("compiled_layers") == "yes" and not autocasts(plan)
     return fused_layer_bytes_per_token(w) if fused else layer_bytes_per_token(w, autocasts(plan))
 
 
 def _of_megatron(plan: Plan) -> bool:
-    """Whether the layers are Megatron's, whose norms and products are Transformer Engine's fused ones whatever is recomputed."""
-    return plan.values.get("strategy") == "megatron"
+    """Whether the layers are Megatron's, of Transformer Engine's modules whatever is recomputed."""
+    return plan.values.get("strategy") == "megatron" and not in_fp32(plan)
