@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from diagnose.estimate.frozen import adapter_input_bytes, fp32_between_layers, inputs_shared
@@ -54,7 +55,7 @@ _HOOKS = (
     "torch 2.4 distributed/fsdp/_runtime_utils.py: _register_post_backward_reshard_only_hook; utils/checkpoint.py: CheckpointFunction;"
     " autograd/graph.py: register_multi_grad_hook"
 )
-_MOVED = ("gradient_checkpointing", "tp")
+_MOVED = ("gradient_checkpointing", "recompute_modules", "tp")
 
 
 def checkpointing(plan: Plan) -> str:
@@ -121,14 +122,16 @@ def head_inputs(plan: Plan, one: Pass) -> list[Term]:
 
 
 def recomputed(plan: Plan, one: Pass) -> list[Term]:
-    """One layer put together again in the backward pass, with its gradients on their way."""
-    if checkpointing(plan) != "full" and not (checkpointing(plan) == "selective" and _by_products(plan)):
-        return []
+    """One layer, or what of it is made again, put together in the backward pass, with its gradients on their way."""
     w, tokens = rank_widths(plan), local_tokens(plan, one)
+    selective = checkpointing(plan) == "selective"
+    again = max(_remade(plan, kind) for _, kind in _kinds(plan, w)) if selective else 0.0
+    if checkpointing(plan) != "full" and not (selective and (again or _by_products(plan))):
+        return []
     casts = bool(plan.adapters) and not inputs_shared(plan)
     moving = backward_bytes_per_token(_one_expert(plan, w), casts and not in_fp32(plan), fp32_between_layers(plan))
     moving *= BACKWARD if in_fp32(plan) else 1
-    each = max(_layer(plan, kind) for _, kind in _kinds(plan, w)) + moving
+    each = (again or max(_layer(plan, kind) for _, kind in _kinds(plan, w))) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{over_ranks(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, LAYER, one.moved_by)
     freed = tokens.mid * (moving + 8 * w.mlp + 8 * w.hidden)  # the MLP is done when the gradients of scores arrive
@@ -183,8 +186,28 @@ def _by_products(plan: Plan) -> bool:
 
 def _selected(plan: Plan, w: Widths) -> float:
     if _of_megatron(plan):
-        return _layer(plan, w)
+        return _layer(plan, w) - _remade(plan, w)
     return chosen_products_bytes_per_token(w) if _by_products(plan) else fused_layer_bytes_per_token(w)
+
+
+def _remade(plan: Plan, w: Widths) -> float:
+    """Bytes of a layer that are dropped and made again where single modules of it are recomputed: an MLP or experts as a whole from their
+    input, experts' activations, the norm before experts, what low ranks are projected up to. Attention's kernel leaves nothing to drop.
+
+    (NVIDIA/Megatron-LM@d98e8a6 core/transformer/transformer_layer.py: recompute_mlp, recompute_pre_mlp_layernorm; moe/moe_layer.py:
+    moe_layer_recompute; moe/experts.py: activation_recompute; multi_latent_attention.py: recompute_up_proj)
+    """
+    again = re.findall(r"\w+", str(plan.values.get("recompute_modules", ""))) if _of_megatron(plan) else []
+    size = 2 * w.hidden if "layernorm" in again and w.routed and not plan.adapters else 0.0
+    if "mla_up_proj" in again and w.ranks:
+        size += 2 * (w.q + w.keys + (w.values or w.keys))
+    if w.mlp and ("moe" if w.routed else "mlp") in again:
+        normed = 0.0 if w.routed or plan.adapters else 2 * w.hidden
+        return size + normed + _layer(plan, w) - _layer(plan, replace(w, mlp=0, routed=0, shared=0))
+    moe = plan.model.moe
+    if moe and w.routed and "moe_act" in again:
+        size += 2 * w.mlp * moe.active * moe.width / (moe.active * moe.width + moe.shared)
+    return size
 
 
 def _kinds(plan: Plan, w: Widths) -> tuple[tuple[int, Widths], ...]:

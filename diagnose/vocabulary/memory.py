@@ -78,6 +78,7 @@ MEMORY = (
         full="full",
         selective="selective",
     ),
+    fact("recompute_modules", "text", "memory", "Modules of a layer computed again"),
     fact(
         "critic_gradient_checkpointing",
         "choice",

@@ -71,3 +71,55 @@ def test_adapters_on_attention_alone_leave_the_mlp_what_its_kernel_keeps() -> No
 def test_the_last_norm_keeps_its_input_and_output_once() -> None:
     assert _terms(f"{DENSE} full")["last_norm"].bytes == 8192 * 4 * 3584
     assert _terms(f"{DENSE} full --tuner_type lora")["last_norm"].bytes == 8192 * 2 * 3584
+
+
+def _activations(command: str, moment: str) -> list[int]:
+    run = diagnose(command, {"n_gpus": 8, "gpu_mem_gib": 80}, current(), ())
+    assert run.estimate.gpu is not None
+    found = run.estimate.gpu.phase("actor_update")
+    assert found is not None
+    assert moment in found.moment
+    return [term.bytes for term in found.terms if term.id == "activations"]
+
+
+WHOLE = 8 * HIDDEN + ATTENTION + CHOSEN * (2 * HIDDEN + 6 * EXPERT)
+
+
+@pytest.mark.parametrize(
+    ("modules", "spared"),
+    [
+        ("core_attn", 0),
+        ("moe", CHOSEN * (2 * HIDDEN + 6 * EXPERT)),
+        ("moe layernorm", CHOSEN * (2 * HIDDEN + 6 * EXPERT) + 2 * HIDDEN),
+        ("moe_act", CHOSEN * 2 * EXPERT),
+        ("mlp", 0),
+    ],
+)
+def test_modules_that_are_computed_again_keep_their_input_alone(modules: str, spared: int) -> None:
+    kept, *_ = _activations(f"{SPARSE} selective --recompute_modules {modules} --max_length 32768", "")
+    assert kept == 32768 * 48 * (WHOLE - spared)
+
+
+def test_a_dense_mlp_is_computed_again_with_the_norm_that_its_first_product_holds() -> None:
+    kept, *_ = _activations(f"{DENSE} selective --recompute_modules mlp --max_length 65536", "")
+    hidden, heads = 3584, 28 * 128 + 2 * 4 * 128 + 28 * 128
+    assert kept == 65536 * 28 * (6 * hidden + 2 * heads + 4 * 28)
+
+
+def test_what_one_layer_drops_stands_again_in_its_backward_pass() -> None:
+    run = f"megatron rlhf --rlhf_type rm --model Qwen/Qwen3-30B-A3B {RUN} selective --recompute_modules moe"
+    kept, again = _activations(run, "recomputing a layer")
+    assert again > 8192 * CHOSEN * (2 * HIDDEN + 6 * EXPERT)
+    assert again < kept
+
+
+SHIPPED = (
+    "policy:\n  megatron_cfg:\n    enabled: true\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
+    "    recompute_modules: [moe]\ngrpo:\n  num_prompts_per_step: 8\n  num_generations_per_prompt: 8\n"
+)
+
+
+def test_a_file_that_asks_for_modules_alone_recomputes_no_whole_layers() -> None:
+    run = diagnose(SHIPPED, {"framework": "nemo-rl"}, current(), ())
+    assert run.facts.values["gradient_checkpointing"] == "selective"
+    assert run.facts.values["recompute_modules"] == "[moe]"
