@@ -33,7 +33,7 @@ from diagnose.estimate.layer_te import (
     te_layer_bytes_per_token,
 )
 from diagnose.estimate.mixer import kinds
-from diagnose.estimate.plan import Plan
+from diagnose.estimate.plan import BETWEEN, Plan
 from diagnose.estimate.rank import (
     autocasts,
     in_fp32,
@@ -104,7 +104,8 @@ def offloaded(plan: Plan, one: Pass) -> Band:
 def _held_layers(plan: Plan, stages: int) -> int:
     """Layers times micro batches whose activations stand at once."""
     if plan.stage:
-        return max(1, round(plan.stage_layers * (plan.whole("pp") if plan.stage == "first" else 1)))
+        in_flight = {"first": plan.whole("pp"), BETWEEN: plan.whole("pp") - 1}.get(plan.stage, 1)
+        return max(1, round(plan.stage_layers * in_flight))
     return max(1, plan.model.layers // (stages * plan.laid))
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
-from diagnose.estimate.plan import Plan
+from diagnose.estimate.plan import BETWEEN, Plan
 from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_share
 from diagnose.estimate.sharding import Split
 from diagnose.estimate.spread import tower_beside
@@ -181,7 +181,7 @@ def _second_moments(plan: Plan) -> float:
     """
     if "muon" not in str(plan.values.get("optimizer", "")).lower() or plan.adapters:
         return 0.0
-    tables = plan.shape.embedding if plan.stage else plan.shape.root
+    tables = {"": plan.shape.root, BETWEEN: 0}.get(plan.stage, plan.shape.embedding)
     return tables / plan.whole("tp") / (plan.split.group if plan.split.stage >= 1 else 1)
 
 

@@ -25,6 +25,8 @@ MEMORY = (
     fact("pp", "int", "memory", "Pipeline parallel"),
     fact("first_stage_layers", "int", "memory", "Layers of the first pipeline stage"),
     fact("last_stage_layers", "int", "memory", "Layers of the last pipeline stage"),
+    fact("embedding_as_layer", "bool", "memory", "The first stage counts its table as a layer"),
+    fact("loss_as_layer", "bool", "memory", "The last stage counts its loss as a layer"),
     fact("mtp_layers", "int", "memory", "Layers that predict further tokens"),
     fact("sp", "int", "memory", "Sequence parallel"),
     fact("critic_sp", "int", "memory", "Critic's sequence parallel"),
