@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import elsewhere
 
-from diagnose.estimate import rows, terms_fixed
+from diagnose.estimate import rows, terms_fixed, terms_nccl
 from diagnose.estimate.doubt import bounds
 from diagnose.estimate.term import make_term
 from diagnose.knowledge import CONTENT, Knowledge, read_content
@@ -246,7 +246,13 @@ pieces that the allocator cannot hand back, come from the public logs that are n
 PERCENT = 0.01
 HEURISTICS = (
     ("CUDA context of a process, GiB", terms_fixed.CONTEXT, GIB, "assumed; no published source"),
-    ("NCCL buffers, GiB", terms_fixed.NCCL, GIB, "assumed; no published source"),
+    ("NCCL buffers, GiB", terms_nccl.FEW_GROUPS, GIB, "assumed; no published source"),
+    (
+        "channels of each group of NCCL in Megatron, 9.2 MiB of buffers each",
+        terms_nccl.CHANNELS,
+        1,
+        "assumed; the buffers are NCCL's",
+    ),
     ("cuBLAS and attention workspaces, GiB", terms_fixed.WORKSPACES, GIB, "no published source"),
     ("reserved beyond what is held, % of it", terms_fixed.SLACK_HELD, PERCENT, "one full training of 7B"),
     (

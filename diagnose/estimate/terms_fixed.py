@@ -9,13 +9,13 @@ from typing import NamedTuple
 from diagnose.conditions import in_range
 from diagnose.estimate.plan import PAIRED, Plan
 from diagnose.estimate.term import Band, make_term, total
+from diagnose.estimate.terms_nccl import nccl
 from diagnose.estimate.tokens import take
 from diagnose.types import Term
 from diagnose.units import GIB
 
 _MEASURED = "a heuristic band without a published source; to be calibrated"
 CONTEXT = Band(0.4 * GIB, 0.5 * GIB, 0.6 * GIB)
-NCCL = Band(0.3 * GIB, 0.7 * GIB, 1.5 * GIB)
 WORKSPACES = Band(0.1 * GIB, 0.2 * GIB, 0.3 * GIB)
 # Reserved beyond allocated. What is held is allocated once and lies in whole blocks: full training of 7B reserves 1.02 of it (ms-swift
 # docs/source/LLM/Benchmark.md at c212b44). What comes and goes leaves pieces: of the four public pairs of both counters of one run the
@@ -61,17 +61,17 @@ _EXPANDABLE = _in_words(_SLACK_EXPANDABLE, _SLACK_EXPANDABLE)
 
 def fixed(plan: Plan) -> tuple[Term, ...]:
     """CUDA contexts, NCCL buffers where several GPUs train, library workspaces."""
-    return _fixed(max(1.0, plan.number("processes_per_gpu") or 1.0), plan.gpus > 1)
+    context, workspaces = _of_processes(max(1.0, plan.number("processes_per_gpu") or 1.0))
+    buffers = nccl(plan)
+    return (context, buffers, workspaces) if buffers else (context, workspaces)
 
 
 @lru_cache(maxsize=16)
-def _fixed(processes: float, several_gpus: bool) -> tuple[Term, ...]:
+def _of_processes(processes: float) -> tuple[Term, Term]:
     how = f"{processes:g} × 0.5 GiB"
-    terms = [make_term("cuda_context", "CUDA context", "fixed", CONTEXT.times(processes), how, _MEASURED)]
-    if several_gpus:
-        terms.append(make_term("nccl", "NCCL buffers", "fixed", NCCL, "0.3 to 1.5 GiB", _MEASURED, ("n_gpus",)))
+    context = make_term("cuda_context", "CUDA context", "fixed", CONTEXT.times(processes), how, _MEASURED)
     how = "cuBLAS and attention kernels, 0.1 to 0.3 GiB"
-    return (*terms, make_term("workspaces", "library workspaces", "fixed", WORKSPACES, how, _MEASURED))
+    return (context, make_term("workspaces", "library workspaces", "fixed", WORKSPACES, how, _MEASURED))
 
 
 def broadcast_copies(plan: Plan, trainer: list[Term], others: Band) -> list[Term]:

@@ -169,5 +169,5 @@ def _update(facts: Any) -> int:
 
 
 def _in_use(phase: PhaseEstimate) -> int:
-    """The bytes of a phase without what the allocator reserves beyond them."""
-    return sum(term.bytes for term in phase.terms if term.id != "allocator_slack")
+    """The bytes of a phase without what the allocator reserves beyond them and the buffers of groups, of which more cards have more."""
+    return sum(term.bytes for term in phase.terms if term.id not in ("allocator_slack", "nccl"))
