@@ -113,3 +113,10 @@ def test_what_stays_for_the_step_leaves_the_card_with_what_is_offloaded(offload:
     run = _run(f"{VERL} actor_rollout_ref.actor.megatron.optimizer_offload={offload}")
     assert _bytes(run, "actor_optimizer") == pytest.approx(4 * TEXT / 8)
     assert _bytes(run, "actor_optimizer", "rollout") == pytest.approx(between * TEXT / 8)
+
+
+@pytest.mark.parametrize(("flags", "each"), [("", 6), ("--cross-entropy-loss-fusion", 10)])
+def test_the_loss_of_megatron_itself_works_in_place(flags: str, each: int) -> None:
+    answers = {"algo": "pretrain", "full_or_lora": "full", "precision": "megatron", "model": "Qwen2.5-7B"}
+    run = _run(f"torchrun pretrain_gpt.py --seq-length 4096 --micro-batch-size 1 {flags}", **answers)
+    assert _bytes(run, "logits", "actor_update") == each * 4096 * 152_064
