@@ -120,3 +120,10 @@ def test_the_loss_of_megatron_itself_works_in_place(flags: str, each: int) -> No
     answers = {"algo": "pretrain", "full_or_lora": "full", "precision": "megatron", "model": "Qwen2.5-7B"}
     run = _run(f"torchrun pretrain_gpt.py --seq-length 4096 --micro-batch-size 1 {flags}", **answers)
     assert _bytes(run, "logits", "actor_update") == each * 4096 * 152_064
+
+
+def test_recipes_of_the_bridge_cut_no_expert() -> None:
+    command = "python scripts/training/run_recipe.py --recipe qwen3_30b_a3b_pretrain_config"
+    values = _run(command, model="Qwen3-30B-A3B", n_gpus=16, tp=2, pp=2, ep=4).facts.values
+    assert values["etp"] == 1
+    assert values["fused_loss"] is True
