@@ -1,9 +1,10 @@
 """What NCCL keeps on a card beside torch's memory: buffers for every group of ranks that a process talks in.
 
 Of one peer that sends to it over one channel a rank keeps a buffer of each protocol (NVIDIA/nccl@5067397 src/init.cc: computeBuffSizes;
-src/transport/p2p.cc: p2pRecvSetup). In a ring that is one peer, in an all-to-all every other rank. Megatron makes a group for each way in
-which its ranks share work (NVIDIA/Megatron-LM@d98e8a6 core/parallel_state.py: initialize_model_parallel); of large sparse models over
-many nodes they took more than 10 GB (THUDM/slime docs/en/blogs/release_v0.1.0.md).
+src/transport/p2p.cc: p2pRecvSetup). In a ring that is one peer, in an all-to-all every other rank of its node, since those of other
+nodes share theirs (src/transport/net.cc: NET_SHARED_BUFFERS). Megatron makes a group for each way in which its ranks share work
+(NVIDIA/Megatron-LM@d98e8a6 core/parallel_state.py: initialize_model_parallel); of large sparse models over many nodes they took more
+than 10 GB (THUDM/slime docs/en/blogs/release_v0.1.0.md).
 """
 
 from __future__ import annotations
@@ -26,10 +27,17 @@ def nccl(plan: Plan) -> Term | None:
         return None
     if plan.values.get("strategy") != "megatron":
         return make_term("nccl", "NCCL buffers", "fixed", FEW_GROUPS, "0.3 to 1.5 GiB", _ASSUMED, ("n_gpus",))
-    groups, peers = megatron_groups(plan), plan.whole("ep") - 1 if plan.model.moe else 0
+    groups, peers = megatron_groups(plan), _peers_beside(plan)
     how = f"{groups} groups{f' and {peers} more peers of an all-to-all' if peers else ''} × 4 to 32 channels × 9.2 MiB"
     size = CHANNELS.times(_OF_CHANNEL * (groups + peers))
     return make_term("nccl", "NCCL buffers", "fixed", size, how, _SOURCE, ("n_gpus", "tp", "pp", "ep", "etp", "sp"))
+
+
+def _peers_beside(plan: Plan) -> int:
+    """The other ranks of an all-to-all between experts that stand in the same node."""
+    if not plan.model.moe:
+        return 0
+    return max(0, min(plan.whole("ep"), int(plan.number("gpus_per_node") or 8)) - 1)
 
 
 def megatron_groups(plan: Plan) -> int:

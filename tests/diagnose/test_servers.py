@@ -298,3 +298,10 @@ def test_weights_of_bits_that_nothing_tells_are_not_reckoned(mark: str, known: b
     )
     assert (found.estimate.gpu is not None) is known
     assert ("engine_quantization" in found.estimate.missing) is not known
+
+
+@pytest.mark.parametrize(("name", "billions"), [("moonshotai/Kimi-K2-Instruct", 1026), ("MiniMaxAI/MiniMax-M2", 229)])
+def test_a_model_that_is_published_in_8_bits_takes_a_byte_a_parameter(name: str, billions: float) -> None:
+    """github.com/MoonshotAI/Kimi-K2 README.md at c6157be, section 4: block-fp8; Megatron-Bridge: “~230GB fp8”."""
+    weights = told(f"vllm serve {name} --tensor-parallel-size 16 --max-model-len 8192\n16 x H200\n").room.weights
+    assert weights == pytest.approx(billions * 1e9 / 16, rel=0.02)

@@ -50,6 +50,12 @@ def test_experts_add_their_groups_and_every_peer_of_the_all_to_all() -> None:
     assert term.bytes == (7 + 3) * 16 * CHANNEL
 
 
+def test_peers_of_other_nodes_share_their_buffers() -> None:
+    term = _nccl(f"{SPARSE} --expert_model_parallel_size 32", n_gpus=32, n_nodes=4)
+    assert term is not None
+    assert term.bytes == (6 + 7) * 16 * CHANNEL
+
+
 def test_a_trainer_with_few_groups_has_the_assumed_band() -> None:
     term = _nccl("swift sft --model Qwen/Qwen2.5-7B-Instruct --deepspeed zero3", n_gpus=8)
     assert term is not None
