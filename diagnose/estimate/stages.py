@@ -26,6 +26,19 @@ def stage_layers(values: Values, layers: int, which: str) -> float:
     return (known.get(which) or even - taken.get(which, 0)) + (further if which == "last" else 0)
 
 
+def in_flight(plan: Plan) -> float:
+    """Micro batches for whose backward pass a stage waits at once, in passes through all its layers.
+
+    One after the other the first stage has as many as there are stages (Narayanan et al. 2021, arXiv:2104.04473, section 2.2.1). Where a
+    stage holds several parts of the model in turn, it is passes through these parts (Megatron-LM core/pipeline_parallel/schedules.py:
+    get_pp_rank_microbatches), of the first stage 1 + (p - 1) / (p m) as many (Korthikanti et al. 2022, arXiv:2205.05198, section 4.2.3).
+    """
+    stages, parts = plan.whole("pp"), plan.whole("virtual_stages")
+    behind = {"first": stages - 1, BETWEEN: stages - 2}.get(plan.stage, 0)
+    waiting = behind + 1 if parts == 1 else (2 * behind + (parts - 1) * stages + 1) / parts
+    return min(waiting, plan.number("gradient_accumulation") or waiting)
+
+
 def staged(plan: Plan) -> tuple[Plan, ...]:
     """The plan of each stage that may need the most memory; the plan itself without a pipeline."""
     stages = plan.whole("pp")

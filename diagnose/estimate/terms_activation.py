@@ -33,7 +33,7 @@ from diagnose.estimate.layer_te import (
     te_layer_bytes_per_token,
 )
 from diagnose.estimate.mixer import kinds
-from diagnose.estimate.plan import BETWEEN, Plan
+from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import (
     autocasts,
     in_fp32,
@@ -44,6 +44,7 @@ from diagnose.estimate.rank import (
     stream_bytes,
 )
 from diagnose.estimate.spread import adapted_layers
+from diagnose.estimate.stages import in_flight
 from diagnose.estimate.term import Band, exactly, make_term
 from diagnose.estimate.terms_attention import attention_beside
 from diagnose.estimate.tokens import Pass
@@ -104,8 +105,7 @@ def offloaded(plan: Plan, one: Pass) -> Band:
 def _held_layers(plan: Plan, stages: int) -> int:
     """Layers times micro batches whose activations stand at once."""
     if plan.stage:
-        in_flight = {"first": plan.whole("pp"), BETWEEN: plan.whole("pp") - 1}.get(plan.stage, 1)
-        return max(1, round(plan.stage_layers * in_flight))
+        return max(1, round(plan.stage_layers * in_flight(plan)))
     return max(1, plan.model.layers // (stages * plan.laid))
 
 

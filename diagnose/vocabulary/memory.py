@@ -23,6 +23,7 @@ MEMORY = (
     fact("hpz_size", "int", "memory", "GPUs of a group with a second shard of the weights"),
     fact("tp", "int", "memory", "Tensor parallel"),
     fact("pp", "int", "memory", "Pipeline parallel"),
+    fact("virtual_stages", "int", "memory", "Parts of the model that a pipeline stage holds in turn"),
     fact("first_stage_layers", "int", "memory", "Layers of the first pipeline stage"),
     fact("last_stage_layers", "int", "memory", "Layers of the last pipeline stage"),
     fact("embedding_as_layer", "bool", "memory", "The first stage counts its table as a layer"),

@@ -77,3 +77,40 @@ def test_stages_that_are_told_are_read_from_overrides() -> None:
     )
     values = diagnose(run, {}, current(), ()).facts.values
     assert (values["first_stage_layers"], values["last_stage_layers"]) == (3, 2)
+
+
+ROLL = """
+pretrain: Qwen/Qwen2.5-7B-Instruct
+prompt_length: 1024
+response_length: 3072
+rollout_batch_size: 64
+num_return_sequences_in_group: 8
+actor_train:
+  training_args:
+    per_device_train_batch_size: 1
+    gradient_accumulation_steps: {steps}
+  strategy_args:
+    strategy_name: megatron_train
+    strategy_config:
+      pipeline_model_parallel_size: 4
+"""
+
+
+def _activations(steps: int) -> int:
+    run = diagnose(ROLL.format(steps=steps), {"n_gpus": 8, "gpu_mem_gib": 80}, current(), ())
+    assert run.estimate.gpu is not None
+    found = run.estimate.gpu.phase("actor_update")
+    assert found is not None
+    return sum(term.bytes for term in found.terms if term.id == "activations")
+
+
+def test_stages_in_turn_wait_for_more_micro_batches() -> None:
+    """Korthikanti et al. 2022, section 4.2.3: 1 + (p - 1) / (p m) as many; the last stage, with the logits, holds some as well."""
+    run = f"{RUN} --max_length 32768"
+    one, two = (_terms(f"{run} {more}") for more in ("", "--virtual_pipeline_model_parallel_size 2"))
+    last = (4 + 1) / 2
+    assert two["checkpoints"].bytes == pytest.approx(one["checkpoints"].bytes * last, rel=0.1)
+
+
+def test_no_more_micro_batches_wait_than_a_step_has() -> None:
+    assert _activations(1) < _activations(3) < _activations(4) == _activations(64)
