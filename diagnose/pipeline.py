@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.batch import resolve
-from diagnose.estimate import assumed_lengths, cache_room, estimate, plan_of
+from diagnose.estimate import assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import read_facts
 from diagnose.facts.signature import spoken_pool
 from diagnose.ingest import read
@@ -170,6 +170,7 @@ def _spoken_of(kind: Fact, paste: Paste) -> Pool | None:
 
 def _with_assumed_lengths(facts: Facts, knowledge: Knowledge) -> Facts:
     """The real lengths that the estimate would assume, stated as assumptions, so that they are shown and can be answered."""
+    facts = with_failed_row(facts, knowledge.fallback)
     lengths = {fact.id: fact for fact in assumed_lengths(facts, knowledge.fallback)}
     if not lengths:
         return facts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import add
 
 from diagnose.estimate.engine import cache_room, missing_share
+from diagnose.estimate.failed_row import with_failed_row
 from diagnose.estimate.frozen import base_type_unknown
 from diagnose.estimate.host import host_pool, used_bytes
 from diagnose.estimate.lengths import assumed_lengths, turning_length
@@ -17,7 +18,16 @@ from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import POOL_OF_KIND, Pool
 
-__all__ = ["Plan", "assumed_lengths", "cache_room", "estimate", "estimate_pool", "plan_of", "turning_length"]
+__all__ = [
+    "Plan",
+    "assumed_lengths",
+    "cache_room",
+    "estimate",
+    "estimate_pool",
+    "plan_of",
+    "turning_length",
+    "with_failed_row",
+]
 
 
 def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:

@@ -32,7 +32,7 @@ from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, z
 from diagnose.estimate.spread import Spread, spread
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.records import Fork, Framework
-from diagnose.types import Facts
+from diagnose.types import Facts, FailedRow
 from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value, is_number
 
 # Algorithms that train on pairs: every row of a batch is two sequences.
@@ -58,6 +58,7 @@ class Plan:
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
     ``stage``: the plan is that of the "first" or the "last" stage of a pipeline, with so many layers.
     ``serves``: nobody trains; an engine runs alone. ``card``: the catalogue's record of the GPU; ``transformers``: that package's version.
+    ``failed_row``: what the size that was asked for tells of the rows of the pass that failed.
     ``known`` keeps, by name, what was worked out of this plan and is asked for again.
     """
 
@@ -84,6 +85,7 @@ class Plan:
     serves: bool = False
     card: Gpu | None = None
     transformers: str | None = None
+    failed_row: FailedRow | None = None
     known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def number(self, id: str) -> float | None:
@@ -150,8 +152,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         return None, tuple(id for id, known in needed.items() if known is None)
     version, online = told_version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
-    model, numbers = _model_and_shape(model, does, values)
-    capacity, why = gpu_capacity(facts)
+    (model, numbers), (capacity, why) = _model_and_shape(model, does, values), gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
     phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, own_precision)
@@ -176,6 +177,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         laid=laid_out.laid,
         card=facts.gpu,
         transformers=_version_of(facts, "transformers"),
+        failed_row=facts.failed_row,
     )
     return (_alone(plan) if serves else plan), ()
 

@@ -18,6 +18,7 @@ from diagnose.batch import rows_met, whole
 from diagnose.estimate.plan import FILLED, Plan
 from diagnose.estimate.term import Band, exactly
 from diagnose.knowledge.dataset import longest_drawn
+from diagnose.types import FailedRow
 
 MEAN_SHARE = 0.4
 # mean and longest row of a text data set in tokens: lower quartile, median and upper decile of that table
@@ -72,8 +73,12 @@ def _told_prompt(plan: Plan) -> int:
 
 def _told_response(plan: Plan, limit: int) -> int:
     """How long answers are, else how long they may be: what is left of the row is the prompt's. Of the whole row both are one length."""
-    known = None if "real_response_length" in plan.assumed else whole(plan.values, "real_response_length")
-    return min(limit, known or limit)
+    return min(limit, _known(plan, "real_response_length") or limit)
+
+
+def _known(plan: Plan, id: str) -> int | None:
+    """A length that somebody tells and nobody assumes."""
+    return None if id in plan.assumed else whole(plan.values, id)
 
 
 def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
@@ -87,8 +92,10 @@ def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
     if not prompt_limit and plan.online:  # images at least are known of prompts without a limit
         shown, text = _shown(plan), untold_prompt(plan)
         prompt = Band(shown.low + text.low, shown.mid + text.mid, shown.high + text.high)
-        return prompt, _real(plan, "real_response_length", response_limit, rows, together or rows)
-    prompt = _real(plan, "real_prompt_length", prompt_limit, rows, together or rows)
+    else:
+        prompt = _real(plan, "real_prompt_length", prompt_limit, rows, together or rows)
+    if plan.failed_row and not _known(plan, "real_response_length"):
+        return exactly(prompt.mid), _as_failed(plan.failed_row, rows, prompt.mid).at_most(response_limit)
     return prompt, _real(plan, "real_response_length", response_limit, rows, together or rows)
 
 
@@ -152,8 +159,8 @@ def image_patches(plan: Plan, rows: float) -> Band:
 
 
 def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band:
-    known, longest = whole(plan.values, id), whole(plan.values, LONGEST[id])
-    if known and id not in plan.assumed:
+    known, longest = _known(plan, id), whole(plan.values, LONGEST[id])
+    if known:
         images = _beside(plan) if _holds_images(plan, id) else exactly(0)
         text = Band(known, known, max(known, longest or 0))
         met = whole(plan.values, "longest_met_length") if id == "real_response_length" and not plan.online else None
@@ -190,9 +197,24 @@ def _sampled(usual: int, limit: int, rows: float) -> Band:
 
     Another model or another week of training answers up to half as long again, or half as long; all rows of a pass at once only so far.
     """
-    above = _WORST * _SAMPLED_SPREAD / math.sqrt(max(1.0, rows))
+    above = _above(rows)
     shares = Band(_SAMPLED_LOW, 1 + above, _SAMPLED_HIGH + above)
     return shares.times(usual).at_most(limit)
+
+
+def _above(rows: float) -> float:
+    """By what share of the mean the worst of many passes of so many ``rows`` lies above it."""
+    return _WORST * _SAMPLED_SPREAD / math.sqrt(max(1.0, rows))
+
+
+def _as_failed(failed: FailedRow, rows: float, prompt: float) -> Band:
+    """Answers as long as those of the pass that failed, as a mean over ``rows``: of fewer rows the worst pass may lie further above.
+
+    It was one of the worst so far, and those of later weeks of training may be longer by as much as in public runs.
+    """
+    further = (_SAMPLED_HIGH + _above(rows)) / (1 + _above(failed.rows))
+    each = Band(failed.shortest, failed.likely, max(failed.longest, failed.likely * further))
+    return Band(*(max(1.0, length - prompt) for length in each))
 
 
 def _of_data_set(limit: int, rows: float, together: float, met: int | None) -> Band:

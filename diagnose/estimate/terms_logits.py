@@ -49,7 +49,7 @@ def logits_forward(plan: Plan, one: Pass) -> list[Term]:
     return _logits(plan, one, each, max(one.row.mid, prompt.mid + response.mid))
 
 
-def _vocab_split(plan: Plan) -> int:
+def vocabulary_parts(plan: Plan) -> int:
     """GPUs that share the vocabulary of one token's logits.
 
     A loss can be taken from parts of the vocabulary (Megatron-LM core/tensor_parallel/cross_entropy.py; torch's loss_parallel). Outside
@@ -62,7 +62,7 @@ def _vocab_split(plan: Plan) -> int:
 def _logits(plan: Plan, one: Pass, each: float, row: float) -> list[Term]:
     if not plan.makes_logits:
         return []
-    tp, vocab = _vocab_split(plan), plan.model.vocab
+    tp, vocab = vocabulary_parts(plan), plan.model.vocab
     size = one.tokens.times(logits_bytes(tokens=one.response / tp, vocab=vocab, bytes_each=each))
     part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
     how = f"{each:g} B × {one.how}{part} × {vocab:,}{f' ÷ {tp}' if tp > 1 else ''}"
