@@ -70,9 +70,11 @@ def explain(facts: Facts, paste: Paste) -> Refused | None:
 
 
 def _asked(facts: Facts) -> tuple[str, int]:
-    """The request as it is printed and in bytes, 0 where nothing was refused."""
-    fact = facts.stated.get("tried_alloc_gib")
-    written = fact.written if fact else ""
+    """The request as it is printed and in bytes, 0 where nothing was refused; one that was answered as torch prints it."""
+    fact, gib = facts.stated.get("tried_alloc_gib"), facts.number("tried_alloc_gib")
+    if fact is None or gib is None:
+        return "", 0
+    written = fact.written if fact.origin == "read" else f"{gib:.2f} GiB"
     try:
         return written, parse_size(written) if written else 0
     except ValueError:

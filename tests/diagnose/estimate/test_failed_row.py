@@ -130,3 +130,9 @@ def test_a_length_that_is_answered_outranks_the_request(facts: Any) -> None:
     told = run.with_facts(Fact(id, 100, "answered") for id in ("real_prompt_length", "real_response_length"))
     plain = _asked(facts, 15.0, gpu_free_gib=1.0, real_prompt_length=100, real_response_length=100)
     assert estimate(told).gpu == estimate(plain).gpu
+
+
+def test_a_size_that_is_answered_tells_as_much_as_one_that_is_printed(facts: Any) -> None:
+    printed = _asked(facts, 15.0, gpu_free_gib=1.0)
+    answered = printed.with_fact(Fact("tried_alloc_gib", 15.0, "answered", written="15"))
+    assert failed_row(answered) == failed_row(printed)
