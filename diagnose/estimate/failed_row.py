@@ -13,7 +13,8 @@ from diagnose.allocator import foreign_gib
 from diagnose.estimate.phases import gpu_phases
 from diagnose.estimate.plan import Plan, plan_of
 from diagnose.estimate.refused import asked_for, known_sizes
-from diagnose.estimate.rows import row_limit
+from diagnose.estimate.rows import image_pixels, longest_row
+from diagnose.estimate.terms_attention import attention_beside
 from diagnose.estimate.terms_logits import vocabulary_parts
 from diagnose.estimate.tokens import Pass, rows_drawn, take
 from diagnose.knowledge.records import Framework
@@ -43,7 +44,7 @@ def failed_row(facts: Facts, fallback: Framework | None = None) -> FailedRow | N
     if plan is None or one is None or not _only_logits(plan, one, asked) or known_sizes(facts):
         return None
     lengths = [_row(plan, one, asked / each) for each in (4, 2)]
-    possible = [length for length in lengths if length <= sum(limit or 0 for limit in row_limit(plan))]
+    possible = [length for length in lengths if length <= longest_row(plan)]
     if not possible:
         return None
     drawn = rows_drawn(plan, one.rows)
@@ -53,16 +54,27 @@ def failed_row(facts: Facts, fallback: Framework | None = None) -> FailedRow | N
 
 def _only_logits(plan: Plan, one: Pass, asked: int) -> bool:
     """Whether nothing else of this pass, with all its rows at their limit, is as large as what was asked for."""
-    limit = sum(length or 0 for length in row_limit(plan))
-    told = not one.missing and not one.packed and not one.tokens.exact and limit and plan.model.vision is None
-    if not told or not plan.makes_logits or plan.unread_logits or plan.values.get("flash_attention") is not True:
+    limit = longest_row(plan)
+    told = not one.missing and not one.packed and not one.tokens.exact and limit
+    scores = any(term.id == "attention_scores" for term in attention_beside(plan, one, 1))
+    if not told or scores or not plan.makes_logits or plan.unread_logits:
         return False
     by_row = plan.does.get("loss_by_row") == "yes"  # then they may be those of one row
     a_row = 4 * plan.model.vocab / vocabulary_parts(plan) * limit if by_row else 0
-    return asked > max(_activations(plan, one.rows * limit / plan.whole("sp")), _of_any_length(plan), a_row)
+    tower, layer = _tower(plan, one.rows), _layer(plan, one.rows * limit / plan.whole("sp"))
+    return tower is not None and asked > max(tower, layer, _of_any_length(plan), a_row)
 
 
-def _activations(plan: Plan, tokens: float) -> float:
+def _tower(plan: Plan, rows: float) -> float | None:
+    """Bytes of the largest tensor of a vision tower over the largest images, gate and up of its MLP; None where nothing bounds them."""
+    tower, pixels = plan.model.vision, image_pixels(plan)
+    if tower is None or plan.values.get("multimodal") is False:
+        return 0.0
+    patches = rows * pixels / tower.patch**2
+    return 4 * patches * 2 * max(tower.intermediate, 4 * tower.hidden) if pixels else None
+
+
+def _layer(plan: Plan, tokens: float) -> float:
     """Bytes of the largest tensor of a layer: gate and up of the MLP, which some models and Megatron make at once."""
     each = 4 if plan.values.get("precision") == "fp32" else 2
     return each * tokens * max(2 * plan.model.intermediate, plan.model.hidden, plan.model.heads * plan.shape.head_dim)

@@ -81,6 +81,14 @@ def _known(plan: Plan, id: str) -> int | None:
     return None if id in plan.assumed else whole(plan.values, id)
 
 
+def longest_row(plan: Plan) -> float:
+    """Tokens of a row at its limits, 0 where they are unknown; with the longest usual prompt where nothing limits that."""
+    prompt, response = row_limit(plan)
+    if not prompt and response and plan.online:
+        return response + _shown(plan).high + untold_prompt(plan).high
+    return (prompt or 0) + (response or 0)
+
+
 def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
     """Real lengths of prompt and response in tokens, as a mean over ``rows`` rows of one pass. Images count as tokens.
 
@@ -95,7 +103,7 @@ def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
     else:
         prompt = _real(plan, "real_prompt_length", prompt_limit, rows, together or rows)
     if plan.failed_row and not _known(plan, "real_response_length"):
-        return exactly(prompt.mid), _as_failed(plan.failed_row, rows, prompt.mid).at_most(response_limit)
+        return _as_failed(plan, plan.failed_row, rows, prompt.mid)
     return prompt, _real(plan, "real_response_length", response_limit, rows, together or rows)
 
 
@@ -207,14 +215,18 @@ def _above(rows: float) -> float:
     return _WORST * _SAMPLED_SPREAD / math.sqrt(max(1.0, rows))
 
 
-def _as_failed(failed: FailedRow, rows: float, prompt: float) -> Band:
-    """Answers as long as those of the pass that failed, as a mean over ``rows``: of fewer rows the worst pass may lie further above.
+def _as_failed(plan: Plan, failed: FailedRow, rows: float, prompt: float) -> tuple[Band, Band]:
+    """Rows as long as those of the pass that failed, as a mean over ``rows``: of fewer rows the worst pass may lie further above.
 
-    It was one of the worst so far, and those of later weeks of training may be longer by as much as in public runs.
+    It was one of the worst so far, and those of later weeks of training may be longer by as much as in public runs. Where nobody tells
+    the ``prompt`` it is at most half of a row, unless the answer's limit leaves it more.
     """
     further = (_SAMPLED_HIGH + _above(rows)) / (1 + _above(failed.rows))
-    each = Band(failed.shortest, failed.likely, max(failed.longest, failed.likely * further))
-    return Band(*(max(1.0, length - prompt) for length in each))
+    each = Band(failed.shortest, failed.likely, max(failed.longest, failed.likely * further)).at_most(longest_row(plan))
+    told, limit = _known(plan, "real_prompt_length"), row_limit(plan)[1] or 0
+    prompts = [max(prompt if told else min(prompt, length / 2), length - limit) for length in each]
+    answers = [max(1.0, length - part) for length, part in zip(each, prompts, strict=True)]
+    return Band(*prompts), Band(*answers)
 
 
 def _of_data_set(limit: int, rows: float, together: float, met: int | None) -> Band:

@@ -51,6 +51,13 @@ def test_a_request_that_activations_of_full_rows_could_make_tells_nothing(facts:
     assert failed_row(_asked(facts, widest + 0.1)) is not None
 
 
+def test_images_that_nothing_bounds_could_be_as_large(facts: Any, vision_model: Any) -> None:
+    sees = {"model": vision_model, "multimodal": True}
+    assert failed_row(_asked(facts, 15.0, **sees)) is None
+    assert failed_row(_asked(facts, 15.0, **sees, max_pixels=1_048_576)) is not None
+    assert failed_row(_asked(facts, 15.0, **sees, max_pixels=16_777_216)) is None
+
+
 def test_a_request_no_larger_than_the_outermost_unit_tells_nothing(facts: Any) -> None:
     unit = 4 * 2 * VOCAB * 3584 / GIB
     assert failed_row(_asked(facts, unit - 0.1, micro_batch=1)) is None
@@ -102,6 +109,13 @@ def test_the_estimate_takes_the_rows_and_says_where_from(facts: Any) -> None:
     assert response.origin == "assumed"
     assert "asked for" in response.why
     assert prompt.value + response.value == pytest.approx(_row(run).longest, abs=2)  # type: ignore[operator]
+
+
+def test_rows_that_are_shorter_than_a_usual_prompt_have_shorter_prompts(facts: Any) -> None:
+    run = with_failed_row(_asked(facts, 9.0, gpu_free_gib=60.0, prompt_length=3072, response_length=128))
+    lengths = {fact.id: fact.value for fact in assumed_lengths(run)}
+    total = lengths["real_prompt_length"] + lengths["real_response_length"]  # type: ignore[operator]
+    assert total == pytest.approx(_row(run).shortest, abs=2)
 
 
 def test_the_logits_of_the_failed_pass_are_as_large_as_what_was_asked_for(facts: Any) -> None:
