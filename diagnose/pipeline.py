@@ -43,7 +43,7 @@ def diagnose(
     """
     paste = text if isinstance(text, Paste) else read(text)
     passed("read")
-    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge), knowledge)
+    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge), knowledge, paste)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("facts")
     before = estimate(facts, knowledge.fallback)
@@ -168,9 +168,9 @@ def _spoken_of(kind: Fact, paste: Paste) -> Pool | None:
     return spoken_pool(line.words, span.start - line.offset, span.end - line.offset)
 
 
-def _with_assumed_lengths(facts: Facts, knowledge: Knowledge) -> Facts:
+def _with_assumed_lengths(facts: Facts, knowledge: Knowledge, paste: Paste | None = None) -> Facts:
     """The real lengths that the estimate would assume, stated as assumptions, so that they are shown and can be answered."""
-    facts = with_failed_row(facts, knowledge.fallback)
+    facts = with_failed_row(facts, knowledge.fallback, paste or Paste(""))
     lengths = {fact.id: fact for fact in assumed_lengths(facts, knowledge.fallback)}
     if not lengths:
         return facts

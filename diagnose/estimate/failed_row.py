@@ -7,6 +7,7 @@ all of these is such a tensor, and says within a factor of two how many tokens t
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from diagnose.allocator import foreign_gib
@@ -18,23 +19,28 @@ from diagnose.estimate.terms_attention import attention_beside
 from diagnose.estimate.terms_logits import vocabulary_parts
 from diagnose.estimate.tokens import Pass, rows_drawn, take
 from diagnose.knowledge.records import Framework
-from diagnose.types import Facts, FailedRow
+from diagnose.types import Facts, FailedRow, Paste
 from diagnose.units import from_gib
 
 _PASSES = {"actor_update": "update", "logprob": "logprob", "ref_logprob": "ref"}
 # Gradients that DeepSpeed reduces at a time: 5e8 by default, of 2 or 4 bytes (deepspeed runtime/zero/config.py: reduce_bucket_size).
 _BUCKET = 4 * 500_000_000
+_UPCAST = re.compile(r"\.float\(\)|\btorch\.float32\b")
+_NOTHING = Paste("")
 _TENANT_GIB = 1.5  # more than this on a card that is not the process's own is somebody's
 
 
-def with_failed_row(facts: Facts, fallback: Framework | None = None) -> Facts:
+def with_failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste = _NOTHING) -> Facts:
     """These facts with what the size that was asked for tells of the rows; as they are where it tells nothing."""
-    found = failed_row(facts, fallback)
+    found = failed_row(facts, fallback, paste)
     return replace(facts, failed_row=found) if found else facts
 
 
-def failed_row(facts: Facts, fallback: Framework | None = None) -> FailedRow | None:
-    """The mean row of the pass that failed, in tokens; None where another tensor may have had that size, or a length is known."""
+def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste = _NOTHING) -> FailedRow | None:
+    """The mean row of the pass that failed, in tokens; None where another tensor may have had that size, or a length is known.
+
+    A number of it has 4 bytes where the innermost frame of the ``paste`` makes it so.
+    """
     phase = facts.stated.get("phase")
     asked = asked_for(facts) if facts.values.get("oom_kind") == "gpu_oom" else 0
     if not asked or phase is None or not phase.certain or str(phase.value) not in _PASSES:
@@ -43,13 +49,20 @@ def failed_row(facts: Facts, fallback: Framework | None = None) -> FailedRow | N
     one = take(plan, _PASSES[str(phase.value)]) if plan and not plan.serves else None
     if plan is None or one is None or not _only_logits(plan, one, asked) or known_sizes(facts):
         return None
-    lengths = [_row(plan, one, asked / each) for each in (4, 2)]
+    lengths = [_row(plan, one, asked / each) for each in ((4,) if _upcasts(paste) else (4, 2))]
     possible = [length for length in lengths if length <= longest_row(plan)]
     if not possible:
         return None
     drawn = rows_drawn(plan, one.rows)
     rows = [FailedRow(possible[0], length, possible[-1], drawn) for length in possible]
     return next((row for row in rows[:-1] if _enough(facts, plan, row, str(phase.value))), rows[-1])
+
+
+def _upcasts(paste: Paste) -> bool:
+    """Whether the line of code at which it failed casts to fp32."""
+    last = max((frame.line for frame in paste.frames), default=0)
+    code = paste.line(last + 1) if last else None
+    return code is not None and _UPCAST.search(code.words) is not None
 
 
 def _only_logits(plan: Plan, one: Pass, asked: int) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from diagnose.estimate import assumed_lengths, estimate, with_failed_row
 from diagnose.estimate.failed_row import failed_row
+from diagnose.ingest import read
 from diagnose.types import Fact, Facts, FailedRow
 from diagnose.units import GIB, from_gib
 
@@ -95,6 +96,16 @@ def test_of_two_lengths_the_shorter_is_taken_where_it_needs_what_was_in_use(fact
 def test_the_longer_is_taken_where_another_process_is_on_the_card(facts: Any) -> None:
     row = _row(_asked(facts, 15.0, gpu_free_gib=60.0, process_gib=10.0))
     assert row.likely == row.longest
+
+
+def test_a_line_of_code_that_casts_to_fp32_leaves_no_choice(facts: Any) -> None:
+    traceback = 'File "/site-packages/transformers/loss/loss_utils.py", line 47, in ForCausalLMLoss\n    logits = logits{cast}\n'
+    run = _asked(facts, 15.0, gpu_free_gib=1.0)
+    cast, kept = (failed_row(run, None, read(traceback.format(cast=cast))) for cast in (".float()", "[:, :-1]"))
+    assert cast is not None
+    assert kept is not None
+    assert cast.longest == cast.shortest == kept.shortest
+    assert kept.longest == 2 * kept.shortest
 
 
 def test_sequence_parallelism_makes_each_row_longer_than_what_a_card_holds_of_it(facts: Any) -> None:
