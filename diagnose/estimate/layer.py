@@ -236,10 +236,9 @@ def quantized_input_bytes_per_token(w: Widths) -> float:
 
 
 def fused_layer_bytes_per_token(w: Widths) -> float:
-    """The same where norm and MLP product are fused and keep bf16 inputs only (Megatron; compiled layers).
+    """The same of compiled layers, where norm and MLP product are fused and keep bf16 inputs only.
 
-    (NVIDIA/TransformerEngine@d0067d0 pytorch/module/layernorm_linear.py: _LayerNormLinear.forward; torch 2.6 _functorch/partitioners.py:
-    min_cut_rematerialization_partition makes what is cheap again in the backward pass.)
+    (torch 2.6 _functorch/partitioners.py: min_cut_rematerialization_partition makes what is cheap again in the backward pass.)
     """
     heads = 2 * (w.q + w.keys + (w.values or w.keys) + w.read) + 4 * w.ranks
     mixing = heads if w.mixes is None else w.mixes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from diagnose.estimate.engine import engine
-from diagnose.estimate.plan import Plan
+from diagnose.estimate.plan import BETWEEN, Plan
 from diagnose.estimate.residents import critic_in_one_pass
 from diagnose.estimate.roles import of_critic
 from diagnose.estimate.terms_activation import head_inputs, kept, kept_by_hooks, no_grad, recomputed
@@ -70,8 +70,8 @@ def _evaluation(plan: Plan) -> list[Moment]:
 def _forward(plan: Plan, kind: str = "logprob") -> list[Moment]:
     one = take(plan, kind)
     terms = [*gathered(plan), *no_grad(plan, one)]
-    tower = vision_tower(plan, one, trains=False) if plan.stage != "last" else []
-    logits = logits_forward(plan, one) if plan.stage != "first" else []
+    tower = vision_tower(plan, one, trains=False) if plan.stage in ("", "first") else []
+    logits = logits_forward(plan, one) if plan.stage in ("", "last") else []
     return [("forward pass", [*terms, *tower, *logits])]
 
 
@@ -118,7 +118,7 @@ def _actor_update(plan: Plan) -> list[Moment]:
     # With pipeline stages the logits stand on the last one, which has a single micro batch in flight.
     layers = kept(plan, one)
     last_stage = [*layers, *tower] if stages == 1 else kept(plan, one, stages)
-    if plan.stage == "last":
+    if plan.stage in ("last", BETWEEN):
         tower = []
     head = [*last_stage, *head_inputs(plan, one), *head_cast(plan)]
     again = [*recomputed(plan, one), *layer_gradient(plan, pipelined(plan)), *waiting_gradient(plan)]
@@ -132,7 +132,7 @@ def _actor_update(plan: Plan) -> list[Moment]:
         *_last_layer(plan, [*gathers, *again]),
         ("end of the backward pass", [*gathers, *root_gradient(plan), *whole]),
     ]
-    if plan.stage == "first":
+    if plan.stage in ("first", BETWEEN):
         return body
     return [
         (

@@ -43,6 +43,7 @@ RERANKERS = ("sft_reranker", "reranker")
 WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls", *RERANKERS)
 # Of these the head is another one, as narrow as its answer: transformers AutoModelForSequenceClassification and its like.
 WITHOUT_HEAD = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls")
+BETWEEN = "between"  # a stage of a pipeline that is neither the first nor the last
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
 _SAMPLING = ("init", "weight_sync", "rollout")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
@@ -56,7 +57,7 @@ class Plan:
     """A run as the terms need it. ``adapters`` counts trained parameters under LoRA, 0 without; ``gpus`` those that train.
 
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
-    ``stage``: the plan is that of the "first" or the "last" stage of a pipeline, with so many layers.
+    ``stage``: the plan is that of the "first", the "last" or a stage "between" of a pipeline, with so many layers.
     ``serves``: nobody trains; an engine runs alone. ``card``: the catalogue's record of the GPU; ``transformers``: that package's version.
     ``failed_row``: what the size that was asked for tells of the rows of the pass that failed.
     ``known`` keeps, by name, what was worked out of this plan and is asked for again.

@@ -58,8 +58,19 @@ def rank_widths(plan: Plan) -> Widths:
         w, tp = widths(model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
         split = tp > 1 and not sequence_split(plan)
         known = replace(w, mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp) if split else w
+        known = replace(known, routed=w.routed * _ranks_of_an_expert(plan))
         plan.known["widths"] = known
     return known
+
+
+def _ranks_of_an_expert(plan: Plan) -> int:
+    """Ranks that each hold a part of an expert and read all of its rows, which they gather from one another.
+
+    (NVIDIA/Megatron-LM@d98e8a6 core/transformer/moe/token_dispatcher.py: MoEAlltoAllTokenDispatcher.dispatch_postprocess)
+    """
+    if plan.values.get("strategy") != "megatron" or not sequence_split(plan):
+        return 1
+    return plan.whole("etp") if "etp" in plan.values else plan.whole("tp")
 
 
 def over_ranks(plan: Plan) -> str:

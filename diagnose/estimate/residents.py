@@ -18,6 +18,7 @@ WITH_REFERENCE = ("dpo", "kto", "gkd")
 WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
 _ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
 SERVING = ("load", "init", "rollout")
+_UPDATES = ("actor_update", "optimizer_step")
 _TRAINED = ("actor_gradients", "actor_optimizer", "critic_gradients", "critic_optimizer")  # made by the first update
 ENGINES = (
     "vllm",
@@ -78,8 +79,9 @@ def residents(
             continue
         if _exists(entry.what, values, online, writes, engine):
             for pool in _pools(entry.what, entry.pool, values):
+                stays = _on_card(entry.phases, values) if pool == "gpu" != entry.pool else entry.phases
                 parted = apart and pool == "gpu"
-                here = _on_the_same_cards(entry.what, entry.phases, values) if parted else entry.phases
+                here = _on_the_same_cards(entry.what, stays, values) if parted else stays
                 kept.append((entry.what, pool, here))
     return _laid_out(tuple(kept), phases)
 
@@ -100,11 +102,22 @@ def optimizer_share(values: Values, pool: str) -> float:
 
     The part is counted in parameters (Megatron-LM core/optimizer/cpu_offloading/hybrid_optimizer.py: offload_fraction).
     """
-    fraction = values.get("optimizer_cpu_fraction")
-    if values.get("optimizer_on_cpu") is not True or not isinstance(fraction, (int, float)):
+    if values.get("optimizer_on_cpu") is not True:
         return 1.0
-    on_host = min(1.0, max(0.0, float(fraction)))
+    fraction = values.get("optimizer_cpu_fraction")
+    on_host = min(1.0, max(0.0, float(fraction))) if isinstance(fraction, (int, float)) else 1.0
     return on_host if pool == "host" else 1.0 - on_host
+
+
+def keeps_masters(values: Values) -> bool:
+    """Whether an optimizer on the CPU updates copies of fp32 masters that stay on the card.
+
+    Megatron's makes the masters of the shard before it is told where to step, and only its precision-aware optimizer steps on the 16-bit
+    weights themselves (Megatron-LM core/optimizer/distrib_optimizer.py: shard_main_param; cpu_offloading/hybrid_optimizer.py:
+    _get_sub_optimizer_param_groups).
+    """
+    on_cpu = values.get("optimizer_on_cpu") is True and values.get("strategy") == "megatron"
+    return on_cpu and values.get("precision_aware_optimizer") is not True
 
 
 def critic_in_one_pass(values: Values, does: Mapping[str, Value]) -> bool:
@@ -156,9 +169,19 @@ def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool)
 
 def _pools(what: str, pool: str, values: Values) -> tuple[str, ...]:
     """The pool or, of an optimizer that is on both, the pools."""
-    if what == "actor_optimizer" and 0 < optimizer_share(values, "gpu") < 1:
+    if what == "actor_optimizer" and (0 < optimizer_share(values, "gpu") < 1 or keeps_masters(values)):
         return ("host", "gpu")
     return (_lives_on(what, pool, values),)
+
+
+def _on_card(phases: tuple[str, ...], values: Values) -> tuple[str, ...]:
+    """Of the phases in which a CPU optimizer stands on the host those in which its other part is on the card: an offload moves that too.
+
+    (verl-project/verl@b178a3c verl/utils/megatron_utils.py: offload_megatron_optimizer)
+    """
+    if values.get("optimizer_offload") is not True:
+        return phases
+    return tuple(phase for phase in phases if phase in _UPDATES)
 
 
 def _lives_on(what: str, pool: str, values: Values) -> str:

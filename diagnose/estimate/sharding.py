@@ -41,6 +41,9 @@ _OPTIMIZER_STATES = (
     ("sgd", 0.0),
     ("lomo", 0.0),
 )
+# of a precision-aware Adam in bytes a parameter: masters, and each of its moments
+_MASTERS = {"fp32": 4.0, "fp16": 2.0, "remainders": 2.0}
+_MOMENT = {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0}
 # of the one block that is trained: fp32 gradient; fp32 copy and both moments (Luo et al. 2024, arXiv:2404.02827, section 2.2)
 _OF_BLOCK = (4.0, 12.0)
 # Bytes a quantized parameter with its scales. nf4: an fp32 scale for 64 values, or where scales are quantized themselves one byte and an
@@ -126,6 +129,11 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
     masters = 4.0 if optimizer >= 12 else 0.0
     state = next((states for word, states in _OPTIMIZER_STATES if word in name), math.inf)
     optimizer = masters + min(state, optimizer - masters)
+    if values.get("strategy") == "megatron" and values.get("gradients_fp32") is False:
+        gradients = 2.0
+    if masters and state == math.inf and chooses_types(values):
+        masters = _MASTERS[str(values.get("masters", "fp32" if precision == "fp16" else "remainders"))]
+        optimizer = masters + sum(_MOMENT.get(str(values.get(f"{id}_moment")), 4.0) for id in ("first", "second"))
     return ParameterBytes(weights, gradients, optimizer, _number(does, "ref_bytes", 2.0), base, quantized, masters)
 
 
@@ -149,6 +157,17 @@ def _quantized(values: Values) -> float:
         if kind == "nf4" and values.get("double_quant") is True
         else _QUANTIZED.get(kind, _QUANTIZED["nf4"])
     )
+
+
+def chooses_types(values: Values) -> bool:
+    """Whether Adam keeps its state in types of its own: Megatron's precision-aware one, on a card.
+
+    Beside bf16 weights it keeps of a master what these lack (Megatron-LM core/optimizer/optimizer_config.py: store_param_remainders;
+    NVIDIA/TransformerEngine@d0067d0 pytorch/optimizers/fused_adam.py: initialize_state). On the CPU all of it is fp32
+    (core/optimizer/cpu_offloading/hybrid_optimizer.py).
+    """
+    aware = values.get("precision_aware_optimizer") is True and values.get("strategy") == "megatron"
+    return aware and values.get("optimizer_on_cpu") is not True
 
 
 def adapters(values: Values) -> bool:

@@ -43,7 +43,7 @@ def spread(
 ) -> Spread:
     """How this run spreads a model of these ``numbers`` over ``gpus`` that train; ``capacity`` is that of one of them in bytes.
 
-    ``stage``: only the ``first`` or the ``last`` stage of its pipeline, of so many layers.
+    ``stage``: only the ``first``, the ``last`` or a stage between of its pipeline, of so many layers.
     """
     laid, on = _laid(values, does, online), adapted_layers(values, does)
     gpus = (whole(values, "n_gpus") or gpus) if laid > 1 else gpus
@@ -114,7 +114,7 @@ def _of_stage(
     if body > numbers.root:
         again = model.tied or bool(whole(values, "mtp_layers"))
         outer = numbers.root + table if again else numbers.root
-        body = share * (body - numbers.root) + stages * (table if which == "first" else outer - table)
+        body = share * (body - numbers.root) + stages * {"first": table, "last": outer - table}.get(which, 0.0)
     else:
         body = share * body
     here = tower if which == "first" else 0.0

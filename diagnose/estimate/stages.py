@@ -1,7 +1,8 @@
-"""The two stages of a pipeline that differ from those between: the first has the table, the last the head and its logits.
+"""The stages of a pipeline that may need the most memory: the first has the table, the last the head and its logits.
 
-Megatron lets a run give each of them fewer layers or more (Megatron-LM core/transformer/transformer_config.py:
-num_layers_in_first_pipeline_stage). A stage between is taken to need no more than these two.
+Megatron lets a run give each of them fewer layers or more, or count table and loss as a layer each (Megatron-LM
+core/transformer/transformer_config.py: num_layers_in_first_pipeline_stage; core/transformer/transformer_block.py:
+get_num_layers_to_build). A stage between is taken to need no more than these two unless it has more layers than the first.
 """
 
 from __future__ import annotations
@@ -9,24 +10,31 @@ from __future__ import annotations
 from dataclasses import replace
 
 from diagnose.batch import Values, whole
-from diagnose.estimate.plan import Plan
+from diagnose.estimate.plan import BETWEEN, Plan
 from diagnose.estimate.spread import spread
+
+_AS_LAYER = {"first": "embedding_as_layer", "last": "loss_as_layer"}
 
 
 def stage_layers(values: Values, layers: int, which: str) -> float:
-    """Layers of the ``first`` or the ``last`` stage; those that nothing counts are spread evenly over what is left."""
+    """Layers of the ``first``, the ``last`` or a stage ``between``; those that nothing counts are spread evenly over what is left."""
     stages, further = whole(values, "pp") or 1, whole(values, "mtp_layers") or 0
     known = {end: whole(values, f"{end}_stage_layers") for end in ("first", "last")}
+    taken = {end: int(values.get(id) is True) for end, id in _AS_LAYER.items()}
     stated = [number for number in known.values() if number]
-    even = (layers - further - sum(stated)) / max(1, stages - len(stated))
-    return (known[which] or even) + (further if which == "last" else 0)
+    even = (layers - further + sum(taken.values()) - sum(stated)) / max(1, stages - len(stated))
+    return (known.get(which) or even - taken.get(which, 0)) + (further if which == "last" else 0)
 
 
 def staged(plan: Plan) -> tuple[Plan, ...]:
     """The plan of each stage that may need the most memory; the plan itself without a pipeline."""
-    if plan.whole("pp") <= 1 or plan.values.get("strategy") != "megatron":
+    stages = plan.whole("pp")
+    if stages <= 1 or plan.values.get("strategy") != "megatron":
         return (plan,)
-    return tuple(_stage(plan, which) for which in ("first", "last"))
+    between, first = (stage_layers(plan.values, plan.model.layers, which) for which in (BETWEEN, "first"))
+    return tuple(
+        _stage(plan, which) for which in ("first", "last", *((BETWEEN,) if stages > 2 and between > first else ()))
+    )
 
 
 def _stage(plan: Plan, which: str) -> Plan:

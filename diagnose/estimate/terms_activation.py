@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from diagnose.estimate.frozen import adapter_input_bytes, fp32_between_layers, inputs_shared
@@ -25,8 +26,14 @@ from diagnose.estimate.layer_fp32 import (
     fp32_frozen_layer_bytes_per_token,
     fp32_layer_bytes_per_token,
 )
+from diagnose.estimate.layer_te import (
+    TE_FROZEN_HEAD_INPUT,
+    TE_HEAD_INPUT,
+    te_frozen_layer_bytes_per_token,
+    te_layer_bytes_per_token,
+)
 from diagnose.estimate.mixer import kinds
-from diagnose.estimate.plan import Plan
+from diagnose.estimate.plan import BETWEEN, Plan
 from diagnose.estimate.rank import (
     autocasts,
     in_fp32,
@@ -48,7 +55,7 @@ _HOOKS = (
     "torch 2.4 distributed/fsdp/_runtime_utils.py: _register_post_backward_reshard_only_hook; utils/checkpoint.py: CheckpointFunction;"
     " autograd/graph.py: register_multi_grad_hook"
 )
-_MOVED = ("gradient_checkpointing", "tp")
+_MOVED = ("gradient_checkpointing", "recompute_modules", "tp")
 
 
 def checkpointing(plan: Plan) -> str:
@@ -97,7 +104,8 @@ def offloaded(plan: Plan, one: Pass) -> Band:
 def _held_layers(plan: Plan, stages: int) -> int:
     """Layers times micro batches whose activations stand at once."""
     if plan.stage:
-        return max(1, round(plan.stage_layers * (plan.whole("pp") if plan.stage == "first" else 1)))
+        in_flight = {"first": plan.whole("pp"), BETWEEN: plan.whole("pp") - 1}.get(plan.stage, 1)
+        return max(1, round(plan.stage_layers * in_flight))
     return max(1, plan.model.layers // (stages * plan.laid))
 
 
@@ -107,20 +115,24 @@ def head_inputs(plan: Plan, one: Pass) -> list[Term]:
     each = head_input_bytes_per_token(w, autocasts(plan), bool(plan.adapters))
     if in_fp32(plan):
         each = (FROZEN_HEAD_INPUT if plan.adapters else HEAD_INPUT) * w.hidden
+    elif _of_megatron(plan):
+        each = (TE_FROZEN_HEAD_INPUT if plan.adapters else TE_HEAD_INPUT) * w.hidden
     how = f"{one.how} × {each:,.0f} B{over_ranks(plan)}"
     size = local_tokens(plan, one).times(each)
     return [make_term("last_norm", "last norm and its output", "work", size, how, LAYER, one.moved_by)]
 
 
 def recomputed(plan: Plan, one: Pass) -> list[Term]:
-    """One layer put together again in the backward pass, with its gradients on their way."""
-    if checkpointing(plan) != "full" and not (checkpointing(plan) == "selective" and _by_products(plan)):
-        return []
+    """One layer, or what of it is made again, put together in the backward pass, with its gradients on their way."""
     w, tokens = rank_widths(plan), local_tokens(plan, one)
+    selective = checkpointing(plan) == "selective"
+    again = max(_remade(plan, kind) for _, kind in _kinds(plan, w)) if selective else 0.0
+    if checkpointing(plan) != "full" and not (selective and (again or _by_products(plan))):
+        return []
     casts = bool(plan.adapters) and not inputs_shared(plan)
     moving = backward_bytes_per_token(_one_expert(plan, w), casts and not in_fp32(plan), fp32_between_layers(plan))
     moving *= BACKWARD if in_fp32(plan) else 1
-    each = max(_layer(plan, kind) for _, kind in _kinds(plan, w)) + moving
+    each = (again or max(_layer(plan, kind) for _, kind in _kinds(plan, w))) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{over_ranks(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, LAYER, one.moved_by)
     freed = tokens.mid * (moving + 8 * w.mlp + 8 * w.hidden)  # the MLP is done when the gradients of scores arrive
@@ -161,7 +173,8 @@ def kept_by_hooks(plan: Plan, one: Pass) -> list[Term]:
 
 def no_grad(plan: Plan, one: Pass) -> list[Term]:
     """The live tensors of a pass that keeps nothing."""
-    each = no_grad_bytes_per_token(rank_widths(plan)) * (NO_GRAD if in_fp32(plan) else 1)
+    w = rank_widths(plan)
+    each = no_grad_bytes_per_token(w) * (NO_GRAD if in_fp32(plan) else 1) + (2 * w.routed if _of_megatron(plan) else 0)
     how = f"{one.how} × {each:,.0f} B of one layer{over_ranks(plan)}"
     size = local_tokens(plan, one).times(each)
     term = make_term("activations", "one layer's tensors", "work", size, how, LAYER, one.moved_by)
@@ -173,7 +186,29 @@ def _by_products(plan: Plan) -> bool:
 
 
 def _selected(plan: Plan, w: Widths) -> float:
+    if _of_megatron(plan):
+        return _layer(plan, w) - _remade(plan, w)
     return chosen_products_bytes_per_token(w) if _by_products(plan) else fused_layer_bytes_per_token(w)
+
+
+def _remade(plan: Plan, w: Widths) -> float:
+    """Bytes of a layer that are dropped and made again where single modules of it are recomputed: an MLP or experts as a whole from their
+    input, experts' activations, the norm before experts, what low ranks are projected up to. Attention's kernel leaves nothing to drop.
+
+    (NVIDIA/Megatron-LM@d98e8a6 core/transformer/transformer_layer.py: recompute_mlp, recompute_pre_mlp_layernorm; moe/moe_layer.py:
+    moe_layer_recompute; moe/experts.py: activation_recompute; multi_latent_attention.py: recompute_up_proj)
+    """
+    again = re.findall(r"\w+", str(plan.values.get("recompute_modules", ""))) if _of_megatron(plan) else []
+    size = 2 * w.hidden if "layernorm" in again and w.routed and not plan.adapters else 0.0
+    if "mla_up_proj" in again and w.ranks:
+        size += 2 * (w.q + w.keys + (w.values or w.keys))
+    if w.mlp and ("moe" if w.routed else "mlp") in again:
+        normed = 0.0 if w.routed or plan.adapters else 2 * w.hidden
+        return size + normed + _layer(plan, w) - _layer(plan, replace(w, mlp=0, routed=0, shared=0))
+    moe = plan.model.moe
+    if moe and w.routed and "moe_act" in again:
+        size += 2 * w.mlp * moe.active * moe.width / (moe.active * moe.width + moe.shared)
+    return size
 
 
 def _kinds(plan: Plan, w: Widths) -> tuple[tuple[int, Widths], ...]:
@@ -194,16 +229,20 @@ def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
     if plan.adapters:
         unsaid = at_most and "lora_layers" not in plan.values
         on = "all_linear" if unsaid else adapted_layers(plan.values, plan.does)
+        if _of_megatron(plan):
+            return te_frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on)
         if in_fp32(plan):
             return fp32_frozen_layer_bytes_per_token(w, on)
         fp32, shared = fp32_between_layers(plan), inputs_shared(plan)
         return frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on, fp32, shared)
+    if _of_megatron(plan):
+        return te_layer_bytes_per_token(w)
     if in_fp32(plan):
         return fp32_layer_bytes_per_token(w)
-    fused = (plan.does.get("compiled_layers") == "yes" or _of_megatron(plan)) and not autocasts(plan)
+    fused = plan.does.get("compiled_layers") == "yes" and not autocasts(plan)
     return fused_layer_bytes_per_token(w) if fused else layer_bytes_per_token(w, autocasts(plan))
 
 
 def _of_megatron(plan: Plan) -> bool:
-    """Whether the layers are Megatron's, whose norms and products are Transformer Engine's fused ones whatever is recomputed."""
-    return plan.values.get("strategy") == "megatron"
+    """Whether the layers are Megatron's, of Transformer Engine's modules whatever is recomputed."""
+    return plan.values.get("strategy") == "megatron" and not in_fp32(plan)

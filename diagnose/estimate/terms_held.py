@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
-from diagnose.estimate.plan import Plan
-from diagnose.estimate.residents import WITH_TEACHER, optimizer_share
+from diagnose.estimate.plan import BETWEEN, Plan
+from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_share
 from diagnose.estimate.sharding import Split
 from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import Band, count, exactly, make_term
@@ -24,6 +24,7 @@ _PROJECTED = "GaLore, arXiv:2403.03507, table 1; APOLLO, arXiv:2412.05270, table
 _LORA = "LoRA, arXiv:2106.09685, section 4.1; QLoRA, arXiv:2305.14314, section 3"
 _ADAPTER_SPLIT = ("full_or_lora", "lora_rank")
 _SPLIT = ("zero_stage", "shard_size", "tp", "pp", "ep")
+_WHERE = ("optimizer_on_cpu", "optimizer_cpu_fraction")
 
 
 def shard_bytes(*, parameters: float, bytes_each: float) -> float:
@@ -52,7 +53,9 @@ def held_bytes(plan: Plan, phase: str) -> int:
 
 def _held(plan: Plan, what: str, pool: str) -> Term | None:
     if what == "actor_optimizer":
-        return _optimizer(plan, optimizer_share(plan.values, pool))
+        return _optimizer(
+            plan, optimizer_share(plan.values, pool), masters=pool == "gpu" and keeps_masters(plan.values)
+        )
     maker = _MAKERS.get(what)
     return maker(plan) if maker else None
 
@@ -144,15 +147,20 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
 _DROPPED = (None, "none", "ddp", "fsdp", "fsdp2")
 
 
-def _optimizer(plan: Plan, share: float) -> Term:
-    size = share * shard_bytes(parameters=trained_shard(plan, 1), bytes_each=plan.each.optimizer)
+def _optimizer(plan: Plan, share: float, masters: bool) -> Term:
+    """``share`` of the state that is on one GPU; ``masters``: all of these whatever the share."""
+    kept = plan.each.masters if masters else 0.0
+    each = kept + share * (plan.each.optimizer - kept)
+    size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
     how = f"{_trained(plan, 1)} × {plan.each.optimizer:g} B{f' × {share:g}' if share < 1 else ''}"
+    if kept:
+        how = f"{_trained(plan, 1)} × ({kept:g} B of masters + {plan.each.optimizer - kept:g} B × {share:g})"
     elements = state_elements(plan.model, plan.values) if projected(plan.values) and not plan.adapters else None
     if elements is not None:
         return _projected(plan, *elements)
     if tables := _second_moments(plan):
         size, how = size + share * 4 * tables, f"{how} + {count(tables)} of table and head × 4 B"
-    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", "optimizer_on_cpu", "optimizer_cpu_fraction")
+    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", *_WHERE, "precision_aware_optimizer")
     return make_term("actor_optimizer", "Adam state", "held", perhaps_less(plan, size), how, _ZERO, moved_by)
 
 
@@ -173,22 +181,17 @@ def _second_moments(plan: Plan) -> float:
     """
     if "muon" not in str(plan.values.get("optimizer", "")).lower() or plan.adapters:
         return 0.0
-    tables = plan.shape.embedding if plan.stage else plan.shape.root
+    tables = {"": plan.shape.root, BETWEEN: 0}.get(plan.stage, plan.shape.embedding)
     return tables / plan.whole("tp") / (plan.split.group if plan.split.stage >= 1 else 1)
 
 
-def _masters(plan: Plan) -> Term:
-    each = plan.each.masters
-    how = f"{_trained(plan, 1)} × {each:g} B"
-    size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
-    return make_term("actor_masters", "fp32 masters", "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
+def _part_of_state(part: str, title: str) -> Callable[[Plan], Term]:
+    def make(plan: Plan) -> Term:
+        each: float = getattr(plan.each, part)
+        how, size = f"{_trained(plan, 1)} × {each:g} B", shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
+        return make_term(f"actor_{part}", title, "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
 
-
-def _moments(plan: Plan) -> Term:
-    each = plan.each.moments
-    how = f"{_trained(plan, 1)} × {each:g} B"
-    size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
-    return make_term("actor_moments", "Adam's moments", "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
+    return make
 
 
 def _ref(plan: Plan) -> Term:
@@ -281,8 +284,8 @@ def _trained(plan: Plan, from_stage: int) -> str:
 _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "actor_weights": _weights,
     "actor_gradients": _gradients,
-    "actor_masters": _masters,
-    "actor_moments": _moments,
+    "actor_masters": _part_of_state("masters", "fp32 masters"),
+    "actor_moments": _part_of_state("moments", "Adam's moments"),
     "ref_weights": _ref,
     "teacher_weights": _teacher,
     "reward_weights": _reward,

@@ -307,13 +307,3 @@ def test_buffers_stand_beside_the_weights_in_every_trainer_that_wraps_by_megatro
     terms = _terms(diagnose(run, GPUS, current(), ()), "load")
     assert terms["actor_weights"].bytes == 2 * TEXT
     assert terms["load_transient"].bytes >= 4 * TEXT
-
-
-def test_layers_that_recompute_nothing_keep_what_fused_kernels_read() -> None:
-    """A kernel of attention leaves no scores to recompute, so that selective recomputation of it spares nothing more."""
-    none, selective = (
-        _terms(_run(SFT.replace("granularity full", f"granularity {how}"))) for how in ("none", "selective")
-    )
-    assert none["activations"].bytes == selective["activations"].bytes
-    hidden, mlp, heads = 3584, 18944, 28 * 128 + 2 * 4 * 128 + 28 * 128
-    assert none["activations"].bytes == 8192 * 28 * (12 * hidden + 2 * heads + 6 * mlp)
