@@ -100,6 +100,16 @@ def test_a_supervised_loss_beside_distillation_keeps_its_log_softmax() -> None:
     assert beside - alone == 4 * TOKENS * VOCAB
 
 
+@pytest.mark.parametrize(
+    ("version", "strategy", "each"),
+    [("3.11.0", "--deepspeed zero2", 38), ("3.12.0", "--deepspeed zero2", 26), ("3.11.0", "", 76), ("4.6.0", "", 52)],
+)
+def test_a_distillation_holds_what_its_loss_has_worked_out_of_all_tokens(version: str, strategy: str, each: int) -> None:
+    """modelscope/ms-swift b3d0d794e (#7164), first in v3.12.0, goes in chunks; without DeepSpeed accelerate makes logits fp32"""
+    text = GKD.replace("--deepspeed zero3", strategy).replace("--tuner_type full", "")
+    assert _logits(text, n_gpus=4, framework_version=version) == each * TOKENS * VOCAB
+
+
 @pytest.mark.parametrize(("strategy", "each"), [("--deepspeed zero2", 4), ("", 6)])
 def test_a_generative_reranker_made_whole_logits_before_its_head_was_cut_down(strategy: str, each: int) -> None:
     """modelscope/ms-swift bcc45bf1b (#7816), first in v4.0.0; eight documents a query, each as long as the longest"""
