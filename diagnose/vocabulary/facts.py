@@ -122,6 +122,7 @@ _ALL = (
     fact("optimizer", "text", "run", "Optimizer"),
     fact("optimizer_rank", "int", "run", "Rank of projected gradients"),
     fact("gradients_by_layer", "bool", "run", "Each gradient used and dropped as it comes"),
+    fact("router_loss", "bool", "run", "Loss that balances the experts"),
     fact("retriever", "bool", "run", "Retrieval index on these GPUs"),
     fact("only_validates", "bool", "run", "Validates and trains nothing"),
     fact("has_ref", "bool", "run", "Reference model"),

@@ -75,6 +75,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("pass", "step"),
     ),
     "engine_step": ("whether a step of the engine must hold the longest row", ("row", "any")),
+    "router_loss": ("whether a loss balances the experts of a sparse model unless it is set off", ("yes", "no")),
     "student_writes": ("whether a student samples answers of its own with an engine while it learns", ("yes", "no")),
     "asleep_in_counters": ("whether the framework's counters of torch hold a sleeping engine too", ("yes", "no")),
     "texts_of_row": (

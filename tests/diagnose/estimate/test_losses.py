@@ -104,7 +104,9 @@ def test_a_supervised_loss_beside_distillation_keeps_its_log_softmax() -> None:
     ("version", "strategy", "each"),
     [("3.11.0", "--deepspeed zero2", 38), ("3.12.0", "--deepspeed zero2", 26), ("3.11.0", "", 76), ("4.6.0", "", 52)],
 )
-def test_a_distillation_holds_what_its_loss_has_worked_out_of_all_tokens(version: str, strategy: str, each: int) -> None:
+def test_a_distillation_holds_what_its_loss_has_worked_out_of_all_tokens(
+    version: str, strategy: str, each: int
+) -> None:
     """modelscope/ms-swift b3d0d794e (#7164), first in v3.12.0, goes in chunks; without DeepSpeed accelerate makes logits fp32"""
     text = GKD.replace("--deepspeed zero3", strategy).replace("--tuner_type full", "")
     assert _logits(text, n_gpus=4, framework_version=version) == each * TOKENS * VOCAB
