@@ -89,7 +89,7 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
         return _shown(sets, stated)
     if algo is not None and algo.value == "gkd":
         return _distilled(sets, stated)
-    images = [_image(sets)] if media else []
+    images = [_image(sets), *_largest_image(sets)] if media else []
     found = [*_side("prompt", [one.record.prompt_tokens for one in sets], sets, stated)]
     if answers:
         found += [*(() if found else _within_row(sets, stated)), *_sampled(sets, stated)]
@@ -147,6 +147,15 @@ def _image(sets: tuple[Used, ...]) -> Fact:
     )
     told = "as its record tells" if held.image_pixels else "taken as photographs of 640 × 480"
     return Fact("image_pixels", pixels, "derived", why=f"the counted rows of {held.title} leave images out; {told}")
+
+
+def _largest_image(sets: tuple[Used, ...]) -> Iterator[Fact]:
+    """Pixels of the largest image, where the record of every set with images tells it."""
+    told = [one.record.largest_image_pixels for one in sets if one.record.media]
+    largest = [pixels for pixels in told if pixels]
+    if len(largest) == len(told):
+        why = f"as the records of {', '.join(one.name for one in sets if one.record.media)} tell"
+        yield Fact("largest_image_pixels", max(largest), "derived", why=why)
 
 
 def _sampled(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> Iterator[Fact]:

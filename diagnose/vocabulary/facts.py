@@ -174,6 +174,7 @@ _ALL = (
     fact("max_pixels", "int", "sizes", "Pixels of an image"),
     fact("pixels_per_token", "int", "sizes", "Pixels of an image's token"),
     fact("image_pixels", "int", "sizes", "Pixels of a usual image"),
+    fact("largest_image_pixels", "int", "sizes", "Pixels of the largest image"),
     fact("images_per_prompt", "int", "sizes", "Images of a prompt"),
     fact("val_batch_size", "int", "sizes", "Prompts per validation call"),
     *MEMORY,
