@@ -238,7 +238,8 @@ def _unsettled(
 def _phases(framework: Framework, values: Values, online: bool, writes: bool) -> tuple[str, ...]:
     if not online:
         reference = ("ref_logprob",) if has_reference(values, online) else ()
-        sampling = _SAMPLING if writes else ()
+        alone = ("rollout",) if values.get("rollout_engine") == "hf" else _SAMPLING
+        sampling = alone if writes else ()
         return tuple(phase for phase in PHASES if phase in (*sampling, *reference, *OFFLINE_PHASES))
     listed = framework.phases if "rollout" in framework.phases else _ONLINE_PHASES
     if values.get("only_validates") is True:

@@ -82,12 +82,13 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
     as a usual image has pixels; where the model writes answers the limit of pixels alone is taken, if the run sets one.
     """
     algo, media = stated.get("algo"), any(one.record.media for one in sets)
-    answers = algo is not None and algo.value in _WRITES_ANSWERS
+    silent = "student_answers" in stated and stated["student_answers"].value is False
+    answers = algo is not None and algo.value in _WRITES_ANSWERS and not silent
     if not sets or any(one.record.timed for one in sets):
         return {}
     if media and answers:
         return _shown(sets, stated)
-    if algo is not None and algo.value == "gkd":
+    if answers and algo is not None and algo.value == "gkd":
         return _distilled(sets, stated)
     images = [_image(sets), *_largest_image(sets)] if media else []
     found = [*_side("prompt", [one.record.prompt_tokens for one in sets], sets, stated)]

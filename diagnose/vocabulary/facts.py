@@ -123,6 +123,7 @@ _ALL = (
     fact("optimizer_rank", "int", "run", "Rank of projected gradients"),
     fact("gradients_by_layer", "bool", "run", "Each gradient used and dropped as it comes"),
     fact("router_loss", "bool", "run", "Loss that balances the experts"),
+    fact("student_answers", "bool", "run", "Student answers by itself"),
     fact("retriever", "bool", "run", "Retrieval index on these GPUs"),
     fact("only_validates", "bool", "run", "Validates and trains nothing"),
     fact("has_ref", "bool", "run", "Reference model"),

@@ -76,7 +76,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "engine_step": ("whether a step of the engine must hold the longest row", ("row", "any")),
     "router_loss": ("whether a loss balances the experts of a sparse model unless it is set off", ("yes", "no")),
-    "student_writes": ("whether a student samples answers of its own with an engine while it learns", ("yes", "no")),
+    "student_writes": ("whether a student samples answers of its own while it learns", ("yes", "no")),
     "asleep_in_counters": ("whether the framework's counters of torch hold a sleeping engine too", ("yes", "no")),
     "texts_of_row": (
         "texts that a row of the data holds, each a sequence: an anchor and its match, or a query with each of its documents",

@@ -120,3 +120,22 @@ def test_a_generative_reranker_made_whole_logits_before_its_head_was_cut_down(st
     assert _logits(text, framework_version="3.12.0", **row) == each * 8 * 500 * 151_936
     assert _logits(text, framework_version="4.0.0", **row) == 0
     assert _logits(f"{RERANKER.format(task='reranker')} {strategy}", framework_version="3.12.0", **row) == 0
+
+
+def test_a_student_without_an_engine_generates_by_itself_and_gathers_its_weights() -> None:
+    """modelscope/ms-swift@3602360 swift/rlhf_trainers/rollout_mixin.py: _generate_completions, unwrap_model_for_generation"""
+    gpu = _diagnose(GKD.replace("--packing true ", ""), n_gpus=4, full_or_lora="full").estimate.gpu
+    assert gpu is not None
+    rollout = gpu.phase("rollout")
+    assert rollout is not None
+    terms = {term.id: term.bytes for term in rollout.terms}
+    assert terms["gathered_weights"] == 2 * 7_615_616_512
+    assert "kv_pool" in terms
+    assert {"init", "weight_sync"}.isdisjoint(phase.phase for phase in gpu.phases)
+
+
+@pytest.mark.parametrize("flags", [" --lmbda 0", " --lmbda 0.5 --use_vllm true --vllm_mode server"])
+def test_a_student_that_never_answers_or_asks_a_server_gathers_nothing(flags: str) -> None:
+    gpu = _diagnose(GKD + flags, n_gpus=4, full_or_lora="full").estimate.gpu
+    assert gpu is not None
+    assert "gathered_weights" not in {term.id for phase in gpu.phases for term in phase.terms}

@@ -171,6 +171,11 @@ def test_a_students_row_is_no_longer_than_a_row_of_the_data_and_its_longest_answ
     assert "longest_response_length" not in facts(f"{gkd} AI-ModelScope/alpaca-gpt4-data-en own.jsonl").values
 
 
+def test_a_student_that_never_answers_trains_on_the_rows_alone(facts):
+    gkd = SFT.replace("swift sft", "swift rlhf --rlhf_type gkd --max_completion_length 512 --lmbda 0")
+    assert facts(f"{gkd} AI-ModelScope/alpaca-gpt4-data-en").values["longest_response_length"] == 607
+
+
 def test_several_mix_by_the_rows_that_are_taken(facts):
     few = facts(f"{SFT} AI-ModelScope/alpaca-gpt4-data-en#100 ZhipuAI/LongWriter-6k#300").values
     assert few["real_response_length"] == round((100 * 167.6 + 300 * 5009.0) / 400)
