@@ -126,7 +126,8 @@ class Plan:
     @property
     def makes_logits(self) -> bool:
         whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits or self.unread_logits
-        return whole_head and self.values.get("logits_chunked") is not True
+        chunked = self.values.get("logits_chunked") is True and self.does.get("chunked_loss") != "no"
+        return whole_head and not chunked
 
 
 def run_model(facts: Facts) -> Model | None:

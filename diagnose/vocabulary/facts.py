@@ -103,6 +103,7 @@ _ALL = (
     ),
     fact("autocast", "bool", "run", "Computes under autocast"),
     fact("fp16_overflows", "bool", "run", "Activations leave the range of fp16"),
+    fact("unpatched", "bool", "run", "Fused kernels do not know this model"),
     fact("fp32_activations", "bool", "run", "Activations in fp32 beside 16-bit products"),
     fact(
         "quantization",

@@ -139,3 +139,15 @@ def test_a_student_that_never_answers_or_asks_a_server_gathers_nothing(flags: st
     gpu = _diagnose(GKD + flags, n_gpus=4, full_or_lora="full").estimate.gpu
     assert gpu is not None
     assert "gathered_weights" not in {term.id for phase in gpu.phases for term in phase.terms}
+
+
+@pytest.mark.parametrize(("model", "whole"), [("Qwen/Qwen2.5-7B-Instruct", False), ("Qwen/Qwen2.5-Omni-7B", True)])
+def test_a_model_that_the_fused_kernels_do_not_know_keeps_its_logits(model: str, whole: bool) -> None:
+    """linkedin/Liger-Kernel@ead96b61 monkey_patch.py: MODEL_TYPE_TO_APPLY_LIGER_FN"""
+    assert _whole_logits(SFT.replace("Qwen/Qwen2.5-7B-Instruct", model)) is whole
+
+
+@pytest.mark.parametrize(("version", "whole"), [("1.3", True), ("1.7", False)])
+def test_a_trainer_with_a_chunked_loss_of_its_own_needs_no_kernels_for_it(version: str, whole: bool) -> None:
+    text = "from trl import SFTConfig, SFTTrainer\nargs = SFTConfig(use_liger_kernel=True, max_length=4096)"
+    assert _whole_logits(text, model="GLM-4.5-Air", framework_version=version) is whole
