@@ -129,7 +129,8 @@ class Plan:
     @property
     def makes_logits(self) -> bool:
         whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits or self.unread_logits
-        return whole_head and self.values.get("logits_chunked") is not True
+        chunked = self.values.get("logits_chunked") is True and self.does.get("chunked_loss") != "no"
+        return whole_head and not chunked
 
 
 def run_model(facts: Facts) -> Model | None:
@@ -241,7 +242,8 @@ def _unsettled(
 def _phases(framework: Framework, values: Values, online: bool, writes: bool) -> tuple[str, ...]:
     if not online:
         reference = ("ref_logprob",) if has_reference(values, online) else ()
-        sampling = _SAMPLING if writes else ()
+        alone = ("rollout",) if values.get("rollout_engine") == "hf" else _SAMPLING
+        sampling = alone if writes else ()
         return tuple(phase for phase in PHASES if phase in (*sampling, *reference, *OFFLINE_PHASES))
     listed = framework.phases if "rollout" in framework.phases else _ONLINE_PHASES
     if values.get("only_validates") is True:

@@ -150,7 +150,7 @@ def _on_the_same_cards(what: str, phases: tuple[str, ...], values: Values) -> tu
 def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool) -> bool:
     """Whether this run has such a thing at all. Under adapters the base serves as the reference, unless that has cards of its own."""
     if what in _SAMPLED or (what == "kv_pool" and not engine):
-        return online and not engine
+        return writes and not engine
     if what in _TRAINED and values.get("only_validates") is True:
         return False
     if what in _ENGINE or what == "state_dict_copy":

@@ -26,8 +26,9 @@ SET_MEAN, SET_LONGEST = Band(118, 242, 1081), Band(801, 1971, 19288)
 # deviation of the lengths of one set as a share of their mean: the median of the 86 text data sets of that table
 SET_DEVIATION = 0.53
 LONGEST = {"real_prompt_length": "longest_prompt_length", "real_response_length": "longest_response_length"}
-# Of one set the largest images have twice the pixels of usual ones; those of another set may have a quarter or four times as many.
-_LARGEST, _OTHER_SETS = 2, 4
+# Images of one set differ by as much as those of two sets: usual ones have a quarter or four times as many pixels elsewhere, and so has the
+# largest of a whole set, if the run's limit lets it through. The largest of a few rows has twice as many as a usual one.
+_LARGEST_OF_FEW, _OTHER_SETS = 2, 4
 _PIXELS_PER_TOKEN = 784  # of a model whose tower is not known: patches of 14 joined by 2 x 2, as in Qwen2-VL
 # Deviation of one answer as a share of the mean: 0.34 and 0.43 in two public logs on one data set; the mean of a step lay between 0.9
 # and 1.2 of a run's mean, and that of another model at half (content/datasets/gsm8k.md). The worst of a thousand passes lies 3 off.
@@ -120,7 +121,8 @@ def _beside(plan: Plan) -> Band:
     usual, most = whole(plan.values, "image_pixels"), whole(plan.values, "max_pixels")
     if not usual or plan.values.get("multimodal") is False:
         return exactly(0)
-    largest = min(most or _OTHER_SETS * usual, _OTHER_SETS * usual)
+    largest = whole(plan.values, "largest_image_pixels") or _OTHER_SETS * usual
+    largest = min(most or largest, largest)
     each = plan.model.vision.pixels_per_token if plan.model.vision else _PIXELS_PER_TOKEN
     images = max(1, whole(plan.values, "images_per_prompt") or 1)
     return Band(usual / _OTHER_SETS, usual, largest).at_most(largest).times(images / each)
@@ -190,7 +192,8 @@ def _worst_of_many(text: Band, images: Band, rows: float, met: int | None = None
 
     ``met``: the longest text of a run that takes a few of them only; the band goes on to the longest of all.
     """
-    mean, longest = text.mid + images.mid, max(text.mid, met or text.high) + min(_LARGEST * images.mid, images.high)
+    largest = images.high if met is None else min(_LARGEST_OF_FEW * images.mid, images.high)
+    mean, longest = text.mid + images.mid, max(text.mid, met or text.high) + largest
     mid = mean + (longest - mean) / math.sqrt(max(1.0, rows))
     return Band(text.low + images.low, mid, text.high + images.high)
 

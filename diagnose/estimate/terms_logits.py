@@ -24,6 +24,7 @@ _KEPT = (
 )
 # fp32 softmax of a further token's loss, which is taken first and waits for its turn in the backward pass
 _FURTHER = 4.0
+_AFTER_LOSS = 6.0
 
 
 def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
@@ -47,6 +48,11 @@ def logits_forward(plan: Plan, one: Pass) -> list[Term]:
         return _logits(plan, one, each, 0.0)
     prompt, response = real_row(plan, 1.0)
     return _logits(plan, one, each, max(one.row.mid, prompt.mid + response.mid))
+
+
+def logits_after(plan: Plan, one: Pass) -> list[Term]:
+    """When the model's own loss is taken: logits in 16 bits and fp32 log-probs, or no more than a pass without gradient makes."""
+    return _logits(plan, one, min(_AFTER_LOSS, plan.number("logits_forward_bytes") or _FORWARD_DEFAULT), 0.0)
 
 
 def vocabulary_parts(plan: Plan) -> int:

@@ -168,7 +168,8 @@ class Model(Record):
     ``fp16_overflows``: its activations leave the range of fp16. ``fp32_norm``: a norm multiplies by its weight before it rounds to
     16 bits; ``fused_qkv``: query, key and value are parts of one product; ``clamped``: gate and up of an MLP are kept within bounds;
     ``stepwise``: its GELU is written as one operation after another (transformers activations.py: NewGELUActivation).
-    ``published_in``: an engine loads its weights in so few bits as they are.
+    ``published_in``: an engine loads its weights in so few bits as they are. ``unpatched``: fused kernels that a trainer puts in the place
+    of a model's own (Liger's) do not know its type, and leave it as it is.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
@@ -204,6 +205,7 @@ class Model(Record):
     clamped: bool = False
     stepwise: bool = False
     published_in: str = ""
+    unpatched: bool = False
     attention_layers: int = 0
     mlp_layers: int = 0
     aliases: tuple[str, ...] = ()

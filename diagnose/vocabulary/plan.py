@@ -64,6 +64,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("all", "by_free_memory"),
     ),
     "chunk_kept_bytes": ("bytes of each logit that a loss in chunks keeps until its backward pass", ()),
+    "chunked_loss": ("whether a loss in chunks runs where the settings ask for it", ("yes", "no")),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
     "micro_batch_of": (
         "what a micro batch counts online: sequences, prompts with all their samples in one pass, or sequences that become as many as"
@@ -75,7 +76,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("pass", "step"),
     ),
     "engine_step": ("whether a step of the engine must hold the longest row", ("row", "any")),
-    "student_writes": ("whether a student samples answers of its own with an engine while it learns", ("yes", "no")),
+    "router_loss": ("whether a loss balances the experts of a sparse model unless it is set off", ("yes", "no")),
+    "student_writes": ("whether a student samples answers of its own while it learns", ("yes", "no")),
     "asleep_in_counters": ("whether the framework's counters of torch hold a sleeping engine too", ("yes", "no")),
     "texts_of_row": (
         "texts that a row of the data holds, each a sequence: an anchor and its match, or a query with each of its documents",

@@ -143,14 +143,24 @@ def test_images_stand_beside_the_counted_text_of_a_row(facts: Any, vision_model:
     one = _update(facts(model=vision_model, micro_batch=1, **ROWS))
     photograph = 640 * 480 / 784
     assert one.row.low == pytest.approx(100 + photograph / 4)
-    assert one.row.mid == pytest.approx(300 + 2 * photograph)
-    assert one.row.high == pytest.approx(300 + 4 * photograph)
+    assert one.row.mid == one.row.high == pytest.approx(300 + 4 * photograph)
+
+
+def test_the_largest_of_a_few_images_is_no_more_than_twice_as_large(facts: Any, vision_model: Any) -> None:
+    one = _update(facts(model=vision_model, micro_batch=1, longest_met_length=200, **ROWS))
+    assert one.row.mid == pytest.approx(200 + 2 * 640 * 480 / 784)
+    assert one.row.high == pytest.approx(300 + 4 * 640 * 480 / 784)
+
+
+def test_a_set_may_tell_its_largest_image(facts: Any, vision_model: Any) -> None:
+    one = _update(facts(model=vision_model, micro_batch=1, largest_image_pixels=409_600, **ROWS))
+    assert one.row.mid == pytest.approx(300 + 640 * 640 / 784)
 
 
 def test_many_rows_hold_images_of_usual_size(facts: Any, vision_model: Any) -> None:
     one = _update(facts(model=vision_model, micro_batch=64, **ROWS))
     usual = 100 + 640 * 480 / 784
-    longest = 300 + 2 * 640 * 480 / 784
+    longest = 300 + 4 * 640 * 480 / 784
     assert one.row.mid == pytest.approx(usual + (longest - usual) / 8)
 
 
