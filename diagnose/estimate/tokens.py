@@ -91,7 +91,7 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     filled = (
         plan.values.get("remove_padding") is False if plan.online else plan.values.get("remove_padding") is not True
     )
-    padded = plan.online and filled and plan.does.get("padded_to") != "longest_row"
+    padded = filled and _to_limits(plan)
     prompt, response = real_row(plan, 1.0 if filled else rows.mid, plan.whole(rows_id) * _texts_of_row(plan))
     if padded and prompt_limit is not None and response_limit is not None:
         # images at least are known of prompts without a limit
@@ -108,6 +108,14 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
         missing=missing,
         uneven=not padded and _uneven(plan, row),
     )
+
+
+def _to_limits(plan: Plan) -> bool:
+    """Whether padded rows are as long as the limit: generated ones unless it is said otherwise, a data set's where a limit is known."""
+    told = plan.does.get("padded_to")
+    if plan.online:
+        return told != "longest_row"
+    return told == "limits" and bool(whole(plan.values, "max_length") or whole(plan.values, "response_length"))
 
 
 def _sequences_of_one(plan: Plan) -> int:
