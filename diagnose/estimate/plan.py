@@ -57,7 +57,8 @@ class Plan:
 
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
     ``stage``: the plan is that of the "first" or the "last" stage of a pipeline, with so many layers.
-    ``serves``: nobody trains; an engine runs alone. ``card``: the catalogue's record of the GPU; ``transformers``: that package's version.
+    ``serves``: nobody trains; an engine runs alone. ``recorded``: a record tells of this very trainer. ``card``: the catalogue's record of
+    the GPU; ``transformers``: that package's version.
     ``known`` keeps, by name, what was worked out of this plan and is asked for again.
     """
 
@@ -82,6 +83,7 @@ class Plan:
     stage: str = ""
     stage_layers: float = 0
     serves: bool = False
+    recorded: bool = True
     card: Gpu | None = None
     transformers: str | None = None
     known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
@@ -150,8 +152,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         return None, tuple(id for id, known in needed.items() if known is None)
     version, online = told_version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
-    model, numbers = _model_and_shape(model, does, values)
-    capacity, why = gpu_capacity(facts)
+    (model, numbers), (capacity, why) = _model_and_shape(model, does, values), gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
     phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, own_precision)
@@ -174,6 +175,7 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         capacity_why=why,
         missing=_unsettled(facts, numbers, each, laid_out, capacity),
         laid=laid_out.laid,
+        recorded=not framework.fallback or facts.fork is not None,
         card=facts.gpu,
         transformers=_version_of(facts, "transformers"),
     )
