@@ -34,6 +34,7 @@ Moment = tuple[str, list[Term]]
 _CRITICS_OWN = (
     "gradient_checkpointing",
     "remove_padding",
+    "dynamic_batch",
     "sp",
     "activation_offload",
 )  # set for the critic by keys of its own in some trainers

@@ -58,8 +58,9 @@ class Plan:
 
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
     ``stage``: the plan is that of the "first", the "last" or a stage "between" of a pipeline, with so many layers.
-    ``serves``: nobody trains; an engine runs alone. ``card``: the catalogue's record of the GPU; ``transformers``: that package's version.
-    ``failed_row``: what the size that was asked for tells of the rows of the pass that failed.
+    ``serves``: nobody trains; an engine runs alone. ``recorded``: a record tells of this very trainer. ``card``: the catalogue's record of
+    the GPU; ``transformers``: that package's version. ``failed_row``: what the size that was asked for tells of the rows of the pass that
+    failed.
     ``known`` keeps, by name, what was worked out of this plan and is asked for again.
     """
 
@@ -84,6 +85,7 @@ class Plan:
     stage: str = ""
     stage_layers: float = 0
     serves: bool = False
+    recorded: bool = True
     card: Gpu | None = None
     transformers: str | None = None
     failed_row: FailedRow | None = None
@@ -152,13 +154,20 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     if model is None or gpus is None or framework is None or unread:
         needed = {"model": model, "n_gpus": gpus, "framework": framework, "engine_quantization": None if unread else ""}
         return None, tuple(id for id, known in needed.items() if known is None)
+    plan = _planned(facts, framework, model, gpus)
+    return (_alone(plan) if serves else plan), ()
+
+
+def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Plan:
+    """The plan of a run of which enough is known."""
+    values = facts.values
     version, online = told_version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
     (model, numbers), (capacity, why) = _model_and_shape(model, does, values), gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
     phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, own_precision)
-    plan = Plan(
+    return Plan(
         values=_in_force(values, does),
         assumed=frozenset(id for id, fact in facts.stated.items() if fact.origin == "assumed"),
         model=model,
@@ -177,11 +186,11 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         capacity_why=why,
         missing=_unsettled(facts, numbers, each, laid_out, capacity),
         laid=laid_out.laid,
+        recorded=not framework.fallback or facts.fork is not None,
         card=facts.gpu,
         transformers=_version_of(facts, "transformers"),
         failed_row=facts.failed_row,
     )
-    return (_alone(plan) if serves else plan), ()
 
 
 def _cards(values: Values, serves: bool) -> int | None:

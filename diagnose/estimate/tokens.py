@@ -87,7 +87,7 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times(_sequences_of_one(plan) / _parts(plan))
     if stated and plan.online and plan.does.get("rows_at_once") == "by_free_memory":
         rows = _by_free_memory(plan, stated, (prompt_limit or 0) + (response_limit or 0))
-    padded = plan.online and filled(plan) and plan.does.get("padded_to") != "longest_row"
+    padded = filled(plan) and _to_limits(plan)
     prompt, response = real_row(plan, rows_drawn(plan, rows.mid), plan.whole(rows_id) * _texts_of_row(plan))
     if padded and prompt_limit is not None and response_limit is not None:
         # images at least are known of prompts without a limit
@@ -115,6 +115,14 @@ def filled(plan: Plan) -> bool:
 def rows_drawn(plan: Plan, rows: float) -> float:
     """Of how many rows a pass is as long as the mean: one that is padded is as long in each as its longest, as a single row is."""
     return 1.0 if filled(plan) else rows
+
+
+def _to_limits(plan: Plan) -> bool:
+    """Whether padded rows are as long as the limit: generated ones unless it is said otherwise, a data set's where a limit is known."""
+    told = plan.does.get("padded_to")
+    if plan.online:
+        return told != "longest_row"
+    return told == "limits" and bool(whole(plan.values, "max_length") or whole(plan.values, "response_length"))
 
 
 def _sequences_of_one(plan: Plan) -> int:

@@ -41,7 +41,7 @@ _OF_ENGINES = (
     "rollout_tp",
     "max_num_seqs",
 )
-_ROLES = ("critic", "ref")
+_ROLES = (("critic_", "has_critic", "values_"), ("ref_", "has_ref"))  # how the facts of either begin
 _PHASES_OF_ROLES = ("critic", "values", "ref_logprob")
 _RANK = {"cured": -1, "tried": 0, "on": 1, "refused": 2, "elsewhere": 3, "no_gain": 4, "absent": 5}
 
@@ -149,8 +149,8 @@ def no_role(lever: Lever, situation: Situation) -> bool:
     ids = [change.fact for change in lever.changes]
     if not ids or situation.framework_known or "algo" in situation.values or situation.phase in _PHASES_OF_ROLES:
         return False
-    roles = [role for role in _ROLES if all(id.startswith((f"{role}_", f"has_{role}")) for id in ids)]
-    return any(not any(id.startswith((f"{role}_", f"has_{role}")) for id in situation.values) for role in roles)
+    roles = [role for role in _ROLES if all(id.startswith(role) for id in ids)]
+    return any(not any(id.startswith(role) for id in situation.values) for role in roles)
 
 
 def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:

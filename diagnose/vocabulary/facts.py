@@ -154,6 +154,7 @@ _ALL = (
     fact("critic_micro_batch", "int", "sizes", "Critic micro batch", "sequences per GPU"),
     fact("values_micro_batch", "int", "sizes", "Values micro batch", "sequences per GPU"),
     fact("dynamic_batch", "bool", "sizes", "Micro batches packed by tokens"),
+    fact("critic_dynamic_batch", "bool", "sizes", "Critic's micro batches packed by tokens"),
     fact("packed_rows", "bool", "sizes", "Rows joined to full length"),
     fact("micro_tokens", "int", "sizes", "Update token budget", "tokens per GPU"),
     fact("logprob_tokens", "int", "sizes", "Log-prob token budget", "tokens per GPU"),

@@ -96,7 +96,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("yes", "no"),
     ),
     "dynamic_length": ("what one row may measure", ("prompt_and_response", "start_and_prompt", "packed")),
-    "padded_to": ("how long padded rows of generated answers are", ("limits", "longest_row")),
+    "padded_to": ("how long padded rows are", ("limits", "longest_row")),
     "long_rows": ("what becomes of a data set's rows above the limit", ("dropped", "cut")),
     "sync_transient": (
         "what handing the weights over needs beside the residents",

@@ -39,6 +39,21 @@ def test_padding_goes_to_the_limits_or_to_the_longest_row_of_the_pass(facts: Any
     assert unknown[0].row.mid < unknown[1].row.mid == 4096
 
 
+def test_rows_of_a_data_set_that_are_padded_to_their_limit_are_as_long_as_that_whatever_they_hold(
+    facts: Any, record: Any
+) -> None:
+    said, nothing = record(padded_to="limits"), {"prompt_length": None, "response_length": None}
+    trains = {"algo": "sft", "micro_batch": 2, "real_response_length": 300, **nothing}
+    limit, longest, packs = (
+        _update(facts(known, **trains, max_length=2048, remove_padding=removed))
+        for known, removed in ((said, None), (record(), None), (said, True))
+    )
+    assert limit.tokens.exact
+    assert (limit.row.mid, limit.uneven) == (2048, False)
+    assert longest.row.mid == packs.row.mid == 300
+    assert not _update(facts(said, algo="sft", micro_batch=2, **nothing)).tokens.exact  # padded to nobody knows what
+
+
 def test_every_text_of_a_row_is_a_sequence_and_all_of_them_together_need_no_more_than_a_row_at_the_limit(
     facts: Any, record: Any
 ) -> None:
