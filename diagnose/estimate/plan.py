@@ -17,6 +17,7 @@ from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range, told_version
 from diagnose.estimate.built import as_trained, headed, sparse_stand_in, stand_in
 from diagnose.estimate.capacity import gpu_capacity
+from diagnose.estimate.other_cards import on_other_cards
 from diagnose.estimate.residents import (
     ENGINES,
     SERVING,
@@ -58,6 +59,7 @@ class Plan:
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
     ``stage``: the plan is that of the "first" or the "last" stage of a pipeline, with so many layers.
     ``serves``: nobody trains; an engine runs alone. ``card``: the catalogue's record of the GPU; ``transformers``: that package's version.
+    ``otherwise`` is the same run on other numbers of cards, where nobody tells it.
     ``known`` keeps, by name, what was worked out of this plan and is asked for again.
     """
 
@@ -84,6 +86,7 @@ class Plan:
     serves: bool = False
     card: Gpu | None = None
     transformers: str | None = None
+    otherwise: tuple[Plan, ...] = ()
     known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def number(self, id: str) -> float | None:
@@ -140,6 +143,14 @@ def run_model(facts: Facts) -> Model | None:
 
 def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
     """The plan, or None and the facts without which there is none. A command that neither trains nor serves has none and lacks nothing."""
+    plan, missing = _make_plan(facts, fallback)
+    others = tuple(one for other in on_other_cards(facts) if (one := _make_plan(other, fallback)[0]))
+    if plan is None or not others:
+        return plan, missing
+    return replace(plan, otherwise=others, missing=("n_gpus", *plan.missing)), missing
+
+
+def _make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
     values, framework, model = facts.values, facts.framework or fallback, run_model(facts)
     serves = facts.serves and values.get("rollout_engine") in ENGINES
     if values.get("trains") is False and not serves or (facts.fork is not None and facts.fork.trains_elsewhere):
