@@ -14,6 +14,7 @@ from diagnose.estimate.generation import OF_TRAINER, dense_cache
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import row_limit
 from diagnose.estimate.shape import lora_parameters
+from diagnose.estimate.sharding import QUANTIZED
 from diagnose.estimate.spread import in_experts
 from diagnose.estimate.term import Band, count, exactly, make_term, total
 from diagnose.estimate.terms_fixed import CONTEXT, fixed
@@ -44,10 +45,6 @@ _STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_uti
 _SAMPLER_COPIES = 4
 # unslothai/unsloth-zoo@ce232d6 unsloth_zoo/vllm_utils.py: load_vllm, get_vllm_state_dict, convert_vllm_to_huggingface
 _SHARED = "vLLM lora/layers: create_lora_weights; the base layers are views of the engine's tensors"
-
-
-# bytes a parameter of a quantised linear layer, scales included: arXiv:2305.14314, section 3, for 4 bits
-_QUANTISED = {"fp8": 1.0, "int8": 1.0, "int4": 0.56, "nf4": 0.56}
 
 
 def engine_weight_bytes(
@@ -139,7 +136,7 @@ def _weights(plan: Plan) -> Term:
 
 def _stored(plan: Plan) -> float:
     """Bytes a parameter of the engine's linear layers."""
-    return _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
+    return QUANTIZED.get(str(plan.values.get("engine_quantization")), 2.0)
 
 
 def _shares(plan: Plan) -> bool:

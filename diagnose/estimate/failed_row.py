@@ -46,7 +46,7 @@ def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste = _
     if not asked or phase is None or not phase.certain or str(phase.value) not in _PASSES:
         return None
     plan = plan_of(facts, fallback)
-    one = take(plan, _PASSES[str(phase.value)]) if plan and not plan.serves else None
+    one = take(plan, _PASSES[str(phase.value)]) if plan and not (plan.serves or plan.otherwise) else None
     if plan is None or one is None or not _only_logits(plan, one, asked) or known_sizes(facts):
         return None
     lengths = [_row(plan, one, asked / each) for each in ((4,) if _upcasts(paste) else (4, 2))]

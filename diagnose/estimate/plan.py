@@ -6,7 +6,6 @@ counts as not met.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -15,8 +14,9 @@ from typing import Any
 
 from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range, told_version
-from diagnose.estimate.built import as_trained, headed, sparse_stand_in, stand_in
+from diagnose.estimate.built import as_trained, headed, run_model
 from diagnose.estimate.capacity import gpu_capacity
+from diagnose.estimate.other_cards import on_other_cards
 from diagnose.estimate.residents import (
     ENGINES,
     SERVING,
@@ -47,9 +47,6 @@ BETWEEN = "between"  # a stage of a pipeline that is neither the first nor the l
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
 _SAMPLING = ("init", "weight_sync", "rollout")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
-_ACTIVE = re.compile(
-    r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
-)  # 30B-A3B: 30 billion parameters, 3 of them for a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ class Plan:
     ``stage``: the plan is that of the "first", the "last" or a stage "between" of a pipeline, with so many layers.
     ``serves``: nobody trains; an engine runs alone. ``recorded``: a record tells of this very trainer. ``card``: the catalogue's record of
     the GPU; ``transformers``: that package's version. ``failed_row``: what the size that was asked for tells of the rows of the pass that
-    failed.
+    failed. ``otherwise`` is the same run on other numbers of cards, where nobody tells it.
     ``known`` keeps, by name, what was worked out of this plan and is asked for again.
     """
 
@@ -89,6 +86,7 @@ class Plan:
     card: Gpu | None = None
     transformers: str | None = None
     failed_row: FailedRow | None = None
+    otherwise: tuple[Plan, ...] = ()
     known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def number(self, id: str) -> float | None:
@@ -135,17 +133,16 @@ class Plan:
         return whole_head and not chunked
 
 
-def run_model(facts: Facts) -> Model | None:
-    """The run's model: of the catalogue, else a stand-in of the stated size, sparse where the name says how much a token takes."""
-    size = facts.number("params_b")
-    if facts.model or not size:
-        return facts.model
-    active = _ACTIVE.search(str(facts.values.get("model", "")))
-    return (sparse_stand_in(size, float(active[1])) if active else None) or stand_in(size)
-
-
 def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
     """The plan, or None and the facts without which there is none. A command that neither trains nor serves has none and lacks nothing."""
+    plan, missing = _make_plan(facts, fallback)
+    others = tuple(one for other in on_other_cards(facts) if (one := _make_plan(other, fallback)[0]))
+    if plan is None or not others:
+        return plan, missing
+    return replace(plan, otherwise=others, missing=("n_gpus", *plan.missing)), missing
+
+
+def _make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
     values, framework, model = facts.values, facts.framework or fallback, run_model(facts)
     serves = facts.serves and values.get("rollout_engine") in ENGINES
     if values.get("trains") is False and not serves or (facts.fork is not None and facts.fork.trains_elsewhere):

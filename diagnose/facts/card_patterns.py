@@ -51,20 +51,30 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
         re.compile(
             rf"(?:(?<![\d.])(?P<size0>\d{{2,3}})\s*[Gg][Bb]?\s*(?:版|的)?\s*)?{card}(?:{after})?{trailing}", re.I | re.A
         ),
-        # a bare number is a card only beside a count
+        *_bare(short, trailing),
+    )
+
+
+def _bare(short: tuple[str, ...], trailing: str) -> tuple[re.Pattern[str], ...]:
+    """A bare number, which is a card only beside a count, beside its size, called somebody's, or where a run is on it."""
+    card = rf"(?P<card>{_card(short) if short else '(?!)'})"
+    return (
         re.compile(
-            rf"{_ALONE}(?P<card>{_card(short) if short else '(?!)'})s?\s*(?:{_TIMES}\s*(?P<times>\d{{1,2}})(?![\d.GgBb])"
+            rf"{_ALONE}{card}s?\s*(?:{_TIMES}\s*(?P<times>\d{{1,2}})(?![\d.GgBb])"
             rf"|(?P<count>{NUMERAL})\s*(?:卡|张))",
             re.I | re.A,
         ),
-        # … or beside its size, or called somebody's
         re.compile(
-            rf"{_ALONE}(?:(?P<count>{NUMERAL})\s*)?(?P<card>{_card(short) if short else '(?!)'})s?(?:\s|[(（,，-])*"
+            rf"{_ALONE}(?:(?P<count>{NUMERAL})\s*)?{card}s?(?:\s|[(（,，-])*"
             rf"(?P<size>\d{{2}})\s*G(?:i?B)?(?![A-Za-z0-9])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|内存)){trailing}",
             re.I | re.A,
         ),
         re.compile(
-            rf"(?:\b(?:my|the|our)\s+|(?:[用租买]的?是?|我的|一块|一张)\s*)(?P<card>{_card(short) if short else '(?!)'})(?![A-Za-z0-9])",
+            rf"(?:\b(?:my|the|our)\s+|(?:[用租买]的?是?|我的|一块|一张)\s*){card}(?![A-Za-z0-9])",
+            re.I | re.A,
+        ),
+        re.compile(
+            rf"{_ALONE}(?<!step ){card}(?=\s*(?:上(?![下升])|跑|训练|微调|显卡|单卡))",
             re.I | re.A,
         ),
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from diagnose.allocator import crammed, idle_gib
 from diagnose.conditions import alike, holds, version
+from diagnose.estimate.other_cards import is_open
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
@@ -151,6 +152,11 @@ def no_role(lever: Lever, situation: Situation) -> bool:
         return False
     roles = [role for role in _ROLES if all(id.startswith(role) for id in ids)]
     return any(not any(id.startswith(role) for id in situation.values) for role in roles)
+
+
+def cards_untold(lever: Lever, situation: Situation) -> bool:
+    """Whether it adds cards to a number that nobody tells."""
+    return is_open(situation.facts) and any(change.fact == "n_gpus" for change in lever.changes)
 
 
 def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:

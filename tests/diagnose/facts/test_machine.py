@@ -7,11 +7,17 @@ import pytest
         "Tried to allocate 80.00 GiB on GPU 3 of the list",
         "Sleep mode freed 40.00 GiB memory, 8 x more than before",
         "The H100 box and the A100 box behave alike",
+        "step 4090 上升到 3.2，训练到 3090 步",
     ],
 )
 def test_it_does_not_take_other_numbers_for_cards(values, text):
     assert "n_gpus" not in values(text)
     assert "gpu_model" not in values(text)
+
+
+@pytest.mark.parametrize("text", ["4090 上跑 GRPO，爆显存", "3090训练 Qwen2.5-1.5B OOM", "在4090上微调"])
+def test_a_bare_number_is_the_card_that_a_run_is_on(values, text):
+    assert values(text)["gpu_model"] in ("RTX 4090", "RTX 3090")
 
 
 @pytest.mark.parametrize(
