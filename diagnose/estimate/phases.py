@@ -117,7 +117,7 @@ def _phase(
         return bounds(counts, slack, most, pieces(plan, stays, goes), plan.capacity)
 
     return PhaseEstimate(
-        phase, moment, (*counts, *beyond, *(where_free(term, room) for term in pages), slack), doubt=band, cached=kept
+        phase, moment, (*counts, *beyond, *where_free(pages, room), slack), doubt=band, cached=kept
     )
 
 
