@@ -177,7 +177,6 @@ def where_free(pages: list[Term], room: Band) -> list[Term]:
     return terms
 
 
-
 def _slack(plan: Plan, held: Band, work: Band, room: Band) -> Term:
     """Pieces beside what is in use. Where the trainer only holds and never works, little lies in pieces."""
     of_held, of_work, how = _shares(plan, work)
