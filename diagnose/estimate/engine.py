@@ -30,6 +30,7 @@ _RULES = {
     "share_of_rest": "LMDeploy@1263d5c src/turbomind/turbomind.cc: CreateEngine",
     "share_of_start": "SGLang 0.5.2 srt/model_executor/model_runner.py: profile_max_num_token",
 }
+_SET = "vLLM 0.11 v1/worker/gpu_worker.py: determine_available_memory, kv_cache_memory_bytes"
 # They start with any room at all and refuse single requests: SGLang v0.5.3 srt/model_executor/model_runner.py: init_memory_pool;
 # LMDeploy@1263d5c src/turbomind/engine/engine.cc. vLLM does not: v1/core/kv_cache_utils.py: check_enough_kv_cache_memory.
 _STARTS_ANYHOW = ("sglang", "lmdeploy")
@@ -89,7 +90,7 @@ def engine(plan: Plan, what: str) -> list[Term]:
 
 def _engine(plan: Plan, what: str) -> list[Term]:
     if what == "engine_weights":
-        return [_weights(plan)]
+        return [] if _shares_all(plan) else [_weights(plan)]
     if what == "engine_graphs":
         return _graphs(plan)
     if what in OF_TRAINER:
@@ -113,7 +114,8 @@ def engine_activations(plan: Plan) -> Term:
 def missing_share(plan: Plan) -> bool:
     """Whether an engine's pool would stand on the trainers' GPUs and its share is unknown."""
     pooled = any("kv_pool" in what for what in plan.residents.values())
-    return pooled and plan.does.get("kv_rule") != "dense" and plan.number("gpu_memory_utilization") is None
+    told = plan.number("kv_pool_gib") or plan.number("gpu_memory_utilization") is not None
+    return pooled and plan.does.get("kv_rule") != "dense" and not told
 
 
 def _weights(plan: Plan) -> Term:
@@ -142,6 +144,11 @@ def _stored(plan: Plan) -> float:
 def _shares(plan: Plan) -> bool:
     """Whether the engine was loaded first and the trainer's base layers are views of its tensors, 4-bit ones and their scales too."""
     return plan.values.get("engine_shares_weights") is True and bool(plan.adapters)
+
+
+def _shares_all(plan: Plan) -> bool:
+    """Whether it samples with the very weights that are trained (Megatron-LM@d98e8a6 megatron/rl/rl_utils.py)."""
+    return plan.values.get("engine_shares_weights") is True and not plan.adapters
 
 
 def _room_for_adapter(plan: Plan) -> float:
@@ -184,6 +191,9 @@ def _graphs_in_share(plan: Plan) -> bool:
 def _pool(plan: Plan) -> list[Term]:
     if plan.does.get("kv_rule") == "dense":
         return [dense_cache(plan)]
+    if set_to := plan.number("kv_pool_gib"):
+        how = f"{set_to:g} GiB as it is set, whatever the engine's share"
+        return [make_term("kv_pool", "KV pool", "engine", set_to * GIB, how, _SET, ("kv_pool_gib",))]
     share, capacity = plan.number("gpu_memory_utilization"), plan.capacity
     if share is None or capacity is None:
         return []
@@ -212,6 +222,8 @@ def cache_room(plan: Plan | None, measured: Sequence[Measured] = ()) -> CacheRoo
         return None
     own, resident = _beside_pool(plan, _rule(plan))
     left, weights = _left(plan, share, capacity, own.mid, resident), _weight_bytes(plan)
+    if set_to := plan.number("kv_pool_gib"):
+        left = set_to * GIB
     others = 0.0 if plan.serves or _rule(plan) in ("share_of_total", "share_of_empty_card") else resident
     prompt, response = row_limit(plan)
     tokens = whole(plan.values, "max_model_len") or (prompt or 0) + (response or 0)

@@ -59,7 +59,7 @@ def has_engine(framework: Framework, values: Values) -> bool:
     """Whether an engine generates. Of an unknown trainer nothing is assumed: it has one where something of the engine is known."""
     if "rollout_engine" in values or not framework.fallback:
         return values.get("rollout_engine", ENGINES[0]) in ENGINES
-    return any(id in values for id in ("gpu_memory_utilization", "rollout_tp", "engine_version"))
+    return any(id in values for id in ("gpu_memory_utilization", "kv_pool_gib", "rollout_tp", "engine_version"))
 
 
 def residents(

@@ -183,8 +183,11 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
         return exactly(limit)
     if not plan.online:
         return _of_data_set(limit, rows, together, rows_met(plan.values))
-    mean = limit * _mean_share(rows)
-    return Band(0.5 * mean, mean, float(limit))
+    mean = limit * _mean_share(
+        rows
+    )  # of a prompt, the least is what most sets have: a limit may be far above all prompts
+    low = 0.5 * mean if id == "real_response_length" else min(0.5 * mean, UNKNOWN_PROMPT.mid)
+    return Band(low, mean, float(limit))
 
 
 def _worst_of_many(text: Band, images: Band, rows: float, met: int | None = None) -> Band:

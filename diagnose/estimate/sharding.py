@@ -27,8 +27,8 @@ _PRECISION = {
 _ZERO_PRECISION = (2.0, 2.0, 12.0)
 
 # Adam's states in bytes a parameter when an optimizer of this word is used: both moments together. 4bit: Li et al. 2023,
-# arXiv:2309.01507; mini: Adam-mini, whose second moment is one number a block, Zhang et al. 2024, arXiv:2406.16793; lomo: none, Lv et al.
-# 2023, arXiv:2306.09782.
+# arXiv:2309.01507; mini: Adam-mini, whose second moment is one number a block, Zhang et al. 2024, arXiv:2406.16793; lomo: none, and no
+# masters, since each weight is cast only while it is updated, Lv et al. 2023, arXiv:2306.09782 (OpenLMLab/LOMO@45d4bac lomo/src/lomo.py).
 _OPTIMIZER_STATES = (
     ("8bit", 2.0),
     ("4bit", 1.0),
@@ -127,7 +127,7 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
         quantized = _quantized(values)
         # the rest comes in 16 bits unless a type is asked for: transformers quantizers/quantizer_bnb_4bit.py
         base = base if "precision" in values else 2.0
-    masters = 4.0 if optimizer >= 12 else 0.0
+    masters = 4.0 if optimizer >= 12 and "lomo" not in name else 0.0
     state = next((states for word, states in _OPTIMIZER_STATES if word in name), math.inf)
     optimizer = masters + min(state, optimizer - masters)
     if values.get("strategy") == "megatron" and values.get("gradients_fp32") is False:

@@ -103,10 +103,14 @@ def _gradients(plan: Plan) -> Term:
     size = shard_bytes(parameters=trained_shard(plan, 2), bytes_each=plan.each.gradients)
     how = f"{_trained(plan, 2)} × {plan.each.gradients:g} B"
     if drops_gradients(plan):
-        table = min(plan.trained, plan.shape.embedding)
-        size, how = plan.each.gradients * table, f"the largest alone, {count(table)} × {plan.each.gradients:g} B"
+        size, how = _largest_gradient(plan)
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "precision")
     return make_term("actor_gradients", "gradients", "held", perhaps_less(plan, size), how, _ZERO, moved_by)
+
+
+def _largest_gradient(plan: Plan) -> tuple[float, str]:
+    table = min(plan.trained, plan.shape.embedding)
+    return plan.each.gradients * table, f"the largest alone, {count(table)} × {plan.each.gradients:g} B"
 
 
 def drops_gradients(plan: Plan) -> bool:
@@ -246,6 +250,8 @@ def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
         how = f"{_spread(plan, stage)} × {each:g} B"
         if other := _other_size(plan, "critic_b", stage, each):
             size, how = other
+        if part == "gradients" and drops_gradients(plan):
+            size, how = _largest_gradient(plan)
         return make_term(f"critic_{part}", title, "held", size, how, _ZERO, (*_SPLIT, "has_critic", "critic_b"))
 
     return make

@@ -13,6 +13,7 @@ BATCH_UNITS = {
     "tokens_per_gpu": "tokens that one GPU takes in one pass",
     "prompts": "prompts of the whole run",
     "image_tokens": "pixels of an image, written as the tokens that they become",
+    "bytes": "a size in GiB, written in bytes",
 }
 
 # What can stay in memory. A framework file says in which phases, on which pool and under which condition.

@@ -65,11 +65,12 @@ def test_every_text_of_a_row_is_a_sequence_and_all_of_them_together_need_no_more
     assert ranks.row.mid < ranks.row.high == 8192
 
 
-def test_an_unknown_length_runs_from_half_its_mean_to_the_limit(facts: Any) -> None:
-    one = _update(facts())
-    mean = (0.4 + 0.6 / 8**0.5) * 4096
-    assert one.row.mid == pytest.approx(mean)
-    assert (one.row.low, one.row.high) == (pytest.approx(mean / 2), 4096)
+def test_an_unknown_answer_runs_from_half_its_mean_and_an_unknown_prompt_from_that_of_most_sets(facts: Any) -> None:
+    one, share = _update(facts()), 0.4 + 0.6 / 8**0.5
+    prompt, response = facts().values["prompt_length"], facts().values["response_length"]
+    assert one.row.mid == pytest.approx(share * (prompt + response))
+    assert one.row.low == pytest.approx(min(share * prompt / 2, UNKNOWN_PROMPT.mid) + share * response / 2)
+    assert one.row.high == prompt + response == 4096
 
 
 def test_the_usual_answer_of_public_runs_outranks_a_share_of_the_limit(facts: Any) -> None:
