@@ -300,3 +300,9 @@ def test_a_word_of_a_sentence_is_not_shown_as_a_key_s_own() -> None:
     found = changes(told("trl SFTTrainer, full fine-tuning of Qwen2.5-14B, zero2, 4x A100 40GB\n" + OOM))
     assert found["peft.lora"][0] == ("use_peft", None, "true")
     assert found["shard.zero_stage.up"][0][:2] == ("config_file", None)
+
+
+def test_a_setting_that_takes_deepspeeds_own_file_is_given_none_of_another_kind() -> None:
+    text = "torchrun --nproc_per_node=4 train.py  # trl GRPOConfig(deepspeed=None, per_device_train_batch_size=4)\n"
+    text += "TRL GRPO, full fine-tuning of Qwen2.5-1.5B, 4 x A100 40GB\n" + OOM
+    assert changes(told(text))["shard.zero_stage.up"][0][0] == "config_file"
