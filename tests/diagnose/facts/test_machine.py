@@ -445,3 +445,20 @@ def test_cards_of_several_nodes_are_taken_as_eight_each_where_nothing_tells(fact
 )
 def test_engines_that_are_not_colocated_take_their_part_of_the_cluster(values, settings, trains):
     assert values(f"python run.py {settings}").get("trainer_gpus") == trains
+
+
+def test_nodes_of_one_card_are_places_on_machines(values):
+    command = "".join(
+        f"--{role}_num_nodes 16 --{role}_num_gpus_per_node 1 " for role in ("ref", "actor", "critic", "reward")
+    )
+    told = values(f"python3 -m openrlhf.cli.train_ppo_ray {command} --colocate_all_models --pretrain Qwen/Qwen2.5-7B")
+    assert told["n_gpus"] == 16
+    assert told.get("n_nodes") != 16
+
+
+def test_a_machine_that_joins_others_is_not_the_whole_run(values):
+    told = values(
+        "ray start --head --num-gpus 8\nray start --address $HEAD:6379 --num-gpus 8\npython3 train.py --colocate x --n 1"
+    )
+    assert told.get("n_gpus") is None
+    assert told["gpus_per_node"] == 8

@@ -28,6 +28,9 @@ def values(paste: Paste) -> dict[str, str]:
         ("N=2\nN=$((N + 1))", "3"),
         ("A=1\nB=$A\nC=$B\nD=$C\nE=$D\nF=$E\nG=$F\nN=$G", "1"),
         ("N=${N:?must be set}", "${N:?must be set}"),
+        ("#SBATCH --nodes=4\nN=$SLURM_NNODES", "4"),
+        ("#SBATCH -N 2 --gres=gpu:a100:8\nN=$((SLURM_JOB_NUM_NODES * SLURM_GPUS_ON_NODE))", "16"),
+        ("#SBATCH --nodes=2-4\nN=$SLURM_NNODES", "$SLURM_NNODES"),
     ],
 )
 def test_a_variable_has_what_the_script_gives_it(script: str, value: str) -> None:
