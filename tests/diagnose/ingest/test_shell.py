@@ -59,6 +59,9 @@ def test_variables_that_name_each_other_come_to_an_end() -> None:
         ("bash run.sh\n  a.b=1 \\\n  c.d=2", {"a.b": "1", "c.d": "2"}),
         ("docker run --shm-size 10g img python -m x a.b=1", {"shm-size": "10g", "a.b": "1"}),
         ("python t.py --n 1; python u.py --m 2", {"n": "1", "m": "2"}),
+        ("my run: deepspeed t.py --n 1 --bf16", {"n": "1", "bf16": "true"}),
+        ("命令：torchrun t.py --n 1 --bf16", {"n": "1", "bf16": "true"}),
+        ("usage: train.py [-h] --n N --bf16", {"n": "N"}),
         ("accelerate launch --machine_rank 0 a/b --lr 1 2", {"machine_rank": "0", "lr": "1 2"}),
     ],
 )  # fmt: skip
