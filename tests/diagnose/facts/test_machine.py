@@ -61,6 +61,8 @@ def test_a_card_may_be_written_small(values, text):
     [
         ("we have 8 x H100 80GB", "H100", 80, 8),
         ("on 8*A100 40G", "A100", 40, 8),
+        ("will it fit on 2x A100 80?", "A100", 80, 2),
+        ("the run was on 8xH100, but I only have 8xA6000", "RTX A6000", 48, 8),
         ("two A100-40GB", "A100", 40, 2),
         ("4 * 80g A100", "A100", 80, 4),
         ("8*40GB A100 的机器", "A100", 40, 8),
