@@ -197,6 +197,7 @@ def test_it_reads_the_algorithm_and_no_key_that_bears_its_name(values, text, alg
         ("verl GRPO，ref 也 offload 了", {"ref_offload": True, "param_offload": None}),
         ("offload 都开了", {"param_offload": None, "optimizer_on_cpu": None}),
         ("zero3 offload, 7B", {"param_on_cpu": True, "optimizer_on_cpu": True, "param_offload": None}),
+        ("ms-swift GRPO, zero3_offload", {"param_on_cpu": True, "optimizer_on_cpu": True, "param_offload": None}),
         ("用 zero2_offload 训 7B", {"param_on_cpu": None, "optimizer_on_cpu": True}),
         ("see https://example.org/configs/zero3_offload.json, 7B", {"param_on_cpu": None, "optimizer_on_cpu": None}),
         ("should I use zero3 offload?", {"param_on_cpu": None, "optimizer_on_cpu": None}),
