@@ -17,7 +17,9 @@ _ALONE = r"(?<![A-Za-z0-9_.\-=/十百千])"
 _NO_SETTING = r"(?<!batch )(?<!batch_size )(?<!batch size )(?<!\bbs )(?<!rank )(?<!length )(?<!epochs )(?<!steps )(?<!zero )(?<!stage )"
 # what may stand between a count and the card: a size, a maker, a blank
 _BEFORE = rf"(?:{_SIZE}\s*(?:的\s*)?)?(?:(?:NVIDIA|Nvidia|nvidia|Tesla|GeForce|AMD|Huawei|华为|英伟达|GPUs?|the|of|local|of the)\s*){{0,2}}"
-_AFTER = rf"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}"
+# a size may lack its unit where nothing follows that it could count: “2x A100 80?”
+_BARE_SIZE = r"(?<=[ -])(?P<size2>40|80)(?=\s*(?:[?？,，;；。)）]|\.?(?:\s*$|\s+[A-Z])))"
+_AFTER = rf"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*(?:(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}|[ -]{_BARE_SIZE})"
 
 
 @lru_cache(maxsize=8)
@@ -194,7 +196,8 @@ WENT_WELL = re.compile(
     re.I | re.A,
 )
 BESIDE = re.compile(
-    r"\b(?:also (?:tried|tested)|another|borrowed|previous(?:ly)?|used to|earlier|moved from|instead of|compared (?:to|with))\b"
+    r"\b(?:also (?:tried|tested)|was (?:run |trained )?on|originally"
+    r"|another|borrowed|previous(?:ly)?|used to|earlier|moved from|instead of|compared (?:to|with))\b"
     r"[^,，;；.。]{0,24}$|(?:也试|还试|之前|以前|原来|借了?|相比)[^,，;；。]{0,10}$",
     re.I | re.A,
 )

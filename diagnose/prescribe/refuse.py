@@ -27,7 +27,16 @@ _MORE = {"optimizer_offload": "optimizer_on_cpu", "param_offload": "param_on_cpu
 _TRAINERS = ("run", "sizes", "memory")
 _ANYBODYS = ("params_b", "model", "framework_version", "torch_version", "expandable_segments", "max_pixels")
 # These run on cards of the trainer, whichever role's they are.
-_OFF_THE_ENGINE = ("logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
+_OFF_THE_ENGINE = (
+    "logprob",
+    "ref_logprob",
+    "values",
+    "reward",
+    "critic",
+    "actor_update",
+    "optimizer_step",
+    "checkpoint",
+)
 # How a pass is split or kept, set for each role by a key of its own.
 _OF_PASSES = ("sp", "activation_offload")
 # Settings of an update that somebody pastes who trains; the others may as well be those of a merge or of an inference.

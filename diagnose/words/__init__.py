@@ -43,8 +43,10 @@ def value_words(id: str, value: Value) -> str:
         return ("on" if value else "off") if spec.group in ("memory", "engine", "sizes") else ("yes" if value else "no")
     if id == "algo":
         return _algo_words(str(value))
-    if id == "params_b":
-        return f"{value:.10g}{NBSP}billion" if isinstance(value, (int, float)) else str(value)
+    if spec.unit == "billions":
+        # of a role's model the count is exact, and nobody says it so
+        digits = 10 if id == "params_b" else 3
+        return f"{value:.{digits}g}{NBSP}billion" if isinstance(value, (int, float)) else str(value)
     if isinstance(value, (int, float)):
         number = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
         unit = _ONE.get(spec.unit, spec.unit) if value == 1 else spec.unit
