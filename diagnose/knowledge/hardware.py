@@ -49,7 +49,8 @@ class Vision:
     """A vision tower. ``pixels_per_token`` is what one token of the language model stands for.
 
     ``rotary``: positions rotate query and key; ``gelu_kernel``: the MLP's GELU is one kernel and not written out; ``scaled``: what
-    attention and MLP give is multiplied by a weight.
+    attention and MLP give is multiplied by a weight. ``hooked``: where gradients are asked of a model's inputs, transformers asks them of
+    the tower's as well (5.0 to 5.24 modeling_utils.py: enable_input_require_grads, get_input_embeddings).
     """
 
     hidden: int
@@ -61,6 +62,7 @@ class Vision:
     rotary: bool = True
     gelu_kernel: bool = False
     scaled: bool = False
+    hooked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

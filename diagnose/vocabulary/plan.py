@@ -232,8 +232,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("looped", "at_once"),
     ),
     "frozen_tower": (
-        "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs",
-        ("kept", "dropped"),
+        "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs, or it has none (bare)",
+        ("kept", "dropped", "bare"),
     ),
     "images_on_host": ("copies of the step's image tensors on the host", ()),
     "engine_images": ("which of an engine's processes read the images of its prompts", ("every_rank", "one_process")),
