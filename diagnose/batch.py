@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from diagnose.units import GIB
 from diagnose.vocabulary import Value
 
 if TYPE_CHECKING:
@@ -104,6 +105,14 @@ def _tokens_to_pixels(number: float, values: Values) -> float | None:
     return number * (whole(values, "pixels_per_token") or _PIXELS_PER_TOKEN)
 
 
+def _bytes_to_gib(number: float, values: Values) -> float | None:
+    return number / GIB
+
+
+def _gib_to_bytes(number: float, values: Values) -> float | None:
+    return round(number * GIB)
+
+
 def _pixels_to_tokens(number: float, values: Values) -> float | None:
     return max(1, number // (whole(values, "pixels_per_token") or _PIXELS_PER_TOKEN))
 
@@ -121,6 +130,7 @@ UNITS: dict[str, tuple[Convert, Convert]] = {
     # the budget counts a sequence before it is split; a GPU sees the budget itself, since both sides grow with sp
     "tokens_times_sp": (_same, _same),
     "image_tokens": (_tokens_to_pixels, _pixels_to_tokens),
+    "bytes": (_bytes_to_gib, _gib_to_bytes),
 }
 
 

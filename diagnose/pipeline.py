@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.batch import resolve
-from diagnose.estimate import assumed_lengths, cache_room, estimate, plan_of
+from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import read_facts
 from diagnose.facts.signature import spoken_pool
 from diagnose.ingest import read
@@ -21,6 +22,8 @@ from diagnose.types import CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, 
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, VERDICTS, Pool, Value
 from diagnose.words import not_memory
 
+# of a message: a card or a rank that is not the first
+_OF_ANOTHER_CARD = re.compile(r"\bGPU [1-9]\d? has a total\b|\[rank[1-9]|\bcuda:[1-9]", re.A)
 _POOLS: dict[str, Pool] = {"gpu": "gpu", "host": "host"}
 # Cases, or what finds the near ones among very many by the facts and the text of a paste.
 Cases = Sequence[Case] | Callable[[Facts, str], Sequence[Case]]
@@ -43,7 +46,7 @@ def diagnose(
     """
     paste = text if isinstance(text, Paste) else read(text)
     passed("read")
-    facts = _with_assumed_lengths(read_facts(paste, answers, knowledge), knowledge)
+    facts = _with_assumptions(read_facts(paste, answers, knowledge), paste, knowledge)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("facts")
     before = estimate(facts, knowledge.fallback)
@@ -108,7 +111,7 @@ def failing_pool(
     if kind == "memory_growth" and len({one.pool for one in grown}) == 1:
         return grown[0].pool
     pools: tuple[Pool, ...] = ("gpu", "host")
-    out = [name for name in pools if (pool := before.pool(name)) and pool.verdict() == "out"]
+    out = [name for name in pools if (pool := before.pool(name)) and pool.runs_out]
     if len(out) == 1 or kind != "other":
         return out[0] if len(out) == 1 else None
     return "gpu" if phase in OF_CARDS else None
@@ -168,8 +171,17 @@ def _spoken_of(kind: Fact, paste: Paste) -> Pool | None:
     return spoken_pool(line.words, span.start - line.offset, span.end - line.offset)
 
 
-def _with_assumed_lengths(facts: Facts, knowledge: Knowledge) -> Facts:
+def _with_assumptions(facts: Facts, paste: Paste, knowledge: Knowledge) -> Facts:
+    """The number of cards and the real lengths that the estimate would take, stated as assumptions."""
+    lines = (paste.line(hit.span.line) for hit in facts.hits)
+    several = any(_OF_ANOTHER_CARD.search(line.text) for line in lines if line)
+    cards = assumed_cards(facts, knowledge.fallback, several)
+    return _with_assumed_lengths(facts if cards is None else facts.with_fact(cards), knowledge, paste)
+
+
+def _with_assumed_lengths(facts: Facts, knowledge: Knowledge, paste: Paste | None = None) -> Facts:
     """The real lengths that the estimate would assume, stated as assumptions, so that they are shown and can be answered."""
+    facts = with_failed_row(facts, knowledge.fallback, paste or Paste(""))
     lengths = {fact.id: fact for fact in assumed_lengths(facts, knowledge.fallback)}
     if not lengths:
         return facts

@@ -13,7 +13,7 @@ from diagnose.vocabulary import FACTS, Value
 from wizard import state
 from wizard.state import Answers
 
-_REAL = ("real_prompt_length", "real_response_length")  # assumed anew from the limits wherever they are not told
+_REAL = ("real_prompt_length", "real_response_length")
 START = Path(__file__).with_name("fit_start.txt").read_text(encoding="utf-8").strip()
 
 
@@ -33,14 +33,16 @@ def read(pairs: list[tuple[str, str]]) -> Answers:
 def of_diagnosis(diagnosis: Diagnosis, knowledge: Knowledge) -> dict[str, Value]:
     """The run of a diagnosis as settings: what is certain, and what its text alone made known, a bounded version included.
 
-    A printed capacity stays behind: it was measured, and the card has it in the catalogue.
+    A printed capacity stays behind: it was measured, and the card has it in the catalogue. So do lengths that are assumed anew from the
+    limits, unless a failure told them.
     """
     facts = diagnosis.facts
+    anew = () if facts.failed_row else _REAL
     told = {id: value for id, value in state.certain(diagnosis).items() if _is_setting(id)}
     again = facts_of(told, knowledge).values
     for id in FACTS:
         moved = facts.values.get(id) != again.get(id) and _is_setting(id)
-        again_assumed = id in _REAL and id in facts.stated and facts.stated[id].origin == "assumed"
+        again_assumed = id in anew and id in facts.stated and facts.stated[id].origin == "assumed"
         if moved and not again_assumed and (value := state.public(id, facts)) is not None:
             told[id] = value
     return _on_nodes(told)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import add
 
 from diagnose.estimate.engine import cache_room, missing_share
+from diagnose.estimate.failed_row import with_failed_row
 from diagnose.estimate.frozen import base_type_unknown
 from diagnose.estimate.host import host_pool, used_bytes
 from diagnose.estimate.lengths import assumed_lengths, turning_length
@@ -13,11 +15,22 @@ from diagnose.estimate.phases import gpu_phases, inside_bytes, reserved_bytes, t
 from diagnose.estimate.plan import Plan, make_plan, plan_of
 from diagnose.estimate.stages import staged
 from diagnose.estimate.tokens import take
+from diagnose.estimate.untold_cards import assumed_cards
 from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import POOL_OF_KIND, Pool
 
-__all__ = ["Plan", "assumed_lengths", "cache_room", "estimate", "estimate_pool", "plan_of", "turning_length"]
+__all__ = [
+    "Plan",
+    "assumed_cards",
+    "assumed_lengths",
+    "cache_room",
+    "estimate",
+    "estimate_pool",
+    "plan_of",
+    "turning_length",
+    "with_failed_row",
+]
 
 
 def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
@@ -28,7 +41,7 @@ def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
     plan, missing = make_plan(facts, fallback)
     if plan is None:
         return Estimate(missing=missing)
-    gpu, host = _gpu_pool(plan, plan.phases), None if plan.serves else host_pool(plan)
+    gpu, host = _gpu_pool(plan, plan.phases), None if plan.serves or plan.otherwise else host_pool(plan)
     compared = compare(plan, facts.measured, gpu, host)
     failed = facts.values.get("oom_kind")
     seen = with_measured(gpu, compared, failed=failed is not None and POOL_OF_KIND.get(str(failed)) != "host")
@@ -58,19 +71,33 @@ def estimate_pool(plan: Plan | None, pool: Pool, phase: str | None = None) -> Es
     if plan is None:
         return Estimate()
     if pool == "host":
-        return Estimate(host=None if plan.serves else host_pool(plan))
+        return Estimate(host=None if plan.serves or plan.otherwise else host_pool(plan))
     return Estimate(gpu=_gpu_pool(plan, (phase,) if phase in plan.phases else plan.phases))
 
 
 def _gpu_pool(plan: Plan, phases: tuple[str, ...]) -> PoolEstimate:
-    return PoolEstimate(
+    own = _of_neediest_stage([gpu_phases(stage, phases) for stage in staged(plan)])
+    pool = PoolEstimate(
         pool="gpu",
-        phases=_of_neediest_stage([gpu_phases(stage, phases) for stage in staged(plan)]),
+        phases=own,
         capacity=plan.capacity,
         limit=plan.capacity,
         capacity_why=plan.capacity_why,
         limit_why="all that the card has" if plan.capacity else "",
+        cards=plan.gpus,
+        sharded=plan.split.stage >= 3,
     )
+    return _on_all(pool, tuple(_gpu_pool(other, phases) for other in plan.otherwise)) if plan.otherwise else pool
+
+
+def _on_all(pool: PoolEstimate, others: tuple[PoolEstimate, ...]) -> PoolEstimate:
+    """The pool with bands that hold on the other numbers of cards as well."""
+    return replace(pool, phases=tuple(_wider(phase, others) for phase in pool.phases), otherwise=others[0])
+
+
+def _wider(phase: PhaseEstimate, pools: tuple[PoolEstimate, ...]) -> PhaseEstimate:
+    same = [phase, *(other for pool in pools if (other := pool.phase(phase.phase)))]
+    return replace(phase, doubt=lambda: (min(one.low for one in same), max(one.high for one in same)))
 
 
 def _of_neediest_stage(stages: list[tuple[PhaseEstimate, ...]]) -> tuple[PhaseEstimate, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -9,7 +10,21 @@ from functools import lru_cache
 from diagnose.batch import Values, whole
 from diagnose.estimate.stand_in import shape_from_params, sparse_from_params
 from diagnose.knowledge.hardware import Model, Moe
+from diagnose.types import Facts
 from diagnose.vocabulary import Value
+
+_ACTIVE = re.compile(
+    r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
+)  # 30B-A3B: 30 billion parameters, 3 of them for a token
+
+
+def run_model(facts: Facts) -> Model | None:
+    """The run's model: of the catalogue, else a stand-in of the stated size, sparse where the name says how much a token takes."""
+    size = facts.number("params_b")
+    if facts.model or not size:
+        return facts.model
+    active = _ACTIVE.search(str(facts.values.get("model", "")))
+    return (sparse_stand_in(size, float(active[1])) if active else None) or stand_in(size)
 
 
 def as_trained(model: Model, does: Mapping[str, Value], values: Values) -> Model:

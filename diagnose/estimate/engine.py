@@ -14,6 +14,7 @@ from diagnose.estimate.generation import OF_TRAINER, dense_cache
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import row_limit
 from diagnose.estimate.shape import lora_parameters
+from diagnose.estimate.sharding import QUANTIZED
 from diagnose.estimate.spread import in_experts
 from diagnose.estimate.term import Band, count, exactly, make_term, total
 from diagnose.estimate.terms_fixed import CONTEXT, fixed
@@ -29,6 +30,7 @@ _RULES = {
     "share_of_rest": "LMDeploy@1263d5c src/turbomind/turbomind.cc: CreateEngine",
     "share_of_start": "SGLang 0.5.2 srt/model_executor/model_runner.py: profile_max_num_token",
 }
+_SET = "vLLM 0.11 v1/worker/gpu_worker.py: determine_available_memory, kv_cache_memory_bytes"
 # They start with any room at all and refuse single requests: SGLang v0.5.3 srt/model_executor/model_runner.py: init_memory_pool;
 # LMDeploy@1263d5c src/turbomind/engine/engine.cc. vLLM does not: v1/core/kv_cache_utils.py: check_enough_kv_cache_memory.
 _STARTS_ANYHOW = ("sglang", "lmdeploy")
@@ -44,10 +46,6 @@ _STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_uti
 _SAMPLER_COPIES = 4
 # unslothai/unsloth-zoo@ce232d6 unsloth_zoo/vllm_utils.py: load_vllm, get_vllm_state_dict, convert_vllm_to_huggingface
 _SHARED = "vLLM lora/layers: create_lora_weights; the base layers are views of the engine's tensors"
-
-
-# bytes a parameter of a quantised linear layer, scales included: arXiv:2305.14314, section 3, for 4 bits
-_QUANTISED = {"fp8": 1.0, "int8": 1.0, "int4": 0.56, "nf4": 0.56}
 
 
 def engine_weight_bytes(
@@ -92,7 +90,7 @@ def engine(plan: Plan, what: str) -> list[Term]:
 
 def _engine(plan: Plan, what: str) -> list[Term]:
     if what == "engine_weights":
-        return [_weights(plan)]
+        return [] if _shares_all(plan) else [_weights(plan)]
     if what == "engine_graphs":
         return _graphs(plan)
     if what in OF_TRAINER:
@@ -116,7 +114,8 @@ def engine_activations(plan: Plan) -> Term:
 def missing_share(plan: Plan) -> bool:
     """Whether an engine's pool would stand on the trainers' GPUs and its share is unknown."""
     pooled = any("kv_pool" in what for what in plan.residents.values())
-    return pooled and plan.does.get("kv_rule") != "dense" and plan.number("gpu_memory_utilization") is None
+    told = plan.number("kv_pool_gib") or plan.number("gpu_memory_utilization") is not None
+    return pooled and plan.does.get("kv_rule") != "dense" and not told
 
 
 def _weights(plan: Plan) -> Term:
@@ -139,12 +138,17 @@ def _weights(plan: Plan) -> Term:
 
 def _stored(plan: Plan) -> float:
     """Bytes a parameter of the engine's linear layers."""
-    return _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
+    return QUANTIZED.get(str(plan.values.get("engine_quantization")), 2.0)
 
 
 def _shares(plan: Plan) -> bool:
     """Whether the engine was loaded first and the trainer's base layers are views of its tensors, 4-bit ones and their scales too."""
     return plan.values.get("engine_shares_weights") is True and bool(plan.adapters)
+
+
+def _shares_all(plan: Plan) -> bool:
+    """Whether it samples with the very weights that are trained (Megatron-LM@d98e8a6 megatron/rl/rl_utils.py)."""
+    return plan.values.get("engine_shares_weights") is True and not plan.adapters
 
 
 def _room_for_adapter(plan: Plan) -> float:
@@ -187,6 +191,9 @@ def _graphs_in_share(plan: Plan) -> bool:
 def _pool(plan: Plan) -> list[Term]:
     if plan.does.get("kv_rule") == "dense":
         return [dense_cache(plan)]
+    if set_to := plan.number("kv_pool_gib"):
+        how = f"{set_to:g} GiB as it is set, whatever the engine's share"
+        return [make_term("kv_pool", "KV pool", "engine", set_to * GIB, how, _SET, ("kv_pool_gib",))]
     share, capacity = plan.number("gpu_memory_utilization"), plan.capacity
     if share is None or capacity is None:
         return []
@@ -215,6 +222,8 @@ def cache_room(plan: Plan | None, measured: Sequence[Measured] = ()) -> CacheRoo
         return None
     own, resident = _beside_pool(plan, _rule(plan))
     left, weights = _left(plan, share, capacity, own.mid, resident), _weight_bytes(plan)
+    if set_to := plan.number("kv_pool_gib"):
+        left = set_to * GIB
     others = 0.0 if plan.serves or _rule(plan) in ("share_of_total", "share_of_empty_card") else resident
     prompt, response = row_limit(plan)
     tokens = whole(plan.values, "max_model_len") or (prompt or 0) + (response or 0)

@@ -18,6 +18,7 @@ _WHY_USUAL = "taken as {usual}, the more above it the fewer rows a pass has"
 _WHY_OF_STEPS = (
     "taken as what the longest of {met:,} rows measures, as many as the steps take, and no more than the limit"
 )
+_WHY_FAILED = "taken from the size that was asked for, which only the logits of the pass can have"
 _WHY_UNTOLD = "taken as the mean prompt of half of the public data sets of prompts, since no key limits it"
 _WHY_OF_DATA = (
     "taken between what half of the public data sets reach and the limit, nearer to the limit the fewer rows a pass has"
@@ -47,7 +48,7 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
     why = _WHY.format(share=MEAN_SHARE) if plan.online else of_data
     ids = ("real_prompt_length", "real_response_length")
     usual = facts.stated.get("usual_response_length")
-    whys = (why, _WHY_USUAL.format(usual=usual.why) if usual else why)
+    whys = (why, _WHY_FAILED if plan.failed_row else _WHY_USUAL.format(usual=usual.why) if usual else why)
     return (
         tuple(
             Fact(id, round(length.mid), "assumed", why=why)

@@ -20,19 +20,21 @@ from diagnose.estimate.terms_gather import (
 )
 from diagnose.estimate.terms_held import gradients_so_far
 from diagnose.estimate.terms_load import load_transient
-from diagnose.estimate.terms_logits import logits_forward, logits_train
+from diagnose.estimate.terms_logits import logits_after, logits_forward, logits_train, loss_in_chunks
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
 from diagnose.estimate.terms_root import layer_gradient, root_gradient, waiting_gradient
+from diagnose.estimate.terms_router import balancing_loss
 from diagnose.estimate.terms_step import adam_temporaries
 from diagnose.estimate.terms_sync import ref_sync, sync_transient
 from diagnose.estimate.terms_vision import vision_tower
-from diagnose.estimate.tokens import take
+from diagnose.estimate.tokens import Pass, take
 from diagnose.types import Term
 
 Moment = tuple[str, list[Term]]
 _CRITICS_OWN = (
     "gradient_checkpointing",
     "remove_padding",
+    "dynamic_batch",
     "sp",
     "activation_offload",
 )  # set for the critic by keys of its own in some trainers
@@ -124,7 +126,7 @@ def _actor_update(plan: Plan) -> list[Moment]:
     again = [*recomputed(plan, one), *layer_gradient(plan, pipelined(plan)), *waiting_gradient(plan)]
     first, whole = gradients_so_far(plan, 1 / (plan.model.layers + 1)), gradients_so_far(plan, 1.0)
     none_yet = gradients_so_far(plan, 0.0)
-    at_head = [*head, *none_yet, *dequantized(plan, head=True)]
+    at_head = [*head, *none_yet, *dequantized(plan, head=True), *loss_in_chunks(plan, one)]
     own_inputs, all_inputs = (quantized_inputs(plan, one, before=before) for before in (False, True))
     again += [*dequantized(plan, head=False), *own_inputs]
     body: list[Moment] = [
@@ -140,8 +142,15 @@ def _actor_update(plan: Plan) -> list[Moment]:
             [*gathers, *cast_in_forward(plan), *at_head, *all_inputs, *logits_forward(plan, one)],
         ),
         ("start of the backward pass", [*gathers, *at_head, *own_inputs, *logits_train(plan, one)]),
+        *_routers(plan, one, [*gathers, *at_head]),
         *body,
     ]
+
+
+def _routers(plan: Plan, one: Pass, beside: list[Term]) -> list[Moment]:
+    """The loss on the routers, where there is one: after the logits and their own loss, if the model takes that."""
+    loss = balancing_loss(plan, one)
+    return [("loss on the routers", [*beside, *logits_after(plan, one), *loss])] if loss else []
 
 
 def _update_of_both(plan: Plan) -> list[Moment]:

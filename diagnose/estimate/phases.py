@@ -114,11 +114,9 @@ def _phase(
 
     def band() -> tuple[int, int]:
         most = most_cached(plan, stays, goes, logits, bool(beyond)) + total(pages).high
-        return bounds(counts, slack, most, pieces(plan, stays, goes), plan.capacity)
+        return bounds(counts, slack, most, pieces(plan, stays, goes), plan.capacity, plan.recorded)
 
-    return PhaseEstimate(
-        phase, moment, (*counts, *beyond, *(where_free(term, room) for term in pages), slack), doubt=band, cached=kept
-    )
+    return PhaseEstimate(phase, moment, (*counts, *beyond, *where_free(pages, room), slack), doubt=band, cached=kept)
 
 
 def _worst(moments: list[Moment]) -> Worst:

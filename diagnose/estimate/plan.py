@@ -6,7 +6,6 @@ counts as not met.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -15,8 +14,9 @@ from typing import Any
 
 from diagnose.batch import Values, whole
 from diagnose.conditions import holds, in_range, told_version
-from diagnose.estimate.built import as_trained, headed, sparse_stand_in, stand_in
+from diagnose.estimate.built import as_trained, headed, run_model
 from diagnose.estimate.capacity import gpu_capacity
+from diagnose.estimate.other_cards import on_other_cards
 from diagnose.estimate.residents import (
     ENGINES,
     SERVING,
@@ -32,7 +32,7 @@ from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, z
 from diagnose.estimate.spread import Spread, spread
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.records import Fork, Framework
-from diagnose.types import Facts
+from diagnose.types import Facts, FailedRow
 from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value, is_number
 
 # Algorithms that train on pairs: every row of a batch is two sequences.
@@ -47,9 +47,6 @@ BETWEEN = "between"  # a stage of a pipeline that is neither the first nor the l
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
 _SAMPLING = ("init", "weight_sync", "rollout")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
-_ACTIVE = re.compile(
-    r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
-)  # 30B-A3B: 30 billion parameters, 3 of them for a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,9 @@ class Plan:
 
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
     ``stage``: the plan is that of the "first", the "last" or a stage "between" of a pipeline, with so many layers.
-    ``serves``: nobody trains; an engine runs alone. ``card``: the catalogue's record of the GPU; ``transformers``: that package's version.
+    ``serves``: nobody trains; an engine runs alone. ``recorded``: a record tells of this very trainer. ``card``: the catalogue's record of
+    the GPU; ``transformers``: that package's version. ``failed_row``: what the size that was asked for tells of the rows of the pass that
+    failed. ``otherwise`` is the same run on other numbers of cards, where nobody tells it.
     ``known`` keeps, by name, what was worked out of this plan and is asked for again.
     """
 
@@ -83,8 +82,11 @@ class Plan:
     stage: str = ""
     stage_layers: float = 0
     serves: bool = False
+    recorded: bool = True
     card: Gpu | None = None
     transformers: str | None = None
+    failed_row: FailedRow | None = None
+    otherwise: tuple[Plan, ...] = ()
     known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def number(self, id: str) -> float | None:
@@ -127,20 +129,20 @@ class Plan:
     @property
     def makes_logits(self) -> bool:
         whole_head = self.algo not in WITHOUT_LOGITS or self.gathers_logits or self.unread_logits
-        return whole_head and self.values.get("logits_chunked") is not True
-
-
-def run_model(facts: Facts) -> Model | None:
-    """The run's model: of the catalogue, else a stand-in of the stated size, sparse where the name says how much a token takes."""
-    size = facts.number("params_b")
-    if facts.model or not size:
-        return facts.model
-    active = _ACTIVE.search(str(facts.values.get("model", "")))
-    return (sparse_stand_in(size, float(active[1])) if active else None) or stand_in(size)
+        chunked = self.values.get("logits_chunked") is True and self.does.get("chunked_loss") != "no"
+        return whole_head and not chunked
 
 
 def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
     """The plan, or None and the facts without which there is none. A command that neither trains nor serves has none and lacks nothing."""
+    plan, missing = _make_plan(facts, fallback)
+    others = tuple(one for other in on_other_cards(facts) if (one := _make_plan(other, fallback)[0]))
+    if plan is None or not others:
+        return plan, missing
+    return replace(plan, otherwise=others, missing=("n_gpus", *plan.missing)), missing
+
+
+def _make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
     values, framework, model = facts.values, facts.framework or fallback, run_model(facts)
     serves = facts.serves and values.get("rollout_engine") in ENGINES
     if values.get("trains") is False and not serves or (facts.fork is not None and facts.fork.trains_elsewhere):
@@ -149,14 +151,20 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
     if model is None or gpus is None or framework is None or unread:
         needed = {"model": model, "n_gpus": gpus, "framework": framework, "engine_quantization": None if unread else ""}
         return None, tuple(id for id, known in needed.items() if known is None)
+    plan = _planned(facts, framework, model, gpus)
+    return (_alone(plan) if serves else plan), ()
+
+
+def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Plan:
+    """The plan of a run of which enough is known."""
+    values = facts.values
     version, online = told_version(values), _is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
-    model, numbers = _model_and_shape(model, does, values)
-    capacity, why = gpu_capacity(facts)
+    (model, numbers), (capacity, why) = _model_and_shape(model, does, values), gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
     phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, own_precision)
-    plan = Plan(
+    return Plan(
         values=_in_force(values, does),
         assumed=frozenset(id for id, fact in facts.stated.items() if fact.origin == "assumed"),
         model=model,
@@ -175,10 +183,11 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
         capacity_why=why,
         missing=_unsettled(facts, numbers, each, laid_out, capacity),
         laid=laid_out.laid,
+        recorded=not framework.fallback or facts.fork is not None,
         card=facts.gpu,
         transformers=_version_of(facts, "transformers"),
+        failed_row=facts.failed_row,
     )
-    return (_alone(plan) if serves else plan), ()
 
 
 def _cards(values: Values, serves: bool) -> int | None:
@@ -239,7 +248,8 @@ def _unsettled(
 def _phases(framework: Framework, values: Values, online: bool, writes: bool) -> tuple[str, ...]:
     if not online:
         reference = ("ref_logprob",) if has_reference(values, online) else ()
-        sampling = _SAMPLING if writes else ()
+        alone = ("rollout",) if values.get("rollout_engine") == "hf" else _SAMPLING
+        sampling = alone if writes else ()
         return tuple(phase for phase in PHASES if phase in (*sampling, *reference, *OFFLINE_PHASES))
     listed = framework.phases if "rollout" in framework.phases else _ONLINE_PHASES
     if values.get("only_validates") is True:

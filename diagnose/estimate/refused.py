@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from diagnose.estimate.shape import head_dim, layer
 from diagnose.knowledge.hardware import Model
-from diagnose.types import Facts, Paste
+from diagnose.types import Facts, FailedRow, Paste
 from diagnose.units import MIB, parse_size
 
 _ROUND = 2 * MIB
@@ -43,7 +43,8 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class Refused:
     """``small``: bounds of the tensor behind one of the allocator's fixed pieces. ``tokens``: how many tokens' logits it holds, by
-    bytes of a logit, where the traceback is about logits and no length that is known explains it.
+    bytes of a logit, where the traceback is about logits and no length that is known explains it. ``row``: what it tells of the rows
+    where it can be nothing but logits.
     """
 
     asked: int
@@ -51,6 +52,7 @@ class Refused:
     small: tuple[int, int] | None = None
     tokens: tuple[tuple[int, int], ...] = ()
     vocab: int = 0
+    row: FailedRow | None = None
 
 
 def explain(facts: Facts, paste: Paste) -> Refused | None:
@@ -62,17 +64,32 @@ def explain(facts: Facts, paste: Paste) -> Refused | None:
         return None
     if fitting := _fitting(facts, facts.model, written, asked):
         return Refused(asked, fitting)
+    if facts.failed_row:
+        return Refused(asked, row=facts.failed_row)
     return _logits(asked, facts.model, paste)
 
 
 def _asked(facts: Facts) -> tuple[str, int]:
-    """The request as it is printed and in bytes, 0 where nothing was refused."""
-    fact = facts.stated.get("tried_alloc_gib")
-    written = fact.written if fact else ""
+    """The request as it is printed and in bytes, 0 where nothing was refused; one that was answered as torch prints it."""
+    fact, gib = facts.stated.get("tried_alloc_gib"), facts.number("tried_alloc_gib")
+    if fact is None or gib is None:
+        return "", 0
+    written = fact.written if fact.origin == "read" else f"{gib:.2f} GiB"
     try:
         return written, parse_size(written) if written else 0
     except ValueError:
         return written, 0
+
+
+def asked_for(facts: Facts) -> int:
+    """Bytes of the request that was refused, 0 where none was."""
+    return _asked(facts)[1]
+
+
+def known_sizes(facts: Facts) -> tuple[Piece, ...]:
+    """The shapes of the run, by lengths and limits that are known, that have the size that was asked for."""
+    written, asked = _asked(facts)
+    return _fitting(facts, facts.model, written, asked) if facts.model and asked >= _LEAST else ()
 
 
 def _fitting(facts: Facts, model: Model, written: str, asked: int) -> tuple[Piece, ...]:
@@ -88,8 +105,7 @@ def asked_in(facts: Facts) -> tuple[str, ...]:
 
     Logits of a pass by its own limit of rows or tokens. Where no limit of the log-prob is known it may have the update's.
     """
-    written, asked = _asked(facts)
-    pieces = _fitting(facts, facts.model, written, asked) if facts.model and asked >= _LEAST else ()
+    pieces = known_sizes(facts)
     if not pieces or not all(piece.name.startswith("logits of ") for piece in pieces):
         return ()
     update = any("update" in piece.name for piece in pieces)

@@ -59,7 +59,7 @@ def has_engine(framework: Framework, values: Values) -> bool:
     """Whether an engine generates. Of an unknown trainer nothing is assumed: it has one where something of the engine is known."""
     if "rollout_engine" in values or not framework.fallback:
         return values.get("rollout_engine", ENGINES[0]) in ENGINES
-    return any(id in values for id in ("gpu_memory_utilization", "rollout_tp", "engine_version"))
+    return any(id in values for id in ("gpu_memory_utilization", "kv_pool_gib", "rollout_tp", "engine_version"))
 
 
 def residents(
@@ -150,7 +150,7 @@ def _on_the_same_cards(what: str, phases: tuple[str, ...], values: Values) -> tu
 def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool) -> bool:
     """Whether this run has such a thing at all. Under adapters the base serves as the reference, unless that has cards of its own."""
     if what in _SAMPLED or (what == "kv_pool" and not engine):
-        return online and not engine
+        return writes and not engine
     if what in _TRAINED and values.get("only_validates") is True:
         return False
     if what in _ENGINE or what == "state_dict_copy":

@@ -18,6 +18,7 @@ from diagnose.batch import rows_met, whole
 from diagnose.estimate.plan import FILLED, Plan
 from diagnose.estimate.term import Band, exactly
 from diagnose.knowledge.dataset import longest_drawn
+from diagnose.types import FailedRow
 
 MEAN_SHARE = 0.4
 # mean and longest row of a text data set in tokens: lower quartile, median and upper decile of that table
@@ -25,8 +26,9 @@ SET_MEAN, SET_LONGEST = Band(118, 242, 1081), Band(801, 1971, 19288)
 # deviation of the lengths of one set as a share of their mean: the median of the 86 text data sets of that table
 SET_DEVIATION = 0.53
 LONGEST = {"real_prompt_length": "longest_prompt_length", "real_response_length": "longest_response_length"}
-# Of one set the largest images have twice the pixels of usual ones; those of another set may have a quarter or four times as many.
-_LARGEST, _OTHER_SETS = 2, 4
+# Images of one set differ by as much as those of two sets: usual ones have a quarter or four times as many pixels elsewhere, and so has the
+# largest of a whole set, if the run's limit lets it through. The largest of a few rows has twice as many as a usual one.
+_LARGEST_OF_FEW, _OTHER_SETS = 2, 4
 _PIXELS_PER_TOKEN = 784  # of a model whose tower is not known: patches of 14 joined by 2 x 2, as in Qwen2-VL
 # Deviation of one answer as a share of the mean: 0.34 and 0.43 in two public logs on one data set; the mean of a step lay between 0.9
 # and 1.2 of a run's mean, and that of another model at half (content/datasets/gsm8k.md). The worst of a thousand passes lies 3 off.
@@ -72,8 +74,20 @@ def _told_prompt(plan: Plan) -> int:
 
 def _told_response(plan: Plan, limit: int) -> int:
     """How long answers are, else how long they may be: what is left of the row is the prompt's. Of the whole row both are one length."""
-    known = None if "real_response_length" in plan.assumed else whole(plan.values, "real_response_length")
-    return min(limit, known or limit)
+    return min(limit, _known(plan, "real_response_length") or limit)
+
+
+def _known(plan: Plan, id: str) -> int | None:
+    """A length that somebody tells and nobody assumes."""
+    return None if id in plan.assumed else whole(plan.values, id)
+
+
+def longest_row(plan: Plan) -> float:
+    """Tokens of a row at its limits, 0 where they are unknown; with the longest usual prompt where nothing limits that."""
+    prompt, response = row_limit(plan)
+    if not prompt and response and plan.online:
+        return response + _shown(plan).high + untold_prompt(plan).high
+    return (prompt or 0) + (response or 0)
 
 
 def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
@@ -87,8 +101,10 @@ def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
     if not prompt_limit and plan.online:  # images at least are known of prompts without a limit
         shown, text = _shown(plan), untold_prompt(plan)
         prompt = Band(shown.low + text.low, shown.mid + text.mid, shown.high + text.high)
-        return prompt, _real(plan, "real_response_length", response_limit, rows, together or rows)
-    prompt = _real(plan, "real_prompt_length", prompt_limit, rows, together or rows)
+    else:
+        prompt = _real(plan, "real_prompt_length", prompt_limit, rows, together or rows)
+    if plan.failed_row and not _known(plan, "real_response_length"):
+        return _as_failed(plan, plan.failed_row, rows, prompt.mid)
     return prompt, _real(plan, "real_response_length", response_limit, rows, together or rows)
 
 
@@ -105,7 +121,8 @@ def _beside(plan: Plan) -> Band:
     usual, most = whole(plan.values, "image_pixels"), whole(plan.values, "max_pixels")
     if not usual or plan.values.get("multimodal") is False:
         return exactly(0)
-    largest = min(most or _OTHER_SETS * usual, _OTHER_SETS * usual)
+    largest = whole(plan.values, "largest_image_pixels") or _OTHER_SETS * usual
+    largest = min(most or largest, largest)
     each = plan.model.vision.pixels_per_token if plan.model.vision else _PIXELS_PER_TOKEN
     images = max(1, whole(plan.values, "images_per_prompt") or 1)
     return Band(usual / _OTHER_SETS, usual, largest).at_most(largest).times(images / each)
@@ -152,8 +169,8 @@ def image_patches(plan: Plan, rows: float) -> Band:
 
 
 def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band:
-    known, longest = whole(plan.values, id), whole(plan.values, LONGEST[id])
-    if known and id not in plan.assumed:
+    known, longest = _known(plan, id), whole(plan.values, LONGEST[id])
+    if known:
         images = _beside(plan) if _holds_images(plan, id) else exactly(0)
         text = Band(known, known, max(known, longest or 0))
         met = whole(plan.values, "longest_met_length") if id == "real_response_length" and not plan.online else None
@@ -166,8 +183,11 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
         return exactly(limit)
     if not plan.online:
         return _of_data_set(limit, rows, together, rows_met(plan.values))
-    mean = limit * _mean_share(rows)
-    return Band(0.5 * mean, mean, float(limit))
+    mean = limit * _mean_share(
+        rows
+    )  # of a prompt, the least is what most sets have: a limit may be far above all prompts
+    low = 0.5 * mean if id == "real_response_length" else min(0.5 * mean, UNKNOWN_PROMPT.mid)
+    return Band(low, mean, float(limit))
 
 
 def _worst_of_many(text: Band, images: Band, rows: float, met: int | None = None) -> Band:
@@ -175,7 +195,8 @@ def _worst_of_many(text: Band, images: Band, rows: float, met: int | None = None
 
     ``met``: the longest text of a run that takes a few of them only; the band goes on to the longest of all.
     """
-    mean, longest = text.mid + images.mid, max(text.mid, met or text.high) + min(_LARGEST * images.mid, images.high)
+    largest = images.high if met is None else min(_LARGEST_OF_FEW * images.mid, images.high)
+    mean, longest = text.mid + images.mid, max(text.mid, met or text.high) + largest
     mid = mean + (longest - mean) / math.sqrt(max(1.0, rows))
     return Band(text.low + images.low, mid, text.high + images.high)
 
@@ -190,9 +211,28 @@ def _sampled(usual: int, limit: int, rows: float) -> Band:
 
     Another model or another week of training answers up to half as long again, or half as long; all rows of a pass at once only so far.
     """
-    above = _WORST * _SAMPLED_SPREAD / math.sqrt(max(1.0, rows))
+    above = _above(rows)
     shares = Band(_SAMPLED_LOW, 1 + above, _SAMPLED_HIGH + above)
     return shares.times(usual).at_most(limit)
+
+
+def _above(rows: float) -> float:
+    """By what share of the mean the worst of many passes of so many ``rows`` lies above it."""
+    return _WORST * _SAMPLED_SPREAD / math.sqrt(max(1.0, rows))
+
+
+def _as_failed(plan: Plan, failed: FailedRow, rows: float, prompt: float) -> tuple[Band, Band]:
+    """Rows as long as those of the pass that failed, as a mean over ``rows``: of fewer rows the worst pass may lie further above.
+
+    It was one of the worst so far, and those of later weeks of training may be longer by as much as in public runs. Where nobody tells
+    the ``prompt`` it is at most half of a row, unless the answer's limit leaves it more.
+    """
+    further = (_SAMPLED_HIGH + _above(rows)) / (1 + _above(failed.rows))
+    each = Band(failed.shortest, failed.likely, max(failed.longest, failed.likely * further)).at_most(longest_row(plan))
+    told, limit = _known(plan, "real_prompt_length"), row_limit(plan)[1] or 0
+    prompts = [max(prompt if told else min(prompt, length / 2), length - limit) for length in each]
+    answers = [max(1.0, length - part) for length, part in zip(each, prompts, strict=True)]
+    return Band(*prompts), Band(*answers)
 
 
 def _of_data_set(limit: int, rows: float, together: float, met: int | None) -> Band:

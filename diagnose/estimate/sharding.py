@@ -27,8 +27,8 @@ _PRECISION = {
 _ZERO_PRECISION = (2.0, 2.0, 12.0)
 
 # Adam's states in bytes a parameter when an optimizer of this word is used: both moments together. 4bit: Li et al. 2023,
-# arXiv:2309.01507; mini: Adam-mini, whose second moment is one number a block, Zhang et al. 2024, arXiv:2406.16793; lomo: none, Lv et al.
-# 2023, arXiv:2306.09782.
+# arXiv:2309.01507; mini: Adam-mini, whose second moment is one number a block, Zhang et al. 2024, arXiv:2406.16793; lomo: none, and no
+# masters, since each weight is cast only while it is updated, Lv et al. 2023, arXiv:2306.09782 (OpenLMLab/LOMO@45d4bac lomo/src/lomo.py).
 _OPTIMIZER_STATES = (
     ("8bit", 2.0),
     ("4bit", 1.0),
@@ -48,8 +48,9 @@ _MOMENT = {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0}
 _OF_BLOCK = (4.0, 12.0)
 # Bytes a quantized parameter with its scales. nf4: an fp32 scale for 64 values, or where scales are quantized themselves one byte and an
 # fp32 scale for 256 of them (QLoRA, arXiv:2305.14314, section 3); int4: a 16-bit scale and a 4-bit zero for 128 (GPTQ, AWQ);
+# int8: an fp32 scale a row, which is nothing beside it (bitsandbytes-foundation/bitsandbytes@95f9af3 nn/modules.py: Int8Params);
 # nvfp4: an 8-bit scale for 16 values (NVIDIA’s microscaling format).
-_QUANTIZED = {"nf4": 0.5 + 4 / 64, "int4": 0.5 + 2.5 / 128, "int8": 1.05, "fp8": 1.0, "nvfp4": 0.5 + 1 / 16}
+QUANTIZED = {"nf4": 0.5 + 4 / 64, "int4": 0.5 + 2.5 / 128, "int8": 1.0, "fp8": 1.0, "nvfp4": 0.5 + 1 / 16}
 _DOUBLE_QUANTIZED = 0.5 + (1 + 4 / 256) / 64
 
 
@@ -126,7 +127,7 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
         quantized = _quantized(values)
         # the rest comes in 16 bits unless a type is asked for: transformers quantizers/quantizer_bnb_4bit.py
         base = base if "precision" in values else 2.0
-    masters = 4.0 if optimizer >= 12 else 0.0
+    masters = 4.0 if optimizer >= 12 and "lomo" not in name else 0.0
     state = next((states for word, states in _OPTIMIZER_STATES if word in name), math.inf)
     optimizer = masters + min(state, optimizer - masters)
     if values.get("strategy") == "megatron" and values.get("gradients_fp32") is False:
@@ -155,7 +156,7 @@ def _quantized(values: Values) -> float:
     return (
         _DOUBLE_QUANTIZED
         if kind == "nf4" and values.get("double_quant") is True
-        else _QUANTIZED.get(kind, _QUANTIZED["nf4"])
+        else QUANTIZED.get(kind, QUANTIZED["nf4"])
     )
 
 

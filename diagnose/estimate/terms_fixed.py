@@ -38,7 +38,7 @@ _REPLAY = (
 
 _SENT = "torch 2.6 csrc/distributed/c10d/reducer.cpp: _broadcast_coalesced; ProcessGroupNCCL.cpp: recordStream"
 _NO_COPIES_SINCE = "2.7"
-_PAGED = "actor_optimizer"  # which a paged optimizer keeps in pages
+_PAGED = ("actor_optimizer", "critic_optimizer")  # which a paged optimizer keeps in pages
 
 
 class _Shares(NamedTuple):
@@ -153,7 +153,8 @@ def paged(plan: Plan, trainer: list[Term]) -> tuple[list[Term], list[Term]]:
     if not str(plan.values.get("optimizer", "")).lower().startswith("paged"):
         return trainer, []
     share = plan.each.moments / (plan.each.optimizer or 1.0)
-    kept, pages = [term for term in trainer if term.id != _PAGED], [term for term in trainer if term.id == _PAGED]
+    kept = [term for term in trainer if term.id not in _PAGED]
+    pages = [term for term in trainer if term.id in _PAGED]
     masters = [_part(term, 1 - share)._replace(title="fp32 masters") for term in pages if share < 1]
     return [*kept, *masters], [_part(term, share) for term in pages]
 
@@ -162,14 +163,18 @@ def _part(term: Term, share: float) -> Term:
     return term._replace(bytes=round(share * term.bytes), low=round(share * term.low), high=round(share * term.high))
 
 
-def where_free(state: Term, room: Band) -> Term:
+def where_free(pages: list[Term], room: Band) -> list[Term]:
     """Managed memory on a card: there while the card has the room, else the driver moves its pages to the host's memory and back.
 
     (CUDA C++ Programming Guide, section on unified memory: oversubscription.) So no run fails by it, and only the band holds it.
     """
-    size = Band(0.0, 0.0, max(0.0, min(state.high, room.high)))
-    how = f"up to {state.how}, in pages that go to the host where the card has no room"
-    return make_term(_PAGED, state.title, "fixed", size, how, state.source, state.moved_by)
+    left, terms = max(0.0, room.high), []
+    for state in pages:
+        size = Band(0.0, 0.0, min(float(state.high), left))
+        left -= size.high
+        how = f"up to {state.how}, in pages that go to the host where the card has no room"
+        terms.append(make_term(state.id, state.title, "fixed", size, how, state.source, state.moved_by))
+    return terms
 
 
 def _slack(plan: Plan, held: Band, work: Band, room: Band) -> Term:

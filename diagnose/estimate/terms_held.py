@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
-from diagnose.estimate.plan import BETWEEN, Plan
+from diagnose.estimate.muon import second_moments
+from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_share
 from diagnose.estimate.sharding import Split
 from diagnose.estimate.spread import tower_beside
@@ -103,10 +105,14 @@ def _gradients(plan: Plan) -> Term:
     size = shard_bytes(parameters=trained_shard(plan, 2), bytes_each=plan.each.gradients)
     how = f"{_trained(plan, 2)} × {plan.each.gradients:g} B"
     if drops_gradients(plan):
-        table = min(plan.trained, plan.shape.embedding)
-        size, how = plan.each.gradients * table, f"the largest alone, {count(table)} × {plan.each.gradients:g} B"
+        size, how = _largest_gradient(plan)
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "precision")
     return make_term("actor_gradients", "gradients", "held", perhaps_less(plan, size), how, _ZERO, moved_by)
+
+
+def _largest_gradient(plan: Plan) -> tuple[float, str]:
+    table = min(plan.trained, plan.shape.embedding)
+    return plan.each.gradients * table, f"the largest alone, {count(table)} × {plan.each.gradients:g} B"
 
 
 def drops_gradients(plan: Plan) -> bool:
@@ -150,15 +156,18 @@ _DROPPED = (None, "none", "ddp", "fsdp", "fsdp2")
 def _optimizer(plan: Plan, share: float, masters: bool) -> Term:
     """``share`` of the state that is on one GPU; ``masters``: all of these whatever the share."""
     kept = plan.each.masters if masters else 0.0
-    each = kept + share * (plan.each.optimizer - kept)
-    size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
-    how = f"{_trained(plan, 1)} × {plan.each.optimizer:g} B{f' × {share:g}' if share < 1 else ''}"
-    if kept:
-        how = f"{_trained(plan, 1)} × ({kept:g} B of masters + {plan.each.optimizer - kept:g} B × {share:g})"
+    moved = plan.each.optimizer - kept
+    size = shard_bytes(parameters=trained_shard(plan, 1), bytes_each=kept + share * moved)
+    of_each = (
+        f"({kept:g} B of masters + {moved:g} B × {share:g})"
+        if kept
+        else f"{moved:g} B{f' × {share:g}' if share < 1 else ''}"
+    )
+    how = f"{_trained(plan, 1)} × {of_each}"
     elements = state_elements(plan.model, plan.values) if projected(plan.values) and not plan.adapters else None
     if elements is not None:
         return _projected(plan, *elements)
-    if tables := _second_moments(plan):
+    if tables := second_moments(plan):
         size, how = size + share * 4 * tables, f"{how} + {count(tables)} of table and head × 4 B"
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", *_WHERE, "precision_aware_optimizer")
     return make_term("actor_optimizer", "Adam state", "held", perhaps_less(plan, size), how, _ZERO, moved_by)
@@ -174,24 +183,10 @@ def _projected(plan: Plan, moments: float, projections: float) -> Term:
     return make_term("actor_optimizer", "Adam state", "held", size, how, _PROJECTED, moved_by)
 
 
-def _second_moments(plan: Plan) -> float:
-    """Parameters of table and head on one GPU, where an optimizer of whole matrices leaves them to Adam, which has one moment more.
-
-    (Megatron-LM core/optimizer/muon.py: nonlinear_params; modelscope/ms-swift swift/optimizers/muon.py)
-    """
-    if "muon" not in str(plan.values.get("optimizer", "")).lower() or plan.adapters:
-        return 0.0
-    tables = {"": plan.shape.root, BETWEEN: 0}.get(plan.stage, plan.shape.embedding)
-    return tables / plan.whole("tp") / (plan.split.group if plan.split.stage >= 1 else 1)
-
-
-def _part_of_state(part: str, title: str) -> Callable[[Plan], Term]:
-    def make(plan: Plan) -> Term:
-        each: float = getattr(plan.each, part)
-        how, size = f"{_trained(plan, 1)} × {each:g} B", shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
-        return make_term(f"actor_{part}", title, "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
-
-    return make
+def _part_of_state(part: str, title: str, plan: Plan) -> Term:
+    each: float = getattr(plan.each, part)
+    how, size = f"{_trained(plan, 1)} × {each:g} B", shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
+    return make_term(f"actor_{part}", title, "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
 
 
 def _ref(plan: Plan) -> Term:
@@ -246,6 +241,8 @@ def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
         how = f"{_spread(plan, stage)} × {each:g} B"
         if other := _other_size(plan, "critic_b", stage, each):
             size, how = other
+        if part == "gradients" and drops_gradients(plan):
+            size, how = _largest_gradient(plan)
         return make_term(f"critic_{part}", title, "held", size, how, _ZERO, (*_SPLIT, "has_critic", "critic_b"))
 
     return make
@@ -284,8 +281,8 @@ def _trained(plan: Plan, from_stage: int) -> str:
 _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "actor_weights": _weights,
     "actor_gradients": _gradients,
-    "actor_masters": _part_of_state("masters", "fp32 masters"),
-    "actor_moments": _part_of_state("moments", "Adam's moments"),
+    "actor_masters": partial(_part_of_state, "masters", "fp32 masters"),
+    "actor_moments": partial(_part_of_state, "moments", "Adam's moments"),
     "ref_weights": _ref,
     "teacher_weights": _teacher,
     "reward_weights": _reward,

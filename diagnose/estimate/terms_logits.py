@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import real_row
-from diagnose.estimate.term import Band, make_term
+from diagnose.estimate.term import Band, count, make_term
 from diagnose.estimate.terms_held import held_bytes
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
@@ -22,8 +22,12 @@ _OF_CHUNK = Band(1.0, 1.0, 2.5)
 _KEPT = (
     "torch 2.6 _functorch/partitioners.py: products are kept; the record of the framework names the file of the loss"
 )
+# Such a loss adds each chunk's gradient of the head to a sum of its own, and hands that on in the backward pass (linkedin/Liger-Kernel
+# v0.7.0 src/liger_kernel/chunked_loss/fused_linear_ppo.py, fused_linear_preference.py: forward).
+_SUMMED = "linkedin/Liger-Kernel v0.7.0 src/liger_kernel/chunked_loss/fused_linear_ppo.py; the record of the framework says which releases"
 # fp32 softmax of a further token's loss, which is taken first and waits for its turn in the backward pass
 _FURTHER = 4.0
+_AFTER_LOSS = 6.0
 
 
 def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
@@ -49,7 +53,12 @@ def logits_forward(plan: Plan, one: Pass) -> list[Term]:
     return _logits(plan, one, each, max(one.row.mid, prompt.mid + response.mid))
 
 
-def _vocab_split(plan: Plan) -> int:
+def logits_after(plan: Plan, one: Pass) -> list[Term]:
+    """When the model's own loss is taken: logits in 16 bits and fp32 log-probs, or no more than a pass without gradient makes."""
+    return _logits(plan, one, min(_AFTER_LOSS, plan.number("logits_forward_bytes") or _FORWARD_DEFAULT), 0.0)
+
+
+def vocabulary_parts(plan: Plan) -> int:
     """GPUs that share the vocabulary of one token's logits.
 
     A loss can be taken from parts of the vocabulary (Megatron-LM core/tensor_parallel/cross_entropy.py; torch's loss_parallel). Outside
@@ -62,7 +71,7 @@ def _vocab_split(plan: Plan) -> int:
 def _logits(plan: Plan, one: Pass, each: float, row: float) -> list[Term]:
     if not plan.makes_logits:
         return []
-    tp, vocab = _vocab_split(plan), plan.model.vocab
+    tp, vocab = vocabulary_parts(plan), plan.model.vocab
     size = one.tokens.times(logits_bytes(tokens=one.response / tp, vocab=vocab, bytes_each=each))
     part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
     how = f"{each:g} B × {one.how}{part} × {vocab:,}{f' ÷ {tp}' if tp > 1 else ''}"
@@ -108,3 +117,38 @@ def _kept_chunks(plan: Plan, one: Pass) -> list[Term]:
     part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
     how = f"{each:g} B × {one.how}{part} × {plan.model.vocab:,}"
     return [make_term("logits_chunk", "logits of all chunks", "work", size, how, _KEPT, (*one.moved_by, *_MOVED))]
+
+
+def loss_in_chunks(plan: Plan, one: Pass) -> list[Term]:
+    """What a loss makes that takes its gradients chunk by chunk in the forward pass: those of the head, and the logits of a row."""
+    if plan.makes_logits:
+        return []
+    return [*_head_gradients(plan), *_row_of_chunk(plan, one)]
+
+
+def _head_gradients(plan: Plan) -> list[Term]:
+    number, each = plan.number("loss_head_gradients") or 0.0, _head_bytes(plan)
+    if not number:
+        return []
+    how = f"{number:g} × {count(plan.shape.embedding)} × {each:g} B"
+    size = number * each * plan.shape.embedding
+    moved_by = ("logits_chunked", "precision")
+    return [make_term("head_gradients", "gradients of the head in the loss", "work", size, how, _SUMMED, moved_by)]
+
+
+def _head_bytes(plan: Plan) -> float:
+    """Bytes a parameter of the head as the loss gets it: as it is stored, or as sharded weights are gathered."""
+    if plan.adapters:
+        return max(plan.each.base, plan.number("root_bytes") or 0.0)
+    return 2.0 if plan.does.get("gather") in ("fsdp_units", "zero3") else plan.each.weights
+
+
+def _row_of_chunk(plan: Plan, one: Pass) -> list[Term]:
+    each = plan.number("loss_row_bytes") or 0.0
+    if not each:
+        return []
+    a_token = logits_bytes(tokens=one.response, vocab=plan.model.vocab, bytes_each=each)
+    size = Band(one.row.low * a_token, one.row.mid * a_token, one.row.high * a_token)
+    part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
+    how = f"{each:g} B × {one.row.mid:,.0f} tokens{part} × {plan.model.vocab:,}"
+    return [make_term("logits_row", "one row's logits", "work", size, how, _SUMMED, (*one.moved_by, *_MOVED))]

@@ -87,12 +87,8 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
     rows = (exactly(stated) if stated else _UNKNOWN_ROWS).times(_sequences_of_one(plan) / _parts(plan))
     if stated and plan.online and plan.does.get("rows_at_once") == "by_free_memory":
         rows = _by_free_memory(plan, stated, (prompt_limit or 0) + (response_limit or 0))
-    # A batch that is padded is as long as its longest row in every row, as a single row is.
-    filled = (
-        plan.values.get("remove_padding") is False if plan.online else plan.values.get("remove_padding") is not True
-    )
-    padded = plan.online and filled and plan.does.get("padded_to") != "longest_row"
-    prompt, response = real_row(plan, 1.0 if filled else rows.mid, plan.whole(rows_id) * _texts_of_row(plan))
+    padded = filled(plan) and _to_limits(plan)
+    prompt, response = real_row(plan, rows_drawn(plan, rows.mid), plan.whole(rows_id) * _texts_of_row(plan))
     if padded and prompt_limit is not None and response_limit is not None:
         # images at least are known of prompts without a limit
         prompt, response = exactly(prompt_limit) if prompt_limit else prompt, exactly(response_limit)
@@ -108,6 +104,25 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
         missing=missing,
         uneven=not padded and _uneven(plan, row),
     )
+
+
+def filled(plan: Plan) -> bool:
+    """Whether the shorter rows of a pass are padded."""
+    removes = plan.values.get("remove_padding")
+    return removes is False if plan.online else removes is not True
+
+
+def rows_drawn(plan: Plan, rows: float) -> float:
+    """Of how many rows a pass is as long as the mean: one that is padded is as long in each as its longest, as a single row is."""
+    return 1.0 if filled(plan) else rows
+
+
+def _to_limits(plan: Plan) -> bool:
+    """Whether padded rows are as long as the limit: generated ones unless it is said otherwise, a data set's where a limit is known."""
+    told = plan.does.get("padded_to")
+    if plan.online:
+        return told != "longest_row"
+    return told == "limits" and bool(whole(plan.values, "max_length") or whole(plan.values, "response_length"))
 
 
 def _sequences_of_one(plan: Plan) -> int:

@@ -1,6 +1,6 @@
-"""Words of failure that tell none: a purpose, a tip, a warning, a denial.
+"""Words of failure that tell none: a purpose, a tip, a warning, a denial, a question of what is to come.
 
-“To avoid OOM”, “if you run out of memory, reduce …”, “may cause OOM”, “no CUDA OOM, it only hangs”.
+“To avoid OOM”, “if you run out of memory, reduce …”, “may cause OOM”, “no CUDA OOM, it only hangs”, “will it OOM?”.
 
 Programs print such sentences at every start, scripts carry them as comments, and documents are made of them.
 """
@@ -57,6 +57,16 @@ _TOLD = (
         rf"\b(?:may|might|could|can)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{_FAILS}"
         rf"|\brisk(?:s|ing)?\s+(?:of\s+)?(?:an?\s+)?{_FAILS}"
         rf"|\byou(?:['’]re|\s+are)\s+(?:more\s+|less\s+|most\s+)?likely\s+to\s+{_FEW}{_FAILS}",
+        re.I | re.A,
+    ),
+    # what somebody asks before it runs
+    re.compile(
+        rf"\b(?:will|would|should)\s+(?:i|we|it|this|that|these|they|the\s+\w+|\w+)\s+(?:just\s+|still\s+|go\s+|get\s+|hit\s+)?{_FAILS}"
+        rf"[^.;\n?？]{{0,60}}[?？]|\bfits?\b[^.;\n?？]{{0,40}}\bor\s+(?:will\s+it\s+|would\s+it\s+)?{_FAILS}|{_FAILS}\s+(?:or\s+fits?|risk)\b",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?:会不会|是否会|会否|有没有可能)[^。；;\n]{{0,12}}?{_FAILS_ZH}|(?<![都还就又也])会\s*{_FAILS_ZH}\s*(?:吗|么|嘛)",
         re.I | re.A,
     ),
 )

@@ -17,7 +17,9 @@ _ALONE = r"(?<![A-Za-z0-9_.\-=/十百千])"
 _NO_SETTING = r"(?<!batch )(?<!batch_size )(?<!batch size )(?<!\bbs )(?<!rank )(?<!length )(?<!epochs )(?<!steps )(?<!zero )(?<!stage )"
 # what may stand between a count and the card: a size, a maker, a blank
 _BEFORE = rf"(?:{_SIZE}\s*(?:的\s*)?)?(?:(?:NVIDIA|Nvidia|nvidia|Tesla|GeForce|AMD|Huawei|华为|英伟达|GPUs?|the|of|local|of the)\s*){{0,2}}"
-_AFTER = rf"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}"
+# a size may lack its unit where nothing follows that it could count: “2x A100 80?”
+_BARE_SIZE = r"(?<=[ -])(?P<size2>40|80)(?=\s*(?:[?？,，;；。)）]|\.?(?:\s*$|\s+[A-Z])))"
+_AFTER = rf"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*(?:(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}|[ -]{_BARE_SIZE})"
 
 
 @lru_cache(maxsize=8)
@@ -51,20 +53,30 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
         re.compile(
             rf"(?:(?<![\d.])(?P<size0>\d{{2,3}})\s*[Gg][Bb]?\s*(?:版|的)?\s*)?{card}(?:{after})?{trailing}", re.I | re.A
         ),
-        # a bare number is a card only beside a count
+        *_bare(short, trailing),
+    )
+
+
+def _bare(short: tuple[str, ...], trailing: str) -> tuple[re.Pattern[str], ...]:
+    """A bare number, which is a card only beside a count, beside its size, called somebody's, or where a run is on it."""
+    card = rf"(?P<card>{_card(short) if short else '(?!)'})"
+    return (
         re.compile(
-            rf"{_ALONE}(?P<card>{_card(short) if short else '(?!)'})s?\s*(?:{_TIMES}\s*(?P<times>\d{{1,2}})(?![\d.GgBb])"
+            rf"{_ALONE}{card}s?\s*(?:{_TIMES}\s*(?P<times>\d{{1,2}})(?![\d.GgBb])"
             rf"|(?P<count>{NUMERAL})\s*(?:卡|张))",
             re.I | re.A,
         ),
-        # … or beside its size, or called somebody's
         re.compile(
-            rf"{_ALONE}(?:(?P<count>{NUMERAL})\s*)?(?P<card>{_card(short) if short else '(?!)'})s?(?:\s|[(（,，-])*"
+            rf"{_ALONE}(?:(?P<count>{NUMERAL})\s*)?{card}s?(?:\s|[(（,，-])*"
             rf"(?P<size>\d{{2}})\s*G(?:i?B)?(?![A-Za-z0-9])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|内存)){trailing}",
             re.I | re.A,
         ),
         re.compile(
-            rf"(?:\b(?:my|the|our)\s+|(?:[用租买]的?是?|我的|一块|一张)\s*)(?P<card>{_card(short) if short else '(?!)'})(?![A-Za-z0-9])",
+            rf"(?:\b(?:my|the|our)\s+|(?:[用租买]的?是?|我的|一块|一张)\s*){card}(?![A-Za-z0-9])",
+            re.I | re.A,
+        ),
+        re.compile(
+            rf"{_ALONE}(?<!step ){card}(?=\s*(?:上(?![下升])|跑|训练|微调|显卡|单卡))",
             re.I | re.A,
         ),
     )
@@ -184,7 +196,8 @@ WENT_WELL = re.compile(
     re.I | re.A,
 )
 BESIDE = re.compile(
-    r"\b(?:also (?:tried|tested)|another|borrowed|previous(?:ly)?|used to|earlier|moved from|instead of|compared (?:to|with))\b"
+    r"\b(?:also (?:tried|tested)|was (?:run |trained )?on|originally"
+    r"|another|borrowed|previous(?:ly)?|used to|earlier|moved from|instead of|compared (?:to|with))\b"
     r"[^,，;；.。]{0,24}$|(?:也试|还试|之前|以前|原来|借了?|相比)[^,，;；。]{0,10}$",
     re.I | re.A,
 )

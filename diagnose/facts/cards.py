@@ -135,7 +135,7 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         word = None
     if word and word.lower() in ("a", "an") and MACHINE_WORD.match(words[found.end() :]):
         word = None
-    size = next((groups[name] for name in ("size", "size0", "size1") if groups.get(name)), None)
+    size = next((groups[name] for name in ("size", "size0", "size1", "size2") if groups.get(name)), None)
     card = re.sub(r"[-\s]+", " ", groups.get("card") or "").lower()
     if size is None and (inside := re.search(r"(?<![\da-z])(\d{2,3})\s?g", card)):
         size = inside[1]

@@ -82,14 +82,15 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
     as a usual image has pixels; where the model writes answers the limit of pixels alone is taken, if the run sets one.
     """
     algo, media = stated.get("algo"), any(one.record.media for one in sets)
-    answers = algo is not None and algo.value in _WRITES_ANSWERS
+    silent = "student_answers" in stated and stated["student_answers"].value is False
+    answers = algo is not None and algo.value in _WRITES_ANSWERS and not silent
     if not sets or any(one.record.timed for one in sets):
         return {}
     if media and answers:
         return _shown(sets, stated)
-    if algo is not None and algo.value == "gkd":
+    if answers and algo is not None and algo.value == "gkd":
         return _distilled(sets, stated)
-    images = [_image(sets)] if media else []
+    images = [_image(sets), *_largest_image(sets)] if media else []
     found = [*_side("prompt", [one.record.prompt_tokens for one in sets], sets, stated)]
     if answers:
         found += [*(() if found else _within_row(sets, stated)), *_sampled(sets, stated)]
@@ -147,6 +148,15 @@ def _image(sets: tuple[Used, ...]) -> Fact:
     )
     told = "as its record tells" if held.image_pixels else "taken as photographs of 640 × 480"
     return Fact("image_pixels", pixels, "derived", why=f"the counted rows of {held.title} leave images out; {told}")
+
+
+def _largest_image(sets: tuple[Used, ...]) -> Iterator[Fact]:
+    """Pixels of the largest image, where the record of every set with images tells it."""
+    told = [one.record.largest_image_pixels for one in sets if one.record.media]
+    largest = [pixels for pixels in told if pixels]
+    if len(largest) == len(told):
+        why = f"as the records of {', '.join(one.name for one in sets if one.record.media)} tell"
+        yield Fact("largest_image_pixels", max(largest), "derived", why=why)
 
 
 def _sampled(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> Iterator[Fact]:

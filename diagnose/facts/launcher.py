@@ -26,7 +26,7 @@ def launcher(paste: Paste, nodes_of_run: Value | None = None) -> dict[str, Fact]
     per_node = _last(paste, _PER_NODE)
     if per_node:
         found["gpus_per_node"] = _read("gpus_per_node", per_node[1], per_node[0])
-    one = (found["n_nodes"].value if "n_nodes" in found else nodes_of_run or 1) == 1
+    one = (found["n_nodes"].value if "n_nodes" in found else nodes_of_run or (0 if _joins(paste) else 1)) == 1
     total = _last(paste, _TOTAL)
     if not (per_node or devices or total):
         _put_configured(paste, found)
@@ -47,6 +47,12 @@ def launcher(paste: Paste, nodes_of_run: Value | None = None) -> dict[str, Fact]
         why = "the launcher's default is one machine"
         found["n_nodes"] = Fact("n_nodes", 1, "derived", why=why)
     return found
+
+
+def _joins(paste: Paste) -> bool:
+    """Whether a machine joins the cluster of another one: there are several, and nothing here says how many."""
+    starts = {at for at, command in enumerate(paste.commands) if command.words[:2] == ("ray", "start")}
+    return any(setting.command in starts and normal(setting.key) == "address" for setting in paste.settings)
 
 
 def _put_seen(

@@ -77,10 +77,19 @@ def offload_words(speech: Sequence[Line], framework: Framework | None, stated: M
         if "offload" not in line.words.lower():
             continue
         for what, on, match in _of_stage(line.words) if framework is None else _told(line.words):
-            for id in own.get(what, ()):
+            of_zero = _STAGE.fullmatch(match[0]) and _has(framework, _OF_ZERO[what])
+            for id in _OF_ZERO[what] if of_zero else own.get(what, ()):
                 if id not in stated:
                     found.setdefault(id, Fact(id, on, "read", written=match[0].strip(), span=span_of(line, match)))
     return found
+
+
+def _has(framework: Framework | None, ids: tuple[str, ...]) -> bool:
+    """Whether a key of the framework can tell these facts, by itself or by a word; of no framework nothing speaks against it."""
+    keys = framework.keys if framework else ()
+    return framework is None or any(
+        key.fact in ids or any(set(ids) & set(given) for given in key.values.values()) for key in keys
+    )
 
 
 def _told(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:

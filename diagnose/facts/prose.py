@@ -52,19 +52,34 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
 _PROGRAM = re.compile(r"\S{1,200}\.(?:sh|py)\b|(?<!\S)-m \S{1,200}", re.A)
 
 
+# where a sentence begins behind arguments, none of which is a list
+_APART = re.compile(
+    r"(?<=[\w%])[,，;；。](?=\s|[^\x00-\x7f])(?=\s{0,8}[^\s'\"\[{\]}-])(?![^\[\n]{0,200}\])",
+    re.A,
+)
+_BRACKET = re.compile(r"\s[(（](?=\w)", re.A)
+
+
 def _behind_commands(paste: Paste) -> Iterator[Line]:
-    """What somebody wrote of a failure behind a command, in its last line."""
+    """What somebody wrote behind a command, in its last line: of a failure, or behind a comma or in brackets."""
     last = {command.last_line for command in paste.commands}
-    ends: dict[int, int] = {}
+    ends: dict[int, list[int]] = {}
     for setting in paste.settings if last else ():
         if setting.span.line in last:
-            ends[setting.span.line] = max(ends.get(setting.span.line, 0), setting.span.end)
+            ends.setdefault(setting.span.line, []).append(setting.span.end)
     for line in paste.lines if last else ():
-        if line.number not in last or not FAILURE.search(line.words):
+        if line.number not in last:
             continue
+        settings = [end - line.offset for end in ends.get(line.number, ())]
         started = [found.end() for found in _PROGRAM.finditer(line.words)]
-        at = max([ends.get(line.number, 0) - line.offset, *started])
-        if (said := line.words[at:]) and FAILURE.search(said):
+        first = min([end for end in settings if not started or end > started[0]], default=len(line.words))
+        breaks = (_APART.search(line.words, first), _BRACKET.search(line.words, max(started, default=first)))
+        apart = min((found.start() for found in breaks if found), default=None)
+        if apart is not None and line.words.count("'", apart) % 2:
+            apart = None  # inside a quoted value
+        at = max([0, *settings, *started]) if apart is None else apart
+        said = line.words[at:]
+        if said and (apart is not None or FAILURE.search(said)):
             yield replace(line, words=said, offset=line.offset + at)
 
 

@@ -118,7 +118,9 @@ def role_cards(paste: Paste) -> dict[str, Fact]:
     first = next(iter(cards))
     beside = {} if everything else {f"{role}_gpus": cards[role] for role in _BESIDE if role in cards}
     machines = {count.get("nodes", 1) for count in roles.values()}
-    together = everything and len(machines) == 1 and engines <= total
+    # a “node” of one card is a place for a worker, of which a machine has several
+    places = len(machines) == 1 and max(machines) > 1 and set(cards.values()) == machines
+    together = everything and len(machines) == 1 and engines <= total and not places
     return {
         **(
             {"n_nodes": Fact("n_nodes", machines.pop(), "derived", why="all roles share the same nodes")}

@@ -10,157 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts import written
 from diagnose.facts.prose import asked, clause_of, span_of
+from diagnose.facts.run_forms import ANY_BATCH, FORMS, IS, MARKS
 from diagnose.types import Fact, Line, Span
 from diagnose.units import KIB
 from diagnose.vocabulary import Value
 
-_IS = (
-    r"\s*(?:(?:现在|目前|已经?|都|也|就|只)+\s*)?(?:=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到"
-    r"|(?:is |was )?(?:set|cut|lowered|reduced|down) to|to)?\s*"
-)
-# of “8 → 2” the run has the second
-_N = r"(?:\d{1,6}[kK]?\s*(?:-{1,2}>|=>|→|⇒)\s*)?(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?P<k>[kK]\b)?(?![\w.]*[A-Za-z\d%])"
-_LONG = r"(?:length|len|长度|tokens?)"
-_MICRO = (
-    r"\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
-)
-# a batch of no kind
-_ANY_BATCH = (
-    r"(?<![\w-])(?<!train )(?<!rollout )(?<!global )(?<!total )(?<!mini )(?<!val )(?<!eval )(?<!micro )(?<!effective )(?<!generation )"
-    r"(?:batch(?:[ _-]?size)?|bs|bsz)"
-)
-# a number that counts tokens for sure: thousands of them, or so called
-# … behind a word of its own it belongs to that: “prompt 4k response 16k”
-_KILO = (
-    r"(?<!prompt )(?<!prompt:)(?<!prompt=)(?<!prompts )(?<!input )(?<!response )(?<!output )(?<!answer )(?<!completion )"
-    r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])"
-)
-# a bare number that only a limit of tokens looks like
-_ROUND = (
-    r"(?P<round>)(?P<n>\d{3,6})(?![\w%]|[.,:]\d|\s*(?:s|sec\w*|ms|min\w*|times|rows|samples|steps|prompts?|GB|G|MB)\b)"
-)
-_TOKENS = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?:(?P<k>[kK])(?!\w|\.\d)|\s*tokens?\b)"
-_ABOUT = r"\s*(?:(?:is|are|of|at|about|around|up to|limit|max|最长|最大|大概|约)\s*){0,2}[:：=~≈]?\s*"
-_REPLY = r"(?:response|completion|output|answer|generation|生成|回复|回答|输出)"
-_REPLIES = r"(?:samples|completions|responses|rollouts|generations|answers)"
-_WORDS = (
-    (
-        "zero_stage",
-        r"(?<![\w-])(?:deepspeed|ds)?[\s_-]*zero(?:[\s_-]*stage)?[\s_-]*(?P<n>[123])(?!\d|[.]\d|\+\+|_(?:init|save|gather)_)",
-    ),
-    ("zero_stage", r"\bfsdp\b[\s,(（+]*(?P<full>full[ _-]?shard)\b"),
-    ("strategy", r"\b(?P<word>fsdp)[\s,(（+]*full[ _-]?shard\b"),
-    ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*(?:z|stage[\s_-]?)(?P<n>[123])(?![A-Za-z\d])"),
-    ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){_IS}{_N}"),
-    ("lora_rank", rf"\brank{_IS}{_N}\s*(?:的\s*)?LoRA"),
-    ("micro_batch", rf"{_MICRO}{_IS}{_N}"),
-    ("micro_batch", rf"\bbatch(?:[ _-]?size)?\s+(?:per (?:gpu|card|device)|on (?:each|every) (?:gpu|card)){_IS}{_N}"),
-    ("micro_batch", rf"每(?:张)?卡\s*(?:的)?\s*(?:batch(?:[ _-]?size)?|bs){_IS}{_N}"),
-    # one row in all is one row on a card, whatever batch is meant
-    (
-        "micro_batch",
-        rf"{_ANY_BATCH}{_IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b|\s*prompts?\b)",
-    ),
-    ("mini_batch_size", rf"\b(?:ppo[ _-])?mini[ _-]?batch(?:[ _-]?size)?{_IS}{_N}"),
-    ("gradient_accumulation", rf"\b(?:gradient|grad)[ _-]accum\w*(?:\s+steps?)?{_IS}{_N}"),
-    ("gradient_accumulation", rf"梯度累[积计](?:步数)?{_IS}{_N}"),
-    (
-        "response_length",
-        rf"\b(?:max(?:imum)?[ _-])?(?:response|completion|output|answer|generation)[ _-]{_LONG}{_IS}{_N}",
-    ),
-    ("response_length", rf"(?:回复|回答|输出|响应|生成)(?:的)?(?:最大)?长度{_IS}{_N}"),
-    ("prompt_length", rf"\b(?:max(?:imum)?[ _-])?(?:prompt|input)[ _-]{_LONG}{_IS}{_N}"),
-    ("prompt_length", rf"(?:输入|提示词?|prompt)(?:的)?(?:最大)?长度{_IS}{_N}"),
-    ("prompt_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:prompt|input|输入|提示词?)(?!s)"),
-    ("response_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}(?!s?\s+(?:per|each|in total|for|a)\b)"),
-    ("prompt_length", rf"(?<![\w-])(?:prompt|input|输入|提示词?)(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
-    ("response_length", rf"(?<![\w-]){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
-    ("prompt_length", rf"(?<![\w-])(?:prompt|input){_ABOUT}{_ROUND}"),
-    ("response_length", rf"(?<![\w-])(?:response|completion|output|answer){_ABOUT}{_ROUND}"),
-    (
-        "response_length",
-        rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
-    ),
-    (
-        "max_length",
-        rf"(?:\b(?:(?:sequence|seq|total)[ _-]|context[ -]){_LONG}|序列长度|上下文(?:长度)?|总长度?){_IS}{_N}",
-    ),
-    ("max_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:序列|上下文|context|sequences?\b|seqs?\b)"),
-    ("rollout_n", rf"\bgroup[ _-]size{_IS}{_N}"),
-    ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),
-    (
-        "rollout_tp",
-        rf"(?<![\w-])(?:vllm|sglang|rollout|gen|infer(?:ence)?|推理|引擎|采样)[ _-]?(?:的\s*)?tp(?:[ _-]?size)?{_IS}{_N}",
-    ),
-    (
-        "sp",
-        r"(?<![\w-])(?:ulysses|sp|sequence[ -]parallel(?:ism)?)(?:[ _-]?size)?\s*(?:of|is)?\s*[=:：]?\s*(?P<n>[248]|16|32)(?![\w.%])",
-    ),
-    ("rollout_engine", r"\b(?P<word>vllm|sglang)[ -]?(?:rollout|engine|backend|server|colocated?|引擎|推理|后端|采样)"),
-    (
-        "rollout_engine",
-        r"(?:\brollout|\b(?:rollout|inference|generation)[ -](?:engine|backend)|推理|引擎|采样)\s*"
-        r"(?:with|by|in|on|using|is|=|:|：|用的?是?|是|后端)?\s*(?P<word>vllm|sglang)\b(?![\w/.-])",
-    ),
-    ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
-    ("rollout_mode", r"\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
-    ("rollout_mode", r"\bvllm[ -]?(?P<word>colocated?)\b(?!_)"),
-    ("rollout_mode", r"\b(?P<word>colocated?)\s+(?:with\s+|的\s*)?(?:vllm|sglang)\b"),
-    ("rollout_engine", r"\bcolocated?\s+(?:with\s+|的\s*)?(?P<word>vllm|sglang)\b"),
-    ("rollout_mode", r"(?<!-)\bvllm-(?P<word>serve)\b"),
-    ("rollout_engine", r"(?<!-)\b(?P<word>vllm)-serve\b"),
-    ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
-    ("flash_attention", r"(?<![\w.='\"/-])(?<!no )(?<!without )(?P<on>flash_attention_2)(?![\w=:-]|\.\w)"),
-    (
-        "double_quant",
-        r"(?<![\w.=-])(?<!\bno )(?<!without )(?<!disabled )(?<!disable )(?P<on>double[ -]?quant(?:i[sz](?:ation|ed))?)(?![\w=:-])",
-    ),
-    (
-        "strategy",
-        r"(?:\b(?:with|using|on|via)\s|(?<!不)用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))",
-    ),
-    (
-        "strategy",
-        r"(?<![\w./-])(?<!不用)(?<!不用 )(?<!no )(?<!without )(?P<word>megatron)(?![\w./=:-]|\s*(?:lm|core)\b)",
-    ),
-    ("strategy", r"(?<![\w./-])(?P<word>fsdp2)(?![\w./=:-])"),
-    ("strategy", r"(?:[+＋]\s*|(?<!\w)Q?LoRA[ -])(?P<word>fsdp)\b(?![\w/.=:-])"),
-    ("strategy", r"(?<![\w./-])(?P<word>fsdp)\s*[+＋]"),
-    ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
-    ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
-)
-# in lower case; whatever a form of the fact matches holds one of them, and few lines do
-_MARKS = {
-    "zero_stage": ("zero", "z1", "z2", "z3", "fsdp", "stage"),
-    "lora_rank": ("lora",),
-    "micro_batch": ("batch", "bs"),
-    "mini_batch_size": ("batch",),
-    "gradient_accumulation": ("accum", "梯度累"),
-    "response_length": (
-        *("response", "completion", "output", "answer", "generation"),
-        *("生成", "回复", "回答", "输出", "响应", "长度"),
-    ),
-    "prompt_length": ("prompt", "input", "输入", "提示"),
-    "max_length": ("seq", "total", "context", "序列", "上下文", "总长"),
-    "rollout_n": ("group", "prompt", "每"),
-    "rollout_tp": ("tp",),
-    "sp": ("sp", "ulysses", "sequence"),
-    "rollout_engine": ("vllm", "sglang"),
-    "rollout_mode": ("serve", "colocate"),
-    "quantization": ("bit",),
-    "double_quant": ("quant",),
-    "flash_attention": ("flash_attention_2",),
-    "strategy": ("megatron", "fsdp"),
-}
-_FORMS: dict[str, list[re.Pattern[str]]] = {}
-for _fact, _form in _WORDS:
-    _FORMS.setdefault(_fact, []).append(re.compile(_form, re.I | re.A))
 _OF_CHECKPOINTS = ("checkpointing", "梯度检查点", "重计算")
 _ROUND_TOKENS = 128
 _MODES = {"colocate": "colocated", "serve": "server"}
 # so few rows are those of one card, as nearly everybody who fine-tunes counts them; in a batch of a whole step there are more
 _FEW = re.compile(
-    rf"{_ANY_BATCH}{_IS}(?P<n>[2-8])(?![\w.,]*[A-Za-z\d%]|\s*(?:prompts?|k\b|(?:per|a) (?:node|step)))", re.I | re.A
+    rf"{ANY_BATCH}{IS}(?P<n>[2-8])(?![\w.,]*[A-Za-z\d%]|\s*(?:prompts?|k\b|(?:per|a) (?:node|step)))", re.I | re.A
 )
 # the ranks of a model-parallel trainer, where no engine is named right before; capitals, since “ep” is also an epoch
 _RANKS = tuple(
@@ -237,8 +97,8 @@ def _few_rows(speech: Sequence[Line]) -> Fact | None:
 
 def _of_line(line: Line) -> Iterator[Fact]:
     words = line.words.lower()
-    marked = [id for id in _FORMS if any(mark in words for mark in _MARKS[id])]
-    forms = [(id, form) for id in marked for form in _FORMS[id]]
+    marked = [id for id in FORMS if any(mark in words for mark in MARKS[id])]
+    forms = [(id, form) for id in marked for form in FORMS[id]]
     for id, form in (*forms, *_RANKS) if "megatron" in words else forms:
         for match in form.finditer(line.words):
             if not _almost(line.words, match):
@@ -265,6 +125,8 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
         return written.of(id, _MODES.get(word, word))
     if "nf4" in groups:
         return "nf4"
+    if "share" in groups:
+        return float(match["share"])
     if "on" in groups:
         return True
     if "full" in groups:

@@ -73,6 +73,13 @@ _CHINESE = re.compile(
 )
 # a remark beside a log that names the moment and leaves the failure to the log
 _MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时|[那这]一?步)[\s。.!！]*$", re.A)
+# … or the function: “at backward in update_policy, …”, “failing run: update_actor”
+_IN_FUNCTION = re.compile(
+    r"(?:\b(?:at|in|inside|during)\s+(?:the\s+)?|(?:\b(?:run|fail\w*|error|crash\w*|phase|stage|where)|报错|位置|阶段)\s*[:：]\s*)`?"
+    r"(?=[a-z]+_[a-z_]+(?:\(\))?`?\s*(?:[,.;)，。；]|$))",
+    re.I | re.A,
+)
+_WHOLE = re.compile(r"(?!\w)", re.A)
 _SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z`*(\"])|\n", re.A)
 _FAR, _NEAR = 100, 80
 
@@ -86,7 +93,19 @@ def bound(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | N
                     continue
                 if any(_belongs(sentence, found, failure) for failure in failures):
                     return start + found.start(), start + found.end()
+    if "_" in text and (named := _function(patterns, text)):
+        return named
     return _moment(patterns, text) if "时" in text or "阶段" in text or "过程中" in text else None
+
+
+def _function(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | None:
+    """The phase's words as the name of a function in which a remark beside a log puts the failure."""
+    for place in _IN_FUNCTION.finditer(text):
+        for pattern in patterns:
+            found = pattern.match(text, place.end())
+            if found and "_" in found[0] and _WHOLE.match(text, found.end()) and not _excluded(text, found):
+                return found.span()
+    return None
 
 
 def _moment(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | None:

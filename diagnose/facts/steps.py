@@ -62,7 +62,8 @@ _COUNTERS = (
     re.compile(rf"['\"](?:global_)?step['\"]\s*:\s*{_NUMBER}\b", re.A),
     re.compile(rf"['\"]iteration['\"]\s*:\s*['\"]{_NUMBER}/\d", re.A),
     re.compile(rf"global_step/max_steps['\"]?\s*[:=]\s*['\"]?{_NUMBER}/\d", re.A),
-    re.compile(rf"\bstep\s*[:=]\s*{_NUMBER}\b(?!\s*/?\s*epoch)", re.I | re.A),
+    # with a decimal it is the time of a step: “timing_s/step:210.3”
+    re.compile(rf"\bstep\s*[:=]\s*{_NUMBER}\b(?!\.\d|\s*/?\s*epoch)", re.I | re.A),
     re.compile(rf"(?:^|\|)\s*(?P<bar>[^|]{{0,40}}?)\s*\d{{1,3}}%\s*\|[^|]*\|\s*{_NUMBER}(?:\.0+)?/[\d.]+\s*\[", re.A),
     re.compile(rf"\b(?:iteration|iter|step)\s+{_NUMBER}\s*/\s*\d+", re.I | re.A),
     re.compile(rf"\b(?:iteration|iter|step)\s*{_NUMBER}(?={_READING})", re.I | re.A),

@@ -22,6 +22,10 @@ LAUNCHER = re.compile(
 )
 _NUMERIC = re.compile(r"-?\d[\w.+-]*$", re.A)
 _VARIABLE = re.compile(r"\"?\$\{?[A-Za-z_]\w*\}?\"?$", re.A)
+_HELPED = re.compile(
+    r"\b(?:works?|worked|solved|fixed|helped|fine|no longer)\b|解决|就好|好了|不再|才能|正常|跑通|可以了", re.I | re.A
+)
+_ARROW = re.compile(r"-{1,2}>|=>|→|⇒", re.A)
 _TRAILING = ",;，。；、）)"
 
 
@@ -112,8 +116,25 @@ class _Reader:
         elif (flag := _FLAG.match(text)) and (text[:2] == "--" or self.words or self.command < 0):
             return self._flag(at, flag)
         else:
-            self._word(token)
+            then = self._then(at)
+            if then > at and (found := _OVERRIDE.match(text)):
+                last = self.chain[then]
+                self._add(found[2], last.text[: _end(last.text)], "override", last, (0, _end(last.text)))
+            else:
+                self._word(token)
+            return then + 1
         return at + 1
+
+    def _then(self, at: int) -> int:
+        """Where the last number of “x=0.9 → 0.6 → 0.4” stands; the place itself where nothing was changed, or where that helped."""
+        first = at
+        while (
+            _ARROW.fullmatch("".join(one.text for one in self.chain[at + 1 : at + 2])) and self.chain[at + 2 : at + 3]
+        ):
+            if not _NUMERIC.match(self.chain[at + 2].text):
+                break
+            at += 2
+        return first if at > first and _HELPED.search(" ".join(one.text for one in self.chain[at + 1 :])) else at
 
     def _word(self, token: Token) -> None:
         text, left, right = unquote(token.text)

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.){0,2000}+"|'(?:[^'\\]|\\.){0,2000}+')|(?P<mark>[{}\[\]:,])|(?P<scalar>[^\s{}\[\]:,"']++)""",
     re.A,
 )
+_REMARK = re.compile(r"\s*(?:#|//)")  # a line of Python, or of JSON with comments, that says nothing to a program
 _YAML = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,120}:(?:[ \t]|$)", re.A)
 _MOST_ITEMS = 64  # of a list over several rows that is still a setting
 _KEY = re.compile(r"[A-Za-z_0-9][\w./@*+-]{0,120}$", re.A)
@@ -72,11 +73,14 @@ class _Run:
 
     def goes_on(self, row: Row) -> bool:
         follows = row.source or row.line.number == self.rows[-1].line.number + 1
-        return bool(follows and _INSIDE.match(row.words) and row.words.strip())
+        return bool(follows and row.words.strip() and (_INSIDE.match(row.words) or _REMARK.match(row.words)))
 
     def read(self, row: Row) -> None:
         start = 0 if self.rows else self._begin(row.words, 0)
         self.rows.append(row)
+        if _REMARK.match(row.words):
+            self.left.append(row)
+            return
         words = row.words
         while start >= 0:
             end = self._tokens(row, start)
@@ -90,6 +94,8 @@ class _Run:
 
     def _tokens(self, row: Row, start: int) -> int:
         for token in _TOKEN.finditer(row.words, start):
+            if token.lastgroup == "scalar" and _REMARK.match(token[0]):
+                return token.start()
             self.reader.take(row, token)
             if self.reader.closed:
                 return token.end()

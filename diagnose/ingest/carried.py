@@ -9,6 +9,8 @@ _START = 4_000  # bytes that tell whether a look at the whole text is worth its 
 # The text of an entry of a log: moby daemon/logger/jsonfilelog/jsonlog and Fluent Bit, Elastic's common schema, zap, Loki's
 # export, Google's LogEntry, Splunk's raw event, systemd.journal-fields.
 _TEXTS = ("log", "message", "msg", "line", "textPayload", "_raw", "MESSAGE")
+# A field of an entry that holds settings beside its text.
+_SETTINGS = re.compile(r"(?:cfg|conf|config\w*|args|arguments|h?params|hyper\w*|settings|options)", re.I | re.A)
 _NAMES = "|".join(_TEXTS).encode()
 _ENTRY = re.compile(rb'^[ \t]*\{[^\n]{0,2000}?"(?:' + _NAMES + rb')":[ ]?"', re.M)
 # The same of an entry that is spread over lines, and a line of what a notebook printed (nbformat: multiline strings).
@@ -57,7 +59,7 @@ def unpacked(data: bytes) -> bytes:
 
 
 def _text(line: bytes) -> bytes:
-    """The text of an entry; of any other line the line."""
+    """The text of an entry, with the settings beside it on lines of their own; of any other line the line."""
     if not _ENTRY.match(line):
         return line
     try:
@@ -65,7 +67,10 @@ def _text(line: bytes) -> bytes:
     except ValueError:
         return line
     text = next((entry[name] for name in _TEXTS if isinstance(entry.get(name), str)), None)
-    return line if text is None else _encoded(text)
+    if text is None:
+        return line
+    held = [value for name, value in entry.items() if isinstance(value, dict) and _SETTINGS.fullmatch(name)]
+    return b"\n".join([_encoded(text), *(_encoded(json.dumps(one, ensure_ascii=False)) for one in held if one)])
 
 
 def _string(found: re.Match[bytes]) -> bytes:

@@ -43,6 +43,9 @@ _NAME = re.compile(r"[a-z./$][\w./${}-]*$", re.A)
 _TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]", re.A)
 # a line that begins with a word and a colon is a log's, YAML's or a sentence's
 _LABEL = re.compile(r"[ \t]*[A-Za-z][^\s=/\"'`$\\:]*:[^\s=/\"'`$\\]*(?:\s|$)", re.A)
+# words that announce a command on their own line: “my command: torchrun …”, “命令：python …”
+_ANNOUNCED = re.compile(r"(?<!usage)(?::[ \t]+`?|：[ \t]*`?)(?=[A-Za-z./$~])", re.I | re.A)
+_FEW = 3  # colons of a line behind which a command is looked for
 _LINE_ENDS = frozenset({"\\", "\\ ", "\\\t", "\\\\", "^", "`"})  # what continues a line, also before a comment
 _ENDS = ("```", "~~~", "Traceback (")
 
@@ -56,6 +59,8 @@ def read_commands(rows: Sequence[Row], variables: Variables) -> tuple[list[Comma
     while at < len(rows):
         first = [] if _LABEL.match(rows[at].words) else _first_tokens(rows[at])
         is_command = bool(first) and _starts_command(first, rows[at], rows[at + 1 : at + 2])
+        if not is_command and not _is_loose(first) and (announced := _announced(rows[at], rows[at + 1 : at + 2])):
+            first, is_command = announced, True
         if not is_command and not _is_loose(first):
             at += 1
             continue
@@ -87,10 +92,26 @@ def _first_tokens(row: Row) -> list[Token]:
         start += found.end()
     elif stripped[0] in "-*" and stripped[1:2] == " ":
         start += 2
+    return _tokens_from(row, start)
+
+
+def _tokens_from(row: Row, start: int) -> list[Token]:
+    words = row.words
     own = _from_program(_parted(_held(tokens(row, start), row)))
     if words.rstrip()[-1] in "\\`^" or "\\ " in words or "\\\t" in words:
         own = _continued(own)
     return _without_tail(own)
+
+
+def _announced(row: Row, after: Sequence[Row]) -> list[Token]:
+    """The tokens of a command that stands behind words and a colon; none where none does."""
+    if "--" not in row.words and "=" not in row.words:
+        return []
+    for place, colon in enumerate(_ANNOUNCED.finditer(row.words)):
+        found = _tokens_from(row, colon.end()) if place < _FEW else []
+        if found and _starts_command(found, row, after):
+            return found
+    return []
 
 
 def _parted(found: list[Token]) -> list[Token]:

@@ -61,7 +61,7 @@ _JOINS = frozenset("and or with plus but then is was to in for on from as when a
 _NUMBER = r"-?\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?[kK]?|[Tt]rue|[Ff]alse|[Nn]one|null"
 _LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]|设|给|用|开"
 # from one value to another: what the run has now is the second
-_MOVED = rf"(?:from[ \t](?:{_NUMBER})[ \t])?(?:down[ \t]|up[ \t])?to[ \t]|(?:从[ \t]?(?:{_NUMBER})[ \t]?)?[\u4e00-\u9fff]{{0,6}}[到至]"
+_MOVED = rf"(?:from[ \t](?:{_NUMBER})[ \t])?(?:down[ \t]|up[ \t])?to[ \t]|(?:从[ \t]?(?:{_NUMBER})[ \t]?)?[\u4e00-\u9fff]{{0,6}}[到至成]"
 _ARROW = r"[ \t]{0,2}(?:-{1,2}>|=>|→|⇒)[ \t]{0,2}"
 _SAID = re.compile(
     rf"(?<![\w.:\-/$%])(?P<key>[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+){{1,12}})[`\"'”]{{0,3}}[ \t]{{0,2}}"
@@ -69,6 +69,8 @@ _SAID = re.compile(
     rf"(?:{_ARROW}(?P<then>{_NUMBER})(?![\w]|\.\d|%))?",
     re.A,
 )
+# “x=0.9 → 0.6 → 0.4”: the run has the last
+_CHAIN = re.compile(rf"(?:{_ARROW}(?:{_NUMBER})(?![\w]|\.\d|%))*{_ARROW}(?P<then>{_NUMBER})(?![\w]|\.\d|%)", re.A)
 _DID = re.compile(
     r"\b(?:set|lowered|reduced|decreased|dropped|cut|changed|raised|increased|turned|brought|put)\b[^.;\n]{0,40}$",
     re.I | re.A,
@@ -190,8 +192,10 @@ def _assigned(words: str, place: Place) -> Iterable[tuple[str, str, str, int, in
         if _EITHER.match(words, found.end()):
             continue  # one of two values, and nothing says which
         if not _is_hint(words, found.start(), found.end()):
-            value, end = _trimmed(found["value"], found.end("value"))
-            yield found["key"], value, _assignment_shape(found), found.start("value"), end
+            start, (value, end) = found.start("value"), _trimmed(found["value"], found.end("value"))
+            if (moved := _CHAIN.match(words, end)) and value[0].isdigit() and not _HELPED.match(words, moved.end()):
+                value, (start, end) = moved["then"], moved.span("then")
+            yield found["key"], value, _assignment_shape(found), start, end
 
 
 def _is_hint(words: str, start: int, end: int) -> bool:

@@ -19,6 +19,7 @@ from diagnose.ingest.redact import marks
 from diagnose.ingest.reduce import reduce_text
 from diagnose.ingest.shell import read_variables
 from diagnose.ingest.stream import thin
+from diagnose.ingest.tracked import read_joined, without_wrapping
 from diagnose.types import Command, Frame, Paste, Setting
 
 
@@ -60,15 +61,18 @@ def _parse(text: str, binary: bool) -> Paste:
 
 
 def _read_shapes(rows: tuple[Row, ...]) -> tuple[tuple[Setting, ...], tuple[Command, ...], tuple[Frame, ...]]:
-    """Each line is read by the first shape that fits it: frame, command, dictionary, YAML, then keys anywhere."""
+    """Each line is read by the first shape that fits it: frame, command, dictionary, a tracker's dump, YAML, then keys anywhere."""
     variables, names = read_variables(rows), read_names(rows)
     frames, used = read_frames(rows)
     rest = [row for row in rows if row.line.number not in used]
     commands, settings, used = read_commands(rest, variables)
     found, rest = read_braces([row for row in rest if row.line.number not in used], names)
     settings += found
-    found, used = read_yaml(rest)
+    found, used = read_joined(rest)
     settings += found
+    rest = [row for row in rest if row.line.number not in used]
+    found, used = read_yaml(rest)
+    settings = without_wrapping(settings + found)
     rest = [row for row in rest if row.line.number not in used]
     settings += read_pairs(rest, variables, names)
     settings.sort(key=lambda setting: (setting.span.line, setting.span.start))

@@ -30,6 +30,22 @@ _REFERENCE = re.compile(
     re.A,
 )
 _ARITHMETIC = re.compile(r"\s*(?:(\d{1,15})|\$?\{?([A-Za-z_]\w{0,80})\}?|(\*\*|\\?\*|//|[-+/%()]))", re.A)
+# What a job's own directives set for its script: sbatch's manual, output environment variables. A range of nodes tells no number.
+_DIRECTIVE = re.compile(
+    r"\s--?(?P<name>nodes|N|ntasks-per-node|cpus-per-task|gpus-per-node|gres)(?:=|[ \t]*(?=\d)|[ \t]+)(?:gpu:)?"
+    r"(?:[A-Za-z][\w.-]*:)?(?P<number>\d{1,6})(?=\s|$)",
+    re.A,
+)
+_OF_NODES = ("SLURM_NNODES", "SLURM_JOB_NUM_NODES")
+_OF_CARDS = ("SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE")
+_SET_BY_JOB = {
+    "nodes": _OF_NODES,
+    "N": _OF_NODES,
+    "gpus-per-node": _OF_CARDS,
+    "gres": _OF_CARDS,
+    "ntasks-per-node": ("SLURM_NTASKS_PER_NODE",),
+    "cpus-per-task": ("SLURM_CPUS_PER_TASK",),
+}
 _DEEP = 24  # variables that name variables
 _LONG = 2_000  # characters of a value after putting in
 
@@ -142,7 +158,7 @@ class Variables:
 
 
 def read_variables(rows: Iterable[Row]) -> Variables:
-    """Every assignment of the text; comments are none."""
+    """Every assignment of the text, and what the directives of a job set; other comments are none."""
     assigned: dict[str, list[tuple[int, str]]] = {}
     used: set[str] = set()
     for row in rows:
@@ -151,6 +167,7 @@ def read_variables(rows: Iterable[Row]) -> Variables:
             for given in _SET_IF_UNSET.finditer(row.words) if "=" in row.words else ():
                 held = f"${{{given['name']}:-{given['default']}}}"
                 assigned.setdefault(given["name"], []).append((row.line.number, held))
+        _put_directives(row, assigned)
         if "=" not in row.words:
             continue
         stripped = row.words.lstrip()
@@ -164,6 +181,12 @@ def read_variables(rows: Iterable[Row]) -> Variables:
             elif token.text not in ("export", "local", "declare", "readonly", "set"):
                 break
     return Variables(assigned, frozenset(used))
+
+
+def _put_directives(row: Row, assigned: dict[str, list[tuple[int, str]]]) -> None:
+    for found in _DIRECTIVE.finditer(row.words) if row.words.lstrip().startswith("#SBATCH") else ():
+        for name in _SET_BY_JOB[found["name"]]:
+            assigned.setdefault(name, []).append((row.line.number, found["number"]))
 
 
 def _sum(terms: list[str]) -> tuple[int, list[str]]:

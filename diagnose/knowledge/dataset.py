@@ -57,7 +57,7 @@ class Dataset(Record):
 
     ``aliases`` are whole names as commands write them, ``folders`` parts of a path by which a copy of it is known.
     ``media``: its rows hold images, sound or video, which the lengths leave out; ``timed``: sound or video, of any duration.
-    ``image_pixels``: of a usual image, where a source tells it.
+    ``image_pixels``: of a usual image, where a source tells it; ``largest_image_pixels``: of the largest.
     """
 
     tokenizer: str
@@ -71,6 +71,7 @@ class Dataset(Record):
     media: bool = False
     timed: bool = False
     image_pixels: int | None = None
+    largest_image_pixels: int | None = None
 
     def __hash__(self) -> int:
         """Of the name alone: the names of all data sets are looked up by their records."""

@@ -49,7 +49,8 @@ class Vision:
     """A vision tower. ``pixels_per_token`` is what one token of the language model stands for.
 
     ``rotary``: positions rotate query and key; ``gelu_kernel``: the MLP's GELU is one kernel and not written out; ``scaled``: what
-    attention and MLP give is multiplied by a weight.
+    attention and MLP give is multiplied by a weight. ``hooked``: where gradients are asked of a model's inputs, transformers asks them of
+    the tower's as well (5.0 to 5.24 modeling_utils.py: enable_input_require_grads, get_input_embeddings).
     """
 
     hidden: int
@@ -61,6 +62,7 @@ class Vision:
     rotary: bool = True
     gelu_kernel: bool = False
     scaled: bool = False
+    hooked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +170,8 @@ class Model(Record):
     ``fp16_overflows``: its activations leave the range of fp16. ``fp32_norm``: a norm multiplies by its weight before it rounds to
     16 bits; ``fused_qkv``: query, key and value are parts of one product; ``clamped``: gate and up of an MLP are kept within bounds;
     ``stepwise``: its GELU is written as one operation after another (transformers activations.py: NewGELUActivation).
-    ``published_in``: an engine loads its weights in so few bits as they are.
+    ``published_in``: an engine loads its weights in so few bits as they are. ``unpatched``: fused kernels that a trainer puts in the place
+    of a model's own (Liger's) do not know its type, and leave it as it is.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
@@ -204,6 +207,7 @@ class Model(Record):
     clamped: bool = False
     stepwise: bool = False
     published_in: str = ""
+    unpatched: bool = False
     attention_layers: int = 0
     mlp_layers: int = 0
     aliases: tuple[str, ...] = ()

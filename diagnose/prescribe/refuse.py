@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from diagnose.allocator import crammed, idle_gib
 from diagnose.conditions import alike, holds, version
+from diagnose.estimate.other_cards import is_open
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
@@ -26,7 +27,16 @@ _MORE = {"optimizer_offload": "optimizer_on_cpu", "param_offload": "param_on_cpu
 _TRAINERS = ("run", "sizes", "memory")
 _ANYBODYS = ("params_b", "model", "framework_version", "torch_version", "expandable_segments", "max_pixels")
 # These run on cards of the trainer, whichever role's they are.
-_OFF_THE_ENGINE = ("logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
+_OFF_THE_ENGINE = (
+    "logprob",
+    "ref_logprob",
+    "values",
+    "reward",
+    "critic",
+    "actor_update",
+    "optimizer_step",
+    "checkpoint",
+)
 # How a pass is split or kept, set for each role by a key of its own.
 _OF_PASSES = ("sp", "activation_offload")
 # Settings of an update that somebody pastes who trains; the others may as well be those of a merge or of an inference.
@@ -41,7 +51,7 @@ _OF_ENGINES = (
     "rollout_tp",
     "max_num_seqs",
 )
-_ROLES = ("critic", "ref")
+_ROLES = (("critic_", "has_critic", "values_"), ("ref_", "has_ref"))  # how the facts of either begin
 _PHASES_OF_ROLES = ("critic", "values", "ref_logprob")
 _RANK = {"cured": -1, "tried": 0, "on": 1, "refused": 2, "elsewhere": 3, "no_gain": 4, "absent": 5}
 
@@ -149,8 +159,13 @@ def no_role(lever: Lever, situation: Situation) -> bool:
     ids = [change.fact for change in lever.changes]
     if not ids or situation.framework_known or "algo" in situation.values or situation.phase in _PHASES_OF_ROLES:
         return False
-    roles = [role for role in _ROLES if all(id.startswith((f"{role}_", f"has_{role}")) for id in ids)]
-    return any(not any(id.startswith((f"{role}_", f"has_{role}")) for id in situation.values) for role in roles)
+    roles = [role for role in _ROLES if all(id.startswith(role) for id in ids)]
+    return any(not any(id.startswith(role) for id in situation.values) for role in roles)
+
+
+def cards_untold(lever: Lever, situation: Situation) -> bool:
+    """Whether it adds cards to a number that nobody tells."""
+    return is_open(situation.facts) and any(change.fact == "n_gpus" for change in lever.changes)
 
 
 def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from diagnose.conditions import holds
+from diagnose.estimate.other_cards import is_open
 from diagnose.facts.packages import version_fact
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
@@ -52,12 +53,15 @@ def ask(situation: Situation, knowledge: Knowledge, checks: Sequence[Check] = ()
     bench = Bench(facts, estimate, at, pool or "gpu", knowledge, situation.paste)
     first = [unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
     asked = [] if facts.planned else first
+    if pool != "host" and kind not in NOT_A_PEAK and is_open(facts) and "n_gpus" in words:
+        asked = [missing(words["n_gpus"], bench), *asked]
     place = [unsettled(words["phase"], bench)] if "phase" in words and _phase_matters(facts, kind, at, pool) else []
     if kind in NOT_A_PEAK:
         which = ["growing_pool"] if kind == "memory_growth" and pool is None else []
         asked += [untried(words[id], facts) for id in (*which, *_not_of_a_peak(facts, kind)) if id in words]
         return tuple(asked[:MOST])
-    ids = (id for id in _lacking(estimate, pool, facts) if id in words and _open(facts, id))
+    have = {one.question.fact for one in asked}
+    ids = (id for id in _lacking(estimate, pool, facts) if id in words and _open(facts, id) and id not in have)
     lacking = sorted((words[id] for id in ids), key=lambda question: question.rank)
     behind = place if facts.configured and explained(estimate, kind, pool) is False else []
     asked += [] if behind else place

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from diagnose.conditions import holds
 from diagnose.estimate import estimate_pool, plan_of
+from diagnose.estimate.other_cards import is_open
 from diagnose.facts.defaults import as_answered, at_version
 from diagnose.facts.versions import possible, turns
 from diagnose.knowledge import Knowledge
@@ -23,6 +24,8 @@ _MOST_READ, _MOST_UNREAD = 14, 36
 _TRIED_EACH, _TRIED_OF_A_PLAN = 3, 4
 # cards that are tried where somebody asks how many it takes: whole machines
 _MACHINES = (8, 16, 32, 64)
+# and where the cards are named without their number: those of one machine
+_OF_A_MACHINE = (1, 2, 4, 8)
 # More phases than this to choose from help nobody.
 _MOST_PHASES = 6
 # The phases in which runs fail most, asked for while nothing is computed; our choice, after the threads that we read.
@@ -143,7 +146,8 @@ def _of_phase(id: str, bench: Bench) -> str:
 
 def missing(question: Question, bench: Bench) -> Asked:
     """A fact without which something cannot be computed; its options are tried as far as that computes anything."""
-    return tried(question, bench, plausible(question, bench)[: _TRIED_OF_A_PLAN if bench.facts.planned else 2])
+    many = bench.facts.planned or (question.fact == "n_gpus" and is_open(bench.facts))
+    return tried(question, bench, plausible(question, bench)[: _TRIED_OF_A_PLAN if many else 2])
 
 
 def tried(question: Question, bench: Bench, values: list[Value]) -> Asked:
@@ -190,6 +194,8 @@ def plausible(question: Question, bench: Bench) -> list[Value]:
     spec, now = FACTS[question.fact], facts.values.get(question.fact)
     if question.fact == "n_gpus" and facts.planned and now is None:
         return list(_MACHINES)
+    if question.fact == "n_gpus" and is_open(facts):
+        return [number for number in _OF_A_MACHINE if number != now]
     if question.fact == "framework_version":
         return [release for release in turns(facts.framework, *bench.versions) if release != now]
     if spec.group == "sizes" and isinstance(now, int) and not isinstance(now, bool):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diagnose import outlived, words
-from diagnose.types import Change, Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
+from diagnose.types import Asked, Change, Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
 from diagnose.words import advisory, chinese, figures, files, killed, measured, refusal
@@ -51,7 +51,7 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     lines += _section("Not advised, and why", against, markdown)
     cases = [f"{item}{near.case.title} ({near.case.sources[0]})" for near in diagnosis.matches[:3]]
     lines += _section("Others who were here", cases, markdown)
-    asked = [f"{item}{asked.question.title}" for asked in diagnosis.questions[:1]]
+    asked = [f"{item}{line}" for asked in diagnosis.questions[:1] for line in _asked(asked)]
     lines += _section("The one question that would change this most", asked, markdown)
     return "\n".join(lines).replace(figures.NBSP, " ") + "\n"
 
@@ -72,6 +72,12 @@ def _section(title: str, body: list[str], markdown: bool) -> list[str]:
     return ["", f"### {title}" if markdown else title.upper(), "", *body] if body else []
 
 
+def _asked(asked: Asked) -> list[str]:
+    """The question, and what its answers come to as far as they were tried."""
+    said = [f"{title}: {says}" for _, title, says in asked.options if says]
+    return [asked.question.title, *([" · ".join(said)] if said else [])]
+
+
 def _told(diagnosis: Diagnosis) -> list[Fact]:
     stated = diagnosis.facts.stated
     return [
@@ -81,7 +87,7 @@ def _told(diagnosis: Diagnosis) -> list[Fact]:
 
 def _fact(fact: Fact, diagnosis: Diagnosis) -> str:
     where = (
-        f"line {fact.span.line}"
+        f"{'assumed, ' if fact.origin == 'assumed' else ''}line {fact.span.line}"
         if fact.span
         else {"answered": "you", "derived": "follows"}.get(fact.origin, fact.origin)
     )

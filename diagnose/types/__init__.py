@@ -14,7 +14,7 @@ from diagnose.types.advice import (
     Turn,
 )
 from diagnose.types.estimate import CacheRoom, Compared, Estimate, PhaseEstimate, PoolEstimate, Term
-from diagnose.types.facts import Fact, Facts, Hit, Tried
+from diagnose.types.facts import Fact, Facts, FailedRow, Hit, Tried
 from diagnose.types.measured import Growth, Measured
 from diagnose.types.paste import Command, Frame, Line, Package, Paste, Redaction, Setting, Span
 
@@ -31,6 +31,7 @@ __all__ = [
     "Evidence",
     "Fact",
     "Facts",
+    "FailedRow",
     "Frame",
     "Growth",
     "Hit",

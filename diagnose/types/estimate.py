@@ -149,7 +149,11 @@ class PhaseEstimate:
 
 @dataclass(frozen=True)
 class PoolEstimate:
-    """One pool over all phases, in the order of a step. ``capacity`` is bytes, ``limit`` the bytes at which it kills."""
+    """One pool over all phases, in the order of a step. ``capacity`` is bytes, ``limit`` the bytes at which it kills.
+
+    ``cards`` is how many train, ``sharded`` whether they share weights, gradients and Adam's state. Where nobody tells how many there
+    are ``otherwise`` is the same run on another number, on which the bands hold as well.
+    """
 
     pool: Pool
     phases: tuple[PhaseEstimate, ...]
@@ -157,6 +161,9 @@ class PoolEstimate:
     limit: int | None = None
     capacity_why: str = ""
     limit_why: str = ""
+    cards: int = 0
+    sharded: bool = False
+    otherwise: PoolEstimate | None = None
 
     @cached_property
     def peak(self) -> PhaseEstimate:
@@ -189,13 +196,23 @@ class PoolEstimate:
         out = [phase.phase for phase in self.phases if self.verdict(phase) == "out"]
         return out[0] if len(out) == 1 else None
 
+    @property
+    def runs_out(self) -> bool:
+        """Whether it surely does, or, where nobody tells the number of cards, would on the one that is taken."""
+        over = self.limit is not None and self.worst.need > self.limit
+        return self.verdict() == "out" or (over and self.otherwise is not None)
+
     def verdict(self, phase: PhaseEstimate | None = None) -> str:
-        """``out``, ``close`` (the band crosses the limit with its middle below it), ``fits`` or ``unknown``."""
+        """``out``, ``close`` (the band crosses the limit with its middle below it), ``fits`` or ``unknown``.
+
+        Of cards whose number nobody tells there may be enough.
+        """
         if self.limit is None:
             return "unknown"
         phases = (phase,) if phase else self.phases
         if over := [p for p in phases if p.need > self.limit]:
-            return "out" if any(p.bounds[0] > self.limit for p in over) else "close"
+            surely = self.otherwise is None and any(p.bounds[0] > self.limit for p in over)
+            return "out" if surely else "close"
         return "close" if any(p.bounds[1] > self.limit for p in phases) else "fits"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from diagnose.batch import resolve
 from diagnose.types.measured import Growth, Measured
@@ -56,6 +56,18 @@ class Tried:
     cured: bool = False
 
 
+class FailedRow(NamedTuple):
+    """The mean row of the pass that failed, in tokens: as long as the size that was asked for makes it, ``rows`` of them in the pass.
+
+    ``shortest`` where a number of that tensor has 4 bytes, ``longest`` where it has 2, ``likely`` one of both.
+    """
+
+    shortest: float
+    likely: float
+    longest: float
+    rows: float
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known. ``stated`` holds facts in the unit they were written in; ``values`` the same in each fact's own unit.
@@ -67,6 +79,7 @@ class Facts:
     ``datasets`` are the catalogue's names of the data sets, each with the rows that the run takes of it (``name#rows``).
     ``versions`` are those of packages, by their plain name.
     ``config`` holds every memory-relevant key as the person wrote it.
+    ``failed_row`` stays as it is when a lever changes the rest: it is of the run that failed.
     """
 
     stated: Mapping[str, Fact] = field(default_factory=dict)
@@ -89,6 +102,7 @@ class Facts:
     unknown_model: str = ""
     datasets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    failed_row: FailedRow | None = None
 
     @property
     def trainer(self) -> str:

@@ -136,6 +136,7 @@ MEMORY = (
     ),
     fact("engine_version", "text", "engine", "Engine version"),
     fact("gpu_memory_utilization", "number", "engine", "GPU memory utilization"),
+    fact("kv_pool_gib", "number", "engine", "Engine's cache, set as such", "GiB"),
     fact("rollout_tp", "int", "engine", "Engine tensor parallel"),
     fact("rollout_pp", "int", "engine", "Engine pipeline parallel"),
     fact("rollout_ep", "int", "engine", "GPUs over which the engine spreads experts"),

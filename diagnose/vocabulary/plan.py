@@ -13,6 +13,7 @@ BATCH_UNITS = {
     "tokens_per_gpu": "tokens that one GPU takes in one pass",
     "prompts": "prompts of the whole run",
     "image_tokens": "pixels of an image, written as the tokens that they become",
+    "bytes": "a size in GiB, written in bytes",
 }
 
 # What can stay in memory. A framework file says in which phases, on which pool and under which condition.
@@ -64,6 +65,9 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("all", "by_free_memory"),
     ),
     "chunk_kept_bytes": ("bytes of each logit that a loss in chunks keeps until its backward pass", ()),
+    "chunked_loss": ("whether a loss in chunks runs where the settings ask for it", ("yes", "no")),
+    "loss_head_gradients": ("gradients of the head that a loss in chunks holds at once, of a frozen head as well", ()),
+    "loss_row_bytes": ("bytes of each logit of one row that a loss in chunks makes at a time", ()),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
     "micro_batch_of": (
         "what a micro batch counts online: sequences, prompts with all their samples in one pass, or sequences that become as many as"
@@ -75,7 +79,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("pass", "step"),
     ),
     "engine_step": ("whether a step of the engine must hold the longest row", ("row", "any")),
-    "student_writes": ("whether a student samples answers of its own with an engine while it learns", ("yes", "no")),
+    "router_loss": ("whether a loss balances the experts of a sparse model unless it is set off", ("yes", "no")),
+    "student_writes": ("whether a student samples answers of its own while it learns", ("yes", "no")),
     "asleep_in_counters": ("whether the framework's counters of torch hold a sleeping engine too", ("yes", "no")),
     "texts_of_row": (
         "texts that a row of the data holds, each a sequence: an anchor and its match, or a query with each of its documents",
@@ -94,7 +99,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("yes", "no"),
     ),
     "dynamic_length": ("what one row may measure", ("prompt_and_response", "start_and_prompt", "packed")),
-    "padded_to": ("how long padded rows of generated answers are", ("limits", "longest_row")),
+    "padded_to": ("how long padded rows are", ("limits", "longest_row")),
     "long_rows": ("what becomes of a data set's rows above the limit", ("dropped", "cut")),
     "sync_transient": (
         "what handing the weights over needs beside the residents",
@@ -227,8 +232,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("looped", "at_once"),
     ),
     "frozen_tower": (
-        "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs",
-        ("kept", "dropped"),
+        "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs, or it has none (bare)",
+        ("kept", "dropped", "bare"),
     ),
     "images_on_host": ("copies of the step's image tensors on the host", ()),
     "engine_images": ("which of an engine's processes read the images of its prompts", ("every_rank", "one_process")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.estimate.other_cards import is_open
 from diagnose.estimate.refused import asked_in
 from diagnose.facts.memory_limits import LIMIT
 from diagnose.facts.signature import is_mark
@@ -12,7 +13,7 @@ from diagnose.words import untrained
 from diagnose.words.beside import counted_beyond, other_out
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths, rounded
 from diagnose.words.measured import growth_words
-from diagnose.words.untold import untold
+from diagnose.words.untold import cards_untold, untold
 
 VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "facts missing"}
 
@@ -42,8 +43,10 @@ def value_words(id: str, value: Value) -> str:
         return ("on" if value else "off") if spec.group in ("memory", "engine", "sizes") else ("yes" if value else "no")
     if id == "algo":
         return _algo_words(str(value))
-    if id == "params_b":
-        return f"{value:.10g}{NBSP}billion" if isinstance(value, (int, float)) else str(value)
+    if spec.unit == "billions":
+        # of a role's model the count is exact, and nobody says it so
+        digits = 10 if id == "params_b" else 3
+        return f"{value:.{digits}g}{NBSP}billion" if isinstance(value, (int, float)) else str(value)
     if isinstance(value, (int, float)):
         number = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
         unit = _ONE.get(spec.unit, spec.unit) if value == 1 else spec.unit
@@ -66,7 +69,7 @@ def run_words(facts: Facts) -> tuple[str, ...]:
     values = facts.values
     framework = facts.trainer or values.get("framework")
     card = " ".join(str(part) for part in (values.get("gpu_model"), card_size(facts)) if part)
-    cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values else card
+    cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values and not is_open(facts) else card
     algo = facts.stated.get("algo")
     # a default says nothing of a run of which no setting was pasted
     of_nothing = algo is not None and algo.origin == "default" and not facts.configured
@@ -141,7 +144,7 @@ def _lead(diagnosis: Diagnosis) -> str:
     apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
     parts = [_not_computed(apart, diagnosis.facts)] if apart else []
-    parts.append(_need(phase, pool, limited=job_limited(diagnosis.facts)))
+    parts.append(f"{_need(phase, pool, limited=job_limited(diagnosis.facts))} {cards_untold(pool, phase)}".rstrip())
     if largest is not None and largest.bytes:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
@@ -199,7 +202,8 @@ def guessed(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> lis
     """
     hang = {id for term in phase.terms for id in term.moved_by}
     passes = pool.pool == "gpu" and phase.phase not in _WITHOUT_ROWS
-    found = (id for id in estimate.guessed(pool.pool) if id in FACTS)
+    counted = ("n_gpus",) if pool.otherwise else ()  # told in a sentence of its own
+    found = (id for id in estimate.guessed(pool.pool) if id in FACTS and id not in counted)
     return [id for id in found if id in hang or (passes and FACTS[id].group != "sizes")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.allocator import FULL, beyond_card, contradictions, false_shortage, foreign_gib, idle_gib
 from diagnose.estimate.refused import Piece, Refused, explain
-from diagnose.types import Diagnosis, Facts
+from diagnose.types import Diagnosis, Facts, FailedRow
 from diagnose.units import GIB, KIB, MIB
 from diagnose.words.figures import NBSP
 
@@ -35,8 +35,19 @@ def _request(refused: Refused | None) -> list[str]:
     if refused.tokens:
         each = " or ".join(f"{_TYPES[width]} logits of {tokens:,} tokens" for width, tokens in refused.tokens)
         return [f"{asked} are the {each} at a vocabulary of {refused.vocab:,}."]
+    if refused.row:
+        return [f"{asked} can only be logits here: nothing else of this pass is as large. {_rows(refused.row)}"]
     pieces = ", or ".join(_piece(piece) for piece in refused.pieces)
     return [f"{asked} is the size of {pieces}."]
+
+
+def _rows(row: FailedRow) -> str:
+    if row.shortest == row.longest:
+        return f"That makes rows of about {row.likely:,.0f} tokens on average, which the estimate takes."
+    return (
+        f"That makes rows of about {row.shortest:,.0f} tokens on average in fp32, or {row.longest:,.0f} in bf16; the estimate takes "
+        f"{row.likely:,.0f}."
+    )
 
 
 def _piece(piece: Piece) -> str:

@@ -1,8 +1,8 @@
-"""What stands in a figure although nobody told it: a trainer's defaults, and its newest version."""
+"""What stands in a figure although nobody told it: a number of cards, a trainer's defaults, and its newest version."""
 
 from __future__ import annotations
 
-from diagnose.types import Diagnosis, Facts, Turn
+from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Turn
 from diagnose.vocabulary import FACTS
 from diagnose.words.figures import gib
 
@@ -12,6 +12,26 @@ _VERDICTS = {"out": "which runs out", "close": "which is too close to call"}
 def untold(diagnosis: Diagnosis) -> str:
     """Both in sentences; empty where neither stands in the figure."""
     return " ".join(said for said in (_by_default(diagnosis.facts), _by_version(diagnosis)) if said)
+
+
+def cards_untold(pool: PoolEstimate, phase: PhaseEstimate) -> str:
+    """Which number of cards the figure is for, and what another one comes to; empty where the number is told."""
+    other = pool.otherwise.phase(phase.phase) if pool.otherwise else None
+    if pool.otherwise is None or other is None:
+        return ""
+    here, there, size = _cards(pool.cards), _cards(pool.otherwise.cards), gib(other.bytes)
+    said = "Nothing says how many cards there are: the figure is for"
+    if pool.otherwise.cards < pool.cards:
+        return f"{said} {here} that share the work as the settings say; on {there} it would be {size}."
+    if not pool.otherwise.sharded:
+        return f"{said} {here}; of {there} each would need {size}."
+    alone = "one card, and several that shard nothing need no less"
+    figure = alone if pool.cards == 1 else f"{here} that shard nothing"
+    return f"{said} {figure}; on {there} that shard everything it would be {size}."
+
+
+def _cards(number: int) -> str:
+    return "one card" if number == 1 else f"{number} cards"
 
 
 def _by_version(diagnosis: Diagnosis) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,6 +39,24 @@ def test_what_works_is_less_sure_than_what_is_held() -> None:
         bounds([make_term("one", "one", family, 1000, "", "")], NONE, 0, 0, None) for family in ("work", "held")
     )
     assert work[1] - 1000 > 3 * (held[1] - 1000) > 0
+
+
+def test_weights_on_their_way_in_are_as_sure_as_those_that_stay() -> None:
+    arriving, staying, work = (
+        bounds([make_term(id, id, family, 1000, "", "")], NONE, 0, 0, None)
+        for id, family in (("load_transient", "work"), ("actor_weights", "held"), ("logits", "work"))
+    )
+    assert arriving == staying
+    assert arriving[1] < work[1]
+
+
+def test_the_formulas_are_twice_as_unsure_for_a_trainer_that_no_record_tells_of(facts: Any, record: Any) -> None:
+    terms = [make_term("one", "one", "work", 1000, "", "")]
+    told, untold = (bounds(terms, NONE, 0, 0, None, recorded) for recorded in (True, False))
+    assert untold[1] - 1000 == 2 * (told[1] - 1000)
+    known, unknown = (estimate(facts(replace(record(), fallback=fallback))).gpu for fallback in (False, True))
+    assert unknown.peak.bytes == known.peak.bytes
+    assert unknown.peak.bounds[0] < known.peak.bounds[0]
 
 
 def test_a_cache_fills_a_card_and_never_overfills_it() -> None:

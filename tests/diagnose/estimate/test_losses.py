@@ -100,6 +100,18 @@ def test_a_supervised_loss_beside_distillation_keeps_its_log_softmax() -> None:
     assert beside - alone == 4 * TOKENS * VOCAB
 
 
+@pytest.mark.parametrize(
+    ("version", "strategy", "each"),
+    [("3.11.0", "--deepspeed zero2", 38), ("3.12.0", "--deepspeed zero2", 26), ("3.11.0", "", 76), ("4.6.0", "", 52)],
+)
+def test_a_distillation_holds_what_its_loss_has_worked_out_of_all_tokens(
+    version: str, strategy: str, each: int
+) -> None:
+    """modelscope/ms-swift b3d0d794e (#7164), first in v3.12.0, goes in chunks; without DeepSpeed accelerate makes logits fp32"""
+    text = GKD.replace("--deepspeed zero3", strategy).replace("--tuner_type full", "")
+    assert _logits(text, n_gpus=4, framework_version=version) == each * TOKENS * VOCAB
+
+
 @pytest.mark.parametrize(("strategy", "each"), [("--deepspeed zero2", 4), ("", 6)])
 def test_a_generative_reranker_made_whole_logits_before_its_head_was_cut_down(strategy: str, each: int) -> None:
     """modelscope/ms-swift bcc45bf1b (#7816), first in v4.0.0; eight documents a query, each as long as the longest"""
@@ -108,3 +120,34 @@ def test_a_generative_reranker_made_whole_logits_before_its_head_was_cut_down(st
     assert _logits(text, framework_version="3.12.0", **row) == each * 8 * 500 * 151_936
     assert _logits(text, framework_version="4.0.0", **row) == 0
     assert _logits(f"{RERANKER.format(task='reranker')} {strategy}", framework_version="3.12.0", **row) == 0
+
+
+def test_a_student_without_an_engine_generates_by_itself_and_gathers_its_weights() -> None:
+    """modelscope/ms-swift@3602360 swift/rlhf_trainers/rollout_mixin.py: _generate_completions, unwrap_model_for_generation"""
+    gpu = _diagnose(GKD.replace("--packing true ", ""), n_gpus=4, full_or_lora="full").estimate.gpu
+    assert gpu is not None
+    rollout = gpu.phase("rollout")
+    assert rollout is not None
+    terms = {term.id: term.bytes for term in rollout.terms}
+    assert terms["gathered_weights"] == 2 * 7_615_616_512
+    assert "kv_pool" in terms
+    assert {"init", "weight_sync"}.isdisjoint(phase.phase for phase in gpu.phases)
+
+
+@pytest.mark.parametrize("flags", [" --lmbda 0", " --lmbda 0.5 --use_vllm true --vllm_mode server"])
+def test_a_student_that_never_answers_or_asks_a_server_gathers_nothing(flags: str) -> None:
+    gpu = _diagnose(GKD + flags, n_gpus=4, full_or_lora="full").estimate.gpu
+    assert gpu is not None
+    assert "gathered_weights" not in {term.id for phase in gpu.phases for term in phase.terms}
+
+
+@pytest.mark.parametrize(("model", "whole"), [("Qwen/Qwen2.5-7B-Instruct", False), ("Qwen/Qwen2.5-Omni-7B", True)])
+def test_a_model_that_the_fused_kernels_do_not_know_keeps_its_logits(model: str, whole: bool) -> None:
+    """linkedin/Liger-Kernel@ead96b61 monkey_patch.py: MODEL_TYPE_TO_APPLY_LIGER_FN"""
+    assert _whole_logits(SFT.replace("Qwen/Qwen2.5-7B-Instruct", model)) is whole
+
+
+@pytest.mark.parametrize(("version", "whole"), [("1.3", True), ("1.7", False)])
+def test_a_trainer_with_a_chunked_loss_of_its_own_needs_no_kernels_for_it(version: str, whole: bool) -> None:
+    text = "from trl import SFTConfig, SFTTrainer\nargs = SFTConfig(use_liger_kernel=True, max_length=4096)"
+    assert _whole_logits(text, model="GLM-4.5-Air", framework_version=version) is whole

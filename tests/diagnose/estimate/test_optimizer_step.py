@@ -111,6 +111,30 @@ def test_no_run_fails_by_paged_state() -> None:
     assert _paged(40, "bitsandbytes.optim.PagedAdamW8bit").verdict == "fits"
 
 
+# one optimizer trains policy and value model: torchtune@bd2a0fc recipes/ppo_full_finetune_single_device.py: _setup_optimizer
+def test_a_critic_shares_pages_and_dropped_gradients_with_its_actor() -> None:
+    run = {
+        "framework": "torchtune",
+        "model": "Mistral-7B-Instruct-v0.2",
+        "algo": "ppo",
+        "full_or_lora": "full",
+        "n_gpus": 1,
+    }
+    run |= {"gpu_mem_gib": 80, "micro_batch": 8, "max_length": 512, "response_length": 58, "precision": "bf16"}
+    paged = diagnose("", {**run, "optimizer": "paged_adamw", "gradients_by_layer": True}, current(), ()).estimate
+    plain = diagnose("", {**run, "optimizer": "adamw"}, current(), ()).estimate
+    assert paged.gpu is not None
+    assert plain.gpu is not None
+    sizes = [
+        {term.id: term.bytes / GIB for term in one.gpu.phase("critic").terms if term.id.startswith("critic_")}
+        for one in (plain, paged)
+    ]
+    assert sizes[0]["critic_optimizer"] > 25
+    assert sizes[0]["critic_gradients"] > 12
+    assert sizes[1]["critic_optimizer"] == 0
+    assert sizes[1]["critic_gradients"] < 1
+
+
 # --- bytes a parameter: transformers 4.51 training_args.py: OptimizerNames; bitsandbytes 0.49.2 optim/lion.py, optim/adamw.py
 @pytest.mark.parametrize(
     ("optimizer", "strategy", "masters", "moments"),
@@ -121,6 +145,7 @@ def test_no_run_fails_by_paged_state() -> None:
         ("paged_lion_32bit", "fsdp", 0, 4),
         ("paged_lion_32bit", "deepspeed", 4, 4),
         ("sgd", "megatron", 4, 0),
+        ("lomo", "deepspeed", 0, 0),
     ],
 )
 def test_an_optimizer_is_its_masters_and_its_moments(

@@ -293,6 +293,20 @@ def test_a_critic_with_settings_of_its_own_counts_by_them(facts: Any) -> None:
     assert padded.phase("logprob").bytes == alike.phase("logprob").bytes
 
 
+def test_a_critic_packs_by_tokens_on_its_own_while_the_actor_takes_rows(facts: Any) -> None:
+    run = {"algo": "ppo", "has_critic": True, "critic_micro_batch": 1, "train_batch_size": 1024, "mini_batch_size": 256}
+    rows, packed, less = (
+        estimate(facts(**run, **budget)).gpu
+        for budget in (
+            {},
+            {"critic_dynamic_batch": True, "critic_tokens": 262144},
+            {"critic_dynamic_batch": True, "critic_tokens": 131072},
+        )
+    )
+    assert rows.phase("critic").bytes < less.phase("critic").bytes < packed.phase("critic").bytes
+    assert rows.phase("actor_update").bytes == packed.phase("actor_update").bytes
+
+
 def test_a_critic_that_trains_adapters_has_the_frozen_base_of_the_actor(facts: Any, record: Any) -> None:
     adapters = replace(record(), fallback=True)
     run = {"algo": "ppo", "has_critic": True, "full_or_lora": "lora", "lora_rank": 8, "precision": "bf16"}

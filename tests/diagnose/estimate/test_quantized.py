@@ -13,6 +13,7 @@ from diagnose.estimate.sharding import parameter_bytes
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Facts, Term
+from diagnose.units import GIB
 
 SFT = {"algo": "sft", "has_ref": None, "rollout_n": None, "micro_batch": 2, "n_gpus": 1, "strategy": None}
 
@@ -196,3 +197,23 @@ def test_4_bit_weights_that_every_rank_loads_stand_whole_on_its_card() -> None:
         loads.append(load.bytes / 2**30)
     assert loads[0] == pytest.approx(36, abs=6)
     assert loads[1] < 3
+
+
+@pytest.mark.parametrize(
+    ("command", "bits"),
+    [
+        ("accelerate launch -m trl.scripts.sft --model_name_or_path meta-llama/Llama-3.1-70B --use_peft", "--load_in_4bit"),
+        ("swift sft --model Qwen/Qwen2.5-72B-Instruct --train_type lora", "--quant_method bnb --quant_bits 4"),
+        ("deepspeed --module openrlhf.cli.train_sft --pretrain meta-llama/Llama-3.1-70B --lora_rank 8 --zero_stage 2", "--load_in_4bit"),
+    ],
+)  # fmt: skip
+def test_a_base_in_four_bits_is_made_on_the_card_and_not_on_the_host(command: str, bits: str) -> None:
+    def loads(text: str) -> float:
+        host = diagnose(f"{text}\n4 x A100 80GB", {}, current(), ()).estimate.host
+        assert host is not None
+        load = host.phase("load")
+        assert load is not None
+        return load.bytes
+
+    assert loads(f"{command} {bits}") < 64 * GIB
+    assert loads(command) > 4 * 130 * GIB

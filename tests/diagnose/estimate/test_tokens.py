@@ -39,6 +39,21 @@ def test_padding_goes_to_the_limits_or_to_the_longest_row_of_the_pass(facts: Any
     assert unknown[0].row.mid < unknown[1].row.mid == 4096
 
 
+def test_rows_of_a_data_set_that_are_padded_to_their_limit_are_as_long_as_that_whatever_they_hold(
+    facts: Any, record: Any
+) -> None:
+    said, nothing = record(padded_to="limits"), {"prompt_length": None, "response_length": None}
+    trains = {"algo": "sft", "micro_batch": 2, "real_response_length": 300, **nothing}
+    limit, longest, packs = (
+        _update(facts(known, **trains, max_length=2048, remove_padding=removed))
+        for known, removed in ((said, None), (record(), None), (said, True))
+    )
+    assert limit.tokens.exact
+    assert (limit.row.mid, limit.uneven) == (2048, False)
+    assert longest.row.mid == packs.row.mid == 300
+    assert not _update(facts(said, algo="sft", micro_batch=2, **nothing)).tokens.exact  # padded to nobody knows what
+
+
 def test_every_text_of_a_row_is_a_sequence_and_all_of_them_together_need_no_more_than_a_row_at_the_limit(
     facts: Any, record: Any
 ) -> None:
@@ -50,11 +65,12 @@ def test_every_text_of_a_row_is_a_sequence_and_all_of_them_together_need_no_more
     assert ranks.row.mid < ranks.row.high == 8192
 
 
-def test_an_unknown_length_runs_from_half_its_mean_to_the_limit(facts: Any) -> None:
-    one = _update(facts())
-    mean = (0.4 + 0.6 / 8**0.5) * 4096
-    assert one.row.mid == pytest.approx(mean)
-    assert (one.row.low, one.row.high) == (pytest.approx(mean / 2), 4096)
+def test_an_unknown_answer_runs_from_half_its_mean_and_an_unknown_prompt_from_that_of_most_sets(facts: Any) -> None:
+    one, share = _update(facts()), 0.4 + 0.6 / 8**0.5
+    prompt, response = facts().values["prompt_length"], facts().values["response_length"]
+    assert one.row.mid == pytest.approx(share * (prompt + response))
+    assert one.row.low == pytest.approx(min(share * prompt / 2, UNKNOWN_PROMPT.mid) + share * response / 2)
+    assert one.row.high == prompt + response == 4096
 
 
 def test_the_usual_answer_of_public_runs_outranks_a_share_of_the_limit(facts: Any) -> None:
@@ -143,14 +159,24 @@ def test_images_stand_beside_the_counted_text_of_a_row(facts: Any, vision_model:
     one = _update(facts(model=vision_model, micro_batch=1, **ROWS))
     photograph = 640 * 480 / 784
     assert one.row.low == pytest.approx(100 + photograph / 4)
-    assert one.row.mid == pytest.approx(300 + 2 * photograph)
-    assert one.row.high == pytest.approx(300 + 4 * photograph)
+    assert one.row.mid == one.row.high == pytest.approx(300 + 4 * photograph)
+
+
+def test_the_largest_of_a_few_images_is_no_more_than_twice_as_large(facts: Any, vision_model: Any) -> None:
+    one = _update(facts(model=vision_model, micro_batch=1, longest_met_length=200, **ROWS))
+    assert one.row.mid == pytest.approx(200 + 2 * 640 * 480 / 784)
+    assert one.row.high == pytest.approx(300 + 4 * 640 * 480 / 784)
+
+
+def test_a_set_may_tell_its_largest_image(facts: Any, vision_model: Any) -> None:
+    one = _update(facts(model=vision_model, micro_batch=1, largest_image_pixels=409_600, **ROWS))
+    assert one.row.mid == pytest.approx(300 + 640 * 640 / 784)
 
 
 def test_many_rows_hold_images_of_usual_size(facts: Any, vision_model: Any) -> None:
     one = _update(facts(model=vision_model, micro_batch=64, **ROWS))
     usual = 100 + 640 * 480 / 784
-    longest = 300 + 2 * 640 * 480 / 784
+    longest = 300 + 4 * 640 * 480 / 784
     assert one.row.mid == pytest.approx(usual + (longest - usual) / 8)
 
 

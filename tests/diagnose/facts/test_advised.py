@@ -23,6 +23,11 @@ from diagnose.facts.advised import without_advice
         "没有爆显存，但是报 NCCL timeout",
         "GPU memory is not full, yet it hangs",
         "level: 1  # 0 is faster, but you are more likely to run out of GPU memory",
+        "Qwen2.5-1.5B, two L40S. Would it fit or OOM?",
+        "this is the example with 1.5B swapped for 7B. Will it OOM?",
+        "Will I OOM with this on 4x L40S?",
+        "16 x A100 80G total. OOM risk?",
+        "这个配置会不会爆显存",
     ],
 )
 def test_it_tells_no_failure(values, text):
@@ -40,6 +45,8 @@ def test_it_tells_no_failure(values, text):
         ("If you get OOM, reduce the batch. I did that and still get CUDA OOM", "gpu_oom"),
         ("有没有 OOM 的解决办法，一直爆显存", "gpu_oom"),
         ("如果 8 卡还是 OOM，可以减小什么？", "other"),
+        ("Why will it always OOM at step 2?", "other"),
+        ("换成 14B 就会爆显存，怎么办", "gpu_oom"),
         ("显存不足，请问怎么解决", "gpu_oom"),
     ],
 )

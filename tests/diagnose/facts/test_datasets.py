@@ -66,6 +66,12 @@ def test_images_measure_what_the_record_tells_and_of_several_sets_the_largest_co
     assert facts(f"{formulas} swift/A-OKVQA#10").values["image_pixels"] == 307_200
 
 
+def test_the_largest_image_is_known_where_every_set_with_images_tells_it(facts):
+    photographs = f"{SFT} swift/A-OKVQA swift/refcoco AI-ModelScope/alpaca-gpt4-data-en"
+    assert facts(photographs).values["largest_image_pixels"] == 640 * 640
+    assert "largest_image_pixels" not in facts(f"{photographs} AI-ModelScope/LaTeX_OCR").values
+
+
 def test_a_row_that_is_sorted_into_classes_is_its_prompt(facts):
     sorts = facts(f"{SFT} tany0699/garbage265", algo="seq_cls")
     assert sorts.values["real_response_length"] == 39
@@ -163,6 +169,11 @@ def test_a_students_row_is_no_longer_than_a_row_of_the_data_and_its_longest_answ
     gkd = SFT.replace("swift sft", "swift rlhf --rlhf_type gkd --max_completion_length 512")
     assert facts(f"{gkd} AI-ModelScope/alpaca-gpt4-data-en").values["longest_response_length"] == 607 + 512
     assert "longest_response_length" not in facts(f"{gkd} AI-ModelScope/alpaca-gpt4-data-en own.jsonl").values
+
+
+def test_a_student_that_never_answers_trains_on_the_rows_alone(facts):
+    gkd = SFT.replace("swift sft", "swift rlhf --rlhf_type gkd --max_completion_length 512 --lmbda 0")
+    assert facts(f"{gkd} AI-ModelScope/alpaca-gpt4-data-en").values["longest_response_length"] == 607
 
 
 def test_several_mix_by_the_rows_that_are_taken(facts):

@@ -99,6 +99,7 @@ def test_bars_of_other_things_are_no_steps(values, line):
         ),
         (f"Running step 0:   7%|▋   | 4.00/60.0 [2:09:45<23:41:20]\n{TORCH}", 4),
         (f"Training Progress:   9%|▉         | 116/1250 [9:41:06<93:12:40, 295.91s/it]\n{TORCH}", 116),
+        ("step:1 - actor/pg_loss:0.1 - perf/x:2 - timing_s/step:210.3\nCUDA out of memory", 1),
         ("step:1 - actor/pg_loss:0.1 - perf/x:2\nstep:50 - actor/pg_loss:0.1 - perf/x:2\nCUDA out of memory", 50),
     ],
 )

@@ -206,6 +206,13 @@ NAMED = {
         "response_length": 256,
         "rollout_engine": "hf",
     },
+    "DeepSpeed-Chat PPO of OPT-13B with ZeRO stage 3 on 8 A100 40GB": {
+        "framework": "deepspeed-chat",
+        "strategy": "deepspeed",
+        "has_critic": True,
+        "has_ref": True,
+        "has_reward_model": True,
+    },
     "cd DeepSpeed-Chat/training/step1_supervised_finetuning\ndeepspeed main.py --model_name_or_path facebook/opt-1.3b --max_seq_len 256 "
     "--per_device_train_batch_size 8 --zero_stage 2 --deepspeed": {
         "framework": "deepspeed-chat",

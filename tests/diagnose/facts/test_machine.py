@@ -7,11 +7,17 @@ import pytest
         "Tried to allocate 80.00 GiB on GPU 3 of the list",
         "Sleep mode freed 40.00 GiB memory, 8 x more than before",
         "The H100 box and the A100 box behave alike",
+        "step 4090 上升到 3.2，训练到 3090 步",
     ],
 )
 def test_it_does_not_take_other_numbers_for_cards(values, text):
     assert "n_gpus" not in values(text)
     assert "gpu_model" not in values(text)
+
+
+@pytest.mark.parametrize("text", ["4090 上跑 GRPO，爆显存", "3090训练 Qwen2.5-1.5B OOM", "在4090上微调"])
+def test_a_bare_number_is_the_card_that_a_run_is_on(values, text):
+    assert values(text)["gpu_model"] in ("RTX 4090", "RTX 3090")
 
 
 @pytest.mark.parametrize(
@@ -61,6 +67,8 @@ def test_a_card_may_be_written_small(values, text):
     [
         ("we have 8 x H100 80GB", "H100", 80, 8),
         ("on 8*A100 40G", "A100", 40, 8),
+        ("will it fit on 2x A100 80?", "A100", 80, 2),
+        ("the run was on 8xH100, but I only have 8xA6000", "RTX A6000", 48, 8),
         ("two A100-40GB", "A100", 40, 2),
         ("4 * 80g A100", "A100", 80, 4),
         ("8*40GB A100 的机器", "A100", 40, 8),
@@ -445,3 +453,20 @@ def test_cards_of_several_nodes_are_taken_as_eight_each_where_nothing_tells(fact
 )
 def test_engines_that_are_not_colocated_take_their_part_of_the_cluster(values, settings, trains):
     assert values(f"python run.py {settings}").get("trainer_gpus") == trains
+
+
+def test_nodes_of_one_card_are_places_on_machines(values):
+    command = "".join(
+        f"--{role}_num_nodes 16 --{role}_num_gpus_per_node 1 " for role in ("ref", "actor", "critic", "reward")
+    )
+    told = values(f"python3 -m openrlhf.cli.train_ppo_ray {command} --colocate_all_models --pretrain Qwen/Qwen2.5-7B")
+    assert told["n_gpus"] == 16
+    assert told.get("n_nodes") != 16
+
+
+def test_a_machine_that_joins_others_is_not_the_whole_run(values):
+    told = values(
+        "ray start --head --num-gpus 8\nray start --address $HEAD:6379 --num-gpus 8\npython3 train.py --colocate x --n 1"
+    )
+    assert told.get("n_gpus") is None
+    assert told["gpus_per_node"] == 8

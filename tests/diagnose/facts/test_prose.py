@@ -42,3 +42,11 @@ def test_a_word_that_a_console_broke_stands_in_the_whole_though_in_no_line():
     text = lower(read("x" * 60 + " out of mem\nory while it ran"))
     assert "memory" in text.whole
     assert text.holding(("memory",)) == []
+
+
+def test_words_behind_a_command_on_its_line_are_heard_from_their_comma_or_bracket_on():
+    assert heard("swift sft --model a/b --max_length 4096, 8 x A100 40G") == [", 8 x A100 40G"]
+    assert heard("torchrun train.py --lr 1  (Qwen2.5-7B, batch_size=8, zero3)") == [
+        " (Qwen2.5-7B, batch_size=8, zero3)"
+    ]
+    assert heard("python -m a.b c.d=[a, b] e.f='x, y' g.h=1") == []

@@ -21,6 +21,7 @@ import pytest
         "OOM with a validation set of 500 rows",
         "CUDA out of memory during model loading or forward pass",
         "OOM happens either in rollout or in update_actor",
+        "CUDA out of memory\nNothing was changed in update_actor_weights_of_mine.",
         "CUDA OOM, see the config below: log_prob_micro_batch_size is 4",
     ],
 )
@@ -32,6 +33,11 @@ def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(va
     ("text", "phase"),
     [
         ("actor update CUDA out of memory", "actor_update"),
+        (
+            "CUDA out of memory.\nMI300X x 8, at backward in update_policy, ppo_micro_batch_size_per_gpu=16",
+            "actor_update",
+        ),
+        ("bad run: update_actor\nCUDA out of memory", "actor_update"),
         ("Rollout is fine, but the policy update runs out of memory.", "actor_update"),
         ("GPU OOM in the backward pass", "actor_update"),
         ("loss.backward() OOM", "actor_update"),

@@ -135,6 +135,20 @@ def test_maps_in_one_line_keep_their_path() -> None:
     }
 
 
+def test_comments_in_a_dictionary_do_not_end_it() -> None:
+    text = """return {
+    "data": {
+        "train_batch_size": 32,  # prompts: {all of them}
+        # all turns are one sequence, so the
+        # response has to hold them, e.g. {"a": 1}
+        "max_response_length": 1024,
+        // and the samples
+        "n": 4,
+    },
+}"""
+    assert values(text) == {"data.train_batch_size": "32", "data.max_response_length": "1024", "data.n": "4"}
+
+
 def test_pairs_around_a_dictionary_are_read_too() -> None:
     text = 'engine (v0.8.2) with config: model=\'a/b-7B\', compilation_config={"level":0,"sizes":[2,1]}, eager=True, x_y={"z":1}'
     assert values(text) == {

@@ -28,6 +28,9 @@ def values(paste: Paste) -> dict[str, str]:
         ("N=2\nN=$((N + 1))", "3"),
         ("A=1\nB=$A\nC=$B\nD=$C\nE=$D\nF=$E\nG=$F\nN=$G", "1"),
         ("N=${N:?must be set}", "${N:?must be set}"),
+        ("#SBATCH --nodes=4\nN=$SLURM_NNODES", "4"),
+        ("#SBATCH -N 2 --gres=gpu:a100:8\nN=$((SLURM_JOB_NUM_NODES * SLURM_GPUS_ON_NODE))", "16"),
+        ("#SBATCH --nodes=2-4\nN=$SLURM_NNODES", "$SLURM_NNODES"),
     ],
 )
 def test_a_variable_has_what_the_script_gives_it(script: str, value: str) -> None:
@@ -56,6 +59,9 @@ def test_variables_that_name_each_other_come_to_an_end() -> None:
         ("bash run.sh\n  a.b=1 \\\n  c.d=2", {"a.b": "1", "c.d": "2"}),
         ("docker run --shm-size 10g img python -m x a.b=1", {"shm-size": "10g", "a.b": "1"}),
         ("python t.py --n 1; python u.py --m 2", {"n": "1", "m": "2"}),
+        ("my run: deepspeed t.py --n 1 --bf16", {"n": "1", "bf16": "true"}),
+        ("命令：torchrun t.py --n 1 --bf16", {"n": "1", "bf16": "true"}),
+        ("usage: train.py [-h] --n N --bf16", {"n": "N"}),
         ("accelerate launch --machine_rank 0 a/b --lr 1 2", {"machine_rank": "0", "lr": "1 2"}),
     ],
 )  # fmt: skip

@@ -300,3 +300,21 @@ def test_a_word_of_a_sentence_is_not_shown_as_a_key_s_own() -> None:
     found = changes(told("trl SFTTrainer, full fine-tuning of Qwen2.5-14B, zero2, 4x A100 40GB\n" + OOM))
     assert found["peft.lora"][0] == ("use_peft", None, "true")
     assert found["shard.zero_stage.up"][0][:2] == ("config_file", None)
+
+
+def test_a_setting_that_takes_deepspeeds_own_file_is_given_none_of_another_kind() -> None:
+    text = "torchrun --nproc_per_node=4 train.py  # trl GRPOConfig(deepspeed=None, per_device_train_batch_size=4)\n"
+    text += "TRL GRPO, full fine-tuning of Qwen2.5-1.5B, 4 x A100 40GB\n" + OOM
+    assert changes(told(text))["shard.zero_stage.up"][0][0] == "config_file"
+
+
+def test_an_engine_on_other_cards_is_left_alone_where_a_reward_model_overflows() -> None:
+    roles = " ".join(
+        f"--{role}_num_nodes 1 --{role}_num_gpus_per_node 1" for role in ("actor", "critic", "ref", "reward")
+    )
+    text = (
+        f"python3 -m openrlhf.cli.train_ppo_ray {roles} --pretrain Qwen/Qwen2.5-7B --reward_pretrain Qwen/Qwen2.5-14B\n"
+    )
+    found = told(f"{text}OOM in the reward model's forward pass\n{OOM}")
+    assert found.phase == "reward"
+    assert "rollout.gpu_memory_utilization.down" not in {given.lever.slug for given in found.prescriptions}

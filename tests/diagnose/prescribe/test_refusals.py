@@ -391,6 +391,14 @@ def test_a_pass_is_made_smaller_by_the_key_of_its_own_role(advise, phase, lever,
     assert written == [[key]]
 
 
+def test_a_critic_that_packs_by_tokens_whatever_it_is_told_is_given_a_smaller_budget(advise):
+    newer = PPO.replace("verl 0.7.0", "verl 0.8.0") + "CUDA out of memory in update_critic"
+    written = {one.lever.slug: [change.key for change in one.changes] for one in advise(newer).prescriptions}
+    assert written["batch.critic_tokens.down"] == ["critic.ppo_max_token_len_per_gpu"]
+    assert "batch.micro.down" not in written
+    assert "batch.critic_tokens.down" not in advise(PPO + "CUDA out of memory in update_critic").levers
+
+
 def test_only_the_critics_batch_is_told_and_the_actors_is_advised(advise):
     run = PPO.replace("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8 ", "")
     told = advise(run + "CUDA out of memory in update_actor").prescriptions

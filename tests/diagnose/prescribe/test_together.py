@@ -106,7 +106,7 @@ def test_there_is_none_where_one_change_is_enough(knowledge: Knowledge) -> None:
     short = (
         PPO.replace("14B", "7B").replace("16384", "2048").replace("memory_utilization=0.7", "memory_utilization=0.4")
     )
-    found = diagnose(FAILED.format(card="H100 80GB") + short.replace("_gpu=8", "_gpu=256"), {}, knowledge, ())
+    found = diagnose(FAILED.format(card="H100 80GB") + short.replace("_gpu=4", "_gpu=64"), {}, knowledge, ())
     assert _gpu_word(found) != "fits"
     assert "fits" in {prescription.after_verdict for prescription in found.prescriptions}
     assert found.together is None

@@ -119,3 +119,15 @@ def test_figures_that_contradict_each_other_are_said_to(figures, words):
 
 def test_figures_of_a_sleeping_engine_name_no_other_tenant():
     assert "neither this process’s" not in sentences(held="61.00 GiB", allocated="88.00 GiB")
+
+
+def test_a_request_that_only_logits_can_be_is_told_as_rows_in_two_types():
+    command = (
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct "
+        "data.max_prompt_length=1024 data.max_response_length=8192 actor_rollout_ref.model.use_remove_padding=True "
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8 trainer.n_gpus_per_node=8\n"
+        '  File "/opt/verl/workers/actor/dp_actor.py", line 412, in update_policy\n    loss.backward()'
+    )
+    said = sentences(command, tried="16.00 GiB")
+    assert "can only be logits here" in said
+    assert "rows of about 3,531 tokens on average in fp32, or 7,061 in bf16; the estimate takes 7,061." in said

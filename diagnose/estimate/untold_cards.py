@@ -1,0 +1,25 @@
+"""How many cards the estimate takes where nobody tells their number: one where they share nothing, else a usual machine."""
+
+from __future__ import annotations
+
+from diagnose.estimate.other_cards import ALIKE, SHARED, USUAL, fewest_cards
+from diagnose.estimate.plan import plan_of
+from diagnose.knowledge.records import Framework
+from diagnose.types import Fact, Facts
+
+
+def assumed_cards(facts: Facts, fallback: Framework | None = None, several: bool = False) -> Fact | None:
+    """The number as an assumption; None where it is told or asked for, where no card is named, and where it would not be enough.
+
+    ``several``: a message shows that there is more than one.
+    """
+    told = any(id in facts.values for id in ("n_gpus", "trainer_gpus", "gpus_per_node"))
+    if told or facts.planned or not any(id in facts.values for id in ("gpu_model", "gpu_mem_gib")):
+        return None
+    fewest = fewest_cards(facts)
+    plan = plan_of(facts.with_fact(Fact("n_gpus", fewest, "assumed")), fallback)
+    if plan is None or plan.serves:
+        return None
+    if plan.split.stage == 0 and fewest == 1 and plan.values.get("strategy") != "megatron":
+        return Fact("n_gpus", USUAL if several else 1, "assumed", why=ALIKE)
+    return Fact("n_gpus", USUAL * -(-fewest // USUAL) * plan.whole("n_nodes"), "assumed", why=SHARED)
