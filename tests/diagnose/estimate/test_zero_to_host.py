@@ -56,6 +56,14 @@ def test_a_card_holds_what_passes_by_however_few_share_it(n_gpus: int, measured_
     assert (found.device_used or 0) / GIB == pytest.approx(measured_mib / 1024, rel=0.15)
 
 
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "mixed"])
+def test_masters_are_kept_without_sharding_too(precision: str) -> None:
+    """2 + 2 + 12 bytes: deepspeed@edaa722 runtime/fp16/fused_optimizer.py: FP16_Optimizer.__init__."""
+    known = {**UNKNOWN, "algo": "sft", "strategy": "deepspeed", "zero_stage": 0, "precision": precision}
+    held = {term.id: term.bytes for term in phase(diagnose("", known, current(), ()), "optimizer_step").terms}
+    assert held["actor_optimizer"] == 6 * held["actor_weights"]
+
+
 @pytest.mark.parametrize(("load_by", "verdict"), [(None, "fits"), ("every_rank", "out")])
 def test_a_model_that_comes_whole_must_fit_before_it_is_parted(load_by: str | None, verdict: str) -> None:
     """10 billion parameters of 2 bytes on 16 GB: the same table."""

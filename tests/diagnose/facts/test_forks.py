@@ -218,6 +218,7 @@ NAMED = {
         "framework": "deepspeed-chat",
         "algo": "sft",
         "max_length": 256,
+        "strategy": "deepspeed",
         "gradient_checkpointing": False,
     },
 }
