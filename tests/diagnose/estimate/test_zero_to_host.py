@@ -64,6 +64,15 @@ def test_masters_are_kept_without_sharding_too(precision: str) -> None:
     assert held["actor_optimizer"] == 6 * held["actor_weights"]
 
 
+def test_a_trainer_with_masters_of_its_own_computes_in_16_bits_and_pads_to_the_limit() -> None:
+    """hpcaitech/ColossalAI@4f9953be: MixedPrecisionOptimizer; ColossalChat's make_experience."""
+    known = {**UNKNOWN, "framework": "colossalchat", "algo": "ppo", "zero_stage": 0, "tp": 8, "max_length": 2048}
+    update = phase(diagnose("", {**known, "micro_batch": 4, "response_length": 512}, current(), ()), "actor_update")
+    held = {term.id: term for term in update.terms}
+    assert held["actor_optimizer"].bytes == 6 * held["actor_weights"].bytes
+    assert "4 rows × 2,048 tokens padded" in held["logits"].how
+
+
 @pytest.mark.parametrize(("load_by", "verdict"), [(None, "fits"), ("every_rank", "out")])
 def test_a_model_that_comes_whole_must_fit_before_it_is_parted(load_by: str | None, verdict: str) -> None:
     """10 billion parameters of 2 bytes on 16 GB: the same table."""
