@@ -29,6 +29,7 @@ LONGEST = {"real_prompt_length": "longest_prompt_length", "real_response_length"
 # Images of one set differ by as much as those of two sets: usual ones have a quarter or four times as many pixels elsewhere, and so has the
 # largest of a whole set, if the run's limit lets it through. The largest of a few rows has twice as many as a usual one.
 _LARGEST_OF_FEW, _OTHER_SETS = 2, 4
+_AT_MOST = 2.0  # so many times as far above a known mean as the worst of many passes is taken
 _PIXELS_PER_TOKEN = 784  # of a model whose tower is not known: patches of 14 joined by 2 x 2, as in Qwen2-VL
 # Deviation of one answer as a share of the mean: 0.34 and 0.43 in two public logs on one data set; the mean of a step lay between 0.9
 # and 1.2 of a run's mean, and that of another model at half (content/datasets/gsm8k.md). The worst of a thousand passes lies 3 off.
@@ -193,12 +194,16 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
 def _worst_of_many(text: Band, images: Band, rows: float, met: int | None = None) -> Band:
     """The mean of ``rows`` rows of many passes: the fewer rows a pass has, the nearer to the longest text with the largest image.
 
-    ``met``: the longest text of a run that takes a few of them only; the band goes on to the longest of all.
+    ``met``: the longest text of a run that takes a few of them only; the band goes on to the longest of all. Not all rows of a pass are
+    the longest at once: of a known set their mean goes at most twice as far up, since deviations of independent rows add up as squares.
     """
-    largest = images.high if met is None else min(_LARGEST_OF_FEW * images.mid, images.high)
+    root, largest = math.sqrt(max(1.0, rows)), images.high
+    if met is not None:
+        largest = min(_LARGEST_OF_FEW * images.mid, largest)
     mean, longest = text.mid + images.mid, max(text.mid, met or text.high) + largest
-    mid = mean + (longest - mean) / math.sqrt(max(1.0, rows))
-    return Band(text.low + images.low, mid, text.high + images.high)
+    mid = mean + (longest - mean) / root
+    high = min(text.high, text.mid + _AT_MOST * (text.high - text.mid) / root) + images.high
+    return Band(text.low + images.low, mid, max(mid, high))
 
 
 def _holds_images(plan: Plan, id: str) -> bool:

@@ -73,6 +73,13 @@ def test_an_unknown_answer_runs_from_half_its_mean_and_an_unknown_prompt_from_th
     assert one.row.high == prompt + response == 4096
 
 
+def test_many_rows_of_a_known_set_are_not_all_as_long_as_its_longest(facts: Any) -> None:
+    known = {"real_prompt_length": 100, "longest_prompt_length": 500, "real_response_length": 800}
+    few, many = (_update(facts(**known, micro_batch=rows)).row for rows in (1, 64))
+    assert few.high == 1300
+    assert (many.mid, many.high) == (950, 1000)
+
+
 def test_the_usual_answer_of_public_runs_outranks_a_share_of_the_limit(facts: Any) -> None:
     one, many = (_update(facts(usual_response_length=300, real_prompt_length=100, micro_batch=n)) for n in (1, 64))
     assert 400 < many.row.mid < one.row.mid < 100 + 3 * 300

@@ -56,6 +56,23 @@ def test_a_card_holds_what_passes_by_however_few_share_it(n_gpus: int, measured_
     assert (found.device_used or 0) / GIB == pytest.approx(measured_mib / 1024, rel=0.15)
 
 
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "mixed"])
+def test_masters_are_kept_without_sharding_too(precision: str) -> None:
+    """2 + 2 + 12 bytes: deepspeed@edaa722 runtime/fp16/fused_optimizer.py: FP16_Optimizer.__init__."""
+    known = {**UNKNOWN, "algo": "sft", "strategy": "deepspeed", "zero_stage": 0, "precision": precision}
+    held = {term.id: term.bytes for term in phase(diagnose("", known, current(), ()), "optimizer_step").terms}
+    assert held["actor_optimizer"] == 6 * held["actor_weights"]
+
+
+def test_a_trainer_with_masters_of_its_own_computes_in_16_bits_and_pads_to_the_limit() -> None:
+    """hpcaitech/ColossalAI@4f9953be: MixedPrecisionOptimizer; ColossalChat's make_experience."""
+    known = {**UNKNOWN, "framework": "colossalchat", "algo": "ppo", "zero_stage": 0, "tp": 8, "max_length": 2048}
+    update = phase(diagnose("", {**known, "micro_batch": 4, "response_length": 512}, current(), ()), "actor_update")
+    held = {term.id: term for term in update.terms}
+    assert held["actor_optimizer"].bytes == 6 * held["actor_weights"].bytes
+    assert "4 rows × 2,048 tokens padded" in held["logits"].how
+
+
 @pytest.mark.parametrize(("load_by", "verdict"), [(None, "fits"), ("every_rank", "out")])
 def test_a_model_that_comes_whole_must_fit_before_it_is_parted(load_by: str | None, verdict: str) -> None:
     """10 billion parameters of 2 bytes on 16 GB: the same table."""

@@ -206,6 +206,10 @@ NAMED = {
         "response_length": 256,
         "rollout_engine": "hf",
     },
+    "colossalai run --nproc_per_node 8 train_ppo.py --pretrain meta-llama/Llama-2-7b-hf --plugin 3d --tp 8 --train_batch_size 4": {
+        "remove_padding": False,
+        "rollout_engine": "hf",
+    },
     "DeepSpeed-Chat PPO of OPT-13B with ZeRO stage 3 on 8 A100 40GB": {
         "framework": "deepspeed-chat",
         "strategy": "deepspeed",
@@ -218,6 +222,7 @@ NAMED = {
         "framework": "deepspeed-chat",
         "algo": "sft",
         "max_length": 256,
+        "strategy": "deepspeed",
         "gradient_checkpointing": False,
     },
 }
