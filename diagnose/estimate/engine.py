@@ -14,6 +14,7 @@ from diagnose.estimate.generation import OF_TRAINER, dense_cache
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import row_limit
 from diagnose.estimate.shape import lora_parameters
+from diagnose.estimate.sharding import QUANTIZED
 from diagnose.estimate.spread import in_experts
 from diagnose.estimate.term import Band, count, exactly, make_term, total
 from diagnose.estimate.terms_fixed import CONTEXT, fixed
@@ -46,20 +47,25 @@ _SAMPLER_COPIES = 4
 _SHARED = "vLLM lora/layers: create_lora_weights; the base layers are views of the engine's tensors"
 
 
-# bytes a parameter of a quantised linear layer, scales included: arXiv:2305.14314, section 3, for 4 bits
-_QUANTISED = {"fp8": 1.0, "int8": 1.0, "int4": 0.56, "nf4": 0.56}
-
-
 def engine_weight_bytes(
-    *, parameters: float, tp: int, root: float = 0.0, each: float = 2.0, experts: float = 0.0, ep: int = 1, pp: int = 1
+    *,
+    parameters: float,
+    tp: int,
+    root: float = 0.0,
+    each: float = 2.0,
+    experts: float = 0.0,
+    ep: int = 1,
+    pp: int = 1,
+    experts_alone: bool = False,
 ) -> float:
     """The engine's copy: bf16, or ``each`` bytes a parameter where it is quantised, which leaves table and head (``root``) in bf16.
 
     ``experts`` of the parameters are spread over ``ep`` GPUs where that is more than ``tp`` (vLLM
     model_executor/layers/fused_moe/config.py: FusedMoEParallelConfig.make). Of ``pp`` stages an outer one holds table or head, taken
-    as half of both.
+    as half of both. ``experts_alone``: no other layer is quantised.
     """
-    body = each * (parameters - root - experts) / tp + each * experts / max(ep, tp)
+    dense = 2.0 if experts_alone else each
+    body = dense * (parameters - root - experts) / tp + each * experts / max(ep, tp)
     return 2 * root / tp / min(pp, 2) + body / pp
 
 
@@ -128,7 +134,7 @@ def _weights(plan: Plan) -> Term:
         )
     tp = plan.whole("rollout_tp") * plan.whole("rollout_pp")
     size, each = _weight_bytes(plan), _stored(plan)
-    kept = "" if each == 2.0 else ", table and head in bf16"
+    kept = "" if each == 2.0 else f", {'all but experts' if _of_experts(plan) else 'table and head'} in bf16"
     over, ep = f" ÷ {tp}" if tp > 1 else "", plan.whole("rollout_ep")
     over += f", experts ÷ {ep}" if plan.model.moe and ep > tp else ""
     how = f"{count(plan.shape.parameters)} × {each:g} B{kept}{over}"
@@ -139,7 +145,12 @@ def _weights(plan: Plan) -> Term:
 
 def _stored(plan: Plan) -> float:
     """Bytes a parameter of the engine's linear layers."""
-    return _QUANTISED.get(str(plan.values.get("engine_quantization")), 2.0)
+    return QUANTIZED.get(str(plan.values.get("engine_quantization")), 2.0)
+
+
+def _of_experts(plan: Plan) -> bool:
+    """Whether the experts alone are quantised (arXiv:2508.10925, section 2.1)."""
+    return plan.values.get("engine_quantization") == "mxfp4"
 
 
 def _shares(plan: Plan) -> bool:
@@ -161,6 +172,7 @@ def _weight_bytes(plan: Plan) -> float:
         tp=plan.whole("rollout_tp"),
         root=plan.shape.root,
         each=_stored(plan),
+        experts_alone=_of_experts(plan),
         experts=in_experts(plan.model),
         ep=plan.whole("rollout_ep"),
         pp=plan.whole("rollout_pp"),

@@ -142,6 +142,7 @@ MEMORY = (
         int8="int8",
         int4="int4",
         nf4="nf4",
+        mxfp4="mxfp4, of experts alone",
         published="the bits of the checkpoint",
         other="fewer bits, not told how few",
     ),

@@ -32,3 +32,12 @@ def test_table_and_head_of_a_quantised_engine_stay_in_bf16():
 @pytest.mark.parametrize("tp", [1, 4])
 def test_the_copy_is_split_among_the_tensor_parallel_ranks(tp):
     assert engine_weight_bytes(parameters=1000, tp=tp, root=100, each=1) == 1100 / tp
+
+
+@pytest.mark.parametrize("kind", ["nf4", "int4", "int8", "fp8"])
+def test_a_quantised_layer_takes_an_engine_as_many_bytes_as_a_trainer(kind):
+    answers = {"gpu_mem_gib": 80, "engine_quantization": kind, "full_or_lora": "qlora", "quantization": kind}
+    found = diagnose(PASTE.format(more=""), answers, current(), ())
+    terms = {term.id: term.how for term in found.estimate.gpu.phase("rollout").terms}
+    each = terms["engine_weights"].partition("× ")[2].partition(" B")[0]
+    assert f"{each} B in linear layers" in terms["actor_weights"]

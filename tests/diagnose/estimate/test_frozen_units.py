@@ -210,7 +210,7 @@ def test_a_value_head_beside_the_model_s_own_makes_logits_that_no_loss_reads(
     update = gpu.phase("actor_update")
     assert update is not None
     assert next(term.bytes for term in update.terms if term.id == "logits") == 6 * 2 * rows * 1024 * 130528
-    assert gpu.peak.bytes / GIB == pytest.approx(measured, rel=0.12)
+    assert gpu.peak.bytes / GIB == pytest.approx(measured, rel=0.15)
 
 
 def _gradients_between(text: str, **answers: Any) -> float | None:
