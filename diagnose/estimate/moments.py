@@ -20,7 +20,7 @@ from diagnose.estimate.terms_gather import (
 )
 from diagnose.estimate.terms_held import gradients_so_far
 from diagnose.estimate.terms_load import load_transient
-from diagnose.estimate.terms_logits import logits_forward, logits_train
+from diagnose.estimate.terms_logits import logits_forward, logits_train, loss_in_chunks
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
 from diagnose.estimate.terms_root import layer_gradient, root_gradient, waiting_gradient
 from diagnose.estimate.terms_step import adam_temporaries
@@ -124,7 +124,7 @@ def _actor_update(plan: Plan) -> list[Moment]:
     again = [*recomputed(plan, one), *layer_gradient(plan, pipelined(plan)), *waiting_gradient(plan)]
     first, whole = gradients_so_far(plan, 1 / (plan.model.layers + 1)), gradients_so_far(plan, 1.0)
     none_yet = gradients_so_far(plan, 0.0)
-    at_head = [*head, *none_yet, *dequantized(plan, head=True)]
+    at_head = [*head, *none_yet, *dequantized(plan, head=True), *loss_in_chunks(plan, one)]
     own_inputs, all_inputs = (quantized_inputs(plan, one, before=before) for before in (False, True))
     again += [*dequantized(plan, head=False), *own_inputs]
     body: list[Moment] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import real_row
-from diagnose.estimate.term import Band, make_term
+from diagnose.estimate.term import Band, count, make_term
 from diagnose.estimate.terms_held import held_bytes
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
@@ -22,6 +22,9 @@ _OF_CHUNK = Band(1.0, 1.0, 2.5)
 _KEPT = (
     "torch 2.6 _functorch/partitioners.py: products are kept; the record of the framework names the file of the loss"
 )
+# Such a loss adds each chunk's gradient of the head to a sum of its own, and hands that on in the backward pass (linkedin/Liger-Kernel
+# v0.7.0 src/liger_kernel/chunked_loss/fused_linear_ppo.py, fused_linear_preference.py: forward).
+_SUMMED = "linkedin/Liger-Kernel v0.7.0 src/liger_kernel/chunked_loss/fused_linear_ppo.py; the record of the framework says which releases"
 # fp32 softmax of a further token's loss, which is taken first and waits for its turn in the backward pass
 _FURTHER = 4.0
 
@@ -108,3 +111,38 @@ def _kept_chunks(plan: Plan, one: Pass) -> list[Term]:
     part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
     how = f"{each:g} B × {one.how}{part} × {plan.model.vocab:,}"
     return [make_term("logits_chunk", "logits of all chunks", "work", size, how, _KEPT, (*one.moved_by, *_MOVED))]
+
+
+def loss_in_chunks(plan: Plan, one: Pass) -> list[Term]:
+    """What a loss makes that takes its gradients chunk by chunk in the forward pass: those of the head, and the logits of a row."""
+    if plan.makes_logits:
+        return []
+    return [*_head_gradients(plan), *_row_of_chunk(plan, one)]
+
+
+def _head_gradients(plan: Plan) -> list[Term]:
+    number, each = plan.number("loss_head_gradients") or 0.0, _head_bytes(plan)
+    if not number:
+        return []
+    how = f"{number:g} × {count(plan.shape.embedding)} × {each:g} B"
+    size = number * each * plan.shape.embedding
+    moved_by = ("logits_chunked", "precision")
+    return [make_term("head_gradients", "gradients of the head in the loss", "work", size, how, _SUMMED, moved_by)]
+
+
+def _head_bytes(plan: Plan) -> float:
+    """Bytes a parameter of the head as the loss gets it: as it is stored, or as sharded weights are gathered."""
+    if plan.adapters:
+        return max(plan.each.base, plan.number("root_bytes") or 0.0)
+    return 2.0 if plan.does.get("gather") in ("fsdp_units", "zero3") else plan.each.weights
+
+
+def _row_of_chunk(plan: Plan, one: Pass) -> list[Term]:
+    each = plan.number("loss_row_bytes") or 0.0
+    if not each:
+        return []
+    a_token = logits_bytes(tokens=one.response, vocab=plan.model.vocab, bytes_each=each)
+    size = Band(one.row.low * a_token, one.row.mid * a_token, one.row.high * a_token)
+    part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
+    how = f"{each:g} B × {one.row.mid:,.0f} tokens{part} × {plan.model.vocab:,}"
+    return [make_term("logits_row", "one row's logits", "work", size, how, _SUMMED, (*one.moved_by, *_MOVED))]

@@ -64,6 +64,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("all", "by_free_memory"),
     ),
     "chunk_kept_bytes": ("bytes of each logit that a loss in chunks keeps until its backward pass", ()),
+    "loss_head_gradients": ("gradients of the head that a loss in chunks holds at once, of a frozen head as well", ()),
+    "loss_row_bytes": ("bytes of each logit of one row that a loss in chunks makes at a time", ()),
     "logits_rows": ("for which tokens logits are made", ("all", "response")),
     "micro_batch_of": (
         "what a micro batch counts online: sequences, prompts with all their samples in one pass, or sequences that become as many as"
