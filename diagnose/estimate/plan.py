@@ -34,7 +34,7 @@ from diagnose.estimate.spread import Spread, spread
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts
-from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value, is_number
+from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Origin, Pool, Value, is_number
 
 # Algorithms that train on pairs: every row of a batch is two sequences.
 PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm", "online_dpo")
@@ -65,6 +65,7 @@ class Plan:
 
     values: Values
     assumed: frozenset[str]
+    defaults: frozenset[str]
     model: Model
     shape: Shape
     framework: Framework
@@ -168,7 +169,8 @@ def _make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, t
     phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, own_precision)
     plan = Plan(
         values=_in_force(values, does),
-        assumed=frozenset(id for id, fact in facts.stated.items() if fact.origin == "assumed"),
+        assumed=_of_origin(facts, "assumed"),
+        defaults=_of_origin(facts, "default"),
         model=model,
         shape=numbers,
         framework=framework,
@@ -189,6 +191,10 @@ def _make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, t
         transformers=_version_of(facts, "transformers"),
     )
     return (_alone(plan) if serves else plan), ()
+
+
+def _of_origin(facts: Facts, origin: Origin) -> frozenset[str]:
+    return frozenset(id for id, fact in facts.stated.items() if fact.origin == origin)
 
 
 def _cards(values: Values, serves: bool) -> int | None:

@@ -192,7 +192,7 @@ def _mean(plan: Plan, w: Widths, selective: bool = False, at_most: bool = False)
 def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
     """``at_most``: with adapters on all layers where nothing says which have one."""
     if plan.adapters:
-        unsaid = at_most and "lora_layers" not in plan.values
+        unsaid = at_most and ("lora_layers" not in plan.values or "lora_layers" in plan.defaults)
         on = "all_linear" if unsaid else adapted_layers(plan.values, plan.does)
         if in_fp32(plan):
             return fp32_frozen_layer_bytes_per_token(w, on)
