@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from diagnose.batch import whole
 from diagnose.conditions import in_range
 from diagnose.estimate.cache import cached_bytes_per_token
+from diagnose.estimate.engine_weights import engine_weights, shares_all, shares_base, weight_bytes
 from diagnose.estimate.generation import OF_TRAINER, dense_cache
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import row_limit
-from diagnose.estimate.shape import lora_parameters
-from diagnose.estimate.sharding import QUANTIZED
-from diagnose.estimate.spread import in_experts
-from diagnose.estimate.term import Band, count, exactly, make_term, total
+from diagnose.estimate.term import Band, exactly, make_term, total
 from diagnose.estimate.terms_fixed import CONTEXT, fixed
-from diagnose.estimate.terms_held import base_bytes, held
+from diagnose.estimate.terms_held import held
 from diagnose.types import CacheRoom, Measured, Term
 from diagnose.units import GIB, gib
 
@@ -44,21 +42,6 @@ _NON_TORCH = Band(
 _FEW_BATCHES = 32
 _STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_utils.py
 _SAMPLER_COPIES = 4
-# unslothai/unsloth-zoo@ce232d6 unsloth_zoo/vllm_utils.py: load_vllm, get_vllm_state_dict, convert_vllm_to_huggingface
-_SHARED = "vLLM lora/layers: create_lora_weights; the base layers are views of the engine's tensors"
-
-
-def engine_weight_bytes(
-    *, parameters: float, tp: int, root: float = 0.0, each: float = 2.0, experts: float = 0.0, ep: int = 1, pp: int = 1
-) -> float:
-    """The engine's copy: bf16, or ``each`` bytes a parameter where it is quantised, which leaves table and head (``root``) in bf16.
-
-    ``experts`` of the parameters are spread over ``ep`` GPUs where that is more than ``tp`` (vLLM
-    model_executor/layers/fused_moe/config.py: FusedMoEParallelConfig.make). Of ``pp`` stages an outer one holds table or head, taken
-    as half of both.
-    """
-    body = each * (parameters - root - experts) / tp + each * experts / max(ep, tp)
-    return 2 * root / tp / min(pp, 2) + body / pp
 
 
 def engine_activation_bytes(*, tokens: float, hidden: int, mlp: int, sequences: float, vocab: int, tp: int) -> float:
@@ -90,7 +73,7 @@ def engine(plan: Plan, what: str) -> list[Term]:
 
 def _engine(plan: Plan, what: str) -> list[Term]:
     if what == "engine_weights":
-        return [] if _shares_all(plan) else [_weights(plan)]
+        return [] if shares_all(plan) else [engine_weights(plan)]
     if what == "engine_graphs":
         return _graphs(plan)
     if what in OF_TRAINER:
@@ -118,64 +101,11 @@ def missing_share(plan: Plan) -> bool:
     return pooled and plan.does.get("kv_rule") != "dense" and not told
 
 
-def _weights(plan: Plan) -> Term:
-    if _shares(plan):
-        rank = plan.whole("engine_lora_rank")
-        how = f"the base is the trainer's own + room for an adapter of rank {rank}, 2 B a parameter"
-        return make_term(
-            "engine_weights", "engine's adapter", "engine", _room_for_adapter(plan), how, _SHARED, ("engine_lora_rank",)
-        )
-    tp = plan.whole("rollout_tp") * plan.whole("rollout_pp")
-    size, each = _weight_bytes(plan), _stored(plan)
-    kept = "" if each == 2.0 else ", table and head in bf16"
-    over, ep = f" ÷ {tp}" if tp > 1 else "", plan.whole("rollout_ep")
-    over += f", experts ÷ {ep}" if plan.model.moe and ep > tp else ""
-    how = f"{count(plan.shape.parameters)} × {each:g} B{kept}{over}"
-    spread = ("rollout_tp", "rollout_pp", *(("rollout_ep",) if plan.model.moe else ()))
-    moved_by = (*spread, "model", "engine_quantization")
-    return make_term("engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", moved_by)
-
-
-def _stored(plan: Plan) -> float:
-    """Bytes a parameter of the engine's linear layers."""
-    return QUANTIZED.get(str(plan.values.get("engine_quantization")), 2.0)
-
-
-def _shares(plan: Plan) -> bool:
-    """Whether the engine was loaded first and the trainer's base layers are views of its tensors, 4-bit ones and their scales too."""
-    return plan.values.get("engine_shares_weights") is True and bool(plan.adapters)
-
-
-def _shares_all(plan: Plan) -> bool:
-    """Whether it samples with the very weights that are trained (Megatron-LM@d98e8a6 megatron/rl/rl_utils.py)."""
-    return plan.values.get("engine_shares_weights") is True and not plan.adapters
-
-
-def _room_for_adapter(plan: Plan) -> float:
-    """vLLM's own tensors for an adapter on all linear layers, in the type of the model (vLLM lora/layers: create_lora_weights)."""
-    return 2.0 * lora_parameters(plan.model, plan.whole("engine_lora_rank"))
-
-
-def _weight_bytes(plan: Plan) -> float:
-    """What loading takes of the engine's share, weights that the trainer works with as well included."""
-    if _shares(plan):
-        return base_bytes(plan) + _room_for_adapter(plan)
-    return engine_weight_bytes(
-        parameters=plan.shape.parameters,
-        tp=plan.whole("rollout_tp"),
-        root=plan.shape.root,
-        each=_stored(plan),
-        experts=in_experts(plan.model),
-        ep=plan.whole("rollout_ep"),
-        pp=plan.whole("rollout_pp"),
-    )
-
-
 def _graphs(plan: Plan) -> list[Term]:
     if plan.values.get("enforce_eager") is True:
         return []
     source = "vLLM issue 7553 and log lines of graph capture"
-    few = _shares(plan) or (whole(plan.values, "graph_batch") or _FEW_BATCHES + 1) <= _FEW_BATCHES
+    few = shares_base(plan) or (whole(plan.values, "graph_batch") or _FEW_BATCHES + 1) <= _FEW_BATCHES
     size, how = (_FEW_GRAPHS, "0.15 to 1 GiB, of few batch sizes") if few else (_GRAPHS, "0.3 to 3 GiB")
     moved_by = ("enforce_eager", "graph_batch", "engine_version")
     return [make_term("engine_graphs", "CUDA graphs", "engine", size, how, source, moved_by)]
@@ -221,7 +151,7 @@ def cache_room(plan: Plan | None, measured: Sequence[Measured] = ()) -> CacheRoo
     if plan is None or share is None or capacity is None or plan.does.get("kv_rule") == "dense":
         return None
     own, resident = _beside_pool(plan, _rule(plan))
-    left, weights = _left(plan, share, capacity, own.mid, resident), _weight_bytes(plan)
+    left, weights = _left(plan, share, capacity, own.mid, resident), weight_bytes(plan)
     if set_to := plan.number("kv_pool_gib"):
         left = set_to * GIB
     others = 0.0 if plan.serves or _rule(plan) in ("share_of_total", "share_of_empty_card") else resident
@@ -257,7 +187,7 @@ def _beside_pool(plan: Plan, rule: str) -> tuple[Band, float]:
 
     SGLang's share is one of what is free before it loads, and only its weights come out of it; LMDeploy's one of what they leave.
     """
-    weights, resident = _weight_bytes(plan), _resident_at_start(plan)
+    weights, resident = weight_bytes(plan), _resident_at_start(plan)
     if rule in ("share_of_start", "share_of_rest"):
         return exactly(weights), resident + total(list(fixed(plan))).mid
     own = weights + _activation_bytes(plan)

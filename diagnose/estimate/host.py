@@ -9,7 +9,7 @@ so that the kernel counts it with its cache: it is needed like any other, Ray an
 from __future__ import annotations
 
 from diagnose.batch import whole
-from diagnose.estimate.engine import engine_weight_bytes
+from diagnose.estimate.engine_weights import engine_weight_bytes
 from diagnose.estimate.host_files import handing_over, loading, saving
 from diagnose.estimate.parked import PINNED_SOURCE, parked
 from diagnose.estimate.plan import Plan

@@ -27,7 +27,7 @@ def on_other_cards(facts: Facts) -> tuple[Facts, ...]:
         return ()
     if facts.stated["n_gpus"].why == SHARED:
         return (facts.with_fact(Fact("n_gpus", fewest_cards(facts), "assumed")),)
-    as_it_is = facts.with_fact(Fact("n_gpus", USUAL, "assumed"))
+    as_it_is = facts.with_fact(Fact("n_gpus", max(USUAL, whole(facts.values, "n_gpus") or 1), "assumed"))
     if any(id in facts.stated and facts.stated[id].origin != "default" for id in _SHARDING):
         return (as_it_is,)
     sharded = (("strategy", "deepspeed"), ("zero_stage", 3))

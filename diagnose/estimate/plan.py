@@ -33,7 +33,7 @@ from diagnose.estimate.spread import Spread, spread
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts, FailedRow
-from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Pool, Value, is_number
+from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Origin, Pool, Value, is_number
 
 # Algorithms that train on pairs: every row of a batch is two sequences.
 PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm", "online_dpo")
@@ -63,6 +63,7 @@ class Plan:
 
     values: Values
     assumed: frozenset[str]
+    defaults: frozenset[str]
     model: Model
     shape: Shape
     framework: Framework
@@ -166,7 +167,8 @@ def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Pla
     phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, own_precision)
     return Plan(
         values=_in_force(values, does),
-        assumed=frozenset(id for id, fact in facts.stated.items() if fact.origin == "assumed"),
+        assumed=_of_origin(facts, "assumed"),
+        defaults=_of_origin(facts, "default"),
         model=model,
         shape=numbers,
         framework=framework,
@@ -188,6 +190,10 @@ def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Pla
         transformers=_version_of(facts, "transformers"),
         failed_row=facts.failed_row,
     )
+
+
+def _of_origin(facts: Facts, origin: Origin) -> frozenset[str]:
+    return frozenset(id for id, fact in facts.stated.items() if fact.origin == origin)
 
 
 def _cards(values: Values, serves: bool) -> int | None:

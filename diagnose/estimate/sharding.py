@@ -49,8 +49,15 @@ _OF_BLOCK = (4.0, 12.0)
 # Bytes a quantized parameter with its scales. nf4: an fp32 scale for 64 values, or where scales are quantized themselves one byte and an
 # fp32 scale for 256 of them (QLoRA, arXiv:2305.14314, section 3); int4: a 16-bit scale and a 4-bit zero for 128 (GPTQ, AWQ);
 # int8: an fp32 scale a row, which is nothing beside it (bitsandbytes-foundation/bitsandbytes@95f9af3 nn/modules.py: Int8Params);
-# nvfp4: an 8-bit scale for 16 values (NVIDIA’s microscaling format).
-QUANTIZED = {"nf4": 0.5 + 4 / 64, "int4": 0.5 + 2.5 / 128, "int8": 1.0, "fp8": 1.0, "nvfp4": 0.5 + 1 / 16}
+# nvfp4: an 8-bit scale for 16 values (NVIDIA’s microscaling format); mxfp4: one for 32 (gpt-oss, arXiv:2508.10925, section 2.1).
+QUANTIZED = {
+    "nf4": 0.5 + 4 / 64,
+    "int4": 0.5 + 2.5 / 128,
+    "int8": 1.0,
+    "fp8": 1.0,
+    "nvfp4": 0.5 + 1 / 16,
+    "mxfp4": 0.5 + 1 / 32,
+}
 _DOUBLE_QUANTIZED = 0.5 + (1 + 4 / 256) / 64
 
 

@@ -26,6 +26,7 @@ from diagnose.estimate.layer_fp32 import (
     fp32_frozen_layer_bytes_per_token,
     fp32_layer_bytes_per_token,
 )
+from diagnose.estimate.layer_kernels import spared_bytes_per_token
 from diagnose.estimate.layer_te import (
     TE_FROZEN_HEAD_INPUT,
     TE_HEAD_INPUT,
@@ -225,9 +226,24 @@ def _mean(plan: Plan, w: Widths, selective: bool = False, at_most: bool = False)
 
 
 def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
+    """What a layer keeps of a token, less what kernels of its own spare."""
+    return _written_out(plan, w, at_most) - _spared(plan, w)
+
+
+def _spared(plan: Plan, w: Widths) -> float:
+    """Of dense layers with RMSNorm and a gate, which such kernels are written for; none where the layers are fused anyway."""
+    kernels = plan.values.get("fused_layers")
+    unlike = w.layer_norm or not w.gated or plan.model.moe or w.mixes is not None or plan.model.latent
+    if not kernels or unlike or _of_megatron(plan) or plan.does.get("compiled_layers") == "yes":
+        return 0.0
+    fp32 = fp32_between_layers(plan) if plan.adapters else False
+    return spared_bytes_per_token(w, kernels == "norms_and_mlp", bool(plan.adapters), fp32, in_fp32(plan))
+
+
+def _written_out(plan: Plan, w: Widths, at_most: bool) -> float:
     """``at_most``: with adapters on all layers where nothing says which have one."""
     if plan.adapters:
-        unsaid = at_most and "lora_layers" not in plan.values
+        unsaid = at_most and ("lora_layers" not in plan.values or "lora_layers" in plan.defaults)
         on = "all_linear" if unsaid else adapted_layers(plan.values, plan.does)
         if _of_megatron(plan):
             return te_frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.estimate.engine import engine_weight_bytes
+from diagnose.estimate.engine_weights import engine_weight_bytes
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_root import units

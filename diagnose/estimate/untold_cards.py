@@ -20,6 +20,7 @@ def assumed_cards(facts: Facts, fallback: Framework | None = None, several: bool
     plan = plan_of(facts.with_fact(Fact("n_gpus", fewest, "assumed")), fallback)
     if plan is None or plan.serves:
         return None
+    nodes = plan.whole("n_nodes")
     if plan.split.stage == 0 and fewest == 1 and plan.values.get("strategy") != "megatron":
-        return Fact("n_gpus", USUAL if several else 1, "assumed", why=ALIKE)
-    return Fact("n_gpus", USUAL * -(-fewest // USUAL) * plan.whole("n_nodes"), "assumed", why=SHARED)
+        return Fact("n_gpus", USUAL * nodes if several or nodes > 1 else 1, "assumed", why=ALIKE)
+    return Fact("n_gpus", USUAL * max(nodes, -(-fewest // USUAL)), "assumed", why=SHARED)

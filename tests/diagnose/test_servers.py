@@ -282,12 +282,12 @@ def test_what_its_engine_does_not_count_leaves_no_more_room() -> None:
 
 
 def test_weights_are_those_that_are_published_unless_the_name_says_otherwise() -> None:
-    """gpt-oss-20b: 4.25 bits a parameter of its experts, arXiv:2508.10925, section 2.1; DeepSeek-V3: arXiv:2412.19437, section 3.3."""
+    """gpt-oss-20b: 4.25 bits a parameter of its experts and 12.8 GiB in all, arXiv:2508.10925, section 2.1 and table 1."""
     few, whole = (
         told(f"vllm serve {name} --max-model-len 8192 --port 8000\n1 x A100 80GB\n").room.weights
         for name in ("openai/gpt-oss-20b", "unsloth/gpt-oss-20b-BF16")
     )
-    assert 12 * GIB < few < 14 * GIB
+    assert few == pytest.approx(12.8 * GIB, rel=0.01)
     assert whole == pytest.approx(20.91e9 * 2, rel=0.01)
 
 

@@ -53,6 +53,11 @@ def test_a_card_that_is_not_the_first_is_not_alone(ask):
     assert "the figure is for 8 cards that shard nothing; on 8 cards that shard everything" in lead(told)
 
 
+@pytest.mark.parametrize(("text", "cards"), [(TRL, 16), (ZERO, 16)])
+def test_every_node_is_a_usual_machine(ask, text, cards):
+    assert ask(f"two nodes. {text}").facts.values["n_gpus"] == cards
+
+
 def test_a_machine_is_taken_where_weights_are_shared_out(ask):
     told, eight, alone = ask(ZERO), ask(ZERO, {"n_gpus": 8}), ask(ZERO, {"n_gpus": 1})
     assert told.facts.values["n_gpus"] == 8

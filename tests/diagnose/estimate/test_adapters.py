@@ -185,3 +185,14 @@ def test_adapters_on_the_mlp_alone_keep_no_input_of_the_attention() -> None:
     w = Widths(hidden=3584, mlp=18944, keys=512, heads=28, gated=True)
     kept = frozen_layer_bytes_per_token(w) - frozen_layer_bytes_per_token(w, on="mlp")
     assert kept == 2 * 4 * 3584
+
+
+def test_layers_that_a_default_alone_names_leave_more_in_doubt_than_named_ones() -> None:
+    text = "trl sft --model_name_or_path Qwen/Qwen2.5-7B --use_peft --gradient_checkpointing false"
+    answers = {"n_gpus": 1, "gpu_mem_gib": 80, "micro_batch": 1, "max_length": 512}
+    few, named, all_of_them = (
+        _terms(diagnose(text + more, answers, current(), []).facts)["activations"]
+        for more in ("", " --lora_target_modules q_proj v_proj", " --lora_target_modules all-linear")
+    )
+    assert few.bytes == named.bytes < all_of_them.bytes
+    assert named.high < all_of_them.bytes <= few.high

@@ -2,7 +2,7 @@
 
 import pytest
 
-from diagnose.estimate.engine import engine_weight_bytes
+from diagnose.estimate.engine_weights import engine_weight_bytes
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 
