@@ -28,6 +28,7 @@ from diagnose.facts.model import Read, read_model
 from diagnose.facts.moved_engine import moved_engine
 from diagnose.facts.notes import remarks
 from diagnose.facts.offload_words import offload_words
+from diagnose.facts.other_runs import of_failing_run
 from diagnose.facts.packages import with_versions
 from diagnose.facts.prose import spoken
 from diagnose.facts.proven import Proofs, known, left_open, proofs
@@ -106,7 +107,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
 class _Heard(NamedTuple):
     """What the lines of a paste say by themselves, before any key is read.
 
-    ``paste`` is without the settings of commands that train nothing, ``speech`` what people wrote.
+    ``paste`` is without the settings of commands that train nothing or went well, ``speech`` what people wrote.
     """
 
     paste: Paste
@@ -121,7 +122,7 @@ class _Heard(NamedTuple):
 def _hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> _Heard:
     lowered = lower(paste)
     speech = tuple(spoken(paste, lowered.new))
-    paste = of_training(paste, detected.framework, knowledge.engines)
+    paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
     return _Heard(paste, lowered, speech, hits, captured, failed, proofs(hits, failed, answered))
