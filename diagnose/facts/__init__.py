@@ -17,7 +17,7 @@ from diagnose.facts.defaults import with_defaults
 from diagnose.facts.encoded import encoded
 from diagnose.facts.failure import read_failure
 from diagnose.facts.framework import Detected, detect
-from diagnose.facts.growth import as_kind
+from diagnose.facts.growth import as_kind, longer_rows, of_longer_rows
 from diagnose.facts.implied import implied
 from diagnose.facts.keys import KeyFacts, read_keys, writable
 from diagnose.facts.lowered import Lowered, lower
@@ -166,7 +166,10 @@ def _measure(stated: dict[str, Fact], heard: _Heard, answered: Mapping[str, Fact
         stated.setdefault(id, fact)
     if (own := own_process(heard.paste, stated)) is not None:
         stated.setdefault(own.id, own)
-    if (kind := as_kind(stated.get("oom_kind"), readings.growth(), heard.speech)) and "oom_kind" not in answered:
+    told, grown, lengths = stated.get("oom_kind"), readings.growth(), readings.lengths()
+    if (rows := of_longer_rows(told, grown, lengths, heard.hits)) is not None:
+        readings.notes[longer_rows(lengths)] = None
+    if (kind := rows or as_kind(told, grown, heard.speech)) and "oom_kind" not in answered:
         stated["oom_kind"] = kind
     return readings
 
