@@ -10,6 +10,7 @@ from diagnose.facts.said import FAILURE
 from diagnose.types import Command, Paste
 
 _PROGRAM = 3  # words of a command that name what it runs
+_NEXT = re.compile(r"[:：]\s*$", re.A)
 _ASKED = re.compile(r"[?？吗]", re.A)
 
 
@@ -34,10 +35,11 @@ def _went_well(paste: Paste, command: Command) -> bool:
         if other is not command
     }
     written = [line for line in paste.lines if line.words.strip() and line.number not in others]
-    # a line right below another command is about that one
+    # a line right below another command is about that one, unless it announces the next
     before = [line for line in written if line.number < command.first_line][-1:]
-    above = [line.words for line in before if line.number - 1 not in others]
-    below = [line.words for line in written if line.number > command.last_line][:1]
+    above = [line.words for line in before if line.number - 1 not in others or _NEXT.search(line.words)]
+    behind = [line for line in written if line.number > command.last_line][:1]
+    below = [line.words for line in behind if not _NEXT.search(line.words)]
     if any(FAILURE.search(words) for words in above):
         return False
     return any(

@@ -12,6 +12,7 @@ BAD, GOOD = RUN.format(0.8), RUN.format(0.5)
     "text",
     [
         f"# run 1\n{BAD}\nCUDA out of memory\n\n# run 2 (works!)\n{GOOD}\n",
+        f"Did not work (CUDA OOM):\n{BAD}\nThis one works:\n{GOOD}\n8 x A100\n",
         f"This one is fine:\n{GOOD}\n\nThis one dies with CUDA out of memory:\n{BAD}\n",
         f"{BAD}\n还是爆显存\n\n{GOOD}\n这个正常\n",
     ],
