@@ -291,6 +291,8 @@ def test_a_key_that_begins_like_another_s_tells_no_framework(values):
 def test_a_base_of_four_bits_is_trained_by_adapters_alone(values):
     assert values("TRL GRPO of a 3B model, 4bit, one 24GB card")["full_or_lora"] == "qlora"
     assert values("unsloth GRPO of Qwen2.5-3B, Colab")["full_or_lora"] == "qlora"
+    assert values("axolotl, Llama-3.1-70B, QLoRA r=16, 4x RTX 3090")["full_or_lora"] == "qlora"
+    assert values("TRL SFT, LoRA r=16, should I use QLoRA?")["full_or_lora"] == "lora"
 
 
 @pytest.mark.parametrize(
