@@ -17,7 +17,7 @@ from diagnose.facts.defaults import with_defaults
 from diagnose.facts.encoded import encoded
 from diagnose.facts.failure import read_failure
 from diagnose.facts.framework import Detected, detect
-from diagnose.facts.growth import as_kind
+from diagnose.facts.growth import as_kind, longer_rows, of_longer_rows
 from diagnose.facts.implied import implied
 from diagnose.facts.keys import KeyFacts, read_keys, writable
 from diagnose.facts.lowered import Lowered, lower
@@ -28,6 +28,7 @@ from diagnose.facts.model import Read, read_model
 from diagnose.facts.moved_engine import moved_engine
 from diagnose.facts.notes import remarks
 from diagnose.facts.offload_words import offload_words
+from diagnose.facts.other_runs import of_failing_run
 from diagnose.facts.packages import with_versions
 from diagnose.facts.prose import spoken
 from diagnose.facts.proven import Proofs, known, left_open, proofs
@@ -107,7 +108,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
 class _Heard(NamedTuple):
     """What the lines of a paste say by themselves, before any key is read.
 
-    ``paste`` is without the settings of commands that train nothing, ``speech`` what people wrote.
+    ``paste`` is without the settings of commands that train nothing or went well, ``speech`` what people wrote.
     """
 
     paste: Paste
@@ -122,7 +123,7 @@ class _Heard(NamedTuple):
 def _hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> _Heard:
     lowered = lower(paste)
     speech = tuple(spoken(paste, lowered.new))
-    paste = of_training(paste, detected.framework, knowledge.engines)
+    paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
     return _Heard(paste, lowered, speech, hits, captured, failed, proofs(hits, failed, answered))
@@ -166,7 +167,10 @@ def _measure(stated: dict[str, Fact], heard: _Heard, answered: Mapping[str, Fact
         stated.setdefault(id, fact)
     if (own := own_process(heard.paste, stated)) is not None:
         stated.setdefault(own.id, own)
-    if (kind := as_kind(stated.get("oom_kind"), readings.growth(), heard.speech)) and "oom_kind" not in answered:
+    told, grown, lengths = stated.get("oom_kind"), readings.growth(), readings.lengths()
+    if (rows := of_longer_rows(told, grown, lengths, heard.hits)) is not None:
+        readings.notes[longer_rows(lengths)] = None
+    if (kind := rows or as_kind(told, grown, heard.speech)) and "oom_kind" not in answered:
         stated["oom_kind"] = kind
     return readings
 

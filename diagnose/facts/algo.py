@@ -199,7 +199,11 @@ def read_training(
         return None
     rank = stated.get("lora_rank")
     if rank is not None and rank.origin == "read":
-        value = ("qlora" if _quantised(paste) else "lora") if int(rank.value) > 0 else "full"
+        # a rank belongs to what the words of its line call it: “QLoRA r=16”
+        beside = [line for line in speech if rank.span and line.number == rank.span.line]
+        said = _training_in_words(paste, beside)
+        low = _quantised(paste) or (said is not None and said.value == "qlora")
+        value = ("qlora" if low else "lora") if int(rank.value) > 0 else "full"
         return Fact("full_or_lora", value, "read", key=rank.key, written=rank.written, span=rank.span)
     if (said := _training_in_words(paste, speech) or _in_scripts(paste) or _in_frames(paste)) is not None:
         return said

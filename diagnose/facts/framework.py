@@ -151,12 +151,16 @@ _OF_THE_RUN = re.compile(
 )
 
 
+# an earlier version of the same trainer went well
+_MOVED_ON = re.compile(r"\bupgrad\w+|\bnew(?:er)? version\b|升级|新版本?|更新到", re.I | re.A)
+
+
 def _aside(text: str, found: re.Match[str]) -> bool:
     """Whether another trainer is merely compared: named after “not”, or in a clause in which all goes well."""
     _, clause = clause_of(text, found)
     well = (
         _WELL.search(clause) and not (FAILURE.search(clause) or _OF_THE_RUN.search(clause)) and len(clause) < len(text)
-    )
+    ) and not _MOVED_ON.search(text, found.end())
     denied = _DENIED.match(text, found.end()) or _BESIDE.search(text[max(0, found.start() - 24) : found.start()])
     return bool(well or denied)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import linear_regression, median
 
-from diagnose.types import Fact, Growth, Line, Measured, Span
+from diagnose.types import Fact, Growth, Hit, Line, Measured, Span
 from diagnose.units import GIB
 from diagnose.vocabulary import POOL_OF_KIND
 
@@ -119,3 +119,30 @@ def as_kind(kind: Fact | None, grown: tuple[Growth, ...], speech: Sequence[Line]
     if leak is None:
         return None
     return Fact("oom_kind", "memory_growth", "read", written=leak.title, span=leak.span, why="it rises step by step")
+
+
+# answers that are so much longer than at first make the peak of a step higher by themselves
+_LONGER = 1.5
+
+
+def of_longer_rows(
+    kind: Fact | None, grown: Sequence[Growth], lengths: tuple[float, float], hits: Sequence[Hit]
+) -> Fact | None:
+    """A card's own message in place of words on growth, where only peaks rise and the answers with them; else None.
+
+    ``lengths`` are the first and the longest mean length of answers that the log prints.
+    """
+    if kind is None or kind.value != "memory_growth" or not 0 < lengths[0] * _LONGER <= lengths[1]:
+        return None
+    message = next((hit for hit in hits if hit.signature.kind == "gpu_oom" and hit.signature.strength > 1), None)
+    if message is None or not grown or not all(one.peak and one.pool == "gpu" for one in grown):
+        return None
+    return Fact("oom_kind", "gpu_oom", "read", written=message.signature.title, span=message.span)
+
+
+def longer_rows(lengths: tuple[float, float]) -> str:
+    """The words that tell it."""
+    return (
+        f"The log’s responses get longer, from {lengths[0]:,.0f} to {lengths[1]:,.0f} tokens, and a step’s peak with them: "
+        "only memory that rises at equal lengths is a leak."
+    )

@@ -43,6 +43,12 @@ class Readings:
     series: dict[tuple[object, ...], list[Point]] = field(default_factory=lambda: defaultdict(list))
     facts: dict[str, Fact] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
+    first: dict[str, float] = field(default_factory=dict)  # by fact: its first figure, where the largest came later
+
+    def lengths(self) -> tuple[float, float]:
+        """The first mean length of answers and the longest one; noughts where the log tells none."""
+        longest = self.facts.get("real_response_length")
+        return self.first.get("real_response_length", 0.0), float(longest.value) if longest else 0.0
 
     def of(self) -> tuple[Measured, ...]:
         """In the order of a step, what no phase settles last."""
@@ -172,6 +178,8 @@ def _keep_fact(readings: Readings, found: _Found) -> None:
     id, size = found.measure.fact, found.size * found.measure.times
     value: Value = round(size) if FACTS[id].type == "int" else size
     before = readings.facts.get(id)
+    if size > 0:
+        readings.first.setdefault(id, size)
     if size > 0 and (before is None or float(before.value) < size):
         why = "" if found.measure.key == "" else "measured by the run"
         readings.facts[id] = Fact(id, value, "read", written=found.words, span=found.span, why=why)

@@ -46,6 +46,12 @@ _NOT_CAPACITY_AFTER = re.compile(
     r"^\s*(?:more\b|usage\b|is used\b|used\b|requested\b|in use\b|占用|被占|泄)", re.I | re.A
 )
 _FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?(?=\s+\d)", re.I | re.A)
+# … as somebody tells it: “free -g: 503 total”, “free -h says Mem: total 125Gi”
+_FREE_TOLD = re.compile(
+    r"\bfree\s+-[a-z]{1,3}\b[^\n\d]{0,24}(?:(?<=total )|(?<=total: )|(?=\d[\d.]*\s?[MGT]?i?B?\s+total\b))"
+    r"(?P<size>\d[\d.]*)\s?(?P<unit>[KMGT]i?(?=B?\b))?",
+    re.I | re.A,
+)
 _FREE_UNITS = {"": KIB / GIB, "k": KIB / GIB, "m": MIB / GIB, "g": 1.0, "t": TIB / GIB}
 
 
@@ -90,7 +96,7 @@ def _of_words(line: Line) -> Fact | None:
 
 def _of_free(line: Line) -> Fact | None:
     """``free`` prints KiB; with -m, -g or -h its figures carry or imply another unit, told apart by their size."""
-    found = _FREE.match(line.words)
+    found = _FREE.match(line.words) or _FREE_TOLD.search(line.words)
     if not found:
         return None
     size, unit = float(found["size"]), (found["unit"] or "").lower().rstrip("i")

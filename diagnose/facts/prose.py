@@ -46,15 +46,26 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
         unset = ":" in line.words and bool(_UNSET.match(line.words))
         if not (dump or code or unset or _FLAG_LINE.match(line.words) or _either(line.words) or is_help(line.words)):
             yield line
+    yield from _before_commands(paste)
     yield from _behind_commands(paste)
+
+
+def _before_commands(paste: Paste) -> Iterator[Line]:
+    """The words that announce a command on its own line: “will this fit: torchrun …”."""
+    for command in paste.commands:
+        line = paste.line(command.first_line)
+        start = line.words.find(command.words[0]) if line and command.words else 0
+        if line and (colon := _ANNOUNCES.search(line.words[: max(start, 0)])):
+            yield replace(line, words=line.words[: colon.end()])
 
 
 _PROGRAM = re.compile(r"\S{1,200}\.(?:sh|py)\b|(?<!\S)-m \S{1,200}", re.A)
 
 
+_ANNOUNCES = re.compile(r"[:：](?=[ \t`]*(?:[A-Z_][A-Z\d_]*=\S*\s+)*$)", re.A)
 # where a sentence begins behind arguments, none of which is a list
 _APART = re.compile(
-    r"(?<=[\w%])[,，;；。](?=\s|[^\x00-\x7f])(?=\s{0,8}[^\s'\"\[{\]}-])(?![^\[\n]{0,200}\])",
+    r"(?:(?<=[\w%])[,，;；。]|(?<=[\w%] );(?![^\n]{0,400}--))(?=\s|[^\x00-\x7f])(?=\s{0,8}[^\s'\"\[{\]}-])(?![^\[\n]{0,200}\])",
     re.A,
 )
 _BRACKET = re.compile(r"\s[(（](?=\w)", re.A)

@@ -83,6 +83,7 @@ _WORDS = (
         rf"(?:\b(?:(?:sequence|seq|total)[ _-]|context[ -]){_LONG}|序列长度|上下文(?:长度)?|总长度?){IS}{_N}",
     ),
     ("max_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:序列|上下文|context|sequences?\b|seqs?\b)"),
+    ("max_length", rf"\b(?:seq|ctx){_ABOUT}{_ROUND}"),
     ("max_length", rf"\bcut-?off(?:[ _-]?(?:len|length))?{IS}{_N}"),
     ("rollout_n", rf"\bgroup[ _-]size{IS}{_N}"),
     (
@@ -148,7 +149,7 @@ MARKS = {
     "prompt_length": ("prompt", "input", "输入", "提示"),
     "gpu_memory_utilization": ("colocate",),
     "logits_chunked": ("liger",),
-    "max_length": ("cutoff", "cut-off", "seq", "total", "context", "序列", "上下文", "总长"),
+    "max_length": ("cutoff", "cut-off", "ctx", "seq", "total", "context", "序列", "上下文", "总长"),
     "rollout_n": ("group", "prompt", "generations", "每"),
     "rollout_tp": ("tp",),
     "sp": ("sp", "ulysses", "sequence"),

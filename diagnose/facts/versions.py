@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from diagnose.conditions import version
-from diagnose.facts.prose import place_of
+from diagnose.facts.prose import asked, clause_of, place_of
 from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Behaviour, Default, Fork, Framework, Resident
 from diagnose.types import Fact, Paste, Span
@@ -24,6 +24,17 @@ _NUMBER = r"v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev|a|b)\d{0,8})?)
 _SAYS = r"(?:[ \t]{0,2}(?:version|ver\.?|版本)?[ \t]{0,2}[:=：是为@]{0,2}[ \t]{0,2})"
 # a day with a time of day behind it is a log's
 _DAY = re.compile(r"(?<!\d)(20[12]\d)[-/](\d\d)[-/](\d\d)[ T_,]{1,2}\d\d:\d\d", re.A)
+
+
+# “0.3 was fine, after upgrading to 0.5 …”: nothing that is advised
+_MOVED = re.compile(
+    r"(?:升级到|更新到|升到|换到了?"
+    r"|\b(?:after|since|having)\s+(?:i\s+|we\s+)?(?:upgrad|updat|mov|switch)\w+\s+(?:it\s+)?to"
+    r"|\b(?:i|we)\s+(?:upgraded|updated|moved|switched)\s+(?:it\s+)?to)"
+    r"\s*v?(\d+\.\d+(?:\.\d+){0,2})(?![\w.]*\d)",
+    re.I | re.A,
+)
+_NEAR = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +88,16 @@ def _of_words(framework: Framework, paste: Paste) -> Fact | None:
     said = re.compile(rf"(?<![A-Za-z0-9/_.-])(?:{names}){_SAYS}{_NUMBER}", re.I | re.A)
     for line in paste.lines:
         if "." in line.text and (found := said.search(line.text)):
-            span = Span(line.number, found.start(1), found.end(1))
-            return Fact("framework_version", found[1], "read", written=found[1], span=span)
+            told = _moved_to(line.text, found)
+            span = Span(line.number, told.start(1), told.end(1))
+            return Fact("framework_version", told[1], "read", written=told[1], span=span)
     return None
+
+
+def _moved_to(words: str, found: re.Match[str]) -> re.Match[str]:
+    """The version to which the same line says that the trainer was moved, else the one that was found."""
+    later = _MOVED.search(words, found.end(), found.end() + _NEAR)
+    return later if later and not asked(words, *clause_of(words, later)) else found
 
 
 def _of_keys(framework: Framework, paste: Paste) -> Iterator[_Bound]:

@@ -166,8 +166,9 @@ class _Reader:
         if flag[2]:
             self._add(flag[1], token.text[flag.end() :], "flag", token, (flag.end(), len(token.text)))
             return at + 1
-        values = self._values(at + 1)
-        if not values and at + 1 < len(self.chain) and _is_prose(self.chain[at + 1].text):
+        ends = token.text[flag.end() :] in (",", ";", "，", "；", "。")  # of what is said of the command
+        values = [] if ends else self._values(at + 1)
+        if not ends and not values and at + 1 < len(self.chain) and _is_prose(self.chain[at + 1].text):
             return at + 1  # a sentence about the flag
         if not values:
             self._add(flag[1].rstrip(".:"), "true", "flag", token, (len(token.text), len(token.text)), bare=True)

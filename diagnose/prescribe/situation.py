@@ -80,7 +80,7 @@ class Situation:
             else None,
             "weights_fit": weights_fit(self.facts),
             "message": self._message,
-            "judged": not self.before.missing and self.limit is not None,
+            "judged": not self.before.missing and self._has_limit,
         }
         return {**{id: value for id, value in found.items() if value is not None}, **self.values}
 
@@ -214,6 +214,12 @@ class Situation:
             return False
         open_part = self.limit * (1 - _EXPLAINED)
         return self.failing.high < self.limit - open_part or self.unexplained > open_part
+
+    @property
+    def _has_limit(self) -> bool:
+        """Whether the pool that runs out has a limit that is known; where none does, the cards."""
+        pool = self.before.pool(self.pool or "gpu")
+        return pool is not None and pool.limit is not None
 
     @property
     def limit(self) -> int | None:

@@ -33,10 +33,17 @@ def unheld(measured: tuple[Measured, ...]) -> tuple[Compared, ...]:
 
 
 def shown(compared: tuple[Compared, ...], most: int = _MOST) -> tuple[Compared, ...]:
-    """What says most, in the order of the log's phases: readings with a counterpart, then peaks, then the rest."""
+    """What says most, in the order of the log's phases: readings with a counterpart, then peaks, then the rest; the same is said once."""
+    first = {_said(one): one for one in reversed(compared)}
+    compared = tuple(one for one in compared if first[_said(one)] is one)
     weight = {id(one): (one.estimate is None, one.measured.moment != "peak", -one.measured.bytes) for one in compared}
     kept = {id(one) for one in sorted(compared, key=lambda one: weight[id(one)])[:most]}
     return tuple(one for one in compared if id(one) in kept)
+
+
+def _said(one: Compared) -> tuple[str, int]:
+    """What a reader is told of a reading: two lines of a log may give one thing in bytes and in tokens."""
+    return counter_words(one.measured), tenths(one.measured.bytes) or one.measured.tokens
 
 
 def counter_words(one: Measured) -> str:

@@ -157,3 +157,12 @@ def test_a_version_that_nothing_tells_is_to_be_checked_with_a_command():
     assert (one["if"], one["to"], one["find_out"]) == ("from 0.7.0 on and before 0.8.3", "0.8.3", "pip show vllm")
     assert "VERSIONS TO CHECK" in to_text(diagnosis)
     assert "If vllm is from 0.7.0 on and before 0.8.3: move to vllm 0.8.3 or newer." in to_markdown(diagnosis)
+
+
+def test_what_two_lines_of_a_log_say_in_bytes_and_in_tokens_is_told_once():
+    log = (
+        "INFO [gpu_worker.py:298] Available KV cache memory: 21.44 GiB\n"
+        "INFO [kv_cache_utils.py:864] GPU KV cache size: 401,456 tokens\n"
+        "vllm serve Qwen/Qwen2.5-7B-Instruct --gpu-memory-utilization 0.92 on one L40S\n"
+    )
+    assert to_text(diagnose(log, {}, current(), ())).count("KV cache, engine start: 21.4") == 1

@@ -217,3 +217,13 @@ def test_a_base_in_four_bits_is_made_on_the_card_and_not_on_the_host(command: st
 
     assert loads(f"{command} {bits}") < 64 * GIB
     assert loads(command) > 4 * 130 * GIB
+
+
+def test_a_base_that_words_call_qlora_is_made_on_the_card_as_well() -> None:
+    host = diagnose(
+        "axolotl, Llama-3.1-70B, QLoRA r=16, FSDP full shard on 4x RTX 3090, seq 2048, bs 1", {}, current(), ()
+    ).estimate.host
+    assert host is not None
+    load = host.phase("load")
+    assert load is not None
+    assert load.bytes < 64 * GIB

@@ -381,3 +381,23 @@ def test_the_usual_maker_is_not_said(values):
 )
 def test_of_readings_at_several_steps_the_last_tells_how_far_it_came(values, text, step):
     assert values(text)["step"] == step
+
+
+LOG = "{'loss': 0.1, 'completion_length': %d, 'memory(GiB)': %.1f, 'global_step/max_steps': '%d/900'}"
+FULL = (
+    "CUDA out of memory. Tried to allocate 5.80 GiB. GPU 2 has a total capacity of 79.25 GiB of which 2.21 GiB is free."
+)
+
+
+def test_a_peak_that_rises_with_the_length_of_answers_is_no_leak(facts):
+    run = "swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B --max_completion_length 4096\nmemory rises slowly\n"
+    steps = range(50, 350, 50)
+    longer = facts(
+        run + "\n".join(LOG % (600 + 4 * i, 50 + i / 12, i) for i in steps) + f"\ntorch.OutOfMemoryError: {FULL}"
+    )
+    even = facts(
+        run + "\n".join(LOG % (600 + i % 7, 50 + i / 12, i) for i in steps) + f"\ntorch.OutOfMemoryError: {FULL}"
+    )
+    assert longer.values["oom_kind"] == "gpu_oom"
+    assert any("responses get longer" in note for note in longer.notes)
+    assert even.values["oom_kind"] == "memory_growth"

@@ -470,3 +470,16 @@ def test_a_machine_that_joins_others_is_not_the_whole_run(values):
     )
     assert told.get("n_gpus") is None
     assert told["gpus_per_node"] == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("free -h says Mem: 125Gi total", 125),
+        ("free -g: 503 total, 420 used", 503),
+        ("free -h: total 125Gi used 120Gi", 125),
+        ("free -g shows 420 used", None),
+    ],
+)
+def test_what_somebody_tells_of_the_ram_that_free_prints_is_read(values, text, size):
+    assert values(f"verl, killed by signal 9. {text}").get("host_ram_gb") == size

@@ -50,3 +50,13 @@ def test_words_behind_a_command_on_its_line_are_heard_from_their_comma_or_bracke
         " (Qwen2.5-7B, batch_size=8, zero3)"
     ]
     assert heard("python -m a.b c.d=[a, b] e.f='x, y' g.h=1") == []
+
+
+def test_words_that_announce_a_command_are_heard():
+    assert heard(
+        "Will this fit 4 x A100: NPROC_PER_NODE=4 swift sft --model a/b --max_length 4096 ; cards are A100"
+    ) == [
+        "Will this fit 4 x A100:",
+        "; cards are A100",
+    ]
+    assert heard("torchrun a.py --n 1 ; torchrun b.py --n 2") == []

@@ -291,6 +291,8 @@ def test_a_key_that_begins_like_another_s_tells_no_framework(values):
 def test_a_base_of_four_bits_is_trained_by_adapters_alone(values):
     assert values("TRL GRPO of a 3B model, 4bit, one 24GB card")["full_or_lora"] == "qlora"
     assert values("unsloth GRPO of Qwen2.5-3B, Colab")["full_or_lora"] == "qlora"
+    assert values("axolotl, Llama-3.1-70B, QLoRA r=16, 4x RTX 3090")["full_or_lora"] == "qlora"
+    assert values("TRL SFT, LoRA r=16, should I use QLoRA?")["full_or_lora"] == "lora"
 
 
 @pytest.mark.parametrize(
@@ -316,3 +318,17 @@ def test_a_heading_beside_a_run_that_samples_answers_is_not_its_algorithm(values
 def test_the_rank_of_a_process_is_not_that_of_an_adapter(values):
     found = values("rank=3 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\nrank=3 NCCL closes")
     assert {"lora_rank", "full_or_lora"}.isdisjoint(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("verl 0.3 was fine, after upgrading to 0.5 the update OOMs", "0.5"),
+        ("前一个版本 verl 0.3 没问题，升级到 0.5 之后爆显存", "0.5"),
+        ("verl 0.3 OOM, should I upgrade to 0.5?", "0.3"),
+        ("verl 0.4.1 and vllm 0.8.5, CUDA OOM", "0.4.1"),
+    ],
+)
+def test_the_version_to_which_a_trainer_was_moved_is_that_of_the_run(values, text, version):
+    found = values(text)
+    assert (found["framework"], found["framework_version"]) == ("verl", version)

@@ -34,6 +34,7 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
         ("TRL GRPO with vLLM colocate 0.3", "gpu_memory_utilization", 0.3),
         ("TRL GRPO, liger loss on", "logits_chunked", True),
         ("TRL SFT, accelerate fsdp, 4 gpus", "strategy", "fsdp"),
+        ("axolotl, 70B, seq 2048, bs 1", "max_length", 2048),
         ("verl Qwen2.5-7B, 16xH100, sp 8", "sp", 8),
         ("verl, ulysses 4, 64xH100", "sp", 4),
         ("verl, micro batch 8→2", "micro_batch", 2),

@@ -451,3 +451,13 @@ def test_a_reward_model_that_runs_out_has_a_batch_of_its_own(advise):
     )
     (change,) = advise(text).advised("batch.logprob_micro.down").changes
     assert change.key == "reward_model.micro_batch_size_per_gpu"
+
+
+def test_who_asks_what_a_run_takes_is_advised_no_cards_where_it_fits(advise):
+    run = (
+        "How much memory does it take on 8 x A100 80GB?\nNPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-7B --train_type full "
+        "--deepspeed zero3 --per_device_train_batch_size 1 --max_length 2048\n"
+    )
+    advice = advise(run)
+    assert advice.before.gpu.verdict() == "fits"
+    assert not advice.levers

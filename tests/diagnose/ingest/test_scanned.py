@@ -1,0 +1,31 @@
+"""Messages that somebody's reader of pictures has misread."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.ingest import read
+
+MISREAD = (
+    "torch.cuda.0utOfMemoryError: CUDA out of mernory. Tried to al1ocate 2.5O GiB. GPU O has a total capacity of 79.1O GiB "
+    "of which l.l2 GlB is free. lncluding non-PyTorch mernory, this process has 77.9l GiB memory in use.\nverl / 8 x H1OO"
+)
+
+
+def test_a_misread_message_is_put_right_with_its_figures() -> None:
+    text = read(MISREAD).text
+    assert (
+        "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 79.10 GiB"
+        in text
+    )
+    assert "of which 1.12 GiB is free. Including non-PyTorch memory, this process has 77.91 GiB" in text
+    assert text.endswith("8 x H100")
+    assert read(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["pool ALLOC 1loc O.l GiB of A1OO", "a0 l1 GPU O has", "we 0utput mern and H1OO", "CUDA out of memory. 2.5O GiB"],
+)
+def test_a_text_without_such_words_stays_as_it_is(text: str) -> None:
+    assert read(text).text == text
