@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 
 import pytest
@@ -14,6 +15,7 @@ from diagnose.vocabulary import FACTS
 from kb import fields, front, front_edit
 from tests.kb.conftest import document
 
+FENCE = re.compile(r"^\+\+\+[ \t]*$", re.MULTILINE)
 CASES = sorted((CONTENT / "cases").glob("*.md"))
 ODD = """+++
 # a remark that stays
@@ -119,9 +121,9 @@ VALUE = st.one_of(
 def test_a_form_changes_only_what_was_edited(place: int, changes: dict[str, str]) -> None:
     """Every key that was not edited has its value, every line that does not hold an edited key its bytes, the body all of them."""
     text = CASES[place].read_text() if place < len(CASES) else ODD
-    before = tomllib.loads(text.split("+++", 2)[1])
+    before = tomllib.loads(FENCE.split(text, 2)[1])
     written, wrong = front_edit.apply(text, changes)
-    after = tomllib.loads(written.split("+++", 2)[1])
+    after = tomllib.loads(FENCE.split(written, 2)[1])
     touched = {name for name in changes if name not in wrong}
     for name in touched:
         before.get("facts", {}).pop(name.removeprefix("facts."), None) if name.startswith("facts.") else before.pop(
@@ -131,7 +133,7 @@ def test_a_form_changes_only_what_was_edited(place: int, changes: dict[str, str]
             name, None
         )
     assert before == after
-    assert written.split("+++", 2)[2] == text.split("+++", 2)[2]
+    assert FENCE.split(written, 2)[2] == FENCE.split(text, 2)[2]
     keys = {name.removeprefix("facts.") for name in touched}
     kept = [line for line in text.split("\n") if line.split("=")[0].strip() not in keys]
     lines = iter(written.split("\n"))
