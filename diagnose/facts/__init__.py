@@ -24,7 +24,7 @@ from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, find_gpu, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import config
-from diagnose.facts.model import Read, read_model
+from diagnose.facts.model import Read, of_model, read_model
 from diagnose.facts.moved_engine import moved_engine
 from diagnose.facts.notes import remarks
 from diagnose.facts.offload_words import offload_words
@@ -42,7 +42,6 @@ from diagnose.facts.trains import of_training, read_trains, without_training
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Facts, Hit, Line, Paste
 from diagnose.vocabulary import Value
@@ -179,17 +178,6 @@ def _identity(detected: Detected, version: Fact | None) -> dict[str, Fact]:
     return {fact.id: fact for fact in (detected.fact, version) if fact is not None}
 
 
-def _of_model(model: Model, stated: dict[str, Fact]) -> None:
-    """What the record of the model tells of every run with it."""
-    known = {"multimodal": model.vision is not None}
-    known |= {"fp16_overflows": True} if model.fp16_overflows else {}
-    known |= {"unpatched": True} if model.unpatched else {}
-    stated.update({id: Fact(id, value, "derived", why=model.title) for id, value in known.items()})
-    if model.vision is not None:
-        each = Fact("pixels_per_token", model.vision.pixels_per_token, "derived", why=model.title)
-        stated.setdefault("pixels_per_token", each)
-
-
 def _run(
     stated: dict[str, Fact],
     heard: _Heard,
@@ -201,7 +189,7 @@ def _run(
     paste, speech = heard.paste, heard.speech
     model = read_model(paste, speech, stated, knowledge)
     if model.model is not None:
-        _of_model(model.model, stated)
+        stated |= of_model(model.model, stated)
     if "model" not in answered and "model" not in model.facts:
         stated.pop("model", None)
     idle = read_trains(paste, speech, framework, knowledge, stated)

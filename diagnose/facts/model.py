@@ -226,3 +226,15 @@ def _of_path(setting: Setting, models: Models) -> Iterator[Name]:
         yield Name(hub["name"], setting.span, setting.key, slug=find_model(hub["name"], models))
     elif parts and not value.endswith((".py", ".json", ".yaml")):
         yield Name(parts[-1], setting.span, setting.key, certain=False)
+
+
+def of_model(model: Model, stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """What the record of the model tells of every run with it; how large an image's token is may be ``stated`` otherwise."""
+    known = {"multimodal": model.vision is not None}
+    known |= {"fp16_overflows": True} if model.fp16_overflows else {}
+    known |= {"unpatched": True} if model.unpatched else {}
+    found = {id: Fact(id, value, "derived", why=model.title) for id, value in known.items()}
+    if model.vision is not None and "pixels_per_token" not in stated:
+        each = model.vision.pixels_per_token
+        found["pixels_per_token"] = Fact("pixels_per_token", each, "derived", why=model.title)
+    return found
