@@ -240,7 +240,7 @@ TAKEN = """## What is not derived
 
 No script fits these; the tables above are what is left over with all of them. Two were chosen with the rows above in view: the
 largest image of a set of unknown images has four times the pixels of a usual one of 640 x 480, or what the run lets through, and that of a
-few rows twice as many (`diagnose/estimate/rows.py`), and the formulas are in doubt by 22 % of what works and 5 % of what is held, twice
+few rows twice as many (`diagnose/estimate/rows.py`), and the formulas are in doubt by 25 % of what works and 5 % of what is held, twice
 that for a trainer that no record tells of, which widens the band alone (`diagnose/estimate/doubt.py`). How far sampled answers spread,
 and the pieces that the allocator cannot hand back, come from the public logs named there and in `diagnose/estimate/terms_fixed.py`.
 """

@@ -5,7 +5,7 @@ other term one of its own. Causes are independent, so that their deviations add 
 of uncertainty in measurement, section 5.1). Two causes lie in no term's band:
 
 * the formulas themselves. Of 82 published runs whose lengths are settled half lie within 10 % of the estimate; what is held follows from
-  the parameters, so that most of it is what works: more than a fifth of that. With less, too many published runs lie outside
+  the parameters, so that most of it is what works: a quarter of that. With less, too many published runs lie outside
   (docs/accuracy.md, "The band"). Where no record tells of the trainer nobody read which copies it makes: of 37 such runs half lie within
   11 % and four in five within 46 %, of 549 others within 6 and 22 %, so that the doubt is twice as large.
 * pieces. The allocator hands back what it caches before it gives up, so that its cache fills a card and never overfills it, but for
@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from diagnose.types import Term
 
-_FORMULA = {"work": 0.22, "held": 0.05}  # by family, as a share
+_FORMULA = {"work": 0.25, "held": 0.05}  # by family, as a share
 _ARRIVING = "load_transient"  # weights on their way in, as many bytes as those that stay
 _UNREAD = 2.0  # times that, of a trainer that no record tells of
 _LENGTH = frozenset(

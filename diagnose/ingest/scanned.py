@@ -26,26 +26,9 @@ _PROOF = re.compile(
     rb"|\b[l1|]ncluding non|CU[0O]A out|\bPyT0rch\b|\bcapac[l1|]ty of\b|\d [GM][l1|]B\b"
 )
 # one of these stands in whatever the above finds, and hardly in any other text: they are looked for many times faster
-_MARKS = (
-    *(b"1oc", b"1loc", b"Iloc", b"lIoc", b"|oc", b"|loc", b"0cat", b"mern", b"mem0", b"rnem", b"0ut", b"Out0"),
-    *(
-        b"lncl",
-        b"1ncl",
-        b"|ncl",
-        b"CU0A",
-        b"CUOA",
-        b"T0rch",
-        b"aclty",
-        b"ac1ty",
-        b"ac|ty",
-        b" Gl",
-        b" G1",
-        b" G|",
-        b" Ml",
-        b" M1",
-        b" M|",
-    ),
-)
+_MARKS = tuple(
+    b"1oc 1loc Iloc lIoc |oc |loc 0cat mern mem0 rnem 0ut Out0 lncl 1ncl |ncl CU0A CUOA T0rch aclty ac1ty ac|ty".split()
+) + (b" Gl", b" G1", b" G|", b" Ml", b" M1", b" M|")
 _NUMBER = re.compile(rb"(?<![A-Za-z\d.])[\dOolI|]{1,4}[.,][\dOolI|]{1,3}(?=\s{0,2}[GM]iB)")
 _CARD = re.compile(rb"(?<![A-Za-z\d])([AHBVL])(?=[\dO]{2,3}(?![A-Za-z\d]))(?=\d{0,2}O)([\dO]{2,3})")
 _DIGITS = bytes.maketrans(b"OolI|", b"00111")
