@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 from diagnose import outlived
@@ -131,13 +132,17 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"失败的阶段没有估算：{PHASES[diagnosis.phase]}，请核对阶段和算法。"
     yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool, limited=job_limited(diagnosis.facts))
     if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
-        asked = asked_in(diagnosis.facts) if pool.pool == "gpu" else ()
-        where = f"按申请的大小，应在{'或'.join(PHASES[one] for one in asked)}。" if asked else ""
+        asked = [*filter(pool.phase, asked_in(diagnosis.facts))] if pool.pool == "gpu" else []
+        where = f"按申请的大小，应在{reduce(_either, map(PHASES.__getitem__, asked))}。" if asked else ""
         yield f"文本没有说明是哪个阶段。{where}"
     yield from _guesses(diagnosis, pool, pool.worst if diagnosis.room else phase)
     yield from _doubts(diagnosis, pool, phase)
     if kind == "other":
         yield "请给出最先失败的 worker 的最后 20 行。"
+
+
+def _either(one: str, other: str) -> str:
+    return joined(joined(one, "或"), other)
 
 
 def _guesses(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> Iterator[str]:

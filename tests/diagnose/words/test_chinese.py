@@ -118,3 +118,11 @@ def test_a_version_that_helps_in_one_phase_is_advised_for_that_phase_while_it_is
     titles = [[one.title for one in summary(found(text)).advice] for text in (open_phase, settled)]
     assert "若失败在权重同步：把 vllm 升级到 0.8.3 或更新" in titles[0]
     assert "把 vllm 升级到 0.8.3 或更新" in titles[1]
+
+
+def test_it_names_the_phases_that_the_size_points_to_only_where_the_run_has_them():
+    text = (
+        "在A100 80G上用TRL跑GRPO，Qwen2.5-7B，per_device_train_batch_size=8，num_generations=8，max_completion_length=2048，"
+        "报错 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB."
+    )
+    assert "应在旧策略 log-prob 或策略更新。" in summary(diagnose(text, {}, current(), ())).lead
