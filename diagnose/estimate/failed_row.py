@@ -17,6 +17,7 @@ from diagnose.estimate.refused import asked_for, known_sizes
 from diagnose.estimate.rows import image_pixels, longest_row
 from diagnose.estimate.terms_attention import attention_beside
 from diagnose.estimate.terms_logits import vocabulary_parts
+from diagnose.estimate.terms_router import balancing_loss
 from diagnose.estimate.tokens import Pass, rows_drawn, take
 from diagnose.knowledge.records import Framework
 from diagnose.types import Facts, FailedRow, Paste
@@ -69,8 +70,9 @@ def _only_logits(plan: Plan, one: Pass, asked: int) -> bool:
     """Whether nothing else of this pass, with all its rows at their limit, is as large as what was asked for."""
     limit = longest_row(plan)
     told = not one.missing and not one.packed and not one.tokens.exact and limit
-    scores = any(term.id == "attention_scores" for term in attention_beside(plan, one, 1))
-    if not told or scores or not plan.makes_logits or plan.unread_logits:
+    beside = (*attention_beside(plan, one, 1), *balancing_loss(plan, one))
+    larger = any(term.id != "attention_mask" for term in beside)  # scores or routers of all layers
+    if not told or larger or not plan.makes_logits or plan.unread_logits:
         return False
     by_row = plan.does.get("loss_by_row") == "yes"  # then they may be those of one row
     a_row = 4 * plan.model.vocab / vocabulary_parts(plan) * limit if by_row else 0
@@ -88,9 +90,10 @@ def _tower(plan: Plan, rows: float) -> float | None:
 
 
 def _layer(plan: Plan, tokens: float) -> float:
-    """Bytes of the largest tensor of a layer: gate and up of the MLP, which some models and Megatron make at once."""
-    each = 4 if plan.values.get("precision") == "fp32" else 2
-    return each * tokens * max(2 * plan.model.intermediate, plan.model.hidden, plan.model.heads * plan.shape.head_dim)
+    """Bytes of the largest tensor of a layer: gate and up of the MLP, which some models and Megatron make at once, or of all experts."""
+    each, model = 4 if plan.values.get("precision") == "fp32" else 2, plan.model
+    routed = model.moe.active * max(2 * model.moe.width, model.hidden) if model.moe else 0
+    return each * tokens * max(2 * model.intermediate, model.hidden, model.heads * plan.shape.head_dim, routed)
 
 
 def _of_any_length(plan: Plan) -> float:

@@ -44,9 +44,11 @@ def _request(refused: Refused | None) -> list[str]:
 def _rows(row: FailedRow) -> str:
     if row.shortest == row.longest:
         return f"That makes rows of about {row.likely:,.0f} tokens on average, which the estimate takes."
+    shorter = row.likely == row.shortest
+    why = "with which the phase needs all that was in use" if shorter else "the longer ones"
     return (
         f"That makes rows of about {row.shortest:,.0f} tokens on average in fp32, or {row.longest:,.0f} in bf16; the estimate takes "
-        f"{row.likely:,.0f}."
+        f"{row.likely:,.0f}, {why}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from diagnose.estimate import assumed_lengths, estimate, with_failed_row
 from diagnose.estimate.failed_row import failed_row
 from diagnose.ingest import read
+from diagnose.knowledge.hardware import Moe
 from diagnose.types import Fact, Facts, FailedRow
 from diagnose.units import GIB, from_gib
 
@@ -161,3 +163,12 @@ def test_a_size_that_is_answered_tells_as_much_as_one_that_is_printed(facts: Any
     printed = _asked(facts, 15.0, gpu_free_gib=1.0)
     answered = printed.with_fact(Fact("tried_alloc_gib", 15.0, "answered", written="15"))
     assert failed_row(answered) == failed_row(printed)
+
+
+def test_rows_that_are_sent_to_several_experts_could_be_as_large(facts: Any) -> None:
+    experts = Moe(experts=64, active=16, width=1024)
+    sparse = replace(facts().model, moe=experts, intermediate=4096)
+    widest = 2 * 16 * (1024 + 3072) * 16 * 3584 / GIB
+    assert failed_row(_asked(facts, widest - 0.1, model=sparse, router_loss=False)) is None
+    assert failed_row(_asked(facts, widest + 8, model=sparse, router_loss=False)) is not None
+    assert failed_row(_asked(facts, widest + 8, model=sparse, router_loss=True)) is None
