@@ -68,9 +68,9 @@ def _runs_engine_alone(stated: Mapping[str, Fact]) -> bool:
 
 
 def _why(default: Default, framework: Framework, fork: Fork | None) -> str:
-    """Whose default it is: a script's, a fork's where the condition names one, the framework's own."""
-    if default.script:
-        return default.script
+    """What it rests on, or whose default it is: a script's, a fork's where the condition names one, the framework's own."""
+    if default.why or default.script:
+        return default.why or default.script
     if fork and "framework" in default.when:
         return f"default of {fork.title}"
     return "usual in trainers" if framework.fallback else f"default of {framework.title}"
