@@ -8,6 +8,8 @@ from diagnose.types import Facts
 _PIECES = 0.1
 # Idle memory below this share of the card is what every full card has.
 FULL = 0.05
+# GiB: less than this on a card that is not the process's own is the driver's and the contexts'.
+TENANT = 1.5
 # Figures are printed with two decimals and read at slightly different moments.
 _SLACK = 0.02
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.batch import resolve
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import read_facts
-from diagnose.facts.signature import spoken_pool
+from diagnose.facts.signature import of_another_card, spoken_pool
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
@@ -22,8 +21,6 @@ from diagnose.types import CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, 
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, VERDICTS, Pool, Value
 from diagnose.words import not_memory
 
-# of a message: a card or a rank that is not the first
-_OF_ANOTHER_CARD = re.compile(r"\bGPU [1-9]\d? has a total\b|\[rank[1-9]|\bcuda:[1-9]", re.A)
 _POOLS: dict[str, Pool] = {"gpu": "gpu", "host": "host"}
 # Cases, or what finds the near ones among very many by the facts and the text of a paste.
 Cases = Sequence[Case] | Callable[[Facts, str], Sequence[Case]]
@@ -173,15 +170,13 @@ def _spoken_of(kind: Fact, paste: Paste) -> Pool | None:
 
 def _with_assumptions(facts: Facts, paste: Paste, knowledge: Knowledge) -> Facts:
     """The number of cards and the real lengths that the estimate would take, stated as assumptions."""
-    lines = (paste.line(hit.span.line) for hit in facts.hits)
-    several = any(_OF_ANOTHER_CARD.search(line.text) for line in lines if line)
-    cards = assumed_cards(facts, knowledge.fallback, several)
+    cards = assumed_cards(facts, knowledge.fallback, of_another_card(facts.hits, paste))
     return _with_assumed_lengths(facts if cards is None else facts.with_fact(cards), knowledge, paste)
 
 
 def _with_assumed_lengths(facts: Facts, knowledge: Knowledge, paste: Paste | None = None) -> Facts:
     """The real lengths that the estimate would assume, stated as assumptions, so that they are shown and can be answered."""
-    facts = with_failed_row(facts, knowledge.fallback, paste or Paste(""))
+    facts = with_failed_row(facts, knowledge.fallback, paste)
     lengths = {fact.id: fact for fact in assumed_lengths(facts, knowledge.fallback)}
     if not lengths:
         return facts

@@ -13,9 +13,8 @@ from diagnose.knowledge.hardware import Model, Moe
 from diagnose.types import Facts
 from diagnose.vocabulary import Value
 
-_ACTIVE = re.compile(
-    r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I
-)  # 30B-A3B: 30 billion parameters, 3 of them for a token
+# 30B-A3B: 30 billion parameters, 3 of them for a token
+_ACTIVE = re.compile(r"[-_]A(\d+(?:\.\d+)?)B(?![A-Za-z])", re.I)
 
 
 def run_model(facts: Facts) -> Model | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from diagnose.allocator import foreign_gib
+from diagnose.allocator import TENANT, foreign_gib
 from diagnose.estimate.phases import gpu_phases
 from diagnose.estimate.plan import Plan, plan_of
 from diagnose.estimate.refused import asked_for, known_sizes
@@ -27,17 +27,15 @@ _PASSES = {"actor_update": "update", "logprob": "logprob", "ref_logprob": "ref"}
 # Gradients that DeepSpeed reduces at a time: 5e8 by default, of 2 or 4 bytes (deepspeed runtime/zero/config.py: reduce_bucket_size).
 _BUCKET = 4 * 500_000_000
 _UPCAST = re.compile(r"\.float\(\)|\btorch\.float32\b")
-_NOTHING = Paste("")
-_TENANT_GIB = 1.5  # more than this on a card that is not the process's own is somebody's
 
 
-def with_failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste = _NOTHING) -> Facts:
+def with_failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste | None = None) -> Facts:
     """These facts with what the size that was asked for tells of the rows; as they are where it tells nothing."""
     found = failed_row(facts, fallback, paste)
     return replace(facts, failed_row=found) if found else facts
 
 
-def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste = _NOTHING) -> FailedRow | None:
+def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste | None = None) -> FailedRow | None:
     """The mean row of the pass that failed, in tokens; None where another tensor may have had that size, or a length is known.
 
     A number of it has 4 bytes where the innermost frame of the ``paste`` makes it so.
@@ -59,10 +57,10 @@ def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste = _
     return next((row for row in rows[:-1] if _enough(facts, plan, row, str(phase.value))), rows[-1])
 
 
-def _upcasts(paste: Paste) -> bool:
+def _upcasts(paste: Paste | None) -> bool:
     """Whether the line of code at which it failed casts to fp32."""
-    last = max((frame.line for frame in paste.frames), default=0)
-    code = paste.line(last + 1) if last else None
+    last = max((frame.line for frame in paste.frames), default=0) if paste else 0
+    code = paste.line(last + 1) if paste and last else None
     return code is not None and _UPCAST.search(code.words) is not None
 
 
@@ -113,9 +111,9 @@ def _row(plan: Plan, one: Pass, numbers: float) -> float:
 
 
 def _enough(facts: Facts, plan: Plan, row: FailedRow, phase: str) -> bool:
-    """Whether with such rows the phase needs all that was in use and asked for; True where the message does not say what was in use."""
+    """Whether with such rows the phase needs all that was in use and asked for; False where no message tells that."""
     total, free, asked = (facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "tried_alloc_gib"))
-    if total is None or free is None or asked is None or (foreign_gib(facts) or 0.0) > _TENANT_GIB:
+    if total is None or free is None or asked is None or (foreign_gib(facts) or 0.0) > TENANT:
         return False
     needs = gpu_phases(replace(plan, failed_row=row), (phase,))[0].bytes
     return needs >= from_gib(total - free + asked)

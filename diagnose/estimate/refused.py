@@ -57,12 +57,12 @@ class Refused:
 
 def explain(facts: Facts, paste: Paste) -> Refused | None:
     """What the request may have been; None where nothing was refused or nothing is known that it could be."""
-    written, asked = _asked(facts)
+    asked = asked_for(facts)
     if asked in _SMALL:
         return Refused(asked, small=_SMALL[asked])
     if asked < _LEAST or facts.model is None:
         return None
-    if fitting := _fitting(facts, facts.model, written, asked):
+    if fitting := known_sizes(facts):
         return Refused(asked, fitting)
     if facts.failed_row:
         return Refused(asked, row=facts.failed_row)

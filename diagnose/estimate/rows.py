@@ -184,9 +184,8 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
         return exactly(limit)
     if not plan.online:
         return _of_data_set(limit, rows, together, rows_met(plan.values))
-    mean = limit * _mean_share(
-        rows
-    )  # of a prompt, the least is what most sets have: a limit may be far above all prompts
+    mean = limit * _mean_share(rows)
+    # of a prompt the least is what most sets have: a limit may be far above all prompts
     low = 0.5 * mean if id == "real_response_length" else min(0.5 * mean, UNKNOWN_PROMPT.mid)
     return Band(low, mean, float(limit))
 

@@ -73,15 +73,19 @@ def _logits(plan: Plan, one: Pass, each: float, row: float) -> list[Term]:
         return []
     tp, vocab = vocabulary_parts(plan), plan.model.vocab
     size = one.tokens.times(logits_bytes(tokens=one.response / tp, vocab=vocab, bytes_each=each))
-    part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
-    how = f"{each:g} B × {one.how}{part} × {vocab:,}{f' ÷ {tp}' if tp > 1 else ''}"
+    how = f"{each:g} B × {one.how}{_part(one)} × {vocab:,}{f' ÷ {tp}' if tp > 1 else ''}"
     terms = [make_term("logits", "logits", "work", size, how, _SOURCE, (*one.moved_by, *_MOVED))]
     if row:
         size_of_row = each * row * one.response * vocab / tp
-        how = f"{each:g} B × {row:,.0f} tokens{part} × {vocab:,}"
+        how = f"{each:g} B × {row:,.0f} tokens{_part(one)} × {vocab:,}"
         moved_by = (*one.moved_by, *_MOVED)
         terms.append(make_term("logits_row", "one row's log-probs", "work", size_of_row, how, _SOURCE, moved_by))
     return terms
+
+
+def _part(one: Pass) -> str:
+    """The share of its tokens that have logits, in words; none where all have."""
+    return f" × {one.response:.2f} that are responses" if one.response < 1 else ""
 
 
 def chunk_bytes(*, whole: float, target: float, free: float) -> float:
@@ -114,8 +118,7 @@ def _kept_chunks(plan: Plan, one: Pass) -> list[Term]:
         return []
     a_token = logits_bytes(tokens=one.response, vocab=plan.model.vocab, bytes_each=each)
     size = Band(one.row.low * a_token, one.tokens.mid * a_token, one.tokens.high * a_token)
-    part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
-    how = f"{each:g} B × {one.how}{part} × {plan.model.vocab:,}"
+    how = f"{each:g} B × {one.how}{_part(one)} × {plan.model.vocab:,}"
     return [make_term("logits_chunk", "logits of all chunks", "work", size, how, _KEPT, (*one.moved_by, *_MOVED))]
 
 
@@ -149,6 +152,5 @@ def _row_of_chunk(plan: Plan, one: Pass) -> list[Term]:
         return []
     a_token = logits_bytes(tokens=one.response, vocab=plan.model.vocab, bytes_each=each)
     size = Band(one.row.low * a_token, one.row.mid * a_token, one.row.high * a_token)
-    part = f" × {one.response:.2f} that are responses" if one.response < 1 else ""
-    how = f"{each:g} B × {one.row.mid:,.0f} tokens{part} × {plan.model.vocab:,}"
+    how = f"{each:g} B × {one.row.mid:,.0f} tokens{_part(one)} × {plan.model.vocab:,}"
     return [make_term("logits_row", "one row's logits", "work", size, how, _SUMMED, (*one.moved_by, *_MOVED))]

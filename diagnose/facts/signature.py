@@ -257,3 +257,13 @@ def spoken_pool(words: str, start: int = 0, end: int | None = None) -> Pool | No
 def _rank(hit: Hit) -> tuple[bool, int, bool, int]:
     signature = hit.signature
     return signature.kind == "other", -signature.strength, signature.kind not in ("host_ram", "host_shm"), hit.span.line
+
+
+# of a message: a card or a rank that is not the first
+_ANOTHER_CARD = re.compile(r"\bGPU [1-9]\d? has a total\b|\[rank[1-9]|\bcuda:[1-9]", re.A)
+
+
+def of_another_card(hits: Sequence[Hit], paste: Paste) -> bool:
+    """Whether a message comes from a card that is not the first, so that there are several."""
+    lines = (paste.line(hit.span.line) for hit in hits)
+    return any(_ANOTHER_CARD.search(line.text) for line in lines if line)

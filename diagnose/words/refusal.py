@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from diagnose.allocator import FULL, beyond_card, contradictions, false_shortage, foreign_gib, idle_gib
+from diagnose.allocator import FULL, TENANT, beyond_card, contradictions, false_shortage, foreign_gib, idle_gib
 from diagnose.estimate.refused import Piece, Refused, explain
 from diagnose.types import Diagnosis, Facts, FailedRow
 from diagnose.units import GIB, KIB, MIB
 from diagnose.words.figures import NBSP
 
 _TYPES = {2: "bf16", 4: "fp32"}
-# Less than this on a card that is not the process's own is the driver's and the contexts'.
-_TENANT = 1.5
 
 
 def told(diagnosis: Diagnosis) -> list[str]:
@@ -81,7 +79,7 @@ def _factor(words: str, factor: int) -> str:
 
 def _tenant(facts: Facts) -> list[str]:
     others = foreign_gib(facts)
-    if others is None or others < _TENANT or contradictions(facts):
+    if others is None or others < TENANT or contradictions(facts):
         return []
     return [
         f"{_gib(others)} of the card are neither this process’s nor free: another process holds them, an engine, another rank or a job "

@@ -95,6 +95,11 @@ def test_of_two_lengths_the_shorter_is_taken_where_it_needs_what_was_in_use(fact
     assert much.likely == much.longest
 
 
+def test_the_longer_is_taken_where_no_message_tells_what_was_in_use(facts: Any) -> None:
+    row = _row(_asked(facts, 15.0))
+    assert row.shortest < row.likely == row.longest
+
+
 def test_the_longer_is_taken_where_another_process_is_on_the_card(facts: Any) -> None:
     row = _row(_asked(facts, 15.0, gpu_free_gib=60.0, process_gib=10.0))
     assert row.likely == row.longest
