@@ -35,6 +35,11 @@ def test_no_record_has_a_problem():
     assert [str(problem) for problem in content()[1]] == []
 
 
+def test_what_is_shown_as_it_stands_holds_no_markup():
+    knowledge, _ = content()
+    assert [slug for slug, one in knowledge.signatures.items() if "`" in (one.not_memory or "")] == []
+
+
 @pytest.mark.parametrize("kind", FRONT_MATTER_KINDS)
 def test_every_file_is_a_record(kind):
     knowledge, _ = content()
