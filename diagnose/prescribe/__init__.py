@@ -27,7 +27,10 @@ from diagnose.prescribe.trial import least, smallest, try_lever
 from diagnose.prescribe.why import why
 from diagnose.prescribe.writing import Written
 from diagnose.types import (
+    LESS,
+    MORE,
     CaseMatch,
+    Change,
     Check,
     Fact,
     NotAdvised,
@@ -229,7 +232,7 @@ def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
     before = situation.failing if trial.after else None
     return Prescription(
         lever=lever,
-        changes=trial.changes,
+        changes=_changes(trial, situation),
         pool=situation.pool or lever.pools[0],  # type: ignore[arg-type]
         phase=before.phase if before else (situation.phase or ""),
         before=situation.seen(before),
@@ -245,6 +248,20 @@ def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
         advisories=move.advisories if move else (),
         heading=advisory.heading(move.first, move.target) if move else "",
     )
+
+
+def _changes(trial: Trial, situation: Situation) -> tuple[Change, ...]:
+    """The changes; without a number where only a default would have been lowered, of a run whose settings nobody pasted."""
+    if trial.after is not None or situation.facts.configured:
+        return trial.changes
+    return tuple(replace(one, after=_aside(one, trial, situation)) for one in trial.changes)
+
+
+def _aside(change: Change, trial: Trial, situation: Situation) -> str:
+    now, then = situation.facts.number(change.fact), trial.facts.number(change.fact)
+    if now is None or then is None or situation.facts.certain(change.fact):
+        return change.after
+    return LESS if then < now else MORE
 
 
 def _why(candidate: Candidate) -> str:

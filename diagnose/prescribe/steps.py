@@ -55,6 +55,10 @@ def at_bound(lever: Lever, facts: Facts) -> str:
     if value is None:
         return ""
     told = f"{value:g}" if is_number(value) else str(value).lower()
+    if not facts.certain(id):
+        told += " by default"
+    if id in _PARALLEL and _cards(id, facts) is None:
+        return f"{FACTS[id].title} is {told}; without the number of cards no further step can be told."
     return f"{FACTS[id].title} is {told}; there is no further step."
 
 
@@ -104,15 +108,21 @@ def _row(id: str, facts: Facts) -> int:
 def _possible(id: str, value: Value, facts: Facts) -> bool:
     if id not in _PARALLEL:
         return True
-    trainer, run = whole(facts.values, "trainer_gpus"), whole(facts.values, "n_gpus")
-    gpus = run or trainer if id == "rollout_tp" else trainer
-    if gpus is None and facts.serves and facts.model:
-        gpus = facts.model.heads  # of an engine alone nobody need tell how many cards there are
+    gpus = _cards(id, facts)
     if gpus is None or gpus % (int(value) * _beside(id, facts)):
         return False
     if id == "rollout_tp" and int(value) < (facts.number(id) or 0) and not _holds_engine(int(value), facts):
         return False
     return id not in _BY_HEADS or facts.model is None or facts.model.heads % int(value) == 0
+
+
+def _cards(id: str, facts: Facts) -> int | None:
+    """How many cards this size may divide among itself."""
+    trainer, run = whole(facts.values, "trainer_gpus"), whole(facts.values, "n_gpus")
+    gpus = run or trainer if id == "rollout_tp" else trainer
+    if gpus is None and facts.serves and facts.model:
+        return facts.model.heads  # of an engine alone nobody need tell how many cards there are
+    return gpus
 
 
 def _beside(id: str, facts: Facts) -> int:

@@ -37,7 +37,9 @@ _TOKENS = {
 def why(lever: Lever, trial: Trial, situation: Situation) -> str:
     """What changes in sequences, tokens or shares, then the term that falls most; the lever's own words where nothing is computed."""
     rank = rank_of(lever, situation)
-    first = next((said for id in _changed(trial) if (said := _fact_sentence(id, situation.facts, trial.facts))), "")
+    blind = trial.after is None and not situation.facts.configured  # both numbers would be those of a default
+    changed = () if blind else _changed(trial)
+    first = next((said for id in changed if (said := _fact_sentence(id, situation.facts, trial.facts))), "")
     if trial.after is None:
         said_here = (rank.why if rank else "", first or opening(lever), _no_figure(lever, situation))
         return " ".join(part for part in said_here if part)

@@ -1,6 +1,8 @@
 """The frozen records that pass between the stages, in the order of the arrow: Paste → Facts → Estimate → Diagnosis."""
 
 from diagnose.types.advice import (
+    LESS,
+    MORE,
     Asked,
     CaseMatch,
     Change,
@@ -19,6 +21,8 @@ from diagnose.types.measured import Growth, Measured
 from diagnose.types.paste import Command, Frame, Line, Package, Paste, Redaction, Setting, Span
 
 __all__ = [
+    "LESS",
+    "MORE",
     "Asked",
     "CacheRoom",
     "CaseMatch",

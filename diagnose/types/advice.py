@@ -34,11 +34,16 @@ class Evidence:
     suggested: tuple[str, ...] = ()
 
 
+# what a change comes to where the number that it starts from is not known
+LESS, MORE = "less than now", "more than now"
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One key of the person's own configuration, before and after. ``span`` is None when the key is not in the paste.
 
-    ``before`` is None when nothing sets it. Without ``key`` (more cards, a version) the change is outside the configuration.
+    ``before`` is None when nothing sets it; ``after`` may be ``LESS`` or ``MORE``.
+    Without ``key`` (more cards, a version) the change is outside the configuration.
     """
 
     fact: str

@@ -15,7 +15,7 @@ from diagnose import outlived
 from diagnose.estimate.refused import asked_in
 from diagnose.held import weights
 from diagnose.knowledge.records import Lever
-from diagnose.types import CacheRoom, Change, Diagnosis, PhaseEstimate, PoolEstimate, Prescription, Together
+from diagnose.types import LESS, MORE, CacheRoom, Change, Diagnosis, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.words import cause_open, guessed, job_limited, not_memory, presumed, worst
 from diagnose.words.beside import counted_beyond, other_out
 from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
@@ -286,7 +286,7 @@ def _changes(changes: tuple[Change, ...]) -> tuple[Named, ...]:
             one.key or fact_name(one.fact),
             bool(one.key),
             "（原文没有）" if one.before is None else one.before,
-            one.after,
+            {LESS: "比现在小", MORE: "比现在大"}.get(one.after, one.after),
         )
         for one in changes
         if one.before != one.after and (one.key or one.fact)

@@ -10,6 +10,8 @@ import pytest
         ("gradient checkpointing 开了还是爆", {"checkpointing.activation.on"}),
         ("Even with micro batch size 1 it still OOMs.", {"batch.micro.down"}),
         ("升级 vllm 没用", {"upgrade.vllm"}),
+        ("调小batch也不行", {"batch.micro.down", "batch.train.down"}),
+        ("Reducing the batch does not help.", {"batch.micro.down", "batch.train.down"}),
         ("offload 都打开了，依然 OOM", {"offload.param.on", "offload.optimizer.on"}),
         ("I enabled gradient checkpointing.", set()),
         ("gpu_memory_utilization 从 0.8 改到 0.5 了还是 OOM", {"rollout.gpu_memory_utilization.down"}),

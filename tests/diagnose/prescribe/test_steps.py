@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from diagnose.batch import resolve
-from diagnose.prescribe.steps import steps, without
-from diagnose.types import Fact, Facts
+from diagnose.prescribe.steps import at_bound, steps, without
+from diagnose.types import LESS, Fact, Facts
 
 
 def make_facts(**values):
@@ -90,3 +91,19 @@ def test_sizes_that_a_trainer_wants_equal_move_together(knowledge):
     for free in ({"tp": 2}, {"framework_version": "0.5.0"}, {"logprob_micro_batch": 8}):
         loose = replace(nemo, values=nemo.values | free)
         assert "logprob_micro_batch" not in steps(update, loose)[0]
+
+
+def test_no_number_is_lowered_from_a_default_where_nobody_pasted_the_settings(advise):
+    trace = "ray::WorkerDict.actor_rollout_ref_update_actor()\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9 GiB"
+    lever = advise(trace).advised("length.response.down")
+    assert [(change.key, change.after) for change in lever.changes] == [("data.max_response_length", LESS)]
+    assert not re.search(r"\d", lever.why)
+    kept = advise(f"{trace}\ndata.max_response_length=2048").advised("length.response.down")
+    assert kept.changes[0].after == "1024"
+
+
+def test_a_bound_that_a_default_sets_is_said_to_be_one(advise, knowledge):
+    facts = advise("ray::WorkerDict.actor_rollout_ref_update_actor()\nCUDA out of memory").facts
+    said = {slug: at_bound(knowledge.levers[slug], facts) for slug in ("rollout.n.down", "shard.sequence_parallel.up")}
+    assert said["rollout.n.down"].endswith("is 1 by default; there is no further step.")
+    assert "number of cards" in said["shard.sequence_parallel.up"]
