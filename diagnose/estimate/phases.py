@@ -16,6 +16,7 @@ from diagnose.estimate.terms_fixed import (
     cached,
     fixed,
     growth,
+    left_behind,
     most_cached,
     paged,
     pieces,
@@ -47,7 +48,11 @@ def gpu_phases(plan: Plan, phases: tuple[str, ...]) -> tuple[PhaseEstimate, ...]
     worst = {kind: _worst(kind[0](on)) for kind, on in of_kind.items()}
     of_size = {on.gpus: on for on in cards.values()}
     always = {gpus: (_resident_terms(on, phases), fixed(on)) for gpus, on in of_size.items()}
-    return tuple(_phase(on, phase, *always[on.gpus], worst[makers[phase]]) for phase, on in cards.items())
+    update = makers.get("actor_update")
+    left = {"optimizer_step": worst[update].logits} if update else {}
+    return tuple(
+        _phase(on, phase, *always[on.gpus], worst[makers[phase]], left.get(phase)) for phase, on in cards.items()
+    )
 
 
 def trainer_bytes(phase: PhaseEstimate) -> int:
@@ -88,8 +93,14 @@ def _asleep(plan: Plan, phase: PhaseEstimate) -> list[Term]:
 
 
 def _phase(
-    plan: Plan, phase: str, residents: dict[str, list[Term]], always: tuple[Term, ...], worst: Worst
+    plan: Plan,
+    phase: str,
+    residents: dict[str, list[Term]],
+    always: tuple[Term, ...],
+    worst: Worst,
+    left: Band | None = None,
 ) -> PhaseEstimate:
+    """``left``: logits that the phase before it has dropped."""
     moment, work, logits = worst
     counted = {term.id for term in work}  # gradients that come with the moment
     trainer: list[Term] = []
@@ -108,12 +119,12 @@ def _phase(
     trainer, pages = paged(plan, trainer)
     stays = total([term for term in trainer if term.family == "held"])
     goes = total([term for term in trainer if term.family == "work"])
-    slack, room = cached(plan, stays, goes, total(others))
-    kept, beyond = growth(plan, logits, room)
+    slack, room = cached(plan, stays, goes, total(others), logits)
+    kept, beyond = growth(plan, logits, room) if left is None else left_behind(plan, left, room)
     counts = (*trainer, *others)
 
     def band() -> tuple[int, int]:
-        most = most_cached(plan, stays, goes, logits, bool(beyond)) + total(pages).high
+        most = most_cached(plan, stays, goes, logits, bool(beyond) and left is None) + total(pages).high
         return bounds(counts, slack, most, pieces(plan, stays, goes), plan.capacity, plan.recorded)
 
     return PhaseEstimate(phase, moment, (*counts, *beyond, *where_free(pages, room), slack), doubt=band, cached=kept)
