@@ -483,3 +483,18 @@ def test_a_machine_that_joins_others_is_not_the_whole_run(values):
 )
 def test_what_somebody_tells_of_the_ram_that_free_prints_is_read(values, text, size):
     assert values(f"verl, killed by signal 9. {text}").get("host_ram_gb") == size
+
+
+@pytest.mark.parametrize(
+    ("text", "cards"),
+    [
+        ("70B QLoRA on 2x24GB: OOM", (2, 24)),
+        ("verl on 4*80G OOM", (4, 80)),
+        ("memory: 8 x 64GB DDR5, verl OOM", None),
+        ("RAM is 8x24GB DDR5, verl OOM", None),
+        ("batch 2x24 OOM", None),
+    ],
+)
+def test_a_count_beside_a_size_that_only_cards_have(values, text, cards):
+    found = values(text)
+    assert (found.get("n_gpus"), found.get("gpu_mem_gib")) == (cards or (None, None))
