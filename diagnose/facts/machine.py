@@ -73,7 +73,9 @@ def read_machine(
     found = with_named(found, stated, paste, lowered, knowledge.gpus, "gpu_total_gib" in captured)
     if "node_total_gb" in captured:
         node = captured["node_total_gb"]
-        found.setdefault("host_ram_gb", Fact("host_ram_gb", node.value, "read", written=node.written, span=node.span))
+        ram = Fact("host_ram_gb", node.value, "read", written=node.written, span=node.span)
+        # people round what a machine has; a limit that they tell may be below it
+        found["host_ram_gb"] = min(ram, found.get("host_ram_gb", ram), key=lambda fact: float(fact.value))
     _sizes({**found, **stated}, found, captured, knowledge.gpus)
     _put(found, _usual_nodes({**found, **stated}))
     _put(found, cards.maker({**found, **stated}, knowledge.gpus))
