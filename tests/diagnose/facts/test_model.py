@@ -269,3 +269,9 @@ def test_the_only_size_in_scripts_names_is_the_models(values, text, size):
 )
 def test_the_size_of_a_model_beside_the_trained_one_is_not_its_size(values, text, size):
     assert values(text).get("params_b") == size
+
+
+def test_a_recipe_in_a_folder_of_a_model_s_name_is_of_that_model(values):
+    command = "accelerate launch --config_file zero3.yaml src/open_r1/grpo.py --config recipes/{}/grpo/config_demo.yaml"
+    assert values(command.format("Qwen2.5-Math-7B"))["model"] == "Qwen2.5-Math-7B"
+    assert "model" not in values(command.format("OpenR1-runs-7"))
