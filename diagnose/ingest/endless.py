@@ -9,12 +9,14 @@ import re
 
 _LONG = 4_000  # bytes; of a longer line the beginning alone would be read
 _FRAME = rb'File "[^"\n]{1,300}", line \d{1,7}, in <?[\w.]{1,200}>?'
-# a blank that may have been a line end
+# blanks that may have been a line end; all of a run at once, since a megabyte of them would be tried from each
 _BEGINS = re.compile(
-    rb"[ \t]+(?=(?:Traceback \(most recent call last\):|" + _FRAME + rb"(?=[ \t\n]|$)|\([A-Za-z]\w{0,60} pid=\d"
+    rb"(?<![ \t])[ \t]++(?=(?:Traceback \(most recent call last\):|"
+    + _FRAME
+    + rb"(?=[ \t\n]|$)|\([A-Za-z]\w{0,60} pid=\d"
     rb"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|[A-Za-z][\w.]{0,80}(?:Error|Exception)(?:\(\w{1,80}\))?: ))"
 )
-_SOURCE = re.compile(rb"(" + _FRAME + rb")[ \t]+(?=\S)")
+_SOURCE = re.compile(rb"(" + _FRAME + rb")[ \t]++(?=\S)")
 _HEADER = b"Traceback (most recent call last):"
 _MARK = b'", line '
 

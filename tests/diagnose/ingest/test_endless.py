@@ -43,3 +43,11 @@ def test_a_log_in_one_line_is_read_to_its_end() -> None:
 
 def test_an_error_behind_millions_of_letters_stands_on_a_line_of_its_own() -> None:
     assert normalise("x" * 2_000_000 + f" {ERROR}").split("\n")[-1] == ERROR
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 1_000_000 + "x", "\t " * 500_000 + "x", FRAMES.split("\n")[1] + " " * 1_000_000 + "x"]
+)
+def test_a_megabyte_of_blanks_is_no_log(text: str) -> None:
+    """Tried from each blank anew it would take hours."""
+    assert len(normalise(text).split("\n")) <= 3
