@@ -6,15 +6,7 @@ from diagnose.batch import whole
 from diagnose.types import Fact, Facts
 
 USUAL = 8  # cards of a machine of more than one: NVIDIA HGX and DGX, Ascend Atlas 800T
-ALIKE = "not told, and each card holds the same where nothing is shared out"
-SHARED = "not told, and what is shared out is taken over a usual machine"
 _SHARDING = ("zero_stage", "strategy")
-
-
-def is_open(facts: Facts) -> bool:
-    """Whether the number of cards is one that the estimate took itself."""
-    cards = facts.stated.get("n_gpus")
-    return cards is not None and cards.origin == "assumed" and cards.why in (ALIKE, SHARED)
 
 
 def on_other_cards(facts: Facts) -> tuple[Facts, ...]:
@@ -23,9 +15,9 @@ def on_other_cards(facts: Facts) -> tuple[Facts, ...]:
     Taken over a machine: on the fewest cards that its settings allow. Else on a machine, first fully sharded, which a launcher's
     own file may ask for where only a default says that nothing is, then as it is.
     """
-    if not is_open(facts):
+    if not facts.cards_open:
         return ()
-    if facts.stated["n_gpus"].why == SHARED:
+    if facts.stated["n_gpus"].taken == "shared":
         return (facts.with_fact(Fact("n_gpus", fewest_cards(facts), "assumed")),)
     as_it_is = facts.with_fact(Fact("n_gpus", max(USUAL, whole(facts.values, "n_gpus") or 1), "assumed"))
     if any(id in facts.stated and facts.stated[id].origin != "default" for id in _SHARDING):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from diagnose.estimate.other_cards import ALIKE, SHARED, USUAL, fewest_cards
+from diagnose.estimate.other_cards import USUAL, fewest_cards
 from diagnose.estimate.plan import plan_of
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts
+
+_ALIKE = "not told, and each card holds the same where nothing is shared out"
+_SHARED = "not told, and what is shared out is taken over a usual machine"
 
 
 def assumed_cards(facts: Facts, fallback: Framework | None = None, several: bool = False) -> Fact | None:
@@ -22,5 +25,5 @@ def assumed_cards(facts: Facts, fallback: Framework | None = None, several: bool
         return None
     nodes = plan.whole("n_nodes")
     if plan.split.stage == 0 and fewest == 1 and plan.values.get("strategy") != "megatron":
-        return Fact("n_gpus", USUAL * nodes if several or nodes > 1 else 1, "assumed", why=ALIKE)
-    return Fact("n_gpus", USUAL * max(nodes, -(-fewest // USUAL)), "assumed", why=SHARED)
+        return Fact("n_gpus", USUAL * nodes if several or nodes > 1 else 1, "assumed", why=_ALIKE, taken="alike")
+    return Fact("n_gpus", USUAL * max(nodes, -(-fewest // USUAL)), "assumed", why=_SHARED, taken="shared")

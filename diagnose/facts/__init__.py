@@ -29,6 +29,7 @@ from diagnose.facts.moved_engine import moved_engine
 from diagnose.facts.notes import remarks
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.other_runs import of_failing_run
+from diagnose.facts.over import without_past
 from diagnose.facts.packages import with_versions
 from diagnose.facts.prose import spoken
 from diagnose.facts.proven import Proofs, known, left_open, proofs
@@ -122,7 +123,7 @@ class _Heard(NamedTuple):
 def _hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> _Heard:
     lowered = lower(paste)
     speech = tuple(spoken(paste, lowered.new))
-    paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
+    paste = of_failing_run(of_training(without_past(paste, speech), detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
     return _Heard(paste, lowered, speech, hits, captured, failed, proofs(hits, failed, answered))

@@ -10,63 +10,85 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_FAILS = (
+FAILS = (
     r"(?:OOM\w*|out[ -]of[ -](?:(?:gpu|cuda|npu|cpu|host|device|system|video)[ -])?memory"
     r"|r[au]n(?:s|ning)? out of (?:(?:the|your|gpu|cuda|npu|cpu|host|device|system|video) ){0,3}(?:memory|v?ram))"
 )
-_FAILS_ZH = r"(?:OOM|爆\s*(?:显存|内存|卡)|(?:显存|内存)\s*(?:不足|不够|溢出|爆炸?|OOM|超出))"
+FAILS_ZH = r"(?:OOM|爆\s*(?:显存|内存|卡)|(?:显存|内存)\s*(?:不足|不够|溢出|爆炸?|OOM|超出))"
 _FEW = r"(?:[\w-]+\s+){0,3}?"
 _CHANGE_ZH = r"(?:减|降|调|改|换|增|启用|开启|使用|设置|用|选|采用|参考|删|加|关|切换|尝试|缩|去掉)"
 _TIP_ZH = rf"(?:请|可以?|建议|则|需要?|应|不妨|考虑|尝试)(?:再|先|适当|适度|酌情|尝试|考虑|参考|将|把|通过){{0,2}}\s*{_CHANGE_ZH}"
 # a question is no tip
 _NOT_ASKED = r"(?![^。；\n]{0,30}(?:吗|什么|哪|怎|[?？]))"
+# between “not” and the failure: “it is not really due to an OOM”, “we do not get any CUDA OOM”
+_NOT_SUCH = (
+    r"(?:(?:an?|any|the|really|actually|even|simply|a\s+case\s+of|(?:due|related|linked)\s+to|because\s+of|caused\s+by|about|from|get(?:ting)?"
+    r"|see(?:ing)?|hit(?:ting)?|hav(?:e|ing)|run(?:ning)?\s+into|going|go|gpu|cuda|host|cpu|npu|torch|real|usual)\s+){0,5}"
+)
 _TOLD = (
     # what a setting is for
     re.compile(
-        rf"\b(?:avoid|prevent)(?:s|ed|ing)?\s+{_FEW}(?:from\s+)?{_FAILS}",
+        rf"\b(?:avoid|prevent)(?:s|ed|ing)?\s+{_FEW}(?:from\s+)?{FAILS}",
         re.I | re.A,
     ),
-    re.compile(rf"(?:避免|防止|以免|以防|预防|免得)[^，。；,;\n]{{0,16}}?{_FAILS_ZH}", re.I | re.A),
+    re.compile(rf"(?:避免|防止|以免|以防|预防|免得)[^，。；,;\n]{{0,16}}?{FAILS_ZH}", re.I | re.A),
     # what to do then
     re.compile(
         r"\b(?:if|when|whenever|in case|should)\s+you(?:['’]re| are)?\s+(?:still\s+|ever\s+|do\s+|keep\s+)?"
-        rf"(?:running into|run into|encounter|get|hit|see|face|experience|meet|have|observe)?\s*[^.,;，。\n]{{0,30}}?{_FAILS}",
+        rf"(?:running into|run into|encounter|get|hit|see|face|experience|meet|have|observe)?\s*[^.,;，。\n]{{0,30}}?{FAILS}",
         re.I | re.A,
     ),
     re.compile(
         r"(?<!\bi )(?<!\bwe )\b(?:reduce|decrease|lower|increase|raise|smaller|shrink|adjust|tune|drop|halve|disable|enable)\b"
-        rf"[^.;,，\n]{{0,40}}?\b(?:if|when|in case of)\s+(?:it\s+|still\s+|the\s+|gpu\s+)*{_FAILS}",
+        rf"[^.;,，\n]{{0,40}}?\b(?:if|when|in case of)\s+(?:it\s+|still\s+|the\s+|gpu\s+)*{FAILS}",
         re.I | re.A,
     ),
     re.compile(
-        rf"(?:(?:如果|若|如|假如|要是|当|一旦)[^，。；,;\n]{{0,12}}?{_FAILS_ZH}[^，。；,;\n]{{0,8}}?|{_FAILS_ZH}\s*(?:的?时候?|请))[，,]?\s*(?:{_TIP_ZH}"
+        rf"(?:(?:如果|若|如|假如|要是|当|一旦)[^，。；,;\n]{{0,12}}?{FAILS_ZH}[^，。；,;\n]{{0,8}}?|{FAILS_ZH}\s*(?:的?时候?|请))[，,]?\s*(?:{_TIP_ZH}"
         rf"|{_CHANGE_ZH}){_NOT_ASKED}",
         re.I | re.A,
     ),
     # what did not come
     re.compile(
-        rf"(?<![有会])(?:没有?|未|不会|不再|并未)\s*(?:再|出现|发生|报|遇到|出)?过?\s*(?:爆|{_FAILS_ZH}|溢出)",
+        rf"(?<![有会])(?:没有?|未|不会|不再|并未)\s*(?:再|出现|发生|报|遇到|碰到|触发|出|被|任何|系统|内核|的){{0,3}}过?\s*(?:爆|{FAILS_ZH}|溢出)",
         re.I | re.A,
     ),
     re.compile(
-        rf"\b(?:no|without|never)\s+(?:an?\s+|any\s+)?(?:(?:gpu|cuda|host|cpu|npu)\s+){{0,2}}{_FAILS}", re.I | re.A
+        rf"\b(?:no|without|never)\s+(?:an?\s+|any\s+)?(?:(?:gpu|cuda|host|cpu|npu)\s+){{0,2}}{FAILS}", re.I | re.A
     ),
     re.compile(r"\bmemory\s+(?:is|was)\s+(?:not|never)\s+(?:\w+\s+)?(?:full|exhausted)", re.I | re.A),
+    re.compile(
+        rf"(?:显存|内存)(?:也|都|还|一直|根本|完全|确实|倒是?|并|明明)*(?:没有?|未)\s*(?:被)?(?:爆|满|不足|超|溢出|用[完满]|[占打吃]满|耗尽)"
+        rf"|(?:和|跟|与)\s*{FAILS_ZH}[^，。；\n]{{0,6}}?(?:没有?(?:什么|任何|啥|多大)?关系?|无关)",
+        re.I | re.A,
+    ),
+    # what it is not
+    re.compile(
+        r"(?:(?<!should )(?<!must )(?<!could )(?<!would )(?<!may )(?<!might )\bnot|\b(?:is|was|are|were|do|does|did|has|have)n['’]t)"
+        rf"\s+{_NOT_SUCH}(?<!why ){FAILS}(?![^.,;\n]{{0,60}}[?？])"
+        rf"|\b(?:nothing to do with|unrelated to|rather than|instead of|(?:rul\w+ out|exclud\w+)|neither)\s+(?:an?\s+|the\s+|any\s+)?"
+        rf"(?:(?:gpu|cuda|host|cpu|npu)\s+)?{FAILS}",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?<!是)(?:不是|并非|不属于|排除了?)\s*+(?:因为|由于|单纯的?|普通的?|什么|那种)*+\s*+(?:CUDA|GPU|CPU|torch)?\s*+{FAILS_ZH}(?![^，。；\n]{{0,8}}(?:吗|么|吧|[?？])|\s*就是)",
+        re.I | re.A,
+    ),
     # what may come of it
     re.compile(
-        rf"\b(?:may|might|could|can)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{_FAILS}"
-        rf"|\brisk(?:s|ing)?\s+(?:of\s+)?(?:an?\s+)?{_FAILS}"
-        rf"|\byou(?:['’]re|\s+are)\s+(?:more\s+|less\s+|most\s+)?likely\s+to\s+{_FEW}{_FAILS}",
+        rf"\b(?:may|might|could|can)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{FAILS}"
+        rf"|\brisk(?:s|ing)?\s+(?:of\s+)?(?:an?\s+)?{FAILS}"
+        rf"|\byou(?:['’]re|\s+are)\s+(?:more\s+|less\s+|most\s+)?likely\s+to\s+{_FEW}{FAILS}",
         re.I | re.A,
     ),
     # what somebody asks before it runs
     re.compile(
-        rf"\b(?:will|would|should)\s+(?:i|we|it|this|that|these|they|the\s+\w+|\w+)\s+(?:just\s+|still\s+|go\s+|get\s+|hit\s+)?{_FAILS}"
-        rf"[^.;\n?？]{{0,60}}[?？]|\bfits?\b[^.;\n?？]{{0,40}}\bor\s+(?:will\s+it\s+|would\s+it\s+)?{_FAILS}|{_FAILS}\s+(?:or\s+fits?|risk)\b",
+        rf"\b(?:will|would|should)\s+(?:i|we|it|this|that|these|they|the\s+\w+|\w+)\s+(?:just\s+|still\s+|go\s+|get\s+|hit\s+)?{FAILS}"
+        rf"[^.;\n?？]{{0,60}}[?？]|\bfits?\b[^.;\n?？]{{0,40}}\bor\s+(?:will\s+it\s+|would\s+it\s+)?{FAILS}|{FAILS}\s+(?:or\s+fits?|risk)\b",
         re.I | re.A,
     ),
     re.compile(
-        rf"(?:会不会|是否会|会否|有没有可能)[^。；;\n]{{0,12}}?{_FAILS_ZH}|(?<![都还就又也])会\s*{_FAILS_ZH}\s*(?:吗|么|嘛)",
+        rf"(?:会不会|是否会|会否|有没有可能)[^。；;\n]{{0,12}}?{FAILS_ZH}|(?<![都还就又也])会\s*{FAILS_ZH}\s*(?:吗|么|嘛)",
         re.I | re.A,
     ),
 )

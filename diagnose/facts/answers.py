@@ -12,11 +12,8 @@ from diagnose.units import KIB
 from diagnose.vocabulary import FACTS, FactSpec, Value
 
 _SIZE = re.compile(r"([\d.,]+)\s*(?:(t)i?b?|(g)i?b?)?", re.I | re.A)
-_SHARES = ("gpu_memory_utilization", "ray_memory_threshold")
 _LEVELS = {"zero_stage": 3, "teacher_zero_stage": 3, "sleep_level": 2}  # the highest of each, from 0
 _COUNTED = ("machine", "sizes")  # whole numbers of these groups count what a run has or takes: none is no answer
-_MOST = 10**12  # of anything that a run counts; far below it sums of bytes leave what a float can hold
-_MOST_OF = {"machine": 10**6, "tokens": 10**8}  # by group or unit: more than anybody has
 _SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB"}
 
 
@@ -54,9 +51,9 @@ def _in_bounds(id: str, words: str, value: float) -> None:
         raise ValueError("0 is no answer here. Write 1 or more, or leave the question open.")
     if value > _LEVELS.get(id, value):
         raise ValueError(f"“{words}” is no such level. Write a number from 0 to {_LEVELS[id]}.")
-    if id in _SHARES and not 0 < value <= 1:
+    if id in written.SHARES and not 0 < value <= 1:
         raise ValueError(f"“{words}” is no share. Write a number above 0, at most 1, as 0.6.")
-    if not value <= _MOST_OF.get(FACTS[id].group, _MOST_OF.get(FACTS[id].unit, _MOST)):
+    if not written.possible(FACTS[id], value):
         raise ValueError(f"“{words[:40]}” is more than any run has. Write a smaller number.")
 
 
@@ -67,7 +64,12 @@ def checked(id: str, value: Value) -> Value:
         return parse_answer(id, value)
     if spec.type == "bool" and not isinstance(value, bool) and value in (0, 1):
         return bool(value)
-    return parse_answer(id, str(value)) if spec.type != "number" or isinstance(value, bool) else float(value)
+    if spec.type != "number" or isinstance(value, bool):
+        return parse_answer(id, str(value))
+    if id in _SIZES:
+        return float(_size(str(value), _SIZES[id]))
+    _in_bounds(id, str(value), float(value))
+    return float(value)
 
 
 def read_answers(answers: Mapping[str, Value], knowledge: Knowledge) -> tuple[dict[str, Fact], list[str]]:
@@ -105,7 +107,7 @@ def _size(words: str, example: str) -> float | int:
         size = float(found[1].replace(",", "")) * (KIB if found[2] else 1) if found else 0.0
     except ValueError:
         size = 0.0
-    if not 0 < size <= _MOST:
+    if not 0 < size <= written.MOST:
         raise ValueError(f"“{words[:40]}” is no size. Write a number with GB or GiB, as {example}.")
     return int(size) if size.is_integer() else size
 

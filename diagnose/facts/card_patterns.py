@@ -107,6 +107,12 @@ UNNAMED = (
         r"(?P<size>16|24|32|40|48|64|80|90|94|96|141)\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:ram|内存|memory))",
         re.I | re.A,
     ),
+    # a count and a size that only cards have
+    re.compile(
+        rf"{_ALONE}{_NO_SETTING}(?P<count>[1-9]|1[0-6]|32|64)\s?[x×*]\s?(?P<size>24|40|48|80|94|96|141)\s?-?G(?:i?B)?(?![A-Za-z0-9])"
+        r"(?!\s*(?:of\s+)?(?:(?:system|host|cpu|ddr\d?)\b|ram\b|memory\b|dimm|内存|硬盘|nvme|ssd))",
+        re.I | re.A,
+    ),
     # one card by its size
     re.compile(r"\b(?P<count>an?|one|single)\s+(?P<size>\d{2,3})\s?-?GB?\s+(?:gpu|card|vram card)\b", re.I | re.A),
     # the size of one card alone

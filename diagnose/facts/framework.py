@@ -66,7 +66,7 @@ def detect(paste: Paste, answered: Fact | None, knowledge: Knowledge) -> Detecte
     best = [one for one in found if one.order == min(one.order for one in found)]
     if len({one.id for one in best}) > 1:
         return Detected(candidates=tuple(sorted({one.id for one in best if not one.framework.fallback})))
-    first = best[0]
+    first = _copied(paste, found, best[0]) or best[0]
     fork = first.fork or _named_in_a_value(paste, first) or _named_in_words(paste, found, first)
     fact = Fact("framework", first.id, "read", span=first.span)
     return Detected(None if first.framework.fallback else first.framework, fact, fork=fork)
@@ -228,14 +228,47 @@ _RUN = re.compile(
 )
 
 
+def _copied(paste: Paste, found: list[_Found], base: _Found) -> _Found | None:
+    """A copy of the framework that is shown, named as what runs, where nothing shows the base but what the copy has too."""
+    if base.strength != MARK or base.fork:
+        return None
+    named = (one for one in found if one.fork is None and one.strength == NAME and one.framework.detect.shares)
+    return next(
+        (one for one in named if one.span and _runs(paste, one.span) and not _shown_alone(paste, base, one)), None
+    )
+
+
+def _shown_alone(paste: Paste, base: _Found, copy: _Found) -> bool:
+    """Whether a mark shows the base that the copy does not share."""
+    marks, shares = base.framework.detect, copy.framework.detect.shares
+    own = replace(
+        marks,
+        commands=_others(marks.commands, shares),
+        keys=_others(marks.keys, shares),
+        paths=_others(marks.paths, shares),
+        literals=_others(marks.literals, shares),
+    )
+    whole = Haystack("\n".join(line.text for line in paste.lines))
+    return any(True for _ in _marks(own, paste, whole))
+
+
+def _others(marks: tuple[str, ...], shares: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one for one in marks if one not in shares)
+
+
+def _runs(paste: Paste, span: Span) -> bool:
+    """Whether the name at this place is of what somebody says that runs, or the text begins with it."""
+    begun = next((line.number for line in paste.lines if line.text.strip()), 0)
+    before = _text(paste, span.line)[: span.start].lstrip()
+    return bool(_RUN.search(before)) and (bool(before) or span.line == begun)
+
+
 def _named_in_words(paste: Paste, found: list[_Found], base: _Found) -> Fork | None:
     """The one fork of the framework that is shown of which somebody says that it runs, or with whose name the text begins."""
     ours = [one for one in found if one.fork and one.framework is base.framework and one.strength == NAME and one.span]
     if base.strength != MARK or len(ours) != 1 or (span := ours[0].span) is None:
         return None
-    begun = next((line.number for line in paste.lines if line.text.strip()), 0)
-    before = _text(paste, span.line)[: span.start].lstrip()
-    return ours[0].fork if _RUN.search(before) and (before or span.line == begun) else None
+    return ours[0].fork if _runs(paste, span) else None
 
 
 def _text(paste: Paste, number: int) -> str:

@@ -14,7 +14,7 @@ from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launcher
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
-from diagnose.facts.memory_words import host_ram
+from diagnose.facts.memory_words import host_ram, of_node
 from diagnose.facts.prose import span_of
 from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
@@ -71,9 +71,8 @@ def read_machine(
     if not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():
         _put(found, one_of_a_pc(paste.lines, lowered) or one_asked_about(paste.lines, said, stated))
     found = with_named(found, stated, paste, lowered, knowledge.gpus, "gpu_total_gib" in captured)
-    if "node_total_gb" in captured:
-        node = captured["node_total_gb"]
-        found.setdefault("host_ram_gb", Fact("host_ram_gb", node.value, "read", written=node.written, span=node.span))
+    if (node := captured.get("node_total_gb")) is not None:
+        found["host_ram_gb"] = of_node(node, found.get("host_ram_gb"))
     _sizes({**found, **stated}, found, captured, knowledge.gpus)
     _put(found, _usual_nodes({**found, **stated}))
     _put(found, cards.maker({**found, **stated}, knowledge.gpus))

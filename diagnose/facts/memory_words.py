@@ -75,6 +75,12 @@ def host_ram(speech: Sequence[Line], many: bool = False) -> Fact | None:
     return min(known, key=lambda fact: float(fact.value)) if known else None
 
 
+def of_node(total: Fact, said: Fact | None) -> Fact:
+    """What a message counts a node against; the lower of it and the text: people round what a machine has, and a limit may be below it."""
+    printed = Fact("host_ram_gb", total.value, "read", written=total.written, span=total.span)
+    return min(printed, said or printed, key=lambda fact: float(fact.value))
+
+
 def _of_words(line: Line) -> Fact | None:
     words = line.words.lower()
     if "ram" not in words and "mem" not in words and "内存" not in words:

@@ -168,6 +168,7 @@ def _of_places(paste: Paste, models: Models) -> Iterator[Name]:
         recipe = _RECIPE.match(setting.value) if setting.key == "config" else None
         inside = _PRETRAINED.search(setting.value)
         part = f"{_dotted(recipe[1])}-{recipe[2]}" if recipe else inside[1].rpartition("/")[2] if inside else ""
+        part = part or _of_recipes(setting, models)
         if part and (slug := find_model(part, models)):
             yield Name(part, setting.span, slug=slug)
     for command in paste.commands:
@@ -176,6 +177,14 @@ def _of_places(paste: Paste, models: Models) -> Iterator[Name]:
             part, start = word.rstrip("/").rpartition("/")[2], line.text.find(word) if line else -1
             if not _FILE_WORD.search(word) and NAMED.fullmatch(part) and (slug := find_model(part, models)):
                 yield Name(part, Span(command.first_line, start, start + len(word)) if start >= 0 else None, slug=slug)
+
+
+def _of_recipes(setting: Setting, models: Models) -> str:
+    """The folder of a configuration file that bears a model's whole name: ``recipes/Qwen2.5-1.5B-Instruct/grpo/config_demo.yaml``."""
+    folders = (
+        setting.value.split("/")[:-1] if setting.key == "config" and setting.value.endswith((".yaml", ".yml")) else []
+    )
+    return next((one for one in folders if NAMED.fullmatch(one) and packed(one) in aliases(models)), "")
 
 
 def _dotted(family: str) -> str:

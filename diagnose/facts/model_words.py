@@ -28,6 +28,17 @@ _SIZES = re.compile(
     re.A,
 )
 _CALLED = re.compile(r"\s*-?(?:sized?\s+)?(?:的)?(?:models?\b|模型|规模|policy\b|actor\b|LLM\b)", re.I | re.A)
+# a size of a model beside the one that is trained: “a remote reward model 70B”, “70B 的裁判模型”
+_OTHERS = (
+    r"(?:(?:(?:external|remote|frozen)\s+)?(?:reward|judge|verifier|embedding|teacher|draft)(?:\s+(?:model|server))"
+    r"|genrm|奖励模型|裁判模型|打分模型|教师模型)"
+)
+_OTHERS_BEFORE = re.compile(
+    r"(?<!train )(?<!training )(?<!train a )(?<!training a )(?<!训练)(?<!训)(?<!训练 )(?<!训 )(?<![\w-])"
+    rf"{_OTHERS}\s*(?:is|of|是|用的?是?|为|[:：=(（])?\s*(?:an?\s+)?$",
+    re.I | re.A,
+)
+_OTHERS_BEHIND = re.compile(rf"\s*-?(?:sized?\s+)?(?:的)?\s*{_OTHERS}", re.I | re.A)
 # a name of two models, such as a teacher's and its student's
 _ONE_TO_ANOTHER = re.compile(r"\d[bB][-_]to[-_](?:[A-Za-z]\w*[-_])?\d", re.A)
 # a name that stands for several sizes names no model
@@ -221,7 +232,7 @@ def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
                     float(value), Fact("params_b", value, "read", written=listed[0], span=span_of(line, listed))
                 )
         for match in _SIZE_WORDS.finditer(line.words):
-            if f"{match[1]}b" in cards or not float(match[1]):
+            if f"{match[1]}b" in cards or not float(match[1]) or _of_another(line.words, match):
                 continue
             value = plain(float(match[1]))
             aside, moved = _standing(line.words, match)
@@ -236,6 +247,15 @@ def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
     if not found:
         return _size_of_script(speech)
     return found[sizes.pop()] if len(sizes) == 1 else None
+
+
+def _of_another(words: str, size: re.Match[str]) -> bool:
+    """Whether the size is that of a model beside the one that is trained; a reward model may be what is trained."""
+    before = words[max(0, size.start() - 60) : size.start()]
+    behind = _OTHERS_BEHIND.match(words, size.end()) and not re.search(
+        r"\btrain\w*\s+(?:an?\s+)?$|训练?\s*$", before, re.I | re.A
+    )
+    return bool(_OTHERS_BEFORE.search(before) or behind)
 
 
 def _size_of_script(speech: Sequence[Line]) -> Fact | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from diagnose.units import KIB, MIB
-from diagnose.vocabulary import FACTS, FactSpec, Value
+from diagnose.vocabulary import FACTS, FactSpec, Value, is_number
 
 _TRUE = {"true", "1", "on", "yes", "y"}
 _FALSE = {"false", "0", "off", "no", "n"}
@@ -14,6 +14,9 @@ _NUMBER = re.compile(r"([+-]?\d[\d_,]*(?:\.\d*)?(?:e[+-]?\d+)?|[+-]?\.\d+)\s*([k
 _SHELL_ARITHMETIC = re.compile(r"^\$\(\(?\s*(?:expr\s+)?(.*?)\s*\)?\)$", re.A)
 _OPERATION = re.compile(r"(\d{1,15})\s*(\*\*|//|[*/+-])\s*(\d{1,15})", re.A)
 _RANGE = re.compile(r"list\(range\((?:(\d{1,6})\s*,\s*)?(\d{1,6})\)\)", re.A)
+SHARES = ("gpu_memory_utilization", "ray_memory_threshold")
+MOST = 10**12  # of anything that a run counts; far below it sums of bytes leave what a float can hold
+MOST_OF = {"machine": 10**6, "tokens": 10**8}  # by group or unit: more than anybody has
 _MULTIPLIER = {"": 1, "k": KIB, "m": MIB}
 
 
@@ -78,6 +81,16 @@ def as_fact(spec: FactSpec, text: str) -> Value | None:
     return bare(text)
 
 
+def possible(spec: FactSpec, value: float) -> bool:
+    """Whether a run can have this number: none below zero, no share above the whole, no cards by the million.
+
+    A key's -1 leaves it to the program.
+    """
+    if spec.id in SHARES and value > 1:
+        return False
+    return 0 <= value <= MOST_OF.get(spec.group, MOST_OF.get(spec.unit, MOST))
+
+
 def choice(spec: FactSpec, text: str) -> Value | None:
     """One of the fact's options; a yes or no where the options hold one."""
     options = dict(spec.options)
@@ -88,5 +101,6 @@ def choice(spec: FactSpec, text: str) -> Value | None:
 
 
 def of(id: str, text: str) -> Value | None:
-    """``as_fact`` by the fact's id."""
-    return as_fact(FACTS[id], text)
+    """``as_fact`` by the fact's id; None for a number that no run can have."""
+    value = as_fact(FACTS[id], text)
+    return value if not is_number(value) or possible(FACTS[id], value) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from diagnose.ingest.helped import helped
 from diagnose.ingest.shell import Token, Variables, unquote
 from diagnose.types import Setting
 
@@ -22,9 +23,6 @@ LAUNCHER = re.compile(
 )
 _NUMERIC = re.compile(r"-?\d[\w.+-]*$", re.A)
 _VARIABLE = re.compile(r"\"?\$\{?[A-Za-z_]\w*\}?\"?$", re.A)
-_HELPED = re.compile(
-    r"\b(?:works?|worked|solved|fixed|helped|fine|no longer)\b|解决|就好|好了|不再|才能|正常|跑通|可以了", re.I | re.A
-)
 _ARROW = re.compile(r"-{1,2}>|=>|→|⇒", re.A)
 _TRAILING = ",;，。；、）)"
 
@@ -134,7 +132,7 @@ class _Reader:
             if not _NUMERIC.match(self.chain[at + 2].text):
                 break
             at += 2
-        return first if at > first and _HELPED.search(" ".join(one.text for one in self.chain[at + 1 :])) else at
+        return first if at > first and helped(" ".join(one.text for one in self.chain[at + 1 :])) else at
 
     def _word(self, token: Token) -> None:
         text, left, right = unquote(token.text)

@@ -11,6 +11,8 @@ from diagnose.ingest.lines import Row
 from diagnose.types import Frame
 
 _FILE = re.compile(r'[\s|+>]*File "([^"\n]{1,500})", line (\d{1,7})(?:, in (<?[\w.]{1,200}>?))?', re.A)
+# The same whose beginning was not copied
+_CUT = re.compile(r'[\s.…]*"?([\w./~-]{1,400}\.py)", line (\d{1,7}), in (<?[\w.]{1,200}>?)\s*$', re.A)
 # The same broken at a blank, before the line's number or behind it.
 _BROKEN = re.compile(r'[\s|+>]*File "[^"\n]{1,500}",(?: line(?: \d{1,7},(?: in)?)?)?\s*$', re.A)
 _REST = re.compile(r"\s*(?:line )?(?:\d{1,7}, )?(?:in )?<?[A-Za-z_][\w.]{0,200}>?\s*$|\s*line \d{1,7}\b", re.A)
@@ -27,7 +29,7 @@ _NOTEBOOK = re.compile(
 _REMOTE = re.compile(r"ray::((?:[\w.-]{1,80}:){0,3})([A-Za-z_]\w{0,80}(?:\.[A-Za-z_<]\w{0,80}>?){0,4})\(\)", re.A)
 # whose line it is, as Ray writes before every line of a worker: (Class pid=…)
 _ACTOR = re.compile(r"\(([A-Za-z_]\w{0,80}) pid=\d", re.A)
-_MARKS = ("ray::", "File ", ".py:", ".py in ")
+_MARKS = ("ray::", "File ", ".py:", ".py in ", '.py", line ')
 _HEADER = "Traceback (most recent call last)"
 _ERROR = re.compile(r"[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Exit|Killed)\b", re.A)
 _CARETS = re.compile(r"[\s|]*[\^~]{1,300}[\s\^~]*$", re.A)
@@ -90,7 +92,7 @@ def _frame(row: Row, rest: Row | None = None) -> list[Frame]:
     """The frames of a line, or of one that was broken and its ``rest``."""
     number = row.line.number
     words = f"{row.words.rstrip()} {rest.words.strip()}" if rest else row.words
-    if found := _FILE.match(words):
+    if found := _FILE.match(words) or _CUT.match(words):
         return [Frame(_slashed(found[1]), found[3] or "", number, int(found[2]))]
     if found := _BOXED.match(words):
         return [Frame(_slashed(found["path"]), found["name"], number, int(found["line"]))]

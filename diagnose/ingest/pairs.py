@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from diagnose.ingest.helped import helped
 from diagnose.ingest.lines import Row
 from diagnose.ingest.python import Names, Place
 from diagnose.ingest.shell import Variables, unquote
@@ -83,10 +84,6 @@ _ADVISED = re.compile(
 _TRIED = re.compile(r"\btried\b|试", re.I | re.A)
 _STILL = re.compile(
     r"\bstill\b|\bsame (?:error|oom|result)|\bno (?:luck|help|effect|use)\b|还是|仍然?|依然|照样|也不行|没用",
-    re.I | re.A,
-)
-_HELPED = re.compile(
-    r"[^.;。；\n]{0,60}?(?:\b(?:works?|worked|solved|fixed|helped|fine|no longer)\b|解决|就好|好了|就不|不再|才能|才行|正常|跑通|可以了)",
     re.I | re.A,
 )
 _ALONE = re.compile(
@@ -193,7 +190,7 @@ def _assigned(words: str, place: Place) -> Iterable[tuple[str, str, str, int, in
             continue  # one of two values, and nothing says which
         if not _is_hint(words, found.start(), found.end()):
             start, (value, end) = found.start("value"), _trimmed(found["value"], found.end("value"))
-            if (moved := _CHAIN.match(words, end)) and value[0].isdigit() and not _HELPED.match(words, moved.end()):
+            if (moved := _CHAIN.match(words, end)) and value[0].isdigit() and not helped(words, moved.end()):
                 value, (start, end) = moved["then"], moved.span("then")
             yield found["key"], value, _assignment_shape(found), start, end
 
@@ -267,7 +264,7 @@ def _took(words: str, found: re.Match[str]) -> bool:
     """Whether of “0.8 -> 0.5” the run that failed has the second: not where that is advised, or has helped."""
     before = words[max(0, found.start() - 80) : found.start()]
     advised = _ADVISED.search(before) and not (_TRIED.search(before) and _fails_still(words, found))
-    return not advised and not _HELPED.match(words, found.end())
+    return not advised and not helped(words, found.end())
 
 
 def _was_moved(words: str, found: re.Match[str]) -> bool:

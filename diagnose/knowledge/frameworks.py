@@ -20,6 +20,7 @@ class Detect:
     ``unless`` are literals whose presence anywhere rules the framework out. Of frameworks with evidence of the same
     strength the lower ``rank`` wins (a fork before its base); an equal rank is a tie, and a tie is a question.
     Of the commands those of ``idle`` train nothing, and those of ``serves`` run an engine for a training elsewhere.
+    ``shares`` are marks of the base that this one was copied from, which show the base only where this one is not named as what runs.
     """
 
     commands: tuple[str, ...] = ()
@@ -31,6 +32,7 @@ class Detect:
     literals: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
+    shares: tuple[str, ...] = ()
     rank: int = 5
 
 

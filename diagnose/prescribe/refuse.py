@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from diagnose.allocator import crammed, idle_gib
 from diagnose.conditions import alike, holds, version
-from diagnose.estimate.other_cards import is_open
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
@@ -165,7 +164,7 @@ def no_role(lever: Lever, situation: Situation) -> bool:
 
 def cards_untold(lever: Lever, situation: Situation) -> bool:
     """Whether it adds cards to a number that nobody tells."""
-    return is_open(situation.facts) and any(change.fact == "n_gpus" for change in lever.changes)
+    return situation.facts.cards_open and any(change.fact == "n_gpus" for change in lever.changes)
 
 
 def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:

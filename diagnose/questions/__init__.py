@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from diagnose.conditions import holds
-from diagnose.estimate.other_cards import is_open
 from diagnose.facts.packages import version_fact
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
@@ -53,7 +52,7 @@ def ask(situation: Situation, knowledge: Knowledge, checks: Sequence[Check] = ()
     bench = Bench(facts, estimate, at, pool or "gpu", knowledge, situation.paste)
     first = [unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
     asked = [] if facts.planned else first
-    if pool != "host" and kind not in NOT_A_PEAK and is_open(facts) and "n_gpus" in words:
+    if pool != "host" and kind not in NOT_A_PEAK and facts.cards_open and "n_gpus" in words:
         asked = [missing(words["n_gpus"], bench), *asked]
     place = [unsettled(words["phase"], bench)] if "phase" in words and _phase_matters(facts, kind, at, pool) else []
     if kind in NOT_A_PEAK:

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from diagnose.conditions import holds
 from diagnose.estimate import estimate_pool, plan_of
-from diagnose.estimate.other_cards import is_open
 from diagnose.facts.defaults import as_answered, at_version
 from diagnose.facts.versions import possible, turns
 from diagnose.knowledge import Knowledge
@@ -146,7 +145,7 @@ def _of_phase(id: str, bench: Bench) -> str:
 
 def missing(question: Question, bench: Bench) -> Asked:
     """A fact without which something cannot be computed; its options are tried as far as that computes anything."""
-    many = bench.facts.planned or (question.fact == "n_gpus" and is_open(bench.facts))
+    many = bench.facts.planned or (question.fact == "n_gpus" and bench.facts.cards_open)
     return tried(question, bench, plausible(question, bench)[: _TRIED_OF_A_PLAN if many else 2])
 
 
@@ -194,7 +193,7 @@ def plausible(question: Question, bench: Bench) -> list[Value]:
     spec, now = FACTS[question.fact], facts.values.get(question.fact)
     if question.fact == "n_gpus" and facts.planned and now is None:
         return list(_MACHINES)
-    if question.fact == "n_gpus" and is_open(facts):
+    if question.fact == "n_gpus" and facts.cards_open:
         return [number for number in _OF_A_MACHINE if number != now]
     if question.fact == "framework_version":
         return [release for release in turns(facts.framework, *bench.versions) if release != now]

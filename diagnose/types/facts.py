@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from diagnose.batch import resolve
 from diagnose.types.measured import Growth, Measured
@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from diagnose.knowledge.records import Fork, Framework, Signature
 
 
+# cards that each hold the same, or that share out what a usual machine holds
+Taken = Literal["", "alike", "shared"]
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A fact with where it comes from. ``unit`` is the batch unit of ``value`` where it is not the fact's own.
 
     ``origin``: read (``span`` and maybe ``key`` say where), answered, default (of the recognised framework), assumed, derived.
     ``why`` says in words where a default or an assumption comes from, and of a size that was read whose it is.
+    ``taken`` stands at a number of cards that nobody tells: what it was taken for (``estimate.untold_cards``).
     """
 
     id: str
@@ -32,6 +37,7 @@ class Fact:
     written: str = ""
     span: Span | None = None
     why: str = ""
+    taken: Taken = ""
 
     @property
     def certain(self) -> bool:
@@ -128,6 +134,12 @@ class Facts:
     def configured(self) -> bool:
         """Whether any setting of the run was read: without one a default says little of what runs."""
         return any(fact.key for fact in self.stated.values())
+
+    @property
+    def cards_open(self) -> bool:
+        """Whether the number of cards is one that the estimate took itself, since nobody tells it."""
+        cards = self.stated.get("n_gpus")
+        return cards is not None and bool(cards.taken)
 
     @property
     def planned(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from diagnose.estimate.other_cards import is_open
 from diagnose.estimate.refused import asked_in
 from diagnose.facts.memory_limits import LIMIT
 from diagnose.facts.signature import is_mark
@@ -69,7 +68,7 @@ def run_words(facts: Facts) -> tuple[str, ...]:
     values = facts.values
     framework = facts.trainer or values.get("framework")
     card = " ".join(str(part) for part in (values.get("gpu_model"), card_size(facts)) if part)
-    cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values and not is_open(facts) else card
+    cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values and not facts.cards_open else card
     algo = facts.stated.get("algo")
     # a default says nothing of a run of which no setting was pasted
     of_nothing = algo is not None and algo.origin == "default" and not facts.configured

@@ -28,6 +28,16 @@ from diagnose.facts.advised import without_advice
         "Will I OOM with this on 4x L40S?",
         "16 x A100 80G total. OOM risk?",
         "这个配置会不会爆显存",
+        "It is NOT an OOM, memory is at 40% on all eight gpus. It hangs.",
+        "DPO in TRL: not out of memory, it just gets slower each step.",
+        "We don't get any CUDA OOM here, the loss is nan",
+        "It isn't due to running out of GPU memory, the port is taken",
+        "The hang has nothing to do with OOM",
+        "webui 打不开，端口被占用。和OOM没有关系。",
+        "不是 OOM，就是卡住不动",
+        "不是因为爆显存，是 NCCL 超时",
+        "进程没有被 OOM kill，显存也没满，就是 ray 一直 pending",
+        "显存也没爆，内存也没满，就是很慢",
     ],
 )
 def test_it_tells_no_failure(values, text):
@@ -48,6 +58,10 @@ def test_it_tells_no_failure(values, text):
         ("Why will it always OOM at step 2?", "other"),
         ("换成 14B 就会爆显存，怎么办", "gpu_oom"),
         ("显存不足，请问怎么解决", "gpu_oom"),
+        ("不是 OOM 就是爆显存", "gpu_oom"),
+        ("I am not sure whether it is an OOM of the GPU, it says CUDA out of memory", "gpu_oom"),
+        ("This should not run out of GPU memory on eight cards, but it does", "gpu_oom"),
+        ("Isn't that an OOM?", "other"),
     ],
 )
 def test_a_failure_beside_such_words_is_told_all_the_same(values, text, kind):

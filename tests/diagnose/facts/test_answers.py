@@ -76,3 +76,19 @@ def test_a_share_of_the_card_that_was_answered_tells_an_engine(facts):
 
 def test_none_is_a_no_where_the_options_hold_one():
     assert parse_answer("gradient_checkpointing", "none") is False
+
+
+@pytest.mark.parametrize(
+    ("id", "value"),
+    [
+        ("gpu_mem_gib", -3),
+        ("params_b", -1.5),
+        ("params_b", float("nan")),
+        ("host_ram_gb", 1e30),
+        ("gpu_memory_utilization", 7.5),
+    ],
+)
+def test_a_number_of_a_program_is_held_to_the_same_bounds_as_a_person_s(facts, id, value):
+    found = facts("", **{id: value})
+    assert id not in found.values
+    assert "Write" in found.notes[0]

@@ -401,3 +401,13 @@ def test_a_peak_that_rises_with_the_length_of_answers_is_no_leak(facts):
     assert longer.values["oom_kind"] == "gpu_oom"
     assert any("responses get longer" in note for note in longer.notes)
     assert even.values["oom_kind"] == "memory_growth"
+
+
+def test_moments_made_by_a_fused_optimizer_are_its_step(values):
+    text = f'Traceback (most recent call last):\n  File "/x/deepspeed/ops/adam/fused_adam.py", line 128, in step\n    s = 1\n{TORCH}'
+    assert values(text)["phase"] == "optimizer_step"
+
+
+def test_a_server_of_rewards_fails_in_the_reward_phase(values):
+    text = f'Traceback (most recent call last):\n  File "/x/openrlhf/cli/serve_rm.py", line 54, in get_reward\n    s = 1\n{TORCH}'
+    assert values(text)["phase"] == "reward"

@@ -266,3 +266,23 @@ def test_keys_that_others_have_too_are_a_mark_only_together(flags, slug):
 def test_a_fork_that_somebody_says_they_run_is_read_by_the_keys_of_its_base(facts, text):
     found = facts(text)
     assert (found.fork.id if found.fork else None, found.values["micro_batch"]) == ("plume", 4)
+
+
+_COPIED = (
+    '\n  File "/w/verl/workers/fsdp_workers.py", line 431, in update_actor\n    metrics = self.actor.update_policy(data=data)\n'
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.02 GiB."
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "slug"),
+    [
+        ("EasyR1", "easyr1"),
+        ("Search-R1 训练 OOM", "search-r1"),
+        ("跑 Logic-RL\npython3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.n=8", "logic-rl"),
+        ("I use verl. EasyR1 works fine with it.", "verl"),
+        ("Running EasyR1's data\npython3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.n=8", "verl"),
+    ],
+)
+def test_a_copy_that_is_named_as_what_runs_is_not_its_base(words, slug):
+    assert diagnose(words + _COPIED, {}, current(), ()).facts.framework.slug == slug

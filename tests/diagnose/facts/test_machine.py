@@ -483,3 +483,27 @@ def test_a_machine_that_joins_others_is_not_the_whole_run(values):
 )
 def test_what_somebody_tells_of_the_ram_that_free_prints_is_read(values, text, size):
     assert values(f"verl, killed by signal 9. {text}").get("host_ram_gb") == size
+
+
+@pytest.mark.parametrize(
+    ("text", "cards"),
+    [
+        ("70B QLoRA on 2x24GB: OOM", (2, 24)),
+        ("verl on 4*80G OOM", (4, 80)),
+        ("memory: 8 x 64GB DDR5, verl OOM", None),
+        ("RAM is 8x24GB DDR5, verl OOM", None),
+        ("batch 2x24 OOM", None),
+    ],
+)
+def test_a_count_beside_a_size_that_only_cards_have(values, text, cards):
+    found = values(text)
+    assert (found.get("n_gpus"), found.get("gpu_mem_gib")) == (cards or (None, None))
+
+
+def test_what_ray_counts_against_outranks_the_rounded_size_that_people_tell(values):
+    node = (
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory. Memory on the node (IP: 10.0.0.3, ID: a1) "
+        "where the task (task ID: f, name=main_task, pid=1, memory used=6.11GB) was running was 480.20GB / 503.49GB (0.95)"
+    )
+    assert values(f"8 卡，内存 512G\n{node}")["host_ram_gb"] == 503.49
+    assert values(f"8 卡，容器内存限制 200G\n{node}")["host_ram_gb"] == 200

@@ -255,3 +255,23 @@ def test_a_family_in_a_scripts_name_is_no_generation_of_it(values):
 )
 def test_the_only_size_in_scripts_names_is_the_models(values, text, size):
     assert values(text).get("params_b") == size
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("openrlhf with a remote reward model 70B: OOM", None),
+        ("PPO OOM with 7B policy and a 70B reward model", 7),
+        ("verl，奖励模型 72B，策略 7B，OOM", 7),
+        ("training a reward model 8B with openrlhf OOM", 8),
+        ("训练 7B 的奖励模型 OOM", 7),
+    ],
+)
+def test_the_size_of_a_model_beside_the_trained_one_is_not_its_size(values, text, size):
+    assert values(text).get("params_b") == size
+
+
+def test_a_recipe_in_a_folder_of_a_model_s_name_is_of_that_model(values):
+    command = "accelerate launch --config_file zero3.yaml src/open_r1/grpo.py --config recipes/{}/grpo/config_demo.yaml"
+    assert values(command.format("Qwen2.5-Math-7B"))["model"] == "Qwen2.5-Math-7B"
+    assert "model" not in values(command.format("OpenR1-runs-7"))

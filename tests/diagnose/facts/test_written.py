@@ -48,3 +48,11 @@ def test_it_reads_yes_and_no():
         False,
         False,
     ]
+
+
+@pytest.mark.parametrize(
+    ("id", "text"),
+    [("gpu_memory_utilization", "7.5"), ("micro_batch", "-5"), ("n_gpus", "9" * 20), ("response_length", "1e300")],
+)
+def test_a_number_that_no_run_can_have_is_not_set(id, text):
+    assert written.of(id, text) is None

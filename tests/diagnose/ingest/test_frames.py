@@ -80,3 +80,8 @@ def test_it_reads_a_frame_that_was_broken_before_its_line_number() -> None:
     assert [(f.path, f.function, f.source_line) for f in read(text).frames] == [
         ("/a/site-packages/pkg/trainer.py", "train", 2241)
     ]
+
+
+def test_it_reads_a_frame_whose_beginning_was_not_copied() -> None:
+    frames = read('grpo_trainer.py", line 1620, in _compute_loss\n    x = self.f(\nValueError: no').frames
+    assert [(frame.path, frame.function, frame.line) for frame in frames] == [("grpo_trainer.py", "_compute_loss", 1)]

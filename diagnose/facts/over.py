@@ -1,0 +1,72 @@
+"""A failure of memory that is told as over, by somebody who turns to another: “the OOM of last week is fixed, now it hangs”.
+
+Somebody who only tells what helped had the failure all the same, and the diagnosis is of that one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from diagnose.facts.advised import FAILS, FAILS_ZH
+from diagnose.types import Line, Paste
+
+_MENTION = re.compile(
+    rf"{FAILS}|{FAILS_ZH}|\b(?:gpu |cuda |host |cpu )?memory (?:problem|issue|leak|error)s?\b|[显内]存(?:泄漏|泄露|问题)",
+    re.I | re.A,
+)
+_OVER = re.compile(
+    r"(?<!not )(?<!n['’]t )(?<!not been )(?<!be )(?<!get )"
+    r"\b(?:solved|fixed|resolved|gone|went away|disappeared|vanished|works now|sorted out)\b"
+    r"|(?<![没未法能何么待])(?:解决了|解决好|解决掉|已解决|没有了|消失了?|修好了?|修复了|搞定了?|好了|不再)",
+    re.I | re.A,
+)
+# how the next trouble is announced, and not the success of what was done
+_SUCCESS = (
+    r"(?:works?|runs?|trains?|can|could|fits?|goes|is (?:fine|ok|okay|good|working|running|stable)|everything|all)\b"
+)
+_TURN = re.compile(
+    rf"\b(?:but|and|however),? now\b(?! (?:(?:it|i|we|the \w+) )?{_SUCCESS})|\bnow,? (?:i|we|it|the \w+|there|my \w+)\b(?! {_SUCCESS})"
+    r"|\b(?:new|another|different|other|next|remaining|only|current|second)\s+(?:\w+\s+)?(?:problem|issue|error|question|bug)\b"
+    r"|\b(?:problem|issue|error|question) (?:now|left|remaining)\b"
+    r"|现在(?:的问题|又|却|遇到|碰到|报|卡|出现|变成|有一?个|想问|[^，。；\n]{0,24}(?:报错?|卡[住死]|失败|挂|崩|不涨|慢|nan|错误|问题|hang))"
+    r"|(?:但是?|不过|可是?|然后|结果)(?:现在|目前|又)|又(?:遇到|出现|碰到|报|有)|(?:新|另外?一?个|别|其他|下一个|剩下)的?(?:新的?)?问题",
+    re.I | re.A,
+)
+# the next trouble is the same one in another place
+_AGAIN = re.compile(
+    r"\b(?:gets?|hits?|sees?|have|had|got) (?:it|them|the same|one|that)\b|\bit (?:happens|occurs|comes|came|moved)\b"
+    r"|\bagain\b|\bstill\b|\bsame\b"
+    r"|又(?:来|爆|OOM)|再次|同样|还是|仍",
+    re.I | re.A,
+)
+_NEAR = 160  # characters between the failure and the word that it is over
+
+
+def without_past(paste: Paste, speech: Sequence[Line]) -> Paste:
+    """The paste with dots for every failure that is told as over before another trouble is."""
+    whole = {line.number: line for line in paste.lines}
+    said = [line for line in speech if line.words == whole[line.number].words]
+    told = {line.number: kept for at, line in enumerate(said) if (kept := _without_past(line.words, said[at + 1 :]))}
+    if not told:
+        return paste
+    return replace(paste, lines=tuple(replace(line, words=told.get(line.number, line.words)) for line in paste.lines))
+
+
+def _without_past(words: str, after: Sequence[Line]) -> str:
+    """The words without what is over; "" where nothing is, or where it comes again."""
+    mentions = list(_MENTION.finditer(words))
+    over = next((found for found in _OVER.finditer(words) if any(_near(one, found) for one in mentions)), None)
+    if over is None:
+        return ""
+    turn = _TURN.search(words, over.start())
+    behind = words[turn.start() :] if turn else next((one.words for one in after if _TURN.search(one.words)), "")
+    if not behind or _AGAIN.search(behind):
+        return ""
+    end = turn.start() if turn else len(words)
+    return _MENTION.sub(lambda found: "·" * len(found[0]), words[:end]) + words[end:]
+
+
+def _near(mention: re.Match[str], over: re.Match[str]) -> bool:
+    return -_NEAR < over.start() - mention.end() < _NEAR
