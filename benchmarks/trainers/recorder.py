@@ -155,8 +155,8 @@ def _value(value: Any) -> str:
     return repr(value)
 
 
-def write(trainer: str, packages: tuple[str, ...], points: list[dict[str, Any]]) -> None:
-    """Write tests/data/trainers/<trainer>.toml: the versions that ran, the day, and the points."""
+def write(trainer: str, packages: tuple[str, ...], points: list[dict[str, Any]], of: str = "") -> None:
+    """Write tests/data/trainers/<trainer><of>.toml: the versions that ran, the day, and the points."""
     head = [
         f"# Written by benchmarks/trainers/run_{trainer}.py; peaks in bytes.",
         "[from]",
@@ -164,5 +164,5 @@ def write(trainer: str, packages: tuple[str, ...], points: list[dict[str, Any]])
         f'date = "{datetime.datetime.now(datetime.UTC).date()}"',
     ]
     body = "\n".join(written(point) for point in points)
-    (OUT / f"{trainer}.toml").write_text("\n".join(head) + "\n\n" + body, encoding="utf-8")
+    (OUT / f"{trainer}{of}.toml").write_text("\n".join(head) + "\n\n" + body, encoding="utf-8")
     print(f"{len(points)} points by torch {torch.__version__}")
