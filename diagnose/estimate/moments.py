@@ -12,6 +12,7 @@ from diagnose.estimate.roles import of_critic
 from diagnose.estimate.terms_activation import head_inputs, kept, kept_by_hooks, no_grad, recomputed
 from diagnose.estimate.terms_gather import (
     bucketed,
+    buckets_of_replicas,
     cast_in_forward,
     gathered,
     gradients_between,
@@ -173,7 +174,7 @@ def _last_layer(plan: Plan, work: list[Term]) -> list[Moment]:
 
 
 def _optimizer_step(plan: Plan) -> list[Moment]:
-    return [("step", adam_temporaries(plan))]
+    return [("step", [*buckets_of_replicas(plan), *adam_temporaries(plan)])]
 
 
 MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {

@@ -221,7 +221,8 @@ def _shape(model: Model) -> Shape:
 def _model_and_shape(model: Model, does: Mapping[str, Value], values: Values) -> tuple[Model, Shape]:
     """The model as this run trains it, and its numbers, those of a narrow head where it has one."""
     model = as_trained(model, does, values)
-    narrow = values.get("algo") in WITHOUT_HEAD and does.get("reward_head") != "beside_logits"
+    narrow = values.get("algo") in WITHOUT_HEAD and does.get("reward_head") not in ("beside_logits", "kept")
+    narrow |= values.get("algo") in RERANKERS and does.get("reranker_head") == "narrow"
     return model, _shape(headed(model, tied=True) if narrow else model)
 
 

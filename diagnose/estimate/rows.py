@@ -46,7 +46,7 @@ _MERGED_PATCHES = (
 def row_limit(plan: Plan) -> tuple[int | None, int | None]:
     """Limits of prompt and response in tokens; a limit of the whole row stands with the response.
 
-    Where nothing limits them the longest of the data does.
+    Where nothing limits them the longest of the data does, or the length that somebody tells.
     """
     prompt, response = whole(plan.values, "prompt_length"), whole(plan.values, "response_length")
     longest, start = whole(plan.values, "max_length"), whole(plan.values, "start_length")
@@ -60,7 +60,10 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
     if plan.online and not longest and response:
         return whole(plan.values, "longest_prompt_length") or 0, response
     longest = longest or response
-    if not longest and (counted := whole(plan.values, "longest_response_length")):
+    counted = whole(plan.values, "longest_response_length") or (
+        0 if plan.online else _known(plan, "real_response_length")
+    )
+    if not longest and counted:
         longest = counted + math.ceil(_beside(plan).high)
     return (0, longest) if longest else (None, None)
 

@@ -134,12 +134,19 @@ def pipelined(plan: Plan) -> bool:
     return plan.whole("pp") > 1 and plan.split.stage >= 3 and plan.split.group > 1
 
 
+def buckets_of_replicas(plan: Plan) -> list[Term]:
+    """DDP's buckets, which its reducer makes once and keeps: beside gradients in a backward pass and in the optimizer step."""
+    if plan.values.get("strategy") != "ddp" or plan.split.group == 1 or plan.split.stage > 0:
+        return []
+    size = plan.each.gradients * plan.trained
+    how = f"{plan.each.gradients:g} B × {count(plan.trained)}, as large as the gradients"
+    return [make_term("buckets", "gradient buckets", "work", size, how, _DDP, ("zero_stage", "full_or_lora"))]
+
+
 def bucketed(plan: Plan) -> list[Term]:
     """Gradient buckets, which stand beside the gradients during the backward pass: of ZeRO stages 1 and 2, and of DDP."""
-    if plan.values.get("strategy") == "ddp" and plan.split.group > 1 and plan.split.stage == 0:
-        size = plan.each.gradients * plan.trained
-        how = f"{plan.each.gradients:g} B × {count(plan.trained)}, as large as the gradients"
-        return [make_term("buckets", "gradient buckets", "work", size, how, _DDP, ("zero_stage", "full_or_lora"))]
+    if buckets := buckets_of_replicas(plan):
+        return buckets
     if plan.split.stage not in (1, 2) or plan.values.get("strategy") not in (None, "deepspeed"):
         return []
     bucket = plan.number("reduce_bucket_bytes") or _BUCKET_BYTES

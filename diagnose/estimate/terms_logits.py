@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import real_row
-from diagnose.estimate.term import Band, count, make_term
+from diagnose.estimate.term import Band, count, counts, make_term
 from diagnose.estimate.terms_held import held_bytes
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
@@ -41,7 +41,7 @@ def logits_train(plan: Plan, one: Pass) -> list[Term]:
         return []
     further = (plan.number("mtp_layers") or 0) * _FURTHER
     each = (plan.number("logits_train_bytes") or _TRAIN_DEFAULT) + further
-    return _one_chunk(plan, one) or _kept_chunks(plan, one) or _logits(plan, one, each, 0.0)
+    return _one_chunk(plan, one) or _kept_chunks(plan, one) or [*_logits(plan, one, each, 0.0), *_last_chunk(plan, one)]
 
 
 def logits_forward(plan: Plan, one: Pass) -> list[Term]:
@@ -120,6 +120,26 @@ def _kept_chunks(plan: Plan, one: Pass) -> list[Term]:
     size = Band(one.row.low * a_token, one.tokens.mid * a_token, one.tokens.high * a_token)
     how = f"{each:g} B × {one.how}{_part(one)} × {plan.model.vocab:,}"
     return [make_term("logits_chunk", "logits of all chunks", "work", size, how, _KEPT, (*one.moved_by, *_MOVED))]
+
+
+def _last_chunk(plan: Plan, one: Pass) -> list[Term]:
+    """What a loss over whole logits takes of its last chunk, when its backward pass begins."""
+    each, most = plan.number("loss_chunk_bytes"), plan.number("loss_chunk_tokens")
+    if not each or not most or not plan.makes_logits:
+        return []
+    tokens = one.tokens.times(one.response).at_most(most)
+    how = f"{each:g} B × {counts(tokens)} tokens × {plan.model.vocab:,}"
+    return [
+        make_term(
+            "logits_chunk",
+            "a chunk of log-probs",
+            "work",
+            tokens.times(each * plan.model.vocab),
+            how,
+            _SOURCE,
+            (*one.moved_by, *_MOVED),
+        )
+    ]
 
 
 def loss_in_chunks(plan: Plan, one: Pass) -> list[Term]:

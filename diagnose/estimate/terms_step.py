@@ -14,7 +14,7 @@ _SUB_GROUP = 1e9  # sub_group_size, in parameters
 
 def adam_temporaries(plan: Plan) -> list[Term]:
     """What the optimizer step needs beside state and gradients."""
-    kind = plan.does.get("adam_temporaries", "none")
+    kind = _kind(plan)
     mine, moved_by = trained_shard(plan, 1), ("fused_optimizer", "zero_stage", "shard_size")
     if plan.values.get("optimizer_on_cpu") is True or (kind == "foreach" and _in_place(plan)):
         return []
@@ -39,10 +39,21 @@ def adam_temporaries(plan: Plan) -> list[Term]:
     return [make_term("adam_temporaries", "temporaries of the optimizer step", "work", size, how, _ADAM, moved_by)]
 
 
+def _kind(plan: Plan) -> str:
+    """What the record says; a trainer that takes the fused kernel by default does so unless an optimizer is named."""
+    kind = str(plan.does.get("adam_temporaries", "none"))
+    named = "optimizer" in plan.values and "optimizer" not in plan.defaults
+    return ("foreach" if named else "none") if kind == "fused" else kind
+
+
 def _in_place(plan: Plan) -> bool:
-    """A kernel that takes one tensor after the other: torch's fused one, bitsandbytes' (bitsandbytes/optim/optimizer.py: step)."""
+    """A kernel that takes one tensor after the other: torch's fused one, apex's, bitsandbytes' (bitsandbytes/optim/optimizer.py: step).
+
+    (Names: transformers 4.57.1 training_args.py: OptimizerNames.)
+    """
     named = str(plan.values.get("optimizer", "")).lower()
-    return plan.values.get("fused_optimizer") is True or "8bit" in named or named.startswith("paged")
+    by_name = any(word in named for word in ("fused", "8bit", "lion_32bit", "ademamix")) or named.startswith("paged")
+    return plan.values.get("fused_optimizer") is True or by_name
 
 
 def _fp32_gradients(plan: Plan, mine: float) -> tuple[Band, str]:

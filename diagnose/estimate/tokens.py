@@ -98,7 +98,7 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
         tokens=Band(rows.low * row.low / sp, rows.mid * row.mid / sp, rows.high * row.high / sp),
         rows=rows.mid,
         row=row,
-        response=_response_share(plan, prompt.mid, response.mid),
+        response=_response_share(plan, prompt.mid, response.mid, max(1.0, rows.mid)),
         how=f"{several} × {counts(row)} tokens{' padded' if padded else ''}{f' ÷ {sp}' if sp > 1 else ''}",
         moved_by=_moved_by(rows_id, padded),
         missing=missing,
@@ -215,7 +215,7 @@ def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
         tokens=tokens,
         rows=max(1.0, tokens.mid / max(1.0, row.mid)),
         row=row,
-        response=_response_share(plan, prompt.mid, response.mid),
+        response=_response_share(plan, prompt.mid, response.mid, 1.0),
         how=f"{counts(tokens)} tokens packed",
         moved_by=_moved_by(budget_id if budget_id in plan.values else rows_id, False),
         packed=True,
@@ -235,10 +235,19 @@ def _pairs_beside(plan: Plan, budget: int, limit: int) -> Band:
     return Band(budget, max(budget, pair * row), max(budget, pair * most))
 
 
-def _response_share(plan: Plan, prompt: float, response: float) -> float:
-    if not plan.online or plan.does.get("logits_rows") != "response" or not prompt + response:
+def _response_share(plan: Plan, prompt: float, response: float, rows: float) -> float:
+    """The share of a pass's tokens that have logits.
+
+    Of a data set's rows beside each other what follows the shortest of their prompts, which is taken to lie so far below the mean as
+    the longest lies above it; where nobody tells how long prompts are, all.
+    """
+    told, row = plan.does.get("logits_rows"), prompt + response
+    if told == "response" and plan.online and row:
+        return response / row
+    if told != "answers" or plan.online or plan.algo in FILLED or "real_prompt_length" in plan.assumed:
         return 1.0
-    return response / (prompt + response)
+    asked = (whole(plan.values, "real_prompt_length") or 0) / math.sqrt(rows if filled(plan) else 1.0)
+    return 1 - asked / row if asked < row else 1.0
 
 
 def _moved_by(size_id: str, padded: bool) -> tuple[str, ...]:

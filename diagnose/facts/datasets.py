@@ -91,7 +91,8 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
     if answers and algo is not None and algo.value == "gkd":
         return _distilled(sets, stated)
     images = [_image(sets), *_largest_image(sets)] if media else []
-    found = [*_side("prompt", [one.record.prompt_tokens for one in sets], sets, stated)]
+    prompts = [*_side("prompt", [one.record.prompt_tokens for one in sets], sets, stated)]
+    found = [*prompts]
     if answers:
         found += [*(() if found else _within_row(sets, stated)), *_sampled(sets, stated)]
     elif algo is not None:
@@ -102,6 +103,8 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
         else:
             told = [_row(one.record, str(algo.value)) for one in sets]
             found = [*_side("response", told, sets, stated), *_met(told, sets, stated)]
+            if found and str(algo.value) not in _CLASSIFIES:
+                found += prompts
     return {fact.id: fact for fact in (*found, *images)} if found else {}
 
 

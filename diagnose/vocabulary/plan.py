@@ -67,8 +67,16 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "chunk_kept_bytes": ("bytes of each logit that a loss in chunks keeps until its backward pass", ()),
     "chunked_loss": ("whether a loss in chunks runs where the settings ask for it", ("yes", "no")),
     "loss_head_gradients": ("gradients of the head that a loss in chunks holds at once, of a frozen head as well", ()),
+    "loss_chunk_bytes": (
+        "bytes of each logit that one chunk of a loss takes beside what the loss keeps of all of them",
+        (),
+    ),
+    "loss_chunk_tokens": ("tokens of such a chunk", ()),
     "loss_row_bytes": ("bytes of each logit of one row that a loss in chunks makes at a time", ()),
-    "logits_rows": ("for which tokens logits are made", ("all", "response")),
+    "logits_rows": (
+        "for which tokens logits are made: all, samples alone, or of a data set's rows what follows the prompts of all",
+        ("all", "response", "answers"),
+    ),
     "micro_batch_of": (
         "what a micro batch counts online: sequences, prompts with all their samples in one pass, or sequences that become as many as"
         " samples of a prompt where a step of them would hold no whole number of prompts",
@@ -91,8 +99,9 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("narrow", "gathered_logits"),
     ),
     "reward_head": (
-        "what a reward model is trained with: a narrow head in the place of the model's own, or one beside it, whose logits nobody reads",
-        ("narrow", "beside_logits"),
+        "what a reward model is trained with: a narrow head in the place of the model's own, or one beside it, whose logits nobody reads;"
+        " kept where the model's own stands there and makes none",
+        ("narrow", "beside_logits", "kept"),
     ),
     "loss_by_row": (
         "whether log-probs are taken row by row, so that a pass without gradient holds one row's copy",
@@ -124,8 +133,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("both_models", "in_parts", "none"),
     ),
     "adam_temporaries": (
-        "what the optimizer step needs for a moment",
-        ("foreach", "fp32_gradients", "all_fp32_gradients", "largest_shard", "none"),
+        "what the optimizer step needs for a moment; fused: nothing, unless another optimizer is named",
+        ("foreach", "fused", "fp32_gradients", "all_fp32_gradients", "largest_shard", "none"),
     ),
     "selective_keeps": (
         "what a layer keeps where recomputation is selective: all but what a fused kernel makes again, or chosen products",

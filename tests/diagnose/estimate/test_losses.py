@@ -102,7 +102,7 @@ def test_a_supervised_loss_beside_distillation_keeps_its_log_softmax() -> None:
 
 @pytest.mark.parametrize(
     ("version", "strategy", "each"),
-    [("3.11.0", "--deepspeed zero2", 38), ("3.12.0", "--deepspeed zero2", 26), ("3.11.0", "", 76), ("4.6.0", "", 52)],
+    [("3.11.0", "--deepspeed zero2", 38), ("3.12.0", "--deepspeed zero2", 26), ("3.11.0", "", 76), ("4.6.0", "", 44)],
 )
 def test_a_distillation_holds_what_its_loss_has_worked_out_of_all_tokens(
     version: str, strategy: str, each: int
@@ -120,6 +120,27 @@ def test_a_generative_reranker_made_whole_logits_before_its_head_was_cut_down(st
     assert _logits(text, framework_version="3.12.0", **row) == each * 8 * 500 * 151_936
     assert _logits(text, framework_version="4.0.0", **row) == 0
     assert _logits(f"{RERANKER.format(task='reranker')} {strategy}", framework_version="3.12.0", **row) == 0
+
+
+def test_the_last_chunk_of_a_distillation_takes_more_until_it_has_gone_backward() -> None:
+    """tests/data/trainers/swift-3.12.toml: of 491 and of 983 tokens, which are one chunk of 512 and two"""
+    found = _diagnose(GKD.replace("--deepspeed zero3", ""), n_gpus=4, framework_version="3.12.0")
+    assert found.estimate.gpu is not None
+    update = next(one for one in found.estimate.gpu.phases if one.phase == "actor_update")
+    assert next(term.bytes for term in update.terms if term.id == "logits_chunk") == 24 * 512 * VOCAB
+
+
+@pytest.mark.parametrize(("version", "share"), [("3.4.0", 1.0), ("3.12.0", 0.75)])
+def test_prompts_have_no_logits_where_the_labels_alone_are_asked_for(version: str, share: float) -> None:
+    """modelscope/ms-swift v3.5.0 swift/trainers/mixin.py: get_logits_to_keep; of one row the answers’ own tokens"""
+    text = "swift sft --model Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --max_length 2048"
+    row = {"real_response_length": 2048, "real_prompt_length": 512}
+    assert _logits(text, framework_version=version, **row) == share * 12 * 2048 * VOCAB
+
+
+def test_a_known_length_counts_where_no_limit_is_set() -> None:
+    text = "swift sft --model Qwen/Qwen2.5-7B --per_device_train_batch_size 1"
+    assert _logits(text, framework_version="3.12.0", real_response_length=2048) == 12 * 2048 * VOCAB
 
 
 def test_a_student_without_an_engine_generates_by_itself_and_gathers_its_weights() -> None:

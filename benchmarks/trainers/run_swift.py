@@ -1,0 +1,224 @@
+"""Write tests/data/trainers/swift-<version>.toml: steps of ms-swift's own commands on the CPU, which the estimator is held against.
+
+pip install ms-swift==3.12.6   # or another release; each writes a file of its own
+python benchmarks/trainers/run_swift.py
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shlex
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from recorder import Recorder, in_processes, loads_counted, write
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+CONFIG = {
+    "model_type": "qwen2",
+    "architectures": ["Qwen2ForCausalLM"],
+    "hidden_size": 512,
+    "num_hidden_layers": 6,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "intermediate_size": 1408,
+    "vocab_size": 8000,
+    "max_position_embeddings": 4096,
+    "tie_word_embeddings": False,
+}
+RELEASE = version("ms-swift")
+OLD = int(RELEASE.split(".")[0]) < 4
+MAIN = {"sft": "sft_main", "rlhf": "rlhf_main", "pt": "pt_main" if OLD else "pretrain_main"}
+LENGTH, CHAT = 512, 21 if OLD else 19  # the template adds a system prompt until 4.0
+
+
+def saved(folder: Path, config: dict[str, Any]) -> Path:
+    """A model of ``config`` with random bf16 weights and a tokenizer of numbers and the chat's own marks."""
+    torch.manual_seed(0)
+    shape = transformers.AutoConfig.for_model(**config)
+    model = transformers.AutoModelForCausalLM.from_config(shape).to(torch.bfloat16)
+    model.config.torch_dtype = "bfloat16"
+    model.save_pretrained(folder)
+    words = {"<|endoftext|>": 0, "<|im_start|>": 1, "<|im_end|>": 2, "yes": 3, "no": 4}
+    words |= {str(n): n for n in range(len(words), config["vocab_size"])}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="<|endoftext|>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="<|endoftext|>",
+        eos_token="<|im_end|>",
+        additional_special_tokens=["<|im_start|>"],
+    ).save_pretrained(folder)
+    return folder
+
+
+def numbers(count: int, first: int = 0) -> str:
+    return " ".join(str(5 + (first + n) % 7000) for n in range(count))
+
+
+def row(index: int, kind: str, prompt: int = 1, response: int = 0, others: int = 1) -> dict[str, Any]:
+    """One row of data of so many words, as the task reads it; with the chat's own words it measures LENGTH tokens."""
+    response = response or LENGTH - CHAT - prompt
+    ask = {"role": "user", "content": numbers(prompt, index)}
+    answer = {"role": "assistant", "content": numbers(response, index)}
+    text, document = [{"role": "user", "content": numbers(response)}], [{**answer}]
+    return {
+        "text": {"messages": [answer]},
+        "answer": {"messages": [ask, answer]},
+        "prompt": {"messages": [ask]},
+        "pair": {"messages": [ask, answer], "rejected_response": numbers(response, index + 1)},
+        "judged": {"messages": [ask, answer], "label": index % 2 == 0},
+        "class": {"messages": text, "label": 1},
+        "similar": {"messages": text, "positive_messages": [text], "negative_messages": [text] * (others - 1)},
+        "ranked": {"messages": [ask], "positive_messages": [document], "negative_messages": [document] * others},
+    }[kind]
+
+
+class _Dropout(torch.autograd.Function):
+    """Dropout as a GPU's kernels do it, of which one byte of mask is kept (torch ATen/native/cuda/Dropout.cu); the CPU's keeps a number."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, p: float) -> torch.Tensor:
+        mask = torch.empty_like(x, dtype=torch.bool).bernoulli_(1 - p)
+        ctx.save_for_backward(mask)
+        ctx.scale = 1 / (1 - p)
+        return x.mul(mask).mul_(ctx.scale)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return grad.mul(ctx.saved_tensors[0]).mul_(ctx.scale), None
+
+
+def step(folder: Path, command: str, options: dict[str, Any]) -> dict[str, int]:
+    """The peaks of the second step and later of one command."""
+    os.environ |= {"CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1", "MODELSCOPE_OFFLINE": "1"}
+    _, verb, *words = shlex.split(command)
+    pipelines = importlib.import_module("swift.llm" if OLD else "swift")
+
+    data = folder / f"{os.getpid()}.jsonl"
+    data.write_text("\n".join(json.dumps(row(index, **options["rows"])) for index in range(16)))
+    words = [str(folder) if word in ("m", "t") else word for word in words]
+    words += ["--dataset", str(data), "--output_dir", str(folder / "out"), "--max_steps", "3", "--save_strategy", "no"]
+    words += ["--report_to", "none", "--use_cpu", "true", "--check_model", "false", "--dataloader_num_workers", "0"]
+    torch.nn.functional.dropout = lambda x, p=0.5, training=True, _=False: _Dropout.apply(x, p) if training else x
+    with Recorder() as recorder, loads_counted():
+        plain = transformers.Trainer._inner_training_loop
+
+        def marked(trainer: Any, *args: Any, **kwargs: Any) -> Any:
+            recorder.wrap(trainer, "compute_loss", "actor_update")
+            recorder.wrap(trainer.accelerator, "backward", "actor_update")
+            return plain(trainer, *args, **kwargs)
+
+        transformers.Trainer._inner_training_loop = marked
+        recorder.wrap(torch.optim.AdamW, "step", "optimizer_step")
+        getattr(pipelines, MAIN[verb])(words)
+    return recorder.peaks(skip=options.get("skip", 1))
+
+
+def point(folder: Path, name: str, command: str, **options: Any) -> dict[str, Any]:
+    ranks = options.pop("ranks", 1)
+    launch = f"NPROC_PER_NODE={ranks} " if ranks > 1 else ""
+    answers = {"n_gpus": ranks, "real_response_length": LENGTH, **options.pop("answers", {})}
+    return {
+        "id": name,
+        "paste": f"ms-swift=={RELEASE} transformers=={transformers.__version__}\n{launch}{command}",
+        "config": json.dumps(CONFIG),
+        "answers": answers,
+        "peaks": in_processes(ranks, step, folder, command, {"rows": {"kind": "answer"}, **options}),
+    }
+
+
+TUNER, KIND = ("train_type", "qwen2_5") if OLD else ("tuner_type", "qwen2")
+RANK, SCORE = ("reranker", "generative_reranker") if OLD else ("pointwise_reranker", "pointwise_reranker")
+FULL = f"--{TUNER} full"
+ROWS = f"--model m --model_type {KIND} --template qwen2_5 --torch_dtype bfloat16 --optim adamw_torch_fused --gradient_accumulation_steps 1"
+ONE, TWO = (f"{ROWS} --per_device_train_batch_size {rows} --max_length 512" for rows in (1, 2))
+ONE_BELOW, TWO_BELOW = (words.replace("512", "1024") for words in (ONE, TWO))
+GKD = f"swift rlhf --rlhf_type gkd --teacher_model t --teacher_model_type {KIND} --lmbda 0"
+GROUP = "--per_device_train_batch_size 4 --num_generations 4 --reward_funcs format --max_completion_length 128"
+GRPO = f"swift rlhf --rlhf_type grpo {ROWS} {GROUP}"
+ASKED = {"answers": {"real_prompt_length": 410}}
+LONG_PROMPT, LONG_PAIR = ({"rows": {"kind": kind, "prompt": 391}, **ASKED} for kind in ("answer", "pair"))
+PAIR, CLASS, TEXTS = ({"rows": {"kind": kind}} for kind in ("pair", "class", "similar"))
+RANKED = {"rows": {"kind": "ranked", "others": 7}}
+TAUGHT = {"answers": {"teacher_b": 0.0251}}
+SAMPLED = {
+    "rows": {"kind": "prompt", "prompt": 44},
+    "answers": {"real_prompt_length": 64 if OLD else 36, "real_response_length": 128},
+}
+POINTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sft-lora": (f"swift sft {TWO}", {}),
+    "sft-lora-no-checkpointing": (f"swift sft {TWO} --gradient_checkpointing false", {}),
+    "sft-full": (f"swift sft {TWO} {FULL}", {}),
+    "sft-full-no-checkpointing": (f"swift sft {TWO} {FULL} --gradient_checkpointing false", {}),
+    "sft-full-fp32": (f"swift sft {TWO} {FULL} --torch_dtype float32", {}),
+    "sft-full-accumulated": (f"swift sft {TWO} {FULL} --gradient_accumulation_steps 2", {"skip": 2}),
+    "sft-long-prompts": (f"swift sft {TWO} {FULL}", LONG_PROMPT),
+    "sft-one-long-prompt": (f"swift sft {ONE}", LONG_PROMPT),
+    "sft-loss-scale": (f"swift sft {TWO} --loss_scale react", {}),
+    "sft-dora": (f"swift sft {TWO} --use_dora true", {}),
+    "sft-rslora": (f"swift sft {TWO} --use_rslora true --lora_rank 64", {}),
+    "sft-modules-to-save": (f"swift sft {TWO} --modules_to_save embed_tokens lm_head", {}),
+    "sft-adalora": (f"swift sft {TWO} --{TUNER} adalora", {}),
+    "sft-llamapro": (f"swift sft {TWO} --{TUNER} llamapro --llamapro_num_new_blocks 2", {}),
+    "sft-galore": (f"swift sft {TWO} {FULL} --use_galore true --galore_rank 64", {}),
+    "pt-full": (f"swift pt {TWO} {FULL}", {"rows": {"kind": "text", "response": 510}}),
+    "dpo-lora": (f"swift rlhf --rlhf_type dpo {TWO}", PAIR),
+    "dpo-full": (f"swift rlhf --rlhf_type dpo {TWO} {FULL}", PAIR),
+    "dpo-long-prompts": (f"swift rlhf --rlhf_type dpo {TWO}", LONG_PAIR),
+    "kto-lora": (f"swift rlhf --rlhf_type kto {TWO}", {"rows": {"kind": "judged"}}),
+    "orpo-lora": (f"swift rlhf --rlhf_type orpo {TWO}", PAIR),
+    "cpo-lora": (f"swift rlhf --rlhf_type cpo {TWO}", PAIR),
+    "simpo-full": (f"swift rlhf --rlhf_type simpo {TWO} {FULL}", PAIR),
+    "rm-lora": (f"swift rlhf --rlhf_type rm {TWO}", PAIR),
+    "rm-full": (f"swift rlhf --rlhf_type rm {TWO} {FULL}", PAIR),
+    "gkd-lora": (f"{GKD} {TWO_BELOW}", TAUGHT),
+    "gkd-one-row": (f"{GKD} {ONE_BELOW}", TAUGHT),
+    "gkd-full": (f"{GKD} {TWO_BELOW} {FULL}", TAUGHT),
+    "grpo-lora": (GRPO, SAMPLED),
+    "grpo-full": (f"{GRPO} {FULL}", SAMPLED),
+    "seq-cls": (f"swift sft {TWO} --task_type seq_cls --num_labels 2", CLASS),
+    "seq-cls-full": (f"swift sft {TWO} {FULL} --task_type seq_cls --num_labels 2", CLASS),
+    "embedding-lora": (f"swift sft {TWO} --task_type embedding --loss_type infonce", TEXTS),
+    "reranker": (f"swift sft {ONE} --task_type reranker --loss_type {RANK}", RANKED),
+    "reranker-full": (f"swift sft {TWO} {FULL} --task_type reranker --loss_type {RANK}", RANKED),
+    "generative-reranker": (f"swift sft {ONE} --task_type generative_reranker --loss_type {SCORE}", RANKED),
+    "ddp-lora": (f"swift sft {TWO}", {"ranks": 2}),
+    "ddp-full": (f"swift sft {TWO} {FULL}", {"ranks": 2}),
+}
+# of a later release: what is asked in other words or computed otherwise there; a teacher of the same folder would be the student itself
+AGAIN = [
+    "sft-lora",
+    "sft-lora-no-checkpointing",
+    "sft-full",
+    "sft-full-no-checkpointing",
+    "sft-modules-to-save",
+    "dpo-lora",
+    "orpo-lora",
+    "kto-lora",
+    "gkd-full",
+    "grpo-full",
+    "embedding-lora",
+    "reranker",
+    "generative-reranker",
+    "ddp-full",
+]
+
+
+def main() -> None:
+    chosen = POINTS if OLD else {name: POINTS[name] for name in AGAIN}
+    with tempfile.TemporaryDirectory() as place:
+        folder = saved(Path(place), CONFIG)
+        points = [point(folder, name, command, **options) for name, (command, options) in chosen.items()]
+    packages = ("ms-swift", "transformers", "peft", "trl", "torch")
+    write("swift", packages, points, of="-" + ".".join(RELEASE.split(".")[:2]))
+
+
+if __name__ == "__main__":
+    main()

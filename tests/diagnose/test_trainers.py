@@ -1,0 +1,39 @@
+"""The estimator against what real trainers allocated: tests/data/trainers/, written by the scripts of benchmarks/trainers/.
+
+A point's command is read as a person's paste would be, beside the small model's config.json. ``off`` names a phase whose estimate
+is known to lie further away, how far, and ``why`` says the cause.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diagnose.estimate.phases import trainer_bytes
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+
+STEP = 0.07  # how far the estimate may be off
+FILES = sorted((Path(__file__).parents[1] / "data" / "trainers").glob("*.toml"))
+
+
+def _points() -> list[Any]:
+    found = [(file.stem, tomllib.loads(file.read_text())) for file in FILES]
+    return [
+        pytest.param(point, phase, id=f"{trainer}-{point['id']}-{phase}")
+        for trainer, measured in found
+        for point in measured["point"]
+        for phase in point["peaks"]
+    ]
+
+
+@pytest.mark.parametrize(("point", "phase"), _points())
+def test_a_step_of_a_real_trainer_is_estimated_right(point: dict[str, Any], phase: str) -> None:
+    found = diagnose(f"{point['paste']}\n\n{point['config']}", point["answers"], current(), ())
+    assert found.estimate.gpu, found.estimate.missing
+    phases = {one.phase: trainer_bytes(one) for one in found.estimate.gpu.phases}
+    tolerance = point.get("off", {}).get(phase, STEP)
+    assert phases[phase] == pytest.approx(point["peaks"][phase], rel=tolerance)
