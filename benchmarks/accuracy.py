@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import elsewhere
+from steps import steps
 from taken import taken
 
 from diagnose.estimate.doubt import bounds
@@ -161,6 +162,7 @@ def _page(held: list[Held], verdicts: Counter[tuple[str, str]], unseen: str) -> 
         ),
         _verdicts(verdicts),
         unseen,
+        steps(),
         taken(),
         _worst(held),
     ]
