@@ -1,4 +1,4 @@
-"""The part of docs/accuracy.md on steps of real trainers: tests/data/trainers/ and tests/data/measured_scale.toml, held against the estimate."""
+"""The part of docs/accuracy.md on steps of real trainers, which tests/data/trainers/ holds, against the estimate."""
 
 from __future__ import annotations
 
