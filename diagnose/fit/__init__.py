@@ -127,14 +127,20 @@ def largest(bench: Bench, id: str) -> Row | None:
 
     if at(high).fits:
         best = now if now is not None and now > _value(high, step) else _value(high, step)
-        return Row(id, now, best, {id: best}, free=True)
+        return Row(id, now, best, {id: best, **_beside(bench, id)}, free=True)
     if not at(low).fits:
         return _stopped(Row(id, now, None, {}), at(low), None)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if at(middle).fits else (low, middle)
     best = _value(low, step)
-    return _stopped(Row(id, now, best, {id: best}), at(high), at(low))
+    return _stopped(Row(id, now, best, {id: best, **_beside(bench, id)}), at(high), at(low))
+
+
+def _beside(bench: Bench, id: str) -> Settings:
+    """What stays as it is beside a setting, where nobody told it and its default hangs on that setting: samples tell GRPO from PPO."""
+    algo = bench.facts.values.get("algo")
+    return {"algo": algo} if id == "rollout_n" and algo is not None and not bench.facts.certain("algo") else {}
 
 
 def _last(bench: Bench, id: str, step: float) -> int:

@@ -148,6 +148,13 @@ def test_each_row_says_what_the_page_of_its_link_says(run: dict[str, Any]) -> No
             assert bench.at(row.settings).pools[0].worst.need == page.estimate.gpu.worst.need, row.id
 
 
+def test_more_samples_stay_with_the_algorithm_of_the_run() -> None:
+    """Of verl several samples tell GRPO where nobody names the algorithm, but the row speaks of this run with more of them."""
+    found, _ = fit_of({"framework": "verl"})
+    row = next(row for row in found.rows if row.id == "rollout_n")
+    assert row.settings == {"rollout_n": row.best, "algo": "ppo"}
+
+
 @pytest.mark.parametrize("framework", TRAINERS)
 def test_the_present_run_stands_in_the_table_once(framework: str) -> None:
     found, bench = fit_of({"framework": framework, "algo": "ppo", "response_length": 3000, "n_gpus": 6})
