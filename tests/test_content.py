@@ -84,6 +84,24 @@ def test_a_framework_holds_its_example(framework, example):
     ("text", "facts"),
     [
         (
+            "axolotl train run.yaml\nbase_model: Qwen/Qwen2.5-7B\ndatasets:\n  - path: mine.jsonl\n    type: alpaca\nsequence_len: 4096\n"
+            "micro_batch_size: 1\ngradient_accumulation_steps: 4\nnum_epochs: 1\noptimizer: adamw_torch\nlearning_rate: 2e-5\nbf16: auto\n"
+            "pad_to_sequence_len: true\nchunked_cross_entropy: true\n",
+            {
+                "precision": "bf16",
+                "strategy": "ddp",
+                "norms_fp32": True,
+                "padded_rows": True,
+                "loss_upcast_in_parts": True,
+            },
+        ),
+        (
+            "axolotl train run.yaml\nbase_model: Qwen/Qwen2.5-7B\ndatasets:\n  - path: mine.jsonl\n    type: alpaca\nsequence_len: 4096\n"
+            "micro_batch_size: 1\ngradient_accumulation_steps: 4\nnum_epochs: 1\noptimizer: adamw_torch\nlearning_rate: 2e-5\nbf16: auto\n"
+            "flash_attention: true\n",
+            {"precision": "bf16", "strategy": "ddp", "norms_fp32": False},
+        ),
+        (
             "axolotl train run.yaml\nbase_model: Qwen/Qwen3-8B\nadapter:\nlora_r:\nlora_alpha:\nmicro_batch_size: 1\n",
             {"framework": "axolotl", "full_or_lora": "full", "gradient_checkpointing": False},
         ),

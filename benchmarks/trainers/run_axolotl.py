@@ -50,40 +50,35 @@ LABELLED = {
     **PAIRS,
     "rl": "kto",
     "remove_unused_columns": False,
-    "datasets": [{**PAIRS["datasets"][0], "path": "labelled.jsonl"}],
+    "datasets": [{"path": "labelled.jsonl", "ds_type": "json", "split": "train", "type": "llama3.argilla"}],
 }
-POINTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
-    "sft": (EVEN, {}, 1),
-    "sft-checkpointing": (EVEN, CHECKPOINTED, 1),
-    "sft-sdpa-mixed-rows": (MIXED, {**MIXED_ROWS, "sdp_attention": True, "micro_batch_size": 4}, 1),
-    "sft-eager": (EVEN, {"eager_attention": True}, 1),
-    "sft-bfloat16": (EVEN, {"bf16": False, "bfloat16": True}, 1),
-    "sft-fp32": (EVEN, {"bf16": False, "fp16": False}, 1),
-    "sft-accumulated": (EVEN, {"gradient_accumulation_steps": 2, **CHECKPOINTED}, 1),
-    "sft-fused": (EVEN, {"optimizer": "adamw_torch_fused", **CHECKPOINTED}, 1),
+POINTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "sft": (EVEN, {}),
+    "sft-checkpointing": (EVEN, CHECKPOINTED),
+    "sft-sdpa-mixed-rows": (MIXED, {**MIXED_ROWS, "sdp_attention": True, "micro_batch_size": 4}),
+    "sft-eager": (EVEN, {"eager_attention": True}),
+    "sft-bfloat16": (EVEN, {"bf16": False, "bfloat16": True}),
+    "sft-fp32": (EVEN, {"bf16": False, "fp16": False}),
+    "sft-accumulated": (EVEN, {"gradient_accumulation_steps": 2, **CHECKPOINTED}),
+    "sft-fused": (EVEN, {"optimizer": "adamw_torch_fused", **CHECKPOINTED}),
     "sft-packed": (
         MIXED,
         {**MIXED_ROWS, "sample_packing": True, "sdp_attention": True, "pad_to_sequence_len": True},
-        1,
     ),
-    "sft-chunked": (EVEN, {"chunked_cross_entropy": True, **CHECKPOINTED}, 1),
-    "sft-padded": (MIXED, {**MIXED_ROWS, "pad_to_sequence_len": True, "sequence_len": 768, **CHECKPOINTED}, 1),
-    "sft-lora": (EVEN, LORA, 1),
-    "sft-lora-checkpointing": (EVEN, {**LORA, **CHECKPOINTED}, 1),
+    "sft-chunked": (EVEN, {"chunked_cross_entropy": True, **CHECKPOINTED}),
+    "sft-padded": (MIXED, {**MIXED_ROWS, "pad_to_sequence_len": True, "sequence_len": 768, **CHECKPOINTED}),
+    "sft-lora": (EVEN, LORA),
+    "sft-lora-checkpointing": (EVEN, {**LORA, **CHECKPOINTED}),
     "sft-lora-dropout-query": (
         EVEN,
         {**LORA, "lora_target_linear": False, "lora_target_modules": ["q_proj", "v_proj"], "lora_dropout": 0.1},
-        1,
     ),
-    "sft-lora-head": (EVEN, {**LORA, **CHECKPOINTED, "lora_modules_to_save": ["embed_tokens", "lm_head"]}, 1),
-    "sft-unfrozen": (EVEN, {"unfrozen_parameters": ["^lm_head.weight$", "model.layers.5.*"]}, 1),
-    "dpo": (EVEN, {**PAIRS, **CHECKPOINTED}, 1),
-    "dpo-lora": (EVEN, {**PAIRS, **LORA, **CHECKPOINTED}, 1),
-    "ipo-lora": (EVEN, {**PAIRS, **LORA, "rl": "ipo"}, 1),
-    "kto": (EVEN, {**LABELLED, **CHECKPOINTED}, 1),
-    "kto-lora": (EVEN, {**LABELLED, **LORA, **CHECKPOINTED}, 1),
-    "sft-2-cards": (EVEN, CHECKPOINTED, 2),
-    "sft-lora-2-cards": (EVEN, {**LORA, **CHECKPOINTED}, 2),
+    "sft-lora-head": (EVEN, {**LORA, **CHECKPOINTED, "lora_modules_to_save": ["embed_tokens", "lm_head"]}),
+    "dpo": (EVEN, {**PAIRS, **CHECKPOINTED}),
+    "dpo-lora": (EVEN, {**PAIRS, **LORA, **CHECKPOINTED}),
+    "ipo-lora": (EVEN, {**PAIRS, **LORA, "rl": "ipo"}),
+    "kto": (EVEN, {**LABELLED, **CHECKPOINTED}),
+    "kto-lora": (EVEN, {**LABELLED, **LORA, **CHECKPOINTED}),
 }
 
 
@@ -92,8 +87,7 @@ def _write_rows(folder: Path) -> None:
     tables: dict[str, list[dict[str, Any]]] = {
         "pairs": [{"prompt": said(PROMPT) + " ", "chosen": said(ANSWER - 1), "rejected": said(ANSWER - 1)}] * 32,
         "labelled": [
-            {"prompt": said(PROMPT) + " ", "completion": said(ANSWER - 1), "label": place % 4 < 2}
-            for place in range(32)
+            {"instruction": said(PROMPT), "completion": said(ANSWER - 1), "label": place % 4 < 2} for place in range(32)
         ],
     }
     for name, answers in (("rows", [ANSWER]), ("mixed", [SHORT, ANSWER])):
@@ -136,22 +130,21 @@ def run(folder: Path, options: dict[str, Any]) -> dict[str, int]:
 
     like_a_card()
     os.chdir(folder)
-    place = f"run-{os.environ.get('RANK', 0)}"
-    told = {**options, **SHORTENED, "output_dir": place, "dataset_prepared_path": f"{place}-data"}
-    Path(f"{place}.yaml").write_text(yaml.safe_dump(told))
+    told = {**options, **SHORTENED, "output_dir": "out", "dataset_prepared_path": "prepared"}
+    Path("run.yaml").write_text(yaml.safe_dump(told))
     with Recorder() as recorder, loads_counted():
         mark(recorder)
-        do_train(load_cfg(f"{place}.yaml"), TrainerCliArgs())
+        do_train(load_cfg("run.yaml"), TrainerCliArgs())
     return recorder.peaks(skip=options["gradient_accumulation_steps"])
 
 
 def point(id: str, folder: Path) -> dict[str, Any]:
-    answers, options, cards = POINTS[id]
+    answers, options = POINTS[id]
     options = {**BASE, **options}
     return {
         "paste": f"axolotl train run.yaml\n{yaml.safe_dump(options, sort_keys=False)}\n{versions(PACKAGES)}",
-        "answers": {"n_gpus": cards, **answers},
-        "peaks": in_processes(cards, run, folder, options),
+        "answers": {"n_gpus": 1, **answers},
+        "peaks": in_processes(1, run, folder, options),
     }
 
 

@@ -8,6 +8,7 @@ from diagnose.estimate.built import with_all_experts
 from diagnose.estimate.frozen import fp32_between_layers
 from diagnose.estimate.layer import Widths, widths
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.spread import outer_in_fp32
 from diagnose.estimate.term import Band
 from diagnose.estimate.tokens import Pass
 
@@ -23,6 +24,22 @@ def autocasts(plan: Plan) -> bool:
     return whole_fp32 and (plan.split.stage < 3 or _alone(plan))
 
 
+def fp32_around_products(plan: Plan) -> bool:
+    """Whether norms and what runs between the layers are fp32 and products get bf16.
+
+    So it is under autocast over fp32 weights, of which those of linear layers may be in 16 bits already.
+    """
+    return autocasts(plan) or outer_in_fp32(plan.values, plan.does)
+
+
+def copies_in_fp32(plan: Plan) -> bool:
+    """Whether fp32 copies of embedding and head are trained beside adapters: what runs between the layers starts from that table, and
+    autocast casts that head."""
+    beside = bool(plan.adapters) and plan.values.get("trains_embeddings") is True and not plan.each.quantized
+    alone = plan.values.get("strategy") in ("ddp", "none") and plan.values.get("precision") == "mixed"
+    return beside and alone and plan.each.base == 2
+
+
 def in_fp32(plan: Plan) -> bool:
     """Whether everything is computed in fp32: whole weights of that type, and no autocast that is told."""
     return (
@@ -32,7 +49,7 @@ def in_fp32(plan: Plan) -> bool:
 
 def stream_bytes(plan: Plan) -> int:
     """Bytes of a number that runs from layer to layer."""
-    return 4 if autocasts(plan) or fp32_between_layers(plan) or in_fp32(plan) else 2
+    return 4 if fp32_around_products(plan) or copies_in_fp32(plan) or fp32_between_layers(plan) or in_fp32(plan) else 2
 
 
 def _alone(plan: Plan) -> bool:

@@ -50,6 +50,8 @@ def spread(
     assumed = _assumed_stage(values, numbers.parameters, capacity)
     beside = _trained_beside_base(model, values, on) if adapters(values) else 0.0
     everything, trained = _parts(model, numbers, values, beside, on)
+    everything, trained = (_with(part, _outer_cast(numbers, values, does)) for part in (everything, trained))
+    trained = _with(trained, -_unreached(model, numbers, values, does))
     if stage:
         everything, trained = (_of_stage(model, numbers, values, part, stage) for part in (everything, trained))
     return Spread(
@@ -87,6 +89,31 @@ def _parts(
     if values.get("freeze_vision") is True:
         return everything, {**everything, "parameters": float(numbers.parameters - numbers.vision), "tower": 0.0}
     return everything, everything
+
+
+def outer_in_fp32(values: Values, does: Mapping[str, Value]) -> bool:
+    """Whether embedding, head and norms are trained in fp32 around linear layers in 16 bits."""
+    all_trained = not adapters(values) and "trained_layers" not in values
+    return all_trained and values.get("precision") in ("bf16", "fp16") and does.get("root_bytes") == 4
+
+
+def _outer_cast(numbers: Shape, values: Values, does: Mapping[str, Value]) -> float:
+    """Parameters that cost in 16 bits what fp32 adds to embedding and head: as many again, with their gradients and moments."""
+    return float(numbers.root) if outer_in_fp32(values, does) else 0.0
+
+
+def _unreached(model: Model, numbers: Shape, values: Values, does: Mapping[str, Value]) -> float:
+    """Parameters of a head whose logits no loss reads: no gradient comes to it, and Adam makes no moments of it.
+
+    Engines that lay out their buffers before hold it all the same.
+    """
+    beside = values.get("algo") == "rm" and does.get("reward_head") == "beside_logits"
+    whole_training = values.get("full_or_lora") == "full" and values.get("strategy") in ("ddp", "none")
+    return float(numbers.embedding) if beside and whole_training and not model.tied else 0.0
+
+
+def _with(part: dict[str, float], more: float) -> dict[str, float]:
+    return {**part, "parameters": part["parameters"] + more}
 
 
 def _of_layers(model: Model, numbers: Shape, values: Values) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from diagnose.batch import whole
 from diagnose.estimate.frozen import adapter_input_bytes, fp32_between_layers, inputs_shared
 from diagnose.estimate.layer import (
     Widths,
@@ -36,7 +37,7 @@ from diagnose.estimate.layer_te import (
 from diagnose.estimate.mixer import kinds
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import (
-    autocasts,
+    fp32_around_products,
     in_fp32,
     local_tokens,
     over_ranks,
@@ -107,13 +108,21 @@ def _held_layers(plan: Plan, stages: int) -> int:
     """Layers times micro batches whose activations stand at once."""
     if plan.stage:
         return max(1, round(plan.stage_layers * in_flight(plan)))
-    return max(1, plan.model.layers // (stages * plan.laid))
+    return max(1, _passed(plan) // (stages * plan.laid))
+
+
+def _passed(plan: Plan) -> int:
+    """Layers that the backward pass goes through: of a part that is trained, the last ones alone where nothing below asks for gradients."""
+    last = whole(plan.values, "trained_layers") or 0
+    return (
+        min(last, plan.model.layers) if last > 0 and plan.does.get("below_trained") == "nothing" else plan.model.layers
+    )
 
 
 def head_inputs(plan: Plan, one: Pass) -> list[Term]:
     """What the last norm keeps, and what the head reads: there until the backward pass has gone through the head."""
     w = rank_widths(plan)
-    each = head_input_bytes_per_token(w, autocasts(plan), bool(plan.adapters))
+    each = head_input_bytes_per_token(w, fp32_around_products(plan), bool(plan.adapters))
     if in_fp32(plan):
         each = (FROZEN_HEAD_INPUT if plan.adapters else HEAD_INPUT) * w.hidden
     elif _of_megatron(plan):
@@ -255,8 +264,8 @@ def _written_out(plan: Plan, w: Widths, at_most: bool) -> float:
         return te_layer_bytes_per_token(w)
     if in_fp32(plan):
         return fp32_layer_bytes_per_token(w)
-    fused = plan.does.get("compiled_layers") == "yes" and not autocasts(plan)
-    return fused_layer_bytes_per_token(w) if fused else layer_bytes_per_token(w, autocasts(plan))
+    fused = plan.does.get("compiled_layers") == "yes" and not fp32_around_products(plan)
+    return fused_layer_bytes_per_token(w) if fused else layer_bytes_per_token(w, fp32_around_products(plan))
 
 
 def _of_megatron(plan: Plan) -> bool:

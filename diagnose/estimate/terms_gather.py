@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.estimate.frozen import experts_in_16_bits
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.rank import autocasts
+from diagnose.estimate.rank import autocasts, copies_in_fp32, fp32_around_products
 from diagnose.estimate.term import Band, count, make_term
 from diagnose.estimate.terms_activation import checkpointing
 from diagnose.estimate.terms_root import units
@@ -59,7 +59,7 @@ def gathered(plan: Plan) -> list[Term]:
         band = zero3_live_bytes(parameters=plan.split.whole)
         how = f"2 B × at most 1 B live of {count(plan.split.whole)} + reduce bucket"
         return [make_term("gathers", "gathered weights", "work", band, how, _ZERO3, moved_by)]
-    if autocasts(plan):
+    if fp32_around_products(plan) or copies_in_fp32(plan):
         size, how = _cast_in_backward(plan)
         return [make_term("gathers", "weights cast to bf16", "work", size, how, _CAST, ("precision", *moved_by))]
     return []
@@ -98,6 +98,9 @@ def _cast(plan: Plan) -> float:
 
 def _cast_in_backward(plan: Plan) -> tuple[float, str]:
     """Casts that the graph holds: of all layers, or where layers are recomputed those of the head and of one layer."""
+    if not autocasts(plan):
+        table = plan.shape.embedding / plan.whole("tp")
+        return 2 * table, f"autocast keeps the head, {count(table)} × 2 B"
     _, layer = units(plan)
     if checkpointing(plan) != "full":
         return 2 * _cast(plan), f"autocast keeps {count(_cast(plan))} × 2 B"

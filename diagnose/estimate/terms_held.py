@@ -18,6 +18,7 @@ from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_s
 from diagnose.estimate.sharding import Split
 from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import Band, count, exactly, make_term
+from diagnose.estimate.terms_copy import model_copy, state_dict_copy
 from diagnose.estimate.terms_hpz import second_shard
 from diagnose.types import Term
 
@@ -248,13 +249,6 @@ def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
     return make
 
 
-def _state_dict_copy(plan: Plan) -> Term:
-    parameters, each = (plan.adapters, 4.0) if plan.adapters else (plan.split.shard(3), plan.each.weights)
-    how = f"{count(parameters)} × {each:g} B"
-    source = "torch 2.6 distributed/fsdp/_state_dict_utils.py:506-570"
-    return make_term("state_dict_copy", "copy for the weight sync", "work", parameters * each, how, source, _SPLIT)
-
-
 def trained_shard(plan: Plan, from_stage: int) -> float:
     """Trained parameters that one GPU keeps of something that is sharded from this ZeRO stage on."""
     return plan.trains.shard(from_stage)
@@ -266,6 +260,8 @@ def _spread(plan: Plan, from_stage: int, part: Split | None = None) -> str:
     shard, over = split.shard(from_stage), parallel * (split.group if split.stage >= from_stage else 1)
     if split.experts and plan.whole("ep") > 1:
         return f"{count(shard)} of {count(plan.shape.parameters)} (experts ÷ {plan.whole('ep')})"
+    if not split.experts and (again := round(shard * over) - plan.shape.parameters) > 0:
+        return f"{count(plan.shape.parameters)} and {count(again)} again of embedding and head in fp32"
     if round(shard * over) != plan.shape.parameters:
         return f"{count(shard)} of {count(plan.shape.parameters)}"
     return f"{count(plan.shape.parameters)}{f' ÷ {over} GPUs' if over > 1 else ''}"
@@ -289,6 +285,7 @@ _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "critic_weights": _critic("weights", "critic weights", 3),
     "critic_gradients": _critic("gradients", "critic gradients", 2),
     "critic_optimizer": _critic("optimizer", "critic Adam state", 1),
-    "state_dict_copy": _state_dict_copy,
+    "state_dict_copy": state_dict_copy,
+    "model_copy": lambda plan: model_copy(plan, _weights(plan)),
     "second_shard": second_shard,
 }

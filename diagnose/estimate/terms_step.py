@@ -21,6 +21,8 @@ def adam_temporaries(plan: Plan) -> list[Term]:
     each, table = plan.each.optimizer / 2, plan.shape.embedding
     if projected(plan.values) or drops_gradients(plan):
         band, how = exactly(2 * each * table), f"2 × {each:g} B × {count(table)}, one matrix at a time"
+    elif kind == "foreach" and "adafactor" in str(plan.values.get("optimizer", "")).lower():
+        band, how = _adafactor(plan)
     elif kind == "foreach":
         # of an unknown trainer nobody knows whether its kernel is the fused one
         perhaps_none = plan.framework.fallback and "fused_optimizer" not in plan.values
@@ -54,6 +56,16 @@ def _in_place(plan: Plan) -> bool:
     named = str(plan.values.get("optimizer", "")).lower()
     by_name = any(word in named for word in ("fused", "8bit", "lion_32bit", "ademamix")) or named.startswith("paged")
     return plan.values.get("fused_optimizer") is True or by_name
+
+
+def _adafactor(plan: Plan) -> tuple[Band, str]:
+    """Of one matrix after the other its squares and its update in fp32, and where it is of another type it and its gradient as well.
+
+    (transformers 4.52 optimization.py: Adafactor.step)
+    """
+    largest = plan.shape.embedding if plan.trained >= plan.shape.parameters else min(plan.trained, plan.shape.layer / 3)
+    copies = 2 if plan.each.weights >= 4 else 4
+    return exactly(copies * 4 * largest), f"{copies} × 4 B × {count(largest)}, one matrix at a time"
 
 
 def _fp32_gradients(plan: Plan, mine: float) -> tuple[Band, str]:

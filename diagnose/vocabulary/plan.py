@@ -37,6 +37,7 @@ RESIDENTS = {
     "kv_pool": "the engine's KV cache, as large as its rule makes it",
     "engine_graphs": "CUDA graphs and workspaces of the engine",
     "state_dict_copy": "a second copy of the trainer's shard, made to hand the weights to the engine",
+    "model_copy": "a second copy of the whole trained model on each GPU, which a trainer makes by accident and keeps",
     "swap_space": "pinned host memory that the engine sets aside for swapped sequences",
     "ref_gradient_buffer": "pinned buffer as large as the reference shard that FSDP1 CPU offload makes and never uses",
 }
@@ -215,6 +216,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "who repeats the keys and values of grouped heads to those of queries where PyTorch's kernel takes no groups",
         ("torch", "trainer"),
     ),
+    "below_trained": (
+        "what frozen layers below the first trained one keep for the backward pass, which ends above them",
+        ("all", "nothing"),
+    ),
     "compiled_layers": ("whether every layer is compiled, norms and the MLP's product being made again", ("yes", "no")),
     "fused_query": ("whether query, key and value are one product, of which the value is a view", ("yes", "no")),
     "head_of_its_own": (
@@ -222,7 +227,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("yes", "no"),
     ),
     "quantized_head": ("whether the head is quantized like the other linear layers", ("yes", "no")),
-    "root_bytes": ("bytes a parameter of embedding and head beside quantized layers, where they are cast", ()),
+    "root_bytes": (
+        "bytes a parameter of embedding and head, where they are cast: beside quantized layers, or with norms as all is trained in 16 bits",
+        (),
+    ),
     "quantized_inputs": (
         "passes whose inputs of quantized layers are held at once, since they are kept outside of what a backward pass frees",
         (),
