@@ -21,7 +21,7 @@ from diagnose.estimate.terms_gather import (
 from diagnose.estimate.terms_held import gradients_so_far
 from diagnose.estimate.terms_load import load_transient
 from diagnose.estimate.terms_logits import logits_after, logits_forward, logits_train, loss_in_chunks
-from diagnose.estimate.terms_megatron import gradient_stand_ins
+from diagnose.estimate.terms_megatron import gradient_stand_ins, left_by_dispatchers
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
 from diagnose.estimate.terms_root import layer_gradient, root_gradient, waiting_gradient
 from diagnose.estimate.terms_router import balancing_loss
@@ -175,7 +175,8 @@ def _last_layer(plan: Plan, work: list[Term]) -> list[Moment]:
 
 
 def _optimizer_step(plan: Plan) -> list[Moment]:
-    return [("step", [*adam_temporaries(plan), *gradient_stand_ins(plan)])]
+    left = left_by_dispatchers(plan, take(plan, "update"))
+    return [("step", [*adam_temporaries(plan), *gradient_stand_ins(plan), *left])]
 
 
 MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {

@@ -129,12 +129,11 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     w, tokens = rank_widths(plan), local_tokens(plan, one)
     selective = checkpointing(plan) == "selective"
     again = max(_remade(plan, kind) for _, kind in _kinds(plan, w)) if selective else 0.0
-    dispatched = dispatched_bytes_per_token(plan)
-    if checkpointing(plan) != "full" and not (selective and (again or _by_products(plan))):
-        return _last_forward(plan, one, dispatched)
     casts = bool(plan.adapters) and not inputs_shared(plan)
     moving = backward_bytes_per_token(_one_expert(plan, w), casts and not in_fp32(plan), fp32_between_layers(plan))
-    moving = max(moving * (BACKWARD if in_fp32(plan) else 1), dispatched)
+    moving = max(moving * (BACKWARD if in_fp32(plan) else 1), dispatched_bytes_per_token(plan))
+    if checkpointing(plan) != "full" and not (selective and (again or _by_products(plan))):
+        return _in_last_layer(plan, one, moving) if of_megatron(plan) else []
     each = (again or max(_layer(plan, kind) for _, kind in _kinds(plan, w))) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{over_ranks(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, LAYER, one.moved_by)
@@ -142,12 +141,10 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     return [term, *attention_beside(plan, one, 1, freed)]
 
 
-def _last_forward(plan: Plan, one: Pass, dispatched: float) -> list[Term]:
-    """What the last layer's experts hold in the forward pass, where nothing of a layer is recomputed."""
-    if not dispatched:
-        return []
-    how, size = f"{one.how} × {dispatched:,.0f} B{over_ranks(plan)}", local_tokens(plan, one).times(dispatched)
-    return [make_term("activations", "rows of experts", "work", size, how, LAYER, one.moved_by)]
+def _in_last_layer(plan: Plan, one: Pass, moving: float) -> list[Term]:
+    """What the last layer holds at its turn between the passes, when all layers stand and none is recomputed."""
+    how, size = f"{one.how} × {moving:,.0f} B{over_ranks(plan)}", local_tokens(plan, one).times(moving)
+    return [make_term("activations", "the last layer at work", "work", size, how, LAYER, one.moved_by)]
 
 
 def _one_expert(plan: Plan, w: Widths) -> Widths:

@@ -6,6 +6,8 @@ benchmarks/trainers/run_megatron.py measures them with Megatron-core's own code.
 
 from __future__ import annotations
 
+import re
+
 from diagnose.estimate.layer import widths
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import in_fp32, local_tokens, over_ranks, rank_widths
@@ -54,6 +56,19 @@ def held_by_dispatchers(plan: Plan, one: Pass) -> list[Term]:
     size = local_tokens(plan, one).times(each)
     moved_by = (*one.moved_by, "gradient_checkpointing", "pp", "tp")
     return [make_term("input_gradients", "gradients of layer inputs", "work", size, how, _DISPATCHER, moved_by)]
+
+
+def left_by_dispatchers(plan: Plan, one: Pass) -> list[Term]:
+    """What the graphs of all layers still hold when the step comes: the inputs of what was recomputed and their gradients."""
+    chosen = str(plan.values.get("gradient_checkpointing", "full")).lower()
+    experts = chosen == "selective" and "moe" in re.findall(r"\w+", str(plan.values.get("recompute_modules", "")))
+    if not plan.model.moe or not of_megatron(plan) or not (chosen in ("full", "true") or experts):
+        return []
+    layers = (plan.stage_layers or plan.model.layers) * plan.model.sparse / plan.model.layers
+    size = local_tokens(plan, one).times(4 * plan.model.hidden * layers)
+    how = f"{one.how} × {plan.model.hidden:,} × {layers:g} layers × 4 B{over_ranks(plan)}"
+    title, moved_by = "inputs of layers and their gradients", (*one.moved_by, "gradient_checkpointing", "pp", "tp")
+    return [make_term("input_gradients", title, "work", size, how, _DISPATCHER, moved_by)]
 
 
 def gradient_stand_ins(plan: Plan) -> list[Term]:
