@@ -169,8 +169,13 @@ class Attention(torch.autograd.Function):
         return tuple(torch.empty_like(one).normal_(std=0.01) for one in ctx.saved_tensors[:3])
 
 
-def attention(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *_: Any, **__: Any) -> Any:
-    """The way from the package's module to that kernel, which gives heads and their width as one."""
+def attention(module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *rest: Any, **more: Any) -> Any:
+    """The way from the package's module to that kernel, which gives heads and their width as one.
+
+    (pytorch/attention/dot_product_attention/dot_product_attention.py: DotProductAttention.forward)
+    """
+    ways = importlib.import_module("transformer_engine.pytorch.attention.dot_product_attention.utils")
+    _, query, key, value, *_ = ways.get_qkv_layout(query, key, value, qkv_format="sbhd")
     return Attention.apply(query, key, value).flatten(-2)
 
 

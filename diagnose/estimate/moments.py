@@ -22,6 +22,7 @@ from diagnose.estimate.terms_gather import (
 from diagnose.estimate.terms_held import gradients_so_far
 from diagnose.estimate.terms_load import load_transient
 from diagnose.estimate.terms_logits import logits_after, logits_forward, logits_train, loss_in_chunks
+from diagnose.estimate.terms_megatron import gradient_stand_ins, left_by_dispatchers
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
 from diagnose.estimate.terms_root import layer_gradient, root_gradient, waiting_gradient
 from diagnose.estimate.terms_router import balancing_loss
@@ -119,7 +120,8 @@ def _critic(actor: Plan) -> list[Moment]:
 def _actor_update(plan: Plan) -> list[Moment]:
     one, stages = take(plan, "update"), plan.whole("pp")
     between = [*pipeline_gradients(plan), *gradients_between(plan)]
-    gathers, tower = [*gathered(plan), *bucketed(plan), *between], vision_tower(plan, one, trains=True)
+    gathers = [*gathered(plan), *bucketed(plan), *between, *gradient_stand_ins(plan)]
+    tower = vision_tower(plan, one, trains=True)
     # With pipeline stages the logits stand on the last one, which has a single micro batch in flight.
     layers = kept(plan, one)
     last_stage = [*layers, *tower] if stages == 1 else kept(plan, one, stages)
@@ -176,7 +178,9 @@ def _last_layer(plan: Plan, work: list[Term]) -> list[Moment]:
 
 
 def _optimizer_step(plan: Plan) -> list[Moment]:
-    return [("step", [*buckets_of_replicas(plan), *adam_temporaries(plan)])]
+    left = left_by_dispatchers(plan, take(plan, "update"))
+    beside = [*buckets_of_replicas(plan), *gradient_stand_ins(plan), *left]
+    return [("step", [*beside, *adam_temporaries(plan)])]
 
 
 MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {

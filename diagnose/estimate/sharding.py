@@ -209,7 +209,6 @@ def split(
     tp, pp, ep = (whole(values, id) or 1 for id in ("tp", "pp", "ep"))
     pp *= laid
     over = _experts_over(values) * pp
-    apart = ep > 1 or values.get("strategy") == "megatron"  # whether experts have groups of their own
     sharded_dense = max(1, gpus // (tp * pp))
     stage = zero_stage(values)
     return Split(
@@ -217,7 +216,9 @@ def split(
         dense=(parameters - experts - tower) / (tp * pp) + tower,
         experts=experts / over,
         group=min(whole(values, "shard_size") or sharded_dense, sharded_dense),
-        expert_group=max(1, gpus // over) if apart else min(whole(values, "shard_size") or sharded_dense, gpus),
+        # experts have groups of their own where ranks share them out, in Megatron too, however it cuts each of them
+        # (Megatron-core 0.10 to 0.16 core/extensions/transformer_engine.py: TEGroupedLinear, "allreduce")
+        expert_group=max(1, gpus // over) if ep > 1 else min(whole(values, "shard_size") or sharded_dense, gpus),
     )
 
 

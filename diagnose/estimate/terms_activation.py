@@ -49,6 +49,7 @@ from diagnose.estimate.spread import adapted_layers
 from diagnose.estimate.stages import in_flight
 from diagnose.estimate.term import Band, exactly, make_term
 from diagnose.estimate.terms_attention import attention_beside
+from diagnose.estimate.terms_megatron import dispatched_bytes_per_token, held_by_dispatchers, of_megatron
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 
@@ -125,7 +126,7 @@ def head_inputs(plan: Plan, one: Pass) -> list[Term]:
     each = head_input_bytes_per_token(w, fp32_around_products(plan), bool(plan.adapters))
     if in_fp32(plan):
         each = (FROZEN_HEAD_INPUT if plan.adapters else HEAD_INPUT) * w.hidden
-    elif _of_megatron(plan):
+    elif of_megatron(plan):
         each = (TE_FROZEN_HEAD_INPUT if plan.adapters else TE_HEAD_INPUT) * w.hidden
     how = f"{one.how} × {each:,.0f} B{over_ranks(plan)}"
     size = local_tokens(plan, one).times(each)
@@ -137,16 +138,22 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     w, tokens = rank_widths(plan), local_tokens(plan, one)
     selective = checkpointing(plan) == "selective"
     again = max(_remade(plan, kind) for _, kind in _kinds(plan, w)) if selective else 0.0
-    if checkpointing(plan) != "full" and not (selective and (again or _by_products(plan))):
-        return []
     casts = bool(plan.adapters) and not inputs_shared(plan)
     moving = backward_bytes_per_token(_one_expert(plan, w), casts and not in_fp32(plan), fp32_between_layers(plan))
-    moving *= BACKWARD if in_fp32(plan) else 1
+    moving = max(moving * (BACKWARD if in_fp32(plan) else 1), dispatched_bytes_per_token(plan))
+    if checkpointing(plan) != "full" and not (selective and (again or _by_products(plan))):
+        return _in_last_layer(plan, one, moving) if of_megatron(plan) else []
     each = (again or max(_layer(plan, kind) for _, kind in _kinds(plan, w))) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{over_ranks(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, LAYER, one.moved_by)
     freed = tokens.mid * (moving + 8 * w.mlp + 8 * w.hidden)  # the MLP is done when the gradients of scores arrive
     return [term, *attention_beside(plan, one, 1, freed)]
+
+
+def _in_last_layer(plan: Plan, one: Pass, moving: float) -> list[Term]:
+    """What the last layer holds at its turn between the passes, when all layers stand and none is recomputed."""
+    how, size = f"{one.how} × {moving:,.0f} B{over_ranks(plan)}", local_tokens(plan, one).times(moving)
+    return [make_term("activations", "the last layer at work", "work", size, how, LAYER, one.moved_by)]
 
 
 def _one_expert(plan: Plan, w: Widths) -> Widths:
@@ -168,6 +175,8 @@ def kept_by_hooks(plan: Plan, one: Pass) -> list[Term]:
     has a detached input, whose accumulator the hook keeps alive with the input and its gradient. The first and the last layer are counted
     where all layers are. Low: none, where nothing says how layers are recomputed.
     """
+    if checkpointing(plan) == "full" and of_megatron(plan):
+        return held_by_dispatchers(plan, one)
     frozen = plan.values.get("strategy") == "fsdp" and bool(plan.adapters) and plan.split.group > 1
     reentrant = plan.values.get("reentrant_checkpointing")
     if not frozen or reentrant is False or checkpointing(plan) != "full":
@@ -184,7 +193,7 @@ def kept_by_hooks(plan: Plan, one: Pass) -> list[Term]:
 def no_grad(plan: Plan, one: Pass) -> list[Term]:
     """The live tensors of a pass that keeps nothing."""
     w = rank_widths(plan)
-    each = no_grad_bytes_per_token(w) * (NO_GRAD if in_fp32(plan) else 1) + (2 * w.routed if _of_megatron(plan) else 0)
+    each = no_grad_bytes_per_token(w) * (NO_GRAD if in_fp32(plan) else 1) + dispatched_bytes_per_token(plan)
     how = f"{one.how} × {each:,.0f} B of one layer{over_ranks(plan)}"
     size = local_tokens(plan, one).times(each)
     term = make_term("activations", "one layer's tensors", "work", size, how, LAYER, one.moved_by)
@@ -196,7 +205,7 @@ def _by_products(plan: Plan) -> bool:
 
 
 def _selected(plan: Plan, w: Widths) -> float:
-    if _of_megatron(plan):
+    if of_megatron(plan):
         return _layer(plan, w) - _remade(plan, w)
     return chosen_products_bytes_per_token(w) if _by_products(plan) else fused_layer_bytes_per_token(w)
 
@@ -208,7 +217,7 @@ def _remade(plan: Plan, w: Widths) -> float:
     (NVIDIA/Megatron-LM@d98e8a6 core/transformer/transformer_layer.py: recompute_mlp, recompute_pre_mlp_layernorm; moe/moe_layer.py:
     moe_layer_recompute; moe/experts.py: activation_recompute; multi_latent_attention.py: recompute_up_proj)
     """
-    again = re.findall(r"\w+", str(plan.values.get("recompute_modules", ""))) if _of_megatron(plan) else []
+    again = re.findall(r"\w+", str(plan.values.get("recompute_modules", ""))) if of_megatron(plan) else []
     size = 2 * w.hidden if "layernorm" in again and w.routed and not plan.adapters else 0.0
     if "mla_up_proj" in again and w.ranks:
         size += 2 * (w.q + w.keys + (w.values or w.keys))
@@ -243,7 +252,7 @@ def _spared(plan: Plan, w: Widths) -> float:
     """Of dense layers with RMSNorm and a gate, which such kernels are written for; none where the layers are fused anyway."""
     kernels = plan.values.get("fused_layers")
     unlike = w.layer_norm or not w.gated or plan.model.moe or w.mixes is not None or plan.model.latent
-    if not kernels or unlike or _of_megatron(plan) or plan.does.get("compiled_layers") == "yes":
+    if not kernels or unlike or of_megatron(plan) or plan.does.get("compiled_layers") == "yes":
         return 0.0
     fp32 = fp32_between_layers(plan) if plan.adapters else False
     return spared_bytes_per_token(w, kernels == "norms_and_mlp", bool(plan.adapters), fp32, in_fp32(plan))
@@ -254,20 +263,15 @@ def _written_out(plan: Plan, w: Widths, at_most: bool) -> float:
     if plan.adapters:
         unsaid = at_most and ("lora_layers" not in plan.values or "lora_layers" in plan.defaults)
         on = "all_linear" if unsaid else adapted_layers(plan.values, plan.does)
-        if _of_megatron(plan):
+        if of_megatron(plan):
             return te_frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on)
         if in_fp32(plan):
             return fp32_frozen_layer_bytes_per_token(w, on)
         fp32, shared = fp32_between_layers(plan), inputs_shared(plan)
         return frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on, fp32, shared)
-    if _of_megatron(plan):
+    if of_megatron(plan):
         return te_layer_bytes_per_token(w)
     if in_fp32(plan):
         return fp32_layer_bytes_per_token(w)
     fused = plan.does.get("compiled_layers") == "yes" and not fp32_around_products(plan)
     return fused_layer_bytes_per_token(w) if fused else layer_bytes_per_token(w, fp32_around_products(plan))
-
-
-def _of_megatron(plan: Plan) -> bool:
-    """Whether the layers are Megatron's, of Transformer Engine's modules whatever is recomputed."""
-    return plan.values.get("strategy") == "megatron" and not in_fp32(plan)

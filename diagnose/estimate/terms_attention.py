@@ -38,7 +38,9 @@ def attention_beside(plan: Plan, one: Pass, layers: int, freed: float = 0.0) -> 
     if kernel is None and _without_kernel(plan, one):
         each_score = (0.0 if plan.transformers is None else _SOFTMAX, _SOFTMAX, _SOFTMAX)
         return [_scores(plan, one, layers, freed, each_score, 0.0, _repeated_in_fp32(plan))]
+    # Megatron's causal kernels take no mask, and groups of heads as they are
     unmasked = plan.does.get("padding_mask") == "no" or plan.values.get("remove_padding") is True
+    unmasked |= plan.values.get("strategy") == "megatron"
     return [] if kernel or unmasked or one.packed or one.rows <= 1 else [_mask(plan, one, layers)]
 
 

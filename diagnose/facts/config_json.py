@@ -1,7 +1,7 @@
 """A pasted config.json as a model record: dense and sparse models, with a vision tower where it has one.
 
-Names of the keys: huggingface/transformers src/transformers/models/{qwen2,qwen3_moe,mixtral,qwen2_5_vl}/configuration_*.py. What its code
-does and no number says (norms, gates, biases) is that of the family of the catalogue whose name its type begins with.
+Names of the keys: huggingface/transformers src/transformers/models/{qwen2,qwen3_moe,mixtral,qwen2_5_vl,deepseek_v3}/configuration_*.py.
+What its code does and no number says (norms, gates, biases) is that of the family of the catalogue whose name its type begins with.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from diagnose.facts import written
 from diagnose.facts.model_names import packed
-from diagnose.knowledge.hardware import Model, Moe, Vision
+from diagnose.knowledge.hardware import Latent, Model, Moe, Vision
 from diagnose.types import Fact, Paste
 
 _SHAPE = {
@@ -30,7 +30,8 @@ _ALIKE = (
     "fused_qkv", "capped", "sinks", "fp16_overflows",
 )  # fmt: skip
 _EXPERTS_ALIKE = ("shared_gate", "router_bias", "fp32_router", "stacked", "split_to_quantize")
-_OTHER_ATTENTION = "kv_lora_rank"  # keys and values of another shape, which no record here can hold
+# latent attention: what a record calls the widths that it is made of (models/deepseek_v3/configuration_deepseek_v3.py)
+_LATENT = {"key": "kv_lora_rank", "plain": "qk_nope_head_dim", "rotary": "qk_rope_head_dim", "value": "v_head_dim"}
 
 
 def of_config(paste: Paste, catalogue: Collection[Model] = ()) -> Model | None:
@@ -39,12 +40,13 @@ def of_config(paste: Paste, catalogue: Collection[Model] = ()) -> Model | None:
     towers = {setting.key: setting.value for setting in settings if setting.key.startswith(_TOWER)}
     values = {setting.key.rsplit(".", 1)[-1]: setting.value for setting in settings if setting.key not in towers}
     shape = {field: _whole(values, key) for field, key in _SHAPE.items()}
-    if not all(shape.values()) or _whole(values, _OTHER_ATTENTION):
+    latent = _latent(values)
+    if not all(shape.values()) or (latent is None and _whole(values, _LATENT["key"])):
         return None
     moe = _moe(values, shape)
     if moe is None and any(_whole(values, key) for key in _EXPERTS):
         return None
-    found = _record(values, shape, moe, _vision(towers, shape["hidden"]))
+    found = _record(values, shape, moe, _vision(towers, shape["hidden"]), latent)
     kin = _kin(written.bare(values.get("model_type", "")), found, catalogue)
     return _alike(found, kin) if kin else found
 
@@ -61,13 +63,18 @@ def _kin(kind: str, model: Model, catalogue: Collection[Model]) -> Model | None:
     """A record of the family with the longest name that the type begins with; sparse of a sparse model, all its layers alike."""
     name = packed(kind)
     alike = [one for one in catalogue if one.family and name.startswith(packed(one.family)) and not _own_layers(one)]
+    alike = [one for one in alike if (one.latent is None) == (model.latent is None)]
     alike = [one for one in alike if (one.moe is None) == (model.moe is None)]
     return max(alike, key=lambda one: len(packed(one.family)), default=None)
 
 
 def _own_layers(model: Model) -> bool:
     """Whether its layers differ among each other, or in what no number of a plain config.json says."""
-    return bool(model.mixer or model.latent or model.wide or model.keyed or model.doubled or model.per_layer)
+    return bool(model.mixer or _indexes(model.latent) or model.wide or model.keyed or model.doubled or model.per_layer)
+
+
+def _indexes(latent: Latent | None) -> bool:
+    return latent is not None and latent.index_layers > 0
 
 
 def params_of_config(model: Model) -> Fact:
@@ -91,6 +98,14 @@ def _moe(values: Mapping[str, str], shape: Mapping[str, int]) -> Moe | None:
     return Moe(experts=experts, active=active, width=width, shared=shared, dense_layers=dense)
 
 
+def _latent(values: Mapping[str, str]) -> Latent | None:
+    """Queries and keys through narrow ranks; None where a width is missing, or where an index chooses the tokens that are attended to."""
+    widths = {field: _whole(values, key) for field, key in _LATENT.items()}
+    if not all(widths.values()) or _whole(values, "index_n_heads"):
+        return None
+    return Latent(**widths, query=_whole(values, "q_lora_rank"))
+
+
 def _vision(values: Mapping[str, str], text_hidden: int) -> Vision | None:
     """A tower of gated layers with a merger of four patches into a token, as in Qwen2.5-VL; another one is not counted."""
     named = {key.rsplit(".", 1)[-1]: value for key, value in values.items() if key.startswith("vision_config.")}
@@ -104,11 +119,15 @@ def _vision(values: Mapping[str, str], text_hidden: int) -> Vision | None:
     return Vision(hidden=hidden, layers=layers, params=params, pixels_per_token=pixels, intermediate=width, patch=patch)
 
 
-def _record(values: Mapping[str, str], shape: Mapping[str, int], moe: Moe | None, vision: Vision | None) -> Model:
+def _record(
+    values: Mapping[str, str], shape: Mapping[str, int], moe: Moe | None, vision: Vision | None, latent: Latent | None
+) -> Model:
     kv_heads = _whole(values, "num_key_value_heads") or shape["heads"]
     head_dim = _whole(values, "head_dim")
+    if latent:  # one KV head of half the numbers that the cache holds
+        kv_heads, head_dim = 1, (latent.key + latent.rotary) // 2
     tied = written.truth(values.get("tie_word_embeddings", "")) or False
-    params = _parameters(shape, kv_heads, head_dim, moe) + shape["vocab"] * shape["hidden"] * (1 if tied else 2)
+    params = _parameters(shape, kv_heads, head_dim, moe, latent) + shape["vocab"] * shape["hidden"] * (1 if tied else 2)
     params += vision.params if vision else 0
     name = written.bare(values.get("_name_or_path", "")).rstrip("/").rsplit("/", 1)[-1]
     return Model(
@@ -131,14 +150,20 @@ def _record(values: Mapping[str, str], shape: Mapping[str, int], moe: Moe | None
         attention_bias=bool(written.truth(values.get("attention_bias", ""))),
         moe=moe,
         vision=vision,
+        latent=latent,
     )
 
 
-def _parameters(shape: Mapping[str, int], kv_heads: int, head_dim: int, moe: Moe | None) -> int:
+def _parameters(shape: Mapping[str, int], kv_heads: int, head_dim: int, moe: Moe | None, latent: Latent | None) -> int:
     """Those of the layers, norms and biases left out: they are less than a thousandth."""
     hidden, layers = shape["hidden"], shape["layers"]
     width = head_dim or hidden // shape["heads"]
     attention = hidden * width * (2 * shape["heads"] + 2 * kv_heads)
+    if latent:
+        heads, query = shape["heads"], shape["heads"] * (latent.plain + latent.rotary)
+        attention = latent.query * (hidden + query) if latent.query else hidden * query
+        attention += hidden * (latent.key + latent.rotary) + latent.key * heads * (latent.plain + latent.value)
+        attention += heads * latent.value * hidden
     dense = 3 * hidden * shape["intermediate"]
     if moe is None:
         return layers * (attention + dense)

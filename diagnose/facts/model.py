@@ -30,6 +30,7 @@ _OF_THE_RUN = re.compile(
     r"|(?:experiment|exp|run|trial|project|group|wandb|swanlab)(?:_name|\.name|$))$",
     re.A,
 )
+_OF_CODE = re.compile(r"(?:^|\.)(?:model_type|architectures)\b", re.A)
 _FILE_WORD = re.compile(r"\.(?:py|sh|ya?ml|json|jsonl|txt|toml)$|[$={}]", re.A)
 # the configurations of a trainer that names them by family and size: llama3_1/8B_full
 _RECIPE = re.compile(r"([a-z]+\d*(?:_\d+)?)/(\d+(?:\.\d+)?[BM])_(?:full|lora|qlora|dora|qat|qdora|ppo)", re.A)
@@ -54,7 +55,7 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
     if given is not None and given.origin == "answered":
         return _of_answer(given, stated, models, knowledge)
     pasted = of_config(paste, knowledge.models.values())
-    speech, own = _apart(paste, speech)
+    speech, own = _apart(paste, _without_types(paste, speech) if pasted else speech)
     served = tuple(_of_server(paste, models, knowledge.engines))
     names = [
         *_of_keys(paste, models, given),
@@ -78,6 +79,12 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
     elif params is not None:
         facts["params_b"] = Fact("params_b", params, "read", written=best.written, span=best.span)
     return Read(facts, record or pasted, "" if record else best.written)
+
+
+def _without_types(paste: Paste, speech: Sequence[Line]) -> list[Line]:
+    """The lines without those by which a config.json tells whose code runs it, which may be that of a model of another size."""
+    kinds = {setting.span.line for setting in paste.settings if _OF_CODE.search(setting.key)}
+    return [line for line in speech if line.number not in kinds]
 
 
 def _apart(paste: Paste, speech: Sequence[Line]) -> tuple[list[Line], list[Line]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -123,3 +124,42 @@ def test_a_file_that_asks_for_modules_alone_recomputes_no_whole_layers() -> None
     run = diagnose(SHIPPED, {"framework": "nemo-rl"}, current(), ())
     assert run.facts.values["gradient_checkpointing"] == "selective"
     assert run.facts.values["recompute_modules"] == "[moe]"
+
+
+# the same with few words, so that the moment of the logits is not the worst
+FEW_WORDS = {
+    "model_type": "qwen3_moe",
+    "hidden_size": HIDDEN,
+    "num_hidden_layers": 48,
+    "num_attention_heads": HEADS,
+    "num_key_value_heads": 4,
+    "head_dim": EACH_HEAD,
+    "intermediate_size": 6144,
+    "moe_intermediate_size": EXPERT,
+    "num_experts": 128,
+    "num_experts_per_tok": CHOSEN,
+    "vocab_size": 512,
+}
+EACH_LAYER = f"megatron sft --model m {RUN} full --recompute_method uniform --recompute_num_layers 1"
+
+
+@pytest.mark.parametrize(("ranks", "rows"), [(1, 3), (8, 4)])
+def test_rows_of_experts_stand_before_and_after_their_sorting(ranks: int, rows: int) -> None:
+    """Measured by benchmarks/trainers/run_megatron_moe.py; from other ranks they come as one more copy."""
+    again = _terms(f"{EACH_LAYER} --expert_model_parallel_size {ranks}\n{json.dumps(FEW_WORDS)}")
+    each = 8 * HIDDEN + ATTENTION + CHOSEN * (2 * HIDDEN + 6 * EXPERT)
+    assert again["activations"].bytes == 8192 * (each + rows * 2 * CHOSEN * HIDDEN)
+
+
+def test_recomputed_layers_with_experts_leave_their_inputs_gradients() -> None:
+    run = f"{EACH_LAYER}\n{json.dumps(FEW_WORDS)}"
+    assert _terms(run)["input_gradients"].bytes == 8192 * 47 * 2 * HIDDEN
+    assert _terms(run, phase="optimizer_step")["input_gradients"].bytes == 8192 * 48 * 4 * HIDDEN
+    assert "input_gradients" not in _terms(f"{DENSE} full", phase="optimizer_step")
+
+
+def test_a_tensor_of_each_shape_stands_in_for_gradients_that_kernels_add_themselves() -> None:
+    hidden, mlp, queries, keys, vocab = 3584, 18944, 28 * 128, 4 * 128, 152064
+    matrices = hidden * (2 * queries + 2 * keys + 3 * mlp)
+    assert _terms(f"{DENSE} none")["gradient_stand_ins"].bytes == 2 * (matrices + hidden * vocab)
+    assert "gradient_stand_ins" not in _terms(f"{DENSE} none --tuner_type lora")

@@ -25,6 +25,27 @@ SPARSE = DENSE | {
     "num_hidden_layers": 48,
     "vocab_size": 151936,
 }
+# of DeepSeek-V3: whose code also runs models of other sizes
+LATENT = {
+    "architectures": ["DeepseekV3ForCausalLM"],
+    "first_k_dense_replace": 3,
+    "hidden_size": 7168,
+    "intermediate_size": 18432,
+    "kv_lora_rank": 512,
+    "model_type": "deepseek_v3",
+    "moe_intermediate_size": 2048,
+    "n_routed_experts": 256,
+    "n_shared_experts": 1,
+    "num_attention_heads": 128,
+    "num_experts_per_tok": 8,
+    "num_hidden_layers": 61,
+    "num_key_value_heads": 128,
+    "q_lora_rank": 1536,
+    "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64,
+    "v_head_dim": 128,
+    "vocab_size": 129280,
+}
 TOWER = {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16, "patch_size": 14}
 
 
@@ -38,13 +59,23 @@ def test_it_makes_no_model_of_a_part(facts, without):
 
 
 def test_it_makes_no_model_of_an_attention_that_it_does_not_know(facts):
-    assert facts(text(DENSE | {"kv_lora_rank": 512})).model is None
+    assert facts(text(DENSE | {"kv_lora_rank": 512})).model is None  # its heads' widths are missing
 
 
-# The counts are those that the authors publish: 7.61, 30.5 and 8.29 billion.
+def test_it_reads_latent_attention_and_not_the_model_whose_code_runs_it(facts):
+    half = facts(text(LATENT | {"num_hidden_layers": 31})).model
+    assert (half.layers, half.latent.key, half.kv_heads, half.head_dim) == (31, 512, 1, 288)
+    assert half.moe.fp32_router  # like its family
+
+
+def test_it_makes_no_model_of_an_attention_with_an_index(facts):
+    assert facts(text(LATENT | {"index_n_heads": 64, "model_type": "", "architectures": []})).model is None
+
+
+# The counts are those that the authors publish: 7.61, 30.5, 671 and 8.29 billion.
 @pytest.mark.parametrize(
     ("config", "billions"),
-    [(DENSE, 7.62), (SPARSE, 30.53), ({"text_config": DENSE, "vision_config": TOWER}, 8.29)],
+    [(DENSE, 7.62), (SPARSE, 30.53), (LATENT, 671.03), ({"text_config": DENSE, "vision_config": TOWER}, 8.29)],
 )
 def test_the_shape_numbers_give_the_size_that_its_authors_publish(facts, config, billions):
     found = facts(text(config))
