@@ -11,6 +11,7 @@ import datetime
 import functools
 import os
 import socket
+import tomllib
 import traceback
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
@@ -84,6 +85,19 @@ def _highest(use: list[tuple[int, int]], calls: list[tuple[int, int]]) -> int:
     return peak
 
 
+def in_fork(run: Callable[..., dict[str, int]], *args: Any) -> dict[str, int]:
+    """``run(*args)`` in a copy of this process, which has imported the trainer already; it must not have computed with many threads."""
+    start = torch.multiprocessing.get_context("fork")
+    answers = start.SimpleQueue()
+    worker = start.Process(target=_rank, args=(0, 1, 0, answers, run, args))
+    worker.start()
+    found = answers.get()
+    worker.join()
+    if isinstance(found, str):
+        raise RuntimeError(found)
+    return found
+
+
 def in_processes(count: int, run: Callable[..., dict[str, int]], *args: Any) -> dict[str, int]:
     """``run(*args)`` in so many new processes, which find each other as torchrun's do; of each phase the highest peak of any.
 
@@ -155,14 +169,17 @@ def _value(value: Any) -> str:
     return repr(value)
 
 
-def write(trainer: str, packages: tuple[str, ...], points: list[dict[str, Any]]) -> None:
-    """Write tests/data/trainers/<trainer>.toml: the versions that ran, the day, and the points."""
+def write(trainer: str, packages: tuple[str, ...], points: list[dict[str, Any]], script: str = "") -> None:
+    """Write tests/data/trainers/<trainer>.toml: the versions that ran, the day, and the points; other points of the file stay."""
     head = [
-        f"# Written by benchmarks/trainers/run_{trainer}.py; peaks in bytes.",
+        f"# Written by benchmarks/trainers/run_{script or trainer}.py; peaks in bytes.",
         "[from]",
         *(f'{name.replace("-", "_")} = "{version(name)}"' for name in packages),
         f'date = "{datetime.datetime.now(datetime.UTC).date()}"',
     ]
-    body = "\n".join(written(point) for point in points)
-    (OUT / f"{trainer}.toml").write_text("\n".join(head) + "\n\n" + body, encoding="utf-8")
+    file = OUT / f"{trainer}.toml"
+    before = tomllib.loads(file.read_text(encoding="utf-8"))["point"] if file.exists() else []
+    known = {point["id"]: point for point in before} | {point["id"]: point for point in points}
+    body = "\n".join(written(point) for point in known.values())
+    file.write_text("\n".join(head) + "\n\n" + body, encoding="utf-8")
     print(f"{len(points)} points by torch {torch.__version__}")
