@@ -79,10 +79,17 @@ def _forward(plan: Plan, kind: str = "logprob") -> list[Moment]:
     tower = vision_tower(plan, one, trains=False) if plan.stage in ("", "first") else []
     through_layers = ("forward pass", [*gathered(plan), *no_grad(plan, one), *tower])
     logits = logits_forward(plan, one, kind) if plan.stage in ("", "last") else []
-    first = [("start of the forward pass", begins)] if (begins := gathering(plan)) else []
     if not logits:
-        return [*first, through_layers]
-    return [*first, through_layers, ("logits", [*gathered_at_head(plan), *before_head(plan, one), *logits])]
+        return [*_begins(gathering(plan)), through_layers]
+    return [
+        *_begins(gathering(plan)),
+        through_layers,
+        ("logits", [*gathered_at_head(plan), *before_head(plan, one), *logits]),
+    ]
+
+
+def _begins(terms: list[Term]) -> list[Moment]:
+    return [("start of the forward pass", terms)] if terms else []
 
 
 def _ref_forward(plan: Plan) -> list[Moment]:
@@ -98,7 +105,8 @@ def _by_critics_keys(plan: Plan) -> Plan:
 def _values(actor: Plan) -> list[Moment]:
     plan = as_critic(_by_critics_keys(actor))
     one = take(plan, "values")
-    return [("forward pass", of_critic(plan, [*gathered(plan), *no_grad(plan, one)]))]
+    through = ("forward pass", of_critic(plan, [*gathered(plan), *no_grad(plan, one)]))
+    return [*_begins(of_critic(plan, gathering(plan))), through]
 
 
 def _reward(plan: Plan) -> list[Moment]:

@@ -23,9 +23,8 @@ class Band(NamedTuple):
         return Band(min(self.low, bound), min(self.mid, bound), min(self.high, bound))
 
     def in_parts(self, bound: float) -> Band:
-        """Each number's share of itself in as few equal parts as are no larger than ``bound``; high: the bound, where it does not fit."""
-        low, mid = (number / max(1, math.ceil(number / bound)) for number in (self.low, self.mid))
-        return Band(min(low, mid), mid, max(mid, min(self.high, bound)))
+        """Each number's share of itself in as few equal parts as are no larger than ``bound``."""
+        return Band(*(number / max(1, math.ceil(number / bound)) for number in self))
 
     @property
     def exact(self) -> bool:

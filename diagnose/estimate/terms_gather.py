@@ -8,7 +8,7 @@ from diagnose.estimate.rank import autocasts
 from diagnose.estimate.sharding import keeps_gathered
 from diagnose.estimate.term import Band, count, make_term
 from diagnose.estimate.terms_activation import checkpointing
-from diagnose.estimate.terms_root import apart_from_root, root_gradient, units
+from diagnose.estimate.terms_root import apart_from_root, head_apart, root_gradient, units
 from diagnose.types import Term
 
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
@@ -69,14 +69,17 @@ def gathered(plan: Plan) -> list[Term]:
 
 
 def gathered_at_head(plan: Plan) -> list[Term]:
-    """What is put together when a pass without gradient is at the head: of FSDP's units the root alone, since layers are freed as they end."""
+    """What is put together when a pass without gradient is at the head: of FSDP's units the root alone; layers are freed as they end."""
     by_units = plan.does.get("gather") == "fsdp_units" and plan.split.stage >= 3 and not pipelined(plan)
     terms = gathered(plan)
     if not by_units or not terms or keeps_gathered(plan.values):
         return terms
     root, _ = units(plan)
-    how = f"2 B × {count(root)} of the root unit"
-    return [make_term("gathers", "gathered weights", "work", 2 * root, how, _FSDP, ("zero_stage", "shard_size", "tp"))]
+    each = 4 if head_apart(plan) else 2  # a head of its own is gathered last, and so its buffer is still there
+    how = f"{each} B × {count(root)} of the root unit"
+    return [
+        make_term("gathers", "gathered weights", "work", each * root, how, _FSDP, ("zero_stage", "shard_size", "tp"))
+    ]
 
 
 def gathering(plan: Plan) -> list[Term]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from diagnose.batch import rows_held, whole
+from diagnose.batch import one_micro_batch
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.muon import second_moments
@@ -133,13 +133,6 @@ def perhaps_less(plan: Plan, size: Band | float) -> Band:
     return Band(0.0, band.mid, band.high) if less else band
 
 
-def one_micro_batch(plan: Plan) -> bool:
-    """Whether an optimizer step has a single micro batch: as is told, or where that takes all rows that a GPU holds of a mini batch."""
-    held, micro = rows_held(plan.values, "mini_batch_size"), whole(plan.values, "micro_batch")
-    by_rows = plan.online and plan.values.get("dynamic_batch") is not True
-    return plan.values.get("gradient_accumulation") == 1 or bool(by_rows and held and micro and held <= micro)
-
-
 def gradients_so_far(plan: Plan, share: float) -> list[Term]:
     """The part of the gradients that a moment of the backward pass has, where each step starts without any.
 
@@ -149,7 +142,7 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
     """
     if (
         drops_gradients(plan)
-        or not one_micro_batch(plan)
+        or not one_micro_batch(plan.values, plan.online)
         or plan.values.get("optimizer_on_cpu") is True
         or plan.values.get("strategy") not in _DROPPED
     ):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from diagnose.batch import one_micro_batch
 from diagnose.estimate.plan import WITHOUT_HEAD, Plan
 from diagnose.estimate.rank import in_fp32
 from diagnose.estimate.term import count, make_term
-from diagnose.estimate.terms_held import one_micro_batch
 from diagnose.types import Term
 
 _ROOT = (
@@ -34,6 +34,11 @@ def _outer(plan: Plan) -> str:
 def apart_from_root(plan: Plan) -> bool:
     """Whether the embedding or the head is a unit of its own."""
     return _outer(plan) != "joined"
+
+
+def head_apart(plan: Plan) -> bool:
+    """Whether the head is a unit of its own as well."""
+    return _outer(plan) == "both"
 
 
 def _trained(plan: Plan) -> bool:
@@ -73,7 +78,7 @@ def root_gradient(plan: Plan) -> list[Term]:
             # copied into a tensor that the ranks can share evenly: torch 2.6 _runtime_utils.py: _get_reduce_scatter_tensors
             size += reduced * root
             how += f" + {reduced:g} B to fill it up for {plan.split.group} GPUs"
-        if not one_micro_batch(plan):
+        if not one_micro_batch(plan.values, plan.online):
             # the part of this micro batch beside that of those before it
             size += reduced * root / plan.split.group
             how += f" + {reduced:g} B × {count(root / plan.split.group)} of one more micro batch"

@@ -214,7 +214,8 @@ def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
     tokens = _pairs_beside(plan, budget, longest) if plan.algo in PAIRED and not plan.online else exactly(budget)
     if held and plan.online and plan.does.get("dynamic_length") != "packed":
         whole_batch = row.times(held / plan.whole("sp"))
-        evenly = plan.does.get("dynamic_parts") == "even"
+        # of rows whose length is guessed nobody knows whether they fill one part more
+        evenly = row.exact and plan.does.get("dynamic_parts") == "even"
         tokens = whole_batch.in_parts(budget) if evenly else whole_batch.at_most(budget)
     return Pass(
         tokens=tokens,

@@ -114,7 +114,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "dynamic_length": ("what one row may measure", ("prompt_and_response", "start_and_prompt", "packed")),
     "dynamic_parts": (
-        "how a batch is cut by a budget of tokens: into as few parts as fit, of about as many tokens each, or one full part after the other",
+        "how a batch is cut by a budget of tokens: into as few parts as fit, about as long as each other, or one full part after the other",
         ("even", "full"),
     ),
     "padded_to": ("how long padded rows are", ("limits", "longest_row")),
