@@ -40,9 +40,13 @@ def adam_temporaries(plan: Plan) -> list[Term]:
 
 
 def _in_place(plan: Plan) -> bool:
-    """A kernel that takes one tensor after the other: torch's fused one, bitsandbytes' (bitsandbytes/optim/optimizer.py: step)."""
+    """A kernel that takes one tensor after the other: torch's fused one, apex's, bitsandbytes' (bitsandbytes/optim/optimizer.py: step).
+
+    (Names: transformers 4.57.1 training_args.py: OptimizerNames.)
+    """
     named = str(plan.values.get("optimizer", "")).lower()
-    return plan.values.get("fused_optimizer") is True or "8bit" in named or named.startswith("paged")
+    by_name = any(word in named for word in ("fused", "8bit", "lion_32bit", "ademamix")) or named.startswith("paged")
+    return plan.values.get("fused_optimizer") is True or by_name
 
 
 def _fp32_gradients(plan: Plan, mine: float) -> tuple[Band, str]:

@@ -110,7 +110,8 @@ def test_an_embedding_of_its_own_is_not_gathered_with_the_head(facts: Any, recor
     ("text", "answers", "units", "reduced"),
     [
         ("accelerate launch --use_fsdp train.py # trl/trainer/", {"framework": "trl", "strategy": "fsdp"}, None, 2),
-        ("", {"framework": "verl", "strategy": "fsdp2"}, "table", None),
+        ("verl==0.6.1", {"framework": "verl", "strategy": "fsdp2"}, "table", None),
+        ("verl==0.7.1", {"framework": "verl", "strategy": "fsdp2"}, "both", None),
         ("", {"framework": "verl", "strategy": "fsdp"}, None, None),
         ("tune run full_finetune_distributed\ncustom_sharded_layers: ['tok_embeddings', 'output']", {}, "both", 2),
         ("tune run full_finetune_distributed\ncustom_sharded_layers: ['tok_embeddings']", {}, None, 2),
