@@ -215,6 +215,18 @@ def compiler() -> None:
     config.force_disable_caches = True
 
 
+def named_cuda() -> None:
+    """Let what names "cuda" outright have the CPU: autocast, and moves of a batch."""
+    import tensordict
+
+    class Autocast(torch.autocast):
+        def __init__(self, device_type: str, *args: Any, **kwargs: Any) -> None:
+            super().__init__("cpu" if device_type == "cuda" else device_type, *args, **kwargs)
+
+    torch.autocast = Autocast
+    tensordict.TensorDict.cuda = torch.Tensor.cuda = lambda self, *_, **__: self
+
+
 _ABSENT = ("vllm", "qwen_vl_utils")
 
 

@@ -29,7 +29,7 @@ def rows(count: int, real: Sequence[int], vocabulary: int) -> dict[str, torch.Te
 
 
 def mark_passes(recorder: Recorder, owner: Any, training: str, other: str) -> None:
-    """Mark forward passes of ``owner`` as the one phase where they build a graph, and as the other where not; and backward passes."""
+    """Mark forward passes of ``owner`` as ``training`` where they build a graph and else as ``other``; and backward passes."""
     plain = owner._forward_micro_batch
     marked = []
     for phase in (training, other):

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ def workers() -> Any:
     if NEW < (0, 4):
         import verl.workers.fsdp_workers as found
 
+        as_card.named_cuda()
+        found.DataProto.to = lambda self, *_: self
         return found
     import verl.utils.device as device
 
@@ -68,6 +71,12 @@ def workers() -> Any:
     import verl.workers.critic.dp_critic
 
     device.is_cuda_available = False
+    if find_spec("verl.utils.attention_utils"):
+        import flash_attn.bert_padding as padding
+        import verl.utils.attention_utils as attention
+
+        plain = (padding.index_first_axis, padding.pad_input, padding.rearrange, padding.unpad_input)
+        attention._get_attention_functions = lambda: plain
     import verl.workers.fsdp_workers as found
 
     for module in (verl.workers.actor.dp_actor, verl.workers.critic.dp_critic, found):
@@ -157,6 +166,7 @@ _KEYS = {
     "compile": "+" * (NEW < (0, 3)) + _ACTOR + "use_torch_compile",
     "dtype": "+" * (NEW < (0, 6)) + _ACTOR + "fsdp_config.model_dtype",
     "micro": _ACTOR + "ppo_micro_batch_size_per_gpu",
+    "batch": "data.train_batch_size",
     "mini": _ACTOR + "ppo_mini_batch_size",
     "lora": "actor_rollout_ref.model.lora_rank",
     "sp": _ACTOR + "ulysses_sequence_parallel_size",
@@ -181,7 +191,8 @@ POINTS: dict[str, dict[str, Any]] = {
     "actor-4-ranks": {"ranks": 4},
     "actor-8-ranks": {"ranks": 8, "micro": 1},
     "actor-tokens": {"packed": True, "tokens": 512},
-    "critic": {"run": critic, "critic_padding": True},
+    # an old critic does not multiply its mini batch by the samples of a prompt
+    "critic": {"run": critic, "critic_padding": True, **({"mini": 8, "batch": 8} if NEW < (0, 3) else {})},
     "critic-padded": {"run": critic, "real": (64, 96)},
     "critic-no-checkpointing": {"run": critic, "critic_padding": True, "critic_checkpointing": False},
 }

@@ -8,13 +8,17 @@ from dataclasses import replace
 from diagnose.estimate.engine import engine
 from diagnose.estimate.plan import BETWEEN, Plan
 from diagnose.estimate.residents import critic_in_one_pass
-from diagnose.estimate.roles import of_critic
-from diagnose.estimate.terms_activation import head_inputs, kept, kept_by_hooks, no_grad, recomputed
+from diagnose.estimate.roles import as_critic, of_critic
+from diagnose.estimate.terms_activation import before_head, head_inputs, kept, kept_by_hooks, no_grad, recomputed
 from diagnose.estimate.terms_gather import (
     bucketed,
     buckets_of_replicas,
     cast_in_forward,
     gathered,
+    gathered_at_end,
+    gathered_at_head,
+    gathered_at_loss,
+    gathering,
     gradients_between,
     pipeline_gradients,
     pipelined,
@@ -72,11 +76,22 @@ def _evaluation(plan: Plan) -> list[Moment]:
 
 
 def _forward(plan: Plan, kind: str = "logprob") -> list[Moment]:
+    """A layer's tensors are gone when the logits are made, and so are a layer's weights where each layer is gathered by itself."""
     one = take(plan, kind)
-    terms = [*gathered(plan), *no_grad(plan, one)]
     tower = vision_tower(plan, one, trains=False) if plan.stage in ("", "first") else []
-    logits = logits_forward(plan, one) if plan.stage in ("", "last") else []
-    return [("forward pass", [*terms, *tower, *logits])]
+    through_layers = ("forward pass", [*gathered(plan), *no_grad(plan, one), *tower])
+    logits = logits_forward(plan, one, kind) if plan.stage in ("", "last") else []
+    if not logits:
+        return [*_begins(gathering(plan)), through_layers]
+    return [
+        *_begins(gathering(plan)),
+        through_layers,
+        ("logits", [*gathered_at_head(plan), *before_head(plan, one), *logits]),
+    ]
+
+
+def _begins(terms: list[Term]) -> list[Moment]:
+    return [("start of the forward pass", terms)] if terms else []
 
 
 def _ref_forward(plan: Plan) -> list[Moment]:
@@ -90,9 +105,10 @@ def _by_critics_keys(plan: Plan) -> Plan:
 
 
 def _values(actor: Plan) -> list[Moment]:
-    plan = _by_critics_keys(actor)
+    plan = as_critic(_by_critics_keys(actor))
     one = take(plan, "values")
-    return [("forward pass", of_critic(plan, [*gathered(plan), *no_grad(plan, one)]))]
+    through = ("forward pass", of_critic(plan, [*gathered(plan), *no_grad(plan, one)]))
+    return [*_begins(of_critic(plan, gathering(plan))), through]
 
 
 def _reward(plan: Plan) -> list[Moment]:
@@ -107,13 +123,13 @@ def _reward(plan: Plan) -> list[Moment]:
 
 
 def _critic(actor: Plan) -> list[Moment]:
-    plan = _by_critics_keys(actor)
+    plan = as_critic(_by_critics_keys(actor))
     one = take(plan, "critic")
     gathers, checkpoints = gathered(plan), kept(plan, one)
     again = [*gathers, *checkpoints, *recomputed(plan, one), *layer_gradient(plan, pipelined(plan))]
     return [
         ("recomputing a layer", of_critic(plan, again)),
-        ("end of the backward pass", of_critic(plan, [*gathers, *root_gradient(plan)])),
+        ("end of the backward pass", of_critic(plan, [*gathered_at_end(plan), *root_gradient(plan)])),
     ]
 
 
@@ -137,7 +153,7 @@ def _actor_update(plan: Plan) -> list[Moment]:
     body: list[Moment] = [
         ("recomputing a layer", [*gathers, *layers, *tower, *again, *first, *kept_by_hooks(plan, one)]),
         *_last_layer(plan, [*gathers, *again]),
-        ("end of the backward pass", [*gathers, *root_gradient(plan), *whole]),
+        ("end of the backward pass", [*gathered_at_end(plan), *bucketed(plan), *between, *root_gradient(plan), *whole]),
     ]
     if plan.stage in ("first", BETWEEN):
         return body
@@ -146,7 +162,10 @@ def _actor_update(plan: Plan) -> list[Moment]:
             "end of the forward pass",
             [*gathers, *cast_in_forward(plan), *at_head, *all_inputs, *logits_forward(plan, one)],
         ),
-        ("start of the backward pass", [*gathers, *at_head, *own_inputs, *logits_train(plan, one)]),
+        (
+            "start of the backward pass",
+            [*gathered_at_loss(plan, gathers), *at_head, *own_inputs, *logits_train(plan, one)],
+        ),
         *_routers(plan, one, [*gathers, *at_head]),
         *body,
     ]

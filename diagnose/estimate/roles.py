@@ -39,6 +39,20 @@ def of_role(plan: Plan, role: str) -> Plan:
     return known
 
 
+def as_critic(plan: Plan) -> Plan:
+    """The plan of a critic that has a number a token in the place of a head that is a matrix of its own. Made once."""
+    if plan.does.get("critic_head") != "narrow" or plan.model.tied or "critic_b" in plan.values:
+        return plan
+    if "critic" not in plan.known:
+        head = plan.shape.embedding - plan.model.hidden - 1  # a number a token is a product and a bias
+        shape = replace(plan.shape, root=plan.shape.root - head, parameters=plan.shape.parameters - head)
+        split = replace(plan.split, dense=plan.split.dense - head / plan.whole("tp") / plan.whole("pp"))
+        trains = split if plan.trains == plan.split else plan.trains
+        plan.known["critic"] = replace(plan, shape=shape, split=split, trains=trains)
+    known: Plan = plan.known["critic"]
+    return known
+
+
 def of_critic(plan: Plan, terms: list[Term]) -> list[Term]:
     """What a pass of the critic needs where that is a model of another size, of whose shape nothing else is known.
 

@@ -184,11 +184,19 @@ def adapters(values: Values) -> bool:
 
 
 def zero_stage(values: Values) -> int | None:
-    """The ZeRO stage, from the fact or from the kind of sharding; None when neither is known."""
+    """The ZeRO stage, from the fact or from the kind of sharding; None when neither is known.
+
+    FSDP keeps no more than its shards between passes at stage 2 as well (torch 2.6 distributed/fsdp/api.py: SHARD_GRAD_OP).
+    """
     stage = values.get("zero_stage")
     if isinstance(stage, int) and not isinstance(stage, bool):
-        return stage
+        return 3 if keeps_gathered(values) else stage
     return _STAGE_OF_STRATEGY.get(str(values.get("strategy", "")))
+
+
+def keeps_gathered(values: Values) -> bool:
+    """Whether FSDP gathers each unit once, for forward and backward pass: its stage 2, which FSDP2 calls not to reshard after forward."""
+    return values.get("strategy") in ("fsdp", "fsdp2") and values.get("zero_stage") == 2
 
 
 def split(

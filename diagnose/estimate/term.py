@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -20,6 +21,10 @@ class Band(NamedTuple):
 
     def at_most(self, bound: float) -> Band:
         return Band(min(self.low, bound), min(self.mid, bound), min(self.high, bound))
+
+    def in_parts(self, bound: float) -> Band:
+        """Each number's share of itself in as few equal parts as are no larger than ``bound``."""
+        return Band(*(number / max(1, math.ceil(number / bound)) for number in self))
 
     @property
     def exact(self) -> bool:

@@ -200,6 +200,14 @@ def no_grad(plan: Plan, one: Pass) -> list[Term]:
     return [term, *attention_beside(plan, one, 1)]
 
 
+def before_head(plan: Plan, one: Pass) -> list[Term]:
+    """What a pass that keeps nothing holds at its head: the last layer's output, and the same after the norm."""
+    each = 2 * stream_bytes(plan) * rank_widths(plan).hidden
+    how = f"{one.how} × {each:,.0f} B{over_ranks(plan)}"
+    size = local_tokens(plan, one).times(each)
+    return [make_term("last_norm", "last layer's output", "work", size, how, LAYER, one.moved_by)]
+
+
 def _by_products(plan: Plan) -> bool:
     return plan.does.get("selective_keeps") == "chosen_products"
 

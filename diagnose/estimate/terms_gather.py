@@ -5,9 +5,10 @@ from __future__ import annotations
 from diagnose.estimate.frozen import experts_in_16_bits
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import autocasts, copies_in_fp32, fp32_around_products
+from diagnose.estimate.sharding import keeps_gathered
 from diagnose.estimate.term import Band, count, make_term
 from diagnose.estimate.terms_activation import checkpointing
-from diagnose.estimate.terms_root import units
+from diagnose.estimate.terms_root import apart_from_root, head_apart, root_gradient, units
 from diagnose.types import Term
 
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
@@ -50,6 +51,8 @@ def gathered(plan: Plan) -> list[Term]:
         size, how = 2 * plan.split.whole, f"2 B × {count(plan.split.whole)} of this stage"
         return [make_term("gathers", "weights of all its layers", "work", size, how, _PIPELINE, (*moved_by, "pp"))]
     if stage >= 3 and how_gathered == "fsdp_units" and (plan.split.group > 1 or _gathers_alone(plan)):
+        if keeps_gathered(plan.values):
+            return [_all_units(plan)]
         (root, layer), each = units(plan), _layer_bytes(plan)
         size = fsdp_gather_bytes(root=root, layer=layer, layer_bytes=each)
         how = f"2 B × {count(root)} of the root unit + 2 layers × {each:.3g} B × {count(layer)}"
@@ -63,6 +66,57 @@ def gathered(plan: Plan) -> list[Term]:
         size, how = _cast_in_backward(plan)
         return [make_term("gathers", "weights cast to bf16", "work", size, how, _CAST, ("precision", *moved_by))]
     return []
+
+
+def gathered_at_head(plan: Plan) -> list[Term]:
+    """What is put together when a pass without gradient is at the head: of FSDP's units the root alone; layers are freed as they end."""
+    by_units = plan.does.get("gather") == "fsdp_units" and plan.split.stage >= 3 and not pipelined(plan)
+    terms = gathered(plan)
+    if not by_units or not terms or keeps_gathered(plan.values):
+        return terms
+    root, _ = units(plan)
+    each = 4 if head_apart(plan) else 2  # a head of its own is gathered last, and so its buffer is still there
+    how = f"{each} B × {count(root)} of the root unit"
+    return [
+        make_term("gathers", "gathered weights", "work", each * root, how, _FSDP, ("zero_stage", "shard_size", "tp"))
+    ]
+
+
+def gathering(plan: Plan) -> list[Term]:
+    """What FSDP2 holds as a pass begins: embedding and root unit as they are gathered, and as parameters, into which that is copied.
+
+    The buffer of one unit is kept until the next is there (torch 2.6 _fully_shard/_fsdp_param_group.py: wait_for_unshard).
+    """
+    if plan.values.get("strategy") != "fsdp2" or plan.does.get("gather") != "fsdp_units" or plan.split.group == 1:
+        return []
+    outer = plan.shape.root / plan.whole("tp")
+    how = f"2 × 2 B × {count(outer)} of embedding and head"
+    return [make_term("gathers", "gathered weights", "work", 4 * outer, how, _FSDP, ("zero_stage", "shard_size", "tp"))]
+
+
+def gathered_at_loss(plan: Plan, gathers: list[Term]) -> list[Term]:
+    """What is put together when the loss is taken: nothing where the root is freed between its two passes, as the layers are."""
+    freed = plan.does.get("root_freed") == "yes" and plan.split.stage >= 3 and not keeps_gathered(plan.values)
+    return [term for term in gathers if term.id != "gathers"] if freed else gathers
+
+
+def gathered_at_end(plan: Plan) -> list[Term]:
+    """What is still put together when the root unit's gradient is reduced: nothing, since every unit is freed before its gradient is.
+
+    The root may hold the head while the embedding, a unit of its own, goes first (torch 2.6 distributed/fsdp/_runtime_utils.py:
+    _post_backward_hook; _fully_shard/_fsdp_param_group.py: post_backward). Adapters leave the root without a gradient, gathered to the end.
+    """
+    apart = root_gradient(plan) and not apart_from_root(plan) and plan.does.get("gather") == "fsdp_units"
+    return [] if apart else gathered(plan)
+
+
+def _all_units(plan: Plan) -> Term:
+    """All units, where each stays gathered from its forward to the end of its backward pass."""
+    each, whole = _layer_bytes(plan), plan.split.whole
+    how = f"{each:.3g} B × {count(whole)}, which stay gathered"
+    return make_term(
+        "gathers", "gathered weights", "work", each * whole, how, _FSDP, ("zero_stage", "shard_size", "tp")
+    )
 
 
 def _layer_bytes(plan: Plan) -> float:

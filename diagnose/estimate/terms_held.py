@@ -10,11 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from diagnose.batch import one_micro_batch
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.muon import second_moments
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_share
+from diagnose.estimate.roles import as_critic
 from diagnose.estimate.sharding import Split
 from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import Band, count, exactly, make_term
@@ -141,7 +143,7 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
     """
     if (
         drops_gradients(plan)
-        or plan.values.get("gradient_accumulation") != 1
+        or not one_micro_batch(plan.values, plan.online)
         or plan.values.get("optimizer_on_cpu") is True
         or plan.values.get("strategy") not in _DROPPED
     ):
@@ -227,7 +229,8 @@ def _other_size(plan: Plan, id: str, stage: int, each: float) -> tuple[float, st
 
 
 def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
-    def make(plan: Plan) -> Term:
+    def make(actor: Plan) -> Term:
+        plan = as_critic(actor)
         if (
             part == "weights"
             and plan.adapters

@@ -6,7 +6,7 @@ from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import real_row
 from diagnose.estimate.term import Band, count, counts, make_term
 from diagnose.estimate.terms_held import held_bytes
-from diagnose.estimate.tokens import Pass
+from diagnose.estimate.tokens import Pass, filled
 from diagnose.types import Term
 from diagnose.units import from_gib
 
@@ -41,16 +41,48 @@ def logits_train(plan: Plan, one: Pass) -> list[Term]:
         return []
     further = (plan.number("mtp_layers") or 0) * _FURTHER
     each = (plan.number("logits_train_bytes") or _TRAIN_DEFAULT) + further
-    return _one_chunk(plan, one) or _kept_chunks(plan, one) or [*_logits(plan, one, each, 0.0), *_last_chunk(plan, one)]
+    each += (plan.number("response_train_bytes") or 0.0) * _read(plan, one)
+    return (
+        _chunk_of_tokens(plan, one, "chunk_train_bytes")
+        or _one_chunk(plan, one)
+        or _kept_chunks(plan, one)
+        or [*_logits(plan, one, each, 0.0), *_last_chunk(plan, one)]
+    )
 
 
-def logits_forward(plan: Plan, one: Pass) -> list[Term]:
+def logits_forward(plan: Plan, one: Pass, kind: str = "") -> list[Term]:
     """In a pass without gradient; where the loss goes row by row the longest row's copies stand beside the logits."""
     each = plan.number("logits_forward_bytes") or _FORWARD_DEFAULT
+    beside = plan.number("response_forward_bytes") or 0.0
+    entropy = (plan.number("entropy_forward_bytes") or 0.0) if kind == "logprob" else 0.0
+    each += max(beside, entropy) * _read(plan, one)
+    if chunk := _chunk_of_tokens(plan, one, "chunk_forward_bytes"):
+        return chunk
     if plan.does.get("loss_by_row") != "yes":
         return _logits(plan, one, each, 0.0)
     prompt, response = real_row(plan, 1.0)
     return _logits(plan, one, each, max(one.row.mid, prompt.mid + response.mid))
+
+
+def _read(plan: Plan, one: Pass) -> float:
+    """The share of the logits that a loss reads: those of responses where rows are padded, all where they are laid end to end."""
+    return one.answers if filled(plan) else 1.0
+
+
+def _chunk_of_tokens(plan: Plan, one: Pass, id: str) -> list[Term]:
+    """What a loss holds of the chunk of tokens that it is at, the gradient of the head beside it in the backward pass.
+
+    (verl v0.4.1 verl/utils/experimental/torch_functional.py: FusedLinearForPPOFunction)
+    """
+    tokens, each = plan.number("chunk_tokens"), plan.number(id)
+    if plan.makes_logits or tokens is None or each is None:
+        return []
+    head = 0.0 if plan.adapters or id != "chunk_train_bytes" else 2.0 * plan.shape.embedding
+    band = one.tokens.at_most(tokens).times(each * plan.model.vocab)
+    how = f"{each:g} B × at most {tokens:g} tokens × {plan.model.vocab:,}"
+    how += f", 2 B × {plan.shape.embedding:,} of the head" if head else ""
+    size = Band(band.low + head, band.mid + head, band.high + head)
+    return [make_term("logits_chunk", "a chunk of logits", "work", size, how, _SOURCE, (*one.moved_by, *_MOVED))]
 
 
 def logits_after(plan: Plan, one: Pass) -> list[Term]:
@@ -73,7 +105,7 @@ def _logits(plan: Plan, one: Pass, each: float, row: float) -> list[Term]:
         return []
     tp, vocab = vocabulary_parts(plan), plan.model.vocab
     size = one.tokens.times(logits_bytes(tokens=one.response / tp, vocab=vocab, bytes_each=each))
-    how = f"{each:g} B × {one.how}{_part(one)} × {vocab:,}{f' ÷ {tp}' if tp > 1 else ''}"
+    how = f"{each:.3g} B × {one.how}{_part(one)} × {vocab:,}{f' ÷ {tp}' if tp > 1 else ''}"
     terms = [make_term("logits", "logits", "work", size, how, _SOURCE, (*one.moved_by, *_MOVED))]
     if row:
         size_of_row = each * row * one.response * vocab / tp
@@ -118,7 +150,7 @@ def _kept_chunks(plan: Plan, one: Pass) -> list[Term]:
         return []
     a_token = logits_bytes(tokens=one.response, vocab=plan.model.vocab, bytes_each=each)
     size = Band(one.row.low * a_token, one.tokens.mid * a_token, one.tokens.high * a_token)
-    how = f"{each:g} B × {one.how}{_part(one)} × {plan.model.vocab:,}"
+    how = f"{each:.3g} B × {one.how}{_part(one)} × {plan.model.vocab:,}"
     return [make_term("logits_chunk", "logits of all chunks", "work", size, how, _KEPT, (*one.moved_by, *_MOVED))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.batch import one_micro_batch
 from diagnose.estimate.plan import WITHOUT_HEAD, Plan
 from diagnose.estimate.rank import in_fp32
 from diagnose.estimate.term import count, make_term
@@ -28,6 +29,16 @@ def units(plan: Plan) -> tuple[float, float]:
 def _outer(plan: Plan) -> str:
     """Which of embedding and head are units of their own: neither where they are one matrix."""
     return "joined" if plan.model.tied else str(plan.does.get("outer_units", "joined"))
+
+
+def apart_from_root(plan: Plan) -> bool:
+    """Whether the embedding or the head is a unit of its own."""
+    return _outer(plan) != "joined"
+
+
+def head_apart(plan: Plan) -> bool:
+    """Whether the head is a unit of its own as well."""
+    return _outer(plan) == "both"
 
 
 def _trained(plan: Plan) -> bool:
@@ -63,6 +74,14 @@ def root_gradient(plan: Plan) -> list[Term]:
     elif _outer(plan) == "joined":
         size = fsdp_gradient_bytes(parameters=root, each=each, reduced=reduced)
         how = f"{each + max(each, reduced):g} B × {count(root)} of the root unit"
+        if plan.values.get("strategy") == "fsdp" and round(root) % plan.split.group:
+            # copied into a tensor that the ranks can share evenly: torch 2.6 _runtime_utils.py: _get_reduce_scatter_tensors
+            size += reduced * root
+            how += f" + {reduced:g} B to fill it up for {plan.split.group} GPUs"
+        if not one_micro_batch(plan.values, plan.online):
+            # the part of this micro batch beside that of those before it
+            size += reduced * root / plan.split.group
+            how += f" + {reduced:g} B × {count(root / plan.split.group)} of one more micro batch"
     else:
         waits = 0.0 if _outer(plan) == "both" else each * (root - table)
         size = fsdp_gradient_bytes(parameters=table, each=each, reduced=reduced) + waits

@@ -14,15 +14,11 @@ def sync_transient(plan: Plan) -> list[Term]:
     """What handing the weights to the engine needs beside the residents."""
     kind = plan.does.get("sync_transient", "none")
     table, everything = plan.shape.embedding, plan.shape.parameters
-    root, layer = units(plan)
     if kind == "none" or (kind.__class__ is str and str(kind).startswith("gather") and plan.split.stage < 3):
         return []
     parts = plan.whole("sync_batches")
     sizes: dict[str, tuple[Band | float, str]] = {
-        "fsdp_full_tensor": (
-            max(4 * root + 4 * layer, 6 * table),
-            f"4 B × {count(root + layer)}, or 6 B × {count(table)}",
-        ),
+        "fsdp_full_tensor": _by_state_dict(plan),
         "gather_stored": _gathered_as_stored(plan, waking=True),
         "gather_stored_before_waking": _gathered_as_stored(plan, waking=False),
         "gather_model": (2 * everything, f"{count(everything)} × 2 B"),
@@ -35,6 +31,24 @@ def sync_transient(plan: Plan) -> list[Term]:
     source = "torch 2.6 distributed/fsdp/_state_dict_utils.py:157-171; DeepSpeed zero.GatheredParameters"
     moved_by = ("sync_batches", "zero_stage", "layered_summon", "sync_by_tensor")
     return [make_term("sync_transient", "weights on their way", "work", size, how, source, moved_by)]
+
+
+def _by_state_dict(plan: Plan) -> tuple[float, str]:
+    """A state dict of shards, whose weights are put together one after the other and cast for the engine.
+
+    FSDP1 gathers the root unit as stored while it goes through the layers, and copies each of its weights whole before it takes its part
+    (torch 2.6 and 2.13 distributed/fsdp/_state_dict_utils.py: _common_unshard_pre_state_dict_hook; _shard_utils.py: _create_chunk_dtensor).
+    FSDP2 has its shards already.
+    """
+    (root, layer), table, each = units(plan), plan.shape.embedding, plan.each.weights
+    cast = (each + 2) * table
+    if plan.values.get("strategy") == "fsdp2":
+        return cast, f"{each + 2:g} B × {count(table)}"
+    if plan.adapters:
+        # of each layer by itself: gathered as its base is stored, and copied
+        return 2 * plan.each.unpacked * layer, f"2 × {plan.each.unpacked:g} B × {count(layer)} of one layer"
+    beside = max(layer, table)
+    return max(each * (root + beside), cast), f"{each:g} B × {count(root)} of the root unit and {count(beside)} copied"
 
 
 def _copied(plan: Plan) -> tuple[float, str]:

@@ -16,7 +16,8 @@ _UNKNOWN_ROWS = Band(1, 1, 8)
 
 
 class Pass(NamedTuple):
-    """One forward pass on one GPU. ``row`` is the length of a row before it is split; ``response`` its share of response tokens.
+    """One forward pass on one GPU. ``row`` is the length of a row before it is split; ``response`` is the share of
+    its tokens that have logits; ``answers`` that of responses.
 
     ``uneven``: whether rows of one pass are longer than those of another; None where that is not known.
     """
@@ -30,6 +31,7 @@ class Pass(NamedTuple):
     missing: tuple[str, ...] = ()
     packed: bool = False
     uneven: bool | None = False
+    answers: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
         rows=rows.mid,
         row=row,
         response=_response_share(plan, prompt.mid, response.mid, max(1.0, rows.mid)),
+        answers=_answers(prompt.mid, response.mid),
         how=f"{several} × {counts(row)} tokens{' padded' if padded else ''}{f' ÷ {sp}' if sp > 1 else ''}",
         moved_by=_moved_by(rows_id, padded),
         missing=missing,
@@ -210,12 +213,16 @@ def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
     row = Band(prompt.low + response.low, prompt.mid + response.mid, prompt.high + response.high)
     tokens = _pairs_beside(plan, budget, longest) if plan.algo in PAIRED and not plan.online else exactly(budget)
     if held and plan.online and plan.does.get("dynamic_length") != "packed":
-        tokens = row.times(held / plan.whole("sp")).at_most(budget)
+        whole_batch = row.times(held / plan.whole("sp"))
+        # of rows whose length is guessed nobody knows whether they fill one part more
+        evenly = row.exact and plan.does.get("dynamic_parts") == "even"
+        tokens = whole_batch.in_parts(budget) if evenly else whole_batch.at_most(budget)
     return Pass(
         tokens=tokens,
         rows=max(1.0, tokens.mid / max(1.0, row.mid)),
         row=row,
         response=_response_share(plan, prompt.mid, response.mid, 1.0),
+        answers=_answers(prompt.mid, response.mid),
         how=f"{counts(tokens)} tokens packed",
         moved_by=_moved_by(budget_id if budget_id in plan.values else rows_id, False),
         packed=True,
@@ -242,12 +249,16 @@ def _response_share(plan: Plan, prompt: float, response: float, rows: float) -> 
     the longest lies above it; where nobody tells how long prompts are, all.
     """
     told, row = plan.does.get("logits_rows"), prompt + response
-    if told == "response" and plan.online and row:
-        return response / row
+    if told == "response" and plan.online:
+        return _answers(prompt, response)
     if told != "answers" or plan.online or plan.algo in FILLED or "real_prompt_length" in plan.assumed:
         return 1.0
     asked = (whole(plan.values, "real_prompt_length") or 0) / math.sqrt(rows if filled(plan) else 1.0)
     return 1 - asked / row if asked < row else 1.0
+
+
+def _answers(prompt: float, response: float) -> float:
+    return response / (prompt + response) if prompt + response else 1.0
 
 
 def _moved_by(size_id: str, padded: bool) -> tuple[str, ...]:

@@ -134,7 +134,8 @@ def _keys(
 ) -> KeyFacts:
     """By the framework's keys; while several are possible, what all of them read alike."""
     paste, proven = heard.paste, heard.proven
-    sure = {**known(proven), **told}
+    named = {"framework": detected.fact} if detected.fact else {}
+    sure = {**named, **known(proven), **told}
     plan = detected.framework or (knowledge.fallback if not detected.candidates else None)
     if detected.ignored:
         left = (one for one in paste.settings if normal(one.key) not in detected.ignored)

@@ -182,7 +182,9 @@ def _apply(
 ) -> None:
     key, setting = match.key, match.setting
     holding = holds(key.when, values)
-    if holding is False:
+    # the sense that one trainer gives a key is not that of a run whose trainer nobody names
+    of_another = "framework" in key.when and "framework" not in values
+    if holding is False or of_another:
         return
     if key.dead:
         if holding:

@@ -104,11 +104,29 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         " kept where the model's own stands there and makes none",
         ("narrow", "beside_logits", "kept"),
     ),
+    "response_forward_bytes": (
+        "bytes that a pass without gradient makes of a logit that is read, beside those of any: of responses in padded rows",
+        (),
+    ),
+    "entropy_forward_bytes": ("the same in the pass of old log-probs, where that takes an entropy as well", ()),
+    "response_train_bytes": (
+        "bytes of a logit that is read, beside those of any, at the start of the backward pass",
+        (),
+    ),
+    "chunk_tokens": ("tokens of a chunk in which a loss from hidden states makes logits", ()),
+    "chunk_forward_bytes": ("bytes of a chunk's logit in a pass without gradient", ()),
+    "chunk_train_bytes": ("bytes of a chunk's logit in the backward pass", ()),
+    "critic_head": ("what the critic has in the place of the model's own head: a number a token", ("narrow",)),
+    "root_freed": ("whether FSDP's root unit is freed between its forward pass and its backward pass", ("yes", "no")),
     "loss_by_row": (
         "whether log-probs are taken row by row, so that a pass without gradient holds one row's copy",
         ("yes", "no"),
     ),
     "dynamic_length": ("what one row may measure", ("prompt_and_response", "start_and_prompt", "packed")),
+    "dynamic_parts": (
+        "how a batch is cut by a budget of tokens: into as few parts as fit, about as long as each other, or one full part after the other",
+        ("even", "full"),
+    ),
     "padded_to": ("how long padded rows are", ("limits", "longest_row")),
     "long_rows": ("what becomes of a data set's rows above the limit", ("dropped", "cut")),
     "sync_transient": (

@@ -104,7 +104,7 @@ def test_what_was_tried_in_vain_is_in_no_set(knowledge: Knowledge) -> None:
 
 def test_there_is_none_where_one_change_is_enough(knowledge: Knowledge) -> None:
     short = (
-        PPO.replace("14B", "7B").replace("16384", "2048").replace("memory_utilization=0.7", "memory_utilization=0.4")
+        PPO.replace("14B", "7B").replace("16384", "3072").replace("memory_utilization=0.7", "memory_utilization=0.4")
     )
     found = diagnose(FAILED.format(card="H100 80GB") + short.replace("_gpu=4", "_gpu=64"), {}, knowledge, ())
     assert _gpu_word(found) != "fits"
