@@ -14,8 +14,9 @@ from typing import Any
 
 import transformers
 import yaml
-from number_model import many_at_once, measure, said, saved, versions
+from points import many_at_once, measure, versions
 from recorder import Recorder, in_processes, loads_counted
+from small_model import CONFIG, said, saved
 
 PROMPT, ANSWER, SHORT = 128, 384, 128
 PACKAGES = ("axolotl", "transformers", "peft", "trl", "accelerate", "torch")
@@ -98,7 +99,7 @@ def _write_rows(folder: Path) -> None:
 
 
 def prepare(folder: Path) -> None:
-    saved(folder / "m")
+    saved(folder / "m", CONFIG)
     _write_rows(folder)
 
 

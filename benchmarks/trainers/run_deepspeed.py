@@ -25,21 +25,10 @@ from accelerate import DistributedType, PartialState
 from datasets import Dataset
 from deepspeed.runtime.engine import DeepSpeedEngine
 from recorder import in_processes, loads_counted, write
+from small_model import CONFIG, saved_weights
 from storages import Storages
 from torch.optim import adam, adamw, lr_scheduler
 
-CONFIG = {
-    "model_type": "qwen2",
-    "architectures": ["Qwen2ForCausalLM"],
-    "hidden_size": 512,
-    "num_hidden_layers": 6,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 2,
-    "intermediate_size": 1408,
-    "vocab_size": 8000,
-    "max_position_embeddings": 4096,
-    "tie_word_embeddings": False,
-}
 LENGTH = 512
 SMALL = {"reduce_bucket_size": 5_000_000}
 LIVE = {"stage3_max_live_parameters": 4_000_000, "stage3_max_reuse_distance": 4_000_000}
@@ -51,14 +40,6 @@ AUTO = {
     "stage3_max_live_parameters": 1e9,
     "stage3_max_reuse_distance": 1e9,
 }
-
-
-def saved(folder: Path, config: dict[str, Any]) -> Path:
-    """A model of ``config`` with random bf16 weights."""
-    torch.manual_seed(0)
-    model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(**config))
-    model.to(torch.bfloat16).save_pretrained(folder)
-    return folder
 
 
 def alone() -> None:
@@ -180,6 +161,18 @@ RUNS: list[tuple[str, int, dict[str, Any], dict[str, Any]]] = [
     ("zero1-bucket", 2, {"stage": 1, **SMALL}, {}),
     ("zero2-overlap", 2, {"stage": 2, "overlap_comm": True, **SMALL}, FUSED),
     ("zero3-live", 2, {"stage": 3, **SMALL, **GATHER}, {}),
+    (
+        "zero3-half-live",
+        2,
+        {
+            "stage": 3,
+            **SMALL,
+            **GATHER,
+            "stage3_max_live_parameters": 12_000_000,
+            "stage3_max_reuse_distance": 12_000_000,
+        },
+        FUSED,
+    ),
     ("zero3-auto", 2, {"stage": 3, **AUTO}, FUSED),
     ("zero2-checkpointing", 2, {"stage": 2, **SMALL}, {"gradient_checkpointing": True, **FUSED}),
     ("zero3-live-checkpointing", 2, {"stage": 3, **SMALL, **GATHER}, {"gradient_checkpointing": True, **FUSED}),
@@ -204,7 +197,8 @@ RUNS: list[tuple[str, int, dict[str, Any], dict[str, Any]]] = [
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as place:
-        folder = saved(Path(place), CONFIG)
+        folder = Path(place)
+        saved_weights(folder, CONFIG)
         wanted = sys.argv[1:]
         points = [
             point(folder, name, ranks, zero, **more) for name, ranks, zero, more in RUNS if not wanted or name in wanted

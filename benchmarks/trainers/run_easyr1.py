@@ -21,7 +21,7 @@ import card_group
 import torch
 from passes import PROMPT, RESPONSE, mark_passes, rows
 from recorder import Recorder, in_fork, loads_counted, write
-from small_model import CONFIG, saved
+from small_model import NARROW, saved
 
 ROWS = 8  # of a step, over all ranks
 SIZES = {
@@ -99,7 +99,7 @@ def step(options: dict[str, Any], real: tuple[int, int], ranks: int) -> dict[str
     with Recorder() as recorder, loads_counted():
         worker = fsdp_workers.FSDPWorker(config, "actor_rollout_ref")
         worker.init_model()
-        tensors = rows(ROWS * config.actor.ulysses_size // ranks, real, CONFIG["vocab_size"])
+        tensors = rows(ROWS * config.actor.ulysses_size // ranks, real, NARROW["vocab_size"])
         told = {"temperature": 1.0, "global_token_num": tensors["attention_mask"].sum(-1).tolist()}
         data = fsdp_workers.DataProto.from_dict(tensors=tensors, meta_info=told)
         worker.update_actor(data)
@@ -121,7 +121,7 @@ def point(
     return {
         "id": name,
         "paste": f"python3 -m verl.trainer.main config=examples/config.yaml {words}\nEasyR1 v{version}",
-        "config": json.dumps(CONFIG),
+        "config": json.dumps(NARROW),
         "answers": {"real_prompt_length": real[0], "real_response_length": real[1]},
         "peaks": in_fork(step, given, real, ranks),
     }
@@ -133,7 +133,7 @@ def main() -> None:
     torch.set_num_threads(1)
     workers()
     with tempfile.TemporaryDirectory() as place:
-        folder = saved(Path(place), CONFIG)
+        folder = saved(Path(place), NARROW)
         for name in wanted or POINTS:
             one = point(folder, version, name, **POINTS[name])
             print(name, {phase: round(size / 1e6, 1) for phase, size in one["peaks"].items()}, flush=True)

@@ -19,7 +19,7 @@ import card_group
 import torch
 from passes import PROMPT, RESPONSE
 from recorder import Recorder, in_fork, loads_counted, write
-from small_model import CONFIG, saved
+from small_model import NARROW, saved
 
 LENGTH = 2 * (PROMPT + RESPONSE)
 LAYER = "Qwen2DecoderLayer"
@@ -121,7 +121,7 @@ def point(
         "id": name,
         **known,
         "paste": f"{command} train.py\n{script}{packages}",
-        "config": json.dumps(CONFIG),
+        "config": json.dumps(NARROW),
         "answers": {"n_gpus": ranks, "algo": "sft", "max_length": LENGTH, "real_response_length": LENGTH},
         "peaks": in_fork(step, folder, options, dtype, ranks, flags),
     }
@@ -132,7 +132,7 @@ def main() -> None:
     as_card.autocast()
     as_card.card()
     with tempfile.TemporaryDirectory() as place:
-        folder = saved(Path(place), CONFIG)
+        folder = saved(Path(place), NARROW)
         for name in sys.argv[1:] or POINTS:
             one = point(folder, name, **POINTS[name])
             print(name, {phase: round(size / 1e6, 1) for phase, size in one["peaks"].items()}, flush=True)

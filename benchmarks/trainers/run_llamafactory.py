@@ -17,10 +17,11 @@ from typing import Any
 import torch
 import transformers
 import yaml
-from number_model import CONFIG, many_at_once, measure, said, saved, versions
 from peft import LoraConfig, get_peft_model
+from points import many_at_once, measure, versions
 from recorder import Recorder, in_processes, loads_counted
 from safetensors.torch import save_file
+from small_model import CONFIG, said, saved_weights, saved_words
 
 PROMPT, ANSWER, SHORT, WRITTEN = 128, 384, 128, 48
 PACKAGES = ("llamafactory", "transformers", "peft", "trl", "accelerate", "torch")
@@ -51,7 +52,9 @@ MIXED = {"real_response_length": PROMPT + (ANSWER + SHORT) // 2, "longest_respon
 
 def prepare(folder: Path) -> None:
     """The model, adapters of it that give rewards, and rows of each stage."""
-    adapted = get_peft_model(saved(folder / "m"), LoraConfig(r=8, target_modules="all-linear", task_type="CAUSAL_LM"))
+    model = saved_weights(folder / "m", CONFIG)
+    saved_words(folder / "m", CONFIG["vocab_size"])
+    adapted = get_peft_model(model, LoraConfig(r=8, target_modules="all-linear", task_type="CAUSAL_LM"))
     adapted.save_pretrained(folder / "reward")
     head = {"v_head.summary.weight": torch.zeros(1, CONFIG["hidden_size"]), "v_head.summary.bias": torch.zeros(1)}
     save_file(head, folder / "reward" / "value_head.safetensors", metadata={"format": "pt"})

@@ -22,25 +22,12 @@ from typing import Any
 os.environ.update({"DS_ACCELERATOR": "cpu", "DS_SKIP_CUDA_CHECK": "1", "OMP_NUM_THREADS": "1"})
 
 import torch
-import transformers
 from recorder import in_processes, loads_counted, write
-from run_deepspeed import alone, saved
+from run_deepspeed import alone
+from small_model import CONFIG, saved
 from stand_ins import without_cards
 from storages import Storages
-from tokenizers import Tokenizer, models
 
-CONFIG = {
-    "model_type": "qwen2",
-    "architectures": ["Qwen2ForCausalLM"],
-    "hidden_size": 512,
-    "num_hidden_layers": 6,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 2,
-    "intermediate_size": 1408,
-    "vocab_size": 8000,
-    "max_position_embeddings": 4096,
-    "tie_word_embeddings": False,
-}
 PROMPT, RESPONSE = 128, 384
 
 
@@ -61,15 +48,6 @@ def arguments(flags: str) -> Any:
         runpy.run_module("openrlhf.cli.train_ppo_ray", run_name="__main__")
     except _Parsed as parsed:
         return parsed.args[0]
-
-
-def with_tokenizer(folder: Path) -> Path:
-    """The model of ``CONFIG`` and a tokenizer of numbers, as the roles load them."""
-    words = {"<pad>": 0, "<eos>": 1, **{str(n): n for n in range(2, CONFIG["vocab_size"])}}
-    tokenizer = Tokenizer(models.WordLevel(words, unk_token="<pad>"))
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<eos>")
-    fast.save_pretrained(folder)
-    return saved(folder, CONFIG)
 
 
 def role(kind: Any, ranks: int, *args: Any) -> Any:
@@ -199,7 +177,7 @@ def point(folder: Path, name: str, ranks: int, own: str, roles: tuple[str, ...] 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as place:
-        folder = with_tokenizer(Path(place))
+        folder = saved(Path(place), CONFIG)
         points = [point(folder, name, ranks, own, **more) for name, ranks, own, more in RUNS]
     write("openrlhf", ("openrlhf", "deepspeed", "transformers", "torch"), points)
 

@@ -18,43 +18,20 @@ from typing import Any
 import torch
 import transformers
 from recorder import Recorder, in_processes, loads_counted, write
-from tokenizers import Tokenizer, models, pre_tokenizers
+from small_model import CONFIG, saved_weights, saved_words
 
-CONFIG = {
-    "model_type": "qwen2",
-    "architectures": ["Qwen2ForCausalLM"],
-    "hidden_size": 512,
-    "num_hidden_layers": 6,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 2,
-    "intermediate_size": 1408,
-    "vocab_size": 8000,
-    "max_position_embeddings": 4096,
-    "tie_word_embeddings": False,
-}
 RELEASE = version("ms-swift")
 OLD = int(RELEASE.split(".")[0]) < 4
 MAIN = {"sft": "sft_main", "rlhf": "rlhf_main", "pt": "pt_main" if OLD else "pretrain_main"}
 LENGTH, CHAT = 512, 21 if OLD else 19  # the template adds a system prompt until 4.0
 
 
-def saved(folder: Path, config: dict[str, Any]) -> Path:
-    """A model of ``config`` with random bf16 weights and a tokenizer of numbers and the chat's own marks."""
-    torch.manual_seed(0)
-    shape = transformers.AutoConfig.for_model(**config)
-    model = transformers.AutoModelForCausalLM.from_config(shape).to(torch.bfloat16)
-    model.config.torch_dtype = "bfloat16"
-    model.save_pretrained(folder)
-    words = {"<|endoftext|>": 0, "<|im_start|>": 1, "<|im_end|>": 2, "yes": 3, "no": 4}
-    words |= {str(n): n for n in range(len(words), config["vocab_size"])}
-    tokenizer = Tokenizer(models.WordLevel(words, unk_token="<|endoftext|>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="<|endoftext|>",
-        eos_token="<|im_end|>",
-        additional_special_tokens=["<|im_start|>"],
-    ).save_pretrained(folder)
+def prepared(folder: Path) -> Path:
+    """The model and a tokenizer of numbers with the chat's own marks."""
+    saved_weights(folder, CONFIG)
+    first = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "yes", "no")
+    marks = {"pad_token": first[0], "eos_token": first[2], "additional_special_tokens": [first[1]]}
+    saved_words(folder, CONFIG["vocab_size"], first, **marks)
     return folder
 
 
@@ -214,7 +191,7 @@ AGAIN = [
 def main() -> None:
     chosen = POINTS if OLD else {name: POINTS[name] for name in AGAIN}
     with tempfile.TemporaryDirectory() as place:
-        folder = saved(Path(place), CONFIG)
+        folder = prepared(Path(place))
         points = [point(folder, name, command, **options) for name, (command, options) in chosen.items()]
     packages = ("ms-swift", "transformers", "peft", "trl", "torch")
     write("swift", packages, points, of="-" + ".".join(RELEASE.split(".")[:2]))

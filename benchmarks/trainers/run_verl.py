@@ -23,7 +23,7 @@ import card_group
 import torch
 from passes import PROMPT, RESPONSE, mark_passes, rows
 from recorder import Recorder, in_fork, loads_counted, write
-from small_model import CONFIG, saved
+from small_model import NARROW, saved
 
 VERSION = version("verl")
 NEW = tuple(int(part) for part in VERSION.split(".")[:2])
@@ -90,7 +90,7 @@ def told(count: int, real: tuple[int, int]) -> Any:
     """Rows of one rank in verl's own container."""
     from verl import DataProto
 
-    tensors = rows(count, real, CONFIG["vocab_size"])
+    tensors = rows(count, real, NARROW["vocab_size"])
     lengths = tensors["attention_mask"].sum(-1).tolist()
     return DataProto.from_dict(
         tensors=tensors,
@@ -151,7 +151,7 @@ def point(
     return {
         "id": name,
         "paste": f"python3 -m verl.trainer.main_ppo {words}\nverl=={VERSION}\ntransformers=={version('transformers')}",
-        "config": json.dumps(CONFIG),
+        "config": json.dumps(NARROW),
         "answers": {"real_prompt_length": real[0], "real_response_length": real[1]},
         "peaks": in_fork(run, {**paste, **model}, real, ranks),
     }
@@ -217,7 +217,7 @@ def main() -> None:
     torch.set_num_threads(1)
     workers()
     with tempfile.TemporaryDirectory() as place:
-        folder = saved(Path(place), CONFIG)
+        folder = saved(Path(place), NARROW)
         for name in sys.argv[1:] or POINTS:
             one = point(folder, name, **POINTS[name])
             print(name, {phase: round(size / 1e6, 1) for phase, size in one["peaks"].items()}, flush=True)

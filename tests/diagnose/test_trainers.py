@@ -1,7 +1,8 @@
 """The estimator against what real trainers allocated: tests/data/trainers/, written by the scripts of benchmarks/trainers/.
 
 A point's command is read as a person's paste would be, beside the small model's config.json. ``off`` names a phase whose estimate
-is known to lie further away, how far, and ``why`` says the cause.
+is known to lie further away, how far, and ``why`` says the cause. Of a phase in ``open`` the cause is known and not entered yet: its
+test must fail until it is.
 """
 
 from __future__ import annotations
@@ -23,11 +24,16 @@ FILES = sorted((Path(__file__).parents[1] / "data" / "trainers").glob("*.toml"))
 def _points() -> list[Any]:
     found = [(file.stem, tomllib.loads(file.read_text())) for file in FILES]
     return [
-        pytest.param(point, phase, id=f"{trainer}-{point['id']}-{phase}")
+        pytest.param(point, phase, id=f"{trainer}-{point['id']}-{phase}", marks=_marks(point, phase))
         for trainer, measured in found
         for point in measured["point"]
         for phase in point["peaks"]
     ]
+
+
+def _marks(point: dict[str, Any], phase: str) -> list[pytest.MarkDecorator]:
+    """A phase that is mended has no mark any more."""
+    return [pytest.mark.xfail(strict=True, reason=point["why"])] if phase in point.get("open", ()) else []
 
 
 @pytest.mark.parametrize(("point", "phase"), _points())

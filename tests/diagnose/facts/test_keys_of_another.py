@@ -19,3 +19,19 @@ def test_no_trainer_has_the_conditions_of_another(facts):
     found = facts("tune run full_finetune_single_device --config llama3_1/8B_full_single_device dtype=fp32 bf16=True")
     assert found.values["framework"] == "torchtune"
     assert found.values["precision"] == "fp32"
+
+
+@pytest.mark.parametrize("command", ["llamafactory-cli train --stage sft", "trl sft", "swift sft", "torchrun train.py"])
+@pytest.mark.parametrize(("file", "stage"), [("ds_z3.json", 3), ("conf/stage2.json", 2), ("my_config.json", None)])
+def test_a_file_of_any_name_tells_that_deepspeed_runs(facts, command, file, stage):
+    found = facts(f"{command} --model_name_or_path Qwen/Qwen2.5-7B --deepspeed {file}")
+    assert found.values["strategy"] == "deepspeed"
+    told = found.stated.get("zero_stage")
+    assert (told.value if told is not None and told.origin == "read" else None) == stage
+
+
+@pytest.mark.parametrize("command", ["llamafactory-cli train --stage sft", "trl sft", "swift sft"])
+def test_deepspeed_that_is_off_is_not_told(facts, command):
+    assert (
+        facts(f"{command} --model_name_or_path Qwen/Qwen2.5-7B --deepspeed false").values.get("strategy") != "deepspeed"
+    )
