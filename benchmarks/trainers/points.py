@@ -6,14 +6,13 @@ import functools
 import json
 import sys
 import tempfile
-import tomllib
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
-from recorder import OUT, write
+from recorder import write
 from small_model import CONFIG
 
 
@@ -35,20 +34,13 @@ def measure(
     points: dict[str, Callable[[Path], dict[str, Any]]],
 ) -> None:
     """Measure the points that the command names, or all. What the file holds of the others, and beside what is measured, is kept."""
-    file = OUT / f"{trainer}.toml"
-    found = {one["id"]: one for one in (tomllib.loads(file.read_text())["point"] if file.exists() else ())}
+    config, found = json.dumps({**CONFIG, "torch_dtype": "bfloat16"}), []
     with tempfile.TemporaryDirectory() as place:
         prepare(Path(place))
         for id in sys.argv[1:] or points:
-            new = points[id](Path(place))
-            found[id] = {
-                "id": id,
-                **found.get(id, {}),
-                "config": json.dumps({**CONFIG, "torch_dtype": "bfloat16"}),
-                **new,
-            }
-            print(id, new["peaks"], flush=True)
-    write(trainer, packages, [found[id] for id in points if id in found])
+            found.append({"id": id, "config": config, **points[id](Path(place))})
+            print(id, found[-1]["peaks"], flush=True)
+    write(trainer, packages, found, keep=bool(sys.argv[1:]))
 
 
 def versions(packages: tuple[str, ...]) -> str:

@@ -172,7 +172,10 @@ def _value(value: Any) -> str:
 def write(
     trainer: str, packages: tuple[str, ...], points: list[dict[str, Any]], of: str = "", keep: bool = False
 ) -> None:
-    """Write tests/data/trainers/<trainer><of>.toml: the versions that ran, the day, and the points; ``keep`` its other points as well."""
+    """Write tests/data/trainers/<trainer><of>.toml: the versions that ran, the day, and the points; ``keep`` its other points as well.
+
+    What the file says of a point beside what is measured, how far its estimate may lie off and why, stays.
+    """
     head = [
         f"# Written by benchmarks/trainers/run_{trainer}.py; peaks in bytes.",
         "[from]",
@@ -180,8 +183,9 @@ def write(
         f'date = "{datetime.datetime.now(datetime.UTC).date()}"',
     ]
     file = OUT / f"{trainer}{of}.toml"
-    before = tomllib.loads(file.read_text(encoding="utf-8"))["point"] if keep and file.exists() else []
-    known = {point["id"]: point for point in (*before, *points)}
-    body = "\n".join(written(point) for point in known.values())
+    old = tomllib.loads(file.read_text(encoding="utf-8"))["point"] if file.exists() else []
+    before = {point["id"]: point for point in old}
+    new = {point["id"]: {**before.get(point["id"], {}), **point} for point in points}
+    body = "\n".join(written(point) for point in {**(before if keep else {}), **new}.values())
     file.write_text("\n".join(head) + "\n\n" + body, encoding="utf-8")
     print(f"{len(points)} points by torch {torch.__version__}")
