@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from diagnose.conditions import in_range
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.spread import in_experts
 
 _OF_LINEAR_LAYERS = ("nf4", "int8")  # bitsandbytes
+_LEFT_SINCE = "0.19.2"
 
 
 def base_type_unknown(plan: Plan) -> bool:
@@ -51,7 +53,7 @@ def inputs_shared(plan: Plan) -> bool:
     adapters and FSDP gathers them; beside bitsandbytes' layers it casts nothing under autocast, which leaves 16 bits as they are (peft
     0.21 tuners/lora/layer.py: Linear.forward, tuners/lora/bnb.py: Linear4bit.forward). A dropout makes each adapter a copy of its own.
     """
-    if plan.values.get("adapter_dropout") is not False or fp32_between_layers(plan):
+    if plan.values.get("adapter_dropout") is not False or fp32_between_layers(plan) or _left_in_fp32(plan):
         return False
     gathered = plan.split.stage == 3 and plan.split.group > 1 and plan.values.get("strategy") in ("fsdp", "fsdp2")
     in_16_bits = (plan.each.weights <= 2 and plan.each.base == 2) or gathered
@@ -67,8 +69,18 @@ def adapter_input_bytes(plan: Plan) -> float:
     Without autocast the fp32 copy that peft makes for an adapter in fp32 is what the product reads (tuners/lora/layer.py: Linear.forward).
     """
     drops = plan.values.get("adapter_dropout")
-    if plan.values.get("autocast") is False and plan.each.weights >= 4 and plan.each.base == 2:
+    without = plan.values.get("autocast") is False and plan.each.weights >= 4 and plan.each.base == 2
+    if without or _left_in_fp32(plan):
         return 5.0 if drops is True else 4.0
     if isinstance(drops, bool):
         return 3.0 if drops else 2.0
     return plan.number("adapter_input_bytes") or 2.0
+
+
+def _left_in_fp32(plan: Plan) -> bool:
+    """Whether DeepSpeed leaves adapters as peft made them: of a model that was made sharded, since it casts by its own types.
+
+    (deepspeedai/DeepSpeed v0.19.2 deepspeed/runtime/engine.py: _configure_distributed_model)
+    """
+    sharded = plan.values.get("strategy") == "deepspeed" and plan.split.stage == 3
+    return sharded and plan.deepspeed is not None and in_range(_LEFT_SINCE, "", plan.deepspeed)

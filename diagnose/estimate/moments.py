@@ -25,7 +25,7 @@ from diagnose.estimate.terms_gather import (
 )
 from diagnose.estimate.terms_held import gradients_so_far
 from diagnose.estimate.terms_load import load_transient
-from diagnose.estimate.terms_logits import logits_after, logits_forward, logits_train, loss_in_chunks
+from diagnose.estimate.terms_logits import logits_after, logits_forward, logits_left, logits_train, loss_in_chunks
 from diagnose.estimate.terms_megatron import gradient_stand_ins, left_by_dispatchers
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
 from diagnose.estimate.terms_root import layer_gradient, root_gradient, waiting_gradient
@@ -33,6 +33,7 @@ from diagnose.estimate.terms_router import balancing_loss
 from diagnose.estimate.terms_step import adam_temporaries
 from diagnose.estimate.terms_sync import ref_sync, sync_transient
 from diagnose.estimate.terms_vision import vision_tower
+from diagnose.estimate.terms_zero import further_gradients, laid_out
 from diagnose.estimate.tokens import Pass, take
 from diagnose.types import Term
 
@@ -125,18 +126,22 @@ def _reward(plan: Plan) -> list[Moment]:
 def _critic(actor: Plan) -> list[Moment]:
     plan = as_critic(_by_critics_keys(actor))
     one = take(plan, "critic")
-    gathers, checkpoints = gathered(plan), kept(plan, one)
+    gathers, checkpoints, reduces = gathered(plan), kept(plan, one), bucketed(plan)
     again = [*gathers, *checkpoints, *recomputed(plan, one), *layer_gradient(plan, pipelined(plan))]
     return [
-        ("recomputing a layer", of_critic(plan, again)),
-        ("end of the backward pass", of_critic(plan, [*gathered_at_end(plan), *root_gradient(plan)])),
+        ("recomputing a layer", [*of_critic(plan, again), *reduces, *laid_out(plan)]),
+        ("end of the backward pass", [*of_critic(plan, [*gathered_at_end(plan), *root_gradient(plan)]), *reduces]),
+        ("step", of_critic(plan, adam_temporaries(plan))),
     ]
 
 
 def _actor_update(plan: Plan) -> list[Moment]:
     one, stages = take(plan, "update"), plan.whole("pp")
     between = [*pipeline_gradients(plan), *gradients_between(plan)]
-    gathers = [*gathered(plan), *bucketed(plan), *between, *gradient_stand_ins(plan)]
+    together, between = gathered(plan), [*between, *gradient_stand_ins(plan)]
+    before = [*together, *bucketed(plan, first_gradient=False), *between]
+    reduces = [*bucketed(plan), *further_gradients(plan)]
+    gathers = [*together, *reduces, *laid_out(plan), *between]
     tower = vision_tower(plan, one, trains=True)
     # With pipeline stages the logits stand on the last one, which has a single micro batch in flight.
     layers = kept(plan, one)
@@ -153,20 +158,20 @@ def _actor_update(plan: Plan) -> list[Moment]:
     body: list[Moment] = [
         ("recomputing a layer", [*gathers, *layers, *tower, *again, *first, *kept_by_hooks(plan, one)]),
         *_last_layer(plan, [*gathers, *again]),
-        ("end of the backward pass", [*gathered_at_end(plan), *bucketed(plan), *between, *root_gradient(plan), *whole]),
+        ("end of the backward pass", [*gathered_at_end(plan), *reduces, *between, *root_gradient(plan), *whole]),
     ]
     if plan.stage in ("first", BETWEEN):
         return body
     return [
         (
             "end of the forward pass",
-            [*gathers, *cast_in_forward(plan), *at_head, *all_inputs, *logits_forward(plan, one)],
+            [*before, *cast_in_forward(plan), *at_head, *all_inputs, *logits_forward(plan, one)],
         ),
         (
             "start of the backward pass",
-            [*gathered_at_loss(plan, gathers), *at_head, *own_inputs, *logits_train(plan, one)],
+            [*gathered_at_loss(plan, before), *at_head, *own_inputs, *logits_train(plan, one)],
         ),
-        *_routers(plan, one, [*gathers, *at_head]),
+        *_routers(plan, one, [*before, *at_head]),
         *body,
     ]
 
@@ -197,7 +202,8 @@ def _last_layer(plan: Plan, work: list[Term]) -> list[Moment]:
 
 
 def _optimizer_step(plan: Plan) -> list[Moment]:
-    left = left_by_dispatchers(plan, take(plan, "update"))
+    one = take(plan, "update")
+    left = [*left_by_dispatchers(plan, one), *logits_left(plan, one)]
     beside = [*buckets_of_replicas(plan), *gradient_stand_ins(plan), *left]
     return [("step", [*beside, *adam_temporaries(plan)])]
 

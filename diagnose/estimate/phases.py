@@ -14,6 +14,7 @@ from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_fixed import (
     broadcast_copies,
     cached,
+    dropped,
     fixed,
     growth,
     left_behind,
@@ -49,7 +50,7 @@ def gpu_phases(plan: Plan, phases: tuple[str, ...]) -> tuple[PhaseEstimate, ...]
     of_size = {on.gpus: on for on in cards.values()}
     always = {gpus: (_resident_terms(on, phases), fixed(on)) for gpus, on in of_size.items()}
     update = makers.get("actor_update")
-    left = {"optimizer_step": worst[update].logits} if update else {}
+    left = {"optimizer_step": dropped(plan, worst[update].work, worst[update].logits)} if update else {}
     return tuple(
         _phase(on, phase, *always[on.gpus], worst[makers[phase]], left.get(phase)) for phase, on in cards.items()
     )
@@ -100,7 +101,7 @@ def _phase(
     worst: Worst,
     left: Band | None = None,
 ) -> PhaseEstimate:
-    """``left``: logits that the phase before it has dropped."""
+    """``left``: what the phase before it has dropped in blocks that this one finds no use for."""
     moment, work, logits = worst
     counted = {term.id for term in work}  # gradients that come with the moment
     trainer: list[Term] = []

@@ -56,9 +56,9 @@ class Plan:
     ``split`` spreads the whole model, ``trains`` what has a gradient. The layers of one copy are ``laid`` over so many of them.
     ``stage``: the plan is that of the "first", the "last" or a stage "between" of a pipeline, with so many layers.
     ``serves``: nobody trains; an engine runs alone. ``recorded``: a record tells of this very trainer. ``card``: the catalogue's record of
-    the GPU; ``transformers``: that package's version. ``failed_row``: what the size that was asked for tells of the rows of the pass that
-    failed. ``otherwise`` is the same run on other numbers of cards, where nobody tells it.
-    ``known`` keeps, by name, what was worked out of this plan and is asked for again.
+    the GPU; ``transformers``, ``deepspeed``: those packages' versions. ``failed_row``: what the size that was asked for tells of the rows
+    of the pass that failed. ``otherwise`` is the same run on other numbers of cards, where nobody tells it. ``known`` keeps, by name,
+    what was worked out of this plan and is asked for again.
     """
 
     values: Values
@@ -86,6 +86,7 @@ class Plan:
     recorded: bool = True
     card: Gpu | None = None
     transformers: str | None = None
+    deepspeed: str | None = None
     failed_row: FailedRow | None = None
     otherwise: tuple[Plan, ...] = ()
     known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
@@ -188,6 +189,7 @@ def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Pla
         recorded=not framework.fallback or facts.fork is not None,
         card=facts.gpu,
         transformers=_version_of(facts, "transformers"),
+        deepspeed=_version_of(facts, "deepspeed"),
         failed_row=facts.failed_row,
     )
 

@@ -19,6 +19,7 @@ WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
 _ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
 SERVING = ("load", "init", "rollout")
 _UPDATES = ("actor_update", "optimizer_step")
+_GRADIENTS = {"actor_gradients": _UPDATES, "critic_gradients": ("critic",)}  # and the phases of their updates
 _TRAINED = ("actor_gradients", "actor_optimizer", "critic_gradients", "critic_optimizer")  # made by the first update
 ENGINES = (
     "vllm",
@@ -82,8 +83,42 @@ def residents(
                 stays = _on_card(entry.phases, values) if pool == "gpu" != entry.pool else entry.phases
                 parted = apart and pool == "gpu"
                 here = _on_the_same_cards(entry.what, stays, values) if parted else stays
-                kept.append((entry.what, pool, here))
-    return _laid_out(tuple(kept), phases)
+                kept.append((entry.what, pool, _until_the_step(entry.what, here, values) if pool == "gpu" else here))
+    return _laid_out((*kept, *_of_stage_3(values, phases, online, apart)), phases)
+
+
+def stays_whole(values: Values) -> bool:
+    """Whether the gradients' buffer is made once and stays: DeepSpeed's at stage 3.
+
+    (deepspeedai/DeepSpeed@edaa722 runtime/zero/stage3.py: grad_partitions_flat_buffer; at other stages zero_grad drops them.)
+    """
+    return values.get("strategy") == "deepspeed" and values.get("zero_stage") == 3
+
+
+def _until_the_step(what: str, phases: tuple[str, ...], values: Values) -> tuple[str, ...]:
+    """Of the phases in which gradients may stand those up to the optimizer's step, where DeepSpeed then drops them."""
+    if what not in _GRADIENTS or values.get("strategy") != "deepspeed" or stays_whole(values):
+        return phases
+    own = _GRADIENTS[what]
+    return tuple(phase for phase in phases if phase in own)
+
+
+def _of_stage_3(values: Values, phases: tuple[str, ...], online: bool, apart: bool) -> list[_Kept]:
+    """What DeepSpeed's stage 3 keeps beside its shards whatever the trainer: a bucket for each model that trains, and hpZ's second shard.
+
+    What is offloaded between updates takes the bucket along (runtime/zero/stage3.py: offload_states, contiguous_grad_buffer).
+    """
+    if not stays_whole(values) or values.get("trains") is False or values.get("only_validates") is True:
+        return []
+    roles = ("actor", "critic") if online and has_critic(values) else ("actor",)
+    found: list[_Kept] = []
+    for role in roles:
+        what, own = f"{role}_bucket", _GRADIENTS[f"{role}_gradients"]
+        away = values.get("optimizer_offload" if role == "actor" else "critic_optimizer_offload") is True
+        stays = own if away else tuple(phase for phase in phases if phase not in ("load", "init"))
+        found.append((what, "gpu", _on_the_same_cards(what, stays, values) if apart else stays))
+    group = values.get("hpz_size")
+    return [*found, ("second_shard", "gpu", phases)] if isinstance(group, int) and group > 1 else found
 
 
 @lru_cache(maxsize=256)

@@ -139,6 +139,8 @@ def parameter_bytes(values: Values, does: Mapping[str, Value], own_precision: bo
     optimizer = masters + min(state, optimizer - masters)
     if values.get("strategy") == "megatron" and values.get("gradients_fp32") is False:
         gradients = 2.0
+    if values.get("strategy") == "deepspeed" and values.get("gradients_fp32") is True:
+        gradients = 4.0
     if masters and state == math.inf and chooses_types(values):
         masters = _MASTERS[str(values.get("masters", "fp32" if precision == "fp16" else "remainders"))]
         optimizer = masters + sum(_MOMENT.get(str(values.get(f"{id}_moment")), 4.0) for id in ("first", "second"))

@@ -26,6 +26,9 @@ class Band(NamedTuple):
         """Each number's share of itself in as few equal parts as are no larger than ``bound``."""
         return Band(*(number / max(1, math.ceil(number / bound)) for number in self))
 
+    def plus(self, number: float) -> Band:
+        return Band(self.low + number, self.mid + number, self.high + number)
+
     @property
     def exact(self) -> bool:
         return self.low == self.mid == self.high

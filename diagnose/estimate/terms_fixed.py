@@ -24,7 +24,7 @@ SLACK_HELD, SLACK_WORK = Band(0.0, 0.02, 0.10), Band(0.02, 0.16, 0.40)
 # Where all rows have one length the same blocks come back each time: beyond what is allocated the steps of 40 runs reserve 0.1 to 0.4 of
 # their logits, and little of the rest (tests/data/measured_scale.toml).
 SLACK_LOGITS, SLACK_EVEN = Band(0.1, 0.2, 0.4), Band(0.0, 0.03, 0.10)
-# whose steps were measured so: DeepSpeed and Megatron make their state and buffers before the first step
+# whose steps were measured so: Megatron makes its state and buffers before the first step
 _OF_TORCH = (None, "none", "ddp", "fsdp", "fsdp2")
 _SLACK_AT_REST = Band(0.0, 0.0, 0.02)
 # Expandable segments grow in place, so that blocks of other lengths find room.
@@ -133,20 +133,30 @@ def growth(plan: Plan, logits: Band, room: Band) -> tuple[int, list[Term]]:
     return round(shown) if uneven and plan.algo not in PAIRED else 0, [term]
 
 
-def left_behind(plan: Plan, logits: Band, room: Band) -> tuple[int, list[Term]]:
-    """Blocks of the update's logits beside the optimizer step, in bytes as counters of reserved memory show them, and the band as a term.
+def dropped(plan: Plan, work: list[Term], logits: Band) -> Band:
+    """What the update drops that the optimizer step leaves in its blocks: the logits, and of DeepSpeed all of it.
 
     The state of the first step is cut out of what the backward pass has dropped, so that the next logits find no block as large and take
-    new memory from the card: what is reserved comes to the state with its temporaries and the logits as well, within 6 % on seven models
-    and settings (tests/data/measured_scale.toml). Handed back when it is needed. Expandable segments find room.
+    new memory from the card. DeepSpeed's step takes gradients of many matrices in one piece, larger than any block of the update's.
     """
-    lazy = plan.values.get("strategy") in _OF_TORCH
-    if plan.values.get("expandable_segments") is True or not logits.high or not lazy:
+    strategy = plan.values.get("strategy")
+    if strategy == "deepspeed" and plan.split.stage:
+        return total(term for term in work if term.family != "engine")
+    return logits if strategy in _OF_TORCH else Band(0.0, 0.0, 0.0)
+
+
+def left_behind(plan: Plan, left: Band, room: Band) -> tuple[int, list[Term]]:
+    """Blocks of the update's beside the optimizer step, in bytes as counters of reserved memory show them, and the band as a term.
+
+    What is reserved comes to the state with its temporaries and these as well, within 6 % on seven models and settings
+    (tests/data/measured_scale.toml, measured_deepspeed.toml). Handed back when it is needed. Expandable segments find room.
+    """
+    if plan.values.get("expandable_segments") is True or not left.high:
         return 0, []
-    how = "blocks of the update's logits, handed back when needed"
-    size = Band(0.0, 0.0, min(logits.high, max(0.0, room.high)))
+    how = "blocks of the update's, handed back when needed"
+    size = Band(0.0, 0.0, min(left.high, max(0.0, room.high)))
     term = make_term("allocator_growth", "blocks of other sizes", "fixed", size, how, _SCALE, ("expandable_segments",))
-    return round(min(logits.mid, max(0.0, room.mid))), [term]
+    return round(min(left.mid, max(0.0, room.mid))), [term]
 
 
 def most_cached(plan: Plan, held: Band, work: Band, logits: Band, uneven: bool) -> float:

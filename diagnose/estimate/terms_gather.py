@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
+from diagnose.estimate import terms_zero
 from diagnose.estimate.frozen import experts_in_16_bits
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import autocasts, copies_in_fp32, fp32_around_products
 from diagnose.estimate.sharding import keeps_gathered
-from diagnose.estimate.term import Band, count, make_term
+from diagnose.estimate.term import count, make_term
 from diagnose.estimate.terms_activation import checkpointing
 from diagnose.estimate.terms_root import apart_from_root, head_apart, root_gradient, units
 from diagnose.types import Term
 
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
-_ZERO3 = "DeepSpeed runtime/zero/config.py: stage3_max_live_parameters, reduce_bucket_size"
-_BUCKETS = "DeepSpeed 0.16 runtime/zero/config.py: reduce_bucket_size; runtime/zero/stage_1_and_2.py: backward_prologue"
 _DDP = "torch 2.6 nn/parallel/distributed.py: gradient_as_bucket_view, which is off unless a trainer asks for it"
 _PIPELINE = (
     "torch 2.6 distributed/pipelining/stage.py: backward_maybe_with_nosync; torchtitan parallelize_llama.py: apply_fsdp"
 )
 _CAST = "torch 2.6 ATen/autocast_mode.cpp: cached_cast"
-_LIVE_BYTES = 2e9  # stage3_max_live_parameters 1e9 in bf16
-_BUCKET_BYTES = 1e9  # 5e8 elements in bf16
 
 
 def fsdp_gather_bytes(*, root: float, layer: float, layer_bytes: float = 2.0) -> float:
     """Gathered units, in bf16 unless quantized: the root from the first forward to the end of the backward pass, two layers in flight."""
     return 2 * root + 2 * layer_bytes * layer
-
-
-def zero3_live_bytes(*, parameters: float) -> Band:
-    """Live gathered parameters, prefetch and the reduce bucket; low without overlap of communication."""
-    everything = 2 * parameters
-    live, bucket = min(everything, _LIVE_BYTES), min(everything, _BUCKET_BYTES)
-    return Band(0.5 * live + bucket, live + bucket, live + 2 * bucket)
-
-
-def zero_bucket_bytes(*, bucket: float) -> Band:
-    """Where ZeRO stages 1 and 2 lay gradients end to end: a buffer of a whole bucket however little is trained, on a single GPU too.
-
-    High with the second one of overlapped communication (DeepSpeed 0.16 runtime/zero/stage_1_and_2.py: backward_prologue).
-    """
-    return Band(bucket, bucket, 2 * bucket)
 
 
 def gathered(plan: Plan) -> list[Term]:
@@ -57,11 +39,8 @@ def gathered(plan: Plan) -> list[Term]:
         size = fsdp_gather_bytes(root=root, layer=layer, layer_bytes=each)
         how = f"2 B × {count(root)} of the root unit + 2 layers × {each:.3g} B × {count(layer)}"
         return [make_term("gathers", "gathered weights", "work", size, how, _FSDP, moved_by)]
-    zero = how_gathered == "zero3" or plan.values.get("strategy") == "deepspeed"
-    if stage >= 3 and zero and (plan.split.group > 1 or plan.values.get("param_on_cpu") is True):
-        band = zero3_live_bytes(parameters=plan.split.whole)
-        how = f"2 B × at most 1 B live of {count(plan.split.whole)} + reduce bucket"
-        return [make_term("gathers", "gathered weights", "work", band, how, _ZERO3, moved_by)]
+    if terms_zero.gathers(plan):
+        return [terms_zero.gathered(plan)]
     if fp32_around_products(plan) or copies_in_fp32(plan):
         size, how = _cast_in_backward(plan)
         return [make_term("gathers", "weights cast to bf16", "work", size, how, _CAST, ("precision", *moved_by))]
@@ -69,9 +48,11 @@ def gathered(plan: Plan) -> list[Term]:
 
 
 def gathered_at_head(plan: Plan) -> list[Term]:
-    """What is put together when a pass without gradient is at the head: of FSDP's units the root alone; layers are freed as they end."""
+    """What is put together when a pass without gradient is at the head: the root or the head alone; layers are freed as they end."""
     by_units = plan.does.get("gather") == "fsdp_units" and plan.split.stage >= 3 and not pipelined(plan)
     terms = gathered(plan)
+    if terms_zero.gathers(plan):
+        return [terms_zero.gathered_at_head(plan)]
     if not by_units or not terms or keeps_gathered(plan.values):
         return terms
     root, _ = units(plan)
@@ -200,13 +181,6 @@ def buckets_of_replicas(plan: Plan) -> list[Term]:
     return [make_term("buckets", "gradient buckets", "work", size, how, _DDP, ("zero_stage", "full_or_lora"))]
 
 
-def bucketed(plan: Plan) -> list[Term]:
-    """Gradient buckets, which stand beside the gradients during the backward pass: of ZeRO stages 1 and 2, and of DDP."""
-    if buckets := buckets_of_replicas(plan):
-        return buckets
-    if plan.split.stage not in (1, 2) or plan.values.get("strategy") not in (None, "deepspeed"):
-        return []
-    bucket = plan.number("reduce_bucket_bytes") or _BUCKET_BYTES
-    how = f"buffers of {count(bucket)}B for gradients on their way"
-    band = zero_bucket_bytes(bucket=bucket)
-    return [make_term("buckets", "gradient buckets", "work", band, how, _BUCKETS, ("zero_stage",))]
+def bucketed(plan: Plan, *, first_gradient: bool = True) -> list[Term]:
+    """Gradient buckets beside the gradients during the backward pass: of ZeRO, and of DDP, whose stand from its start."""
+    return buckets_of_replicas(plan) or terms_zero.buckets(plan, first_gradient=first_gradient)

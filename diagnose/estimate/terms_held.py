@@ -15,13 +15,14 @@ from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.muon import second_moments
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_share
+from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_share, stays_whole
 from diagnose.estimate.roles import as_critic
 from diagnose.estimate.sharding import Split
 from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_copy import model_copy, state_dict_copy
 from diagnose.estimate.terms_hpz import second_shard
+from diagnose.estimate.terms_zero import bucket_of_stage_3
 from diagnose.types import Term
 
 _ZERO = "ZeRO, arXiv:1910.02054, section 3"
@@ -138,7 +139,7 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
     """The part of the gradients that a moment of the backward pass has, where each step starts without any.
 
     ``zero_grad`` drops them (torch 2.0: ``set_to_none``), so that with one micro batch a step they only come with the backward pass.
-    DeepSpeed's partition and Megatron's buffer are made once, and several micro batches add up: there they stand all the time. Beside
+    Megatron's buffer and DeepSpeed's of stage 3 are made once, and several micro batches add up: there they stand all the time. Beside
     an optimizer on the host they go there as they come (torch 2.6 distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_reduce).
     """
     if (
@@ -146,14 +147,17 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
         or not one_micro_batch(plan.values, plan.online)
         or plan.values.get("optimizer_on_cpu") is True
         or plan.values.get("strategy") not in _DROPPED
+        or stays_whole(plan.values)
     ):
         return []
     whole = _gradients(plan)
+    if plan.values.get("strategy") == "deepspeed" and plan.split.stage == 2:
+        share = float(share > 0)  # one buffer for all of them, made with the first
     size, how = share * whole.bytes, f"{share:.0%} of {whole.how}"
     return [make_term("actor_gradients", whole.title, "held", size, how, _ZERO, whole.moved_by)]
 
 
-_DROPPED = (None, "none", "ddp", "fsdp", "fsdp2")
+_DROPPED = (None, "none", "ddp", "fsdp", "fsdp2", "deepspeed")
 
 
 def _optimizer(plan: Plan, share: float, masters: bool) -> Term:
@@ -291,4 +295,6 @@ _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "state_dict_copy": state_dict_copy,
     "model_copy": lambda plan: model_copy(plan, _weights(plan)),
     "second_shard": second_shard,
+    "actor_bucket": partial(bucket_of_stage_3, "actor"),
+    "critic_bucket": partial(bucket_of_stage_3, "critic"),
 }

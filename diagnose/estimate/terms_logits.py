@@ -90,6 +90,12 @@ def logits_after(plan: Plan, one: Pass) -> list[Term]:
     return _logits(plan, one, min(_AFTER_LOSS, plan.number("logits_forward_bytes") or _FORWARD_DEFAULT), 0.0)
 
 
+def logits_left(plan: Plan, one: Pass) -> list[Term]:
+    """What the update still holds of its logits while the optimizer steps."""
+    each = plan.number("logits_left_bytes")
+    return _logits(plan, one, each, 0.0) if each else []
+
+
 def vocabulary_parts(plan: Plan) -> int:
     """GPUs that share the vocabulary of one token's logits.
 

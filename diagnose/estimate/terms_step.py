@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.estimate import terms_zero
 from diagnose.estimate.low_rank import projected
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, exactly, make_term
@@ -9,7 +10,6 @@ from diagnose.estimate.terms_held import drops_gradients, perhaps_less, trained_
 from diagnose.types import Term
 
 _ADAM = "torch 2.6 optim/adamw.py:697-706, optim/optimizer.py:167-192"
-_SUB_GROUP = 1e9  # sub_group_size, in parameters
 
 
 def adam_temporaries(plan: Plan) -> list[Term]:
@@ -31,7 +31,7 @@ def adam_temporaries(plan: Plan) -> list[Term]:
     elif kind == "all_fp32_gradients":
         band, how = exactly(4 * mine), f"{count(mine)} × 4 B"
     elif kind == "fp32_gradients":
-        band, how = _fp32_gradients(plan, mine)
+        band, how = terms_zero.step_temporaries(plan, mine, _way(plan))
     elif kind == "largest_shard":
         largest = max(plan.shape.embedding, plan.shape.layer / 7) / plan.split.group
         band, how = exactly(2 * 4 * largest), f"2 × 4 B × {count(largest)}"
@@ -46,6 +46,13 @@ def _kind(plan: Plan) -> str:
     kind = str(plan.does.get("adam_temporaries", "none"))
     named = "optimizer" in plan.values and "optimizer" not in plan.defaults
     return ("foreach" if named else "none") if kind == "fused" else kind
+
+
+def _way(plan: Plan) -> str:
+    """How Adam goes through fp32 gradients: "in_place", by torch's "foreach", or "" where nothing tells."""
+    if _in_place(plan):
+        return "in_place"
+    return "foreach" if "torch" in str(plan.values.get("optimizer", "")).lower() else ""
 
 
 def _in_place(plan: Plan) -> bool:
@@ -66,16 +73,3 @@ def _adafactor(plan: Plan) -> tuple[Band, str]:
     largest = plan.shape.embedding if plan.trained >= plan.shape.parameters else min(plan.trained, plan.shape.layer / 3)
     copies = 2 if plan.each.weights >= 4 else 4
     return exactly(copies * 4 * largest), f"{copies} × 4 B × {count(largest)}, one matrix at a time"
-
-
-def _fp32_gradients(plan: Plan, mine: float) -> tuple[Band, str]:
-    """Gradients joined in 16 bits (2 B) and cast to fp32 (4 B), then in their place torch's square roots of a moment (4 B) beside the cast.
-
-    At stages 1 and 2 of all that this GPU updates, whose own gradients are dropped once they are cast, and at stage 3 of one sub group,
-    whose gradients stay. A fused step needs no square roots (DeepSpeed runtime/zero/stage_1_and_2.py: step; stage3.py:
-    _prepare_fp32_grad_for_sub_group; torch 2.6 optim/adamw.py: _multi_tensor_adamw).
-    """
-    if plan.split.stage < 3:
-        return exactly(6 * mine), f"{count(mine)} × 6 B"
-    group = min(mine, _SUB_GROUP)
-    return Band(6 * group, 6 * group, 8 * group), f"{count(group)} × 6 B, a sub group of at most 1 B"

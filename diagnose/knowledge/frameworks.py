@@ -203,8 +203,12 @@ class Fork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part(Record):
-    """What one file tells of a framework: the tables of which every one of its files may hold rows."""
+    """What one file tells of a framework: the tables of which every one of its files may hold rows.
 
+    ``also`` are further frameworks of which the same holds.
+    """
+
+    also: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
     scopes: tuple[Scope, ...] = ()
     clashes: tuple[Clash, ...] = ()

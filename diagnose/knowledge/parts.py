@@ -1,7 +1,8 @@
 """A framework in several files: ``frameworks/<slug>.md`` and beside it ``frameworks/<slug>/*.md``, each with more rows of its tables.
 
 The framework's own rows come first, then those of its parts by the names of their files: where a later row outranks an earlier one, a part
-outranks the framework's own file. What is told once, such as how a framework is recognised, stands in its own file alone.
+outranks the framework's own file. A part may hold for further frameworks, which it names: there it comes last. What is told once, such as
+how a framework is recognised, stands in its own file alone.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from diagnose.knowledge.record import Record
 
 KIND = "frameworks"
 _RECORD = {field.name for field in dataclasses.fields(Record)}
-_TABLES = [field.name for field in dataclasses.fields(Part) if field.name not in _RECORD]
-_TOLD_ONCE = {field.name for field in dataclasses.fields(Framework)} - {*_RECORD, *_TABLES, "parts"}
+_TABLES = [field.name for field in dataclasses.fields(Part) if field.name not in {*_RECORD, "also"}]
+_TOLD_ONCE = {field.name for field in dataclasses.fields(Framework)} - {*_RECORD, *_TABLES, "also", "parts"}
 
 
 def place_of(part: Part) -> str:
@@ -46,11 +47,19 @@ def join_all(frameworks: dict[str, Record], texts: Mapping[str, str], written: C
             cure = f"write {KIND}/{name}.md, or move the file into the folder of its framework"
             yield Problem(f"{KIND}/{slug}.md", f"there is no framework{did_you_mean(name, written)}: {cure}")
         elif part:
-            found.setdefault(name, []).append(part)
+            for one in (name, *part.also):
+                found.setdefault(one, []).append(part)
+            yield from _unwritten(part, written)
     for name, of_it in found.items():
         framework = frameworks.get(name)
         if isinstance(framework, Framework):
             frameworks[name] = join(framework, of_it)
+
+
+def _unwritten(part: Part, written: Collection[str]) -> Iterator[Problem]:
+    for name in part.also:
+        if name not in written:
+            yield Problem(f"{place_of(part)}: also", f"there is no framework{did_you_mean(name, written)}")
 
 
 def join(framework: Framework, parts: Sequence[Part]) -> Framework:

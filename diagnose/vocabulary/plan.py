@@ -68,6 +68,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "chunk_kept_bytes": ("bytes of each logit that a loss in chunks keeps until its backward pass", ()),
     "chunked_loss": ("whether a loss in chunks runs where the settings ask for it", ("yes", "no")),
     "loss_head_gradients": ("gradients of the head that a loss in chunks holds at once, of a frozen head as well", ()),
+    "logits_left_bytes": ("bytes a logit of what the update still holds of them while the optimizer steps", ()),
     "loss_chunk_bytes": (
         "bytes of each logit that one chunk of a loss takes beside what the loss keeps of all of them",
         (),
@@ -159,7 +160,6 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what a layer keeps where recomputation is selective: all but what a fused kernel makes again, or chosen products",
         ("fused_layer", "chosen_products"),
     ),
-    "reduce_bucket_bytes": ("bytes of the buffers in which ZeRO stages 1 and 2 lay gradients end to end", ()),
     "load_on_gpu": (
         "what stands on the GPU while the trainer loads",
         ("shard_and_root", "whole_model", "shard", "flat_buffers"),

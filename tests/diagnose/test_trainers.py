@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from diagnose.estimate.phases import trainer_bytes
+from diagnose.estimate.phases import reserved_bytes, trainer_bytes
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 
-STEP = 0.07  # how far the estimate may be off
+STEP, RESERVED = 0.07, 0.12  # how far the estimate may be off
 FILES = sorted((Path(__file__).parents[1] / "data" / "trainers").glob("*.toml"))
 
 
@@ -43,3 +43,19 @@ def test_a_step_of_a_real_trainer_is_estimated_right(point: dict[str, Any], phas
     phases = {one.phase: trainer_bytes(one) for one in found.estimate.gpu.phases}
     tolerance = point.get("off", {}).get(phase, STEP)
     assert phases[phase] == pytest.approx(point["peaks"][phase], rel=tolerance)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param(point, id=f"{file.stem}-{point['id']}")
+        for file in FILES
+        for point in tomllib.loads(file.read_text())["point"]
+        if "reserved" in point
+    ],
+)
+def test_what_the_allocator_keeps_of_a_real_trainers_steps_is_right(point: dict[str, Any]) -> None:
+    found = diagnose(f"{point['paste']}\n\n{point['config']}", point["answers"], current(), ())
+    assert found.estimate.gpu, found.estimate.missing
+    reserved = max(map(reserved_bytes, found.estimate.gpu.phases))
+    assert reserved == pytest.approx(point["reserved"], rel=RESERVED)

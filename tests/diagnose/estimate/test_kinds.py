@@ -88,17 +88,25 @@ def test_adapters_under_zero_are_cast_with_the_model_and_keep_fp32_masters(facts
     assert halves["actor_optimizer"].bytes == pytest.approx(1.5 * whole["actor_optimizer"].bytes, abs=8)
 
 
-@pytest.mark.parametrize("stage", [1, 2, 3])
-def test_the_step_under_zero_casts_the_gradients_of_what_a_gpu_updates(facts: Any, record: Any, stage: int) -> None:
-    run = facts(record(adam_temporaries="fp32_gradients"), strategy="deepspeed", zero_stage=stage)
-    assert _terms(run, "optimizer_step")["adam_temporaries"].bytes == pytest.approx(6 * 7_615_616_512 / 8)
+ZERO = {"adam_temporaries": "fp32_gradients", "gradient_bytes": 2}
+
+
+@pytest.mark.parametrize(("stage", "each"), [(1, 0), (2, 6), (3, 6)])
+def test_the_step_under_zero_casts_the_gradients_of_what_a_gpu_updates(
+    facts: Any, record: Any, stage: int, each: int
+) -> None:
+    """At stage 1 those of all others, which it drops first, were more."""
+    run = facts(record(**ZERO), strategy="deepspeed", zero_stage=stage)
+    assert _terms(run, "optimizer_step")["adam_temporaries"].bytes == pytest.approx(each * 7_615_616_512 / 8)
 
 
 def test_at_stage_3_the_step_goes_by_sub_groups(facts: Any, record: Any) -> None:
-    run = facts(record(adam_temporaries="fp32_gradients"), strategy="deepspeed", zero_stage=3, n_gpus=4)
+    run = facts(record(**ZERO), strategy="deepspeed", zero_stage=3, n_gpus=4)
     term = _terms(run, "optimizer_step")["adam_temporaries"]
     assert (term.low, term.bytes, term.high) == (6e9, 6e9, 8e9)
-    whole = facts(record(adam_temporaries="fp32_gradients"), strategy="deepspeed", zero_stage=2, n_gpus=4)
+    fewer = facts(record(**ZERO), strategy="deepspeed", zero_stage=3, n_gpus=4, sub_group=500_000_000)
+    assert _terms(fewer, "optimizer_step")["adam_temporaries"].bytes == 3e9
+    whole = facts(record(**ZERO), strategy="deepspeed", zero_stage=2, n_gpus=4)
     assert _terms(whole, "optimizer_step")["adam_temporaries"].bytes == pytest.approx(6 * 7_615_616_512 / 4)
 
 

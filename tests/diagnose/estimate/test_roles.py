@@ -25,17 +25,19 @@ def run(more: str = "", launcher: str = "train_ppo_ray", reward: int = 1, ref: i
 
 
 def held(found: Diagnosis, phase: str) -> dict[str, float]:
-    """Bytes a parameter of everything that stands on the card in this phase, by its name."""
+    """Bytes a parameter of everything that stands on the card in this phase but DeepSpeed's buckets, by its name."""
     assert found.estimate is not None
     assert found.estimate.gpu is not None
     here = found.estimate.gpu.phase(phase)
     assert here is not None
-    return {term.id: term.bytes / PARAMETERS for term in here.terms if term.family == "held"}
+    stands = (term for term in here.terms if term.family == "held" and not term.id.endswith("_bucket"))
+    return {term.id: term.bytes / PARAMETERS for term in stands}
 
 
 def of(role: str, cards: int) -> dict[str, float]:
-    """2 bytes of weights, 2 of gradients and 12 of Adam and masters, all divided by the role's own cards at stage 3."""
-    return {f"{role}_{part}": each / cards for part, each in zip(TRAINED, (2, 2, 12), strict=True)}
+    """2 bytes of weights, 2 of gradients and 12 of Adam and masters, all over the role's own cards at stage 3; a critic has no head."""
+    share = 1 - 128256 * 4096 / PARAMETERS if role == "critic" else 1.0
+    return {f"{role}_{part}": share * each / cards for part, each in zip(TRAINED, (2, 2, 12), strict=True)}
 
 
 @pytest.mark.parametrize(

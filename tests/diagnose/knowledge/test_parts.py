@@ -134,3 +134,18 @@ def test_a_part_that_changes_or_moves_changes_the_digest(write):
     (folder / "frameworks/quill/a.md").rename(folder / "frameworks/quill/b.md")
     digests.append(read_content(folder)[2])
     assert len(set(digests)) == 3
+
+
+def test_a_part_holds_for_the_frameworks_that_it_names_too(write):
+    told = 'also = ["stylus"]\n' + KEY
+    records, problems, _ = read_content(write(quill=WHOLE, stylus=WHOLE.replace("quill", "stylus"), quill__rows=told))
+    assert not problems
+    assert [[key.key for key in records["frameworks"][name].keys] for name in ("quill", "stylus")] == [
+        ["rows"],
+        ["rows"],
+    ]
+
+
+def test_a_part_names_no_framework_that_is_not_there(problems):
+    (said,) = problems(quill=WHOLE, quill__rows='also = ["quil"]\n' + KEY)
+    assert said == "frameworks/quill/rows.md: also: there is no framework “quil”, did you mean “quill”?"
