@@ -22,7 +22,7 @@ def steps() -> str:
         "",
         "Trainers run as they stand on the CPU, on small models with random weights, and the allocator's own events tell the peak of each",
         "phase (`benchmarks/trainers/`). Each phase is held against the estimate of the command that ran. Causes of error were looked for",
-        "in these points on 2026-11-24 and entered, so that the table tells what is explained and not what an unseen run would give: before,",
+        "in these points on 2026-11-24 and entered, so that the table tells what is explained, not what an unseen run would give: before,",
         "33 % of DeepSpeed's and 18 % of OpenRLHF's phases lay within 7 %. `deepspeed_scale` is a 7B at a sixteenth of its widths, whose",
         "first points lay within 8 % of what was allocated at first look, and within 0.3 % once a logit's bytes, which had been made to",
         "fit small points, were as before; what torch reserves, by the rules of its allocator, lies within 10 % by a rule drawn from them.",

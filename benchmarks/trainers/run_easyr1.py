@@ -65,7 +65,6 @@ POINTS: dict[str, dict[str, Any]] = {
     "actor-8-ranks": {"ranks": 8, "micro": 1},
     "actor-hybrid": {"shard": 2, "ranks": 4, "micro": 1},
     "actor-lora": {"lora": 16},
-    "actor-ulysses": {"sp": 2, "ranks": 4},
 }
 
 
