@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from diagnose.batch import Values, whole
 from diagnose.estimate.layer import ADAPT_THE_MLP
+from diagnose.estimate.part import part_of
 from diagnose.estimate.shape import Shape, expert_adapter_parameters, lora_parameters
 from diagnose.estimate.sharding import ZERO_STATE, Split, adapters, split
 from diagnose.knowledge.hardware import Model
@@ -50,7 +51,9 @@ def spread(
     assumed = _assumed_stage(values, numbers.parameters, capacity)
     beside = _trained_beside_base(model, values, on) if adapters(values) else 0.0
     everything, trained = _parts(model, numbers, values, beside, on)
-    everything, trained = (_with(part, _outer_cast(numbers, values, does)) for part in (everything, trained))
+    everything = _with(everything, _outer_cast(numbers.root, values, does))
+    part = part_of(model, numbers, values)
+    trained = _with(trained, _outer_cast(part.outer if part else numbers.root, values, does))
     trained = _with(trained, -_unreached(model, numbers, values, does))
     if stage:
         everything, trained = (_of_stage(model, numbers, values, part, stage) for part in (everything, trained))
@@ -86,6 +89,8 @@ def _parts(
         return everything, {"parameters": beside, "experts": experts, "tower": trained}
     if "trained_layers" in values:
         return everything, _of_layers(model, numbers, values)
+    if part := part_of(model, numbers, values):
+        return everything, {"parameters": part.parameters, "experts": part.body * in_experts(model), "tower": 0.0}
     if values.get("freeze_vision") is True:
         return everything, {**everything, "parameters": float(numbers.parameters - numbers.vision), "tower": 0.0}
     return everything, everything
@@ -97,9 +102,9 @@ def outer_in_fp32(values: Values, does: Mapping[str, Value]) -> bool:
     return all_trained and values.get("precision") in ("bf16", "fp16") and does.get("root_bytes") == 4
 
 
-def _outer_cast(numbers: Shape, values: Values, does: Mapping[str, Value]) -> float:
+def _outer_cast(outer: float, values: Values, does: Mapping[str, Value]) -> float:
     """Parameters that cost in 16 bits what fp32 adds to embedding and head: as many again, with their gradients and moments."""
-    return float(numbers.root) if outer_in_fp32(values, does) else 0.0
+    return float(outer) if outer_in_fp32(values, does) else 0.0
 
 
 def _unreached(model: Model, numbers: Shape, values: Values, does: Mapping[str, Value]) -> float:

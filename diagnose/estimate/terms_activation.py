@@ -35,6 +35,7 @@ from diagnose.estimate.layer_te import (
     te_layer_bytes_per_token,
 )
 from diagnose.estimate.mixer import kinds
+from diagnose.estimate.part import part_of, with_gradients
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import (
     fp32_around_products,
@@ -114,10 +115,10 @@ def _held_layers(plan: Plan, stages: int) -> int:
 
 def _passed(plan: Plan) -> int:
     """Layers that the backward pass goes through: of a part that is trained, the last ones alone where nothing below asks for gradients."""
-    last = whole(plan.values, "trained_layers") or 0
-    return (
-        min(last, plan.model.layers) if last > 0 and plan.does.get("below_trained") == "nothing" else plan.model.layers
-    )
+    last, part = whole(plan.values, "trained_layers") or 0, part_of(plan.model, plan.shape, plan.values)
+    if plan.does.get("below_trained") != "nothing":
+        return plan.model.layers
+    return part.passed if part else min(last, plan.model.layers) if last > 0 else plan.model.layers
 
 
 def head_inputs(plan: Plan, one: Pass) -> list[Term]:
@@ -248,7 +249,10 @@ def _mean(plan: Plan, w: Widths, selective: bool = False, at_most: bool = False)
         number * (_selected(plan, kind) if selective else _layer(plan, kind, at_most))
         for number, kind in _kinds(plan, w)
     )
-    return sum(each) / plan.model.layers
+    frozen = 0.0 if selective else 1 - with_gradients(plan.model, plan.shape, plan.values)
+    # of a layer without trained weights what its norms, the attention and the gate keep
+    less = frozen and sum(number * frozen_layer_bytes_per_token(kind, 0.0) for number, kind in _kinds(plan, w))
+    return ((1 - frozen) * sum(each) + frozen * less) / plan.model.layers
 
 
 def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:

@@ -14,6 +14,7 @@ from diagnose.batch import one_micro_batch
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.muon import second_moments
+from diagnose.estimate.part import drawn_share
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_share
 from diagnose.estimate.roles import as_critic
@@ -105,8 +106,9 @@ def _base_and_adapters(plan: Plan) -> Term:
 
 
 def _gradients(plan: Plan) -> Term:
-    size = shard_bytes(parameters=trained_shard(plan, 2), bytes_each=plan.each.gradients)
-    how = f"{_trained(plan, 2)} × {plan.each.gradients:g} B"
+    drawn = drawn_share(plan.model, plan.shape, plan.values) if plan.values.get("strategy") in _DROPPED else 1.0
+    size = shard_bytes(parameters=drawn * trained_shard(plan, 2), bytes_each=plan.each.gradients)
+    how = f"{_trained(plan, 2)} × {plan.each.gradients:g} B" + (f" × {drawn:.0%} at a time" if drawn < 1 else "")
     if drops_gradients(plan):
         size, how = _largest_gradient(plan)
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "precision")

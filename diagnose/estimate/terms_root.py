@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnose.batch import one_micro_batch
+from diagnose.estimate.part import part_of
 from diagnose.estimate.plan import WITHOUT_HEAD, Plan
 from diagnose.estimate.rank import in_fp32
 from diagnose.estimate.term import count, make_term
@@ -62,7 +63,8 @@ def gradient_each(plan: Plan) -> tuple[float, float]:
 
 def root_gradient(plan: Plan) -> list[Term]:
     """The outermost gradient, which comes last. Units that are apart are reduced one after the other."""
-    if not _trained(plan) or not _pass_by(plan):
+    part = part_of(plan.model, plan.shape, plan.values)
+    if not _trained(plan) or not _pass_by(plan) or (part and not part.table):
         return []
     (each, reduced), table = gradient_each(plan), plan.shape.embedding / plan.whole("tp")
     root = plan.shape.root / plan.whole("tp")

@@ -92,7 +92,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "student_writes": ("whether a student samples answers of its own while it learns", ("yes", "no")),
     "asleep_in_counters": ("whether the framework's counters of torch hold a sleeping engine too", ("yes", "no")),
     "texts_of_row": (
-        "texts that a row of the data holds, each a sequence: an anchor and its match, or a query with each of its documents",
+        "texts that a row of the data holds beside its negatives, each a sequence: an anchor and its match, or a query with a document",
         (),
     ),
     "reranker_head": (
