@@ -189,6 +189,9 @@ TUNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "sft-frozen-half": (f"swift sft {TWO} {HALF}", {}),
     "sft-frozen-half-no-checkpointing": (f"swift sft {TWO} {HALF} --gradient_checkpointing false", {}),
     "sft-frozen-nine-tenths": (f"swift sft {TWO} {FULL} --freeze_parameters_ratio 0.9", {}),
+    "embedding-boft": (f"swift sft {TWO} --{TUNER} boft --task_type embedding --loss_type infonce", TEXTS),
+    "embedding-vera": (f"swift sft {TWO} --{TUNER} vera --task_type embedding --loss_type infonce", TEXTS),
+    "embedding-full": (f"swift sft {TWO} {FULL} --task_type embedding --loss_type infonce", TEXTS),
     "embedding-three-texts": (
         f"INFONCE_HARD_NEGATIVES=1 swift sft {ONE} --task_type embedding --loss_type infonce",
         THREE,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from diagnose.batch import Values, whole
+from diagnose.estimate import tuners
 from diagnose.estimate.layer import ADAPT_THE_MLP
 from diagnose.estimate.part import part_of
 from diagnose.estimate.shape import Shape, expert_adapter_parameters, lora_parameters
@@ -85,6 +86,7 @@ def _parts(
         rank = whole(values, "lora_rank") or 8
         fused = values.get("strategy") == "megatron"
         experts = expert_adapter_parameters(model, rank, fused) if on in ADAPT_THE_MLP else 0.0
+        experts = 0.0 if tuners.kind(model, values) else experts
         trained = tower_beside(model, values) if tower else 0.0
         return everything, {"parameters": beside, "experts": experts, "tower": trained}
     if "trained_layers" in values:
@@ -108,11 +110,12 @@ def _outer_cast(outer: float, values: Values, does: Mapping[str, Value]) -> floa
 
 
 def _unreached(model: Model, numbers: Shape, values: Values, does: Mapping[str, Value]) -> float:
-    """Parameters of a head whose logits no loss reads: no gradient comes to it, and Adam makes no moments of it.
+    """Parameters of a head whose logits no loss reads, or that makes none: no gradient comes to it, and Adam makes no moments of it.
 
     Engines that lay out their buffers before hold it all the same.
     """
-    beside = values.get("algo") == "rm" and does.get("reward_head") == "beside_logits"
+    head = does.get("reward_head") if values.get("algo") in ("rm", "embedding", "sft_embedding") else None
+    beside = head == "kept" or (head == "beside_logits" and values.get("algo") == "rm")
     whole_training = values.get("full_or_lora") == "full" and values.get("strategy") in ("ddp", "none")
     return float(numbers.embedding) if beside and whole_training and not model.tied else 0.0
 
@@ -169,7 +172,8 @@ def _trained_beside_base(model: Model, values: Values, on: str) -> float:
     each = 1.0 if values.get("norms_fp32") is True else _in_base_type(values)
     copies = 2 * model.vocab * model.hidden * each if values.get("trains_embeddings") is True else 0.0
     fused = values.get("strategy") == "megatron"
-    adapters = lora_parameters(model, whole(values, "lora_rank") or 8, on, fused)
+    adapters: float = lora_parameters(model, whole(values, "lora_rank") or 8, on, fused)
+    adapters = tuners.parameters(model, values) if tuners.kind(model, values) else adapters
     return float(adapters + copies) + tower_beside(model, values)
 
 

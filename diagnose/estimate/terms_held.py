@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from diagnose.batch import one_micro_batch
+from diagnose.estimate import tuners
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.muon import second_moments
@@ -96,11 +97,13 @@ def _base_and_adapters(plan: Plan) -> Term:
     added = plan.trained - tower_beside(plan.model, plan.values)  # a tower that is trained whole is a part of the base
     root = max(0.0, (plan.number("root_bytes") or 0.0) - plan.each.base) if plan.each.quantized else 0.0
     size = base + root * plan.shape.root * share + added * plan.each.weights
+    beside = tuners.buffers(plan.model, plan.values) if tuners.kind(plan.model, plan.values) else 0.0
+    size += beside * plan.each.weights
     half = 2.0 * plan.shape.parameters * share
     below, beyond = half if "precision" in plan.missing else 0.0, half if base_type_unknown(plan) else 0.0
     each = f"{plan.each.quantized:g} B in linear layers" if plan.each.quantized else f"{plan.each.base:g} B"
     each += f", embedding and head {plan.each.base + root:g} B" if root else ""
-    how = f"frozen base {_spread(plan, 3)} × {each} + adapters {count(added)} × {plan.each.weights:g} B"
+    how = f"frozen base {_spread(plan, 3)} × {each} + adapters {count(added + beside)} × {plan.each.weights:g} B"
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "quantization")
     return make_term("actor_weights", "weights", "held", Band(size - below, size, size + beyond), how, _LORA, moved_by)
 

@@ -92,6 +92,18 @@ def root_gradient(plan: Plan) -> list[Term]:
     return [make_term("root_gradient", "gradient of embedding and head", "work", size, how, _ROOT, ("tp",))]
 
 
+def last_gradients(plan: Plan) -> float:
+    """The share of all gradients that comes when the first layer has been gone through: its own and the embedding's, or the root unit's."""
+    part = part_of(plan.model, plan.shape, plan.values)
+    if root_gradient(plan):
+        return plan.shape.root / plan.shape.parameters
+    if not plan.trained or plan.adapters or "trained_layers" in plan.values or (part and not part.table):
+        return 0.0
+    table = 0 if plan.model.tied else plan.shape.embedding
+    body = plan.shape.parameters - plan.shape.root - plan.shape.vision
+    return (table + body / plan.model.layers) / plan.shape.parameters
+
+
 def waiting_gradient(plan: Plan) -> list[Term]:
     """The head's gradient, which FSDP reduces with the rest of the root unit when the backward pass is over."""
     sharded = plan.does.get("gather") == "fsdp_units" and plan.split.stage >= 3 and plan.split.group > 1

@@ -81,6 +81,17 @@ _ALL = (
     fact("partial_training", "bool", "run", "Trains less than is counted"),
     fact("lora_rank", "int", "run", "LoRA rank"),
     fact(
+        "adapter_kind",
+        "choice",
+        "run",
+        "Adapters",
+        lora="pairs of narrow matrices",
+        boft="rotations by blocks",
+        vera="vectors around shared matrices",
+    ),
+    fact("adapter_block", "int", "run", "Rows of a block that rotates"),
+    fact("adapter_blocks", "int", "run", "Blocks that rotate an input"),
+    fact(
         "lora_layers",
         "choice",
         "run",
