@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from diagnose.batch import Values, whole
+from diagnose.estimate.named import named
 from diagnose.estimate.shape import Shape
 from diagnose.knowledge.hardware import Model
 
@@ -28,9 +30,33 @@ class Part:
 def part_of(model: Model, numbers: Shape, values: Values) -> Part | None:
     """The part, or None where all is trained, or where adapters or a number of layers say what is."""
     share = values.get("frozen_share")
-    if values.get("full_or_lora", "full") != "full" or not isinstance(share, (int, float)) or not 0 < share <= 1:
+    if values.get("full_or_lora", "full") != "full":
+        return None
+    if "trained_names" in values:
+        return _by_name(model, numbers, str(values["trained_names"]))
+    if not isinstance(share, (int, float)) or not 0 < share <= 1:
         return None
     return _above(model, numbers, float(share), values.get("freeze_vision") is True)
+
+
+@lru_cache(maxsize=64)
+def _by_name(model: Model, numbers: Shape, written: str) -> Part | None:
+    """What patterns name, of a tied head the table that it is; None where one of them names nothing that is known.
+
+    Where a pattern holds the name of the table or of the head, gradients are asked of what enters the first layer, and the pass goes
+    through all (axolotl-ai-cloud/axolotl@067b021 src/axolotl/train.py: setup_model_and_tokenizer).
+    """
+    found = named(model, numbers, written)
+    if found is None:
+        return None
+    layers = {one.layer for one in found if one.layer >= 0}
+    outer = sum(one.parameters for one in found if one.layer < 0)
+    of_layers = sum(one.parameters for one in found if one.layer >= 0)
+    table = any("model.embed_tokens.weight" in one.names for one in found)
+    through = table or "lm_head" in written or "embed_tokens" in written
+    passed = model.layers if through else model.layers - min(layers, default=model.layers)
+    body = numbers.parameters - numbers.root - numbers.vision
+    return Part(outer + of_layers, outer, of_layers / body, len(layers), passed, table)
 
 
 def _above(model: Model, numbers: Shape, share: float, freeze_vision: bool) -> Part:

@@ -15,7 +15,7 @@ from diagnose.estimate import tuners
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.muon import second_moments
-from diagnose.estimate.part import drawn_share
+from diagnose.estimate.part import drawn_share, part_of
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_share
 from diagnose.estimate.roles import as_critic
@@ -135,7 +135,8 @@ def drops_gradients(plan: Plan) -> bool:
 def perhaps_less(plan: Plan, size: Band | float) -> Band:
     """Down to nothing where less is trained than is counted here."""
     band = size if isinstance(size, Band) else exactly(size)
-    less = plan.values.get("partial_training") is True and not plan.adapters
+    unread = "trained_names" in plan.values and part_of(plan.model, plan.shape, plan.values) is None
+    less = (unread or plan.values.get("partial_training") is True) and not plan.adapters
     return Band(0.0, band.mid, band.high) if less else band
 
 

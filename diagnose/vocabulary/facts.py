@@ -49,6 +49,7 @@ _ALL = (
     fact("reward_b", "number", "run", "Reward model's parameters", "billions"),
     fact("multimodal", "bool", "run", "Reads images"),
     fact("dataset", "text", "run", "Data set"),
+    fact("dataset_split", "text", "run", "Part of the data set"),
     fact("trains", "bool", "run", "Trains a model"),
     fact(
         "task",
@@ -73,6 +74,7 @@ _ALL = (
     ),
     fact("trained_layers", "int", "run", "Decoder layers that are trained"),
     fact("frozen_share", "number", "run", "Share of the parameters that is frozen, from the first on"),
+    fact("trained_names", "text", "run", "Names of what alone is trained, as patterns"),
     fact("drawn_layers", "int", "run", "Decoder layers trained at a time, drawn anew"),
     fact("negatives_of_row", "int", "run", "Negative texts of a row"),
     fact("trained_spread", "bool", "run", "Trained layers lie between frozen ones"),
