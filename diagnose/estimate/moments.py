@@ -72,7 +72,9 @@ def _cache_wakes(plan: Plan) -> bool:
 
 def _evaluation(plan: Plan) -> list[Moment]:
     """What one pass of it holds, where its own batch is known; what is kept of all passes until the end is not."""
-    return _forward(plan, "eval") if "eval_micro_batch" in plan.values else nothing(plan)
+    if "eval_micro_batch" not in plan.values:
+        return nothing(plan)
+    return [(name, [*terms, *cast_in_forward(plan)]) for name, terms in _forward(plan, "eval")]
 
 
 def _forward(plan: Plan, kind: str = "logprob") -> list[Moment]:

@@ -81,6 +81,7 @@ _ALL = (
     fact("sft_beside", "bool", "run", "Supervised loss beside the distillation"),
     fact("scored_by_words", "bool", "run", "Documents scored by two words of the head"),
     fact("partial_training", "bool", "run", "Trains less than is counted"),
+    fact("evaluates", "bool", "run", "Evaluates between steps"),
     fact("lora_rank", "int", "run", "LoRA rank"),
     fact(
         "adapter_kind",

@@ -55,6 +55,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "reduce_bytes": ("bytes a number in which FSDP reduces gradients of 16 bits", ()),
     "gather": ("what is put together for a forward pass", ("fsdp_units", "zero3", "none")),
+    "eval_logits_bytes": ("bytes a logit in an evaluation of held-out rows, its loss included", ()),
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
     "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
     "loss_chunk_gib": (
