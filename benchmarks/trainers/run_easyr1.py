@@ -50,7 +50,6 @@ _KEYS = {
     "reduce": "worker.actor.fsdp.mp_reduce_dtype",
     "optimizer": "worker.actor.optim.strategy",
     "lora": "worker.actor.model.lora.rank",
-    "sp": "worker.actor.ulysses_size",
 }
 POINTS: dict[str, dict[str, Any]] = {
     "actor": {},

@@ -97,6 +97,7 @@ def mark(recorder: Recorder, stage: str) -> None:
 
     recorder.wrap(AcceleratedOptimizer, "step", "optimizer_step")
     recorder.wrap(transformers.Trainer, "training_step", "actor_update")
+    recorder.wrap(transformers.Trainer, "evaluation_loop", "eval")
     if stage != "ppo":
         return
     from accelerate import Accelerator
@@ -133,6 +134,7 @@ def run(folder: Path, options: dict[str, Any]) -> dict[str, int]:
 PAIRS = {"dataset": "rows_pairs", "stage": "dpo"}
 LORA = {"finetuning_type": "lora", "lora_rank": 16}
 OPEN = {"disable_gradient_checkpointing": True}
+EVALUATED = {"val_size": 0.25, "eval_strategy": "steps", "eval_steps": 1, "per_device_eval_batch_size": 8}
 PPO = {
     "stage": "ppo",
     "reward_model": "m",
@@ -178,6 +180,9 @@ POINTS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
     "ppo": (WRITES, PPO, 1),
     "ppo-lora": (WRITES, {**PPO, **LORA, "reward_model_type": "lora", "reward_model": "reward"}, 1),
     "ppo-lora-buffer": (WRITES, {**PPO, **LORA, "ppo_buffer_size": 2, "gradient_accumulation_steps": 2}, 1),
+    "sft-eval": (EVEN, EVALUATED, 1),
+    "sft-lora-eval": (EVEN, {**LORA, **EVALUATED}, 1),
+    "dpo-lora-eval": (EVEN, {**PAIRS, **LORA, **EVALUATED}, 1),
     "sft-2-cards": (EVEN, {}, 2),
     "sft-lora-2-cards": (EVEN, LORA, 2),
     "dpo-2-cards": (EVEN, PAIRS, 2),

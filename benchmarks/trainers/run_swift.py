@@ -1,7 +1,7 @@
 """Write tests/data/trainers/swift-<version>.toml: steps of ms-swift's own commands on the CPU, which the estimator is held against.
 
 pip install ms-swift==3.12.6   # or another release; each writes a file of its own
-python benchmarks/trainers/run_swift.py
+python benchmarks/trainers/run_swift.py [points]
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import shlex
+import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -75,13 +76,17 @@ class _Dropout(torch.autograd.Function):
 def step(folder: Path, command: str, options: dict[str, Any]) -> dict[str, int]:
     """The peaks of the second step and later of one command."""
     os.environ |= {"CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1", "MODELSCOPE_OFFLINE": "1"}
-    _, verb, *words = shlex.split(command)
+    words = shlex.split(command)
+    while "=" in words[0]:
+        os.environ.update([words.pop(0).split("=")])
+    _, verb, *words = words
     pipelines = importlib.import_module("swift.llm" if OLD else "swift")
 
     data = folder / f"{os.getpid()}.jsonl"
     data.write_text("\n".join(json.dumps(row(index, **options["rows"])) for index in range(16)))
     words = [str(folder) if word in ("m", "t") else word for word in words]
-    words += ["--dataset", str(data), "--output_dir", str(folder / "out"), "--max_steps", "3", "--save_strategy", "no"]
+    words += ["--dataset", str(data), "--output_dir", str(folder / "out"), "--save_strategy", "no"]
+    words += ["--max_steps", str(options.get("steps", 3))]
     words += ["--report_to", "none", "--use_cpu", "true", "--check_model", "false", "--dataloader_num_workers", "0"]
     torch.nn.functional.dropout = lambda x, p=0.5, training=True, _=False: _Dropout.apply(x, p) if training else x
     with Recorder() as recorder, loads_counted():
@@ -123,6 +128,7 @@ GRPO = f"swift rlhf --rlhf_type grpo {ROWS} {GROUP}"
 ASKED = {"answers": {"real_prompt_length": 410}}
 LONG_PROMPT, LONG_PAIR = ({"rows": {"kind": kind, "prompt": 391}, **ASKED} for kind in ("answer", "pair"))
 PAIR, CLASS, TEXTS = ({"rows": {"kind": kind}} for kind in ("pair", "class", "similar"))
+THREE = {"rows": {"kind": "similar", "others": 2}}
 RANKED = {"rows": {"kind": "ranked", "others": 7}}
 TAUGHT = {"answers": {"teacher_b": 0.0251}}
 SAMPLED = {
@@ -169,6 +175,28 @@ POINTS: dict[str, tuple[str, dict[str, Any]]] = {
     "ddp-lora": (f"swift sft {TWO}", {"ranks": 2}),
     "ddp-full": (f"swift sft {TWO} {FULL}", {"ranks": 2}),
 }
+# tuners of which no word of the base's shape tells the cost; LISA goes on until each layer has been among those drawn
+LISA = f"{FULL} --lisa_activated_layers 2 --lisa_step_interval 1"
+HALF = f"{FULL} --freeze_parameters_ratio 0.5"
+TUNERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sft-boft": (f"swift sft {TWO} --{TUNER} boft", {}),
+    "sft-boft-no-checkpointing": (f"swift sft {TWO} --{TUNER} boft --gradient_checkpointing false", {}),
+    "sft-boft-large-blocks": (f"swift sft {TWO} --{TUNER} boft --boft_block_size 32", {}),
+    "sft-vera": (f"swift sft {TWO} --{TUNER} vera", {}),
+    "sft-vera-no-checkpointing": (f"swift sft {TWO} --{TUNER} vera --vera_rank 64 --gradient_checkpointing false", {}),
+    "sft-lisa": (f"swift sft {TWO} {LISA}", {"steps": 24, "skip": 18}),
+    "sft-lisa-no-checkpointing": (f"swift sft {TWO} {LISA} --gradient_checkpointing false", {"steps": 24, "skip": 18}),
+    "sft-frozen-half": (f"swift sft {TWO} {HALF}", {}),
+    "sft-frozen-half-no-checkpointing": (f"swift sft {TWO} {HALF} --gradient_checkpointing false", {}),
+    "sft-frozen-nine-tenths": (f"swift sft {TWO} {FULL} --freeze_parameters_ratio 0.9", {}),
+    "embedding-boft": (f"swift sft {TWO} --{TUNER} boft --task_type embedding --loss_type infonce", TEXTS),
+    "embedding-vera": (f"swift sft {TWO} --{TUNER} vera --task_type embedding --loss_type infonce", TEXTS),
+    "embedding-full": (f"swift sft {TWO} {FULL} --task_type embedding --loss_type infonce", TEXTS),
+    "embedding-three-texts": (
+        f"INFONCE_HARD_NEGATIVES=1 swift sft {ONE} --task_type embedding --loss_type infonce",
+        THREE,
+    ),
+}
 # of a later release: what is asked in other words or computed otherwise there; a teacher of the same folder would be the student itself
 AGAIN = [
     "sft-lora",
@@ -189,12 +217,13 @@ AGAIN = [
 
 
 def main() -> None:
-    chosen = POINTS if OLD else {name: POINTS[name] for name in AGAIN}
+    every = POINTS if OLD else {**{name: POINTS[name] for name in AGAIN}, **TUNERS}
+    chosen = {name: every[name] for name in sys.argv[1:] or every}
     with tempfile.TemporaryDirectory() as place:
         folder = prepared(Path(place))
         points = [point(folder, name, command, **options) for name, (command, options) in chosen.items()]
     packages = ("ms-swift", "transformers", "peft", "trl", "torch")
-    write("swift", packages, points, of="-" + ".".join(RELEASE.split(".")[:2]))
+    write("swift", packages, points, of="-" + ".".join(RELEASE.split(".")[:2]), keep=bool(sys.argv[1:]))
 
 
 if __name__ == "__main__":

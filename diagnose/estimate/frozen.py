@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from diagnose.conditions import in_range
+from diagnose.estimate import tuners
+from diagnose.estimate.layer import ADAPT_THE_MLP, Widths
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.spread import in_experts
+from diagnose.estimate.spread import adapted_layers, in_experts
 
 _OF_LINEAR_LAYERS = ("nf4", "int8")  # bitsandbytes
 _LEFT_SINCE = "0.19.2"
@@ -61,6 +63,25 @@ def inputs_shared(plan: Plan) -> bool:
         return True
     by_bits = bool(plan.each.quantized) and plan.values.get("quantization", "nf4") in _OF_LINEAR_LAYERS
     return by_bits and plan.values.get("autocast") is not False
+
+
+def casts_in_the_mlp(plan: Plan) -> bool:
+    """Whether adapters on the MLP read copies of their own of what its products read."""
+    on_all = adapted_layers(plan.values, plan.does) in ADAPT_THE_MLP
+    return bool(plan.adapters) and on_all and tuners.kind(plan.model, plan.values) != "vera" and not inputs_shared(plan)
+
+
+def dropped_bytes_per_token(plan: Plan, w: Widths) -> float:
+    """What a layer's last adapter makes on its way forward while all that the layer keeps still stands, where it drops out in fp32.
+
+    The product in 16 bits, in fp32, and in fp32 dropped out; and the layer's own gradient, the stream, the MLP's input and the output of
+    the frozen product (peft 0.20 tuners/lora/layer.py: Linear.forward). Beside bitsandbytes' layers nothing is cast under autocast.
+    """
+    in_fp32 = (
+        plan.each.weights >= 4 and plan.each.base == 2 and not plan.each.quantized and not fp32_between_layers(plan)
+    )
+    drops = adapter_input_bytes(plan) == 3.0 and not tuners.kind(plan.model, plan.values)
+    return 10 * w.mlp + 8 * w.hidden if in_fp32 and drops and casts_in_the_mlp(plan) else 0.0
 
 
 def adapter_input_bytes(plan: Plan) -> float:

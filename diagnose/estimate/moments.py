@@ -28,7 +28,7 @@ from diagnose.estimate.terms_load import load_transient
 from diagnose.estimate.terms_logits import logits_after, logits_forward, logits_left, logits_train, loss_in_chunks
 from diagnose.estimate.terms_megatron import gradient_stand_ins, left_by_dispatchers
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
-from diagnose.estimate.terms_root import layer_gradient, root_gradient, waiting_gradient
+from diagnose.estimate.terms_root import last_gradients, layer_gradient, root_gradient, waiting_gradient
 from diagnose.estimate.terms_router import balancing_loss
 from diagnose.estimate.terms_step import adam_temporaries
 from diagnose.estimate.terms_sync import ref_sync, sync_transient
@@ -73,7 +73,9 @@ def _cache_wakes(plan: Plan) -> bool:
 
 def _evaluation(plan: Plan) -> list[Moment]:
     """What one pass of it holds, where its own batch is known; what is kept of all passes until the end is not."""
-    return _forward(plan, "eval") if "eval_micro_batch" in plan.values else nothing(plan)
+    if "eval_micro_batch" not in plan.values:
+        return nothing(plan)
+    return [(name, [*terms, *cast_in_forward(plan)]) for name, terms in _forward(plan, "eval")]
 
 
 def _forward(plan: Plan, kind: str = "logprob") -> list[Moment]:
@@ -195,9 +197,8 @@ def _update_of_both(plan: Plan) -> list[Moment]:
 
 
 def _last_layer(plan: Plan, work: list[Term]) -> list[Moment]:
-    """The last layer that is recomputed, when each step starts without gradients: all are there but those of the root unit."""
-    root = plan.shape.root / plan.shape.parameters if root_gradient(plan) else 0.0
-    gradients = gradients_so_far(plan, 1 - root)
+    """The last layer that is recomputed, when each step starts without gradients: all but its own and those after."""
+    gradients = gradients_so_far(plan, 1 - last_gradients(plan))
     return [("recomputing the last layer", [*work, *gradients])] if gradients else []
 
 

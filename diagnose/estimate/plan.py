@@ -259,7 +259,8 @@ def _phases(framework: Framework, values: Values, online: bool, writes: bool) ->
         reference = ("ref_logprob",) if has_reference(values, online) else ()
         alone = ("rollout",) if values.get("rollout_engine") == "hf" else _SAMPLING
         sampling = alone if writes else ()
-        return tuple(phase for phase in PHASES if phase in (*sampling, *reference, *OFFLINE_PHASES))
+        between = ("eval",) if values.get("evaluates") is True else ()
+        return tuple(phase for phase in PHASES if phase in (*sampling, *reference, *OFFLINE_PHASES, *between))
     listed = framework.phases if "rollout" in framework.phases else _ONLINE_PHASES
     if values.get("only_validates") is True:
         return tuple(phase for phase in PHASES if phase in listed and phase in ("load", *_SAMPLING))

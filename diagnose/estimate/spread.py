@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from diagnose.batch import Values, whole
+from diagnose.estimate import tuners
 from diagnose.estimate.layer import ADAPT_THE_MLP
+from diagnose.estimate.part import part_of
 from diagnose.estimate.shape import Shape, expert_adapter_parameters, lora_parameters
 from diagnose.estimate.sharding import ZERO_STATE, Split, adapters, split
 from diagnose.knowledge.hardware import Model
@@ -50,7 +52,9 @@ def spread(
     assumed = _assumed_stage(values, numbers.parameters, capacity)
     beside = _trained_beside_base(model, values, on) if adapters(values) else 0.0
     everything, trained = _parts(model, numbers, values, beside, on)
-    everything, trained = (_with(part, _outer_cast(numbers, values, does)) for part in (everything, trained))
+    everything = _with(everything, _outer_cast(numbers.root, values, does))
+    part = part_of(model, numbers, values)
+    trained = _with(trained, _outer_cast(part.outer if part else numbers.root, values, does))
     trained = _with(trained, -_unreached(model, numbers, values, does))
     if stage:
         everything, trained = (_of_stage(model, numbers, values, part, stage) for part in (everything, trained))
@@ -82,10 +86,13 @@ def _parts(
         rank = whole(values, "lora_rank") or 8
         fused = values.get("strategy") == "megatron"
         experts = expert_adapter_parameters(model, rank, fused) if on in ADAPT_THE_MLP else 0.0
+        experts = 0.0 if tuners.kind(model, values) else experts
         trained = tower_beside(model, values) if tower else 0.0
         return everything, {"parameters": beside, "experts": experts, "tower": trained}
     if "trained_layers" in values:
         return everything, _of_layers(model, numbers, values)
+    if part := part_of(model, numbers, values):
+        return everything, {"parameters": part.parameters, "experts": part.body * in_experts(model), "tower": 0.0}
     if values.get("freeze_vision") is True:
         return everything, {**everything, "parameters": float(numbers.parameters - numbers.vision), "tower": 0.0}
     return everything, everything
@@ -97,17 +104,18 @@ def outer_in_fp32(values: Values, does: Mapping[str, Value]) -> bool:
     return all_trained and values.get("precision") in ("bf16", "fp16") and does.get("root_bytes") == 4
 
 
-def _outer_cast(numbers: Shape, values: Values, does: Mapping[str, Value]) -> float:
+def _outer_cast(outer: float, values: Values, does: Mapping[str, Value]) -> float:
     """Parameters that cost in 16 bits what fp32 adds to embedding and head: as many again, with their gradients and moments."""
-    return float(numbers.root) if outer_in_fp32(values, does) else 0.0
+    return float(outer) if outer_in_fp32(values, does) else 0.0
 
 
 def _unreached(model: Model, numbers: Shape, values: Values, does: Mapping[str, Value]) -> float:
-    """Parameters of a head whose logits no loss reads: no gradient comes to it, and Adam makes no moments of it.
+    """Parameters of a head whose logits no loss reads, or that makes none: no gradient comes to it, and Adam makes no moments of it.
 
     Engines that lay out their buffers before hold it all the same.
     """
-    beside = values.get("algo") == "rm" and does.get("reward_head") == "beside_logits"
+    head = does.get("reward_head") if values.get("algo") in ("rm", "embedding", "sft_embedding") else None
+    beside = head == "kept" or (head == "beside_logits" and values.get("algo") == "rm")
     whole_training = values.get("full_or_lora") == "full" and values.get("strategy") in ("ddp", "none")
     return float(numbers.embedding) if beside and whole_training and not model.tied else 0.0
 
@@ -164,7 +172,8 @@ def _trained_beside_base(model: Model, values: Values, on: str) -> float:
     each = 1.0 if values.get("norms_fp32") is True else _in_base_type(values)
     copies = 2 * model.vocab * model.hidden * each if values.get("trains_embeddings") is True else 0.0
     fused = values.get("strategy") == "megatron"
-    adapters = lora_parameters(model, whole(values, "lora_rank") or 8, on, fused)
+    adapters: float = lora_parameters(model, whole(values, "lora_rank") or 8, on, fused)
+    adapters = tuners.parameters(model, values) if tuners.kind(model, values) else adapters
     return float(adapters + copies) + tower_beside(model, values)
 
 

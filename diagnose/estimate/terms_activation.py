@@ -6,7 +6,14 @@ import re
 from dataclasses import replace
 
 from diagnose.batch import whole
-from diagnose.estimate.frozen import adapter_input_bytes, fp32_between_layers, inputs_shared
+from diagnose.estimate import tuners
+from diagnose.estimate.frozen import (
+    adapter_input_bytes,
+    casts_in_the_mlp,
+    dropped_bytes_per_token,
+    fp32_between_layers,
+    inputs_shared,
+)
 from diagnose.estimate.layer import (
     Widths,
     backward_bytes_per_token,
@@ -35,6 +42,7 @@ from diagnose.estimate.layer_te import (
     te_layer_bytes_per_token,
 )
 from diagnose.estimate.mixer import kinds
+from diagnose.estimate.part import part_of, with_gradients
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import (
     fp32_around_products,
@@ -50,6 +58,7 @@ from diagnose.estimate.stages import in_flight
 from diagnose.estimate.term import Band, exactly, make_term
 from diagnose.estimate.terms_attention import attention_beside
 from diagnose.estimate.terms_megatron import dispatched_bytes_per_token, held_by_dispatchers, of_megatron
+from diagnose.estimate.terms_tuners import tuner_matrices
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 
@@ -93,6 +102,7 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     if mode == "none":
         size = Band(size.low, size.mid, tokens.high * layers * _mean(plan, w, at_most=True))
     terms = [make_term("activations", "activations", "work", size, how, LAYER, (*one.moved_by, *_MOVED))]
+    terms += tuner_matrices(plan, layers)
     scored = layers * plan.model.attends // plan.model.layers
     return terms + attention_beside(plan, one, scored if mode == "none" else 1)
 
@@ -114,10 +124,10 @@ def _held_layers(plan: Plan, stages: int) -> int:
 
 def _passed(plan: Plan) -> int:
     """Layers that the backward pass goes through: of a part that is trained, the last ones alone where nothing below asks for gradients."""
-    last = whole(plan.values, "trained_layers") or 0
-    return (
-        min(last, plan.model.layers) if last > 0 and plan.does.get("below_trained") == "nothing" else plan.model.layers
-    )
+    last, part = whole(plan.values, "trained_layers") or 0, part_of(plan.model, plan.shape, plan.values)
+    if plan.does.get("below_trained") != "nothing":
+        return plan.model.layers
+    return part.passed if part else min(last, plan.model.layers) if last > 0 else plan.model.layers
 
 
 def head_inputs(plan: Plan, one: Pass) -> list[Term]:
@@ -138,16 +148,16 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     w, tokens = rank_widths(plan), local_tokens(plan, one)
     selective = checkpointing(plan) == "selective"
     again = max(_remade(plan, kind) for _, kind in _kinds(plan, w)) if selective else 0.0
-    casts = bool(plan.adapters) and not inputs_shared(plan)
-    moving = backward_bytes_per_token(_one_expert(plan, w), casts and not in_fp32(plan), fp32_between_layers(plan))
-    moving = max(moving * (BACKWARD if in_fp32(plan) else 1), dispatched_bytes_per_token(plan))
+    casts, at_once = casts_in_the_mlp(plan) and not in_fp32(plan), _one_expert(plan, w)
+    moving = backward_bytes_per_token(at_once, casts, fp32_between_layers(plan)) * (BACKWARD if in_fp32(plan) else 1)
+    moving = max(moving, dispatched_bytes_per_token(plan), dropped_bytes_per_token(plan, at_once))
     if checkpointing(plan) != "full" and not (selective and (again or _by_products(plan))):
         return _in_last_layer(plan, one, moving) if of_megatron(plan) else []
     each = (again or max(_layer(plan, kind) for _, kind in _kinds(plan, w))) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{over_ranks(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, LAYER, one.moved_by)
     freed = tokens.mid * (moving + 8 * w.mlp + 8 * w.hidden)  # the MLP is done when the gradients of scores arrive
-    return [term, *attention_beside(plan, one, 1, freed)]
+    return [term, *tuner_matrices(plan, 1), *attention_beside(plan, one, 1, freed)]
 
 
 def _in_last_layer(plan: Plan, one: Pass, moving: float) -> list[Term]:
@@ -248,7 +258,10 @@ def _mean(plan: Plan, w: Widths, selective: bool = False, at_most: bool = False)
         number * (_selected(plan, kind) if selective else _layer(plan, kind, at_most))
         for number, kind in _kinds(plan, w)
     )
-    return sum(each) / plan.model.layers
+    frozen = 0.0 if selective else 1 - with_gradients(plan.model, plan.shape, plan.values)
+    # of a layer without trained weights what its norms, the attention and the gate keep
+    less = frozen and sum(number * frozen_layer_bytes_per_token(kind, 0.0) for number, kind in _kinds(plan, w))
+    return ((1 - frozen) * sum(each) + frozen * less) / plan.model.layers
 
 
 def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
@@ -268,6 +281,8 @@ def _spared(plan: Plan, w: Widths) -> float:
 
 def _written_out(plan: Plan, w: Widths, at_most: bool) -> float:
     """``at_most``: with adapters on all layers where nothing says which have one."""
+    if plan.adapters and tuners.kind(plan.model, plan.values):
+        return frozen_layer_bytes_per_token(w, 0.0) + tuners.kept_bytes_per_token(w, plan.model, plan.values)
     if plan.adapters:
         unsaid = at_most and ("lora_layers" not in plan.values or "lora_layers" in plan.defaults)
         on = "all_linear" if unsaid else adapted_layers(plan.values, plan.does)

@@ -11,13 +11,15 @@ from dataclasses import replace
 from functools import partial
 
 from diagnose.batch import one_micro_batch
+from diagnose.estimate import tuners
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.muon import second_moments
+from diagnose.estimate.part import drawn_share, part_of
+from diagnose.estimate.parted import spread_over, trained_over
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_share, stays_whole
 from diagnose.estimate.roles import as_critic
-from diagnose.estimate.sharding import Split
 from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_copy import model_copy, state_dict_copy
@@ -70,11 +72,11 @@ def _weights(plan: Plan) -> Term:
     if plan.adapters:
         return _base_and_adapters(plan)
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=plan.each.weights)
-    how = f"{_spread(plan, 3)} × {plan.each.weights:g} B"
+    how = f"{spread_over(plan, 3)} × {plan.each.weights:g} B"
     frozen = plan.number("frozen_bytes")
     if frozen is not None and frozen < plan.each.weights and plan.trains.whole < plan.split.whole:
         size = frozen * plan.split.shard(3) + (plan.each.weights - frozen) * plan.trains.shard(3)
-        how = f"{_spread(plan, 3)} × {frozen:g} B, {plan.each.weights:g} B of {count(plan.trains.shard(3))} that are trained"
+        how = f"{spread_over(plan, 3)} × {frozen:g} B, {plan.each.weights:g} B of {count(plan.trains.shard(3))} that are trained"
     return make_term("actor_weights", "weights", "held", size, how, _ZERO, (*_SPLIT, "precision"))
 
 
@@ -96,18 +98,21 @@ def _base_and_adapters(plan: Plan) -> Term:
     added = plan.trained - tower_beside(plan.model, plan.values)  # a tower that is trained whole is a part of the base
     root = max(0.0, (plan.number("root_bytes") or 0.0) - plan.each.base) if plan.each.quantized else 0.0
     size = base + root * plan.shape.root * share + added * plan.each.weights
+    beside = tuners.buffers(plan.model, plan.values) if tuners.kind(plan.model, plan.values) else 0.0
+    size += beside * plan.each.weights
     half = 2.0 * plan.shape.parameters * share
     below, beyond = half if "precision" in plan.missing else 0.0, half if base_type_unknown(plan) else 0.0
     each = f"{plan.each.quantized:g} B in linear layers" if plan.each.quantized else f"{plan.each.base:g} B"
     each += f", embedding and head {plan.each.base + root:g} B" if root else ""
-    how = f"frozen base {_spread(plan, 3)} × {each} + adapters {count(added)} × {plan.each.weights:g} B"
+    how = f"frozen base {spread_over(plan, 3)} × {each} + adapters {count(added + beside)} × {plan.each.weights:g} B"
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "quantization")
     return make_term("actor_weights", "weights", "held", Band(size - below, size, size + beyond), how, _LORA, moved_by)
 
 
 def _gradients(plan: Plan) -> Term:
-    size = shard_bytes(parameters=trained_shard(plan, 2), bytes_each=plan.each.gradients)
-    how = f"{_trained(plan, 2)} × {plan.each.gradients:g} B"
+    drawn = drawn_share(plan.model, plan.shape, plan.values) if plan.values.get("strategy") in _DROPPED else 1.0
+    size = shard_bytes(parameters=drawn * trained_shard(plan, 2), bytes_each=plan.each.gradients)
+    how = f"{trained_over(plan, 2)} × {plan.each.gradients:g} B" + (f" × {drawn:.0%} at a time" if drawn < 1 else "")
     if drops_gradients(plan):
         size, how = _largest_gradient(plan)
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "precision")
@@ -131,7 +136,8 @@ def drops_gradients(plan: Plan) -> bool:
 def perhaps_less(plan: Plan, size: Band | float) -> Band:
     """Down to nothing where less is trained than is counted here."""
     band = size if isinstance(size, Band) else exactly(size)
-    less = plan.values.get("partial_training") is True and not plan.adapters
+    unread = "trained_names" in plan.values and part_of(plan.model, plan.shape, plan.values) is None
+    less = (unread or plan.values.get("partial_training") is True) and not plan.adapters
     return Band(0.0, band.mid, band.high) if less else band
 
 
@@ -170,7 +176,7 @@ def _optimizer(plan: Plan, share: float, masters: bool) -> Term:
         if kept
         else f"{moved:g} B{f' × {share:g}' if share < 1 else ''}"
     )
-    how = f"{_trained(plan, 1)} × {of_each}"
+    how = f"{trained_over(plan, 1)} × {of_each}"
     elements = state_elements(plan.model, plan.values) if projected(plan.values) and not plan.adapters else None
     if elements is not None:
         return _projected(plan, *elements)
@@ -192,7 +198,7 @@ def _projected(plan: Plan, moments: float, projections: float) -> Term:
 
 def _part_of_state(part: str, title: str, plan: Plan) -> Term:
     each: float = getattr(plan.each, part)
-    how, size = f"{_trained(plan, 1)} × {each:g} B", shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
+    how, size = f"{trained_over(plan, 1)} × {each:g} B", shard_bytes(parameters=trained_shard(plan, 1), bytes_each=each)
     return make_term(f"actor_{part}", title, "held", size, how, _ZERO, (*_SPLIT, "optimizer_offload"))
 
 
@@ -201,9 +207,9 @@ def _ref(plan: Plan) -> Term:
     if plan.algo in WITH_TEACHER and plan.number("teacher_b"):
         return _teacher(plan)._replace(id="ref_weights")
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=plan.each.ref)
-    how = f"{_spread(plan, 3)} × {plan.each.ref:g} B"
+    how = f"{spread_over(plan, 3)} × {plan.each.ref:g} B"
     if plan.each.quantized and plan.values.get("ref_place") == "own":
-        size, how = base_bytes(plan), f"{_spread(plan, 3)} as the frozen base of the adapters"
+        size, how = base_bytes(plan), f"{spread_over(plan, 3)} as the frozen base of the adapters"
     return make_term("ref_weights", "reference weights", "held", size, how, _ZERO, moved_by)
 
 
@@ -218,7 +224,7 @@ def _teacher(plan: Plan) -> Term:
 
 def _reward(plan: Plan) -> Term:
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=2)
-    how = f"taken as large as the model: {_spread(plan, 3)} × 2 B"
+    how = f"taken as large as the model: {spread_over(plan, 3)} × 2 B"
     if other := _other_size(plan, "reward_b", 3, 2):
         size, how = other
     return make_term("reward_weights", "reward model", "held", size, how, _ZERO, ("has_reward_model", "reward_b"))
@@ -246,7 +252,7 @@ def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
             return make_term("critic_weights", title, "held", size, base.how, _LORA, (*base.moved_by, "has_critic"))
         each = {"weights": plan.each.weights, "gradients": plan.each.gradients, "optimizer": plan.each.optimizer}[part]
         size = shard_bytes(parameters=plan.split.shard(stage), bytes_each=each)
-        how = f"{_spread(plan, stage)} × {each:g} B"
+        how = f"{spread_over(plan, stage)} × {each:g} B"
         if other := _other_size(plan, "critic_b", stage, each):
             size, how = other
         if part == "gradients" and drops_gradients(plan):
@@ -259,26 +265,6 @@ def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
 def trained_shard(plan: Plan, from_stage: int) -> float:
     """Trained parameters that one GPU keeps of something that is sharded from this ZeRO stage on."""
     return plan.trains.shard(from_stage)
-
-
-def _spread(plan: Plan, from_stage: int, part: Split | None = None) -> str:
-    """The parameters of one GPU in words: of the whole model, or of the part of it that is trained."""
-    split, parallel = part or plan.split, plan.whole("tp") * plan.whole("pp") * plan.laid
-    shard, over = split.shard(from_stage), parallel * (split.group if split.stage >= from_stage else 1)
-    if split.experts and plan.whole("ep") > 1:
-        return f"{count(shard)} of {count(plan.shape.parameters)} (experts ÷ {plan.whole('ep')})"
-    if not split.experts and (again := round(shard * over) - plan.shape.parameters) > 0:
-        return f"{count(plan.shape.parameters)} and {count(again)} again of embedding and head in fp32"
-    if round(shard * over) != plan.shape.parameters:
-        return f"{count(shard)} of {count(plan.shape.parameters)}"
-    return f"{count(plan.shape.parameters)}{f' ÷ {over} GPUs' if over > 1 else ''}"
-
-
-def _trained(plan: Plan, from_stage: int) -> str:
-    if not plan.adapters:
-        return _spread(plan, from_stage, plan.trains)
-    group = plan.split.group if plan.split.stage >= from_stage else 1
-    return f"adapters {count(plan.trained)}{f' ÷ {group} GPUs' if group > 1 else ''}"
 
 
 _MAKERS: dict[str, Callable[[Plan], Term]] = {

@@ -53,6 +53,7 @@ def logits_train(plan: Plan, one: Pass) -> list[Term]:
 def logits_forward(plan: Plan, one: Pass, kind: str = "") -> list[Term]:
     """In a pass without gradient; where the loss goes row by row the longest row's copies stand beside the logits."""
     each = plan.number("logits_forward_bytes") or _FORWARD_DEFAULT
+    each = (plan.number("eval_logits_bytes") or each) if kind == "eval" else each
     beside = plan.number("response_forward_bytes") or 0.0
     entropy = (plan.number("entropy_forward_bytes") or 0.0) if kind == "logprob" else 0.0
     each += max(beside, entropy) * _read(plan, one)

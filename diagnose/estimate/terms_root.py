@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnose.batch import one_micro_batch
+from diagnose.estimate.part import part_of
 from diagnose.estimate.plan import WITHOUT_HEAD, Plan
 from diagnose.estimate.rank import in_fp32
 from diagnose.estimate.term import count, make_term
@@ -62,7 +63,8 @@ def gradient_each(plan: Plan) -> tuple[float, float]:
 
 def root_gradient(plan: Plan) -> list[Term]:
     """The outermost gradient, which comes last. Units that are apart are reduced one after the other."""
-    if not _trained(plan) or not _pass_by(plan):
+    part = part_of(plan.model, plan.shape, plan.values)
+    if not _trained(plan) or not _pass_by(plan) or (part and not part.table):
         return []
     (each, reduced), table = gradient_each(plan), plan.shape.embedding / plan.whole("tp")
     root = plan.shape.root / plan.whole("tp")
@@ -88,6 +90,18 @@ def root_gradient(plan: Plan) -> list[Term]:
         how = f"{each + max(each, reduced):g} B × {count(table)} of the embedding"
         how += f", {each:g} B × {count(root - table)} of the head" if waits else ""
     return [make_term("root_gradient", "gradient of embedding and head", "work", size, how, _ROOT, ("tp",))]
+
+
+def last_gradients(plan: Plan) -> float:
+    """The share of all gradients that comes when the first layer has been gone through: its own and the embedding's, or the root unit's."""
+    part = part_of(plan.model, plan.shape, plan.values)
+    if root_gradient(plan):
+        return plan.shape.root / plan.shape.parameters
+    if not plan.trained or plan.adapters or "trained_layers" in plan.values or (part and not part.table):
+        return 0.0
+    table = 0 if plan.model.tied else plan.shape.embedding
+    body = plan.shape.parameters - plan.shape.root - plan.shape.vision
+    return (table + body / plan.model.layers) / plan.shape.parameters
 
 
 def waiting_gradient(plan: Plan) -> list[Term]:

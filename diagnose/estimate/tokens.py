@@ -173,8 +173,9 @@ def rows_that_fit(rows: int, length: int, *, hidden: int, vocab: int, free: floa
 
 
 def _texts_of_row(plan: Plan) -> int:
-    """Texts that one row of the data holds beside each other, each a sequence of its own."""
-    return int(plan.number("texts_of_row") or 1)
+    """Texts that one row of the data holds beside each other, each a sequence of its own, its negatives among them."""
+    texts = plan.number("texts_of_row")
+    return int(texts) + (whole(plan.values, "negatives_of_row") or 0) if texts else 1
 
 
 def _uneven(plan: Plan, row: Band) -> bool | None:

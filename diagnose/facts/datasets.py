@@ -16,8 +16,9 @@ from diagnose.vocabulary import ONLINE_ALGOS
 _WRITES_ANSWERS = (*ONLINE_ALGOS, "gkd")
 _CLASSIFIES = ("seq_cls", "sft_seq_cls")
 # How one name is written: a hub before it, rows taken of it behind a #, a part of it behind a colon, @ or in brackets.
-_NAME = re.compile(r"(?:(?:hf|ms)::)?(?P<name>[^#:@\[\]]+)[^#]*(?:#(?P<rows>\d{1,12}))?", re.I | re.A)
-_SLICE = re.compile(r"\[[\d%:]*\]", re.A)  # train[:5%]
+_NAME = re.compile(r"(?:(?:hf|ms)::)?(?P<name>[^#:@\[\]]+)[^#]*(?:#(?P<rows>\d{1,12})(?P<share>%)?)?", re.I | re.A)
+# train[:5%]: huggingface/datasets@2.21 src/datasets/arrow_reader.py: _SUB_SPEC_RE
+_SLICE = re.compile(r"\[(?P<first>\d{0,12})(?P<of>%?):(?P<last>\d{0,12})(?P<to>%?)\]", re.A)
 _APART = re.compile(r"[\s,;'\"\[\]()]+", re.A)
 # COCO's usual size; its captions with their images measure 390 tokens of 28 x 28 pixels in the table that the records come from
 _PHOTOGRAPH = 640 * 480
@@ -40,14 +41,17 @@ def with_lengths(stated: dict[str, Fact], datasets: Mapping[str, Dataset]) -> tu
     """The names of the run's data sets, and the facts with the lengths that follow from them where nothing states any."""
     if "dataset" not in stated:
         return (), stated
-    sets = used(str(stated["dataset"].value), datasets)
+    written = str(stated["dataset"].value)
+    if "dataset_split" in stated and not _APART.search(written):
+        written = f"{written}:{stated['dataset_split'].value}"
+    sets = used(written, datasets)
     return tuple(one.name for one in sets), {**_lengths(sets, stated), **stated}
 
 
 def used(written: str, datasets: Mapping[str, Dataset]) -> tuple[Used, ...]:
     """What the written names stand for; nothing where one of them is unknown, since it may hold the longest rows."""
     found: list[Used] = []
-    for word in _APART.split(_SLICE.sub("", written)):
+    for word in _APART.split(_SLICE.sub(_rows_of, written)):
         name = _NAME.fullmatch(word) if word else None
         if name is None:
             if word:
@@ -56,8 +60,26 @@ def used(written: str, datasets: Mapping[str, Dataset]) -> tuple[Used, ...]:
         slug = _slug(name["name"].lower(), tuple(datasets.values()))
         if not slug:
             return ()
-        found.append(Used(datasets[slug], int(name["rows"]) if name["rows"] else None))
+        found.append(Used(datasets[slug], _taken(datasets[slug], name)))
     return tuple(found)
+
+
+def _rows_of(part: re.Match[str]) -> str:
+    """A slice as the rows behind a # that it takes, or as their share; nothing where its end is open."""
+    first = int(part["first"] or 0)
+    if part["last"] and (not first or part["of"] == part["to"]):
+        return f"#{max(1, int(part['last']) - first)}{part['to']}"
+    return f"#{max(1, 100 - first)}%" if part["of"] and not part["last"] else ""
+
+
+def _taken(record: Dataset, name: re.Match[str]) -> int | None:
+    """Rows that the name takes of a set, as their number or as a share of all."""
+    if not name["rows"]:
+        return None
+    rows = int(name["rows"])
+    if name["share"]:
+        return max(1, record.rows * min(rows, 100) // 100) if record.rows else None
+    return rows
 
 
 def _slug(name: str, datasets: tuple[Dataset, ...]) -> str:

@@ -55,6 +55,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "reduce_bytes": ("bytes a number in which FSDP reduces gradients of 16 bits", ()),
     "gather": ("what is put together for a forward pass", ("fsdp_units", "zero3", "none")),
+    "eval_logits_bytes": ("bytes a logit in an evaluation of held-out rows, its loss included", ()),
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
     "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
     "loss_chunk_gib": (
@@ -93,7 +94,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "student_writes": ("whether a student samples answers of its own while it learns", ("yes", "no")),
     "asleep_in_counters": ("whether the framework's counters of torch hold a sleeping engine too", ("yes", "no")),
     "texts_of_row": (
-        "texts that a row of the data holds, each a sequence: an anchor and its match, or a query with each of its documents",
+        "texts that a row of the data holds beside its negatives, each a sequence: an anchor and its match, or a query with a document",
         (),
     ),
     "reranker_head": (

@@ -172,3 +172,40 @@ def test_a_model_that_the_fused_kernels_do_not_know_keeps_its_logits(model: str,
 def test_a_trainer_with_a_chunked_loss_of_its_own_needs_no_kernels_for_it(version: str, whole: bool) -> None:
     text = "from trl import SFTConfig, SFTTrainer\nargs = SFTConfig(use_liger_kernel=True, max_length=4096)"
     assert _whole_logits(text, model="GLM-4.5-Air", framework_version=version) is whole
+
+
+EVALUATES = """llamafactory-cli train run.yaml
+model_name_or_path: Qwen/Qwen2.5-7B
+stage: sft
+finetuning_type: lora
+cutoff_len: 1024
+per_device_train_batch_size: 1
+bf16: true
+val_size: 0.1
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "rows"),
+    [
+        ("eval_strategy: steps", 8),
+        ("eval_strategy: epoch\nper_device_eval_batch_size: 2", 2),
+        ("eval_strategy: no\nper_device_eval_batch_size: 2", None),
+        ("per_device_eval_batch_size: 2", None),
+    ],
+)
+def test_rows_that_are_held_out_are_evaluated_between_steps_where_a_strategy_says_so(
+    more: str, rows: int | None
+) -> None:
+    """tests/data/trainers/llamafactory.toml, sft-lora-eval: 10 bytes a logit, of twice as many rows more than a step takes."""
+    answers = {"n_gpus": 1, "gpu_mem_gib": 80, "real_response_length": 1024}
+    run = diagnose(EVALUATES.format(more=more), answers, KNOWN, ())
+    assert run.estimate is not None
+    gpu = run.estimate.gpu
+    assert gpu is not None
+    phase = gpu.phase("eval")
+    assert (phase is None) == (rows is None)
+    if phase is not None and rows is not None:
+        logits = next(term.bytes for term in phase.terms if term.id == "logits")
+        assert logits == pytest.approx(10 * rows * 1024 * 152_064, rel=0.001)

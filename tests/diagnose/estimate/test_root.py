@@ -125,3 +125,15 @@ def test_each_trainer_shards_and_reduces_in_its_own_way(
     plan = plan_of(diagnose(text, run, current(), ()).facts, current().fallback)
     assert plan is not None
     assert (plan.does.get("outer_units"), plan.does.get("reduce_bytes")) == (units, reduced)
+
+
+def test_the_first_layers_gradient_and_the_embeddings_come_after_it_has_been_made_again(
+    facts: Any, record: Any
+) -> None:
+    """tests/data/trainers/swift-3.12.toml, seq-cls-full and rm-full: counted as there they lie 7 % too high."""
+    on_one = {**SFT, "strategy": "none", "n_gpus": 1, "precision": "bf16", "gradient_accumulation": 1, "zero_stage": 0}
+    there = bytes_of(facts(record(), **on_one), "actor_gradients", "recomputing the last layer")
+    assert there == pytest.approx(2 * (7_615_616_512 - TABLE - LAYER), rel=0.001)
+    adapters = {**on_one, "full_or_lora": "lora", "lora_rank": 8}
+    there = bytes_of(facts(record(), **adapters), "actor_gradients", "recomputing the last layer")
+    assert there == pytest.approx(4 * 20_185_088, rel=0.001)

@@ -65,6 +65,12 @@ def test_every_text_of_a_row_is_a_sequence_and_all_of_them_together_need_no_more
     assert ranks.row.mid < ranks.row.high == 8192
 
 
+def test_negatives_are_sequences_beside_the_texts_that_each_row_has(facts: Any, record: Any) -> None:
+    embeds = {"algo": "embedding", "micro_batch": 4, "max_length": 8192, "prompt_length": None, "response_length": None}
+    assert _update(facts(record(texts_of_row=2), **embeds, negatives_of_row=3)).rows == 20
+    assert _update(facts(record(), **{**embeds, "algo": "sft"}, negatives_of_row=3)).rows == 4
+
+
 def test_an_unknown_answer_runs_from_half_its_mean_and_an_unknown_prompt_from_that_of_most_sets(facts: Any) -> None:
     one, share = _update(facts()), 0.4 + 0.6 / 8**0.5
     prompt, response = facts().values["prompt_length"], facts().values["response_length"]

@@ -112,7 +112,7 @@ def test_training_on_the_answers_of_the_set_has_no_usual_answer(facts):
 
 @pytest.mark.parametrize(
     "written",
-    ["org/short", "ORG/Short", "HF::org/short", "org/short:default", "org/short@train", "org/short[:5%]"]
+    ["org/short", "ORG/Short", "HF::org/short", "org/short:default", "org/short@train", "org/short[:]"]
     + ["/data/short-rows/train.parquet", "~/sets/short-rows.jsonl", "/hub/org/short", "['x/short-rows/train.parquet']"],
 )
 def test_a_data_set_is_known_by_name_and_by_folder(written):
@@ -121,6 +121,26 @@ def test_a_data_set_is_known_by_name_and_by_folder(written):
 
 def test_how_many_rows_are_taken_is_kept():
     assert names("'org/short#50 elsewhere/long:part#20'") == ["org/short#50", "org/long#20"]
+
+
+@pytest.mark.parametrize(
+    ("slice", "rows"),
+    [("[:5%]", 50), ("[:200]", 200), ("[100:250]", 150), ("[10%:30%]", 200), ("[90%:]", 100), ("[:5000]", 5000)],
+)
+def test_a_slice_takes_rows_or_a_share_of_them(slice, rows):
+    assert names(f"org/short{slice}") == names(f"org/short:train{slice}") == [f"org/short#{rows}"]
+
+
+@pytest.mark.parametrize("slice", ["[100:]", "[10%:500]", "[-5:]"])
+def test_a_slice_with_an_open_or_mixed_end_says_no_number(slice):
+    assert names(f"org/short:train{slice}") in (["org/short"], [])
+
+
+def test_a_part_is_told_by_a_key_of_its_own_of_one_set_alone(facts):
+    one = "base_model: Qwen/Qwen2.5-7B\ndatasets:\n  - path: yahma/alpaca-cleaned\n    type: alpaca\n    split: train[:1%]\n"
+    sets = [facts(f"axolotl train x.yml\n{more}").datasets for more in (one, f"{one}  - path: vicgalle/alpaca-gpt4\n")]
+    assert sets[0] == ("AI-ModelScope/alpaca-cleaned#517",)
+    assert not any("#517" in name for name in sets[1])
 
 
 @pytest.mark.parametrize(
