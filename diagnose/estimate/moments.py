@@ -14,6 +14,8 @@ from diagnose.estimate.terms_gather import (
     bucketed,
     buckets_of_replicas,
     cast_in_forward,
+    cast_to_generate,
+    frozen_casts,
     gathered,
     gathered_at_end,
     gathered_at_head,
@@ -52,6 +54,10 @@ def nothing(plan: Plan) -> list[Moment]:
 
 def _load(plan: Plan) -> list[Moment]:
     return [("loading", [] if plan.serves else load_transient(plan))]
+
+
+def _rollout(plan: Plan) -> list[Moment]:
+    return [("generating", casts)] if (casts := cast_to_generate(plan)) else nothing(plan)
 
 
 def _weight_sync(plan: Plan) -> list[Moment]:
@@ -136,7 +142,7 @@ def _critic(actor: Plan) -> list[Moment]:
 def _actor_update(plan: Plan) -> list[Moment]:
     one, stages = take(plan, "update"), plan.whole("pp")
     between = [*pipeline_gradients(plan), *gradients_between(plan)]
-    gathers = [*gathered(plan), *bucketed(plan), *between, *gradient_stand_ins(plan)]
+    gathers = [*gathered(plan), *frozen_casts(plan), *bucketed(plan), *between, *gradient_stand_ins(plan)]
     tower = vision_tower(plan, one, trains=True)
     # With pipeline stages the logits stand on the last one, which has a single micro batch in flight.
     layers = kept(plan, one)
@@ -204,6 +210,7 @@ def _optimizer_step(plan: Plan) -> list[Moment]:
 
 MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
     "load": _load,
+    "rollout": _rollout,
     "weight_sync": _weight_sync,
     "logprob": _forward,
     "ref_logprob": _ref_forward,

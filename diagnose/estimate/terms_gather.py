@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.estimate.frozen import experts_in_16_bits
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.rank import autocasts, copies_in_fp32, fp32_around_products
+from diagnose.estimate.rank import autocasts, casts_frozen, copies_in_fp32, fp32_around_products
 from diagnose.estimate.sharding import keeps_gathered
 from diagnose.estimate.term import Band, count, make_term
 from diagnose.estimate.terms_activation import checkpointing
@@ -145,6 +145,23 @@ def cast_in_forward(plan: Plan) -> list[Term]:
     return [make_term("forward_casts", "weights cast to bf16", "work", size, how, _CAST, ("precision",))]
 
 
+def frozen_casts(plan: Plan) -> list[Term]:
+    """The 16-bit copies of a frozen fp32 base; a pass without gradient keeps none, as autocast's cache holds what is trained alone."""
+    if not casts_frozen(plan):
+        return []
+    size, how = _cast_in_backward(plan)
+    return [make_term("gathers", "weights cast to bf16", "work", size, how, _CAST, ("precision", "full_or_lora"))]
+
+
+def cast_to_generate(plan: Plan) -> list[Term]:
+    """What autocast keeps of fp32 weights during each step of a generation by the trainer's own model."""
+    own = plan.does.get("generates") == "under_autocast" and plan.does.get("kv_rule") == "dense"
+    if not own or not autocasts(plan):
+        return []
+    how = f"{count(_cast(plan))} × 2 B, token by token"
+    return [make_term("gathers", "weights cast to bf16", "work", 2 * _cast(plan), how, _CAST, ("precision",))]
+
+
 def _cast(plan: Plan) -> float:
     """Parameters that autocast casts: all but an embedding table that is not the head as well."""
     return plan.split.whole - (0 if plan.model.tied else plan.shape.embedding / plan.whole("tp"))
@@ -152,7 +169,7 @@ def _cast(plan: Plan) -> float:
 
 def _cast_in_backward(plan: Plan) -> tuple[float, str]:
     """Casts that the graph holds: of all layers, or where layers are recomputed those of the head and of one layer."""
-    if not autocasts(plan):
+    if not autocasts(plan) and not casts_frozen(plan):
         table = plan.shape.embedding / plan.whole("tp")
         return 2 * table, f"autocast keeps the head, {count(table)} × 2 B"
     _, layer = units(plan)

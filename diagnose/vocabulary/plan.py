@@ -192,6 +192,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "rows for which the trainer's own model generates at once: of a micro batch, of all that an update accumulates, of a log-prob pass",
         ("micro_batch", "accumulated", "logprob_micro_batch"),
     ),
+    "generates": (
+        "whether the trainer's own model generates under autocast, which casts its weights",
+        ("under_autocast",),
+    ),
     "reward_rows": ("rows of a pass of the reward model: those of a log-prob pass", ("logprob_micro_batch",)),
     "critic_module": (
         "whether the critic is one module with the actor: a pass goes through both, and generation gathers both",
