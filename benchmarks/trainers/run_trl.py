@@ -106,7 +106,9 @@ def step(folder: Path, kind: str, script: str, skip: int) -> dict[str, int]:
         "torch": torch,
         "rows": rows(kind),
         "score": score,
-        "words": transformers.AutoTokenizer.from_pretrained("m"),
+        "words": transformers.PreTrainedTokenizerFast.from_pretrained(
+            "m"
+        ),  # by its own rules, not those of the model's kind
         "AutoModelForSequenceClassification": transformers.AutoModelForSequenceClassification,
         "LoraConfig": peft.LoraConfig,
         f"{kind}Config": config,
@@ -180,7 +182,10 @@ def script(kind: str, options: dict[str, Any], others: dict[str, str]) -> str:
 
 def point(folder: Path, name: str) -> dict[str, Any]:
     kind, options, others = POINTS[name]
-    lengths = {"real_response_length": LENGTH}
+    lengths = {
+        "real_response_length": LENGTH,
+        **({"real_prompt_length": PROMPT} if kind in ("DPO", "KTO", "CPO") else {}),
+    }
     if kind == "GRPO":
         lengths = {"real_prompt_length": ASKED, "real_response_length": WRITTEN}
     words, skip = script(kind, options, others), options["gradient_accumulation_steps"]

@@ -75,8 +75,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "loss_chunk_tokens": ("tokens of such a chunk", ()),
     "loss_row_bytes": ("bytes of each logit of one row that a loss in chunks makes at a time", ()),
     "logits_rows": (
-        "for which tokens logits are made: all, samples alone, or of a data set's rows what follows the prompts of all",
-        ("all", "response", "answers"),
+        "for which tokens logits are made: all, samples alone, or of a data set's rows what follows the prompts of all, or each its own",
+        ("all", "response", "answers", "each_answer"),
     ),
     "micro_batch_of": (
         "what a micro batch counts online: sequences, prompts with all their samples in one pass, or sequences that become as many as"
@@ -116,6 +116,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "chunk_tokens": ("tokens of a chunk in which a loss from hidden states makes logits", ()),
     "chunk_forward_bytes": ("bytes of a chunk's logit in a pass without gradient", ()),
     "chunk_train_bytes": ("bytes of a chunk's logit in the backward pass", ()),
+    "tile_tokens": ("tokens of a tile of logits, which a loss makes again in the backward pass", ()),
+    "tile_words": ("words of such a tile", ()),
     "critic_head": ("what the critic has in the place of the model's own head: a number a token", ("narrow",)),
     "root_freed": ("whether FSDP's root unit is freed between its forward pass and its backward pass", ("yes", "no")),
     "loss_by_row": (
