@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from diagnose.estimate.engine import engine
 from diagnose.estimate.plan import BETWEEN, Plan
+from diagnose.estimate.rank import autocasts
 from diagnose.estimate.residents import critic_in_one_pass
 from diagnose.estimate.roles import as_critic, of_critic
 from diagnose.estimate.terms_activation import before_head, head_inputs, kept, kept_by_hooks, no_grad, recomputed
@@ -101,7 +102,11 @@ def _begins(terms: list[Term]) -> list[Moment]:
 
 
 def _ref_forward(plan: Plan) -> list[Moment]:
-    return _forward(plan, "ref")
+    """Of a frozen reference, which is a copy of the policy, autocast keeps no casts: its cache holds what asks for gradients."""
+    moments = _forward(plan, "ref")
+    if plan.does.get("ref_frozen") != "yes" or not autocasts(plan):
+        return moments
+    return [(name, [term for term in terms if term.id != "gathers"]) for name, terms in moments]
 
 
 def _by_critics_keys(plan: Plan) -> Plan:

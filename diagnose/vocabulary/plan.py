@@ -149,6 +149,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what handing the weights over takes on a node: the base of adapters on each rank, twice where it is moved flat as well",
         ("base_on_every_rank", "base_twice_on_every_rank", "none"),
     ),
+    "ref_frozen": (
+        "whether the reference's weights ask for no gradient, so that autocast keeps no casts of them",
+        ("yes",),
+    ),
     "ref_sync": (
         "what of policy and reference is gathered at once where the reference is brought up to date",
         ("both_models", "in_parts", "none"),
