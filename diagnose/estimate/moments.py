@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from diagnose.estimate.engine import engine
 from diagnose.estimate.plan import BETWEEN, Plan
+from diagnose.estimate.rank import autocasts
 from diagnose.estimate.residents import critic_in_one_pass
 from diagnose.estimate.roles import as_critic, of_critic
 from diagnose.estimate.terms_activation import before_head, head_inputs, kept, kept_by_hooks, no_grad, recomputed
@@ -14,6 +15,8 @@ from diagnose.estimate.terms_gather import (
     bucketed,
     buckets_of_replicas,
     cast_in_forward,
+    cast_to_generate,
+    frozen_casts,
     gathered,
     gathered_at_end,
     gathered_at_head,
@@ -53,6 +56,10 @@ def nothing(plan: Plan) -> list[Moment]:
 
 def _load(plan: Plan) -> list[Moment]:
     return [("loading", [] if plan.serves else load_transient(plan))]
+
+
+def _rollout(plan: Plan) -> list[Moment]:
+    return [("generating", casts)] if (casts := cast_to_generate(plan)) else nothing(plan)
 
 
 def _weight_sync(plan: Plan) -> list[Moment]:
@@ -98,7 +105,11 @@ def _begins(terms: list[Term]) -> list[Moment]:
 
 
 def _ref_forward(plan: Plan) -> list[Moment]:
-    return _forward(plan, "ref")
+    """Of a frozen reference, which is a copy of the policy, autocast keeps no casts: its cache holds what asks for gradients."""
+    moments = _forward(plan, "ref")
+    if plan.does.get("ref_frozen") != "yes" or not autocasts(plan):
+        return moments
+    return [(name, [term for term in terms if term.id != "gathers"]) for name, terms in moments]
 
 
 def _by_critics_keys(plan: Plan) -> Plan:
@@ -140,7 +151,7 @@ def _critic(actor: Plan) -> list[Moment]:
 def _actor_update(plan: Plan) -> list[Moment]:
     one, stages = take(plan, "update"), plan.whole("pp")
     between = [*pipeline_gradients(plan), *gradients_between(plan)]
-    together, between = gathered(plan), [*between, *gradient_stand_ins(plan)]
+    together, between = [*gathered(plan), *frozen_casts(plan)], [*between, *gradient_stand_ins(plan)]
     before = [*together, *bucketed(plan, first_gradient=False), *between]
     reduces = [*bucketed(plan), *further_gradients(plan)]
     gathers = [*together, *reduces, *laid_out(plan), *between]
@@ -211,6 +222,7 @@ def _optimizer_step(plan: Plan) -> list[Moment]:
 
 MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
     "load": _load,
+    "rollout": _rollout,
     "weight_sync": _weight_sync,
     "logprob": _forward,
     "ref_logprob": _ref_forward,

@@ -40,6 +40,17 @@ def copies_in_fp32(plan: Plan) -> bool:
     return beside and alone and plan.each.base == 2
 
 
+def casts_frozen(plan: Plan) -> bool:
+    """Whether autocast makes 16-bit copies of a frozen fp32 base, which the graph keeps for the gradients of what its layers read.
+
+    (torch 2.13 nn/functional.py: linear saves the weight that it multiplies by; ATen/autocast_mode.cpp: cached_cast) Not where a default
+    alone makes it fp32 and no card holds it so.
+    """
+    wide = bool(plan.adapters) and plan.each.base >= 4 and not plan.each.quantized and "precision" not in plan.missing
+    computes = plan.values.get("precision") == "mixed" and plan.values.get("autocast") is not False
+    return wide and computes and plan.values.get("strategy") in ("ddp", "none")
+
+
 def in_fp32(plan: Plan) -> bool:
     """Whether everything is computed in fp32: whole weights of that type, and no autocast that is told."""
     return (
@@ -49,7 +60,8 @@ def in_fp32(plan: Plan) -> bool:
 
 def stream_bytes(plan: Plan) -> int:
     """Bytes of a number that runs from layer to layer."""
-    return 4 if fp32_around_products(plan) or copies_in_fp32(plan) or fp32_between_layers(plan) or in_fp32(plan) else 2
+    wide = fp32_around_products(plan) or copies_in_fp32(plan) or casts_frozen(plan)
+    return 4 if wide or fp32_between_layers(plan) or in_fp32(plan) else 2
 
 
 def _alone(plan: Plan) -> bool:

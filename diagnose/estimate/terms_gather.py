@@ -5,11 +5,12 @@ from __future__ import annotations
 from diagnose.estimate import terms_zero
 from diagnose.estimate.frozen import experts_in_16_bits
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.rank import autocasts, copies_in_fp32, fp32_around_products
+from diagnose.estimate.rank import autocasts, casts_frozen, copies_in_fp32, fp32_around_products
 from diagnose.estimate.sharding import keeps_gathered
 from diagnose.estimate.term import count, make_term
 from diagnose.estimate.terms_activation import checkpointing
 from diagnose.estimate.terms_root import apart_from_root, head_apart, root_gradient, units
+from diagnose.estimate.terms_tiles import head_by_tiles
 from diagnose.types import Term
 
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
@@ -121,9 +122,27 @@ def cast_in_forward(plan: Plan) -> list[Term]:
     """Weights that autocast keeps in bf16 until the forward pass is over, beyond those that the backward pass still needs."""
     if not autocasts(plan):
         return []
-    size = 2 * _cast(plan) - _cast_in_backward(plan)[0]
-    how = f"{count(_cast(plan))} × 2 B until the forward pass is over"
+    cast = _cast(plan) - _head_by_parts(plan)
+    size = 2 * cast - _cast_in_backward(plan)[0]
+    how = f"{count(cast)} × 2 B until the forward pass is over"
     return [make_term("forward_casts", "weights cast to bf16", "work", size, how, _CAST, ("precision",))]
+
+
+def frozen_casts(plan: Plan) -> list[Term]:
+    """The 16-bit copies of a frozen fp32 base; a pass without gradient keeps none, as autocast's cache holds what is trained alone."""
+    if not casts_frozen(plan):
+        return []
+    size, how = _cast_in_backward(plan)
+    return [make_term("gathers", "weights cast to bf16", "work", size, how, _CAST, ("precision", "full_or_lora"))]
+
+
+def cast_to_generate(plan: Plan) -> list[Term]:
+    """What autocast keeps of fp32 weights during each step of a generation by the trainer's own model."""
+    own = plan.does.get("generates") == "under_autocast" and plan.does.get("kv_rule") == "dense"
+    if not own or not autocasts(plan):
+        return []
+    how = f"{count(_cast(plan))} × 2 B, token by token"
+    return [make_term("gathers", "weights cast to bf16", "work", 2 * _cast(plan), how, _CAST, ("precision",))]
 
 
 def _cast(plan: Plan) -> float:
@@ -131,15 +150,21 @@ def _cast(plan: Plan) -> float:
     return plan.split.whole - (0 if plan.model.tied else plan.shape.embedding / plan.whole("tp"))
 
 
+def _head_by_parts(plan: Plan) -> float:
+    """Parameters of a head that autocast does not keep, since the loss casts it part by part."""
+    return plan.shape.embedding / plan.whole("tp") if head_by_tiles(plan) else 0.0
+
+
 def _cast_in_backward(plan: Plan) -> tuple[float, str]:
     """Casts that the graph holds: of all layers, or where layers are recomputed those of the head and of one layer."""
-    if not autocasts(plan):
+    if not autocasts(plan) and not casts_frozen(plan):
         table = plan.shape.embedding / plan.whole("tp")
         return 2 * table, f"autocast keeps the head, {count(table)} × 2 B"
     _, layer = units(plan)
     if checkpointing(plan) != "full":
-        return 2 * _cast(plan), f"autocast keeps {count(_cast(plan))} × 2 B"
-    table = plan.shape.embedding / plan.whole("tp")
+        cast = _cast(plan) - _head_by_parts(plan)
+        return 2 * cast, f"autocast keeps {count(cast)} × 2 B"
+    table = plan.shape.embedding / plan.whole("tp") - _head_by_parts(plan)
     return 2 * (table + layer), f"autocast keeps head and one layer, {count(table + layer)} × 2 B"
 
 

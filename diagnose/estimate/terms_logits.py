@@ -6,6 +6,7 @@ from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import real_row
 from diagnose.estimate.term import Band, count, counts, make_term
 from diagnose.estimate.terms_held import held_bytes
+from diagnose.estimate.terms_tiles import tiles
 from diagnose.estimate.tokens import Pass, filled
 from diagnose.types import Term
 from diagnose.units import from_gib
@@ -43,7 +44,8 @@ def logits_train(plan: Plan, one: Pass) -> list[Term]:
     each = (plan.number("logits_train_bytes") or _TRAIN_DEFAULT) + further
     each += (plan.number("response_train_bytes") or 0.0) * _read(plan, one)
     return (
-        _chunk_of_tokens(plan, one, "chunk_train_bytes")
+        tiles(plan, one, trains=True)
+        or _chunk_of_tokens(plan, one, "chunk_train_bytes")
         or _one_chunk(plan, one)
         or _kept_chunks(plan, one)
         or [*_logits(plan, one, each, 0.0), *_last_chunk(plan, one)]
@@ -57,7 +59,7 @@ def logits_forward(plan: Plan, one: Pass, kind: str = "") -> list[Term]:
     beside = plan.number("response_forward_bytes") or 0.0
     entropy = (plan.number("entropy_forward_bytes") or 0.0) if kind == "logprob" else 0.0
     each += max(beside, entropy) * _read(plan, one)
-    if chunk := _chunk_of_tokens(plan, one, "chunk_forward_bytes"):
+    if chunk := tiles(plan, one, trains=False) or _chunk_of_tokens(plan, one, "chunk_forward_bytes"):
         return chunk
     if plan.does.get("loss_by_row") != "yes":
         return _logits(plan, one, each, 0.0)

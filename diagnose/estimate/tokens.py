@@ -247,14 +247,15 @@ def _response_share(plan: Plan, prompt: float, response: float, rows: float) -> 
     """The share of a pass's tokens that have logits.
 
     Of a data set's rows beside each other what follows the shortest of their prompts, which is taken to lie so far below the mean as
-    the longest lies above it; where nobody tells how long prompts are, all.
+    the longest lies above it, or of each row what follows its own; where nobody tells how long prompts are, all.
     """
     told, row = plan.does.get("logits_rows"), prompt + response
     if told == "response" and plan.online:
         return _answers(prompt, response)
-    if told != "answers" or plan.online or plan.algo in FILLED or "real_prompt_length" in plan.assumed:
+    by_row = told == "each_answer"
+    if not (by_row or told == "answers") or plan.online or plan.algo in FILLED or "real_prompt_length" in plan.assumed:
         return 1.0
-    asked = (whole(plan.values, "real_prompt_length") or 0) / math.sqrt(rows if filled(plan) else 1.0)
+    asked = (whole(plan.values, "real_prompt_length") or 0) / math.sqrt(rows if filled(plan) and not by_row else 1.0)
     return 1 - asked / row if asked < row else 1.0
 
 

@@ -39,8 +39,8 @@ _IN_COMMAND = re.compile(
 )
 _CONTINUED = re.compile(r"(?:^|/)pt(?:\.py)?$", re.A)
 _TRAINER = re.compile(
-    r"\b(?:[A-Z][a-z]+)??(GRPO|OnlineDPO|DPO|PPO|SFT|KTO|ORPO|GKD|RLOO|Reward)(?:v2)?(?:Trainer|Config)\b"
-    r"|\b(grpo|online_dpo|dpo|rloo|kto|orpo|sft)_trainer\.py",
+    r"\b(?:[A-Z][a-z]+)??(GRPO|OnlineDPO|DPO|PPO|SFT|KTO|ORPO|CPO|GKD|RLOO|Reward)(?:v2)?(?:Trainer|Config)\b"
+    r"|\b(grpo|online_dpo|dpo|rloo|kto|orpo|cpo|sft)_trainer\.py",
     re.A,
 )
 

@@ -146,6 +146,7 @@ _ALL = (
     fact("retriever", "bool", "run", "Retrieval index on these GPUs"),
     fact("only_validates", "bool", "run", "Validates and trains nothing"),
     fact("has_ref", "bool", "run", "Reference model"),
+    fact("ref_precomputed", "bool", "run", "Reference gone before the first step"),
     fact("has_critic", "bool", "run", "Critic"),
     fact("has_reward_model", "bool", "run", "Reward model on the GPUs"),
     fact("critic_place", "choice", "run", "Critic's cards", actor="the actor's", own="its own"),

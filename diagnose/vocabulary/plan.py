@@ -77,8 +77,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "loss_chunk_tokens": ("tokens of such a chunk", ()),
     "loss_row_bytes": ("bytes of each logit of one row that a loss in chunks makes at a time", ()),
     "logits_rows": (
-        "for which tokens logits are made: all, samples alone, or of a data set's rows what follows the prompts of all",
-        ("all", "response", "answers"),
+        "for which tokens logits are made: all, samples alone, or of a data set's rows what follows the prompts of all, or each its own",
+        ("all", "response", "answers", "each_answer"),
     ),
     "micro_batch_of": (
         "what a micro batch counts online: sequences, prompts with all their samples in one pass, or sequences that become as many as"
@@ -118,6 +118,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "chunk_tokens": ("tokens of a chunk in which a loss from hidden states makes logits", ()),
     "chunk_forward_bytes": ("bytes of a chunk's logit in a pass without gradient", ()),
     "chunk_train_bytes": ("bytes of a chunk's logit in the backward pass", ()),
+    "tile_tokens": ("tokens of a tile of logits, which a loss makes again in the backward pass", ()),
+    "tile_words": ("words of such a tile", ()),
     "critic_head": ("what the critic has in the place of the model's own head: a number a token", ("narrow",)),
     "root_freed": ("whether FSDP's root unit is freed between its forward pass and its backward pass", ("yes", "no")),
     "loss_by_row": (
@@ -148,6 +150,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sync_on_host": (
         "what handing the weights over takes on a node: the base of adapters on each rank, twice where it is moved flat as well",
         ("base_on_every_rank", "base_twice_on_every_rank", "none"),
+    ),
+    "ref_frozen": (
+        "whether the reference's weights ask for no gradient, so that autocast keeps no casts of them",
+        ("yes",),
     ),
     "ref_sync": (
         "what of policy and reference is gathered at once where the reference is brought up to date",
@@ -192,6 +198,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "rows_generated": (
         "rows for which the trainer's own model generates at once: of a micro batch, of all that an update accumulates, of a log-prob pass",
         ("micro_batch", "accumulated", "logprob_micro_batch"),
+    ),
+    "generates": (
+        "whether the trainer's own model generates under autocast, which casts its weights",
+        ("under_autocast",),
     ),
     "reward_rows": ("rows of a pass of the reward model: those of a log-prob pass", ("logprob_micro_batch",)),
     "critic_module": (

@@ -138,6 +138,6 @@ def test_adapters_are_part_of_the_set_where_settings_are_not_enough_and_what_com
     )
     assert found.together is not None
     assert found.together.after_verdict == "fits"
-    assert [lever.slug for lever in found.together.levers] == ["peft.lora", "batch.micro.down"]
+    assert {lever.slug for lever in found.together.levers} == {"peft.lora", "batch.micro.down"}
     assert found.prescriptions[0].lever.slug == "peft.lora"
     assert "Train a LoRA adapter: may change results. Less capacity than full training" in to_text(found)
