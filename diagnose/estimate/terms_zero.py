@@ -12,7 +12,6 @@ from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.types import Term
 
 BUCKET, LIVE, SUB_GROUP = 500_000_000, 1_000_000_000, 1_000_000_000  # parameters
-_EACH = 2.0  # bytes of a number of a bucket and of a gathered weight, which are of the model's type
 _BUCKETS = "deepspeedai/DeepSpeed@edaa722 runtime/zero/stage_1_and_2.py: setup_buckets, _release_ipg_buffers; config.py: reduce_bucket_size"
 _BUCKET_OF_3 = (
     "deepspeedai/DeepSpeed@edaa722 runtime/zero/stage3.py: _setup_for_real_optimizer; config.py: reduce_bucket_size"
@@ -21,6 +20,11 @@ _LIVE = "deepspeedai/DeepSpeed@edaa722 runtime/zero/partitioned_param_coordinato
 _LAID_OUT = "deepspeedai/DeepSpeed@edaa722 runtime/comm/coalesced_collectives.py: reduce_scatter_coalesced"
 _WITH_FIRST_GRADIENT = "0.17.2"  # until then backward() made the buckets before anything else: stage_1_and_2.py
 _KEYS = ("reduce_bucket", "overlap_comm", "zero_stage")
+
+
+def each_bytes(plan: Plan) -> float:
+    """Bytes of a number of a bucket and of a gathered weight, which are of the model's type."""
+    return 4.0 if plan.values.get("precision") == "fp32" else 2.0
 
 
 def runs(plan: Plan) -> bool:
@@ -39,30 +43,29 @@ def gathers(plan: Plan) -> bool:
     return runs(plan) and plan.split.stage >= 3 and shares
 
 
-def live_bytes(*, parameters: float, most: float, largest: float) -> Band:
-    """Weights that stand gathered at once: what is needed now, and ahead of use as many as may; low: half as many.
+def live_parameters(*, parameters: float, most: float, largest: float) -> Band:
+    """Parameters that stand gathered at once: what is needed now, and ahead of use as many as may; low: half as many.
 
     Every module fetches some of what comes next, so that the most is soon reached; the largest matrix stands whole whatever the limit.
     """
     live = min(parameters, max(most, largest))
-    return Band(_EACH * max(min(parameters, largest), 0.5 * live), _EACH * live, _EACH * live)
+    return Band(max(min(parameters, largest), 0.5 * live), live, live)
 
 
 def gathered(plan: Plan) -> Term:
     """What stands gathered within a pass."""
-    whole, most = plan.split.whole, plan.number("live_parameters") or LIVE
-    band = live_bytes(parameters=whole, most=most, largest=plan.shape.embedding / plan.whole("tp"))
-    how = f"2 B × at most {count(most)} live of {count(whole)}"
-    return make_term(
-        "gathers", "gathered weights", "work", band, how, _LIVE, ("live_parameters", "zero_stage", "shard_size", "tp")
-    )
+    whole, most, each = plan.split.whole, plan.number("live_parameters") or LIVE, each_bytes(plan)
+    live = live_parameters(parameters=whole, most=most, largest=plan.shape.embedding / plan.whole("tp"))
+    how = f"{each:g} B × at most {count(most)} live of {count(whole)}"
+    moved_by = ("live_parameters", "zero_stage", "shard_size", "tp")
+    return make_term("gathers", "gathered weights", "work", live.times(each), how, _LIVE, moved_by)
 
 
 def gathered_at_head(plan: Plan) -> Term:
     """At the end of a pass without gradient: the head alone, since nothing is fetched that comes behind it."""
-    table = plan.shape.embedding / plan.whole("tp")
-    how = f"2 B × {count(table)} of the head"
-    return make_term("gathers", "gathered weights", "work", _EACH * table, how, _LIVE, ("zero_stage", "shard_size"))
+    table, each = plan.shape.embedding / plan.whole("tp"), each_bytes(plan)
+    how = f"{each:g} B × {count(table)} of the head"
+    return make_term("gathers", "gathered weights", "work", each * table, how, _LIVE, ("zero_stage", "shard_size"))
 
 
 def bucket_elements(plan: Plan) -> Band:
@@ -79,8 +82,8 @@ def bucket_elements(plan: Plan) -> Band:
 
 def bucket_of_stage_3(role: str, plan: Plan) -> Term:
     """The bucket of stage 3, which is made with the optimizer and stays."""
-    size = bucket_elements(plan).times(_EACH)
-    how = f"{count(size.mid / _EACH)} gradients × 2 B"
+    gradients, each = bucket_elements(plan), each_bytes(plan)
+    size, how = gradients.times(each), f"{count(gradients.mid)} gradients × {each:g} B"
     return make_term(f"{role}_bucket", "gradient bucket", "held", size, how, _BUCKET_OF_3, _KEYS)
 
 
@@ -92,14 +95,14 @@ def buckets(plan: Plan, *, first_gradient: bool) -> list[Term]:
     """
     if plan.split.stage not in (1, 2) or not runs(plan):
         return []
-    overlaps = plan.values.get("overlap_comm")
-    number, size = 2 if overlaps is True else 1, bucket_elements(plan).times(_EACH)
-    size = Band(number * size.low, number * size.mid, (1 if overlaps is False else 2) * size.high)
+    overlaps, gradients, each = plan.values.get("overlap_comm"), bucket_elements(plan), each_bytes(plan)
+    number, most = 2 if overlaps is True else 1, 1 if overlaps is False else 2
+    size = Band(number * each * gradients.low, number * each * gradients.mid, most * each * gradients.high)
     if not first_gradient and not (plan.split.stage == 1 and not one_micro_batch(plan.values, plan.online)):
         if plan.deepspeed and version(plan.deepspeed) >= version(_WITH_FIRST_GRADIENT):
             return []
         size = size if plan.deepspeed else Band(0.0, size.mid, size.high)
-    how = f"{number if number > 1 else 'one'} of {count(size.mid / number / _EACH)} gradients × 2 B"
+    how = f"{number if number > 1 else 'one'} of {count(gradients.mid)} gradients × {each:g} B"
     return [make_term("buckets", "gradient buckets", "work", size, how, _BUCKETS, _KEYS)]
 
 
@@ -110,11 +113,11 @@ def laid_out(plan: Plan) -> list[Term]:
     layer = plan.shape.layer / plan.whole("tp")
     size = bucket_elements(plan)
     filled = [min(each, plan.trained) if each > layer / 2 else 0.0 for each in size]
-    band = Band(*filled).times(_EACH)
+    each, band = each_bytes(plan), Band(*filled)
     if not band.high:
         return []
-    how = f"{count(band.mid / _EACH)} gradients × 2 B, in the order of the ranks"
-    return [make_term("laid_out", "a bucket on its way", "work", band, how, _LAID_OUT, _KEYS)]
+    how = f"{count(band.mid)} gradients × {each:g} B, in the order of the ranks"
+    return [make_term("laid_out", "a bucket on its way", "work", band.times(each), how, _LAID_OUT, _KEYS)]
 
 
 def further_gradients(plan: Plan) -> list[Term]:
@@ -122,8 +125,8 @@ def further_gradients(plan: Plan) -> list[Term]:
     if plan.values.get("strategy") != "deepspeed" or plan.split.stage != 2 or one_micro_batch(plan.values, plan.online):
         return []
     mine = plan.trains.shard(2)
-    how = f"{count(mine)} × 2 B of one more micro batch"
-    return [make_term("further_gradients", "gradients of a micro batch", "work", _EACH * mine, how, _BUCKETS, _KEYS)]
+    size, how = each_bytes(plan) * mine, f"{count(mine)} × {each_bytes(plan):g} B of one more micro batch"
+    return [make_term("further_gradients", "gradients of a micro batch", "work", size, how, _BUCKETS, _KEYS)]
 
 
 def step_temporaries(plan: Plan, mine: float, kind: str) -> tuple[Band, str]:
