@@ -85,7 +85,12 @@ def _evaluation(plan: Plan) -> list[Moment]:
     return [(name, [*terms, *cast_in_forward(plan)]) for name, terms in _forward(plan, "eval")]
 
 
-def _forward(plan: Plan, kind: str = "logprob") -> list[Moment]:
+def _logprob(plan: Plan) -> list[Moment]:
+    moments = plan.known["forward"] = _forward(plan, "logprob")
+    return moments
+
+
+def _forward(plan: Plan, kind: str) -> list[Moment]:
     """A layer's tensors are gone when the logits are made, and so are a layer's weights where each layer is gathered by itself."""
     one = take(plan, kind)
     tower = vision_tower(plan, one, trains=False) if plan.stage in ("", "first") else []
@@ -106,7 +111,8 @@ def _begins(terms: list[Term]) -> list[Moment]:
 
 def _ref_forward(plan: Plan) -> list[Moment]:
     """Of a frozen reference, which is a copy of the policy, autocast keeps no casts: its cache holds what asks for gradients."""
-    moments = _forward(plan, "ref")
+    alike = "entropy_forward_bytes" not in plan.does and take(plan, "ref") == take(plan, "logprob")
+    moments: list[Moment] = plan.known.get("forward") if alike and "forward" in plan.known else _forward(plan, "ref")
     if plan.does.get("ref_frozen") != "yes" or not autocasts(plan):
         return moments
     return [(name, [term for term in terms if term.id != "gathers"]) for name, terms in moments]
@@ -224,7 +230,7 @@ MOMENTS: dict[str, Callable[[Plan], list[Moment]]] = {
     "load": _load,
     "rollout": _rollout,
     "weight_sync": _weight_sync,
-    "logprob": _forward,
+    "logprob": _logprob,
     "ref_logprob": _ref_forward,
     "reward": _reward,
     "values": _values,

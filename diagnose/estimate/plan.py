@@ -93,7 +93,8 @@ class Plan:
 
     def number(self, id: str) -> float | None:
         """A behaviour or fact that is a number."""
-        value = self.does.get(id, self.values.get(id))
+        value = self.does.get(id)
+        value = self.values.get(id) if value is None else value
         return float(value) if is_number(value) else None
 
     def whole(self, id: str) -> int:

@@ -156,7 +156,7 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
         or stays_whole(plan.values)
     ):
         return []
-    whole = _gradients(plan)
+    whole = held(plan, "actor_gradients") or _gradients(plan)
     if plan.values.get("strategy") == "deepspeed" and plan.split.stage == 2:
         share = float(share > 0)  # one buffer for all of them, made with the first
     size, how = share * whole.bytes, f"{share:.0%} of {whole.how}"
