@@ -112,7 +112,8 @@ def _begins(terms: list[Term]) -> list[Moment]:
 def _ref_forward(plan: Plan) -> list[Moment]:
     """Of a frozen reference, which is a copy of the policy, autocast keeps no casts: its cache holds what asks for gradients."""
     alike = "entropy_forward_bytes" not in plan.does and take(plan, "ref") == take(plan, "logprob")
-    moments: list[Moment] = plan.known.get("forward") if alike and "forward" in plan.known else _forward(plan, "ref")
+    made: list[Moment] | None = plan.known.get("forward")
+    moments = made if alike and made else _forward(plan, "ref")
     if plan.does.get("ref_frozen") != "yes" or not autocasts(plan):
         return moments
     return [(name, [term for term in terms if term.id != "gathers"]) for name, terms in moments]
