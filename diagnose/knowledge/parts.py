@@ -53,7 +53,7 @@ def join_all(frameworks: dict[str, Record], texts: Mapping[str, str], written: C
     for name, of_it in found.items():
         framework = frameworks.get(name)
         if isinstance(framework, Framework):
-            frameworks[name] = join(framework, of_it)
+            frameworks[name] = join(framework, sorted(of_it, key=lambda part: not part.slug.startswith(f"{name}/")))
 
 
 def _unwritten(part: Part, written: Collection[str]) -> Iterator[Problem]:
