@@ -54,7 +54,8 @@ def live_parameters(*, parameters: float, most: float, largest: float) -> Band:
 
 def gathered(plan: Plan) -> Term:
     """What stands gathered within a pass."""
-    whole, most, each = plan.split.whole, plan.number("live_parameters") or LIVE, each_bytes(plan)
+    whole, most, each = plan.split.whole, plan.number("live_parameters"), each_bytes(plan)
+    most = LIVE if most is None else most  # none at all may
     live = live_parameters(parameters=whole, most=most, largest=plan.shape.embedding / plan.whole("tp"))
     how = f"{each:g} B × at most {count(most)} live of {count(whole)}"
     moved_by = ("live_parameters", "zero_stage", "shard_size", "tp")

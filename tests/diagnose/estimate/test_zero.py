@@ -40,8 +40,9 @@ def test_as_many_parameters_stand_gathered_as_may(live: dict[str, Any], bytes: f
     assert terms("actor_update", {"stage": 3, **live})["gathers"].bytes == bytes
 
 
-def test_a_limit_below_the_largest_matrix_lets_it_stand_whole() -> None:
-    few = terms("actor_update", {"stage": 3, "stage3_max_live_parameters": 1_000_000})
+@pytest.mark.parametrize("live", [0, 1_000_000])
+def test_a_limit_below_the_largest_matrix_lets_it_stand_whole(live: int) -> None:
+    few = terms("actor_update", {"stage": 3, "stage3_max_live_parameters": live})
     assert few["gathers"].bytes == 2 * 152064 * 3584
 
 
