@@ -20,6 +20,7 @@ MEMORY = (
     ),
     fact("zero_stage", "int", "memory", "ZeRO stage (3 = fully sharded)"),
     fact("shard_size", "int", "memory", "GPUs of a shard group"),
+    fact("zero_file", "bool", "memory", "DeepSpeed’s file is shown"),
     fact("reduce_bucket", "int", "memory", "Elements of a gradient bucket"),
     fact("buckets_by_width", "bool", "memory", "Gradient buckets by the width squared"),
     fact("overlap_comm", "bool", "memory", "Overlapped gradient reduction"),

@@ -57,3 +57,29 @@ def test_a_second_shard_is_held_where_the_file_has_a_group_of_more_than_one() ->
     held = terms("actor_update", {"stage": 3, "zero_hpz_partition_size": 4})
     assert held["second_shard"].bytes == pytest.approx(2 * 7_615_616_512 / 4)
     assert "second_shard" not in terms("actor_update", {"stage": 3, "zero_hpz_partition_size": 1})
+
+
+BY_WIDTH = 2 * 3584**2
+
+
+@pytest.mark.parametrize(
+    ("trainer", "stage", "shipped"),
+    [
+        ("llamafactory-cli train --stage sft", 2, 1e9),
+        ("llamafactory-cli train --stage sft", 3, BY_WIDTH),
+        ("swift sft", 2, 4e8),
+        ("swift sft", 3, BY_WIDTH),
+    ],
+)
+def test_what_a_trainers_own_files_set_does_not_hold_where_another_is_shown(
+    trainer: str, stage: int, shipped: float
+) -> None:
+    """Without a word in the file that is shown a bucket is as large as DeepSpeed's own."""
+    answers = {"algo": "sft", "full_or_lora": "full", "micro_batch": 1, "real_response_length": 512, "n_gpus": 8}
+    run = f"{trainer} --model_name_or_path Qwen/Qwen2.5-7B --cutoff_len 512 --deepspeed"
+    shown = json.dumps({"zero_optimization": {"stage": stage}}, indent=1)
+    for text, bytes in ((f"{run} ds_z{stage}_config.json", shipped), (f"{run} ds.json\nds.json:\n{shown}", 1e9)):
+        gpu = diagnose(text, answers, current(), ()).estimate.gpu
+        here = gpu.phase("actor_update") if gpu else None
+        assert here
+        assert [term.bytes for term in here.terms if term.id in ("buckets", "actor_bucket")] == [bytes]
