@@ -126,7 +126,7 @@ def _key(place: str, where: str, key: Key) -> Iterator[Problem]:
     for misfit in product_misfits(key.product, key.part):
         yield Problem(f"{place}: {where}.product", misfit)
     if key.new_in:
-        yield from word_misfits(place, f"{where}.new_in", key.new_in, ("command", "nowhere"))
+        yield from word_misfits(place, f"{where}.new_in", key.new_in, ("command", "file", "nowhere"))
     for written, facts in key.values.items():
         yield from fact_misfits(place, f"{where}.values.{written}", facts)
     for written in key.along:

@@ -47,7 +47,8 @@ class Key:
     ``hidden`` keys are read but never written by a lever. A ``switch`` is a flag that takes no word behind it.
     ``along`` names, by the word that is written (``*``: any), keys without which the framework refuses it, each with its own word.
     ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
-    Python does not take it, or ``nowhere`` since it belongs to the launcher in front of the script.
+    Python does not take it, in a ``file`` alone that the command only names, or ``nowhere`` since it belongs to the launcher in front of
+    the script.
     """
 
     key: str

@@ -39,13 +39,8 @@ def insertions(
         command = None
     paste = _of_framework(paste, framework)
     changes = [change for change in changes if _may_stand(change, framework, command)]
-    found = [
-        insertion
-        for change in changes
-        if not _in_command(paste, change, command)
-        for insertion in _beside(paste, change)
-    ]
-    flags = [change for change in changes if _in_command(paste, change, command)]
+    flags = [change for change in changes if _in_command(paste, change, command, framework)]
+    found = [insertion for change in changes if change not in flags for insertion in _beside(paste, change)]
     if flags and command is not None:
         found += _behind_command(paste, flags, command, _switches(framework))
     return found
@@ -59,9 +54,14 @@ def _switches(framework: Framework | None) -> set[str]:
 
 def _may_stand(change: Change, framework: Framework | None, command: int | None) -> bool:
     """Whether a new key may be written at all, and in a file where there is no command."""
+    places = _places(change, framework)
+    return "nowhere" not in places and (command is not None or "command" not in places)
+
+
+def _places(change: Change, framework: Framework | None) -> set[str]:
+    """Where alone the framework takes a new key."""
     keys = framework.keys if framework else ()
-    places = {key.new_in for key in keys if change.key in (key.key, *key.aliases)} - {""}
-    return "nowhere" not in places and (command is not None or not places)
+    return {key.new_in for key in keys if change.key in (key.key, *key.aliases)} - {""}
 
 
 def _of_framework(paste: Paste, framework: Framework | None) -> Paste:
@@ -78,9 +78,9 @@ def _of_framework(paste: Paste, framework: Framework | None) -> Paste:
     return replace(paste, settings=settings)
 
 
-def _in_command(paste: Paste, change: Change, command: int | None) -> bool:
+def _in_command(paste: Paste, change: Change, command: int | None, framework: Framework | None) -> bool:
     """Whether the key is a word of the command: so when the command holds settings, and no block holds the key's siblings."""
-    if command is None:
+    if command is None or "file" in _places(change, framework):
         return False
     shapes = Counter(setting.shape for setting in paste.settings if setting.command == command)
     return bool(shapes) or not _siblings(paste, change.key)
@@ -171,7 +171,7 @@ def _beside(paste: Paste, change: Change) -> list[Insertion]:
 def _siblings(paste: Paste, key: str) -> list[tuple[Setting, int]]:
     """Settings of a block with the parts of the path that they share with ``key``; without a path those that have none either.
 
-    A variable of the shell stands beside variables alone.
+    A variable of the shell stands beside variables alone, a name of JSON in its own object alone, as no brackets are opened.
     """
     path = key.split(".")[:-1]
     found = []
@@ -182,7 +182,7 @@ def _siblings(paste: Paste, key: str) -> list[tuple[Setting, int]]:
         shared = next(
             (i for i, (a, b) in enumerate(zip(path, parts, strict=False)) if a != b), min(len(path), len(parts))
         )
-        if shared or not (path or parts):
+        if path == parts if setting.shape == "json" else shared or not (path or parts):
             found.append((setting, shared))
     return found
 

@@ -145,6 +145,8 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
         return None
     stated = facts.stated.get(id)
     read = stated if stated and stated.origin == "read" and stated.span else None
+    if read and read.key and not any(_same_key(read.key, name) for name in (key.key, *key.aliases)):
+        return None  # the words of one key say nothing at another
     unit = stated.unit if stated else facts.units.get(id, "")
     new = _by_values(key, facts, id, target) if key.values else _by_number(key, facts, id, target, unit, read)
     if new is None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.facts import read_facts
+from diagnose.ingest import read
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.prescribe.patch import patch
+from diagnose.types import Change
 
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 5.80 GiB. GPU 0 has a total capacity of 79.11 GiB of which "
@@ -233,3 +237,59 @@ def test_an_argument_has_the_name_of_its_release_and_of_its_trainer(version, rig
     assert found.facts.values["algo"] == "grpo"
     assert {fact: found.facts.keys.get(fact) for fact in right} == right
     assert not {change.key for change in written} & wrong
+
+
+FILE = """
+{
+  "bf16": {"enabled": true},
+  "zero_optimization": {
+    "stage": %s,
+    "overlap_comm": true,
+    "offload_optimizer": {
+      "device": "cpu"
+    }
+  },
+  "train_micro_batch_size_per_gpu": "auto"
+}
+8 x A100 40GB
+"""
+OWN_FILE = {
+    "ms-swift": "swift sft --model Qwen/Qwen2.5-7B-Instruct --train_type full --deepspeed my_z{}.json --max_length 1024",
+    "trl": "trl sft --model_name_or_path Qwen/Qwen2.5-7B-Instruct --deepspeed my_z{}.json --max_length 1024 --bf16 true",
+    "llamafactory": "llamafactory-cli train --stage sft --do_train true --finetuning_type full --deepspeed my_z{}.json "
+    "--model_name_or_path Qwen/Qwen2.5-7B-Instruct --cutoff_len 1024 --bf16 true",
+    "plain": "deepspeed train.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct --deepspeed my_z{}.json --bf16 true",
+}
+
+
+@pytest.mark.parametrize("trainer", OWN_FILE)
+def test_a_file_of_deepspeeds_that_is_shown_gets_its_own_numbers(trainer):
+    found, _ = changes(OWN_FILE[trainer].format(2) + FILE % 2, "actor_update")
+    made = next(one for one in found.prescriptions if one.lever.slug == "shard.zero_stage.up")
+    assert ("zero_optimization.stage", "2", "3") in {(one.key, one.before, one.after) for one in made.changes}
+    assert '    "stage": 3,' in [line.text for line in made.patch if line.mark == "+"]
+
+
+@pytest.mark.parametrize("trainer", ["ms-swift", "trl", "llamafactory"])
+def test_a_smaller_bucket_goes_into_the_file_beside_the_stage(trainer):
+    text = OWN_FILE[trainer].format(2) + FILE % 2
+    facts = read_facts(read(text), {}, current())
+    paste, framework = read(text), facts.framework
+    new = Change("reduce_bucket", "zero_optimization.reduce_bucket_size", None, "50000000")
+    lines = [line.text for line in patch(paste, (new,), framework) if line.mark == "+"]
+    assert lines == ['    "reduce_bucket_size": 50000000,']
+
+
+def test_buckets_are_advised_with_figures_where_the_file_is_shown_and_not_where_nothing_is_known_of_them():
+    command = (
+        "trl sft --model_name_or_path Qwen/Qwen2.5-7B-Instruct --use_peft true --lora_r 16 --deepspeed my_z2.json --bf16 true "
+        "--per_device_train_batch_size 1 --max_length 2048 --gradient_checkpointing true --dtype bfloat16\n"
+    )
+    file = '{\n  "zero_optimization": {\n    "stage": 2,\n    "overlap_comm": true\n  }\n}\n'
+    oom = "8 x RTX 4090 24GB\n" + OOM.replace("79.11", "23.64").replace("5.80", "1.32").replace("3.30", "0.60")
+    shown = diagnose(command + file + oom, {"phase": "actor_update"}, current(), ())
+    given = next(one for one in shown.prescriptions if one.lever.slug == "shard.zero_bucket.down")
+    assert given.after.bytes < given.before.bytes - 10**9
+    assert '    "reduce_bucket_size": 50000000' in [line.text for line in given.patch if line.mark == "+"]
+    named = diagnose(command + oom, {"phase": "actor_update"}, current(), ())
+    assert "shard.zero_bucket.down" not in {one.lever.slug for one in named.prescriptions}
