@@ -18,7 +18,7 @@ from diagnose.types import (
     Together,
 )
 from diagnose.units import GIB
-from diagnose.vocabulary import FACTS, NUMBERS, Value
+from diagnose.vocabulary import FACTS, NUMBERS, POOL_OF_KIND, Value
 from diagnose.words.advisory import check_words, find_out, range_words
 from diagnose.words.measured import reached, unheld
 
@@ -77,25 +77,26 @@ def _assumed(facts: Facts) -> dict[str, Any]:
 
 
 def _estimate(diagnosis: Diagnosis) -> dict[str, Any]:
-    estimate = diagnosis.estimate
-    gpu = _pool(estimate.gpu)
+    estimate, failed = diagnosis.estimate, POOL_OF_KIND.get(diagnosis.kind or "")
+    gpu = _pool(estimate.gpu, failed=failed == "gpu")
     # the peak is what the usual counter shows of a card or a node, the need what it cannot do without
     if gpu is not None:
         gpu["torch_allocated_gib"] = _gib(estimate.torch_allocated)
         gpu["torch_reserved_gib"] = _gib(estimate.torch_reserved)
         gpu["need_gib"] = gpu["peak_gib"]
         gpu["peak_gib"] = _gib(estimate.device_used)
-    host = _pool(estimate.host)
+    host = _pool(estimate.host, failed=failed == "host")
     if host is not None:
         host["need_gib"] = host["peak_gib"]
         host["peak_gib"] = _gib(estimate.host_used)
     return {"gpu": gpu, "host": host, "missing": list(estimate.missing)}
 
 
-def _pool(pool: PoolEstimate | None) -> dict[str, Any] | None:
+def _pool(pool: PoolEstimate | None, *, failed: bool) -> dict[str, Any] | None:
+    """What a pool takes; of one that ``failed`` never that it fits, whatever the settings that are known come to."""
     if pool is None or not pool.phases:
         return None
-    peak = pool.worst
+    peak, verdict = pool.worst, pool.verdict()
     return {
         "capacity_gib": _gib(pool.capacity),
         "limit_gib": _gib(pool.limit),
@@ -103,7 +104,7 @@ def _pool(pool: PoolEstimate | None) -> dict[str, Any] | None:
         "low_gib": _gib(max(phase.bounds[0] for phase in pool.phases)),
         "high_gib": _gib(max(phase.bounds[1] for phase in pool.phases)),
         "peak_phase": peak.phase,
-        "fits": _FITS.get(pool.verdict()),
+        "fits": None if failed and verdict == "fits" else _FITS.get(verdict),
         "phases": [_phase(phase) for phase in pool.phases],
     }
 

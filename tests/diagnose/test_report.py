@@ -56,6 +56,16 @@ def test_the_estimate_has_its_counters_and_its_phases():
         assert sum(term["gib"] for term in phase["terms"]) == pytest.approx(phase["gib"], abs=0.02)
 
 
+def test_what_ran_out_is_never_said_to_fit():
+    small = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B-Instruct --max_length 512 --bf16 true\n1 x A100 80GB\n"
+    oom = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which "
+        "1.06 GiB is free.\n"
+    )
+    assert to_json(found(small))["estimate"]["gpu"]["fits"] is True
+    assert to_json(found(small + oom))["estimate"]["gpu"]["fits"] is None
+
+
 def test_a_prescription_names_the_key_before_and_after():
     first = next(one for one in to_json(found(GROUPED))["prescriptions"] if one["lever"] == "batch.train.down")
     assert first["changes"] == [{"key": "data.train_batch_size", "before": "8", "after": "4"}]
