@@ -43,7 +43,7 @@ def present(
         "advice": advised[:SHOWN],
         "more": advised[SHOWN:],
         "together": advice.together(diagnosis, diagnosis.together),
-        "fitting": diagnosis.verdict != "fits" and diagnosis.fits_after(SHOWN),
+        "fitting": diagnosis.fits_after(SHOWN),
         "against": advice.not_advised(diagnosis),
         "checks": advice.checks(diagnosis),
         "ask": _next_question(diagnosis, answers),

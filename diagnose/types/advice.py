@@ -191,6 +191,8 @@ class Diagnosis:
     together: Together | None = None
 
     def fits_after(self, first: int | None = None) -> bool:
-        """Whether one of the ``first`` changes that are advised makes the run fit, or the set of them."""
+        """Whether one of the ``first`` changes that are advised makes the run fit, or the set of them; not of a run that fits as it is."""
+        if self.verdict == "fits":
+            return False
         singles = any(given.after_verdict == "fits" for given in self.prescriptions[:first])
         return singles or (self.together is not None and self.together.after_verdict == "fits")
