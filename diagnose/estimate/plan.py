@@ -24,6 +24,7 @@ from diagnose.estimate.residents import (
     has_critic,
     has_engine,
     has_reference,
+    is_online,
     of_server,
     residents,
 )
@@ -33,7 +34,7 @@ from diagnose.estimate.spread import Spread, spread
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Facts, FailedRow
-from diagnose.vocabulary import ONLINE_ALGOS, PHASES, Origin, Pool, Value, is_number
+from diagnose.vocabulary import PHASES, Origin, Pool, Value, is_number
 
 # Algorithms that train on pairs: every row of a batch is two sequences.
 PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm", "online_dpo")
@@ -161,7 +162,7 @@ def _make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, t
 def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Plan:
     """The plan of a run of which enough is known."""
     values = facts.values
-    version, online = told_version(values), _is_online(values, framework)
+    version, online = told_version(values), is_online(values, framework)
     does, own_precision = _behaviours(framework, facts.fork, values, version)
     (model, numbers), (capacity, why) = _model_and_shape(model, does, values), gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
@@ -231,12 +232,6 @@ def _model_and_shape(model: Model, does: Mapping[str, Value], values: Values) ->
 
 def _version_of(facts: Facts, package: str) -> str | None:
     return str(facts.versions[package].value) if package in facts.versions else None
-
-
-def _is_online(values: Values, framework: Framework) -> bool:
-    if "algo" in values:
-        return values["algo"] in ONLINE_ALGOS
-    return "rollout" in framework.phases and not framework.fallback
 
 
 def _unsettled(

@@ -9,7 +9,7 @@ from diagnose.batch import Values
 from diagnose.conditions import holds, in_range
 from diagnose.estimate.sharding import adapters
 from diagnose.knowledge.records import Framework
-from diagnose.vocabulary import Value
+from diagnose.vocabulary import OFFLINE_ALGOS, ONLINE_ALGOS, Value
 
 Residents = Mapping[tuple[str, str], tuple[str, ...]]
 _Kept = tuple[str, str, tuple[str, ...]]  # what stays, in which pool, in which phases
@@ -41,6 +41,14 @@ def of_server() -> Residents:
     """What stands on the cards of an engine without a trainer: its weights, then what its start adds."""
     started = ("engine_weights", "kv_pool", "engine_graphs")
     return {(phase, "gpu"): started[:1] if phase == "load" else started for phase in SERVING}
+
+
+def is_online(values: Values, framework: Framework) -> bool:
+    """Whether the run samples; of an algorithm that nobody here knows what its trainer is for."""
+    algo = str(values.get("algo", ""))
+    if algo in ONLINE_ALGOS or algo.startswith(OFFLINE_ALGOS):
+        return algo in ONLINE_ALGOS
+    return "rollout" in framework.phases and not framework.fallback
 
 
 def has_critic(values: Values) -> bool:

@@ -186,7 +186,7 @@ def _of_words(speech: Sequence[Line]) -> Fact | None:
             found.setdefault(algo, Fact("algo", algo, "read", written=match[0], span=span_of(line, match)))
     if "dapo" in found:
         return found["dapo"]
-    online = [fact for algo, fact in found.items() if algo in ONLINE_ALGOS or algo == "gigpo"]
+    online = [fact for algo, fact in found.items() if algo in ONLINE_ALGOS]
     return next(iter(online or found.values()), None)
 
 

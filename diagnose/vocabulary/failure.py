@@ -85,5 +85,28 @@ ONLINE_ALGOS = (
     "gpg",
     "opo",
     "otb",
+    "gigpo",
+    "sapo",
+    "cispo",
+    "maxrl",
+    "reinforce",
     "online_dpo",
+)
+
+# and those that sample nothing, by the heads of their names
+OFFLINE_ALGOS = (
+    "sft",
+    "pretrain",
+    "pt",
+    "dpo",
+    "kto",
+    "orpo",
+    "cpo",
+    "simpo",
+    "rm",
+    "gkd",
+    "spin",
+    "embedding",
+    "reranker",
+    "seq_cls",
 )

@@ -347,3 +347,10 @@ def test_a_reference_that_is_brought_up_to_date_is_gathered_beside_the_policy() 
     assert "ref_sync" not in _synced(zero_stage=2)
     assert "ref_sync" not in _synced(full_or_lora="lora")
     assert _synced(framework_version="4.2.0", sync_batches=16)["ref_sync"] < 10
+
+
+@pytest.mark.parametrize(("algo", "samples"), [("gigpo", True), ("naive", True), ("sft_x", False), ("dpo", False)])
+def test_an_algorithm_that_nobody_here_knows_is_what_its_trainer_is_for(facts: Any, algo: str, samples: bool) -> None:
+    verl = current().frameworks["verl"]
+    phases = {phase.phase for phase in estimate(facts(verl, algo=algo)).gpu.phases}
+    assert ("rollout" in phases) is samples
