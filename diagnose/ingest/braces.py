@@ -205,8 +205,9 @@ class _Reader:
         text, inner = token[0], int(token.lastgroup == "string")
         value = plain(text[1:-1] if inner else text)
         span = row.span(token.start() + inner, token.end() - inner)
-        whole = expression([row], 0, token.start()) if self.names.sets and not inner else None
-        if whole and (len(whole.text) > len(text) or text in self.names.sets):
+        named = self.names.sets or self.names.options
+        whole = expression([row], 0, token.start()) if named and not inner else None
+        if whole and (len(whole.text) > len(text) or self.names.told(text)):
             told = self.names.read(whole.text, row)
             if told is not None:
                 value, span = told, row.span(token.start(), whole.end)

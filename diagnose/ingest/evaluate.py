@@ -52,6 +52,11 @@ class Evaluation:
     def _name(self, tree: ast.Name) -> object:
         return self.names(tree.id, self.line)
 
+    def _attribute(self, tree: ast.Attribute) -> object:
+        if not isinstance(tree.value, ast.Name):
+            raise _Unknown
+        return self.names(f"{tree.value.id}.{tree.attr}", self.line)
+
     def _list(self, tree: ast.List) -> object:
         return [self.of(one) for one in tree.elts]
 

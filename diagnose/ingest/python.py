@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diagnose.ingest.evaluate import FAULTS, Evaluation
@@ -31,6 +31,10 @@ _BINDS = re.compile(
     re.A,
 )
 _NAME = re.compile(r"[A-Za-z_]\w*", re.A)
+# what holds the arguments that a script was called with
+HOLDER = re.compile(r"\b(?P<holder>\w{0,40}args|opts?|flags|FLAGS)\.(?P<name>[A-Za-z_]\w*)", re.A)
+_METHOD = re.compile(r"(?<=\w)\.gradient_checkpointing_(?P<turn>enable|disable)(?=\()", re.A)
+_BRANCH = re.compile(r"[ \t]*(?:if|elif|else)\b", re.A)
 _SIMPLE = re.compile(r"[^\s,()\[\]{}+*/%\"'#-]+|-?[\d._]+(?:e-?\d+)?|\"[^\"\\]*\"|'[^'\\]*'", re.A)
 
 
@@ -55,20 +59,29 @@ class _Set:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the text's Python sets, in its order; ``indents`` are those of the statements that the lines belong to."""
+    """What the text's Python sets, in its order; ``indents`` are those of the statements that the lines belong to. ``options`` are the
+    arguments that the script was called with."""
 
     sets: dict[str, list[_Set]] = field(default_factory=dict)
     indents: Mapping[int, int] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
     def value(self, name: str, line: int) -> object:
         """What the name stands for on a line. One set deeper in, as in a branch or a function, may not have been set at all."""
-        found = [one for one in self.sets.get(name, ()) if one.line < line]
+        if found := HOLDER.fullmatch(name):
+            return self.options[found["name"]]
+        places = [one for one in self.sets.get(name, ()) if one.line < line]
         indent = self.indents.get(line, 0)
-        last = next((i for i in reversed(range(len(found))) if found[i].indent <= indent), 0)
-        values = found[last:]
+        last = next((i for i in reversed(range(len(places))) if places[i].indent <= indent), 0)
+        values = places[last:]
         if not values or not all(one.known and one.value == values[0].value for one in values):
             raise LookupError(name)
         return values[0].value
+
+    def told(self, word: str) -> bool:
+        """Whether a word may be a name that the text sets, or one of the arguments of its script."""
+        found = HOLDER.fullmatch(word)
+        return word in self.sets or (found is not None and found["name"] in self.options)
 
     def read(self, text: str, row: Row) -> str | None:
         """What an expression that stands on a row gives, as it would be written there; None where that is not certain."""
@@ -92,9 +105,16 @@ def is_expression(text: str) -> bool:
     return not isinstance(called, ast.Constant)
 
 
-def read_names(rows: Sequence[Row]) -> Names:
-    """Every name that a line sets to something; the value is told by those above it."""
-    names = Names(indents=dict(_indents(rows)))
+def switched(words: str, above: str) -> Iterable[tuple[str, str, str, int, int]]:
+    """A method of transformers’ models that sets what is an argument elsewhere; of a branch nobody knows whether it is gone through."""
+    if not _BRANCH.match(words) and not _BRANCH.match(above):
+        for found in _METHOD.finditer(words):
+            yield "gradient_checkpointing", str(found["turn"] == "enable").lower(), "python", found.end(), found.end()
+
+
+def read_names(rows: Sequence[Row], options: Mapping[str, object]) -> Names:
+    """Every name that a line sets to something; the value is told by those above it, or by what the script was called with."""
+    names = Names(indents=dict(_indents(rows)), options=options)
     for at, row in enumerate(rows):
         words = row.words
         if "=" in words:
@@ -182,7 +202,7 @@ class Place:
         """The expression behind a key, where it may be more than the plain word (``value``) that stands there."""
         value, words = found["value"], self.row.words
         after = words[found.end() :].lstrip()[:1]
-        if "$" in value or (_SIMPLE.fullmatch(value) and after in ("", ",", ")", "#") and value not in self.names.sets):
+        if "$" in value or (_SIMPLE.fullmatch(value) and after in ("", ",", ")", "#") and not self.names.told(value)):
             return None
         whole = expression(self.rows, self.at, found.start("value"))
         if whole is None or "$" in whole.text or len(whole.text) < len(value):

@@ -12,6 +12,7 @@ from diagnose.ingest.files import without_files
 from diagnose.ingest.frames import read_frames
 from diagnose.ingest.lines import Row, read_rows
 from diagnose.ingest.normalise import count_lines, encode, is_binary, normalise_bytes, numbered
+from diagnose.ingest.options import read_options
 from diagnose.ingest.packages import read_packages
 from diagnose.ingest.pairs import read_pairs
 from diagnose.ingest.python import read_names
@@ -62,10 +63,11 @@ def _parse(text: str, binary: bool) -> Paste:
 
 def _read_shapes(rows: tuple[Row, ...]) -> tuple[tuple[Setting, ...], tuple[Command, ...], tuple[Frame, ...]]:
     """Each line is read by the first shape that fits it: frame, command, dictionary, a tracker's dump, YAML, then keys anywhere."""
-    variables, names = read_variables(rows), read_names(rows)
+    variables = read_variables(rows)
     frames, used = read_frames(rows)
     rest = [row for row in rows if row.line.number not in used]
     commands, settings, used = read_commands(rest, variables)
+    names = read_names(rows, read_options(rows, settings))
     found, rest = read_braces([row for row in rest if row.line.number not in used], names)
     settings += found
     found, used = read_joined(rest)

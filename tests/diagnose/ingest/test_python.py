@@ -146,3 +146,71 @@ def test_an_expression_that_is_made_to_hurt_gives_no_value(text):
 def test_a_remark_in_brackets_behind_a_number_calls_nothing(text, value):
     settings = {setting.key: setting.value for setting in read(text).settings}
     assert next(iter(settings.values())) == value
+
+
+SCRIPT = """
+parser = argparse.ArgumentParser()
+parser.add_argument("--seq-len", type=int, default=8000)
+parser.add_argument(
+    "--stage", type=int,
+    default=1,
+)
+parser.add_argument("--ckpt", action="store_true")
+parser.add_argument("--untold", type=int)
+args = parser.parse_args()
+
+@dataclass
+class ScriptArguments:
+    rows: Optional[int] = field(default=3, metadata={"help": "of a card"})
+    steps: int = 4
+
+config = {"zero_optimization": {"stage": args.stage}}
+TrainingArguments(
+    max_length=args.seq_len,
+    gradient_checkpointing=args.ckpt,
+    per_device_train_batch_size=script_args.rows,
+    gradient_accumulation_steps=2 * script_args.steps,
+    learning_rate=args.untold,
+)
+"""
+
+
+def test_a_script_has_its_arguments_from_what_it_declares() -> None:
+    found = values(SCRIPT)
+    assert (found["zero_optimization.stage"], found["max_length"], found["gradient_checkpointing"]) == (
+        "1",
+        "8000",
+        "False",
+    )
+    assert (found["per_device_train_batch_size"], found["gradient_accumulation_steps"]) == ("3", "8")
+    assert found["learning_rate"] == "args.untold"
+
+
+def test_the_command_beside_a_script_outranks_what_it_declares() -> None:
+    found = values("python train.py --seq-len 512 --stage=3 --ckpt --rows 1\n" + SCRIPT)
+    assert (found["zero_optimization.stage"], found["max_length"], found["gradient_checkpointing"]) == (
+        "3",
+        "512",
+        "True",
+    )
+    assert found["per_device_train_batch_size"] == "1"
+
+
+def test_two_commands_that_disagree_tell_no_argument() -> None:
+    found = values("python train.py --seq-len 512\n\npython train.py --seq-len 1024\n" + SCRIPT)
+    assert found["max_length"] == "args.seq_len"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("model.gradient_checkpointing_enable()", "true"),
+        ("model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={'use_reentrant': False})", "true"),
+        ("self.model.gradient_checkpointing_disable()", "false"),
+        ("if args.ckpt:\n    model.gradient_checkpointing_enable()", None),
+        ("def gradient_checkpointing_enable(self):", None),
+        ("# model.gradient_checkpointing_enable()", None),
+    ],
+)
+def test_a_call_that_turns_checkpointing_on_is_a_setting(text: str, told: str | None) -> None:
+    assert values(text).get("gradient_checkpointing") == told
