@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from diagnose.facts import written
 from diagnose.facts.spelling import normal
 from diagnose.types import Fact, Paste, Setting
@@ -16,7 +19,30 @@ _CONFIGURED = (("gpus_per_node", "n_gpus_per_node", "num_gpus_per_node"), ("num_
 _VISIBLE = ("cuda_visible_devices", "ascend_rt_visible_devices", "hip_visible_devices")
 
 
-def launcher(paste: Paste, nodes_of_run: Value | None = None) -> dict[str, Fact]:
+def launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """What the launchers say; where the trainer's keys tell nodes and cards of each, a list of devices is one node's or another's.
+
+    Of more cards that somebody answers, fewer processes than these train on as many as they are.
+    """
+    found = _launchers(paste, stated["n_nodes"].value if "n_nodes" in stated else None)
+    keyed = [stated.get(id) for id in ("n_nodes", "gpus_per_node")]
+    if all(fact is not None and fact.certain for fact in keyed):
+        return {id: fact for id, fact in found.items() if id not in ("n_gpus", "trainer_gpus", "cards_per_process")}
+    cards, started = stated.get("n_gpus"), found.get("n_gpus")
+    answered = cards is not None and cards.origin == "answered"
+    if cards and started and answered and _all_of_them(found) and float(started.value) < float(cards.value):
+        found.setdefault("trainer_gpus", replace(started, id="trainer_gpus"))
+    return found
+
+
+def _all_of_them(found: Mapping[str, Fact]) -> bool:
+    """Whether the cards are those of all processes: a launcher's total, or those of a node that it calls the only one."""
+    cards, nodes = found["n_gpus"], found.get("n_nodes")
+    alone = nodes is not None and nodes.origin == "read" and nodes.value == 1
+    return cards.key in _TOTAL or (alone and cards.key in _PER_NODE)
+
+
+def _launchers(paste: Paste, nodes_of_run: Value | None = None) -> dict[str, Fact]:
     """Cards by the launcher: a list of visible devices, processes per node, nodes; ``nodes_of_run`` are those that the trainer is told."""
     found: dict[str, Fact] = {}
     nodes = _last(paste, _NODES)
@@ -87,7 +113,8 @@ def _visible(paste: Paste) -> list[tuple[Setting, frozenset[str]]]:
 
 
 def _last(paste: Paste, keys: tuple[str, ...]) -> tuple[Setting, int] | None:
-    for setting in reversed(paste.settings):
+    """What the launcher was told last: by its command, which outranks a file that it is given."""
+    for setting in sorted(paste.settings[::-1], key=lambda one: one.command < 0):
         if (
             normal(setting.key) in keys
             and isinstance(value := written.number(setting.value), int)

@@ -11,7 +11,7 @@ from diagnose.facts.alone import one_asked_about, one_of_a_pc
 from diagnose.facts.banner import processes
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
-from diagnose.facts.launcher import launcher
+from diagnose.facts.launcher import launched
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
 from diagnose.facts.memory_words import host_ram, of_node
@@ -62,7 +62,7 @@ def read_machine(
             if id not in ("n_nodes", "gpus_per_node") or fact.origin == "answered"
         }
         _put(found, roles)
-    _put(found, _launched(paste, stated))
+    _put(found, launched(paste, stated))
     _put(found, read_allocation(paste))
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)
@@ -108,15 +108,6 @@ def _spoken(
     if not several and (ram := host_ram(speech, _many(found, stated))) is not None:
         # a limit that words tell may be below what a tool prints of the machine
         found["host_ram_gb"] = min(found.get("host_ram_gb", ram), ram, key=lambda fact: float(fact.value))
-
-
-def _launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
-    """What the launchers say; where the trainer's keys tell nodes and cards of each, a list of devices is one node's or another's."""
-    found = launcher(paste, stated["n_nodes"].value if "n_nodes" in stated else None)
-    keyed = [stated.get(id) for id in ("n_nodes", "gpus_per_node")]
-    if all(fact is not None and fact.certain for fact in keyed):
-        return {id: fact for id, fact in found.items() if id not in ("n_gpus", "trainer_gpus", "cards_per_process")}
-    return found
 
 
 def _answered(stated: Mapping[str, Fact], id: str) -> bool:

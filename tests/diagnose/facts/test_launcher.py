@@ -1,0 +1,37 @@
+"""Processes of a launcher beside cards that somebody answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.facts import read_facts
+from diagnose.ingest import read
+from diagnose.knowledge import current
+
+COMMAND = "accelerate launch {} train.py --model_name_or_path Qwen/Qwen2.5-7B --use_vllm true\nfrom trl import GRPOTrainer\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "cards", "trains"),
+    [
+        ("--num_processes 3", 4, 3),
+        ("--num_processes 8", 8, 8),
+        ("--num_processes 3 --num_machines 1", 4, 3),
+        ("--num_processes 16 --num_machines 2", 16, 16),
+    ],
+)
+def test_fewer_processes_than_cards_train_on_as_many(words: str, cards: int, trains: int) -> None:
+    values = read_facts(read(COMMAND.format(words)), {"n_gpus": cards}, current()).values
+    assert (values["n_gpus"], values["trainer_gpus"]) == (cards, trains)
+
+
+def test_processes_of_one_node_are_no_total_of_several() -> None:
+    text = "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B\nfrom trl import SFTTrainer\n"
+    values = read_facts(read(text), {"n_gpus": 16}, current()).values
+    assert values.get("trainer_gpus", 16) == 16
+
+
+def test_the_command_outranks_the_file_that_it_is_given() -> None:
+    file = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_machines: 1\nnum_processes: 8\n"
+    values = read_facts(read(COMMAND.format("--num_processes 3 --config_file z.yaml") + file), {}, current()).values
+    assert values["n_gpus"] == 3
