@@ -114,7 +114,11 @@ def _visible(paste: Paste) -> list[tuple[Setting, frozenset[str]]]:
 
 def _last(paste: Paste, keys: tuple[str, ...]) -> tuple[Setting, int] | None:
     """What the launcher was told last: by its command, which outranks a file that it is given."""
-    for setting in sorted(paste.settings[::-1], key=lambda one: one.command < 0):
+    settings = paste.settings
+    for setting in (
+        *(s for s in reversed(settings) if s.command >= 0),
+        *(s for s in reversed(settings) if s.command < 0),
+    ):
         if (
             normal(setting.key) in keys
             and isinstance(value := written.number(setting.value), int)

@@ -8,7 +8,9 @@ from diagnose.facts import read_facts
 from diagnose.ingest import read
 from diagnose.knowledge import current
 
-COMMAND = "accelerate launch {} train.py --model_name_or_path Qwen/Qwen2.5-7B --use_vllm true\nfrom trl import GRPOTrainer\n"
+COMMAND = (
+    "accelerate launch {} train.py --model_name_or_path Qwen/Qwen2.5-7B --use_vllm true\nfrom trl import GRPOTrainer\n"
+)
 
 
 @pytest.mark.parametrize(
