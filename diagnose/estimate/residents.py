@@ -230,17 +230,25 @@ def _on_card(phases: tuple[str, ...], values: Values) -> tuple[str, ...]:
 def _lives_on(what: str, pool: str, values: Values) -> str:
     """The pool, after the switches that keep something on the host for good.
 
-    A CPU optimizer takes its gradient partition along (DeepSpeed zero/stage3.py), but not Megatron's main gradients, which are one
-    fp32 buffer beside the weights (Megatron-LM core/distributed/param_and_grad_buffer.py).
+    A CPU optimizer takes its gradients along, where they leave the card at all.
     """
     if what == "actor_gradients":
-        if values.get("strategy") == "megatron":
-            return "gpu"
-        return "host" if values.get("optimizer_on_cpu") is True else pool
+        return "host" if gradients_leave(values) else pool
     stays = _ON_CPU.get(what)
     if stays == "param_on_cpu" and not _may_stay_on_host(values):
         return pool
     return "host" if stays and values.get(stays) is True else pool
+
+
+def gradients_leave(values: Values) -> bool:
+    """Whether gradients go to an optimizer on the host as they come: DeepSpeed's own part does (zero/stage3.py), but not at stage 1.
+
+    There every gradient stays at its parameter until the step (deepspeedai/DeepSpeed@edaa722 zero/stage_1_and_2.py: reduce_ipg_grads).
+    Megatron's main gradients are one fp32 buffer beside the weights (Megatron-LM core/distributed/param_and_grad_buffer.py).
+    """
+    strategy = values.get("strategy")
+    stays = strategy == "megatron" or (strategy == "deepspeed" and values.get("zero_stage") in (0, 1))
+    return values.get("optimizer_on_cpu") is True and not stays
 
 
 def _may_stay_on_host(values: Values) -> bool:

@@ -18,7 +18,7 @@ from diagnose.estimate.muon import second_moments
 from diagnose.estimate.part import drawn_share, part_of
 from diagnose.estimate.parted import spread_over, trained_over
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.residents import WITH_TEACHER, keeps_masters, optimizer_share, stays_whole
+from diagnose.estimate.residents import WITH_TEACHER, gradients_leave, keeps_masters, optimizer_share, stays_whole
 from diagnose.estimate.roles import as_critic
 from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import Band, count, exactly, make_term
@@ -151,7 +151,7 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
     if (
         drops_gradients(plan)
         or not one_micro_batch(plan.values, plan.online)
-        or plan.values.get("optimizer_on_cpu") is True
+        or gradients_leave(plan.values)
         or plan.values.get("strategy") not in _DROPPED
         or stays_whole(plan.values)
     ):

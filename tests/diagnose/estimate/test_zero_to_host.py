@@ -102,3 +102,17 @@ def test_masters_as_megatron_has_them_are_gathered_by_nobody() -> None:
     told = {"precision": "megatron", "tp": 2, "pp": 2, "algo": "pretrain", "gpu_mem_gib": 80, "n_gpus": 16}
     found = diagnose("python mine.py", {**UNKNOWN, **told}, current(), ())
     assert not {"gathers", "whole_gradients"} & ids(phase(found, "actor_update"))
+
+
+@pytest.mark.parametrize("micro_batches", [1, 8])
+def test_all_gradients_stay_on_the_card_at_stage_1_beside_an_optimizer_on_the_host(micro_batches: int) -> None:
+    text = STAGE_3.format(model="Qwen/Qwen2.5-7B").replace("steps 8", f"steps {micro_batches}")
+    text = text.replace(', "offload_param": {"device": "cpu"}', "")
+    known = {"algo": "sft", "full_or_lora": "full", "micro_batch": 1, "n_gpus": 4, "gpu_mem_gib": 80, "gradient_checkpointing": True}
+
+    def gradients(stage: int) -> int:
+        found = diagnose(text.replace('"stage": 3', f'"stage": {stage}'), known, current(), ())
+        return sum(term.bytes for term in phase(found, "actor_update").terms if term.id == "actor_gradients")
+
+    assert gradients(1) > 7e9 * (2 if micro_batches > 1 else 0.1)
+    assert gradients(2) == 0
