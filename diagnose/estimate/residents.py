@@ -233,7 +233,7 @@ def _lives_on(what: str, pool: str, values: Values) -> str:
     A CPU optimizer takes its gradients along, where they leave the card at all.
     """
     if what == "actor_gradients":
-        return "host" if gradients_leave(values) else pool
+        return "host" if gradients_leave(values) else "gpu" if values.get("optimizer_on_cpu") is True else pool
     stays = _ON_CPU.get(what)
     if stays == "param_on_cpu" and not _may_stay_on_host(values):
         return pool

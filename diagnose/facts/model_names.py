@@ -31,6 +31,15 @@ _SIZED = re.compile(r"\d[bm](?![a-z])", re.A)
 # how the family is called in Chinese
 _CHINESE = re.compile(r"(?:通义)?千问", re.A)
 _TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?", re.A)
+# where a name may begin within another, and what it is to have: a word, perhaps a version, and a size
+_CUT = re.compile(r"[-_/](?=[A-Za-z])", re.A)
+_WITH_SIZE = re.compile(r"[A-Za-z]+[-_ ]?(?:v?\d(?:\.\d)?[-_ ])?\d{1,3}(?:\.\d)?[bB](?![A-Za-z0-9])", re.A)
+# of Qwen people leave the version away
+_LOOSE = re.compile(r"qwen[-_ ]?\d+(?:\.\d)?b(?![a-z0-9])", re.I | re.A)
+# models that are made of another with more beside it, or that draft for it
+_OF_ANOTHER_KIND = re.compile(
+    r"llava|cog|vision|video|omni|audio|eagle|medusa|draft|(?<![a-z])(?:vl|vlm|ov|moe|v(?!\d))(?![a-z])", re.I | re.A
+)
 _BEGINNING = 4  # letters by which names are looked up
 
 
@@ -113,7 +122,8 @@ def _loose(name: str) -> str:
 def find_model(name: str, models: Models) -> str:
     """The slug of the catalogue's model that the name means, or "": the whole name, its parts in another order, or its beginning.
 
-    A name that goes on with another size or version is another model.
+    A name that goes on with another size or version is another model. What was trained of a model often has its whole name within its own,
+    as in ``math-shepherd-mistral-7b-sft``.
     """
     words = packed(name)
     known = aliases(models)
@@ -121,7 +131,18 @@ def find_model(name: str, models: Models) -> str:
         return known[words]
     if slug := _by_parts(models).get(_parts(name)):
         return slug
-    for alias, slug in known.items():
+    if slug := _begins_with(name, models):
+        return slug
+    if _OF_ANOTHER_KIND.search(name):
+        return ""
+    rests = (name[cut.end() :] for cut in _CUT.finditer(name) if _WITH_SIZE.match(name, cut.end()))
+    return next((slug for rest in rests if not _LOOSE.match(rest) and (slug := _begins_with(rest, models))), "")
+
+
+def _begins_with(name: str, models: Models) -> str:
+    """The slug of the model whose name stands at the beginning of another, the longest of them; "" for none."""
+    words = packed(name)
+    for alias, slug in aliases(models).items():
         if not words.startswith(alias):
             continue
         rest, behind = words[len(alias) :], _behind(alias, name)

@@ -108,7 +108,14 @@ def test_masters_as_megatron_has_them_are_gathered_by_nobody() -> None:
 def test_all_gradients_stay_on_the_card_at_stage_1_beside_an_optimizer_on_the_host(micro_batches: int) -> None:
     text = STAGE_3.format(model="Qwen/Qwen2.5-7B").replace("steps 8", f"steps {micro_batches}")
     text = text.replace(', "offload_param": {"device": "cpu"}', "")
-    known = {"algo": "sft", "full_or_lora": "full", "micro_batch": 1, "n_gpus": 4, "gpu_mem_gib": 80, "gradient_checkpointing": True}
+    known = {
+        "algo": "sft",
+        "full_or_lora": "full",
+        "micro_batch": 1,
+        "n_gpus": 4,
+        "gpu_mem_gib": 80,
+        "gradient_checkpointing": True,
+    }
 
     def gradients(stage: int) -> int:
         found = diagnose(text.replace('"stage": 3', f'"stage": {stage}'), known, current(), ())
@@ -116,3 +123,14 @@ def test_all_gradients_stay_on_the_card_at_stage_1_beside_an_optimizer_on_the_ho
 
     assert gradients(1) > 7e9 * (2 if micro_batches > 1 else 0.1)
     assert gradients(2) == 0
+
+
+def test_megatrons_gradients_stay_on_the_card_beside_an_optimizer_on_the_host() -> None:
+    text = "megatron sft --model Qwen/Qwen3-8B --tensor_model_parallel_size 4 --micro_batch_size 1 --max_length 2048{}\n8 x A100 80GB\n"
+    stays, leaves = (diagnose(text.format(more), {}, current(), ()) for more in ("", " --optimizer_cpu_offload true"))
+    here, there = (
+        {term.id: term.bytes for term in phase(found, "actor_update").terms if term.family == "held"}
+        for found in (stays, leaves)
+    )
+    assert there["actor_gradients"] == here["actor_gradients"] > 10**9
+    assert there.get("actor_optimizer", 0) < here["actor_optimizer"]

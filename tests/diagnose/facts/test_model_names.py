@@ -125,3 +125,30 @@ def test_a_size_may_stand_before_the_family(facts, text, model):
 )
 def test_a_size_before_a_family_names_no_model(facts, text):
     assert facts(text).model is None
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("peiyi9979/math-shepherd-mistral-7b-sft", "Mistral-7B-v0.1"),
+        ("PeterJinGo/SearchR1-nq_hotpotqa_train-qwen2.5-7b-em-ppo", "Qwen2.5-7B"),
+        ("dolphin-2.9-llama3-8b", "Llama-3-8B"),
+        ("me/my-gemma-2-9b-it-ft", "Gemma-2-9B"),
+    ],
+)
+def test_what_was_trained_of_a_model_has_its_shape(facts, name, model):
+    assert facts(f"trl sft --model_name_or_path {name} --max_length 512").model.title == model
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "llava-v1.6-mistral-7b-hf",
+        "llava-onevision-qwen2-7b-ov",
+        "cogvlm2-llama3-8b",
+        "me/my-qwen-7b",
+        "Bunny-Llama-3-8B-V",
+    ],
+)
+def test_what_is_made_of_a_model_with_more_beside_it_has_not(facts, name):
+    assert facts(f"trl sft --model_name_or_path {name} --max_length 512").model is None
