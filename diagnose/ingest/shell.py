@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from diagnose.ingest.lines import Row
+from diagnose.ingest.wrapper import read_wrapped
 from diagnose.types import Span
 
 # One shell word: quoted parts, $(…) and plain characters side by side. Possessive, so that a lone quote costs one look.
@@ -157,8 +158,8 @@ class Variables:
         return None if left else value
 
 
-def read_variables(rows: Iterable[Row]) -> Variables:
-    """Every assignment of the text, and what the directives of a job set; other comments are none."""
+def read_variables(rows: Sequence[Row]) -> Variables:
+    """Every assignment of the text, what a wrapper was called with, and what the directives of a job set; other comments are none."""
     assigned: dict[str, list[tuple[int, str]]] = {}
     used: set[str] = set()
     for row in rows:
@@ -168,19 +169,22 @@ def read_variables(rows: Iterable[Row]) -> Variables:
                 held = f"${{{given['name']}:-{given['default']}}}"
                 assigned.setdefault(given["name"], []).append((row.line.number, held))
         _put_directives(row, assigned)
-        if "=" not in row.words:
-            continue
-        stripped = row.words.lstrip()
-        if stripped[:1] == "#" or not _ASSIGNED.match(stripped):
-            continue
-        for token in tokens(row):
-            if found := _ASSIGNED.match(token.text):
-                value = unquote(token.text[found.end() :].rstrip(";"))[0]
-                if value and f"${found[1]}" != value:
-                    assigned.setdefault(found[1], []).append((row.line.number, value))
-            elif token.text not in ("export", "local", "declare", "readonly", "set"):
-                break
+        if "=" in row.words and _ASSIGNED.match(row.words.lstrip()):
+            _put_assigned(row, assigned)
+    for name, line, value in read_wrapped(rows):
+        assigned.setdefault(name, []).append((line, value))
+        assigned[name].sort(key=lambda one: one[0])
     return Variables(assigned, frozenset(used))
+
+
+def _put_assigned(row: Row, assigned: dict[str, list[tuple[int, str]]]) -> None:
+    for token in tokens(row):
+        if found := _ASSIGNED.match(token.text):
+            value = unquote(token.text[found.end() :].rstrip(";"))[0]
+            if value and value not in (f"${found[1]}", "$2", "${2}"):  # an argument of a wrapper
+                assigned.setdefault(found[1], []).append((row.line.number, value))
+        elif token.text not in ("export", "local", "declare", "readonly", "set"):
+            break
 
 
 def _put_directives(row: Row, assigned: dict[str, list[tuple[int, str]]]) -> None:

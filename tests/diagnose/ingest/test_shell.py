@@ -84,3 +84,34 @@ def test_it_tells_the_program_from_what_leads_to_it(text: str, words: tuple[str,
 
 def test_a_sentence_in_a_variable_is_no_command() -> None:
     assert values(read('MSG="please set a.b=1 when it fails"')) == {"MSG": "please set a.b=1 when it fails"}
+
+
+WRAPPER = """TOKENS=1024
+N=1
+while [[ "$#" -gt 0 ]]; do
+  case "$1" in
+    --tokens) TOKENS="$2"; shift 2 ;;
+    -n|--number)
+      N=$2
+      shift 2 ;;
+    *) exit 1 ;;
+  esac
+done
+SUM=$((TOKENS * N))
+python3 -m a.b data.tokens=$TOKENS data.n=$N data.sum=$SUM
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("bash train.sh --tokens 512 --number=4", ("512", "4", "2048")),
+        ("A=1 ./train.sh \\\n  --number 2 \\\n  --tokens '256'", ("256", "2", "512")),
+        ("bash train.sh --tokens 512\nbash train.sh --tokens 256 --number 2", ("1024", "2", "2048")),  # two that differ
+        ("# bash train.sh --tokens 512", ("1024", "1", "1024")),
+        ("", ("1024", "1", "1024")),
+    ],
+)
+def test_a_wrapper_has_the_arguments_that_it_was_called_with(call: str, found: tuple[str, str, str]) -> None:
+    read_here = values(read(f"{call}\n\n{WRAPPER}"))
+    assert tuple(read_here[f"data.{key}"] for key in ("tokens", "n", "sum")) == found
