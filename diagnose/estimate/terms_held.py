@@ -203,9 +203,10 @@ def _part_of_state(part: str, title: str, plan: Plan) -> Term:
 
 
 def _ref(plan: Plan) -> Term:
-    moved_by = (*_SPLIT, "has_ref", "ref_offload")
+    moved_by = (*_SPLIT, "has_ref", "ref_offload", "ref_zero_stage")
     if plan.algo in WITH_TEACHER and plan.number("teacher_b"):
         return _teacher(plan)._replace(id="ref_weights")
+    plan = _at_own_stage(plan, "ref_zero_stage")
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=plan.each.ref)
     how = f"{spread_over(plan, 3)} × {plan.each.ref:g} B"
     if plan.each.quantized and plan.values.get("ref_place") == "own":
@@ -222,12 +223,19 @@ def _teacher(plan: Plan) -> Term:
     return make_term("teacher_weights", "teacher's weights", "held", size, how, _ZERO, moved_by)
 
 
+def _at_own_stage(plan: Plan, id: str) -> Plan:
+    """The plan of a model without gradients that has a ZeRO stage of its own."""
+    stage = plan.values.get(id)
+    return replace(plan, split=replace(plan.split, stage=stage)) if isinstance(stage, int) else plan
+
+
 def _reward(plan: Plan) -> Term:
+    plan = _at_own_stage(plan, "reward_zero_stage")
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=2)
     how = f"taken as large as the model: {spread_over(plan, 3)} × 2 B"
     if other := _other_size(plan, "reward_b", 3, 2):
         size, how = other
-    return make_term("reward_weights", "reward model", "held", size, how, _ZERO, ("has_reward_model", "reward_b"))
+    return make_term("reward_weights", "reward model", "held", size, how, _ZERO, ("has_reward_model", "reward_b", "reward_zero_stage"))
 
 
 def _other_size(plan: Plan, id: str, stage: int, each: float) -> tuple[float, str] | None:
