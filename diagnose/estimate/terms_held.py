@@ -235,7 +235,15 @@ def _reward(plan: Plan) -> Term:
     how = f"taken as large as the model: {spread_over(plan, 3)} × 2 B"
     if other := _other_size(plan, "reward_b", 3, 2):
         size, how = other
-    return make_term("reward_weights", "reward model", "held", size, how, _ZERO, ("has_reward_model", "reward_b", "reward_zero_stage"))
+    return make_term(
+        "reward_weights",
+        "reward model",
+        "held",
+        size,
+        how,
+        _ZERO,
+        ("has_reward_model", "reward_b", "reward_zero_stage"),
+    )
 
 
 def _other_size(plan: Plan, id: str, stage: int, each: float) -> tuple[float, str] | None:

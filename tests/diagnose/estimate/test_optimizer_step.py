@@ -53,7 +53,7 @@ def test_an_optimizer_that_takes_one_tensor_at_a_time_needs_nothing_beside_its_s
 
 @pytest.mark.parametrize("optimizer", ["rmsprop", "rmsprop_bnb", "adagrad"])
 def test_an_optimizer_of_squares_alone_keeps_one_number_a_parameter(optimizer: str) -> None:
-    """torch 2.6 optim/rmsprop.py, adagrad.py; huggingface/transformers v4.57.1 src/transformers/trainer.py: get_optimizer_cls_and_kwargs."""
+    """torch 2.6 optim/rmsprop.py, adagrad.py; transformers v4.57.1 src/transformers/trainer.py: get_optimizer_cls_and_kwargs."""
     values: dict[str, Value] = {"optimizer": optimizer, "precision": "mixed"}
     assert parameter_bytes(values, {}, own_precision=False).optimizer == 4
 
