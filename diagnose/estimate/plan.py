@@ -37,7 +37,7 @@ from diagnose.types import Facts, FailedRow
 from diagnose.vocabulary import PHASES, Origin, Pool, Value, is_number
 
 # Algorithms that train on pairs: every row of a batch is two sequences.
-PAIRED = ("dpo", "simpo", "orpo", "cpo", "rm", "online_dpo")
+PAIRED = ("dpo", "spin", "simpo", "orpo", "cpo", "rm", "online_dpo")
 FILLED = ("pretrain",)  # documents are joined until every row is full
 # Tasks whose head gives one number, or a few, instead of a logit for every word.
 RERANKERS = ("sft_reranker", "reranker")

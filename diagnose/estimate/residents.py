@@ -14,7 +14,7 @@ from diagnose.vocabulary import OFFLINE_ALGOS, ONLINE_ALGOS, Value
 Residents = Mapping[tuple[str, str], tuple[str, ...]]
 _Kept = tuple[str, str, tuple[str, ...]]  # what stays, in which pool, in which phases
 
-WITH_REFERENCE = ("dpo", "kto", "gkd")
+WITH_REFERENCE = ("dpo", "spin", "kto", "gkd")
 WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
 _ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
 SERVING = ("load", "init", "rollout")

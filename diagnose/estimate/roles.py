@@ -39,6 +39,12 @@ def of_role(plan: Plan, role: str) -> Plan:
     return known
 
 
+def at_own_stage(plan: Plan, id: str) -> Plan:
+    """The plan of a model without gradients that has a ZeRO stage of its own."""
+    stage = plan.values.get(id)
+    return replace(plan, split=replace(plan.split, stage=stage)) if isinstance(stage, int) else plan
+
+
 def as_critic(plan: Plan) -> Plan:
     """The plan of a critic that has a number a token in the place of a head that is a matrix of its own. Made once."""
     if plan.does.get("critic_head") != "narrow" or plan.model.tied or "critic_b" in plan.values:

@@ -29,6 +29,7 @@ _ZERO_PRECISION = (2.0, 2.0, 12.0)
 # Adam's states in bytes a parameter when an optimizer of this word is used: both moments together. 4bit: Li et al. 2023,
 # arXiv:2309.01507; mini: Adam-mini, whose second moment is one number a block, Zhang et al. 2024, arXiv:2406.16793; lomo: none, and no
 # masters, since each weight is cast only while it is updated, Lv et al. 2023, arXiv:2306.09782 (OpenLMLab/LOMO@45d4bac lomo/src/lomo.py).
+# rmsprop, adagrad: the squares alone (torch 2.6 optim/rmsprop.py, not centered, without momentum, as transformers 4.57.1 asks; adagrad.py).
 _OPTIMIZER_STATES = (
     ("8bit", 2.0),
     ("4bit", 1.0),
@@ -37,6 +38,8 @@ _OPTIMIZER_STATES = (
     ("adafactor", 0.1),
     ("came", 0.1),
     ("lion", 4.0),
+    ("rmsprop", 4.0),
+    ("adagrad", 4.0),
     ("muon", 4.0),
     ("sgd", 0.0),
     ("lomo", 0.0),

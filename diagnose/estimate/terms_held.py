@@ -19,7 +19,7 @@ from diagnose.estimate.part import drawn_share, part_of
 from diagnose.estimate.parted import spread_over, trained_over
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, gradients_leave, keeps_masters, optimizer_share, stays_whole
-from diagnose.estimate.roles import as_critic
+from diagnose.estimate.roles import as_critic, at_own_stage
 from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_copy import model_copy, state_dict_copy
@@ -203,9 +203,10 @@ def _part_of_state(part: str, title: str, plan: Plan) -> Term:
 
 
 def _ref(plan: Plan) -> Term:
-    moved_by = (*_SPLIT, "has_ref", "ref_offload")
+    moved_by = (*_SPLIT, "has_ref", "ref_offload", "ref_zero_stage")
     if plan.algo in WITH_TEACHER and plan.number("teacher_b"):
         return _teacher(plan)._replace(id="ref_weights")
+    plan = at_own_stage(plan, "ref_zero_stage")
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=plan.each.ref)
     how = f"{spread_over(plan, 3)} × {plan.each.ref:g} B"
     if plan.each.quantized and plan.values.get("ref_place") == "own":
@@ -223,11 +224,13 @@ def _teacher(plan: Plan) -> Term:
 
 
 def _reward(plan: Plan) -> Term:
+    plan = at_own_stage(plan, "reward_zero_stage")
     size = shard_bytes(parameters=plan.split.shard(3), bytes_each=2)
     how = f"taken as large as the model: {spread_over(plan, 3)} × 2 B"
     if other := _other_size(plan, "reward_b", 3, 2):
         size, how = other
-    return make_term("reward_weights", "reward model", "held", size, how, _ZERO, ("has_reward_model", "reward_b"))
+    moved_by = ("has_reward_model", "reward_b", "reward_zero_stage")
+    return make_term("reward_weights", "reward model", "held", size, how, _ZERO, moved_by)
 
 
 def _other_size(plan: Plan, id: str, stage: int, each: float) -> tuple[float, str] | None:

@@ -12,7 +12,8 @@ from diagnose.units import KIB
 from diagnose.vocabulary import FACTS, FactSpec, Value
 
 _SIZE = re.compile(r"([\d.,]+)\s*(?:(t)i?b?|(g)i?b?)?", re.I | re.A)
-_LEVELS = {"zero_stage": 3, "teacher_zero_stage": 3, "sleep_level": 2}  # the highest of each, from 0
+# the highest of each, from 0
+_LEVELS = {"zero_stage": 3, "teacher_zero_stage": 3, "ref_zero_stage": 3, "reward_zero_stage": 3, "sleep_level": 2}
 _COUNTED = ("machine", "sizes")  # whole numbers of these groups count what a run has or takes: none is no answer
 _SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB"}
 

@@ -59,7 +59,7 @@ class _Found:
 def detect(paste: Paste, answered: Fact | None, knowledge: Knowledge) -> Detected:
     """An answer first; else the strongest evidence, then the lowest rank; a tie is left open."""
     if answered is not None:
-        return _answered(answered, knowledge)
+        return _answered(answered, paste, knowledge)
     found = list(_all(paste, knowledge))
     if not found:
         return Detected()
@@ -77,14 +77,23 @@ def fork_of(id: str, knowledge: Knowledge) -> tuple[Framework, Fork] | None:
     return next(((one, fork) for one in knowledge.frameworks.values() for fork in one.forks if fork.id == id), None)
 
 
-def _answered(answered: Fact, knowledge: Knowledge) -> Detected:
+def _answered(answered: Fact, paste: Paste, knowledge: Knowledge) -> Detected:
+    """What a person names; of a framework that is its fork of which the paste bears a mark, since a fork goes by its base's name."""
     id = _meant(str(answered.value), knowledge)
     fork = fork_of(id, knowledge)
     if fork is None:
-        return Detected(knowledge.frameworks.get(id) or knowledge.fallback, replace(answered, value=id))
+        framework = knowledge.frameworks.get(id) or knowledge.fallback
+        return Detected(framework, replace(answered, value=id), fork=_marked(paste, id, knowledge))
     base, which = fork
     fact = Fact("framework", which.id if base.fallback else base.slug, "answered", written=answered.written)
     return Detected(base, fact, fork=which)
+
+
+def _marked(paste: Paste, id: str, knowledge: Knowledge) -> Fork | None:
+    """The fork of this framework that the paste shows by a mark of its own; none where the marks leave the choice."""
+    ours = [one for one in _all(paste, knowledge) if one.framework.slug == id and one.strength == MARK]
+    best = [one.fork for one in ours if one.order == min(one.order for one in ours)]
+    return best[0] if len(best) == 1 and not knowledge.frameworks[id].fallback else None
 
 
 def _meant(answered: str, knowledge: Knowledge) -> str:

@@ -43,6 +43,8 @@ _ALL = (
     fact("teacher_b", "number", "run", "Teacher's parameters", "billions"),
     fact("teacher_is_base", "bool", "run", "Teacher is the model before training"),
     fact("teacher_zero_stage", "int", "memory", "ZeRO stage of the teacher"),
+    fact("ref_zero_stage", "int", "memory", "ZeRO stage of the reference"),
+    fact("reward_zero_stage", "int", "memory", "ZeRO stage of the reward model"),
     fact("critic_model", "text", "run", "Critic's model"),
     fact("critic_b", "number", "run", "Critic's parameters", "billions"),
     fact("reward_model", "text", "run", "Reward model's name"),

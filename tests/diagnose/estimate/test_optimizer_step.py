@@ -51,6 +51,13 @@ def test_an_optimizer_that_takes_one_tensor_at_a_time_needs_nothing_beside_its_s
     assert term(recipe, answers, "adam_temporaries") is None
 
 
+@pytest.mark.parametrize("optimizer", ["rmsprop", "rmsprop_bnb", "adagrad"])
+def test_an_optimizer_of_squares_alone_keeps_one_number_a_parameter(optimizer: str) -> None:
+    """torch 2.6 optim/rmsprop.py, adagrad.py; transformers v4.57.1 src/transformers/trainer.py: get_optimizer_cls_and_kwargs."""
+    values: dict[str, Value] = {"optimizer": optimizer, "precision": "mixed"}
+    assert parameter_bytes(values, {}, own_precision=False).optimizer == 4
+
+
 def test_of_an_unknown_trainer_the_band_holds_a_fused_step_too() -> None:
     step = term("", UNKNOWN, "adam_temporaries")
     assert step is not None
