@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.ingest.lines import Row
-from diagnose.ingest.python import HOLDER, expression
+from diagnose.ingest.python import HOLDERS, expression
 from diagnose.types import Setting
 
 # argparse, and a field of a dataclass that a parser fills
@@ -17,7 +17,7 @@ _FIELD = re.compile(r"[ \t]+(?P<name>[A-Za-z_]\w{0,80})[ ]?:[ ]?[\w\[\], |.\"']{
 
 def read_options(rows: Sequence[Row], settings: Sequence[Setting]) -> dict[str, object]:
     """Name → value of each argument of a script whose text uses such names; none that two commands or declarations tell apart."""
-    if not any(HOLDER.search(row.words) for row in rows):
+    if not any(holder in row.words for row in rows for holder in HOLDERS):
         return {}
     given = _agreed(
         (setting.key.lstrip("-"), _literal(setting.value)) for setting in settings if setting.shape == "flag"

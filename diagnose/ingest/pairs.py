@@ -130,7 +130,7 @@ def _of_row(place: Place, words: str, variables: Variables, above: str) -> list[
     row = place.row
     taken: dict[tuple[str, int], Setting] = {}
     occupied: set[int] = set()  # columns that are a value already
-    for key, value, shape, start, end in (*switched(words, above), *_found(words, place)):
+    for key, value, shape, start, end in (*switched(place), *_found(words, place)):
         if not taken and words.lstrip().startswith(key) and _HINT_BEFORE.search(above.rstrip() + " "):
             continue
         value, left, right = unquote(value)

@@ -31,8 +31,9 @@ _BINDS = re.compile(
     re.A,
 )
 _NAME = re.compile(r"[A-Za-z_]\w*", re.A)
-# what holds the arguments that a script was called with
-HOLDER = re.compile(r"\b(?P<holder>\w{0,40}args|opts?|flags|FLAGS)\.(?P<name>[A-Za-z_]\w*)", re.A)
+# what holds the arguments that a script was called with, by its last letters
+HOLDERS = ("args.", "opt.", "opts.", "flags.", "FLAGS.")
+_HOLDER = re.compile(r"(?:\w{0,40}args|opts?|flags|FLAGS)\.(?P<name>[A-Za-z_]\w*)", re.A)
 _METHOD = re.compile(r"(?<=\w)\.gradient_checkpointing_(?P<turn>enable|disable)(?=\()", re.A)
 _BRANCH = re.compile(r"[ \t]*(?:if|elif|else)\b", re.A)
 _SIMPLE = re.compile(r"[^\s,()\[\]{}+*/%\"'#-]+|-?[\d._]+(?:e-?\d+)?|\"[^\"\\]*\"|'[^'\\]*'", re.A)
@@ -68,7 +69,7 @@ class Names:
 
     def value(self, name: str, line: int) -> object:
         """What the name stands for on a line. One set deeper in, as in a branch or a function, may not have been set at all."""
-        if found := HOLDER.fullmatch(name):
+        if found := _HOLDER.fullmatch(name):
             return self.options[found["name"]]
         places = [one for one in self.sets.get(name, ()) if one.line < line]
         indent = self.indents.get(line, 0)
@@ -80,7 +81,7 @@ class Names:
 
     def told(self, word: str) -> bool:
         """Whether a word may be a name that the text sets, or one of the arguments of its script."""
-        found = HOLDER.fullmatch(word)
+        found = _HOLDER.fullmatch(word)
         return word in self.sets or (found is not None and found["name"] in self.options)
 
     def read(self, text: str, row: Row) -> str | None:
@@ -103,13 +104,6 @@ def is_expression(text: str) -> bool:
         return False
     called = tree.func if isinstance(tree, ast.Call) else tree.value if isinstance(tree, ast.Subscript) else None
     return not isinstance(called, ast.Constant)
-
-
-def switched(words: str, above: str) -> Iterable[tuple[str, str, str, int, int]]:
-    """A method of transformers’ models that sets what is an argument elsewhere; of a branch nobody knows whether it is gone through."""
-    if not _BRANCH.match(words) and not _BRANCH.match(above):
-        for found in _METHOD.finditer(words):
-            yield "gradient_checkpointing", str(found["turn"] == "enable").lower(), "python", found.end(), found.end()
 
 
 def read_names(rows: Sequence[Row], options: Mapping[str, object]) -> Names:
@@ -219,3 +213,23 @@ class Place:
             return whole.text, True
         called = found["value"][0].isalpha() and self.row.words[found.end() : found.end() + 1] == "("
         return "", len(whole.text) > len(found["value"]) and not called and is_expression(whole.text)
+
+
+def switched(place: Place) -> Iterable[tuple[str, str, str, int, int]]:
+    """A method of transformers’ models that sets what is an argument elsewhere; in a branch nobody knows whether it is gone through."""
+    for found in _METHOD.finditer(place.row.words):
+        if not _in_branch(place):
+            yield "gradient_checkpointing", str(found["turn"] == "enable").lower(), "python", found.end(), found.end()
+
+
+def _in_branch(place: Place) -> bool:
+    """Whether a line stands below an ``if`` or ``else`` of its text, at whatever depth."""
+    words = place.row.words
+    indent = len(words) - len(words.lstrip())
+    for row in (place.row, *reversed(place.rows[max(0, place.at - _MOST_LINES) : place.at])):
+        own = len(row.words) - len(row.words.lstrip())
+        if row.words.strip() and (own < indent or row is place.row):
+            if _BRANCH.match(row.words):
+                return True
+            indent = own
+    return False
