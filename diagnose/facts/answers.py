@@ -14,6 +14,12 @@ from diagnose.vocabulary import FACTS, FactSpec, Value
 _SIZE = re.compile(r"([\d.,]+)\s*(?:(t)i?b?|(g)i?b?)?", re.I | re.A)
 # the highest of each, from 0
 _LEVELS = {"zero_stage": 3, "teacher_zero_stage": 3, "ref_zero_stage": 3, "reward_zero_stage": 3, "sleep_level": 2}
+# algorithms as people write them out, by letters and digits alone
+_ALGOS = {
+    "rewardmodeling": "rm", "rewardmodelling": "rm", "rewardmodel": "rm", "reward": "rm",
+    "supervisedfinetuning": "sft", "instructiontuning": "sft", "finetuning": "sft", "pt": "pretrain", "pretraining": "pretrain",
+    "continuedpretraining": "pretrain", "drgrpo": "dr_grpo", "reinforceplusplus": "reinforce++", "onlinedpo": "online_dpo",
+}  # fmt: skip
 _COUNTED = ("machine", "sizes")  # whole numbers of these groups count what a run has or takes: none is no answer
 _SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB"}
 
@@ -88,7 +94,7 @@ def read_answers(answers: Mapping[str, Value], knowledge: Knowledge) -> tuple[di
 
 
 def _known(id: str, value: Value, knowledge: Knowledge) -> Value:
-    """A framework by any of its names becomes its slug; whole numbers lose a decimal point; algorithms are lower case."""
+    """A framework by any of its names becomes its slug, an algorithm the word that is used here; whole numbers lose a decimal point."""
     if id == "framework":
         word = str(value).lower()
         for slug, framework in knowledge.frameworks.items():
@@ -98,7 +104,7 @@ def _known(id: str, value: Value, knowledge: Knowledge) -> Value:
                 if word in (fork.id, fork.title.lower(), *(name.lower() for name in fork.detect.names)):
                     return fork.id
     if id == "algo":
-        return str(value).lower()
+        return _ALGOS.get(re.sub(r"[\W_]", "", str(value).lower()), str(value).lower())
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

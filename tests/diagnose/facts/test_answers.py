@@ -1,6 +1,8 @@
 import pytest
 
 from diagnose.facts import parse_answer
+from diagnose.facts.answers import read_answers
+from diagnose.knowledge import current
 
 
 @pytest.mark.parametrize(
@@ -92,3 +94,18 @@ def test_a_number_of_a_program_is_held_to_the_same_bounds_as_a_person_s(facts, i
     found = facts("", **{id: value})
     assert id not in found.values
     assert "Write" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("written", "algo"),
+    [
+        ("Reward modeling", "rm"),
+        ("Dr. GRPO", "dr_grpo"),
+        ("continued pre-training", "pretrain"),
+        ("REINFORCE++", "reinforce++"),
+        ("GRPO", "grpo"),
+    ],
+)
+def test_an_algorithm_may_be_written_out(written: str, algo: str) -> None:
+    facts, notes = read_answers({"algo": written}, current())
+    assert (facts["algo"].value, notes) == (algo, [])
