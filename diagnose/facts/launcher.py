@@ -114,18 +114,15 @@ def _visible(paste: Paste) -> list[tuple[Setting, frozenset[str]]]:
 
 def _last(paste: Paste, keys: tuple[str, ...]) -> tuple[Setting, int] | None:
     """What the launcher was told last: by its command, which outranks a file that it is given."""
-    settings = paste.settings
-    for setting in (
-        *(s for s in reversed(settings) if s.command >= 0),
-        *(s for s in reversed(settings) if s.command < 0),
-    ):
-        if (
-            normal(setting.key) in keys
-            and isinstance(value := written.number(setting.value), int)
-            and 1 <= value <= 4096
-        ):
-            return setting, value
-    return None
+    told = [
+        (setting, value)
+        for setting in paste.settings
+        if normal(setting.key) in keys
+        and isinstance(value := written.number(setting.value), int)
+        and 1 <= value <= 4096
+    ]
+    by_command = [one for one in told if one[0].command >= 0]
+    return next(reversed(by_command or told), None)
 
 
 def _read(id: str, value: Value, setting: Setting) -> Fact:
