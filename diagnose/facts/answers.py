@@ -104,7 +104,7 @@ def _known(id: str, value: Value, knowledge: Knowledge) -> Value:
                 if word in (fork.id, fork.title.lower(), *(name.lower() for name in fork.detect.names)):
                     return fork.id
     if id == "algo":
-        return _ALGOS.get(re.sub(r"[\W_]", "", str(value).lower()), str(value).lower())
+        return _ALGOS.get(re.sub(r"[^a-z0-9]", "", str(value).lower()), str(value).lower())
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
