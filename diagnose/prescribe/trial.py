@@ -80,7 +80,7 @@ def _refused(situation: Situation, made: Written) -> str:
 def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:
     """The step in keys; facts of several that this framework has no key for are left out."""
     if lever.keyless or not situation.framework_known:
-        return write(situation, step, keyless=True)
+        return write(situation, step, keyless=lever.keyless)
     made = write(situation, step, keyless=False)
     if made or len(step) == 1:
         return made
@@ -129,7 +129,7 @@ def _limited(lever: Lever, situation: Situation) -> Trial | None:
     rest = {id: test for id, test in lever.when.items() if id not in (change.fact, "phase")}
     if change.unset is None or holds(rest, situation.values) is not True:
         return None
-    made = write(situation, {change.fact: change.unset}, keyless=lever.keyless or not situation.framework_known)
+    made = write(situation, {change.fact: change.unset}, keyless=lever.keyless)
     return Trial(lever, situation.facts, made.changes) if made else None
 
 
@@ -257,7 +257,7 @@ def _pruned(lever: Lever, situation: Situation, best: Trial, ladder: list[Target
         fewer = without(situation.facts, targets, id)
         if id not in targets or fewer is targets or not any(change.fact in fewer for change in lever.changes):
             continue
-        made = write(situation, fewer, keyless=not situation.framework_known)
+        made = write(situation, fewer, keyless=False)
         trial = measure(lever, situation, made) if made else None
         if isinstance(trial, Trial) and (trial.verdict == best.verdict == "fits" or _bytes(trial) <= _bytes(best)):
             best, targets = trial, fewer

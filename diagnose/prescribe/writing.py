@@ -40,7 +40,9 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
     """The facts with ``targets`` (each in its own unit) and the changes of keys; None when a key for one is missing."""
     facts, changes = situation.facts, []
     for id, target in targets.items():
-        outside = keyless or not situation.framework_known
+        key = key_of(facts, id)
+        another = key is not None and key.new_in == "file"  # of another library, and the same for every trainer
+        outside = keyless or not (situation.framework_known or another)
         one = _outside(facts, id, target) if outside else _inside(situation, facts, id, target)
         if one is None:
             return None
@@ -103,8 +105,10 @@ def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Ch
     counted = stated is None or stated.unit in _OF_ONE_GPU
     change = Change(id, "", None if now is None else word(now), word(target))
     if stated and in_paste and counted and FACTS[id].type != "text" and FACTS[id].group != "machine":
-        # a switch takes no number
-        plain = "" if stated.written.lower() in _SWITCH and is_number(target) else word(target, stated.written)
+        # a switch takes yes and no alone
+        plain = word(target, stated.written)
+        if stated.written.lower() in _SWITCH and plain.lower() not in _SWITCH:
+            plain = ""
         if after := _spelled(facts, stated, target) or plain:
             change = Change(id, stated.key, stated.written or word(stated.value), after, stated.span)
     return (Fact(id, target, "answered"),), change

@@ -280,9 +280,10 @@ def test_a_smaller_bucket_goes_into_the_file_beside_the_stage(trainer):
     assert lines == ['    "reduce_bucket_size": 50000000,']
 
 
-def test_buckets_are_advised_with_figures_where_the_file_is_shown_and_not_where_nothing_is_known_of_them():
+@pytest.mark.parametrize("program", ["trl sft", "deepspeed train.py"])
+def test_buckets_are_advised_with_figures_where_the_file_is_shown_and_not_where_nothing_is_known_of_them(program):
     command = (
-        "trl sft --model_name_or_path Qwen/Qwen2.5-7B-Instruct --use_peft true --lora_r 16 --deepspeed my_z2.json --bf16 true "
+        f"{program} --model_name_or_path Qwen/Qwen2.5-7B-Instruct --use_peft true --lora_r 16 --deepspeed my_z2.json --bf16 true "
         "--per_device_train_batch_size 1 --max_length 2048 --gradient_checkpointing true --dtype bfloat16\n"
     )
     file = '{\n  "zero_optimization": {\n    "stage": 2,\n    "overlap_comm": true\n  }\n}\n'
@@ -291,5 +292,6 @@ def test_buckets_are_advised_with_figures_where_the_file_is_shown_and_not_where_
     given = next(one for one in shown.prescriptions if one.lever.slug == "shard.zero_bucket.down")
     assert given.after.bytes < given.before.bytes - 10**9
     assert '    "reduce_bucket_size": 50000000' in [line.text for line in given.patch if line.mark == "+"]
+    assert all(one.before != "true" or one.after in ("true", "false") for p in shown.prescriptions for one in p.changes)
     named = diagnose(command + oom, {"phase": "actor_update"}, current(), ())
     assert "shard.zero_bucket.down" not in {one.lever.slug for one in named.prescriptions}
