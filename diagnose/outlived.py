@@ -9,13 +9,18 @@ from diagnose.vocabulary import PHASE_GROUPS, PHASES
 TITLE = "The run got further than this estimate allows"
 
 
+def went_through(facts: Facts) -> bool:
+    """Whether steps of the run went through before it failed."""
+    return facts.flag("steps_passed") is True or (facts.number("step") or 0) > 1
+
+
 def outlived(facts: Facts, before: Estimate, phase: str | None) -> PhaseEstimate | None:
     """The phase of a step that needs more of a card than it has, with its whole band, though steps went through; None where none does.
 
     Not the ``phase`` that failed: its rows may have grown. Where nothing names that one, not the highest.
     """
-    gpu, went = before.gpu, facts.flag("steps_passed") is True or (facts.number("step") or 0) > 1
-    if not went or gpu is None or gpu.limit is None or not gpu.phases:
+    gpu = before.gpu
+    if not went_through(facts) or gpu is None or gpu.limit is None or not gpu.phases:
         return None
     failed = phase or gpu.peak.phase
     over = [

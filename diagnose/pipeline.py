@@ -57,13 +57,13 @@ def diagnose(
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
     situation = Situation(facts, before, told, phase, pool, paste, knowledge.fallback)
-    prescriptions, several, not_advised, checks = prescribe(situation, knowledge, seen, matches, advisories)
+    advice = prescribe(situation, knowledge, seen, matches, advisories)
     passed("prescribe")
-    questions = ask(replace(situation, kind=kind), knowledge, checks)
+    questions = ask(replace(situation, kind=kind), knowledge, advice.checks)
     passed("questions")
     failure = (kind, phase, pool, _verdict(before, pool, phase) if kind or not room else _of_server(before, room))
-    advice = (prescriptions, not_advised, checks, questions)
-    return Diagnosis(paste, facts, *failure, before, matches, *advice, seen, room, several)
+    given = (advice.prescriptions, advice.not_advised, advice.checks, questions)
+    return Diagnosis(paste, facts, *failure, before, matches, *given, seen, room, advice.together, advice.ahead)
 
 
 def foresee(answers: Mapping[str, Value], knowledge: Knowledge) -> Diagnosis:

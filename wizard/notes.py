@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from diagnose import outlived
 from diagnose.types import Diagnosis
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import in_sentence, not_memory, refusal, worst
+from diagnose.words import ahead, in_sentence, not_memory, refusal, worst
 from diagnose.words.figures import gib, phase_gib, phase_tenths
 from diagnose.words.files import FILES
 from diagnose.words.measured import growth_words, reached
@@ -173,6 +173,12 @@ def _not_explained(diagnosis: Diagnosis) -> Note | None:
 def _outlived(diagnosis: Diagnosis) -> Note | None:
     said = outlived.told(diagnosis)
     return Note(outlived.TITLE, said, css="warn") if said else None
+
+
+def ahead_of(diagnosis: Diagnosis) -> tuple[Note, ...]:
+    """What runs out next, beside the advice on what did."""
+    found = diagnosis.ahead
+    return (Note(ahead.title(found), ahead.told(found), ahead.changed(found), "warn"),) if found else ()
 
 
 def _apart(diagnosis: Diagnosis) -> Note | None:

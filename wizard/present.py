@@ -33,19 +33,12 @@ def present(
     pool = _pool(diagnosis)
     phase = core.worst(diagnosis, pool) if pool else None
     seen = ledger.reported(diagnosis)
-    advised = advice.prescriptions(diagnosis, words.names_of(diagnosis.cases))
     return {
         "diagnosis": diagnosis,
         "pasted": pasted,
         "beside": ledger.beside(diagnosis, phase),
         "measured": measured.rows(diagnosis),
         "grown": measured.grown(diagnosis),
-        "advice": advised[:SHOWN],
-        "more": advised[SHOWN:],
-        "together": advice.together(diagnosis, diagnosis.together),
-        "fitting": diagnosis.fits_after(SHOWN),
-        "against": advice.not_advised(diagnosis),
-        "checks": advice.checks(diagnosis),
         "ask": _next_question(diagnosis, answers),
         "near": near.cases(diagnosis.matches, pictures, words.titles_of(knowledge.frameworks)),
         "link": state.query(state.certain(diagnosis)),
@@ -58,8 +51,23 @@ def present(
         "notices": diagnosis.facts.notes,
         "lists": reading.lists(knowledge),
         **_head(diagnosis, pool, phase, seen),
+        **_advice(diagnosis),
         **_read(diagnosis, answers, pasted),
         **(_memory(diagnosis, pool, phase, seen) if pool and phase else {}),
+    }
+
+
+def _advice(diagnosis: Diagnosis) -> dict[str, Any]:
+    """What to change, and all that is said beside it."""
+    advised = advice.prescriptions(diagnosis, words.names_of(diagnosis.cases))
+    return {
+        "advice": advised[:SHOWN],
+        "more": advised[SHOWN:],
+        "together": advice.together(diagnosis, diagnosis.together),
+        "fitting": diagnosis.fits_after(SHOWN),
+        "ahead": notes.ahead_of(diagnosis),
+        "against": advice.not_advised(diagnosis),
+        "checks": advice.checks(diagnosis),
     }
 
 

@@ -15,6 +15,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Advisory, Case, Lever, LeverRank
 from diagnose.prescribe import refuse
 from diagnose.prescribe.advisories import advised, to_check
+from diagnose.prescribe.ahead import ahead
 from diagnose.prescribe.evidence import Record, count
 from diagnose.prescribe.measure import measure
 from diagnose.prescribe.of_phase import of_phase, sizes_its_pass
@@ -29,14 +30,13 @@ from diagnose.prescribe.writing import Written
 from diagnose.types import (
     LESS,
     MORE,
+    Advice,
     CaseMatch,
     Change,
-    Check,
     Fact,
     NotAdvised,
     Prescription,
     Span,
-    Together,
 )
 from diagnose.vocabulary import Pool
 from diagnose.words import advisory
@@ -58,10 +58,8 @@ def prescribe(
     cases: Sequence[Case],
     matches: Sequence[CaseMatch],
     advisories: Sequence[Advisory] = (),
-) -> tuple[tuple[Prescription, ...], Together | None, tuple[NotAdvised, ...], tuple[Check, ...]]:
-    """What to change, best first, at most eight; the set that fits where none of them does alone; what people would expect
-    here, with what speaks against it; what to check.
-    """
+) -> Advice:
+    """What to change, best first, at most eight, and all that is said beside it."""
     records = count(cases, matches, situation.kind)
     judged = [
         one
@@ -74,8 +72,14 @@ def prescribe(
     said = {candidate.lever.slug for candidate in chosen}
     left = [refused for refused in refusals if refused.lever.slug not in said]
     prescriptions = tuple(_prescription(candidate, ranged=i < RANGED) for i, candidate in enumerate(chosen))
-    several = together(situation, knowledge.levers.values(), [*candidates, *refusals])
-    return prescriptions, several, refuse.shown(left, situation, records), to_check(advisories, situation)
+    levers = knowledge.levers.values()
+    return Advice(
+        prescriptions,
+        together(situation, levers, [*candidates, *refusals]),
+        refuse.shown(left, situation, records),
+        to_check(advisories, situation),
+        ahead(situation, chosen[0].trial if chosen else None, levers),
+    )
 
 
 def _failing_pools(situation: Situation) -> tuple[Pool | None, ...]:

@@ -191,12 +191,16 @@ def _with(taken: list[Step], lever: Lever, step: Targets) -> list[Step]:
 
 
 def _applied(start: Situation, taken: Iterable[Step]) -> Written | None:
-    """All of them written down, each on what the others made of the run; None where two want different words of one key."""
+    """All of them written down, each on what the others made of the run; None where two want different words of one key, or
+    libraries that do not shard beside each other.
+    """
     facts = start.facts
     changes: dict[str, Change] = {}
     for lever, step in taken:
         made = written_step(lever, replace(start, facts=facts), step)
-        if made is None:
+        library = facts.values.get("strategy")
+        moved = library != start.facts.values.get("strategy")
+        if made is None or (moved and made.facts.values.get("strategy") != library):
             return None
         facts = made.facts
         for change in made.changes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from diagnose.types import (
+    Ahead,
     Change,
     Check,
     Compared,
@@ -39,10 +40,17 @@ def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "growth": [_growth(one, diagnosis) for one in diagnosis.facts.growth],
         "prescriptions": [_prescription(prescription) for prescription in diagnosis.prescriptions],
         "together": together_to_json(diagnosis.together) if diagnosis.together else None,
+        "ahead": _ahead(diagnosis.ahead) if diagnosis.ahead else None,
         "checks": [_check(check) for check in diagnosis.checks],
         "cases": [{"slug": near.case.slug, "score": round(near.score, 3)} for near in diagnosis.matches],
         "questions": [asked.question.fact for asked in diagnosis.questions],
     }
+
+
+def _ahead(ahead: Ahead) -> dict[str, Any]:
+    """The phase that runs out next once the first change is made, and what brings the whole run to fit."""
+    together = together_to_json(ahead.together) if ahead.together else None
+    return {**_phase(ahead.phase), "limit_gib": _gib(ahead.limit), "together": together}
 
 
 def _framework(facts: Facts) -> Value | None:

@@ -6,7 +6,7 @@ from diagnose import outlived, words
 from diagnose.types import Asked, Change, Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
-from diagnose.words import advisory, chinese, figures, files, killed, measured, refusal
+from diagnose.words import advisory, ahead, chinese, figures, files, killed, measured, refusal
 from diagnose.words.change import effect_words, evidence_words, range_words, sure_words
 from diagnose.words.headline import headline
 from diagnose.words.together import costs, title, why
@@ -41,6 +41,9 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
         if pool and pool.phases:
             lines += _table(pool, markdown)
     lines += _section("What the log measured", [f"{item}{told}" for told in measured.told(diagnosis)], markdown)
+    if next_out := diagnosis.ahead:
+        body = [ahead.told(next_out), *(f"   {code}{one}{code}" for one in ahead.changed(next_out))]
+        lines += _section(ahead.title(next_out), body, markdown)
     lines += _section(_advice_title(diagnosis), _advice(diagnosis, code), markdown)
     checks = [
         f"{item}{check.advisory.title}. {advisory.check_words(check)} {code}{advisory.find_out(check.advisory)}{code}"
@@ -126,6 +129,8 @@ def _seen(phase: PhaseEstimate, markdown: bool) -> str:
 
 
 def _advice_title(diagnosis: Diagnosis) -> str:
+    if diagnosis.ahead:
+        return "What to do first"
     return "Smallest changes that fit" if diagnosis.fits_after() else "What to do"
 
 

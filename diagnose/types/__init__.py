@@ -3,6 +3,8 @@
 from diagnose.types.advice import (
     LESS,
     MORE,
+    Advice,
+    Ahead,
     Asked,
     CaseMatch,
     Change,
@@ -23,6 +25,8 @@ from diagnose.types.paste import Command, Frame, Line, Package, Paste, Redaction
 __all__ = [
     "LESS",
     "MORE",
+    "Advice",
+    "Ahead",
     "Asked",
     "CacheRoom",
     "CaseMatch",

@@ -122,6 +122,16 @@ class Together:
         return self.before.phase
 
 
+class Ahead(NamedTuple):
+    """A later phase that has no room either, once the first change is made: its estimate, the bytes that a card has, and the further
+    changes by which the whole run fits, where such are known.
+    """
+
+    phase: PhaseEstimate
+    limit: int
+    together: Together | None
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """An advisory that fits but for the version, which nothing tells for certain; ``at`` is the likely one."""
@@ -142,6 +152,18 @@ class NotAdvised:
     reason: str
     why: str
     span: Span | None = None
+
+
+class Advice(NamedTuple):
+    """What to change, best first; the set that fits where none of these does alone; what people would expect here, with what speaks
+    against it; what to check; what runs out next.
+    """
+
+    prescriptions: tuple[Prescription, ...] = ()
+    together: Together | None = None
+    not_advised: tuple[NotAdvised, ...] = ()
+    checks: tuple[Check, ...] = ()
+    ahead: Ahead | None = None
 
 
 class Turn(NamedTuple):
@@ -171,7 +193,7 @@ class Diagnosis:
 
     ``verdict`` is the estimate's word on that: out, close, fits or unknown. ``cases`` are those that were looked at.
     ``room`` is what the engine's start leaves its cache, where that is what failed. ``together`` is the set of changes that is
-    enough where none of ``prescriptions`` is.
+    enough where none of ``prescriptions`` is. ``ahead`` is what runs out next by the estimate.
     """
 
     paste: Paste
@@ -189,6 +211,7 @@ class Diagnosis:
     cases: tuple[Case, ...] = ()
     room: CacheRoom | None = None
     together: Together | None = None
+    ahead: Ahead | None = None
 
     def fits_after(self, first: int | None = None) -> bool:
         """Whether one of the ``first`` changes that are advised makes the run fit, or the set of them; not of a run that fits as it is."""

@@ -17,13 +17,18 @@ def title(together: Together) -> str:
 
 def why(together: Together, limit: int | None) -> str:
     """What they are, and what is left of ``limit`` in bytes then."""
+    told = gained(together, limit)
+    return f"{'No change is enough alone. ' if len(together.levers) > 1 else ''}{told[0].upper()}{told[1:]}"
+
+
+def gained(together: Together, limit: int | None) -> str:
+    """The same within a sentence."""
     phase, need = phase_words(together.after.phase), f"{together.after.shown}{NBSP}GiB"
     *first, last = (in_sentence(lever.title) for lever in together.levers)
     told = f"{', '.join(first)} and {last}" if first else last
-    alone = "No change is enough alone. " if first else ""
     free = tenths(limit) - phase_tenths(together.after)[0] if limit and together.after_verdict == "fits" else 0
     left = f", and {free / 10:.1f}{NBSP}GiB stay free" if free > 0 else ""
-    return f"{alone}{told[0].upper()}{told[1:]}: then the {phase} needs most, {need}{left}."
+    return f"{told}: then the {phase} needs most, {need}{left}."
 
 
 def costs(together: Together) -> list[str]:

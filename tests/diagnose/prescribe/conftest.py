@@ -14,7 +14,7 @@ from diagnose.knowledge.records import Case, Fix
 from diagnose.match import match
 from diagnose.prescribe import prescribe
 from diagnose.prescribe.situation import Situation
-from diagnose.types import Check, Estimate, Facts, NotAdvised, Paste, Prescription, Together
+from diagnose.types import Ahead, Check, Estimate, Facts, NotAdvised, Paste, Prescription, Together
 from diagnose.vocabulary import POOL_OF_KIND, Value
 
 GROUPED = r"""
@@ -63,6 +63,7 @@ class Advice:
     together: Together | None
     not_advised: tuple[NotAdvised, ...]
     checks: tuple[Check, ...]
+    ahead: Ahead | None
 
     @property
     def levers(self) -> list[str]:
