@@ -13,6 +13,7 @@ from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
 from diagnose.match import match
+from diagnose.possible import only_phase
 from diagnose.prescribe import prescribe
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
@@ -47,6 +48,8 @@ def diagnose(
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("facts")
     before = estimate(facts, knowledge.fallback)
+    if phase is None and kind in ("gpu_oom", "gpu_oom_raw"):
+        phase = only_phase(facts, before.gpu)
     passed("estimate")
     found = cases(facts, paste.text) if callable(cases) else cases
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))

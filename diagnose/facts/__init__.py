@@ -9,6 +9,7 @@ from typing import NamedTuple
 from diagnose.batch import resolve
 from diagnose.facts.agreed import agreed
 from diagnose.facts.algo import read_algo, read_training, supervised
+from diagnose.facts.among import among
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.banner import trained
 from diagnose.facts.complete import complete
@@ -21,7 +22,7 @@ from diagnose.facts.growth import as_kind, longer_rows, of_longer_rows
 from diagnose.facts.implied import implied
 from diagnose.facts.keys import KeyFacts, read_keys, writable
 from diagnose.facts.lowered import Lowered, lower
-from diagnose.facts.machine import MACHINE, find_gpu, read_machine
+from diagnose.facts.machine import MACHINE, gpu_of, read_machine
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import config
 from diagnose.facts.model import Read, of_model, read_model
@@ -79,15 +80,14 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = _defaults(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)
-    gpu = find_gpu(str(stated["gpu_model"].value), knowledge.gpus) if "gpu_model" in stated else None
-    told = (*refused, *readings.notes, *remarks(detected, version, keyed, stated, heard.proven, heard.speech, gpu))
+    told = remarks(detected, version, keyed, stated, heard.proven, heard.speech, knowledge.gpus)
     return Facts(
         stated=stated,
         values=resolve(stated),
         framework=framework,
         fork=detected.fork,
         model=model.model,
-        gpu=gpu,
+        gpu=gpu_of(stated, knowledge.gpus),
         keys=keyed.keys,
         units=keyed.units,
         untold=keyed.untold,
@@ -101,7 +101,8 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*encoded(paste.lines), *told),
+        notes=(*encoded(paste.lines), *refused, *readings.notes, *told),
+        among=among(paste, heard.hits),
     )
 
 

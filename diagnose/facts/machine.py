@@ -239,7 +239,7 @@ def _sizes(
     known: Mapping[str, Fact], found: dict[str, Fact], captured: Mapping[str, Fact], gpus: Mapping[str, Gpu]
 ) -> None:
     """The size as sold: a stated one in the catalogue's figure, a printed capacity, or the only or usual one of the card."""
-    gpu = _gpu(known, gpus)
+    gpu = gpu_of(known, gpus)
     size = known.get("gpu_mem_gib")
     if size is not None and not size.certain:
         return
@@ -262,7 +262,8 @@ def _sizes(
         found["gpu_mem_gib"] = Fact("gpu_mem_gib", gpu.usual, "assumed", why=why)
 
 
-def _gpu(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> Gpu | None:
+def gpu_of(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> Gpu | None:
+    """The record of the card that is named, if one is."""
     model = known.get("gpu_model")
     return find_gpu(str(model.value), gpus) if model else None
 

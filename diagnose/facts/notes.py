@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from diagnose.batch import data_parallel, resolve, whole
 from diagnose.facts.framework import Detected
 from diagnose.facts.keys import KeyFacts
+from diagnose.facts.machine import gpu_of
 from diagnose.facts.proven import Proofs
 from diagnose.facts.run_words import run_words
 from diagnose.knowledge.hardware import Gpu
@@ -26,14 +27,14 @@ def remarks(
     stated: Mapping[str, Fact],
     proven: Proofs,
     speech: Sequence[Line],
-    gpu: Gpu | None = None,
+    gpus: Mapping[str, Gpu],
 ) -> Iterator[str]:
     """All of them; ``speech`` are the lines that people wrote."""
     yield from _of_fork(detected, version, keyed)
     yield from _of_dead_keys(keyed)
     yield from _of_variables(keyed)
     yield from _of_part(stated)
-    yield from _of_card(stated, gpu)
+    yield from _of_card(stated, gpu_of(stated, gpus))
     yield from _unlike(proven, keyed, speech)
     yield from _uneven(stated)
 

@@ -65,7 +65,7 @@ def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, k
     tables.append(tuple(entry for other in knowledge.frameworks.values() for entry in other.frames))
     words = {line.number: line.words for line in paste.lines}
     told: list[tuple[Frame, PhaseFrame]] = []
-    frames = list(_deepest_first(paste, hits))
+    frames = list(deepest_first(paste, hits))
     # printed last frame first, a frame's line of code stands above it
     below = -1 if _upside_down(paste, frames) else 1
     code = {frame.line: words.get(frame.line + below, "") for frame in paste.frames if frame.path}
@@ -130,7 +130,7 @@ def _inside(entry: PhaseFrame, frame: Frame, code: Mapping[int, str], frames: Se
     return any(entry.line in code.get(other.line, "") for other in named)
 
 
-def _deepest_first(paste: Paste, hits: Sequence[Hit]) -> Iterable[Frame]:
+def deepest_first(paste: Paste, hits: Sequence[Hit]) -> Iterable[Frame]:
     """Frames above the last failure, the last first; after a host kill also the calls in the table of processes below it."""
     ends = [hit for hit in hits if hit.signature.strength >= 2 and not is_mark(hit.signature)]
     end = max((hit.span.line for hit in ends), default=None)

@@ -32,7 +32,7 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     full = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
     if full:
         return Refusal("elsewhere", crowded(full, pool), shifts=True)
-    phase = situation.phase or (after.phase if situation.asked else None)
+    phase = situation.phase or (after.phase if situation.possible else None)
     word = situation.measured_verdict(after) or verdict(changed, pool, None if gone else phase)
     room = cache_room(plan) if plan and plan.serves and word == "fits" else None
     trial = Trial(lever, made.facts, made.changes, after, room.verdict if room else word)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from diagnose.allocator import foreign_gib, fragmented
 from diagnose.estimate import cache_room, estimate, plan_of, turning_length
-from diagnose.estimate.refused import asked_in
 from diagnose.facts.versions import last_day, possible
 from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
+from diagnose.possible import possible_phases
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
 from diagnose.vocabulary import NO_CACHE, ONLINE_ALGOS, Pool, Value
@@ -140,13 +140,13 @@ class Situation:
         return None if self.kind in NOT_A_PEAK else self.watched(self.before)
 
     @cached_property
-    def asked(self) -> tuple[str, ...]:
-        """The phases in which alone what was asked for is made, where nothing names the phase."""
-        return asked_in(self.facts) if self.phase is None and self.pool == "gpu" else ()
+    def possible(self) -> tuple[str, ...]:
+        """The phases in which alone it can have failed, where nothing names the phase."""
+        return possible_phases(self.facts) if self.phase is None and self.pool == "gpu" else ()
 
     def watched(self, estimate: Estimate) -> PhaseEstimate | None:
         """The phase of an estimate of this run, as it is or changed, whose bytes decide."""
-        return watched(estimate, self.pool, self.phase, self.asked)
+        return watched(estimate, self.pool, self.phase, self.possible)
 
     @cached_property
     def usual(self) -> Situation | None:

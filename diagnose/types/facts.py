@@ -85,6 +85,7 @@ class Facts:
     ``datasets`` are the catalogue's names of the data sets, each with the rows that the run takes of it (``name#rows``).
     ``versions`` are those of packages, by their plain name.
     ``config`` holds every memory-relevant key as the person wrote it.
+    ``among`` are the phases in which alone the traceback of the failure can stand, empty where it may be any.
     ``failed_row`` stays as it is when a lever changes the rest: it is of the run that failed.
     """
 
@@ -109,6 +110,7 @@ class Facts:
     datasets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     failed_row: FailedRow | None = None
+    among: tuple[str, ...] = ()
 
     @property
     def trainer(self) -> str:

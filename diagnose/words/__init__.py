@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from diagnose.estimate.refused import asked_in
 from diagnose.facts.memory_limits import LIMIT
 from diagnose.facts.signature import is_mark
 from diagnose.knowledge.records import Signature
-from diagnose.types import CacheRoom, Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
+from diagnose.possible import possible_phases
+from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, PHASES, Value
 from diagnose.words import untrained
 from diagnose.words.beside import counted_beyond, other_out
-from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths, rounded
+from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths
 from diagnose.words.measured import growth_words
+from diagnose.words.room import room_words
 from diagnose.words.untold import cards_untold, untold
 
 VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "facts missing"}
@@ -148,8 +149,7 @@ def _lead(diagnosis: Diagnosis) -> str:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
-        if pool.pool == "gpu" and (asked := [*filter(pool.phase, asked_in(diagnosis.facts))]):
-            parts.append(f"A tensor of the size asked for is made in the {' or the '.join(map(phase_words, asked))}.")
+        parts.append(_left(diagnosis.facts, pool))
     parts.append(_taken(diagnosis, pool, phase))
     parts.append(untold(diagnosis))
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
@@ -235,6 +235,13 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:
     return f"The {name} needs about {phase_gib(phase)}{band}; {holds} {gib(pool.capacity)}."
 
 
+def _left(facts: Facts, pool: PoolEstimate) -> str:
+    """Which phases of the run alone are left, and by what."""
+    left = [phase_words(phase) for phase in possible_phases(facts) if pool.pool == "gpu" and pool.phase(phase)]
+    of_pass, of_size = "Its traceback is that of a pass of the model, in", "A tensor of the size asked for is made in"
+    return f"{of_pass if facts.among else of_size} the {' or the '.join(left)}." if left else ""
+
+
 def _without_cache(phase: PhaseEstimate) -> bool:
     """Whether an engine is awake in the phase whose cache nobody can count while the card's size is not known."""
     return {"engine_weights", "kv_pool"} & {term.id for term in phase.terms} == {"engine_weights"}
@@ -242,8 +249,8 @@ def _without_cache(phase: PhaseEstimate) -> bool:
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
     """The failing phase where it is known and estimated, else the one that the verdict hangs on."""
-    if diagnosis.phase is None and pool.pool == "gpu" and (asked := asked_in(diagnosis.facts)):
-        return pool.highest(asked)
+    if diagnosis.phase is None and pool.pool == "gpu" and (left := possible_phases(diagnosis.facts)):
+        return pool.highest(left)
     return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.deciding
 
 
@@ -266,32 +273,3 @@ def next_step(diagnosis: Diagnosis) -> str:
 
 def kind_words(kind: str | None) -> str:
     return KINDS.get(kind or "", "not known")
-
-
-def room_left(room: CacheRoom) -> str:
-    """``5.6 GiB``, or by how much the engine's own needs miss it."""
-    return gib(room.rest) if room.rest >= 0 else f"{gib(-room.rest)} short"
-
-
-def room_words(room: CacheRoom, failed: bool = True) -> str:
-    """Of what an engine may take what stands before its cache, and what is left for it and holds."""
-    before = [f"its weights take {gib(room.weights)} of it"]
-    before += [f"its largest step about {gib(room.work)}"] if room.work else []
-    before += [f"what stands there of the trainer {gib(room.others)}"] if room.others else []
-    left = "leaves nothing for its cache" if room.left <= 0 else f"leaves {gib(room.left)} for its cache"
-    parts = [f"The engine may take {gib(room.share)} of the card; {', '.join(before)}: that {left}."]
-    if room.shown is not None:
-        found = (
-            f"{gib(room.shown)} for it" if room.shown > 0 else f"that {gib(-room.shown)} are lacking before any cache"
-        )
-        parts.append(f"The log shows {found}.")
-    parts += [f"One sequence of {room.tokens:,} tokens needs {gib(room.row)}."] if room.row else []
-    if failed:
-        parts += ["The settings that are known do not explain the failure."] if room.enough else []
-        return " ".join(parts)
-    if room.rest > 0:
-        such = f", {room.rest // room.row:,} such sequences" if room.row and room.rest >= room.row else ""
-        parts.append(f"The cache holds about {rounded(room.holds)} tokens at a time{such}.")
-    if room.row > room.rest > 0 and not room.refuses:
-        parts.append("The engine starts nevertheless, and refuses or cuts what is longer than its cache.")
-    return " ".join(parts)

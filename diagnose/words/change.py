@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from diagnose.types import Prescription, Together
 from diagnose.vocabulary import FACTS
-from diagnose.words import VERDICTS, in_sentence, phase_words, room_left
+from diagnose.words import VERDICTS, in_sentence, phase_words
 from diagnose.words.figures import NBSP, gib, need_tenths
+from diagnose.words.room import room_left
 
 
 def evidence_words(prescription: Prescription) -> str:

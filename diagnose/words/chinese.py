@@ -12,9 +12,9 @@ from functools import reduce
 from typing import NamedTuple
 
 from diagnose import outlived
-from diagnose.estimate.refused import asked_in
 from diagnose.held import weights
 from diagnose.knowledge.records import Lever
+from diagnose.possible import possible_phases
 from diagnose.types import LESS, MORE, CacheRoom, Change, Diagnosis, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.words import cause_open, guessed, job_limited, not_memory, presumed, worst
 from diagnose.words.beside import counted_beyond, other_out
@@ -132,8 +132,9 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"失败的阶段没有估算：{PHASES[diagnosis.phase]}，请核对阶段和算法。"
     yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool, limited=job_limited(diagnosis.facts))
     if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
-        asked = [*filter(pool.phase, asked_in(diagnosis.facts))] if pool.pool == "gpu" else []
-        where = f"按申请的大小，应在{reduce(_either, map(PHASES.__getitem__, asked))}。" if asked else ""
+        left = [*filter(pool.phase, possible_phases(diagnosis.facts))] if pool.pool == "gpu" else []
+        by = "报错的调用栈" if diagnosis.facts.among else "申请的大小"
+        where = f"按{by}，应在{reduce(_either, map(PHASES.__getitem__, left))}。" if left else ""
         yield f"文本没有说明是哪个阶段。{where}"
     yield from _guesses(diagnosis, pool, pool.worst if diagnosis.room else phase)
     yield from _doubts(diagnosis, pool, phase)

@@ -1,0 +1,86 @@
+"""Which phases a traceback leaves where no frame of the trainer settles one."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import Knowledge, current
+from diagnose.pipeline import diagnose
+from diagnose.report import to_markdown
+
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.94 GiB. GPU 6 has a total capacity of 79.11 GiB.\n"
+SLIME = (
+    "python3 train.py --actor-num-nodes 2 --actor-num-gpus-per-node 8 --colocate --tensor-model-parallel-size 4 --sequence-parallel "
+    "--expert-model-parallel-size 8 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1 "
+    "--use-dynamic-batch-size --max-tokens-per-gpu 20480 --hf-checkpoint Qwen/Qwen3-30B-A3B --rollout-batch-size 32 "
+    "--n-samples-per-prompt 8 --rollout-max-response-len 20480 --global-batch-size 256 --sglang-mem-fraction-static 0.8 "
+    "--rollout-num-gpus-per-engine 8 --advantage-estimator grpo --use-kl-loss\nH800\n"
+)
+MEGATRON = '  File "/root/Megatron-LM/megatron/core/tensor_parallel/cross_entropy.py", line 77, in calculate_predicted_logits\n'
+MODEL = (
+    '  File "/opt/lib/python3.11/site-packages/transformers/models/qwen2/modeling_qwen2.py", line 1480, in forward\n'
+)
+BACKWARD = (
+    '  File "/opt/lib/python3.11/site-packages/torch/_tensor.py", line 648, in backward\n'
+    '  File "/opt/lib/python3.11/site-packages/torch/autograd/graph.py", line 823, in _engine_run_backward\n'
+)
+BUILT = MODEL.replace("in forward", "in __init__")
+SAMPLED = '  File "/opt/lib/python3.11/site-packages/transformers/generation/utils.py", line 2465, in generate\n'
+ENGINE = '  File "/opt/lib/python3.11/site-packages/vllm/model_executor/models/transformers.py", line 400, in forward\n'
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> Knowledge:
+    return current()
+
+
+@pytest.mark.parametrize(
+    ("frames", "first"),
+    [
+        (MEGATRON, "rollout"),
+        (MODEL, "rollout"),
+        (BACKWARD, "critic"),
+        (MODEL + BACKWARD, "critic"),
+        (SAMPLED + MODEL, "rollout"),
+        (BUILT, None),
+        (ENGINE + MODEL, None),
+        ("", None),
+    ],
+)
+def test_the_libraries_of_a_traceback_leave_some_phases(knowledge: Knowledge, frames: str, first: str | None) -> None:
+    found = diagnose(f"Traceback (most recent call last):\n{frames}{OOM}", {}, knowledge, ())
+    assert (found.facts.among[0] if found.facts.among else None) == first
+
+
+def test_an_earlier_traceback_says_nothing_of_the_failure(knowledge: Knowledge) -> None:
+    own = '  File "/work/train.py", line 3, in main\n'
+    text = (
+        f"Traceback (most recent call last):\n{MODEL}ValueError: no\n\nTraceback (most recent call last):\n{own}{OOM}"
+    )
+    assert diagnose(text, {}, knowledge, ()).facts.among == ()
+
+
+def test_the_highest_phase_is_looked_for_among_those_alone(knowledge: Knowledge) -> None:
+    found = diagnose(SLIME + MEGATRON + OOM, {}, knowledge, ())
+    gpu = found.estimate.gpu
+    assert gpu is not None
+    assert gpu.peak.phase in ("init", "rollout")  # the engine, by whose models no file of Megatron's is run
+    assert found.phase is None
+    told = to_markdown(found)
+    assert "The actor update needs about" in told
+    assert (
+        "Its traceback is that of a pass of the model, in the old log-prob or the reference log-prob or the actor update"
+        in told
+    )
+    assert "rollout.gpu_memory_utilization.down" not in [one.lever.slug for one in found.prescriptions]
+    assert "batch.dynamic_tokens.down" in [one.lever.slug for one in found.prescriptions][:3]
+
+
+def test_a_backward_pass_without_a_critic_is_the_actors(knowledge: Knowledge) -> None:
+    found = diagnose(f"{SLIME}Traceback (most recent call last):\n{BACKWARD}{OOM}", {}, knowledge, ())
+    assert found.phase == "actor_update"
+
+
+def test_a_reader_of_chinese_is_told_what_the_traceback_leaves(knowledge: Knowledge) -> None:
+    found = diagnose(f"{SLIME}训练的时候显存不够了，请问怎么调整参数\n{MEGATRON}{OOM}", {}, knowledge, ())
+    assert "按报错的调用栈，应在" in to_markdown(found)
