@@ -8,7 +8,9 @@ from diagnose.knowledge import Knowledge, current
 from diagnose.pipeline import diagnose
 from diagnose.report import to_markdown
 
-OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.94 GiB. GPU 6 has a total capacity of 79.11 GiB.\n"
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.94 GiB. GPU 6 has a total capacity of 79.11 GiB.\n"
+)
 SLIME = (
     "python3 train.py --actor-num-nodes 2 --actor-num-gpus-per-node 8 --colocate --tensor-model-parallel-size 4 --sequence-parallel "
     "--expert-model-parallel-size 8 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1 "
