@@ -210,7 +210,7 @@ def _run(
         stated["algo"] = tuned
     if "full_or_lora" not in stated and (share := trained(paste.lines, stated)):
         stated["full_or_lora"] = share
-    for id, fact in (run_words(speech, stated) | offload_words(speech, framework, stated)).items():
+    for id, fact in (run_words(speech, stated, framework) | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
     stated |= left_open(heard.proven, stated)
     return model

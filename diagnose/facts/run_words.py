@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from diagnose.facts import written
 from diagnose.facts.prose import asked, clause_of, span_of
 from diagnose.facts.run_forms import ANY_BATCH, FORMS, IS, MARKS
+from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Span
 from diagnose.units import KIB
 from diagnose.vocabulary import Value
@@ -32,6 +33,16 @@ _RANKS = tuple(
         ),
     )
     for id, form in (("tp", "[Tt][Pp]"), ("pp", "[Pp][Pp]"), ("ep", "EP"))
+)
+# the same of a trainer that splits no layer: then only its engine does
+_OF_ENGINE = (
+    (
+        "rollout_tp",
+        re.compile(
+            r"(?<![\w-])(?:tp|tensor[ _-]parallel(?:ism)?|张量并行)(?:[ _-]?size)?\s*[=:：]?\s*(?P<n>\d{1,2})(?![\w.])",
+            re.I | re.A,
+        ),
+    ),
 )
 _ON = re.compile(
     r"\b(?:with|use|using|enabled?|turned on)\s+(?:gradient|activation)[ _-]checkpointing\b|\b(?:gradient|activation)[ _-]checkpointing\s+"
@@ -64,19 +75,35 @@ _STAGE_WORD = re.compile(
 )
 
 
-def run_words(speech: Sequence[Line], stated: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Facts that sentences give and nothing else does."""
+def run_words(
+    speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None = None
+) -> dict[str, Fact]:
+    """Facts that sentences give and nothing else does; some mean what they do in the run's ``framework`` alone."""
     found: dict[str, list[Fact]] = {}
+    ranks = _ranks(speech, stated, framework)
     for line in speech:
         if len(line.words) > 2000:
             continue
-        for fact in _of_line(line):
+        for fact in _of_line(line, ranks):
             if fact.id not in stated:
                 found.setdefault(fact.id, []).append(fact)
     told = {id: facts[0] for id, facts in found.items() if len({fact.value for fact in facts}) == 1}
     if "micro_batch" not in {**stated, **found} and (few := _few_rows(speech)):
         told["micro_batch"] = few
     return told
+
+
+def _ranks(
+    speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None
+) -> Sequence[tuple[str, re.Pattern[str]]]:
+    """What a plain TP means: the engine's where the trainer has no other, but for Megatron, of which nothing speaks here."""
+    if framework is None or any("megatron" in line.words.lower() for line in speech):
+        return ()
+    strategy = stated["strategy"].value if "strategy" in stated else framework.usual_strategy
+    own = [key.key for key in framework.keys if key.fact == "tp"]
+    engine = any(key.fact == "rollout_tp" for key in framework.keys)
+    alone = strategy in ("ddp", "deepspeed", "fsdp", "fsdp2") and all("model_parallel" in key for key in own)
+    return _OF_ENGINE if engine and alone else ()
 
 
 def _few_rows(speech: Sequence[Line]) -> Fact | None:
@@ -95,11 +122,11 @@ def _few_rows(speech: Sequence[Line]) -> Fact | None:
     return Fact("micro_batch", int(match["n"]), "assumed", written=match[0].strip(), span=span_of(line, match), why=why)
 
 
-def _of_line(line: Line) -> Iterator[Fact]:
+def _of_line(line: Line, ranks: Sequence[tuple[str, re.Pattern[str]]]) -> Iterator[Fact]:
     words = line.words.lower()
     marked = [id for id in FORMS if any(mark in words for mark in MARKS[id])]
     forms = [(id, form) for id in marked for form in FORMS[id]]
-    for id, form in (*forms, *_RANKS) if "megatron" in words else forms:
+    for id, form in (*forms, *(_RANKS if "megatron" in words else ranks)):
         for match in form.finditer(line.words):
             if not _almost(line.words, match):
                 value = _value(id, match)

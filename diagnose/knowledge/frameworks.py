@@ -273,3 +273,8 @@ class Framework(Part):
         if any(key.fact == fact for key in self.keys):
             return frozenset()
         return frozenset(facts[fact] for key in self.keys for facts in key.values.values() if fact in facts)
+
+    @property
+    def usual_strategy(self) -> Value | None:
+        """How it shards where nothing says so; None where that is never left open."""
+        return next((one.facts["strategy"] for one in self.defaults if "strategy" in one.facts and not one.when), None)

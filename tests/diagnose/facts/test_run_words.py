@@ -282,3 +282,24 @@ def test_it_reads_how_it_is_sharded_and_where_an_engine_stands(values, text, fou
 def test_cards_that_somebody_asks_about_one_by_one_are_one_card_each(values):
     text = "Planning GRPO with TRL on Qwen2.5-7B. Can I do it on a 4090 or do I need an A100 40GB or an H100 80GB?"
     assert values(text)["n_gpus"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "engine", "trainer"),
+    [
+        ("verl GRPO Qwen2.5-72B, 8xH100, tp=8", 8, None),
+        ("easyr1 Qwen2.5-VL-7B 8卡 TP4", 4, None),
+        ("trl grpo, vllm colocate, tensor parallel 4", 4, None),
+        ("verl grpo，张量并行 2，8卡A100", 2, None),
+        ("verl grpo, megatron, tp=4", None, 4),
+        ("verl grpo tp=4\nthe actor runs on megatron", None, None),
+        ("slime grpo, Qwen3-30B-A3B, tp=4", None, None),  # Megatron's, or that of its engines
+        ("nemo-rl grpo tp=4", None, None),  # its DTensor splits layers as well
+    ],
+)
+def test_a_plain_tp_is_the_engines_where_the_trainer_splits_no_layer(values, text, engine, trainer):
+    found = values(f"{text}\ntorch.OutOfMemoryError: CUDA out of memory.")
+    told = (found.get("rollout_tp") if engine else None, found.get("tp") if trainer else None)
+    assert told == (engine, trainer)
+    if engine is None:
+        assert found.get("rollout_tp") != 4
