@@ -38,6 +38,7 @@ from diagnose.facts.quantized import with_quantized
 from diagnose.facts.run_words import run_words, worded_settings
 from diagnose.facts.signature import find_hits
 from diagnose.facts.spelling import normal
+from diagnose.facts.spoken_keys import spoken_keys
 from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
 from diagnose.facts.trains import of_training, read_trains, without_training
@@ -210,7 +211,8 @@ def _run(
         stated["algo"] = tuned
     if "full_or_lora" not in stated and (share := trained(paste.lines, stated)):
         stated["full_or_lora"] = share
-    for id, fact in (run_words(speech, stated, framework) | offload_words(speech, framework, stated)).items():
+    told = spoken_keys(speech, stated, framework) | run_words(speech, stated, framework)
+    for id, fact in (told | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
     stated |= left_open(heard.proven, stated)
     return model

@@ -34,6 +34,8 @@ _ABOUT = r"\s*(?:(?:is|are|of|at|about|around|up to|limit|max|最长|最大|大�
 _REPLY = r"(?:response|completion|output|answer|generation|生成|回复|回答|输出)"
 _REPLIES = r"(?:samples|completions|responses|rollouts|generations|answers)"
 _BEFORE = r"(?<![\w.])(?P<round>)(?P<n>\d{3,6})(?:\s*tokens?)?"
+# the engine's share of the card is told as a fraction; in per cent it is mostly what a monitor shows
+_SHARE = r"\s*(?:=|:|：|of|at|is|was|to|为|是|(?:设|调|开|给|改)(?:置|的|了)?(?:为|成|到)?)?\s*(?P<share>0?\.\d{1,3})(?![\w%]|\.\d)"
 _WORDS = (
     (
         "zero_stage",
@@ -91,6 +93,12 @@ _WORDS = (
         r"(?<![\w.])(?P<n>[2-9]|\d{2,3})\s+generations\b(?!\s+(?:per|a|each)\s+(?!prompt)|\s+(?:in total|so far))",
     ),
     ("gpu_memory_utilization", r"\bcolocated?(?:\s+mode)?\s*(?:at|with|=|:)?\s*(?P<share>0\.\d{1,2})(?![\w%]|\.\d)"),
+    (
+        "gpu_memory_utilization",
+        r"(?<![\w.])(?<!cpu )(?<!host )(?<!node )(?<!system )(?:(?:gpu[ _-]?)?mem(?:ory)?[ _-]?"
+        rf"(?:util(?:i[sz]ation)?|frac(?:tion)?(?:[ _-]?static)?)|gpu[ _-]?util(?:i[sz]ation)?|util(?=\s*[=:])){_SHARE}",
+    ),
+    ("gpu_memory_utilization", rf"(?:显存|gpu)\s*的?(?:利用率|占比|比例){_SHARE}"),
     ("logits_chunked", r"\bliger(?:[ -](?:loss|kernel))?\s+(?:is\s+)?(?P<on>on|enabled)\b"),
     ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),
     (
@@ -147,7 +155,7 @@ MARKS = {
         *("生成", "回复", "回答", "输出", "响应", "长度"),
     ),
     "prompt_length": ("prompt", "input", "输入", "提示"),
-    "gpu_memory_utilization": ("colocate",),
+    "gpu_memory_utilization": ("colocate", "util", "frac", "利用率", "占比", "比例"),
     "logits_chunked": ("liger",),
     "max_length": ("cutoff", "cut-off", "ctx", "seq", "total", "context", "序列", "上下文", "总长"),
     "rollout_n": ("group", "prompt", "generations", "每"),

@@ -113,7 +113,7 @@ def _few_rows(speech: Sequence[Line]) -> Fact | None:
         for line in speech
         if len(line.words) <= 2000
         for match in _FEW.finditer(line.words)
-        if not _almost(line.words, match)
+        if not almost(line.words, match)
     ]
     if len({match["n"] for _, match in places}) != 1:
         return None
@@ -128,7 +128,7 @@ def _of_line(line: Line, ranks: Sequence[tuple[str, re.Pattern[str]]]) -> Iterat
     forms = [(id, form) for id in marked for form in FORMS[id]]
     for id, form in (*forms, *(_RANKS if "megatron" in words else ranks)):
         for match in form.finditer(line.words):
-            if not _almost(line.words, match):
+            if not almost(line.words, match):
                 value = _value(id, match)
                 if value is None:
                     continue
@@ -137,7 +137,7 @@ def _of_line(line: Line, ranks: Sequence[tuple[str, re.Pattern[str]]]) -> Iterat
         return
     for form, on in ((_OFF, "false"), (_ON, "true")):
         told, switch = form.search(line.words), written.of("gradient_checkpointing", on)
-        if told and switch is not None and not _almost(line.words, told):
+        if told and switch is not None and not almost(line.words, told):
             yield Fact("gradient_checkpointing", switch, "read", written=told[0], span=span_of(line, told))
             return
 
@@ -163,7 +163,7 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
     return int(match["n"].replace(",", "")) * (KIB if groups.get("k") else 1)
 
 
-def _almost(words: str, found: re.Match[str]) -> bool:
+def almost(words: str, found: re.Match[str]) -> bool:
     """Whether the clause says that it was tried, is advised or asked about."""
     start, clause = clause_of(words, found)
     fits = _WHETHER_IT_FITS.search(clause)

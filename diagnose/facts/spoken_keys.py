@@ -1,0 +1,86 @@
+"""A framework's own keys with their words apart: “train batch size 256”, “max num seqs = 128”, “enforce eager on”."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from diagnose.facts import written
+from diagnose.facts.prose import span_of
+from diagnose.facts.run_words import almost
+from diagnose.knowledge.frameworks import Key
+from diagnose.knowledge.records import Framework
+from diagnose.types import Fact, Line
+from diagnose.vocabulary import FACTS
+
+_IS = r"\s*(?:=|:|：|of|is|was|at|to|为|是|(?:设|调|开|给|改)(?:置|的|了)?(?:为|成|到)?)?\s*"
+_VALUE = {
+    "int": r"(?P<value>\d{1,3}(?:,\d{3})+|\d{1,7}[kK]?)(?![\w%]|[.,]\d)",
+    "number": r"(?P<value>\d{1,7}(?:\.\d{1,4})?|\.\d{1,4})(?![\w%]|\.\d)",
+    "bool": r"(?P<value>true|false|on|off|enabled|disabled)\b",
+}
+_SAID = {"enabled": "true", "disabled": "false"}
+_LONG = 2000
+
+
+class _Spoken(NamedTuple):
+    """``marks``: the first words of all keys, of which a line holds one or is passed over."""
+
+    form: re.Pattern[str]
+    keys: Mapping[str, Key]
+    marks: tuple[str, ...]
+
+
+def spoken_keys(speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None) -> dict[str, Fact]:
+    """Facts that sentences give by a key's words and nothing else does, each by the one value that is said."""
+    if framework is None or framework.fallback:
+        return {}
+    found: dict[str, list[Fact]] = {}
+    for type in _VALUE:
+        spoken = _spoken(framework, type)
+        for line in speech:
+            if len(line.words) > _LONG or not any(mark in line.words.lower() for mark in spoken.marks):
+                continue
+            for match in spoken.form.finditer(line.words):
+                fact = _fact(spoken, line, match)
+                if fact is not None and fact.id not in stated:
+                    found.setdefault(fact.id, []).append(fact)
+    return {id: facts[0] for id, facts in found.items() if len({fact.value for fact in facts}) == 1}
+
+
+def _fact(spoken: _Spoken, line: Line, match: re.Match[str]) -> Fact | None:
+    key = spoken.keys[_plain(match["key"])]
+    word = match["value"].lower()
+    value = written.of(key.fact, _SAID.get(word, word))
+    if value is None or almost(line.words, match):
+        return None
+    value = not value if key.negated else value
+    return Fact(key.fact, value, "read", unit=key.unit, written=match[0].strip(), span=span_of(line, match))
+
+
+@lru_cache(maxsize=128)
+def _spoken(framework: Framework, type: str) -> _Spoken:
+    """The keys of facts of one type by their last words; none that several facts share, that hangs on a condition, or of a single word."""
+    told: dict[str, list[Key]] = {}
+    for key in framework.keys:
+        counted = key.above is not None or key.product is not None
+        if key.fact and not (key.dead or counted):
+            for name in (key.key, *key.aliases):
+                told.setdefault(_plain(name.rsplit(".", 1)[-1]), []).append(key)
+    keys = {
+        words: own[0]
+        for words, own in told.items()
+        if " " in words and len({(key.fact, key.unit, key.negated) for key in own}) == 1
+        if FACTS[own[0].fact].type == type and not own[0].when
+    }
+    names = (
+        "|".join(re.escape(words).replace(r"\ ", "[ -]") for words in sorted(keys, key=len, reverse=True)) or r"(?!)"
+    )
+    form = re.compile(rf"(?<![\w.-])(?P<key>{names}){_IS}{_VALUE[type]}", re.I | re.A)
+    return _Spoken(form, keys, tuple({words.split(" ", 1)[0] for words in keys}))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[ _-]+", " ", name).strip().lower()
