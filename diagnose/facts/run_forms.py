@@ -47,6 +47,7 @@ _WORDS = (
     ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){IS}{_N}"),
     ("lora_rank", rf"\brank{IS}{_N}\s*(?:的\s*)?LoRA"),
     ("micro_batch", rf"{_MICRO}{IS}{_N}"),
+    ("micro_batch", rf"(?<![\w-])micro[ _-]bsz?{IS}{_N}"),
     ("micro_batch", rf"\bbatch(?:[ _-]?size)?\s+(?:per (?:gpu|card|device)|on (?:each|every) (?:gpu|card)){IS}{_N}"),
     ("micro_batch", rf"每(?:张)?卡\s*(?:的)?\s*(?:batch(?:[ _-]?size)?|bs){IS}{_N}"),
     # one row in all is one row on a card, whatever batch is meant
@@ -99,6 +100,17 @@ _WORDS = (
         rf"(?:util(?:i[sz]ation)?|frac(?:tion)?(?:[ _-]?static)?)|gpu[ _-]?util(?:i[sz]ation)?|util(?=\s*[=:])){_SHARE}",
     ),
     ("gpu_memory_utilization", rf"(?:显存|gpu)\s*的?(?:利用率|占比|比例){_SHARE}"),
+    (
+        "optimizer",
+        r"(?<![\w.=-])(?<!no )(?<!without )(?:(?P<paged>paged)[ _-])?"
+        r"(?:8[ _-]?bit[ _-]+adamw?|adamw?[ _-]+8[ _-]?bit)(?P<eight>)(?![\w=-])",
+    ),
+    ("has_ref", r"\b(?:with|use|using|enabled?)\s+(?:the\s+|a\s+)?KL[ _-](?:loss|penalty|term)(?P<on>)"),
+    (
+        "has_ref",
+        r"(?:\b(?:without|no)\s+(?:any\s+|a\s+|the\s+)?(?:(?:KL[ _-](?:loss|penalty|term))|ref(?:erence)?[ _-](?:model|policy))"
+        r"|(?:不用|没有?|去掉了?|不加)\s*(?:参考模型|ref(?:erence)?[ _-]?model|KL\s*(?:loss|散度|惩罚)))(?P<off>)",
+    ),
     ("logits_chunked", r"\bliger(?:[ -](?:loss|kernel))?\s+(?:is\s+)?(?P<on>on|enabled)\b"),
     ("rollout_n", rf"\b(?P<n>\d{{1,3}})\s+{_REPLIES}\s+(?:per|for each|for every|a)\s+prompt"),
     (
@@ -158,6 +170,8 @@ MARKS = {
     "gpu_memory_utilization": ("colocate", "util", "frac", "利用率", "占比", "比例"),
     "logits_chunked": ("liger",),
     "max_length": ("cutoff", "cut-off", "ctx", "seq", "total", "context", "序列", "上下文", "总长"),
+    "optimizer": ("bit",),
+    "has_ref": ("kl", "ref", "参考"),
     "rollout_n": ("group", "prompt", "generations", "每"),
     "rollout_tp": ("tp",),
     "sp": ("sp", "ulysses", "sequence"),

@@ -154,8 +154,10 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
         return "nf4"
     if "share" in groups:
         return float(match["share"])
-    if "on" in groups:
-        return True
+    if "eight" in groups:
+        return "paged_adamw_8bit" if groups["paged"] else "adamw_8bit"
+    if "on" in groups or "off" in groups:
+        return "on" in groups
     if "full" in groups:
         return 3
     if "round" in groups and int(match["n"]) % _ROUND_TOKENS:
