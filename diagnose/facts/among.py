@@ -1,4 +1,4 @@
-"""Which phases a traceback leaves where it settles none: the libraries of a pass of the trained model serve several.
+"""Which phases a traceback leaves where it settles none: engines, and the libraries of a pass of the trained model, serve several.
 
 transformers v4.57.1 src/transformers/models/*/modeling_*.py, activations.py, integrations/; Megatron-LM core_v0.14.0 megatron/core;
 Liger-Kernel v0.6.2 src/liger_kernel; TransformerEngine v2.8 transformer_engine/pytorch; torch v2.8.0 torch/autograd and
@@ -40,6 +40,7 @@ _OF_NO_PASS = (
 _OF_BACKWARD = ("torch/autograd/", "torch/_tensor.py", "torch/utils/checkpoint.py", "deepspeed/runtime/engine.py")
 # an engine has models of its own, or works with those of transformers
 _OF_ENGINES = ("vllm/", "sglang/", "lmdeploy/")
+_ENGINE = ("init", "weight_sync", "rollout")
 _SAMPLING = "transformers/generation/"
 
 
@@ -47,7 +48,9 @@ def among(paste: Paste, hits: Sequence[Hit]) -> tuple[str, ...]:
     """The phases in which alone the traceback of the failure can stand; empty where it may be any."""
     frames = _of_failure(deepest_first(paste, hits))
     paths = [frame.path for frame in frames]
-    if _meets(paths, _OF_ENGINES) or any(frame.function in _OF_NO_PASS for frame in frames):
+    if _meets(paths, _OF_ENGINES):
+        return _ENGINE
+    if any(frame.function in _OF_NO_PASS for frame in frames):
         return ()
     if _meets(paths, (_SAMPLING,)):
         return ("rollout", "eval")

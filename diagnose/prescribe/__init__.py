@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from diagnose.conditions import holds, only_rules_out, unknown
 from diagnose.estimate import turning_length
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Advisory, Case, Lever, LeverRank
 from diagnose.prescribe import refuse
 from diagnose.prescribe.advisories import advised, to_check
 from diagnose.prescribe.ahead import ahead
+from diagnose.prescribe.applies import applies, is_guess
 from diagnose.prescribe.evidence import Record, count
 from diagnose.prescribe.measure import measure
 from diagnose.prescribe.of_phase import of_phase, sizes_its_pass
@@ -46,8 +46,6 @@ __all__ = ["prescribe"]
 MOST = 8
 # A range of lengths costs as much as ten estimates; it is told for the advice that is read first.
 RANGED = 2
-# The phases that a lever must cover to be said while nothing settles the phase: our choice, not counted from cases.
-_USUAL_PHASES = ("actor_update", "rollout")
 _POOLS: tuple[Pool, ...] = ("gpu", "host")
 _NO_RECORD = Record()
 
@@ -114,11 +112,11 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
         or refuse.fixed(lever, situation)
     ):
         return None
-    wrong, applies = refuse.wrong_pool(lever, situation), holds(lever.when, situation.values)
+    wrong, applying = refuse.wrong_pool(lever, situation), applies(lever, situation)
     if attempt := refuse.tried(lever, situation):
         further = attempt.reason == "tried" and wrong is None and refuse.on(lever, situation) is None
         return refuse.with_further_step(attempt, try_lever(lever, situation), situation) if further else attempt
-    if wrong is None and applies is False:
+    if wrong is None and applying is False:
         return None
     apart = (
         refuse.on_other_cards(lever, situation)
@@ -136,7 +134,7 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
     if isinstance(trial, Refusal):
         return NotAdvised(lever, trial.reason, trial.why, _span(lever, situation))
     limits = bool(trial.changes) and lever.changes[0].unset is not None  # what nobody limits is open by that alone
-    undecided = trial.after is None and applies is None and not limits and _is_guess(lever, situation)
+    undecided = trial.after is None and applying is None and not limits and is_guess(lever, situation)
     return Candidate(lever, trial, record, situation, undecided)
 
 
@@ -192,15 +190,6 @@ def _nothing_failed(situation: Situation) -> bool:
 def _may_be_the_cause(lever: Lever, situation: Situation) -> bool:
     """Whether the lever's first fact is unknown and missing in the estimate: no figure, but no reason against it either."""
     return bool(lever.changes) and lever.changes[0].fact in situation.before.missing
-
-
-def _is_guess(lever: Lever, situation: Situation) -> bool:
-    """Whether a condition beyond the kind is open; an open phase counts only for levers of the rarer phases."""
-    open_facts = set(unknown(lever.when, situation.values)) - {"oom_kind"}
-    open_facts -= {id for id, test in lever.when.items() if only_rules_out(test)}
-    if "phase" in open_facts and set(lever.when["phase"]) & set(_USUAL_PHASES):
-        open_facts.discard("phase")
-    return bool(open_facts)
 
 
 def _span(lever: Lever, situation: Situation) -> Span | None:

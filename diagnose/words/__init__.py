@@ -238,8 +238,9 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:
 def _left(facts: Facts, pool: PoolEstimate) -> str:
     """Which phases of the run alone are left, and by what."""
     left = [phase_words(phase) for phase in possible_phases(facts) if pool.pool == "gpu" and pool.phase(phase)]
-    of_pass, of_size = "Its traceback is that of a pass of the model, in", "A tensor of the size asked for is made in"
-    return f"{of_pass if facts.among else of_size} the {' or the '.join(left)}." if left else ""
+    whose = "an engine’s" if "init" in facts.among else "that of a pass of the model"
+    by = f"Its traceback is {whose}, in" if facts.among else "A tensor of the size asked for is made in"
+    return f"{by} the {' or the '.join(left)}." if left else ""
 
 
 def _without_cache(phase: PhaseEstimate) -> bool:

@@ -45,7 +45,7 @@ def knowledge() -> Knowledge:
         (MODEL + BACKWARD, "critic"),
         (SAMPLED + MODEL, "rollout"),
         (BUILT, None),
-        (ENGINE + MODEL, None),
+        (ENGINE + MODEL, "init"),
         ("", None),
     ],
 )
@@ -86,3 +86,13 @@ def test_a_backward_pass_without_a_critic_is_the_actors(knowledge: Knowledge) ->
 def test_a_reader_of_chinese_is_told_what_the_traceback_leaves(knowledge: Knowledge) -> None:
     found = diagnose(f"{SLIME}训练的时候显存不够了，请问怎么调整参数\n{MEGATRON}{OOM}", {}, knowledge, ())
     assert "按报错的调用栈，应在" in to_markdown(found)
+
+
+def test_an_engines_traceback_asks_for_no_change_of_the_trainers_passes(knowledge: Knowledge) -> None:
+    scheduler = '  File "/sgl-workspace/sglang/python/sglang/srt/managers/scheduler.py", line 2012, in run_scheduler_process\n'
+    found = diagnose(f"Traceback (most recent call last):\n{scheduler}{OOM}", {}, knowledge, ())
+    assert found.facts.among == ("init", "weight_sync", "rollout")
+    levers = [one.lever.slug for one in found.prescriptions]
+    assert levers[0] == "rollout.gpu_memory_utilization.down"
+    assert "batch.micro.down" not in levers
+    assert "Its traceback is an engine’s" in to_markdown(diagnose(f"{SLIME}{scheduler}{OOM}", {}, knowledge, ()))
