@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Paste
 from diagnose.units import parse_size, to_gib
+from diagnose.vocabulary import Origin
 
 _LISTED = re.compile(r"\bProcess \d{1,10} has (?P<size>\d[\d.]{0,12} (?:[KMGT]iB|bytes)) memory in use", re.A)
 # Beside what torch holds a process has its context, kernels and what libraries took: far less than another run on the card.
@@ -20,7 +21,7 @@ _LINES = 4
 
 
 def own_process(paste: Paste, stated: Mapping[str, Fact]) -> Fact | None:
-    """GiB of the only listed process that holds what torch counts and little more; None where the message names its own, or several fit."""
+    """GiB of the listed process that holds what torch counts and least beside it; None where the message names its own, or none fits."""
     allocated, unused = stated.get("torch_allocated_gib"), stated.get("torch_reserved_gib")
     if "process_gib" in stated or allocated is None or allocated.span is None or unused is None:
         return None
@@ -33,7 +34,11 @@ def own_process(paste: Paste, stated: Mapping[str, Fact]) -> Fact | None:
         for line, found in listed
         if held <= (size := to_gib(parse_size(found["size"]))) <= held + _BESIDE_TORCH
     ]
-    if len(listed) < 2 or len(own) != 1:
+    if len(listed) < 2 or not own:
         return None
-    size, line, found = own[0]
-    return Fact("process_gib", round(size, 4), "read", written=found["size"], span=span_of(line, found, "size"))
+    size, line, found = min(own, key=lambda one: one[0])
+    origin: Origin = "read" if len(own) == 1 else "assumed"
+    why = "" if len(own) == 1 else "of the processes that fit the one with least beside torch’s"
+    return Fact(
+        "process_gib", round(size, 4), origin, written=found["size"], span=span_of(line, found, "size"), why=why
+    )

@@ -89,7 +89,9 @@ def test_a_reader_of_chinese_is_told_what_the_traceback_leaves(knowledge: Knowle
 
 
 def test_an_engines_traceback_asks_for_no_change_of_the_trainers_passes(knowledge: Knowledge) -> None:
-    scheduler = '  File "/sgl-workspace/sglang/python/sglang/srt/managers/scheduler.py", line 2012, in run_scheduler_process\n'
+    scheduler = (
+        '  File "/sgl-workspace/sglang/python/sglang/srt/managers/scheduler.py", line 2012, in run_scheduler_process\n'
+    )
     found = diagnose(f"Traceback (most recent call last):\n{scheduler}{OOM}", {}, knowledge, ())
     assert found.facts.among == ("init", "weight_sync", "rollout")
     levers = [one.lever.slug for one in found.prescriptions]

@@ -315,8 +315,9 @@ def test_of_processes_without_a_name_the_one_that_holds_what_torch_counts_is_the
     assert values(TWO.format(other="20.11"))["process_gib"] == 3.46
 
 
-def test_which_of_two_like_processes_is_the_own_is_not_known(values):
-    assert "process_gib" not in values(TWO.format(other="3.10"))
+def test_of_two_like_processes_the_one_with_least_beside_torch_is_assumed(facts):
+    own = facts(TWO.format(other="3.10")).stated["process_gib"]
+    assert (own.value, own.origin) == (3.1, "assumed")
 
 
 KERNEL = "Memory cgroup out of memory: Killed process {pid} ({name}) total-vm:9kB, anon-rss:{kib}kB, file-rss:0kB, shmem-rss:{shm}kB"
