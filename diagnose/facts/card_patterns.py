@@ -96,7 +96,7 @@ UNNAMED = (
         re.I | re.A,
     ),
     re.compile(
-        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:(?P<size>\d{{2,3}})\s*-?\s*[Gg][Bb]?\s*)?(?:NVIDIA\s*)?(?:GPUs?|cards?|GCDs?|gpu卡)(?![A-Za-z0-9:])(?:\s*[(（,]?\s*(?:each\s*)?(?P<size1>\d{{2,3}})\s*[Gg][Bb]?(?:\s*each|\s*[)）]|\s*每))?",
+        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:(?P<size>\d{{2,3}})\s*-?\s*[Gg][Bb]?\s*)?(?:NVIDIA\s*)?(?:GPUs?|cards?|GCDs?|gpu卡)(?![A-Za-z0-9]|:(?!\s*[A-Za-z]))(?:\s*[(（,]?\s*(?:each\s*)?(?P<size1>\d{{2,3}})\s*[Gg][Bb]?(?:\s*each|\s*[)）]|\s*每))?",
         re.I | re.A,
     ),
     re.compile(

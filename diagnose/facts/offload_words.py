@@ -62,6 +62,16 @@ _ON_AFTER = re.compile(
     rf"^[^。；;\n]{{0,40}}?(?:(?:都|也|全部?)?\s*{_SWITCHED}|\b(?:is|are|both|all)? ?(?:on|enabled|active)\b)",
     re.I | re.A,
 )
+# a word for itself between those of a list of settings: “zero3, adam offload, micro batch 2”
+_LISTED = (
+    re.compile(r"(?:[,，、;；+＋(（&/]|\b(?:and|with|plus))\s*(?:cpu\s+)?$", re.I | re.A),
+    re.compile(r"\s*(?:[,，、;；+＋)）&/.。]|\band\b|$)", re.I | re.A),
+)
+# … in a sentence that lists what one may do, or did, to need less
+_REMEDIES = re.compile(
+    r"\b(?:try|tried|trying|can|could|may|might|maybe|should|recommend\w*|suggest\w*|reduc\w*|lower\w*|instead|options?|help\w*)\b|试|建议|可以|应该|如果|能不能",
+    re.I | re.A,
+)
 # what is only thought of, asked for or advised
 _OPEN = re.compile(
     r"\b(?:should|could|would|if|whether|recommend\w*|suggest\w*|maybe|need)\b|要不要|建议|应该|如果|需要|是否|吗|没|试|\btried\b",
@@ -122,7 +132,9 @@ def _in_address(words: str, match: re.Match[str]) -> bool:
 def _switched(words: str, match: re.Match[str]) -> bool:
     if re.match(r"\s*了", words[match.end() :]):
         return True
-    return bool(_ON_BEFORE.search(words[: match.start()]) or _ON_AFTER.match(words[match.end() :]))
+    before, after = words[: match.start()], words[match.end() :]
+    listed = _LISTED[0].search(before) and _LISTED[1].match(after) and not _REMEDIES.search(words)
+    return bool(listed or _ON_BEFORE.search(before) or _ON_AFTER.match(after))
 
 
 def _open(words: str, match: re.Match[str]) -> bool:

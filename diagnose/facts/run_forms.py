@@ -76,7 +76,7 @@ _WORDS = (
         "response_length",
         rf"(?<![\w.])\d{{3,6}}\s*(?:tokens?\s*)?(?:prompt|input)s?[\s,+/&]*(?:and\s+)?{_BEFORE}\s*{_REPLY}(?!s?{_ABOUT}\d)",
     ),
-    ("response_length", rf"(?<![\w-])(?:response|completion|output|answer){_ABOUT}{_ROUND}"),
+    ("response_length", rf"(?<![\w-])(?:response|completion|output|answer|gen){_ABOUT}{_ROUND}"),
     (
         "response_length",
         rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
@@ -117,6 +117,11 @@ _WORDS = (
         "rollout_tp",
         rf"(?<![\w-])(?:vllm|sglang|rollout|gen|infer(?:ence)?|推理|引擎|采样)[ _-]?(?:的\s*)?tp(?:[ _-]?size)?{IS}{_N}",
     ),
+    ("rollout_tp", rf"\b(?:vllm|sglang)\b[^,，。;；:：\n]{{0,24}}?\s(?:with\s+)?tp\s*=?\s*{_N}"),
+    (
+        "gpu_memory_utilization",
+        r"\b(?:vllm|sglang)\b[^,，。;；:：\n]{0,40}?\sutil(?:i[sz]ation)?\s*(?:=|of)?\s*(?P<share>0?\.\d{1,3})(?![\w%]|\.\d)",
+    ),
     (
         "sp",
         r"(?<![\w-])(?:ulysses|sp|sequence[ -]parallel(?:ism)?)(?:[ _-]?size)?\s*(?:of|is)?\s*[=:：]?\s*(?P<n>[248]|16|32)(?![\w.%])",
@@ -134,6 +139,11 @@ _WORDS = (
     ("rollout_engine", r"\bcolocated?\s+(?:with\s+|的\s*)?(?P<word>vllm|sglang)\b"),
     ("rollout_mode", r"(?<!-)\bvllm-(?P<word>serve)\b"),
     ("rollout_engine", r"(?<!-)\b(?P<word>vllm)-serve\b"),
+    (
+        "rollout_mode",
+        r"\b(?:vllm|sglang)\s+(?P<word>server)\s*(?:用的?是?|放?在|跑在|单独|(?:is |runs? )?on|uses?|with)\s*"
+        r"(?:另外?|其他|别的|单独|独立|one|another|a |an? extra|separate|its own|the other)",
+    ),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
     ("flash_attention", r"(?<![\w.='\"/-])(?<!no )(?<!without )(?P<on>flash_attention_2)(?![\w=:-]|\.\w)"),
     (
@@ -163,7 +173,7 @@ MARKS = {
     "mini_batch_size": ("batch",),
     "gradient_accumulation": ("accum", "梯度累"),
     "response_length": (
-        *("response", "completion", "output", "answer", "generation"),
+        *("response", "completion", "output", "answer", "gen"),
         *("生成", "回复", "回答", "输出", "响应", "长度"),
     ),
     "prompt_length": ("prompt", "input", "输入", "提示"),
