@@ -134,7 +134,7 @@ _WORDS = (
     ),
     ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
     ("rollout_mode", r"\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
-    ("rollout_mode", r"\bvllm[ -]?(?P<word>colocated?)\b(?!_)"),
+    ("rollout_mode", r"(?<![A-Za-z\d])vllm[ -]?(?P<word>colocated?)\b(?!_)"),
     ("rollout_mode", r"\b(?P<word>colocated?)\s+(?:with\s+|的\s*)?(?:vllm|sglang)\b"),
     ("rollout_engine", r"\bcolocated?\s+(?:with\s+|的\s*)?(?P<word>vllm|sglang)\b"),
     ("rollout_mode", r"(?<!-)\bvllm-(?P<word>serve)\b"),
