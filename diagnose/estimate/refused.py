@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from diagnose.estimate.plan import PAIRED
 from diagnose.estimate.shape import head_dim, layer
 from diagnose.knowledge.hardware import Model
 from diagnose.types import Facts, FailedRow, Paste
 from diagnose.units import MIB, parse_size
+from diagnose.vocabulary import OFFLINE_ALGOS
 
 _ROUND = 2 * MIB
 _SMALL = {2 * MIB: (0, MIB), 20 * MIB: (MIB, 10 * MIB)}
@@ -110,7 +112,7 @@ def asked_in(facts: Facts) -> tuple[str, ...]:
         return ()
     update = any("update" in piece.name for piece in pieces)
     forward = any("log-prob" in piece.name for piece in pieces)
-    told = any(id in facts.values for id in ("logprob_micro_batch", "logprob_tokens"))
+    told = _samples(facts) and any(id in facts.values for id in ("logprob_micro_batch", "logprob_tokens"))
     return (*(("logprob", "ref_logprob") if forward or not told else ()), *(("actor_update",) if update else ()))
 
 
@@ -154,16 +156,30 @@ def _pieces(facts: Facts, model: Model) -> Iterator[Piece]:
 
 def _rows(facts: Facts) -> Iterator[tuple[str, tuple[tuple[str, int], ...]]]:
     """Rows × tokens that one pass may hold, by the batch and length limits that are known."""
-    lengths = _lengths(facts)
-    for id, name in (("micro_batch", "an update micro batch"), ("logprob_micro_batch", "a log-prob micro batch")):
+    lengths, of_both = _lengths(facts), 2 if _samples(facts) else 1
+    for id, name in (("micro_batch", "an update micro batch"), ("logprob_micro_batch", "a log-prob micro batch"))[
+        :of_both
+    ]:
         rows = facts.values.get(id)
         if isinstance(rows, int) and not isinstance(rows, bool) and rows > 0:
             for length in lengths:
-                yield name, (("rows", rows), ("tokens", length))
-    for id, name in (("micro_tokens", "an update's token budget"), ("logprob_tokens", "a log-prob token budget")):
+                yield name, (("rows", rows * _texts(facts)), ("tokens", length))
+    for id, name in (("micro_tokens", "an update's token budget"), ("logprob_tokens", "a log-prob token budget"))[
+        :of_both
+    ]:
         budget = facts.values.get(id)
         if isinstance(budget, int) and budget > 0:
             yield name, (("tokens", budget),)
+
+
+def _samples(facts: Facts) -> bool:
+    """Whether it has passes of its own for log-probs: what trains on a data set passes the reference the update's rows."""
+    return not str(facts.values.get("algo", "")).startswith(OFFLINE_ALGOS)
+
+
+def _texts(facts: Facts) -> int:
+    """Sequences of a row: both of a pair."""
+    return 2 if facts.values.get("algo") in PAIRED else 1
 
 
 def _lengths(facts: Facts) -> list[int]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from diagnose.knowledge import Knowledge
+from diagnose.pipeline import diagnose
+from diagnose.report import to_markdown
 from tests.diagnose.prescribe.conftest import Advice
 
 Advise = Callable[..., Advice]
@@ -30,3 +33,15 @@ def test_logits_of_the_updates_budget_point_to_its_passes_though_the_rollout_is_
 
 def test_another_size_leaves_the_highest_phase_to_count(advise: Advise) -> None:
     assert "rollout.gpu_memory_utilization.down" in advise(RUN.format(size="11.03 GiB")).levers[:3]
+
+
+def test_a_pair_has_two_rows_and_its_reference_the_updates(knowledge: Knowledge) -> None:
+    text = (
+        "deepspeed --num_gpus 4 --module openrlhf.cli.train_dpo --pretrain meta-llama/Llama-3.1-8B-Instruct --max_len 8192 "
+        "--micro_train_batch_size 2 --train_batch_size 64 --zero_stage 3 --bf16 --beta 0.1 --flash_attn\n4x A100 80G\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 15.66 GiB\n"
+    )
+    found = diagnose(text, {}, knowledge, ())
+    told = to_markdown(found)
+    assert "logits of an update micro batch in fp32 (4 rows × 8,192 tokens" in told
+    assert "is made in the reference log-prob or the actor update" in told
