@@ -17,6 +17,7 @@ import math
 from diagnose.batch import rows_met, whole
 from diagnose.estimate.plan import FILLED, Plan
 from diagnose.estimate.term import Band, exactly
+from diagnose.estimate.turns import of_turns
 from diagnose.knowledge.dataset import longest_drawn
 from diagnose.types import FailedRow
 
@@ -49,9 +50,9 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
     Where nothing limits them the longest of the data does, or the length that somebody tells.
     """
     prompt, response = whole(plan.values, "prompt_length"), whole(plan.values, "response_length")
-    longest, start = whole(plan.values, "max_length"), whole(plan.values, "start_length")
-    if plan.does.get("dynamic_length") == "start_and_prompt" and start and prompt:
-        return start, prompt
+    longest = whole(plan.values, "max_length")
+    if plan.online and (told := of_turns(plan, prompt or 0, response or 0)):
+        return told
     if prompt and response:
         return prompt, response
     if longest and response and plan.online:

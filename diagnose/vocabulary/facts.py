@@ -196,6 +196,8 @@ _ALL = (
     fact("usual_response_length", "int", "sizes", "Usual response in public runs", "tokens"),
     fact("start_length", "int", "sizes", "First prompt kept for training", "tokens"),
     fact("max_turns", "int", "sizes", "Turns of a conversation"),
+    fact("observation_length", "int", "sizes", "What a tool says in a turn", "tokens"),
+    fact("turn_input_length", "int", "sizes", "Longest input of a turn", "tokens"),
     fact("max_pixels", "int", "sizes", "Pixels of an image"),
     fact("pixels_per_token", "int", "sizes", "Pixels of an image's token"),
     fact("image_pixels", "int", "sizes", "Pixels of a usual image"),
