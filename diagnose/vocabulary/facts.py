@@ -146,6 +146,7 @@ _ALL = (
     fact("router_loss", "bool", "run", "Loss that balances the experts"),
     fact("student_answers", "bool", "run", "Student answers by itself"),
     fact("retriever", "bool", "run", "Retrieval index on these GPUs"),
+    fact("rows_prepared", "bool", "run", "Rows cut and joined by the trainer"),
     fact("only_validates", "bool", "run", "Validates and trains nothing"),
     fact("has_ref", "bool", "run", "Reference model"),
     fact("ref_precomputed", "bool", "run", "Reference gone before the first step"),
