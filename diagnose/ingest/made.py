@@ -45,7 +45,8 @@ def made(place: Place) -> Iterable[Found]:
 
 def _optimizer(place: Place) -> Iterator[Found]:
     for found in _MADE.finditer(place.row.words):
-        if not _is_optimizer(found) or in_branch(place):
+        # a name that the text sets stands for one class or another
+        if not _is_optimizer(found) or in_branch(place) or found["path"] + found["class"] in place.names.sets:
             continue
         whole = expression(place.rows, place.at, found.start("class"))
         given = whole.text.partition("(")[2] if whole else ""

@@ -21,6 +21,7 @@ def values(text: str) -> dict[str, str]:
         "from torch.optim import AdamW",
         "# optimizer = SGD(model.parameters())",
         "optimizer = optimizer_class(model.parameters(), lr=1e-6)",
+        "AdamOptimizer = DeepSpeedCPUAdam if args.offload else FusedAdam\noptimizer = AdamOptimizer(groups, lr=1e-6)",
         "if args.eight_bit:\n    optimizer = bnb.optim.AdamW8bit(model.parameters(), lr=1e-6)",
         "nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
         "model = Actor(params)",
