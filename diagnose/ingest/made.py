@@ -1,4 +1,4 @@
-"""What a script makes by itself: the optimizer, by its class, and what moves that one's state to the host.
+"""What a script makes by itself: the optimizer, by its class, what moves that one's state to the host, and what wraps the model.
 
 A class is an optimizer's where it is handed parameters, or named for one, and what it is assigned to is no critic's. One that stands in a
 branch may not be made at all.
@@ -32,6 +32,13 @@ _TO_HOST = re.compile(
     re.A,
 )
 _ROWS_OF_A_LOOP = 8
+# what is called with a model, or a part of one, to spread it over processes
+_WRAPPED = re.compile(
+    r"(?<![\w.])(?:[a-z_]\w{0,60}\.){0,6}(?P<by>\w{0,40}(?:FSDP|[Ff]ully_?[Ss]hard|DDP|DataParallel)\w{0,40})(?=\([ \t]*"
+    r"(?:\w{1,40}\.){0,3}\w{0,40}(?:model|module|policy|actor|layer|block)\w{0,40}[ \t]*(?:[,)]|$)|\($)",
+    re.A,
+)
+_POLICY = re.compile(r"\boffload_policy[ \t]*=[ \t]*(?:\w{1,40}\.){0,4}(?P<policy>[A-Z]\w{1,60})(?=\()", re.A)
 
 
 def made(place: Place) -> Iterable[Found]:
@@ -39,6 +46,7 @@ def made(place: Place) -> Iterable[Found]:
     words = place.row.words
     if "(" in words and words.lstrip()[:1] != "#":
         yield from _optimizer(place)
+        yield from _wrapped(place)
     if "cpu" in words and (found := _TO_HOST.match(words)) and _of_state(place):
         yield "optimizer_state_moved_to", "cpu", "python", *found.span("host")
 
@@ -56,6 +64,16 @@ def _optimizer(place: Place) -> Iterator[Found]:
         yield "optimizer_made_as", found["class"], "python", start, end
         if _FUSED.search(given):
             yield "optimizer_made_fused", "true", "python", end, end
+
+
+def _wrapped(place: Place) -> Iterator[Found]:
+    """By what a model is spread over processes, and what that puts on the host."""
+    for found in _WRAPPED.finditer(place.row.words):
+        if not in_branch(place) and not _OF_ANOTHER.search(place.row.words[: found.start()]):
+            yield "model_wrapped_by", found["by"], "python", *found.span("by")
+    for found in _POLICY.finditer(place.row.words):
+        if not in_branch(place):
+            yield "model_offload_policy", found["policy"], "python", *found.span("policy")
 
 
 def _is_optimizer(found: re.Match[str]) -> bool:

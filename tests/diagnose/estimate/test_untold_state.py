@@ -99,3 +99,19 @@ def test_a_trainer_with_a_record_is_as_certain_as_before() -> None:
     assert held is not None
     assert held.low == held.bytes
     assert "optimizer_on_cpu" not in found.estimate.missing
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "facts"),
+    [
+        ("fully_shard(model, offload_policy=CPUOffloadPolicy())", ("fsdp2", 3, True)),
+        ("model = FSDP(model, cpu_offload=CPUOffload(offload_params=True))", ("fsdp", 3, True)),
+        ("model = FSDP(model, sharding_strategy=ShardingStrategy.SHARD_GRAD_OP)", ("fsdp", 2, False)),
+        ("model = FSDP(model, sharding_strategy=ShardingStrategy.NO_SHARD)", ("ddp", 0, False)),
+        ("model = DDP(model, device_ids=[0])", ("ddp", 0, False)),
+    ],
+)
+def test_what_wraps_the_model_tells_how_its_state_is_shared_out(wrapped: str, facts: tuple[str, int, bool]) -> None:
+    optimizer = "optimizer = torch.optim.AdamW(model.parameters())"
+    values = run(f"{wrapped}\n{optimizer}", n_gpus=8).facts.values
+    assert (values["strategy"], values["zero_stage"], values["optimizer_on_cpu"]) == facts

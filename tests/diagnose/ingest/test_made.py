@@ -58,6 +58,27 @@ def test_a_fused_kernel_is_told_where_it_is_made(given: str, fused: str | None) 
     assert values(f"optimizer = AdamW(model.parameters(), {given})").get("optimizer_made_fused") == fused
 
 
+@pytest.mark.parametrize(
+    ("text", "by"),
+    [
+        ("model = FSDP(model, device_id=0)", "FSDP"),
+        ("model = torch.nn.parallel.DistributedDataParallel(self.model, device_ids=[rank])", "DistributedDataParallel"),
+        ("for layer in model.layers:\n    fully_shard(layer, mesh=mesh)", "fully_shard"),
+        ("model = FSDP(\n    model,\n)", "FSDP"),
+        ("if world_size > 1:\n    model = DDP(model)", None),
+        ("critic = FSDP(critic_model)", None),
+        ("class MyFSDP(nn.Module):", None),
+        ("plugin = FSDPPlugin(sharding=1)", None),
+    ],
+)
+def test_what_wraps_the_model_is_told(text: str, by: str | None) -> None:
+    assert values(text).get("model_wrapped_by") == by
+
+
+def test_a_policy_of_offload_is_told_by_its_class() -> None:
+    assert values("fully_shard(model, offload_policy=CPUOffloadPolicy())")["model_offload_policy"] == "CPUOffloadPolicy"
+
+
 LOOP = "for state in {of}.state.values():\n    for k, v in state.items():\n        {put}\n"
 
 
