@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from diagnose.any_version import over_versions
 from diagnose.batch import resolve
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import read_facts
@@ -47,7 +48,7 @@ def diagnose(
     facts = _with_assumptions(read_facts(paste, answers, knowledge), paste, knowledge)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("facts")
-    before = estimate(facts, knowledge.fallback)
+    before = over_versions(estimate(facts, knowledge.fallback), facts, paste, knowledge.fallback)
     if phase is None and kind in ("gpu_oom", "gpu_oom_raw"):
         phase = only_phase(facts, before.gpu)
     passed("estimate")

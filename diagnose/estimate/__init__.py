@@ -16,6 +16,7 @@ from diagnose.estimate.plan import Plan, make_plan, plan_of
 from diagnose.estimate.stages import staged
 from diagnose.estimate.tokens import take
 from diagnose.estimate.untold_cards import assumed_cards
+from diagnose.estimate.untold_state import WHERE, place_untold
 from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import POOL_OF_KIND, Pool
@@ -118,6 +119,8 @@ def _missing(plan: Plan) -> tuple[str, ...]:
     ids = list(take(plan, "update").missing)
     if "gradient_checkpointing" not in plan.values:
         ids.append("gradient_checkpointing")
+    if place_untold(plan):
+        ids.append(WHERE)
     if missing_share(plan):
         ids.append("gpu_memory_utilization")
     if base_type_unknown(plan):

@@ -1,8 +1,8 @@
 """How far the bytes of a phase may lie from their middle: doubts of one cause add up, doubts of different causes rarely all come true.
 
-Terms that hang on the same unknown go up together, so their bands are added: all that is counted in rows and tokens is one cause, every
-other term one of its own. Causes are independent, so that their deviations add up as squares do (JCGM 100:2008, Guide to the expression
-of uncertainty in measurement, section 5.1). Two causes lie in no term's band:
+Terms that hang on the same unknown go up together, so their bands are added: all that is counted in rows and tokens is one cause, what
+hangs on the place of the optimizer's state another, every other term one of its own. Causes are independent, so that their deviations
+add up as squares do (JCGM 100:2008, Guide to the expression of uncertainty in measurement, section 5.1). Two causes lie in no term's band:
 
 * the formulas themselves. Of 82 published runs whose lengths are settled half lie within 10 % of the estimate; what is held follows from
   the parameters, so that most of it is what works: a quarter of that. With less, too many published runs lie outside
@@ -26,6 +26,7 @@ _UNREAD = 2.0  # times that, of a trainer that no record tells of
 _LENGTH = frozenset(
     ("prompt_length", "response_length", "max_length", "micro_batch", "micro_tokens", "gradient_checkpointing")
 )
+_PLACE = "optimizer_on_cpu"
 
 
 def bounds(
@@ -42,7 +43,7 @@ def bounds(
     a record tells of the trainer.
     """
     middle, formula = 0, 0.0
-    by_length = [0, 0]  # below and above
+    by_length, by_place = [0, 0], [0, 0]  # below and above
     squares = [0.0, 0.0]
     for term in terms:
         middle += term.bytes
@@ -51,12 +52,16 @@ def bounds(
         if _hangs_on_length(term.moved_by):
             by_length[0] += below
             by_length[1] += above
+        elif _PLACE in term.moved_by:
+            by_place[0] += below
+            by_place[1] += above
         elif below or above:
             squares[0] += below * below
             squares[1] += above * above
     formula *= 1.0 if recorded else _UNREAD
     down, up = (
-        math.sqrt(same * same + others + formula * formula) for same, others in zip(by_length, squares, strict=True)
+        math.sqrt(same * same + where * where + others + formula * formula)
+        for same, where, others in zip(by_length, by_place, squares, strict=True)
     )
     low = middle + slack.bytes - math.hypot(down, max(0, slack.bytes - slack.low))
     high = middle + slack.bytes + math.hypot(up, max(0.0, most_cached - slack.bytes))

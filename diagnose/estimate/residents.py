@@ -244,10 +244,12 @@ def gradients_leave(values: Values) -> bool:
     """Whether gradients go to an optimizer on the host as they come: DeepSpeed's own part does (zero/stage3.py), but not at stage 1.
 
     There every gradient stays at its parameter until the step (deepspeedai/DeepSpeed@edaa722 zero/stage_1_and_2.py: reduce_ipg_grads).
-    Megatron's main gradients are one fp32 buffer beside the weights (Megatron-LM core/distributed/param_and_grad_buffer.py).
+    Megatron's main gradients are one fp32 buffer beside the weights (Megatron-LM core/distributed/param_and_grad_buffer.py). Where nothing
+    is sharded they are read when the backward pass is over (lsdefine/lsrl@835f76c lsrl/cpuadamw.py: step).
     """
-    strategy = values.get("strategy")
-    stays = strategy == "megatron" or (strategy == "deepspeed" and values.get("zero_stage") in (0, 1))
+    strategy, stage = values.get("strategy"), values.get("zero_stage")
+    stays = strategy == "megatron" or (strategy == "deepspeed" and stage in (0, 1))
+    stays |= strategy in (None, "none", "ddp") and stage in (None, 0, 1)
     return values.get("optimizer_on_cpu") is True and not stays
 
 

@@ -17,6 +17,8 @@ import math
 from diagnose.batch import rows_met, whole
 from diagnose.estimate.plan import FILLED, Plan
 from diagnose.estimate.term import Band, exactly
+from diagnose.estimate.turns import of_turns
+from diagnose.estimate.video import video_pixels
 from diagnose.knowledge.dataset import longest_drawn
 from diagnose.types import FailedRow
 
@@ -49,9 +51,9 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
     Where nothing limits them the longest of the data does, or the length that somebody tells.
     """
     prompt, response = whole(plan.values, "prompt_length"), whole(plan.values, "response_length")
-    longest, start = whole(plan.values, "max_length"), whole(plan.values, "start_length")
-    if plan.does.get("dynamic_length") == "start_and_prompt" and start and prompt:
-        return start, prompt
+    longest = whole(plan.values, "max_length")
+    if plan.online and (told := of_turns(plan, prompt or 0, response or 0)):
+        return told
     if prompt and response:
         return prompt, response
     if longest and response and plan.online:
@@ -113,11 +115,12 @@ def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
 
 
 def image_pixels(plan: Plan) -> float:
-    """Most pixels of the images of one prompt, 0 where the run's prompts hold none as far as is known."""
+    """Most pixels of the images or the video of one prompt, 0 where the run's prompts hold none as far as is known."""
     pixels, images = whole(plan.values, "max_pixels"), plan.values.get("images_per_prompt")
-    if not plan.model.vision or not pixels:
+    if not plan.model.vision:
         return 0.0
-    return pixels * (float(images) if isinstance(images, (int, float)) else 1.0)
+    shown = (pixels or 0) * (float(images) if isinstance(images, (int, float)) else 1.0)
+    return max(shown, video_pixels(plan.model.vision, plan.values))
 
 
 def _beside(plan: Plan) -> Band:

@@ -25,6 +25,9 @@ from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_copy import model_copy, state_dict_copy
 from diagnose.estimate.terms_hpz import second_shard
 from diagnose.estimate.terms_zero import bucket_of_stage_3
+from diagnose.estimate.untold_state import gradients as perhaps_gone
+from diagnose.estimate.untold_state import moved_by as with_place
+from diagnose.estimate.untold_state import state as perhaps_elsewhere
 from diagnose.types import Term
 
 _ZERO = "ZeRO, arXiv:1910.02054, section 3"
@@ -115,8 +118,9 @@ def _gradients(plan: Plan) -> Term:
     how = f"{trained_over(plan, 2)} × {plan.each.gradients:g} B" + (f" × {drawn:.0%} at a time" if drawn < 1 else "")
     if drops_gradients(plan):
         size, how = _largest_gradient(plan)
-    moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "precision")
-    return make_term("actor_gradients", "gradients", "held", perhaps_less(plan, size), how, _ZERO, moved_by)
+    moved_by = with_place(plan, (*_SPLIT, *_ADAPTER_SPLIT, "precision"))
+    band = perhaps_less(plan, perhaps_gone(plan, size))
+    return make_term("actor_gradients", "gradients", "held", band, how, _ZERO, moved_by)
 
 
 def _largest_gradient(plan: Plan) -> tuple[float, str]:
@@ -183,7 +187,8 @@ def _optimizer(plan: Plan, share: float, masters: bool) -> Term:
     if tables := second_moments(plan):
         size, how = size + share * 4 * tables, f"{how} + {count(tables)} of table and head × 4 B"
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", *_WHERE, "precision_aware_optimizer")
-    return make_term("actor_optimizer", "Adam state", "held", perhaps_less(plan, size), how, _ZERO, moved_by)
+    band = perhaps_less(plan, perhaps_elsewhere(plan, size, trained_shard(plan, 1)))
+    return make_term("actor_optimizer", "Adam state", "held", band, how, _ZERO, moved_by)
 
 
 def _projected(plan: Plan, moments: float, projections: float) -> Term:

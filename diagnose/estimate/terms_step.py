@@ -7,6 +7,8 @@ from diagnose.estimate.low_rank import projected
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_held import drops_gradients, perhaps_less, trained_shard
+from diagnose.estimate.untold_state import moved_by as with_place
+from diagnose.estimate.untold_state import place_untold
 from diagnose.types import Term
 
 _ADAM = "torch 2.6 optim/adamw.py:697-706, optim/optimizer.py:167-192"
@@ -15,7 +17,7 @@ _ADAM = "torch 2.6 optim/adamw.py:697-706, optim/optimizer.py:167-192"
 def adam_temporaries(plan: Plan) -> list[Term]:
     """What the optimizer step needs beside state and gradients."""
     kind = _kind(plan)
-    mine, moved_by = trained_shard(plan, 1), ("fused_optimizer", "zero_stage", "shard_size")
+    mine, moved_by = trained_shard(plan, 1), with_place(plan, ("fused_optimizer", "zero_stage", "shard_size"))
     if plan.values.get("optimizer_on_cpu") is True or (kind == "foreach" and _in_place(plan)):
         return []
     each, table = plan.each.optimizer / 2, plan.shape.embedding
@@ -37,7 +39,7 @@ def adam_temporaries(plan: Plan) -> list[Term]:
         band, how = exactly(2 * 4 * largest), f"2 × 4 B × {count(largest)}"
     else:
         return []
-    size = perhaps_less(plan, band)
+    size = perhaps_less(plan, Band(0.0, band.mid, band.high) if place_untold(plan) else band)
     return [make_term("adam_temporaries", "temporaries of the optimizer step", "work", size, how, _ADAM, moved_by)]
 
 

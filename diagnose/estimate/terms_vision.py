@@ -45,7 +45,14 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     else:
         each *= tower.layers
     how = f"{count(one.rows)} rows × {counts(patches)} patches × {each:,.0f} B"
-    moved_by = (*one.moved_by, "max_pixels", "images_per_prompt", "freeze_vision", "vision_checkpointing")
+    moved_by = (
+        *one.moved_by,
+        "max_pixels",
+        "images_per_prompt",
+        "video_frames",
+        "freeze_vision",
+        "vision_checkpointing",
+    )
     size = patches.times(one.rows * each)
     if bare and asked and plan.transformers is None:
         size = Band(patches.low * one.rows * least, size.mid, size.high)

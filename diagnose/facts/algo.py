@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from diagnose.facts import written
+from diagnose.facts.narrow_head import of_head
 from diagnose.facts.prose import is_help, place_of, span_of
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste
@@ -110,7 +111,7 @@ def read_algo(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
     if keyed is not None:
         recipe = next((fact for fact in (command, words) if fact and fact.value in ("dapo", "gigpo", "gspo")), None)
         return recipe if keyed.value in ONLINE_ALGOS else None
-    return _of_loss(paste) or command or _of_trainer(paste) or words or _of_script(speech)
+    return _of_loss(paste) or command or _of_trainer(paste) or of_head(paste) or words or _of_script(speech)
 
 
 def supervised(paste: Paste, stated: Mapping[str, Fact], framework: Framework | None) -> Fact | None:

@@ -29,7 +29,7 @@ _MODEL = re.compile(
 _WANTS_VALUE = re.compile(
     r"(?:data|dataset|path|dir|file|url|name|key|len|length|size|steps|epochs|lr|rate|coef)$", re.I | re.A
 )
-_LEFT_OUT = re.compile(r"^\s*#?\s*(?:\.{3,}|…+)\s*$", re.A)
+LEFT_OUT = re.compile(r"^\s*#?\s*(?:\.{3,}|…+)\s*$", re.A)
 _SCRIPT = (
     re.compile(r"\b\w+Trainer\(", re.A),
     re.compile(r"\.train\(", re.A),
@@ -41,10 +41,15 @@ _KEYS = 10
 
 def complete(paste: Paste) -> bool:
     """Whether a command, a configuration file or a script is there to its end, names a model, and nobody says that it is a part."""
-    whole = "\n".join([line.words for line in paste.lines]).lower()
-    if any(word in whole for word in _PART_WORDS) and any(_PART.search(line.words) for line in paste.lines):
+    if says_part(paste):
         return False
     return _command(paste) if paste.commands else _file(paste) or _script(paste)
+
+
+def says_part(paste: Paste) -> bool:
+    """Whether somebody says that what is pasted is a part."""
+    whole = "\n".join([line.words for line in paste.lines]).lower()
+    return any(word in whole for word in _PART_WORDS) and any(_PART.search(line.words) for line in paste.lines)
 
 
 def _command(paste: Paste) -> bool:
@@ -66,14 +71,14 @@ def _file(paste: Paste) -> bool:
     """A YAML configuration with a model and without a line of dots."""
     settings = [setting for setting in paste.settings if setting.shape == "yaml"]
     whole = len(settings) >= _KEYS and _names_model(settings)
-    return whole and not any(_LEFT_OUT.match(line.words) for line in paste.lines)
+    return whole and not any(LEFT_OUT.match(line.words) for line in paste.lines)
 
 
 def _script(paste: Paste) -> bool:
     """A Python script that loads a model, makes a trainer and starts it."""
     lines = [line.words for line in paste.lines]
     whole = all(any(form.search(words) for words in lines) for form in _SCRIPT)
-    return whole and not any(_LEFT_OUT.match(words) for words in lines)
+    return whole and not any(LEFT_OUT.match(words) for words in lines)
 
 
 def _names_model(settings: Sequence[Setting]) -> bool:

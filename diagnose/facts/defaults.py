@@ -9,6 +9,7 @@ from diagnose.batch import resolve
 from diagnose.conditions import holds, in_range
 from diagnose.facts.complete import complete
 from diagnose.facts.keys import read_keys, writable
+from diagnose.facts.own_script import own_script
 from diagnose.facts.proven import known, proofs
 from diagnose.knowledge.records import Default, Fork, Framework
 from diagnose.types import Fact, Facts, Paste
@@ -39,7 +40,7 @@ def with_defaults(
     for default in framework.defaults:
         if default.fork and (fork is None or fork.id != default.fork):
             continue
-        if (default.script and not _used(default, stated, paste)) or (default.whole and not complete(paste)):
+        if (default.script and not _used(default, stated, paste)) or not _shown(default, paste):
             continue
         if not in_range(default.since, default.until, version) or not holds(default.when, values):
             continue
@@ -82,6 +83,13 @@ def _used(default: Default, stated: Mapping[str, Fact], paste: Paste) -> bool:
         return True
     other = "algo" in stated and stated["algo"].value != default.facts.get("algo")
     return default.excerpt and bool(paste.settings) and not other and not complete(paste)
+
+
+def _shown(default: Default, paste: Paste) -> bool:
+    """Whether as much is pasted as the default asks for, and none of the words that speak against it."""
+    if any(word in line.text for word in default.unless for line in paste.lines):
+        return False
+    return (not default.whole or complete(paste)) and (not default.own_script or own_script(paste))
 
 
 def as_answered(facts: Facts, answer: Fact, paste: Paste) -> Facts:

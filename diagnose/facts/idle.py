@@ -61,7 +61,8 @@ _CODE = (
 )
 # what a script that trains holds, whatever else it does
 _TRAINS = re.compile(
-    r"\.backward\(|\btrainer\.train\(|Trainer\(|TrainingArguments\(|\boptimizer\.step\(|\bis_trainable\s*=\s*True", re.A
+    r"\.backward\(|\.train\(\s*\)|\btrainer\.train\(|Trainer\(|TrainingArguments\(|\boptimizer\.step\(|\bis_trainable\s*=\s*True",
+    re.A,
 )
 _TRAINING_FRAMES = frozenset(("train", "training_step", "_inner_training_loop", "backward", "compute_loss", "fit"))
 _WORDS = re.compile(

@@ -19,6 +19,7 @@ from diagnose.vocabulary import Value
 
 _ANY_OTHER = "*"
 _OBJECT = re.compile(r"(?:\w*_)?(?:args|arguments|config|cfg|kwargs)", re.A)  # training_args.learning_rate = …
+_MEMBER = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+", re.A)
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]", re.A)
 # what nothing denies is a training
 _TRAINS: Mapping[str, Value] = {"trains": True}
@@ -233,7 +234,8 @@ def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, V
     rows = {word.lower().removeprefix("torch."): facts for word, facts in table.items()}
     word = written.bare(value).lower().removeprefix("torch.")
     stem = PurePosixPath(word).name.rsplit(".", 1)[0] if re.search(r"[/.]", word) else word
-    for candidate in (word, stem):
+    member = word.rpartition(".")[2] if _MEMBER.fullmatch(word) else word  # of an enumeration
+    for candidate in (word, stem, member):
         if candidate in rows:
             return rows[candidate]
     yes = written.truth(word)

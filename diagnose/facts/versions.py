@@ -207,10 +207,11 @@ def possible(framework: Framework | None, paste: Paste) -> tuple[str, str]:
     return ("", "") if since and until and version(until) <= version(since) else (since, until)
 
 
-def turns(framework: Framework | None, since: str = "", until: str = "") -> tuple[str, ...]:
-    """Three releases that show how much hangs on the version, newest first, of those from ``since`` on and before ``until``.
+def turns(framework: Framework | None, since: str = "", until: str = "", most: int = 3) -> tuple[str, ...]:
+    """Releases that show how much hangs on the version, newest first, of those from ``since`` on and before ``until``.
 
-    They are the last before the newest change of the plan, and before those that two thirds and one third of the changes precede.
+    Of three they are the last before the newest change of the plan, and before those that two thirds and one third of the changes
+    precede; of ``most`` as many parts apart.
     """
     if framework is None:
         return ()
@@ -229,4 +230,5 @@ def turns(framework: Framework | None, since: str = "", until: str = "") -> tupl
         if (older := [release for release in open_to if version(release) < version(change)])
     ]
     apart = list(dict.fromkeys(before))
-    return tuple(dict.fromkeys(apart[place] for place in (-1, 2 * len(apart) // 3, len(apart) // 3))) if apart else ()
+    places = (-1, *(part * len(apart) // most for part in reversed(range(1, most))))
+    return tuple(dict.fromkeys(apart[place] for place in places)) if apart else ()

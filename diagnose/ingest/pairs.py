@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from diagnose.ingest.helped import helped
 from diagnose.ingest.lines import Row
+from diagnose.ingest.made import made
 from diagnose.ingest.python import Names, Place, switched
 from diagnose.ingest.shell import Variables, unquote
 from diagnose.ingest.toml_tables import tables
@@ -130,7 +131,7 @@ def _of_row(place: Place, words: str, variables: Variables, above: str) -> list[
     row = place.row
     taken: dict[tuple[str, int], Setting] = {}
     occupied: set[int] = set()  # columns that are a value already
-    for key, value, shape, start, end in (*switched(place), *_found(words, place)):
+    for key, value, shape, start, end in (*switched(place), *made(place), *_found(words, place)):
         if not taken and words.lstrip().startswith(key) and _HINT_BEFORE.search(above.rstrip() + " "):
             continue
         value, left, right = unquote(value)

@@ -35,7 +35,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.A)
 HOLDERS = ("args.", "opt.", "opts.", "flags.", "FLAGS.")
 _HOLDER = re.compile(r"(?:\w{0,40}args|opts?|flags|FLAGS)\.(?P<name>[A-Za-z_]\w*)", re.A)
 _METHOD = re.compile(r"(?<=\w)\.gradient_checkpointing_(?P<turn>enable|disable)(?=\()", re.A)
-_BRANCH = re.compile(r"[ \t]*(?:if|elif|else)\b", re.A)
+# what a file does when it is started itself is done
+_BRANCH = re.compile(r"[ \t]*(?:if(?![ \t(]+__name__\b)|elif|else)\b", re.A)
 _SIMPLE = re.compile(r"[^\s,()\[\]{}+*/%\"'#-]+|-?[\d._]+(?:e-?\d+)?|\"[^\"\\]*\"|'[^'\\]*'", re.A)
 
 
@@ -218,12 +219,12 @@ class Place:
 def switched(place: Place) -> Iterable[tuple[str, str, str, int, int]]:
     """A method of transformers’ models that sets what is an argument elsewhere; in a branch nobody knows whether it is gone through."""
     for found in _METHOD.finditer(place.row.words):
-        if not _in_branch(place):
+        if not in_branch(place):
             yield "gradient_checkpointing", str(found["turn"] == "enable").lower(), "python", found.end(), found.end()
 
 
-def _in_branch(place: Place) -> bool:
-    """Whether a line stands below an ``if`` or ``else`` of its text, at whatever depth."""
+def in_branch(place: Place) -> bool:
+    """Whether a row stands below an ``if`` or ``else`` of its text, at whatever depth."""
     words = place.row.words
     indent = len(words) - len(words.lstrip())
     for row in (place.row, *reversed(place.rows[max(0, place.at - _MOST_LINES) : place.at])):

@@ -106,8 +106,9 @@ class Default:
     ``script`` is a literal whose presence in the text means that a shipped script or example file is used. ``excerpt``: as nearly everybody
     starts from it, it holds too where a part of a command is pasted, since what was left out of that was not left to the code. ``whole``:
     it holds only where the whole command or file is pasted: a part of it would tell no less if it set another value.
-    ``fork`` is the id of the only fork that it holds for; the fork's own ``facts`` outrank it. ``why``: what it rests on, in words for the
-    page, where it is not what the trainer's code takes.
+    ``own_script``: it holds only where the whole of a script is pasted that loads a model and trains it itself, and no line holds one of
+    ``unless``. ``fork`` is the id of the only fork that it holds for; the fork's own ``facts`` outrank it. ``why``: what it rests on, in
+    words for the page, where it is not what the trainer's code takes.
     """
 
     facts: Mapping[str, Value]
@@ -115,6 +116,8 @@ class Default:
     script: str = ""
     excerpt: bool = False
     whole: bool = False
+    own_script: bool = False
+    unless: tuple[str, ...] = ()
     fork: str = ""
     since: str = ""
     until: str = ""

@@ -50,7 +50,8 @@ class Vision:
 
     ``rotary``: positions rotate query and key; ``gelu_kernel``: the MLP's GELU is one kernel and not written out; ``scaled``: what
     attention and MLP give is multiplied by a weight. ``hooked``: where gradients are asked of a model's inputs, transformers asks them of
-    the tower's as well (5.0 to 5.24 modeling_utils.py: enable_input_require_grads, get_input_embeddings).
+    the tower's as well (5.0 to 5.24 modeling_utils.py: enable_input_require_grads, get_input_embeddings). Of a video so many
+    ``joined_frames`` are one image's patches; where nothing sets it a frame has at most ``frame_pixels``, all of them ``video_pixels``.
     """
 
     hidden: int
@@ -63,6 +64,9 @@ class Vision:
     gelu_kernel: bool = False
     scaled: bool = False
     hooked: bool = False
+    joined_frames: int = 1
+    frame_pixels: int = 0
+    video_pixels: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

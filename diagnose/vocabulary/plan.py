@@ -126,7 +126,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "whether log-probs are taken row by row, so that a pass without gradient holds one row's copy",
         ("yes", "no"),
     ),
-    "dynamic_length": ("what one row may measure", ("prompt_and_response", "start_and_prompt", "packed")),
+    "dynamic_length": (
+        "what one row may measure: of conversations by the rules of diagnose/estimate/turns.py",
+        ("prompt_and_response", "start_and_prompt", "each_turn", "input_and_response", "model_length", "packed"),
+    ),
     "dynamic_parts": (
         "how a batch is cut by a budget of tokens: into as few parts as fit, about as long as each other, or one full part after the other",
         ("even", "full"),

@@ -6,7 +6,7 @@ from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Turn
 from diagnose.vocabulary import FACTS
 from diagnose.words.figures import gib
 
-_VERDICTS = {"out": "which runs out", "close": "which is too close to call"}
+_VERDICTS = {"out": "which runs out", "close": "which is too close to call", "fits": "which fits"}
 
 
 def untold(diagnosis: Diagnosis) -> str:
@@ -42,11 +42,14 @@ def _by_version(diagnosis: Diagnosis) -> str:
 
 
 def turned_by_version(diagnosis: Diagnosis) -> Turn | None:
-    """The release by which a run that fits runs out, or comes close to it, where nothing tells the version."""
+    """The release by which a run that fits runs out, or comes close to it, where nothing tells the version; or by which one that is too
+    close to call fits."""
     asked = (one for one in diagnosis.questions if one.question.fact == "framework_version")
     turn = next((one.turn for one in asked), None)
-    fits = diagnosis.verdict == "fits" and "framework_version" not in diagnosis.facts.values
-    return turn if turn and fits and turn.verdict in ("out", "close") else None
+    if turn is None or "framework_version" in diagnosis.facts.values:
+        return None
+    other = {"fits": ("out", "close"), "close": ("fits",)}.get(diagnosis.verdict, ())
+    return turn if turn.verdict in other else None
 
 
 def _by_default(facts: Facts) -> str:
