@@ -323,3 +323,35 @@ def test_layers_that_do_not_divide_are_not_cut_into_stages():
     text = SLIME.replace("Qwen3-4B", "DeepSeek-V3") + "--pipeline-model-parallel-size 1\n"  # 61 layers
     found, _ = changes(text, "actor_update")
     assert "shard.pipeline.up" not in [one.lever.slug for one in found.prescriptions]
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        (
+            MEGATRON_VERL + "actor_rollout_ref.actor.megatron.optimizer_offload=True\n",
+            "actor_rollout_ref.actor.optim.override_optimizer_config.",
+        ),
+        (SKYRL.format(strategy="megatron"), "trainer.policy.megatron_config.optimizer_config_kwargs."),
+    ],
+)
+def test_what_is_offloaded_between_the_phases_may_stay_on_the_host_in_the_update(text, head):
+    found, _ = changes(text, "optimizer_step")
+    lever = next(one for one in found.prescriptions if one.lever.slug == "offload.optimizer.step.on")
+    wanted = {
+        "optimizer_cpu_offload": "true",
+        "optimizer_offload_fraction": "1.0",
+        "use_precision_aware_optimizer": "true",
+    }
+    assert {change.key: change.after for change in lever.changes} == {
+        head + name: word for name, word in wanted.items()
+    }
+
+
+def test_nothing_stays_on_the_host_in_the_update_where_the_optimizer_is_there_already():
+    text = SKYRL.format(strategy="megatron").replace(
+        "trainer.micro_train",
+        "trainer.policy.megatron_config.optimizer_config_kwargs.optimizer_cpu_offload=true trainer.micro_train",
+    )
+    found, _ = changes(text, "optimizer_step")
+    assert "offload.optimizer.step.on" not in [one.lever.slug for one in found.prescriptions]
