@@ -79,6 +79,9 @@ _IN_FUNCTION = re.compile(
     r"(?=[a-z]+_[a-z_]+(?:\(\))?`?\s*(?:[,.;)，。；]|$))",
     re.I | re.A,
 )
+# “Backward pass of the first step:”, with the error itself in the next line
+_HEADING = re.compile(r"[^=\"{}<>#]{4,120}[:：]\s*+$", re.A)
+_ERROR = re.compile(r"\s*(?:\([^)]{1,80}\)\s*)?(?:[\w.]{0,80}(?:Error|Exception)\b|CUDA\b|NCCL\b|NPU\b)", re.A)
 _WHOLE = re.compile(r"(?!\w)", re.A)
 _SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z`*(\"])|\n", re.A)
 _FAR, _NEAR = 100, 80
@@ -96,6 +99,14 @@ def bound(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | N
     if "_" in text and (named := _function(patterns, text)):
         return named
     return _moment(patterns, text) if "时" in text or "阶段" in text or "过程中" in text else None
+
+
+def heading(patterns: Sequence[re.Pattern[str]], text: str, under: str) -> tuple[int, int] | None:
+    """The phase's words in a line that ends in a colon, where ``under`` it stands the error that it speaks of."""
+    if not (_HEADING.fullmatch(text) and _ERROR.match(under) and FAILURE.search(under[:200])):
+        return None
+    found = (place for pattern in patterns for place in pattern.finditer(text))
+    return next((place.span() for place in found if not _excluded(text, place)), None)
 
 
 def _function(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ from diagnose.facts import written
 from diagnose.facts.advised import without_advice
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.prose import span_of, whole_line
-from diagnose.facts.said import bound
+from diagnose.facts.said import bound, heading
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Capture, Signature
 from diagnose.literals import Haystack
@@ -57,6 +57,9 @@ def matches(
         line = paste.lines[i]
         if line.number < after:
             continue
+        if (place := _headed(signature, paste.lines, i)) is not None:
+            yield Span(line.number, line.offset + place[0], line.offset + place[1]), {}
+            continue
         whole = _window(signature, paste.lines, i, begins)
         for size in range(1, len(whole) + 1):
             text = next((text for text in _texts(whole[:size]) if _stands(signature, text)), "")
@@ -66,6 +69,14 @@ def matches(
                 given = {id: Fact(id, value, "read", span=span) for id, value in signature.gives.items()}
                 yield span, {**given, **_captures(signature, whole)}
                 break
+
+
+def _headed(signature: Signature, lines: Sequence[Line], i: int) -> tuple[int, int] | None:
+    """Where a person's words for a phase stand in the line that heads the error; None where the line heads none."""
+    if signature.strength != 1 or not signature.phase or not lines[i].words.rstrip().endswith((":", "：")):
+        return None
+    under = next((line.words for line in lines[i + 1 : i + 3] if line.words.strip()), "")
+    return heading(signature.patterns, lines[i].words, under)
 
 
 def _beginnings(signature: Signature, text: Lowered) -> set[int]:

@@ -113,7 +113,17 @@ def _possible(id: str, value: Value, facts: Facts) -> bool:
         return False
     if id == "rollout_tp" and int(value) < (facts.number(id) or 0) and not _holds_engine(int(value), facts):
         return False
+    if id == "pp" and not _in_stages(int(value), facts):
+        return False
     return id not in _BY_HEADS or facts.model is None or facts.model.heads % int(value) == 0
+
+
+def _in_stages(stages: int, facts: Facts) -> bool:
+    """Whether the layers divide among so many stages; an end of its own or stages in several parts must be laid out by hand."""
+    by_hand = ("first_stage_layers", "last_stage_layers", "embedding_as_layer", "loss_as_layer", "virtual_stages")
+    if facts.model is None or any(facts.values.get(id) not in (None, False) for id in by_hand):
+        return False
+    return facts.model.layers % stages == 0
 
 
 def _cards(id: str, facts: Facts) -> int | None:

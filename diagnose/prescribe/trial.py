@@ -25,7 +25,7 @@ from diagnose.vocabulary import FACTS, PHASES, Value
 _ALWAYS_COUNTED = {
     "gradient_checkpointing", "critic_gradient_checkpointing", "critic_remove_padding", "activation_offload", "logits_chunked",
     "has_ref", "has_critic", "precision", "full_or_lora",
-    "train_batch_size", "rollout_n", "optimizer_on_cpu", "param_on_cpu", "rollout_mode", "sp", "tp",
+    "train_batch_size", "rollout_n", "optimizer_on_cpu", "param_on_cpu", "rollout_mode", "sp", "tp", "pp",
     "critic_sp", "critic_activation_offload",
 }  # fmt: skip
 

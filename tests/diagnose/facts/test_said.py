@@ -23,6 +23,8 @@ import pytest
         "OOM happens either in rollout or in update_actor",
         "CUDA out of memory\nNothing was changed in update_actor_weights_of_mine.",
         "CUDA OOM, see the config below: log_prob_micro_batch_size is 4",
+        "After the weight sync:\ntorch.OutOfMemoryError: CUDA out of memory.",
+        "During the rollout:\nValueError: the tokenizer has no pad token\ntorch.OutOfMemoryError: CUDA out of memory.",
     ],
 )
 def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(values, text):
@@ -33,6 +35,8 @@ def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(va
     ("text", "phase"),
     [
         ("actor update CUDA out of memory", "actor_update"),
+        ("Backward pass of the first step:\ntorch.OutOfMemoryError: CUDA out of memory.", "actor_update"),
+        ("Step 2, in the distributed log-prob:\n\ntorch.OutOfMemoryError: CUDA out of memory.", "logprob"),
         (
             "CUDA out of memory.\nMI300X x 8, at backward in update_policy, ppo_micro_batch_size_per_gpu=16",
             "actor_update",

@@ -295,3 +295,63 @@ def test_buckets_are_advised_with_figures_where_the_file_is_shown_and_not_where_
     assert all(one.before != "true" or one.after in ("true", "false") for p in shown.prescriptions for one in p.changes)
     named = diagnose(command + oom, {"phase": "actor_update"}, current(), ())
     assert "shard.zero_bucket.down" not in {one.lever.slug for one in named.prescriptions}
+
+
+SUPERVISED_VERL = (
+    "torchrun --nproc_per_node=8 --nnodes=2 -m verl.trainer.sft_trainer engine=megatron engine.tensor_model_parallel_size=2 "
+    "engine.pipeline_model_parallel_size=1 engine.expert_model_parallel_size={ep} data.use_dynamic_bsz=False data.max_length=4096 "
+    "data.micro_batch_size_per_gpu=1 model.path=Qwen/{model} {more}\n16 x H100 80GB\n"
+)
+
+
+def test_supervised_training_of_verl_is_split_by_the_keys_of_its_engine():
+    text = SUPERVISED_VERL.format(ep=8, model="Qwen3-30B-A3B", more="")
+    found, _ = changes(text, "optimizer_step")
+    split = {
+        change.key: change.after for one in found.prescriptions for change in one.changes if change.fact in ("tp", "pp")
+    }
+    assert split == {"engine.tensor_model_parallel_size": "4", "engine.pipeline_model_parallel_size": "2"}
+
+
+def test_supervised_training_of_verl_that_recomputes_is_read():
+    more = "engine.override_transformer_config.recompute_granularity=full"
+    found, _ = changes(SUPERVISED_VERL.format(ep=1, model="Qwen3-8B", more=more), "actor_update")
+    assert found.facts.values["gradient_checkpointing"] is True
+
+
+def test_layers_that_do_not_divide_are_not_cut_into_stages():
+    text = SLIME.replace("Qwen3-4B", "DeepSeek-V3") + "--pipeline-model-parallel-size 1\n"  # 61 layers
+    found, _ = changes(text, "actor_update")
+    assert "shard.pipeline.up" not in [one.lever.slug for one in found.prescriptions]
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        (
+            MEGATRON_VERL + "actor_rollout_ref.actor.megatron.optimizer_offload=True\n",
+            "actor_rollout_ref.actor.optim.override_optimizer_config.",
+        ),
+        (SKYRL.format(strategy="megatron"), "trainer.policy.megatron_config.optimizer_config_kwargs."),
+    ],
+)
+def test_what_is_offloaded_between_the_phases_may_stay_on_the_host_in_the_update(text, head):
+    found, _ = changes(text, "optimizer_step")
+    lever = next(one for one in found.prescriptions if one.lever.slug == "offload.optimizer.step.on")
+    wanted = {
+        "optimizer_cpu_offload": "true",
+        "optimizer_offload_fraction": "1.0",
+        "use_precision_aware_optimizer": "true",
+    }
+    assert {change.key: change.after for change in lever.changes} == {
+        head + name: word for name, word in wanted.items()
+    }
+
+
+def test_nothing_stays_on_the_host_in_the_update_where_the_optimizer_is_there_already():
+    text = SKYRL.format(strategy="megatron").replace(
+        "trainer.micro_train",
+        "trainer.policy.megatron_config.optimizer_config_kwargs.optimizer_cpu_offload=true trainer.micro_train",
+    )
+    found, _ = changes(text, "optimizer_step")
+    assert "offload.optimizer.step.on" not in [one.lever.slug for one in found.prescriptions]
