@@ -82,7 +82,11 @@ _NO = re.compile(
 )
 _FULL = re.compile(
     r"全参|全量(?:微调|训练|参数)|\bfull[-\s](?:parameters?|params?|weights?|fine[-\s]?tun\w*|ft|sft|finetun\w*)"
-    r"|\bfull train(?:ing)?\b|no LoRA|without LoRA",
+    r"|\bfull train(?:ing)?\b|no LoRA|without LoRA"
+    # beside what trains or shards, and alone in a list: “full zero3”, “sft full, 8 GPUs”, “7B, full, bs 1”
+    r"|\bfull[-\s]+(?:grpo|ppo|dpo|kto|orpo|dapo|rloo|rl\b|zero[-_ ]?[123](?!\d))"
+    r"|\b(?:sft|grpo|ppo|dpo|kto|orpo|dapo|rloo)\s+full\b(?=\s*(?:[,，、;；+.。)）]|$|zero|fsdp|deepspeed|\d{1,4}\s*(?:[x*×]|gpu|卡|张)))"
+    r"|(?:^|[,，、;；(（+])\s*full\s*(?=[,，、;；)）+]|$)",
     re.I | re.A,
 )
 # in lower case; whatever tells of adapters, or that all is trained, holds one

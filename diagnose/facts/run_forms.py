@@ -67,7 +67,17 @@ _WORDS = (
     ("prompt_length", rf"(?:输入|提示词?|prompt)(?:的)?(?:最大)?长度{IS}{_N}"),
     ("prompt_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:prompt|input|输入|提示词?)(?!s)"),
     ("response_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}(?!s?\s+(?:per|each|in total|for|a)\b)"),
-    ("prompt_length", rf"(?<![\w-])(?:prompt|input|输入|提示词?)(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
+    (
+        "prompt_length",
+        rf"(?<![\w-])(?:prompt|input|输入|提示词?)(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}(?!\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}s?(?!{_ABOUT}\d))",
+    ),
+    # of “2k prompt 8k response” as well
+    (
+        "response_length",
+        rf"(?<![\w.])\d{{1,3}}[kK]\s*(?:tokens?\s*)?(?:的\s*)?(?:prompt|input|输入|提示词?)s?[\s,，+/&和]*(?:and\s+)?"
+        rf"(?P<n>\d{{1,3}})(?P<k>[kK])\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}",
+    ),
+    ("response_length", rf"\bgenerat(?:e|es|ing)\s+(?:up to\s+|about\s+|at most\s+)?{_TOKENS}"),
     ("response_length", rf"(?<![\w-]){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
     # of “1024 prompt 7168 completion” each number stands before its word
     ("prompt_length", rf"(?<![\w-])(?:prompt|input){_ABOUT}{_ROUND}(?!\s*{_REPLY}s?(?!{_ABOUT}\d))"),
