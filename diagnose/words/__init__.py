@@ -13,7 +13,7 @@ from diagnose.words.beside import counted_beyond, other_out
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths
 from diagnose.words.measured import growth_words
 from diagnose.words.room import room_words
-from diagnose.words.untold import cards_untold, untold
+from diagnose.words.untold import OPEN, cards_untold, untold
 
 VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "facts missing"}
 
@@ -186,7 +186,8 @@ def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
 
 def _taken(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> str:
     """What stands in for what nobody says; of a run that is asked about also that it trains all."""
-    names = [in_sentence(FACTS[id].title.partition(" (")[0]) for id in guessed(diagnosis.estimate, pool, phase)]
+    open_facts = guessed(diagnosis.estimate, pool, phase)
+    names = [OPEN.get(id) or in_sentence(FACTS[id].title.partition(" (")[0]) for id in open_facts]
     told = f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
     whole = diagnosis.facts.planned and not diagnosis.facts.serves and "full_or_lora" not in diagnosis.facts.values
     return (

@@ -55,6 +55,7 @@ _FACTS = {
     "full_or_lora": "全参或 LoRA",
     "precision": "权重精度",
     "optimizer": "优化器",
+    "optimizer_on_cpu": "优化器状态是否在主机内存里",
     "train_batch_size": "每步的 prompt 数",
     "rollout_n": "每个 prompt 的采样数",
     "micro_batch": "更新的 micro batch",

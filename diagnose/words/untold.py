@@ -6,6 +6,8 @@ from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Turn
 from diagnose.vocabulary import FACTS
 from diagnose.words.figures import gib
 
+# facts whose titles are no names for what is open
+OPEN = {"optimizer_on_cpu": "whether the optimizer lives on the host"}
 _VERDICTS = {"out": "which runs out", "close": "which is too close to call", "fits": "which fits"}
 
 

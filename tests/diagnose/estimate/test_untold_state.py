@@ -8,6 +8,7 @@ from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis, Term
 from diagnose.vocabulary import Value
+from diagnose.words import lead
 
 SCRIPT = """Does it fit on one A100 80GB?
 import torch
@@ -44,6 +45,7 @@ def test_an_optimizer_that_nothing_shows_may_stand_on_the_host_and_is_asked_for(
     assert found.verdict == "close"
     assert "optimizer_on_cpu" in found.estimate.missing
     assert "optimizer_on_cpu" in [one.question.fact for one in found.questions]
+    assert "Nothing says whether the optimizer lives on the host" in lead(found)
 
 
 def test_with_the_place_answered_its_width_is_open_still() -> None:
