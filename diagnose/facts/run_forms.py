@@ -34,7 +34,7 @@ _ABOUT = r"\s*(?:(?:is|are|of|at|about|around|up to|limit|max|最长|最大|大�
 _REPLY = r"(?:response|completion|output|answer|generation|生成|回复|回答|输出)"
 _REPLIES = r"(?:samples|completions|responses|rollouts|generations|answers)"
 _BEFORE = r"(?<![\w.])(?P<round>)(?P<n>\d{3,6})(?:\s*tokens?)?"
-# the engine's share of the card is told as a fraction; in per cent it is mostly what a monitor shows
+# the engine's share of the card is told as a fraction; in per cent it is mostly what a monitor shows. Keys are read as keys
 _SHARE = r"\s*(?:=|:|：|of|at|is|was|to|为|是|(?:设|调|开|给|改)(?:置|的|了)?(?:为|成|到)?)?\s*(?P<share>0?\.\d{1,3})(?![\w%]|\.\d)"
 _WORDS = (
     (
@@ -106,7 +106,8 @@ _WORDS = (
     ("gpu_memory_utilization", r"\bcolocated?(?:\s+mode)?\s*(?:at|with|=|:)?\s*(?P<share>0\.\d{1,2})(?![\w%]|\.\d)"),
     (
         "gpu_memory_utilization",
-        r"(?<![\w.])(?<!cpu )(?<!host )(?<!node )(?<!system )(?:(?:gpu[ _-]?)?mem(?:ory)?[ _-]?"
+        r"(?<![\w.])(?!gpu_memory_utilization|mem_fraction_static)"
+        r"(?<!cpu )(?<!host )(?<!node )(?<!system )(?:(?:gpu[ _-]?)?mem(?:ory)?[ _-]?"
         rf"(?:util(?:i[sz]ation)?|frac(?:tion)?(?:[ _-]?static)?)|gpu[ _-]?util(?:i[sz]ation)?|util(?=\s*[=:])){_SHARE}",
     ),
     ("gpu_memory_utilization", rf"(?:显存|gpu)\s*的?(?:利用率|占比|比例){_SHARE}"),
