@@ -187,6 +187,6 @@ to fit, 26 were too close to call and 6 were said to run out**, at the fifth tim
 3 that ran out one was said to fit and 2 were too close. One measured run lay 30 % too low, inside its band. Now 55 fit, 23 are too close
 and 5 are said to run out. The causes: engines of verl before 0.5 were believed to stay awake when told so, ReMax was given a critic and
 references that are on the host, copies of TRL 0.14 were counted with one sample a pass, arguments of scripts and of their wrappers were not
-joined to what uses them, and algorithms without a name here were taken for supervised. Left as they were: LSRL, whose optimizer is on the
-host by itself, a fork of verl between two releases, a copy of verl of early 2025 whose engine its script keeps awake, and a copy of TRL
-0.14 that nothing in its command tells from later ones."""
+joined to what uses them, and algorithms without a name here were taken for supervised. Left as they were: a fork of verl
+between two releases, a copy of verl of early 2025 whose engine its script keeps awake, and a copy of TRL 0.14 that nothing in its command
+tells from later ones. LSRL, whose optimizer is on the host by itself, was learned on 2026-11-27."""
