@@ -20,7 +20,7 @@ from diagnose.words import cause_open, guessed, job_limited, not_memory, presume
 from diagnose.words.beside import counted_beyond, other_out
 from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
 from diagnose.words.figures import band_words, gib, need_tenths, phase_tenths, rounded
-from diagnose.words.untold import on_defaults, turned_by_version
+from diagnose.words.untold import on_defaults, turned_by_tuner, turned_by_version
 
 _SHOWN = 3  # changes, as many as stand open on the page
 _LEAST = 3  # Han characters that make a text one of a person who reads Chinese: most names have fewer
@@ -113,7 +113,7 @@ def _planned(diagnosis: Diagnosis) -> str:
     return {
         "out": f"{by}放不下：{what}不够，最高在{phase}",
         "close": f"难以判断：{what}在{phase}接近上限",
-        "fits": f"{by}放得下，{what}最高在{phase}",
+        "fits": f"{by}{'用 LoRA ' if turned_by_tuner(diagnosis) else ''}放得下，{what}最高在{phase}",
     }.get(pool.verdict(), f"{what}最高在{phase}，上限未知")
 
 
@@ -157,6 +157,8 @@ def _guesses(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> 
         yield f"没有给出：{'、'.join(names[:4])}；数字里含有猜测。"
     if on_defaults(diagnosis.facts):
         yield f"没有读到任何配置，没说的都按 {diagnosis.facts.trainer} 的默认值算。"
+    if turn := turned_by_tuner(diagnosis):
+        yield f"没有说明是否训练全部参数，按默认的 LoRA 计算；全参则为 {gib(turn.bytes)}，{VERDICTS[turn.verdict]}。"
     if turn := turned_by_version(diagnosis):
         verdict = VERDICTS[turn.verdict]
         yield f"没有给出 {diagnosis.facts.trainer} 的版本，按最新版计算；按 {turn.answer} 则为 {gib(turn.bytes)}，{verdict}。"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from diagnose.types import CacheRoom, Diagnosis, Estimate
+from diagnose.types import CacheRoom, Diagnosis
 from diagnose.vocabulary import PHASES
 from diagnose.words import cause_open, in_sentence, not_memory, phase_words, presumed
 from diagnose.words.figures import rounded
+from diagnose.words.untold import turned_by_tuner
 
 _HEADLINES = {
     "host_ram": "Host RAM runs out",
@@ -29,7 +30,7 @@ def headline(diagnosis: Diagnosis) -> str:
     if kind is None and diagnosis.room and not (diagnosis.estimate.gpu and diagnosis.estimate.gpu.verdict() == "out"):
         return _of_server(diagnosis.room, diagnosis.verdict)
     if kind is None:
-        return _planned(diagnosis.estimate, diagnosis.pool, diagnosis.facts.planned)
+        return _planned(diagnosis)
     if kind in _HEADLINES:
         words = _OPEN if kind == "other" and cause_open(diagnosis.facts) else _HEADLINES[kind]
         failed = words.format(where=f" {_at(phase)}" if phase else "")
@@ -61,9 +62,9 @@ def _at(phase: str) -> str:
     return f"{'at' if phase in ('load', 'init') else 'in the'} {PHASES[phase]}"
 
 
-def _planned(estimate: Estimate, pool: str | None, asked: bool) -> str:
-    """The sentence when nothing failed yet, or nothing shows that it did; ``asked``: whether it would fit is the question."""
-    known = estimate.host if pool == "host" else estimate.gpu
+def _planned(diagnosis: Diagnosis) -> str:
+    """The sentence when nothing failed yet, or nothing shows that it did."""
+    known, asked = diagnosis.estimate.pool("host" if diagnosis.pool == "host" else "gpu"), diagnosis.facts.planned
     if known is None or not known.phases:
         return "Cannot tell yet whether it fits" if asked else "Cannot tell yet"
     verdict, peak = known.verdict(), known.deciding
@@ -72,5 +73,5 @@ def _planned(estimate: Estimate, pool: str | None, asked: bool) -> str:
     return {
         "out": f"By {by} {'it does not fit: ' if asked else ''}{what} runs out in the {phase_words(peak.phase)}",
         "close": f"Too close to call: {what} in the {phase_words(peak.phase)}",
-        "fits": f"By {by} it fits; {what} peaks in the {phase_words(peak.phase)}",
+        "fits": f"By {by} it fits{' with adapters' if turned_by_tuner(diagnosis) else ''}; {what} peaks in the {phase_words(peak.phase)}",
     }.get(verdict, f"{what[0].upper() + what[1:]} peaks in the {phase_words(peak.phase)}; the capacity is not known")

@@ -1,4 +1,4 @@
-"""What stands in a figure although nobody told it: a number of cards, a trainer's defaults, and its newest version."""
+"""What stands in a figure although nobody told it: a number of cards, a trainer's defaults, adapters, and its newest version."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ _VERDICTS = {"out": "which runs out", "close": "which is too close to call", "fi
 
 
 def untold(diagnosis: Diagnosis) -> str:
-    """Both in sentences; empty where neither stands in the figure."""
-    return " ".join(said for said in (_by_default(diagnosis.facts), _by_version(diagnosis)) if said)
+    """All of them in sentences; empty where none stands in the figure."""
+    told = (_by_default(diagnosis.facts), _by_tuner(diagnosis), _by_version(diagnosis))
+    return " ".join(said for said in told if said)
 
 
 def cards_untold(pool: PoolEstimate, phase: PhaseEstimate) -> str:
@@ -52,6 +53,29 @@ def turned_by_version(diagnosis: Diagnosis) -> Turn | None:
         return None
     other = {"fits": ("out", "close"), "close": ("fits",)}.get(diagnosis.verdict, ())
     return turn if turn.verdict in other else None
+
+
+def _by_tuner(diagnosis: Diagnosis) -> str:
+    if (turn := turned_by_tuner(diagnosis)) is None:
+        return ""
+    by = f"{diagnosis.facts.trainer} trains adapters by default" if diagnosis.facts.trainer else "adapters are taken"
+    size, verdict = gib(turn.bytes), _VERDICTS[turn.verdict]
+    return f"Nothing says whether all parameters are trained: {by}; with all of them it would be {size}, {verdict}."
+
+
+def turned_by_tuner(diagnosis: Diagnosis) -> Turn | None:
+    """What training all parameters comes to, where adapters fit that nobody asked for and all parameters do not, or hardly."""
+    tuner = diagnosis.facts.stated.get("full_or_lora")
+    if (
+        tuner is None
+        or tuner.origin not in ("default", "assumed")
+        or tuner.value == "full"
+        or diagnosis.verdict != "fits"
+    ):
+        return None
+    asked = (one for one in diagnosis.questions if one.question.fact == "full_or_lora")
+    turn = next((one.turn for one in asked), None)
+    return turn if turn and turn.answer == "full" and turn.verdict in ("out", "close") else None
 
 
 def _by_default(facts: Facts) -> str:
