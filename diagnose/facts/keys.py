@@ -214,7 +214,8 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
     read = written.of(key.fact, value)
     if key.negated and isinstance(read, bool):
         read = not read
-    return {} if read is None else {key.fact: read}
+    no_limit = read == 0 and key.fact == "max_length"  # a row of no tokens: nothing is packed, or cut
+    return {} if read is None or no_limit else {key.fact: read}
 
 
 def _product(key: Key, value: str) -> dict[str, Value]:

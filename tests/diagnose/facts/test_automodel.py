@@ -60,3 +60,13 @@ def test_a_trainer_inside_nemo_rl_stays_nemo_rl() -> None:
     text = "uv run examples/run_dpo.py\npolicy:\n  dtensor_cfg:\n    automodel_kwargs:\n      backend:\n"
     text += "        _target_: nemo_automodel.components.models.common.utils.BackendConfig\n"
     assert told(text).facts.values["framework"] == "nemo-rl"
+
+
+def test_the_row_that_samples_are_packed_into_is_read() -> None:
+    packed = FULL + "packed_sequence:\n  max_length: 4096\n  pack_size: 8192\n"
+    assert told(packed).facts.values["max_length"] == 8192
+    assert told(FULL + "packed_sequence:\n  packed_sequence_size: 4096\n").facts.values["max_length"] == 4096
+
+
+def test_a_row_of_no_tokens_packs_none() -> None:
+    assert "max_length" not in told(FULL + "packed_sequence:\n  packed_sequence_size: 0\n").facts.values

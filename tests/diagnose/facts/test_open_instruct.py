@@ -149,3 +149,15 @@ def test_a_part_of_a_command_leaves_open_what_every_script_sets() -> None:
     values = diagnose("open-instruct grpo_fast of Qwen2.5-7B on 8 x H100 80GB\n" + OOM, {}, current(), ()).facts.values
     assert values["framework"] == "open-instruct"
     assert not {"zero_stage", "prompt_length", "response_length", "max_length", "micro_batch"} & set(values)
+
+
+@pytest.mark.parametrize("home", ["configs/ds_configs/", "mine/"])
+def test_supervised_training_goes_to_the_host_by_another_file(home: str) -> None:
+    run = (
+        "accelerate launch --num_machines 1 --num_processes 8 --use_deepspeed "
+        f"--deepspeed_config_file {home}stage3_no_offloading_accelerate.conf open_instruct/finetune.py "
+        "--model_name_or_path Qwen/Qwen3-14B --max_seq_length 4096 --per_device_train_batch_size 1 --gradient_checkpointing\n"
+        "8 x A100 40GB, CUDA out of memory in the optimizer step\n"
+    )
+    made = changes(diagnose(run, {}, current(), ()))["offload.optimizer.on"]
+    assert made == {"deepspeed_config_file": f"{home}stage3_offloading_accelerate.conf"}
