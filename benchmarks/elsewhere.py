@@ -189,4 +189,9 @@ and 5 are said to run out. The causes: engines of verl before 0.5 were believed 
 references that are on the host, copies of TRL 0.14 were counted with one sample a pass, arguments of scripts and of their wrappers were not
 joined to what uses them, and algorithms without a name here were taken for supervised. Left as they were: a fork of verl
 between two releases, a copy of verl of early 2025 whose engine its script keeps awake, and a copy of TRL 0.14 that nothing in its command
-tells from later ones. LSRL, whose optimizer is on the host by itself, was learned on 2026-11-27."""
+tells from later ones. LSRL, whose optimizer is on the host by itself, was learned on 2026-11-27.
+
+Advice was tried on commits that repaired a run: 85 of 21 repositories (verl, NeMo RL, AutoModel, Open Instruct, SkyRL, slime and others),
+frozen at commit 644abdd on 2026-11-27; each a script as it stood before, with the message's own word on the failure. What the maintainers
+changed stood first in 38 %, among three in 59 % and among five in 61 % at first look; 39, 62 and 69 % after the misses were read and
+mended. Of no script that ran out was it said that it fits. Few of them name their cards, so that most verdicts stayed open."""
