@@ -23,6 +23,7 @@ from diagnose.types import CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, 
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, VERDICTS, Pool, Value
 from diagnose.words import not_memory
 
+_BY_TRACEBACK = "no other phase of this run has such a traceback"
 _POOLS: dict[str, Pool] = {"gpu": "gpu", "host": "host"}
 # Cases, or what finds the near ones among very many by the facts and the text of a paste.
 Cases = Sequence[Case] | Callable[[Facts, str], Sequence[Case]]
@@ -46,11 +47,10 @@ def diagnose(
     paste = text if isinstance(text, Paste) else read(text)
     passed("read")
     facts = _with_assumptions(read_facts(paste, answers, knowledge), paste, knowledge)
-    kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("facts")
     before = over_versions(estimate(facts, knowledge.fallback), facts, paste, knowledge.fallback)
-    if phase is None and kind in ("gpu_oom", "gpu_oom_raw"):
-        phase = only_phase(facts, before.gpu)
+    facts = _with_only_phase(facts, before)
+    kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("estimate")
     found = cases(facts, paste.text) if callable(cases) else cases
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))
@@ -73,7 +73,7 @@ def diagnose(
 def foresee(answers: Mapping[str, Value], knowledge: Knowledge) -> Diagnosis:
     """The same of a run that has not begun: what it needs by the estimate, without cases, advice and questions."""
     facts = facts_of(answers, knowledge)
-    before = estimate(facts, knowledge.fallback)
+    before = over_versions(estimate(facts, knowledge.fallback), facts, Paste(""), knowledge.fallback)
     pool = _tighter(before)
     return Diagnosis(Paste(""), facts, None, None, pool, _verdict(before, pool, None), before)
 
@@ -170,6 +170,13 @@ def _spoken_of(kind: Fact, paste: Paste) -> Pool | None:
     if span is None or line is None:
         return None
     return spoken_pool(line.words, span.start - line.offset, span.end - line.offset)
+
+
+def _with_only_phase(facts: Facts, before: Estimate) -> Facts:
+    """The phase of a failure on a card, where none is told and the traceback leaves one alone of this run."""
+    told = "phase" in facts.values or facts.values.get("oom_kind") not in ("gpu_oom", "gpu_oom_raw")
+    phase = None if told else only_phase(facts, before.gpu)
+    return facts if phase is None else facts.with_fact(Fact("phase", phase, "derived", why=_BY_TRACEBACK))
 
 
 def _with_assumptions(facts: Facts, paste: Paste, knowledge: Knowledge) -> Facts:

@@ -23,6 +23,8 @@ _LEAST = 32 * MIB
 # The printed figure leaves a window; a shape that falls into it says something only where the window is this narrow.
 _NARROW = 0.01
 _MOST = 2
+# what a pass takes in rows, and in tokens; the update first
+_PASSES = (("micro_batch", "micro_tokens", "an update"), ("logprob_micro_batch", "logprob_tokens", "a log-prob"))
 _LOGITS = re.compile(r"log_softmax|logits|cross_entropy|logsumexp|log_probs?\b|logps\b|entropy|lm_head", re.I)
 
 
@@ -156,20 +158,16 @@ def _pieces(facts: Facts, model: Model) -> Iterator[Piece]:
 
 def _rows(facts: Facts) -> Iterator[tuple[str, tuple[tuple[str, int], ...]]]:
     """Rows × tokens that one pass may hold, by the batch and length limits that are known."""
-    lengths, of_both = _lengths(facts), 2 if _samples(facts) else 1
-    for id, name in (("micro_batch", "an update micro batch"), ("logprob_micro_batch", "a log-prob micro batch"))[
-        :of_both
-    ]:
+    lengths, passes = _lengths(facts), _PASSES if _samples(facts) else _PASSES[:1]
+    for id, _, name in passes:
         rows = facts.values.get(id)
         if isinstance(rows, int) and not isinstance(rows, bool) and rows > 0:
             for length in lengths:
-                yield name, (("rows", rows * _texts(facts)), ("tokens", length))
-    for id, name in (("micro_tokens", "an update's token budget"), ("logprob_tokens", "a log-prob token budget"))[
-        :of_both
-    ]:
+                yield f"{name} micro batch", (("rows", rows * _texts(facts)), ("tokens", length))
+    for _, id, name in passes:
         budget = facts.values.get(id)
         if isinstance(budget, int) and budget > 0:
-            yield name, (("tokens", budget),)
+            yield f"{name} token budget", (("tokens", budget),)
 
 
 def _samples(facts: Facts) -> bool:

@@ -54,7 +54,8 @@ def among(paste: Paste, hits: Sequence[Hit]) -> tuple[str, ...]:
         return ()
     if _meets(paths, (_SAMPLING,)):
         return ("rollout", "eval")
-    backward = [frame.path for frame in frames if frame.function in ("backward", "_engine_run_backward", "apply")]
+    # not ``apply`` of torch/autograd/function.py: it calls both ways
+    backward = [frame.path for frame in frames if frame.function in ("backward", "_engine_run_backward")]
     if _meets(backward, _OF_BACKWARD):
         return _BACKWARD
     return _FORWARD if _meets(paths, _OF_A_PASS) else ()

@@ -26,6 +26,7 @@ BACKWARD = (
     '  File "/opt/lib/python3.11/site-packages/torch/_tensor.py", line 648, in backward\n'
     '  File "/opt/lib/python3.11/site-packages/torch/autograd/graph.py", line 823, in _engine_run_backward\n'
 )
+APPLIED = '  File "/opt/lib/python3.11/site-packages/torch/autograd/function.py", line 575, in apply\n'
 BUILT = MODEL.replace("in forward", "in __init__")
 SAMPLED = '  File "/opt/lib/python3.11/site-packages/transformers/generation/utils.py", line 2465, in generate\n'
 ENGINE = '  File "/opt/lib/python3.11/site-packages/vllm/model_executor/models/transformers.py", line 400, in forward\n'
@@ -43,6 +44,7 @@ def knowledge() -> Knowledge:
         (MODEL, "rollout"),
         (BACKWARD, "critic"),
         (MODEL + BACKWARD, "critic"),
+        (APPLIED + MODEL, "rollout"),  # a function of one's own is applied in the forward pass as well
         (SAMPLED + MODEL, "rollout"),
         (BUILT, None),
         (ENGINE + MODEL, "init"),
@@ -81,6 +83,7 @@ def test_the_highest_phase_is_looked_for_among_those_alone(knowledge: Knowledge)
 def test_a_backward_pass_without_a_critic_is_the_actors(knowledge: Knowledge) -> None:
     found = diagnose(f"{SLIME}Traceback (most recent call last):\n{BACKWARD}{OOM}", {}, knowledge, ())
     assert found.phase == "actor_update"
+    assert found.facts.stated["phase"].origin == "derived"
 
 
 def test_a_reader_of_chinese_is_told_what_the_traceback_leaves(knowledge: Knowledge) -> None:
