@@ -50,9 +50,11 @@ class CardGroup(dist.ProcessGroup):
     def group_name(self) -> str:
         return self.pg_name
 
+    device = "cpu"
+
     @property
     def _device_types(self) -> list[torch.device]:
-        return [torch.device("cpu")]
+        return [torch.device(self.device)]
 
     def _times(self, tensor: torch.Tensor, opts: Any) -> None:
         if (opts.reduceOp if opts else dist.ReduceOp.SUM) == dist.ReduceOp.SUM:
@@ -117,8 +119,9 @@ class CardGroup(dist.ProcessGroup):
     reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced
 
 
-def start(ranks: int) -> None:
+def start(ranks: int, device: str = "cpu") -> None:
     """Be the first of so many ranks, on one machine; groups that a trainer asks for by another name are of this kind too."""
+    CardGroup.device = device
     told = {
         "RANK": 0,
         "LOCAL_RANK": 0,

@@ -14,13 +14,13 @@ from diagnose.batch import one_micro_batch
 from diagnose.estimate import tuners
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
-from diagnose.estimate.muon import second_moments
 from diagnose.estimate.part import drawn_share, part_of
 from diagnose.estimate.parted import spread_over, trained_over
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, gradients_leave, keeps_masters, optimizer_share, stays_whole
 from diagnose.estimate.roles import as_critic, at_own_stage
 from diagnose.estimate.spread import tower_beside
+from diagnose.estimate.tables import more_state
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_copy import model_copy, state_dict_copy
 from diagnose.estimate.terms_hpz import second_shard
@@ -184,8 +184,9 @@ def _optimizer(plan: Plan, share: float, masters: bool) -> Term:
     elements = state_elements(plan.model, plan.values) if projected(plan.values) and not plan.adapters else None
     if elements is not None:
         return _projected(plan, *elements)
-    if tables := second_moments(plan):
-        size, how = size + share * 4 * tables, f"{how} + {count(tables)} of table and head × 4 B"
+    tables, more = more_state(plan)
+    if tables:
+        size, how = size + share * more * tables, f"{how} + {count(tables)} of tables × {more:g} B"
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "optimizer", "precision", *_WHERE, "precision_aware_optimizer")
     band = perhaps_less(plan, perhaps_elsewhere(plan, size, trained_shard(plan, 1)))
     return make_term("actor_optimizer", "Adam state", "held", band, how, _ZERO, moved_by)

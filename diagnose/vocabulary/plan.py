@@ -258,6 +258,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "whether the head is a matrix beside the embedding also where a model ties both",
         ("yes", "no"),
     ),
+    "table_states": ("in which type an Adam in 8 bits keeps the state of the embedding", ("fp32",)),
     "quantized_head": ("whether the head is quantized like the other linear layers", ("yes", "no")),
     "root_bytes": (
         "bytes a parameter of embedding and head, where they are cast: beside quantized layers, or with norms as all is trained in 16 bits",

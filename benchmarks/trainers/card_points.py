@@ -1,0 +1,104 @@
+"""Write tests/data/trainers/card.toml from the lines that run_card.py, run_card_trl.py and run_card_deepspeed.py left.
+
+    python benchmarks/trainers/card_points.py DATE CARD OUT.jsonl …
+
+A later line of a point takes the place of an earlier one. ``peaks`` are torch's allocated bytes, ``reserved`` what its allocator took to
+the end of the last step, ``outside`` what the driver counts for the process beyond that: the context, kernels, cuBLAS.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from recorder import OUT, written
+from run_card import shape
+
+_NAMED = (
+    "actor_update",
+    "optimizer_step",
+    "ref_logprob",
+    "rollout",
+)  # what a run without a rollout calls otherwise is not compared
+# how far an estimate is known to lie off, by a part of the point's name, and the cause
+KNOWN: dict[str, tuple[dict[str, float], str]] = {
+    "-fsdp-": (
+        {"reserved": 0.24},
+        "FSDP gathers and reduces on streams of its own, whose blocks the allocator gives to no other",
+    ),
+    "grpo-reference": (
+        {"ref_logprob": 0.09},
+        "copies in bf16 of the reference's weights, which autocast keeps through the pass",
+    ),
+    "-1x4096-adamw8bit": ({"reserved": 0.14}, "blocks that bitsandbytes' step finds no use for"),
+    "-sft-paged": ({"reserved": 0.14}, "blocks of the update's that the step finds no use for"),
+    "1.5b-grpo": ({"reserved": 0.14}, "the cache of generated tokens grows by a token at a time, into new blocks"),
+}
+SHARDED = {1: "fsdp", 2: "fsdp2"}
+
+
+def answers(run: dict[str, Any]) -> dict[str, Any]:
+    """A run of plain torch as it would be answered in the form: TRL at a version whose loss is that of transformers."""
+    length = max(run["lengths"])
+    told = {
+        "framework": "trl",
+        "framework_version": "0.20.0",
+        "algo": "sft",
+        "gpu_model": "H200",
+        "n_gpus": 8 if run["sharded"] else 1,
+        "strategy": SHARDED[run["fsdp"]] if run["sharded"] else "none",
+        "precision": run["precision"],
+        "full_or_lora": "lora" if run["lora_rank"] else "full",
+        "micro_batch": run["rows"],
+        "gradient_accumulation": run["accumulation"],
+        "max_length": length,
+        "real_response_length": length,
+        "gradient_checkpointing": run["checkpointing"],
+        "fused_optimizer": run["optimizer"] == "fused",
+    }
+    if run["optimizer"] == "adamw8bit":  # by hand: transformers' Trainer has it keep the embedding's state in fp32
+        told |= {"framework": "plain", "optimizer": "adamw_8bit"}
+        del told["framework_version"]
+    told |= {"flash_attention": True} if run["kernel"] == "flash" else {}
+    told |= {"expandable_segments": True} if run["growing"] else {}
+    if run["lora_rank"]:
+        told |= {"lora_rank": run["lora_rank"], "lora_layers": "all_linear", "adapter_dropout": False}
+    return told
+
+
+def point(line: dict[str, Any]) -> dict[str, Any]:
+    run = line.get("set")
+    said = {"paste": "", "config": json.dumps(shape(run["model"])), "answers": answers(run)} if run else line
+    even = not run or len(set(run["lengths"])) == 1
+    reserved = {"reserved" if even else "reserved_of_uneven_rows": line["reserved"]}
+    # after the steps of a sharded run its allocator was emptied, so that only others tell what lies outside of it
+    outside = {} if run and run["sharded"] else {"outside": line["device"] - line["reserved"]}
+    off, why = next((known for part, known in KNOWN.items() if part in line["id"]), ({}, ""))
+    return {
+        "id": line["id"],
+        **({"why": why} if why else {}),
+        **reserved,
+        **outside,
+        "paste": said["paste"],
+        "config": said["config"],
+        "answers": said["answers"],
+        "peaks": {phase: size for phase, size in line["peaks"].items() if phase in _NAMED},
+        **({"off": off} if off else {}),
+        **({"after": after} if (after := {k: v for k, v in line["peaks"].items() if k not in _NAMED}) else {}),
+    }
+
+
+def main() -> None:
+    date, card, *files = sys.argv[1:]
+    lines = [json.loads(line) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()]
+    last = {line["id"]: line for line in lines if "error" not in line}
+    head = f'# Written by benchmarks/trainers/card_points.py; sizes in bytes.\n[from]\ncard = "{card}"\ntorch = "2.11.0"\ndate = "{date}"\n'
+    body = "\n".join(written(point(line)) for line in last.values())
+    (OUT / "card.toml").write_text(f"{head}\n{body}", encoding="utf-8")
+    print(len(last), "points")
+
+
+if __name__ == "__main__":
+    main()
