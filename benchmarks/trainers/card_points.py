@@ -1,6 +1,6 @@
 """Write tests/data/trainers/card.toml from the lines that run_card.py, run_card_trl.py and run_card_deepspeed.py left.
 
-    python benchmarks/trainers/card_points.py DATE CARD OUT.jsonl …
+    python benchmarks/trainers/card_points.py DATE CARD "torch==… transformers==… …" OUT.jsonl …
 
 A later line of a point takes the place of an earlier one. ``peaks`` are torch's allocated bytes, ``reserved`` what its allocator took to
 the end of the last step, ``outside`` what the driver counts for the process beyond that: the context, kernels, cuBLAS.
@@ -32,9 +32,9 @@ KNOWN: dict[str, tuple[dict[str, float], str]] = {
         {"ref_logprob": 0.09},
         "copies in bf16 of the reference's weights, which autocast keeps through the pass",
     ),
-    "-1x4096-adamw8bit": ({"reserved": 0.14}, "blocks that bitsandbytes' step finds no use for"),
-    "-sft-paged": ({"reserved": 0.14}, "blocks of the update's that the step finds no use for"),
-    "1.5b-grpo": ({"reserved": 0.14}, "the cache of generated tokens grows by a token at a time, into new blocks"),
+    "-1x4096-adamw8bit": ({"reserved": 0.14}, "not looked up; blocks that bitsandbytes' step finds no use for, it seems"),
+    "-sft-paged": ({"reserved": 0.14}, "not looked up; blocks of the update's that the step finds no use for, it seems"),
+    "1.5b-grpo": ({"reserved": 0.14}, "not looked up; the cache of generated tokens grows into new blocks, it seems"),
 }
 SHARDED = {1: "fsdp", 2: "fsdp2"}
 
@@ -91,10 +91,12 @@ def point(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    date, card, *files = sys.argv[1:]
+    date, card, packages, *files = sys.argv[1:]
     lines = [json.loads(line) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()]
     last = {line["id"]: line for line in lines if "error" not in line}
-    head = f'# Written by benchmarks/trainers/card_points.py; sizes in bytes.\n[from]\ncard = "{card}"\ntorch = "2.11.0"\ndate = "{date}"\n'
+    told = [("card", card), *(package.split("==") for package in packages.split()), ("date", date)]
+    head = "# Written by benchmarks/trainers/card_points.py; sizes in bytes.\n[from]\n"
+    head += "".join(f'{name} = "{value}"\n' for name, value in told)
     body = "\n".join(written(point(line)) for line in last.values())
     (OUT / "card.toml").write_text(f"{head}\n{body}", encoding="utf-8")
     print(len(last), "points")
