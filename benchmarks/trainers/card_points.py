@@ -32,8 +32,14 @@ KNOWN: dict[str, tuple[dict[str, float], str]] = {
         {"ref_logprob": 0.09},
         "copies in bf16 of the reference's weights, which autocast keeps through the pass",
     ),
-    "-1x4096-adamw8bit": ({"reserved": 0.14}, "not looked up; blocks that bitsandbytes' step finds no use for, it seems"),
-    "-sft-paged": ({"reserved": 0.14}, "not looked up; blocks of the update's that the step finds no use for, it seems"),
+    "-1x4096-adamw8bit": (
+        {"reserved": 0.14},
+        "not looked up; blocks that bitsandbytes' step finds no use for, it seems",
+    ),
+    "-sft-paged": (
+        {"reserved": 0.14},
+        "not looked up; blocks of the update's that the step finds no use for, it seems",
+    ),
     "1.5b-grpo": ({"reserved": 0.14}, "not looked up; the cache of generated tokens grows into new blocks, it seems"),
 }
 SHARDED = {1: "fsdp", 2: "fsdp2"}
