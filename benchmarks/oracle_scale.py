@@ -33,7 +33,7 @@ from torch.utils._pytree import tree_map_only
 OUT = pathlib.Path(__file__).parent.parent / "tests" / "data" / "measured_scale.toml"
 CARDS = 8
 
-_NAMES = (
+NAMES = (
     "hidden_size",
     "num_hidden_layers",
     "num_attention_heads",
@@ -155,7 +155,7 @@ transformers.AttentionInterface.register("flash", flash)
 def made(run: Run, mesh: dist.DeviceMesh) -> torch.nn.Module:
     """The model on its card, adapted or sharded."""
     kind, numbers, tied = MODELS[run.model]
-    shape = dict(zip(_NAMES, numbers, strict=True))
+    shape = dict(zip(NAMES, numbers, strict=True))
     config = transformers.AutoConfig.for_model(kind, **shape, tie_word_embeddings=tied)
     config._attn_implementation = "flash"
     stored = torch.bfloat16 if run.precision == "bf16" else torch.float32

@@ -56,13 +56,13 @@ class Card:
             self._spans.append((name, start, time.time()))
             self._raise(own)
 
-    def wrap(self, owner: Any, name: str, phase: str | Callable[[], str]) -> None:
-        """Count each call of ``owner.name`` as one of ``phase``, which may be told when it is called."""
+    def wrap(self, owner: Any, name: str, phase: str) -> None:
+        """Count each call of ``owner.name`` as one of ``phase``."""
         inner = getattr(owner, name)
 
         @functools.wraps(inner)
         def marked(*args: Any, **kwargs: Any) -> Any:
-            with self.phase(phase if isinstance(phase, str) else phase()):
+            with self.phase(phase):
                 return inner(*args, **kwargs)
 
         setattr(owner, name, marked)

@@ -67,7 +67,7 @@ ATTENTION = {"flash": "tiled", "sdpa": "sdpa"}
 def shape(model: str) -> dict[str, Any]:
     """A published model as its config.json tells it, but that none has its head tied to the embedding."""
     kind, numbers, _ = MODELS[model]
-    names = dict(zip(oracle_scale._NAMES, numbers, strict=True)) | ({"head_dim": 128} if kind == "qwen3" else {})
+    names = dict(zip(oracle_scale.NAMES, numbers, strict=True)) | ({"head_dim": 128} if kind == "qwen3" else {})
     return {"model_type": kind, **names, "max_position_embeddings": 32768, "tie_word_embeddings": False}
 
 

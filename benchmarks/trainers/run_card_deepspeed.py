@@ -3,8 +3,8 @@
 pip install deepspeed transformers accelerate peft datasets nvidia-ml-py
 python benchmarks/trainers/run_card_deepspeed.py OUT.jsonl SECONDS [ID …]
 
-The points are those of run_deepspeed_scale.py at their real widths. What the ranks would send, card_group.py makes up; DeepSpeed gathers,
-reduces and frees on its own streams.
+Files as in run_deepspeed_scale.py, at real widths. What the other ranks would send, card_group.py makes up; where a file overlaps,
+DeepSpeed gathers and reduces on streams of its own.
 """
 
 from __future__ import annotations
@@ -27,23 +27,11 @@ import transformers
 from on_card import Card, measure
 from points import versions
 from torch.optim import lr_scheduler
+from zero_files import REAL, ZERO, configuration
 
 RANKS = 4
 PACKAGES = ("deepspeed", "transformers", "accelerate", "peft", "torch")
 FUSED, FOREACH = {"optim": "adamw_torch_fused"}, {"optim": "adamw_torch"}
-ZERO: dict[int, dict[str, Any]] = {
-    2: {"stage": 2, "overlap_comm": False, "reduce_bucket_size": 200_000_000},
-    3: {
-        "stage": 3,
-        "overlap_comm": False,
-        "reduce_bucket_size": "auto",
-        "sub_group_size": 1_000_000_000,
-        "stage3_prefetch_bucket_size": "auto",
-        "stage3_param_persistence_threshold": 35_840,
-        "stage3_max_live_parameters": 1_000_000_000,
-        "stage3_max_reuse_distance": 1_000_000_000,
-    },
-}
 OVERLAP = {"overlap_comm": True}
 POINTS: dict[str, tuple[dict[str, Any], int, dict[str, Any]]] = {
     "zero3": (ZERO[3], 4096, FUSED),
@@ -53,18 +41,6 @@ POINTS: dict[str, tuple[dict[str, Any], int, dict[str, Any]]] = {
     "zero2-overlap-foreach": ({**ZERO[2], **OVERLAP}, 2048, FOREACH),
     "zero3-long": (ZERO[3], 16384, FUSED),
     "zero3-kept": (ZERO[3], 2048, {**FOREACH, "gradient_checkpointing": False}),
-}
-REAL = {
-    "model_type": "qwen2",
-    "architectures": ["Qwen2ForCausalLM"],
-    "hidden_size": 3584,
-    "intermediate_size": 18944,
-    "num_hidden_layers": 28,
-    "num_attention_heads": 28,
-    "num_key_value_heads": 4,
-    "vocab_size": 152064,
-    "max_position_embeddings": 32768,
-    "tie_word_embeddings": False,
 }
 
 
@@ -104,16 +80,6 @@ def train(run: dict[str, Any], length: int, lora: bool) -> dict[str, Any]:
         rows = [{"input_ids": ids, "labels": ids}] * 64
         transformers.Trainer(model, args, train_dataset=rows, data_collator=transformers.default_data_collator).train()
     return card.found({"actor_update": 2, "optimizer_step": 1})
-
-
-def configuration(zero: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "train_micro_batch_size_per_gpu": "auto",
-        "gradient_accumulation_steps": "auto",
-        "gradient_clipping": "auto",
-        "bf16": {"enabled": True},
-        "zero_optimization": zero,
-    }
 
 
 def point(name: str, zero: dict[str, Any], length: int, options: dict[str, Any]) -> dict[str, Any]:

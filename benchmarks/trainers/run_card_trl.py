@@ -71,7 +71,7 @@ GIB = dict.fromkeys(POINTS, 40) | {
 def config(model: str) -> dict[str, Any]:
     kind, numbers, tied = oracle_scale.MODELS[model]
     names = {"model_type": kind, "architectures": ["Qwen2ForCausalLM"], "tie_word_embeddings": tied}
-    return {**names, **dict(zip(oracle_scale._NAMES, numbers, strict=True)), "max_position_embeddings": 32768}
+    return {**names, **dict(zip(oracle_scale.NAMES, numbers, strict=True)), "max_position_embeddings": 32768}
 
 
 def save(folder: Path, model: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def mark(card: Card, trainer: Any) -> None:
     card.wrap(transformers.GenerationMixin, "generate", "rollout")
     for name in ("_get_per_token_logps", "_get_per_token_logps_and_entropies"):
         if hasattr(trainer, name):
-            run_trl._mark_reference(card, trainer, name)
+            run_trl.mark_reference(card, trainer, name)
 
 
 def step(folder: Path, kind: str, model: str, options: dict[str, Any], script: str) -> dict[str, Any]:

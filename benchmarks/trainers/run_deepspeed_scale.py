@@ -29,34 +29,11 @@ from deepspeed.runtime.engine import DeepSpeedEngine
 from peft import LoraConfig, get_peft_model
 from recorder import in_processes, write
 from small_model import saved_weights
+from zero_files import REAL, REST, WIDE, ZERO, configuration
 
 SIDE, RANKS, RANK = 16, 4, 16
 SMALLER = SIDE**2  # of every tensor of two widths
-WIDE = {"hidden_size": 3584, "intermediate_size": 18944, "vocab_size": 152064}
-REST = {
-    "model_type": "qwen2",
-    "architectures": ["Qwen2ForCausalLM"],
-    "num_hidden_layers": 28,
-    "num_attention_heads": 28,
-    "num_key_value_heads": 4,
-    "max_position_embeddings": 32768,
-    "tie_word_embeddings": False,
-}
-REAL, SMALL = {**REST, **WIDE}, {**REST, **{name: size // SIDE for name, size in WIDE.items()}}
-# of ms-swift's and LLaMA-Factory's files
-ZERO: dict[int, dict[str, Any]] = {
-    2: {"stage": 2, "overlap_comm": False, "reduce_bucket_size": 200_000_000},
-    3: {
-        "stage": 3,
-        "overlap_comm": False,
-        "reduce_bucket_size": "auto",
-        "sub_group_size": 1_000_000_000,
-        "stage3_prefetch_bucket_size": "auto",
-        "stage3_param_persistence_threshold": 35_840,
-        "stage3_max_live_parameters": 1_000_000_000,
-        "stage3_max_reuse_distance": 1_000_000_000,
-    },
-}
+SMALL = {**REST, **{name: size // SIDE for name, size in WIDE.items()}}
 FUSED, FOREACH = "adamw_torch_fused", "adamw_torch"
 RUNS: list[tuple[str, int, int, dict[str, Any]]] = [
     ("zero3", 3, 4096, {"optim": FUSED}),
@@ -121,16 +98,6 @@ def train(folder: Path, run: dict[str, Any], tokens: int, lora: bool) -> dict[st
         transformers.Trainer(model, args, train_dataset=rows, data_collator=transformers.default_data_collator).train()
         order = [one if isinstance(one, str) else (one[0], one[1] * SMALLER) for one in seen.order]
     return {**oracle_scale.peaks(order), "reserved": oracle_scale.reserved(order)}
-
-
-def configuration(zero: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "train_micro_batch_size_per_gpu": "auto",
-        "gradient_accumulation_steps": "auto",
-        "gradient_clipping": "auto",
-        "bf16": {"enabled": True},
-        "zero_optimization": zero,
-    }
 
 
 def point(folder: Path, name: str, stage: int, length: int, options: dict[str, Any]) -> dict[str, Any]:

@@ -80,10 +80,10 @@ def mark(recorder: Recorder, trainer: transformers.Trainer) -> None:
     recorder.wrap(transformers.GenerationMixin, "generate", "rollout")
     for name in ("_get_per_token_logps", "_get_per_token_logps_and_entropies"):
         if hasattr(trainer, name):
-            _mark_reference(recorder, trainer, name)
+            mark_reference(recorder, trainer, name)
 
 
-def _mark_reference(recorder: Recorder, trainer: Any, name: str) -> None:
+def mark_reference(recorder: Recorder, trainer: Any, name: str) -> None:
     """Log-probs without gradient are the reference's, where there is no second update on the same samples."""
     plain = getattr(trainer, name)
     recorder.wrap(trainer, name, "ref_logprob")

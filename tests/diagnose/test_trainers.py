@@ -32,6 +32,11 @@ def _points() -> list[Any]:
     ]
 
 
+def _points_with(measured: str) -> list[Any]:
+    found = [(file.stem, point) for file in FILES for point in tomllib.loads(file.read_text())["point"]]
+    return [pytest.param(point, id=f"{trainer}-{point['id']}") for trainer, point in found if measured in point]
+
+
 def _marks(point: dict[str, Any], phase: str) -> list[pytest.MarkDecorator]:
     """A phase that is mended has no mark any more."""
     return [pytest.mark.xfail(strict=True, reason=point["why"])] if phase in point.get("open", ()) else []
@@ -46,15 +51,7 @@ def test_a_step_of_a_real_trainer_is_estimated_right(point: dict[str, Any], phas
     assert phases[phase] == pytest.approx(point["peaks"][phase], rel=tolerance)
 
 
-@pytest.mark.parametrize(
-    "point",
-    [
-        pytest.param(point, id=f"{file.stem}-{point['id']}")
-        for file in FILES
-        for point in tomllib.loads(file.read_text())["point"]
-        if "reserved" in point
-    ],
-)
+@pytest.mark.parametrize("point", _points_with("reserved"))
 def test_what_the_allocator_keeps_of_a_real_trainers_steps_is_right(point: dict[str, Any]) -> None:
     found = diagnose(f"{point['paste']}\n\n{point['config']}", point["answers"], current(), ())
     assert found.estimate.gpu, found.estimate.missing
@@ -62,15 +59,7 @@ def test_what_the_allocator_keeps_of_a_real_trainers_steps_is_right(point: dict[
     assert reserved == pytest.approx(point["reserved"], rel=point.get("off", {}).get("reserved", RESERVED))
 
 
-@pytest.mark.parametrize(
-    "point",
-    [
-        pytest.param(point, id=f"{file.stem}-{point['id']}")
-        for file in FILES
-        for point in tomllib.loads(file.read_text())["point"]
-        if "outside" in point
-    ],
-)
+@pytest.mark.parametrize("point", _points_with("outside"))
 def test_what_a_process_takes_of_a_card_outside_of_its_allocator_is_right(point: dict[str, Any]) -> None:
     found = diagnose(f"{point['paste']}\n\n{point['config']}", point["answers"], current(), ())
     assert found.estimate.gpu, found.estimate.missing
