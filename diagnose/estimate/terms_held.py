@@ -106,7 +106,12 @@ def _base_and_adapters(plan: Plan) -> Term:
     half = 2.0 * plan.shape.parameters * share
     below, beyond = half if "precision" in plan.missing else 0.0, half if base_type_unknown(plan) else 0.0
     each = f"{plan.each.quantized:g} B in linear layers" if plan.each.quantized else f"{plan.each.base:g} B"
-    each += f", embedding and head {plan.each.base + root:g} B" if root else ""
+    if plan.each.quantized:
+        each += (
+            f", embedding and head {plan.each.base + root:g} B"
+            if root
+            else f", {plan.each.base:g} B for the other {count(other)}"
+        )
     how = f"frozen base {spread_over(plan, 3)} × {each} + adapters {count(added + beside)} × {plan.each.weights:g} B"
     moved_by = (*_SPLIT, *_ADAPTER_SPLIT, "quantization")
     return make_term("actor_weights", "weights", "held", Band(size - below, size, size + beyond), how, _LORA, moved_by)
