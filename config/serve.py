@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import http.client
 import os
 import socket
 import sys
@@ -175,12 +176,20 @@ def worker_command() -> list[str]:
 
 
 def announce(host: str, port: int) -> bool:
-    """Whether the web server answers yet; says so when it does."""
+    """Whether a page comes back yet; says so when it does.
+
+    gunicorn listens before a process of its has loaded the site: a connection alone would be said to be a site that answers.
+    """
+    at = address(host, port)
+    asking = http.client.HTTPConnection(at.split("//")[1].rsplit(":", 1)[0].strip("[]"), port, timeout=1)
     try:
-        socket.create_connection((address(host, port).split("//")[1].rsplit(":", 1)[0].strip("[]"), port), 1).close()
-    except OSError:
+        asking.request("GET", "/healthz", headers={"Connection": "close"})
+        asking.getresponse().read()
+    except (OSError, http.client.HTTPException):
         return False
-    print(f"Headroom is on {address(host, port)} (Ctrl-C stops it)", flush=True)
+    finally:
+        asking.close()
+    print(f"Headroom is on {at} (Ctrl-C stops it)", flush=True)
     return True
 
 

@@ -19,6 +19,7 @@ from typing import NoReturn
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 120.0  # seconds until a wait for a server counts as a failure: a busy machine has needed over twenty for a first page
 
 
 def missing(what: str, why: str) -> NoReturn:
@@ -47,7 +48,7 @@ class Site:
     def get(self, path: str) -> tuple[int, str]:
         """Status and body of a page."""
         try:
-            with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+            with urllib.request.urlopen(self.url + path, timeout=PATIENCE) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as answer:
             return answer.code, answer.read().decode()
@@ -59,7 +60,7 @@ class Site:
         """Ends it as Ctrl-C would; its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(PATIENCE)
 
 
 def environment(state: Path, **more: str) -> dict[str, str]:
@@ -84,7 +85,7 @@ def start_site(state: Path, **more: str) -> Site:
             text=True,
         )
     site = Site(f"http://127.0.0.1:{port}", state, process, output)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while "Headroom is on" not in site.said():
         if process.poll() is not None or time.monotonic() > deadline:
             site.stop()

@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 
 from config.serve import worker_command
-from tests.live import ROOT, environment
+from tests.live import PATIENCE, ROOT, environment
 
 
 def manage(state: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "manage.py", *words]
     return subprocess.run(
-        command, cwd=ROOT, env=environment(state, **variables), capture_output=True, text=True, timeout=60
+        command, cwd=ROOT, env=environment(state, **variables), capture_output=True, text=True, timeout=PATIENCE
     )
 
 
@@ -54,7 +54,7 @@ def loaded(state: Path) -> int:
         return int(database.execute("SELECT count(*) FROM kb_document WHERE kind = 'cases'").fetchone()[0])
 
 
-def wait_for_estimates(state: Path, seconds: float = 45) -> None:
+def wait_for_estimates(state: Path, seconds: float = PATIENCE) -> None:
     deadline = time.monotonic() + seconds
     while estimated(state) < loaded(state) and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from tests.conftest import new_database
-from tests.live import ROOT, environment, free_port, missing
+from tests.live import PATIENCE, ROOT, environment, free_port, missing
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -117,7 +117,7 @@ def healthy(name: str, image: Path, ground: dict[str, str]) -> bool:
     for inside, outside in here.items():
         words = [word.replace(inside, outside) for word in words]
     command = words if kind == "CMD" else ["sh", "-c", words[0]]
-    done = subprocess.run(command, cwd=image, env=variables(name, ground), capture_output=True, timeout=60)
+    done = subprocess.run(command, cwd=image, env=variables(name, ground), capture_output=True, timeout=PATIENCE)
     return done.returncode == 0
 
 
@@ -129,7 +129,7 @@ def running(name: str, image: Path, ground: dict[str, str]) -> Iterator[subproce
     with said.open("wb") as file:
         process = subprocess.Popen(command, cwd=image, env=around, stdout=file, stderr=file, start_new_session=True)
     try:
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + PATIENCE
         while not healthy(name, image, ground):
             assert process.poll() is None, said.read_text()
             assert time.monotonic() < deadline, said.read_text()
@@ -150,9 +150,9 @@ def test_each_service_runs_as_it_is_written_passes_its_check_and_ends_when_asked
         for name in ("worker", "beat"):
             with running(name, image, ground) as process:
                 process.terminate()
-                assert process.wait(30) == 0, name
+                assert process.wait(PATIENCE) == 0, name
         web.terminate()
-        assert web.wait(30) == 0
+        assert web.wait(PATIENCE) == 0
 
 
 @pytest.mark.service
@@ -163,4 +163,4 @@ def test_the_checks_of_the_servers_pass_here(name: str, program: str) -> None:
     kind, *words = SERVICES[name]["healthcheck"]["test"]
     command = words if kind == "CMD" else ["sh", "-c", words[0]]
     here = {**os.environ, "PGHOST": "127.0.0.1"}
-    assert subprocess.run(command, env=here, capture_output=True, timeout=20).returncode == 0
+    assert subprocess.run(command, env=here, capture_output=True, timeout=PATIENCE).returncode == 0

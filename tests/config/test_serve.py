@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import ROOT, Site, environment, start_site
+from tests.live import PATIENCE, ROOT, Site, environment, start_site
 
 
 def processes_of(state: Path) -> list[str]:
@@ -32,7 +32,7 @@ def serve(state: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """A start that is expected to be refused."""
     command = [sys.executable, "-m", "config.serve"]
     return subprocess.run(
-        command, cwd=ROOT, env=environment(state, **variables), capture_output=True, text=True, timeout=60
+        command, cwd=ROOT, env=environment(state, **variables), capture_output=True, text=True, timeout=PATIENCE
     )
 
 
@@ -78,7 +78,7 @@ def test_it_answers_and_leaves_no_process_behind(prepared_folder: Path, number: 
 def test_it_ends_when_the_web_server_dies(prepared_folder: Path) -> None:
     site = start_site(prepared_folder)
     kill_child(site, "gunicorn")
-    assert site.process.wait(20) == 1
+    assert site.process.wait(PATIENCE) == 1
     assert "The web server ended by signal 9: stopping." in site.said()
     assert processes_of(prepared_folder) == []
 
@@ -86,7 +86,7 @@ def test_it_ends_when_the_web_server_dies(prepared_folder: Path) -> None:
 def test_it_starts_a_dead_worker_again(prepared_folder: Path) -> None:
     site = start_site(prepared_folder)
     first = kill_child(site, "celery")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while child_of(site.process.pid, "celery") in (0, first) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert child_of(site.process.pid, "celery") not in (0, first)

@@ -14,7 +14,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
-from tests.live import ROOT, environment
+from tests.live import PATIENCE, ROOT, environment
 
 
 @pytest.mark.parametrize(
@@ -232,5 +232,5 @@ def check(state: Path, *flags: str, **variables: str) -> subprocess.CompletedPro
     """``manage.py check`` in an environment of its own."""
     command = [sys.executable, "manage.py", "check", *flags]
     return subprocess.run(
-        command, cwd=ROOT, env=environment(state, **variables), capture_output=True, text=True, timeout=60
+        command, cwd=ROOT, env=environment(state, **variables), capture_output=True, text=True, timeout=PATIENCE
     )

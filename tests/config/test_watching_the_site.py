@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
-from tests.live import Site, start_site
+from tests.live import PATIENCE, Site, start_site
 
 TOKEN = "only-for-the-figures"
 SECRET_WORDS = "CUDA out of memory in unheardof_trainer"
@@ -63,7 +63,7 @@ def ask(site: Site, path: str, body: bytes | None = None, **headers: str) -> tup
     """Status, body and request id."""
     request = urllib.request.Request(site.url + path, body, headers)
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, answer.read().decode(), answer.headers["X-Request-ID"]
     except urllib.error.HTTPError as answer:
         return answer.code, answer.read().decode(), answer.headers["X-Request-ID"]
@@ -85,7 +85,7 @@ def test_the_figures_count_requests_and_stages_over_all_processes(watched: Site)
 
 def test_a_web_process_that_was_killed_is_told_of_as_one_object_too(watched: Site) -> None:
     os.kill(web_process(watched), signal.SIGKILL)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while "was sent SIGKILL" not in watched.said():
         assert time.monotonic() < deadline, watched.said()
         time.sleep(0.1)

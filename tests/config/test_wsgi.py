@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.live import ROOT
+from tests.live import PATIENCE, ROOT
 
 FROZEN = """
 import gc
@@ -18,5 +18,5 @@ assert len(gc.get_objects()) < 10_000, len(gc.get_objects())
 
 
 def test_the_garbage_collector_need_not_walk_the_knowledge() -> None:
-    run = subprocess.run([sys.executable, "-c", FROZEN], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", FROZEN], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0, run.stderr

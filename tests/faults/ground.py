@@ -21,7 +21,7 @@ from typing import Any
 import psycopg
 
 from config.serve import web_command
-from tests.live import ROOT, environment, free_port, missing
+from tests.live import PATIENCE, ROOT, environment, free_port, missing
 
 SECRET_KEY = "only-for-the-tests-of-faults-and-long-enough"
 TOKEN = "t" * 32  # against forged forms: the same in the cookie and in the form
@@ -64,7 +64,7 @@ class Base:
 
     def run(self, command: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command, cwd=ROOT, env=self.environment(**variables), capture_output=True, text=True, timeout=120
+            command, cwd=ROOT, env=self.environment(**variables), capture_output=True, text=True, timeout=PATIENCE
         )
 
     def copy_cases(self, count: int) -> int:
@@ -108,7 +108,7 @@ class Process:
         """As the kernel does when memory runs out: the whole group, without a word."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
 
     def said(self) -> str:
         return self.output.read_text(errors="replace")
@@ -136,7 +136,7 @@ class Web:
         path: str,
         form: Mapping[str, str] | bytes | None = None,
         accept: str = "text/html",
-        wait: float = 20,
+        wait: float = PATIENCE,
         token: str = "",
     ) -> Answer:
         """Asks as the editor who is signed in."""
@@ -251,7 +251,7 @@ class Cluster:
     def _run(self, name: str, *words: str, check: bool = True) -> None:
         as_who = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.getuid() == 0 else {}
         done = subprocess.run(
-            [found(name), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, **as_who
+            [found(name), *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE, **as_who
         )  # fmt: skip
         if check and done.returncode:
             raise RuntimeError(done.stderr.decode())
@@ -279,7 +279,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def wait_until(true: Callable[[], bool], what: str, process: Process | None = None, seconds: float = 60) -> None:
+def wait_until(true: Callable[[], bool], what: str, process: Process | None = None, seconds: float = PATIENCE) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline or (process and process.process.poll() is not None):

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from tests.faults.ground import Answer, Base, Web, wait_until, web
+from tests.live import PATIENCE
 
 pytestmark = pytest.mark.service
 
@@ -115,4 +116,4 @@ def test_a_request_in_flight_is_answered_when_the_server_is_asked_to_end(sqlite:
         while chunk := line.recv(65536):
             came += chunk
         assert came.startswith(b"HTTP/1.1 200"), came[:200]
-        assert site.process.process.wait(20) == 0
+        assert site.process.process.wait(PATIENCE) == 0

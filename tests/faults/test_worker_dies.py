@@ -80,7 +80,7 @@ def test_a_worker_that_is_asked_to_end_in_a_long_run_ends_in_time_and_the_next_g
     made = sqlite.one(MADE)
     assert sqlite.one(OPEN) == 1
     with worker(sqlite, REDIS_URL=own_redis.url) as second:
-        wait_until(lambda: sqlite.one(MADE) > made, "the next goes on", second, seconds=20)
+        wait_until(lambda: sqlite.one(MADE) > made, "the next goes on", second, seconds=50)
     assert sqlite.one("SELECT count(*) FROM kb_refresh") == 1
 
 
