@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from recorder import OUT, written
-from run_card import shape
+from run_card import PARAMETERS, shape
 
 _NAMED = (
     "actor_update",
@@ -22,14 +22,8 @@ _NAMED = (
     "ref_logprob",
     "rollout",
 )  # phases of these runs that an estimate has as well
-_STREAMS = "FSDP gathers and reduces on streams of its own, whose blocks the allocator gives to no other"
 # how far an estimate is known to lie off, by a part of the point's name, and the cause
 KNOWN: dict[str, tuple[dict[str, float], str]] = {
-    "-fsdp1": ({"reserved": 0.24}, _STREAMS),
-    "7b-fsdp-": ({"reserved": 0.16}, _STREAMS),
-    "4b-fsdp-mixed-2x": ({"reserved": 0.15}, _STREAMS),
-    "8b-fsdp-mixed-1x": ({"reserved": 0.14}, _STREAMS),
-    "1.5b-fsdp-mixed-2x": ({"reserved": 0.13}, _STREAMS),
     "grpo-reference": (
         {"ref_logprob": 0.09},
         "copies in bf16 of the reference's weights, which autocast keeps through the pass",
@@ -66,9 +60,11 @@ def answers(run: dict[str, Any]) -> dict[str, Any]:
         "gradient_checkpointing": run["checkpointing"],
         "fused_optimizer": run["optimizer"] == "fused",
     }
-    if run["optimizer"] == "adamw8bit":  # by hand: transformers' Trainer has it keep the embedding's state in fp32
-        told |= {"framework": "plain", "optimizer": "adamw_8bit"}
+    # by hand: transformers' Trainer has an Adam in 8 bits keep the embedding's state in fp32, and FSDP reduce gradients in 16 bits
+    if run["optimizer"] == "adamw8bit" or run["sharded"]:
+        told["framework"] = "plain"
         del told["framework_version"]
+    told |= {"optimizer": "adamw_8bit"} if run["optimizer"] == "adamw8bit" else {}
     told |= {"flash_attention": True} if run["kernel"] == "flash" else {}
     told |= {"expandable_segments": True} if run["growing"] else {}
     if run["lora_rank"]:
@@ -83,12 +79,16 @@ def point(line: dict[str, Any]) -> dict[str, Any]:
     reserved = {"reserved" if even else "reserved_of_uneven_rows": line["reserved"]}
     # after the steps of a sharded run its allocator was emptied, so that only others tell what lies outside of it
     outside = {} if run and run["sharded"] else {"outside": line["device"] - line["reserved"]}
+    # by stream, the largest first; of the larger models, where pieces are small beside it
+    told = run and run["sharded"] and even and PARAMETERS[run["model"]] > 4 and len(line.get("streams", ())) > 1
+    streams = {"streams_gib": [round(size / 2**30, 2) for size in line["streams"]]} if told else {}
     off, why = next((known for part, known in KNOWN.items() if part in line["id"]), ({}, ""))
     return {
         "id": line["id"],
         **({"why": why} if why else {}),
         **reserved,
         **outside,
+        **streams,
         "paste": said["paste"],
         "config": said["config"],
         "answers": said["answers"],

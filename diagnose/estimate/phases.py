@@ -24,17 +24,20 @@ from diagnose.estimate.terms_fixed import (
     where_free,
 )
 from diagnose.estimate.terms_held import held
+from diagnose.estimate.terms_streams import apart
 from diagnose.types import PhaseEstimate, Term
 
+_BACKWARD = ("actor_update", "optimizer_step")  # phases that meet what a backward pass has left on its streams
 _CACHED = ("allocator_slack", "broadcast_copies")
 
 
 class Worst(NamedTuple):
-    """The worst moment of a phase, and the most logits that any of its moments holds."""
+    """The worst moment of a phase, the most logits that any of its moments holds, and the work of each."""
 
     moment: str
     work: list[Term]
     logits: Band
+    moments: list[list[Term]]
 
 
 _AWAKE = ("init", "weight_sync", "rollout")  # an engine that sleeps stands here with weights and pool
@@ -102,7 +105,33 @@ def _phase(
     left: Band | None = None,
 ) -> PhaseEstimate:
     """``left``: what the phase before it has dropped in blocks that this one finds no use for."""
-    moment, work, logits = worst
+    moment, work, logits, moments = worst
+    trainer, others = _trainer_and_others(plan, phase, residents, always, work)
+    trainer, pages = paged(plan, trainer)
+    stays = total([term for term in trainer if term.family == "held"])
+    goes = total([term for term in trainer if term.family == "work"])
+    slack, room = cached(plan, stays, goes, total(others), logits)
+    kept, beyond = growth(plan, logits, room) if left is None else left_behind(plan, left, room)
+    on_streams, blocks = apart(plan, trainer, moments, room.mid - kept) if phase in _BACKWARD else (0, [])
+    counts = (*trainer, *others)
+
+    def band() -> tuple[int, int]:
+        most = most_cached(plan, stays, goes, logits, bool(beyond) and left is None) + total(pages).high + on_streams
+        return bounds(counts, slack, most, pieces(plan, stays, goes), plan.capacity, plan.recorded)
+
+    return PhaseEstimate(
+        phase,
+        moment,
+        (*counts, *beyond, *blocks, *where_free(pages, room), slack),
+        doubt=band,
+        cached=kept + on_streams,
+    )
+
+
+def _trainer_and_others(
+    plan: Plan, phase: str, residents: dict[str, list[Term]], always: tuple[Term, ...], work: list[Term]
+) -> tuple[list[Term], list[Term]]:
+    """What the trainer's allocator has in a phase, and what lies beside it on the card."""
     counted = {term.id for term in work}  # gradients that come with the moment
     trainer: list[Term] = []
     others: list[Term] = []
@@ -117,18 +146,7 @@ def _phase(
     others += always
     if phase == "load":
         others += broadcast_copies(plan, trainer, total(others))
-    trainer, pages = paged(plan, trainer)
-    stays = total([term for term in trainer if term.family == "held"])
-    goes = total([term for term in trainer if term.family == "work"])
-    slack, room = cached(plan, stays, goes, total(others), logits)
-    kept, beyond = growth(plan, logits, room) if left is None else left_behind(plan, left, room)
-    counts = (*trainer, *others)
-
-    def band() -> tuple[int, int]:
-        most = most_cached(plan, stays, goes, logits, bool(beyond) and left is None) + total(pages).high
-        return bounds(counts, slack, most, pieces(plan, stays, goes), plan.capacity, plan.recorded)
-
-    return PhaseEstimate(phase, moment, (*counts, *beyond, *where_free(pages, room), slack), doubt=band, cached=kept)
+    return trainer, others
 
 
 def _worst(moments: list[Moment]) -> Worst:
@@ -136,15 +154,18 @@ def _worst(moments: list[Moment]) -> Worst:
     name, work = max(moments, key=_middle) if len(moments) > 1 else moments[0]
     made = [term for one in moments for term in one[1] if term.id == "logits"]
     logits = total([max(made, key=lambda term: term.bytes)]) if made else Band(0, 0, 0)
+    works = [one[1] for one in moments]
     if len(moments) == 1:
-        return Worst(name, work, logits)
+        return Worst(name, work, logits, works)
     other, highest = max(((one[0], sum([term.high for term in one[1]])) for one in moments), key=lambda one: one[1])
     beyond = highest - sum([term.high for term in work])
     if beyond <= 0:
-        return Worst(name, work, logits)
+        return Worst(name, work, logits, works)
     how = f"with longer or more rows the worst moment is the {other}"
     source = work[0].source if work else ""
-    return Worst(name, [*work, make_term("other_moment", other, "work", Band(0, 0, beyond), how, source)], logits)
+    return Worst(
+        name, [*work, make_term("other_moment", other, "work", Band(0, 0, beyond), how, source)], logits, works
+    )
 
 
 def _middle(moment: Moment) -> int:

@@ -36,7 +36,7 @@ def gathered(plan: Plan) -> list[Term]:
     if stage >= 3 and how_gathered == "fsdp_units" and (plan.split.group > 1 or _gathers_alone(plan)):
         if keeps_gathered(plan.values):
             return [_all_units(plan)]
-        (root, layer), each = units(plan), _layer_bytes(plan)
+        (root, layer), each = units(plan), layer_bytes(plan)
         size = fsdp_gather_bytes(root=root, layer=layer, layer_bytes=each)
         how = f"2 B × {count(root)} of the root unit + 2 layers × {each:.3g} B × {count(layer)}"
         return [make_term("gathers", "gathered weights", "work", size, how, _FSDP, moved_by)]
@@ -94,14 +94,14 @@ def gathered_at_end(plan: Plan) -> list[Term]:
 
 def _all_units(plan: Plan) -> Term:
     """All units, where each stays gathered from its forward to the end of its backward pass."""
-    each, whole = _layer_bytes(plan), plan.split.whole
+    each, whole = layer_bytes(plan), plan.split.whole
     how = f"{each:.3g} B × {count(whole)}, which stay gathered"
     return make_term(
         "gathers", "gathered weights", "work", each * whole, how, _FSDP, ("zero_stage", "shard_size", "tp")
     )
 
 
-def _layer_bytes(plan: Plan) -> float:
+def layer_bytes(plan: Plan) -> float:
     """Bytes a parameter of a gathered layer: quantized weights travel as they are stored, packed in a type that can be sharded.
 
     (bitsandbytes 0.43 nn/modules.py: Params4bit.quant_storage, which accelerate and peft set to that of the other weights)

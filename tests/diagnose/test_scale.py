@@ -11,7 +11,7 @@ import pytest
 from diagnose.estimate.phases import reserved_bytes, trainer_bytes
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
-from diagnose.types import Estimate
+from diagnose.types import Estimate, PhaseEstimate
 
 MEASURED = tomllib.loads((Path(__file__).parents[1] / "data" / "measured_scale.toml").read_text())
 EVEN = [pytest.param(point, id=point["id"]) for point in MEASURED["point"] if point["mean"] == point["length"]]
@@ -57,4 +57,9 @@ def test_the_peak_of_a_real_size_is_right(point: dict[str, Any], phase: str) -> 
 def test_what_the_allocator_keeps_of_rows_of_one_length_is_right(point: dict[str, Any]) -> None:
     gpu = _estimate(point).gpu
     assert gpu is not None
-    assert max(map(reserved_bytes, gpu.phases)) == pytest.approx(point["reserved"], rel=RESERVED)
+    assert max(map(_reserved_on_one_stream, gpu.phases)) == pytest.approx(point["reserved"], rel=RESERVED)
+
+
+def _reserved_on_one_stream(phase: PhaseEstimate) -> int:
+    """The replay behind these points has one stream; what a real card's other ones keep is in tests/data/trainers/card.toml."""
+    return reserved_bytes(phase) - sum(term.high for term in phase.terms if term.id == "stream_blocks")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import tomllib
 from dataclasses import replace
@@ -18,10 +19,12 @@ from diagnose.types import Facts
 DATA_SET = {
     "algo": "sft", "max_length": 2048, "prompt_length": None, "response_length": None, "has_ref": None, "train_batch_size": None,
     "rollout_n": None, "micro_batch": 1, "real_response_length": 500, "longest_response_length": 1900, "gpu_mem_gib": 1000,
+    "strategy": "ddp",
 }  # fmt: skip
-RUNS = tomllib.loads((Path(__file__).parents[2] / "data" / "replayed_allocator.toml").read_text(encoding="utf-8"))[
-    "run"
-]
+DATA = Path(__file__).parents[2] / "data"
+REPLAYED = tomllib.loads((DATA / "replayed_allocator.toml").read_text(encoding="utf-8"))
+RUNS = REPLAYED["run"]
+CARD = {one["id"]: one for one in tomllib.loads((DATA / "trainers" / "card.toml").read_text(encoding="utf-8"))["point"]}
 
 
 def _kept(run: Facts) -> tuple[int, int]:
@@ -79,7 +82,8 @@ def test_sampled_rows_differ_in_length(facts: Any) -> None:
 
 
 def test_what_counters_show_of_it_ends_below_the_card_and_decides_no_verdict(facts: Any) -> None:
-    large, small = (estimate(facts(**{**DATA_SET, "micro_batch": 16, "gpu_mem_gib": size})) for size in (1000, 80))
+    sharded = {**DATA_SET, "strategy": "fsdp", "micro_batch": 16}
+    large, small = (estimate(facts(**{**sharded, "gpu_mem_gib": size})) for size in (1000, 80))
     assert large.torch_reserved is not None
     assert small.torch_reserved is not None
     assert small.device_used is not None
@@ -111,6 +115,14 @@ def test_the_replayed_allocator_holds_the_numbers() -> None:
         pytest.approx(GROWTH.high, rel=0.1),
     )
     assert SLACK_WORK.low <= min(same) <= max(same) <= SLACK_WORK.high + 0.05
+
+
+@pytest.mark.parametrize("replayed", REPLAYED["on_card"], ids=lambda replayed: replayed["point"])
+def test_a_real_card_reserves_for_rows_of_other_lengths_what_the_replay_says(replayed: dict[str, Any]) -> None:
+    point = CARD[replayed["point"]]
+    logits = 12 * json.loads(point["config"])["vocab_size"] * point["answers"]["max_length"]
+    beyond = (point["reserved_of_uneven_rows"] - max(point["peaks"].values())) / logits
+    assert beyond == pytest.approx(replayed["beyond"], abs=0.05)
 
 
 def test_pieces_of_the_logits_are_among_the_blocks_of_other_lengths(facts: Any) -> None:

@@ -1,0 +1,91 @@
+"""What FSDP leaves on streams of its own: a free block serves only the stream that made it.
+
+So what torch has reserved is the most of each stream, whenever that was, and not the most of all together. Counters of a real card tell
+the bytes by stream (tests/data/trainers/card.toml, torch 2.11); which tensor is on which is told by the code at 2.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from diagnose.batch import one_micro_batch
+from diagnose.estimate.plan import Plan
+from diagnose.estimate.sharding import keeps_gathered
+from diagnose.estimate.term import Band, make_term
+from diagnose.estimate.terms_gather import layer_bytes, pipelined
+from diagnose.estimate.terms_root import gradient_each, root_gradient, units
+from diagnose.types import Term
+
+_STREAMS = (
+    "torch 2.6 c10/cuda/CUDACachingAllocator.cpp: get_free_block; distributed/fsdp/_runtime_utils.py: _unshard, _post_backward_hook;"
+    " _fully_shard/_fsdp_collectives.py: foreach_all_gather, foreach_reduce"
+)
+_OUTERMOST = "root_gradient"
+
+
+def apart(plan: Plan, trainer: list[Term], moments: list[list[Term]], room: float) -> tuple[int, list[Term]]:
+    """Blocks that the streams of an update do not share, in bytes as counters show them, and the band as a term.
+
+    ``trainer`` is what is held and the work of the worst moment, ``moments`` the work of every one, ``room`` the bytes that the card has
+    left. Blocks are handed back when they are needed, so that no run fails by them alone: where the card has no room for all of them,
+    what is reserved ends on average half a block below.
+    """
+    if plan.does.get("gather") != "fsdp_units" or plan.split.stage < 3 or plan.split.group == 1 or pipelined(plan):
+        return 0, []
+    held = [term for term in trainer if term.family == "held" and term.id != "actor_gradients"]
+    computes = sum(term.bytes for term in held) + max(_computing(plan, work) for work in moments)
+    of_each = computes + gather_stream(plan) + reduce_stream(plan, stay=_have_gradients((trainer, *moments)))
+    block = max(2 * units(plan)[0], sum(_reduced(plan, term) for term in root_gradient(plan)))
+    size = max(0.0, min(of_each - sum(term.bytes for term in trainer), room - block / 2))
+    how = "blocks of the streams that gather and reduce, handed back when needed"
+    band = Band(0.0, 0.0, size)
+    return round(size), [make_term("stream_blocks", "blocks of FSDP's streams", "fixed", band, how, _STREAMS, ("tp",))]
+
+
+def _computing(plan: Plan, work: Iterable[Term]) -> float:
+    """Bytes of a moment's work on the stream that computes."""
+    gathered = "gathers" if plan.values.get("strategy") == "fsdp" else ""
+    own = (term for term in work if term.family == "work" and term.id != gathered)
+    return sum(term.bytes - _reduced(plan, term) for term in own)
+
+
+def gather_stream(plan: Plan) -> float:
+    """The most bytes on the stream that gathers.
+
+    FSDP 2 has one buffer of the root unit and the next layer's there, each beside this rank's part, and copies them into parameters on
+    the stream that computes. FSDP 1 has the parameters themselves there: root, the layer at work, the next one, and two that are freed
+    when the card is done with them (``record_stream``; _limiter_utils.py), and this rank's part of the root in 16 bits. A loop that
+    never waits for the card, as those of the card's points, finds the last root still taken as well.
+    """
+    root, layer = (each * unit for each, unit in zip((2.0, layer_bytes(plan)), units(plan), strict=True))
+    part = 1 / plan.split.group
+    if plan.values.get("strategy") == "fsdp2":
+        return (1 + part) * (root + layer)
+    if keeps_gathered(plan.values):
+        return layer_bytes(plan) * plan.split.whole
+    return (1 + part) * root + 4 * layer
+
+
+def reduce_stream(plan: Plan, *, stay: bool) -> float:
+    """The most bytes on the stream that reduces: what it has of the root unit's whole gradient, and all shards where they ``stay``.
+
+    A further micro batch's shard of the root unit stands beside the sum of those before it.
+    """
+    if plan.adapters:
+        return 0.0
+    whole = sum(_reduced(plan, term) for term in root_gradient(plan))
+    if plan.values.get("strategy") == "fsdp2" and not one_micro_batch(plan.values, plan.online):
+        whole += gradient_each(plan)[1] * units(plan)[0] / plan.split.group
+    return whole + (plan.each.gradients * plan.trained / plan.split.group if stay else 0.0)
+
+
+def _have_gradients(moments: Iterable[list[Term]]) -> bool:
+    return any(term.id == "actor_gradients" for work in moments for term in work)
+
+
+def _reduced(plan: Plan, term: Term) -> float:
+    """Bytes of a whole gradient that are on the stream that reduces: of FSDP 1 all but what autograd gives."""
+    if term.id not in ("layer_gradient", _OUTERMOST) or plan.values.get("strategy") != "fsdp":
+        return 0.0
+    (root, layer), (each, _) = units(plan), gradient_each(plan)
+    return max(0.0, term.bytes - each * (root if term.id == _OUTERMOST else layer))

@@ -1,0 +1,87 @@
+"""Streams of FSDP: no block of one is given to another, so that counters show the most of each."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diagnose.estimate import estimate, plan_of
+from diagnose.estimate.terms_root import units
+from diagnose.estimate.terms_streams import gather_stream, reduce_stream
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.types import Facts
+from diagnose.units import GIB
+
+CARD = tomllib.loads((Path(__file__).parents[2] / "data" / "trainers" / "card.toml").read_text(encoding="utf-8"))
+ON_STREAMS = [point for point in CARD["point"] if "streams_gib" in point]
+# rows of one length in a step of several micro batches, and a card with room for all of it
+EVEN = {
+    "algo": "sft", "max_length": 4096, "prompt_length": None, "response_length": None, "has_ref": None, "train_batch_size": None,
+    "rollout_n": None, "micro_batch": 1, "real_response_length": 4096, "gpu_mem_gib": 1000,
+}  # fmt: skip
+
+
+def _beside(run: Facts) -> int:
+    """Most bytes that the streams of an update keep beside what is in use."""
+    gpu = estimate(run).gpu
+    assert gpu is not None
+    return next((term.high for term in gpu.phase("actor_update").terms if term.id == "stream_blocks"), 0)
+
+
+@pytest.mark.parametrize("point", ON_STREAMS, ids=lambda point: point["id"])
+def test_each_stream_has_on_a_real_card_what_the_code_puts_there(point: dict[str, Any]) -> None:
+    plan = plan_of(diagnose(point["config"], point["answers"], current(), ()).facts, None)
+    reduces, gathers = point["streams_gib"][1], sum(point["streams_gib"][2:])
+    # the loop of these points never waits for the card, so that FSDP 1 finds the last root still taken
+    last = 2 * units(plan)[0] if plan.values["strategy"] == "fsdp" else 0.0
+    assert reduce_stream(plan, stay=True) / GIB == pytest.approx(reduces, rel=0.07)
+    assert (gather_stream(plan) + last) / GIB == pytest.approx(gathers, rel=0.07)
+
+
+def test_nothing_is_beside_where_nothing_is_gathered_and_reduced_on_streams(facts: Any, record: Any) -> None:
+    assert _beside(facts(**EVEN)) > 0
+    for other in ({"strategy": "ddp"}, {"strategy": "none", "n_gpus": 1}, {"n_gpus": 1}):
+        assert _beside(facts(**{**EVEN, **other})) == 0
+    zero = record(gather="zero_live")
+    assert _beside(facts(zero, **{**EVEN, "strategy": "deepspeed", "zero_stage": 3})) == 0
+
+
+def test_fsdp_1_has_the_roots_whole_gradient_on_the_stream_that_reduces_where_its_type_changes(
+    facts: Any, record: Any
+) -> None:
+    plan = plan_of(facts(**EVEN), None)
+    shards = 4 * plan.trained / 8
+    root, table = units(plan)[0], 4 / 8
+    assert reduce_stream(plan, stay=True) == pytest.approx(shards + 4 * root + table * root)
+    same = plan_of(facts(record(reduce_bytes=2), **EVEN), None)
+    assert reduce_stream(same, stay=True) == pytest.approx(shards + 2 * root + root / 4)
+    second = plan_of(facts(**{**EVEN, "strategy": "fsdp2"}), None)
+    assert reduce_stream(second, stay=True) == pytest.approx(shards + table * root)
+
+
+def test_adapters_and_gradients_on_the_host_have_no_shards_there(facts: Any) -> None:
+    adapters = plan_of(facts(**{**EVEN, "full_or_lora": "lora", "lora_rank": 16}), None)
+    assert reduce_stream(adapters, stay=True) == 0
+    whole = plan_of(facts(**EVEN), None)
+    gone = reduce_stream(whole, stay=True) - reduce_stream(whole, stay=False)
+    assert gone == pytest.approx(4 * whole.trained / 8)
+
+
+def test_units_that_stay_gathered_are_all_on_the_stream_of_fsdp_1(facts: Any) -> None:
+    kept = plan_of(facts(**{**EVEN, "zero_stage": 2}), None)
+    assert gather_stream(kept) == pytest.approx(2 * kept.split.whole)
+
+
+def test_counters_end_below_the_card_and_no_run_fails_by_them(facts: Any) -> None:
+    large, small = (estimate(facts(**{**EVEN, "gpu_mem_gib": size})) for size in (1000, 32))
+    assert large.gpu is not None
+    assert small.gpu is not None
+    assert small.torch_reserved < large.torch_reserved
+    assert small.torch_allocated == large.torch_allocated
+    assert small.device_used < small.gpu.capacity
+    peaks = [{term.id: term.bytes for term in one.gpu.phase("actor_update").terms} for one in (large, small)]
+    assert peaks[0]["stream_blocks"] == peaks[1]["stream_blocks"] == 0
