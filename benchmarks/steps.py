@@ -34,7 +34,7 @@ def steps() -> str:
         "Each told as it ran, 141 of 146 phases lay within 7 % of what was allocated at first look. Two causes were mended, of TRL:",
         "an embedding in fp32 beside 4-bit weights, its state in fp32 beside Adam in 8 bits. Of rows of one length what torch reserves",
         "lies within 14 %, under FSDP within 9 %: a free block serves only the stream that made it, so that what gathers and what reduces",
-        "is counted by itself (diagnose/estimate/terms_streams.py; until then up to 24 % too low, of which nobody had told: a mend in",
+        "is counted by itself (diagnose/estimate/terms_streams.py; before, up to 24 % too low, and entered in",
         "view of these points). Rows of many lengths reserve up to 37 % more than a mean length lets expect, worst at 0.5B; of two",
         "such runs with adapters the replay of the same rows (`benchmarks/allocator.py`) tells it to 0.03 of their logits.",
         "",

@@ -9,7 +9,7 @@ from diagnose.estimate.rank import autocasts, casts_frozen, copies_in_fp32, fp32
 from diagnose.estimate.sharding import keeps_gathered
 from diagnose.estimate.term import count, make_term
 from diagnose.estimate.terms_activation import checkpointing
-from diagnose.estimate.terms_root import apart_from_root, head_apart, root_gradient, units
+from diagnose.estimate.terms_root import apart_from_root, head_apart, root_passes_by, units
 from diagnose.estimate.terms_tiles import head_by_tiles
 from diagnose.types import Term
 
@@ -88,7 +88,7 @@ def gathered_at_end(plan: Plan) -> list[Term]:
     The root may hold the head while the embedding, a unit of its own, goes first (torch 2.6 distributed/fsdp/_runtime_utils.py:
     _post_backward_hook; _fully_shard/_fsdp_param_group.py: post_backward). Adapters leave the root without a gradient, gathered to the end.
     """
-    apart = root_gradient(plan) and not apart_from_root(plan) and plan.does.get("gather") == "fsdp_units"
+    apart = root_passes_by(plan) and not apart_from_root(plan) and plan.does.get("gather") == "fsdp_units"
     return [] if apart else gathered(plan)
 
 

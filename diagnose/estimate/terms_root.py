@@ -61,10 +61,15 @@ def gradient_each(plan: Plan) -> tuple[float, float]:
     return (4.0, 4.0) if in_fp32(plan) else (2.0, plan.number("reduce_bytes") or 4.0)
 
 
+def root_passes_by(plan: Plan) -> bool:
+    """Whether embedding and head are trained, and their gradient stands whole for a moment alone."""
+    part = part_of(plan.model, plan.shape, plan.values)
+    return _trained(plan) and _pass_by(plan) and not (part and not part.table)
+
+
 def root_gradient(plan: Plan) -> list[Term]:
     """The outermost gradient, which comes last. Units that are apart are reduced one after the other."""
-    part = part_of(plan.model, plan.shape, plan.values)
-    if not _trained(plan) or not _pass_by(plan) or (part and not part.table):
+    if not root_passes_by(plan):
         return []
     (each, reduced), table = gradient_each(plan), plan.shape.embedding / plan.whole("tp")
     root = plan.shape.root / plan.whole("tp")
@@ -94,9 +99,9 @@ def root_gradient(plan: Plan) -> list[Term]:
 
 def last_gradients(plan: Plan) -> float:
     """The share of all gradients that comes when the first layer has been gone through: its own and the embedding's, or the root unit's."""
-    part = part_of(plan.model, plan.shape, plan.values)
-    if root_gradient(plan):
+    if root_passes_by(plan):
         return plan.shape.root / plan.shape.parameters
+    part = part_of(plan.model, plan.shape, plan.values)
     if not plan.trained or plan.adapters or "trained_layers" in plan.values or (part and not part.table):
         return 0.0
     table = 0 if plan.model.tied else plan.shape.embedding

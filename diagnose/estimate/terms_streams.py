@@ -34,9 +34,9 @@ def apart(plan: Plan, trainer: list[Term], moments: list[list[Term]], room: floa
         return 0, []
     held = [term for term in trainer if term.family == "held" and term.id != "actor_gradients"]
     computes = sum(term.bytes for term in held) + max(_computing(plan, work) for work in moments)
-    of_each = computes + gather_stream(plan) + reduce_stream(plan, stay=_have_gradients((trainer, *moments)))
-    block = max(2 * units(plan)[0], sum(_reduced(plan, term) for term in root_gradient(plan)))
-    size = max(0.0, min(of_each - sum(term.bytes for term in trainer), room - block / 2))
+    beside = gather_stream(plan) + reduce_stream(plan, stay=_have_gradients((trainer, *moments)))
+    block = max(2 * units(plan)[0], _outermost(plan))
+    size = max(0.0, min(computes + beside - sum(term.bytes for term in trainer), room - block / 2))
     how = "blocks of the streams that gather and reduce, handed back when needed"
     band = Band(0.0, 0.0, size)
     return round(size), [make_term("stream_blocks", "blocks of FSDP's streams", "fixed", band, how, _STREAMS, ("tp",))]
@@ -73,10 +73,18 @@ def reduce_stream(plan: Plan, *, stay: bool) -> float:
     """
     if plan.adapters:
         return 0.0
-    whole = sum(_reduced(plan, term) for term in root_gradient(plan))
+    whole = _outermost(plan)
     if plan.values.get("strategy") == "fsdp2" and not one_micro_batch(plan.values, plan.online):
         whole += gradient_each(plan)[1] * units(plan)[0] / plan.split.group
     return whole + (plan.each.gradients * plan.trained / plan.split.group if stay else 0.0)
+
+
+def _outermost(plan: Plan) -> float:
+    """Bytes of the root unit's whole gradient there."""
+    if "outermost" not in plan.known:
+        plan.known["outermost"] = sum(_reduced(plan, term) for term in root_gradient(plan))
+    known: float = plan.known["outermost"]
+    return known
 
 
 def _have_gradients(moments: Iterable[list[Term]]) -> bool:
@@ -85,7 +93,8 @@ def _have_gradients(moments: Iterable[list[Term]]) -> bool:
 
 def _reduced(plan: Plan, term: Term) -> float:
     """Bytes of a whole gradient that are on the stream that reduces: of FSDP 1 all but what autograd gives."""
-    if term.id not in ("layer_gradient", _OUTERMOST) or plan.values.get("strategy") != "fsdp":
+    fsdp_1 = plan.values.get("strategy") == "fsdp"
+    if not fsdp_1 or term.id not in ("layer_gradient", _OUTERMOST):
         return 0.0
-    (root, layer), (each, _) = units(plan), gradient_each(plan)
-    return max(0.0, term.bytes - each * (root if term.id == _OUTERMOST else layer))
+    root, layer = units(plan)
+    return max(0.0, term.bytes - gradient_each(plan)[0] * (root if term.id == _OUTERMOST else layer))
