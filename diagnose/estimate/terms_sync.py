@@ -26,6 +26,7 @@ def sync_transient(plan: Plan) -> list[Term]:
         "gather_in_parts": (2 * max(everything / parts, table), f"{count(everything)} × 2 B in {parts} parts"),
         "gather_tensor": (4 * table, f"2 × 2 B × {count(table)}"),
         "bucket": (_bucket(plan), "one buffer"),
+        "weight_and_bucket": _with_bucket(plan),
     }
     size, how = sizes[str(kind)]
     source = "torch 2.6 distributed/fsdp/_state_dict_utils.py:157-171; DeepSpeed zero.GatheredParameters"
@@ -92,6 +93,17 @@ def ref_sync(plan: Plan) -> list[Term]:
     return [
         make_term("ref_sync", "policy and reference gathered", "work", size, how, source, ("sync_ref", "zero_stage"))
     ]
+
+
+def _with_bucket(plan: Plan) -> tuple[Band, str]:
+    """The largest weight, whole, beside the buffer through which the engine reads it; or before that what the state dict itself takes."""
+    each, buckets = plan.each.weights + (plan.number("sync_cast_bytes") or 0.0), plan.number("sync_buckets") or 1.0
+    bucket, whole = _bucket(plan).times(buckets), each * plan.shape.embedding
+    first, how = _by_state_dict(plan)
+    if plan.values.get("strategy") == "fsdp" and first > bucket.mid + whole:
+        return Band(first, first, max(first, bucket.high + whole)), how
+    several = f"{buckets:g} buffers" if buckets > 1 else "one buffer"
+    return bucket.plus(whole), f"{several} + {each:g} B × {count(plan.shape.embedding)}"
 
 
 def _bucket(plan: Plan) -> Band:

@@ -147,9 +147,12 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
             "gather_in_parts",
             "gather_tensor",
             "bucket",
+            "weight_and_bucket",
             "none",
         ),
     ),
+    "sync_cast_bytes": ("bytes a number of a copy of the weight that is on its way, in the engine's type", ()),
+    "sync_buckets": ("buffers of the size of one: more where the engine copies what it reads", ()),
     "sync_on_host": (
         "what handing the weights over takes on a node: the base of adapters on each rank, twice where it is moved flat as well",
         ("base_on_every_rank", "base_twice_on_every_rank", "none"),

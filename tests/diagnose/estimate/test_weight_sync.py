@@ -1,12 +1,21 @@
 """What a rank gathers under ZeRO-3 to hand its weights to the engine, by version, way of training and place of the engine."""
 
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from diagnose.estimate import plan_of
+from diagnose.estimate.terms_held import held
+from diagnose.estimate.terms_sync import sync_transient
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import PhaseEstimate
 from diagnose.units import GIB
 
+CARD = tomllib.loads((Path(__file__).parents[2] / "data" / "trainers" / "card.toml").read_text(encoding="utf-8"))
 WHOLE = 2 * 32.76e9 / GIB
 RUN = """
 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.10 GiB.
@@ -133,3 +142,43 @@ def test_a_hand_over_by_layers_is_advised_with_the_key_that_it_needs() -> None:
     assert advised.after is not None
     assert advised.before is not None
     assert advised.after.bytes < advised.before.bytes / 2
+
+
+FULL = ADAPTERS.replace("actor_rollout_ref.model.lora_rank=64 ", "")
+TABLE = 152064 * 3584
+
+
+@pytest.mark.parametrize(
+    ("version", "buckets", "each"), [("0.7.1", 2, 6), ("0.8.0", 1, 6), ("0.9.0", 1, 4)], ids=lambda value: str(value)
+)
+def test_the_largest_weight_is_whole_beside_the_buffer_that_the_engine_reads(
+    version: str, buckets: int, each: int
+) -> None:
+    """verl workers/engine/fsdp/transformer_impl.py: get_per_tensor_param; bucketed_weight_transfer.py."""
+    found = diagnose(FULL.format(FSDP2, version), {"gpu_mem_gib": 80}, current(), ()).estimate.gpu
+    assert found is not None
+    sync = next(term for term in found.phase("weight_sync").terms if term.id == "sync_transient")
+    assert sync.bytes == pytest.approx(buckets * 2 * GIB + each * TABLE)
+
+
+def test_a_state_dict_of_fsdp_1_may_take_more_than_the_buffer() -> None:
+    def taken(more: str) -> int:
+        found = diagnose(FULL.format(more, "0.9.0"), {"gpu_mem_gib": 80}, current(), ()).estimate.gpu
+        assert found is not None
+        return next(term.bytes for term in found.phase("weight_sync").terms if term.id == "sync_transient")
+
+    bucket = "actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes"
+    assert taken(f"{bucket}=512") == pytest.approx(4 * (2 * TABLE + 3584) + 4 * TABLE)
+    assert taken(f"{bucket}=8192") == pytest.approx(8 * GIB + 4 * TABLE)
+
+
+@pytest.mark.parametrize(
+    "point", [one for one in CARD["point"] if "sync_one_by_one" in one.get("after", ())], ids=lambda point: point["id"]
+)
+def test_weights_that_are_put_together_one_by_one_take_what_a_real_card_measured(point: dict[str, Any]) -> None:
+    """FSDP 2 of 0.5B to 8B, each weight whole in fp32 and cast, beside weights and Adam's state."""
+    plan = plan_of(diagnose(point["config"], point["answers"], current(), ()).facts, None)
+    one_by_one = replace(plan, does={**plan.does, "sync_transient": "fsdp_full_tensor"})
+    stands = [held(plan, what) for what in ("actor_weights", "actor_optimizer")]
+    found = sum(term.bytes for term in (*stands, *sync_transient(one_by_one)))
+    assert found == pytest.approx(point["after"]["sync_one_by_one"], rel=0.05)
