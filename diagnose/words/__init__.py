@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose.facts.memory_limits import LIMIT
 from diagnose.facts.signature import is_mark
 from diagnose.knowledge.records import Signature
-from diagnose.possible import possible_phases
+from diagnose.possible import ground, possible_phases
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, PHASES, Value
 from diagnose.words import untrained
@@ -238,10 +238,15 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:
 
 def _left(facts: Facts, pool: PoolEstimate) -> str:
     """Which phases of the run alone are left, and by what."""
-    left = [phase_words(phase) for phase in possible_phases(facts) if pool.pool == "gpu" and pool.phase(phase)]
+    left = [phase_words(phase) for phase in possible_phases(facts, pool) if pool.pool == "gpu" and pool.phase(phase)]
+    if not left:
+        return ""
+    where = " or the ".join(left)
+    if (by := ground(facts)) == "estimate":
+        highest = pool.worst
+        return f"The {phase_words(highest.phase)} is higher, {phase_gib(highest)}, and has room; more may be taken in the {where} alone."
     whose = "an engine’s" if "init" in facts.among else "that of a pass of the model"
-    by = f"Its traceback is {whose}, in" if facts.among else "A tensor of the size asked for is made in"
-    return f"{by} the {' or the '.join(left)}." if left else ""
+    return f"{f'Its traceback is {whose}, in' if by == 'traceback' else 'A tensor of the size asked for is made in'} the {where}."
 
 
 def _without_cache(phase: PhaseEstimate) -> bool:
@@ -251,7 +256,7 @@ def _without_cache(phase: PhaseEstimate) -> bool:
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
     """The failing phase where it is known and estimated, else the one that the verdict hangs on."""
-    if diagnosis.phase is None and pool.pool == "gpu" and (left := possible_phases(diagnosis.facts)):
+    if diagnosis.phase is None and pool.pool == "gpu" and (left := possible_phases(diagnosis.facts, pool)):
         return pool.highest(left)
     return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.deciding
 

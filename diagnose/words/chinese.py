@@ -14,7 +14,7 @@ from typing import NamedTuple
 from diagnose import outlived
 from diagnose.held import weights
 from diagnose.knowledge.records import Lever
-from diagnose.possible import possible_phases
+from diagnose.possible import ground, possible_phases
 from diagnose.types import LESS, MORE, CacheRoom, Change, Diagnosis, PhaseEstimate, PoolEstimate, Prescription, Together
 from diagnose.words import cause_open, guessed, job_limited, not_memory, presumed, worst
 from diagnose.words.beside import counted_beyond, other_out
@@ -22,6 +22,7 @@ from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, RESUL
 from diagnose.words.figures import band_words, gib, need_tenths, phase_tenths, rounded
 from diagnose.words.untold import on_defaults, turned_by_tuner, turned_by_version
 
+_BY = {"traceback": "按报错的调用栈，应", "size": "按申请的大小，应", "estimate": "按估算，更可能"}
 _SHOWN = 3  # changes, as many as stand open on the page
 _LEAST = 3  # Han characters that make a text one of a person who reads Chinese: most names have fewer
 _PLACED = ("vllm_no_kv_blocks", "vllm_free_memory_too_low", "host_shm")  # kinds whose words name the place
@@ -132,9 +133,8 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"失败的阶段没有估算：{PHASES[diagnosis.phase]}，请核对阶段和算法。"
     yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool, limited=job_limited(diagnosis.facts))
     if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
-        left = [*filter(pool.phase, possible_phases(diagnosis.facts))] if pool.pool == "gpu" else []
-        by = "报错的调用栈" if diagnosis.facts.among else "申请的大小"
-        where = f"按{by}，应在{reduce(_either, map(PHASES.__getitem__, left))}。" if left else ""
+        left = [*filter(pool.phase, possible_phases(diagnosis.facts, pool))] if pool.pool == "gpu" else []
+        where = f"{_BY[ground(diagnosis.facts)]}在{reduce(_either, map(PHASES.__getitem__, left))}。" if left else ""
         yield f"文本没有说明是哪个阶段。{where}"
     yield from _guesses(diagnosis, pool, pool.worst if diagnosis.room else phase)
     yield from _doubts(diagnosis, pool, phase)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from diagnose.knowledge import Knowledge
 from diagnose.pipeline import diagnose
+from diagnose.possible import possible_phases
 from diagnose.report import to_markdown
 from tests.diagnose.prescribe.conftest import Advice
 
@@ -31,8 +32,25 @@ def test_logits_of_the_updates_budget_point_to_its_passes_though_the_rollout_is_
     assert "rollout.gpu_memory_utilization.down" not in advice.levers
 
 
-def test_another_size_leaves_the_highest_phase_to_count(advise: Advise) -> None:
-    assert "rollout.gpu_memory_utilization.down" in advise(RUN.format(size="11.03 GiB")).levers[:3]
+def test_another_size_leaves_what_may_take_more_than_the_engines_share(advise: Advise) -> None:
+    levers = advise(RUN.format(size="11.03 GiB")).levers
+    assert "batch.dynamic_tokens.down" in levers[:3]
+    assert "rollout.gpu_memory_utilization.down" not in levers
+
+
+def test_an_engine_that_may_not_have_room_itself_is_looked_at(knowledge: Knowledge) -> None:
+    full = RUN.format(size="11.03 GiB").replace("gpu_memory_utilization=0.8", "gpu_memory_utilization=0.95")
+    found = diagnose(full, {}, knowledge, ())
+    assert found.estimate.gpu is not None
+    assert possible_phases(found.facts, found.estimate.gpu) == ()
+    assert "rollout.gpu_memory_utilization.down" in [one.lever.slug for one in found.prescriptions][:3]
+
+
+def test_it_is_said_that_the_engine_has_room_and_where_it_is_looked_for_instead(knowledge: Knowledge) -> None:
+    told = to_markdown(diagnose(RUN.format(size="11.03 GiB"), {}, knowledge, ()))
+    assert "and has room; more may be taken in the old log-prob or the actor update alone." in told
+    chinese = to_markdown(diagnose(RUN.format(size="11.03 GiB") + "\n显存不够了，怎么办，求助", {}, knowledge, ()))
+    assert "按估算，更可能在" in chinese
 
 
 def test_a_pair_has_two_rows_and_its_reference_the_updates(knowledge: Knowledge) -> None:
