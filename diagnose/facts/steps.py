@@ -40,14 +40,17 @@ _FAILURE = re.compile(
 )
 # a step that went well is none at which it failed, and neither is a number that a program prints for itself
 _WELL = re.compile(
-    r"^\s*(?:(?:is|was|are|were|runs?|ran|went|goes|all|still|again|completely)\s+){0,3}(?:fine|ok|okay|well|through|passe[sd]|works?)\b"
-    r"|^\s*(?:都|也)?(?:能过|正常|没问题|过了)",
+    r"^\s*(?:(?:is|was|are|were|runs?|ran|went|goes|all|still|again|completely)\s+){0,3}(?:\w+\s+but\s+)?(?:fine|ok|okay|well|through|passe[sd]|works?)\b"
+    r"|^\s*(?:都|也|是|还)?(?:能过|能跑|正常|没问题|过了?|好的|可以|成功|跑通|没事|不会)",
     re.I | re.A,
 )
 _PRINTED = re.compile(r"@\s*$", re.A)
-# the first step, in words; only beside a word of failure
-_FIRST = re.compile(
-    r"\bfirst\s+(?:(?:training|global|optimi[sz]er|[A-Z]{3,5})\s+)?(?:step|iteration)\b|第一(?:个)?\s*(?:步|step|iter)",
+# a step in words; only beside a word of failure
+_ORDINALS = {word: number for number, word in enumerate(("first", "second", "third", "fourth", "fifth"), 1)}
+_ORDINALS |= {word: number for number, word in enumerate("一二三四五六七八九十", 1)}
+_SPOKEN = re.compile(
+    r"\b(?P<step>first|second|third|fourth|fifth)\s+(?:(?:training|global|optimi[sz]er|[A-Z]{3,5})\s+)?(?:step|iteration)\b"
+    r"|第(?P<ordinal>[一二三四五六七八九十])(?![一二三四五六七八九十百])(?:个)?\s*(?:步|step|iter|次迭代)",
     re.I | re.A,
 )
 # “step 1: 310GB, step 50: 520GB” reads a gauge at each, and the last one is how far it came
@@ -114,9 +117,21 @@ def _named(line: Line) -> Iterator[tuple[Fact, bool]]:
                 and not _PRINTED.search(line.words[: match.start()])
             ):
                 yield _fact(line, match), bool(_FAILURE.search(after))
-    first = _FIRST.search(line.words)
-    if first and _FAILURE.search(line.words.lower()) and not _WELL.match(line.words[first.end() :]):
-        yield Fact("step", 1, "read", written=first[0], span=span_of(line, first)), False
+    yield from _spoken(line)
+
+
+def _spoken(line: Line) -> Iterator[tuple[Fact, bool]]:
+    """The steps that are named by an ordinal, on a line that tells of a failure."""
+    if not _FAILURE.search(line.words.lower()):
+        return
+    found = list(_SPOKEN.finditer(line.words))
+    for i, match in enumerate(found):
+        end = found[i + 1].start() if i + 1 < len(found) else len(line.words)
+        after = line.words[match.end() : min(end, match.end() + _NEAR)].lower()
+        if not _WELL.match(after):
+            number = _ORDINALS[(match["step"] or match["ordinal"]).lower()]
+            told = Fact("step", number, "read", written=match[0], span=span_of(line, match))
+            yield told, bool(_FAILURE.search(after))
 
 
 def counted(line: Line) -> Iterator[re.Match[str]]:

@@ -91,6 +91,11 @@ def test_bars_of_other_things_are_no_steps(values, line):
         ("第 1 个 step 能过，第 2 个 step 显存 OOM", 2),
         ("CUDA OOM already in the first step", 1),
         ("训练第一步就爆显存了", 1),
+        ("训练到第二步就炸了，第一步是好的，显存不够", 2),
+        ("第一步没问题，第三步爆显存", 3),
+        ("the first step passes, the second step dies with CUDA out of memory", 2),
+        ("CUDA OOM on the second optimizer step", 2),
+        ("first step is slow but fine then CUDA OOM at step 12", 12),
         ("In iteration 1 rollout is fine, but the update runs out of memory.", 1),
         ("step 10  fine\nstep 20  fine\nstep 21  dead, CUDA out of memory", 21),
         (
