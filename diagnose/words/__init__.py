@@ -9,7 +9,7 @@ from diagnose.possible import ground, possible_phases
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, PHASES, Value
 from diagnose.words import untrained
-from diagnose.words.beside import counted_beyond, other_out
+from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths
 from diagnose.words.measured import growth_words
 from diagnose.words.room import room_words
@@ -147,6 +147,7 @@ def _lead(diagnosis: Diagnosis) -> str:
     parts.append(f"{_need(phase, pool, limited=job_limited(diagnosis.facts))} {cards_untold(pool, phase)}".rstrip())
     if largest is not None and largest.bytes:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
+    parts.append(_first_step(diagnosis, pool, phase))
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
         parts.append(_left(diagnosis.facts, pool))
@@ -161,6 +162,14 @@ def _lead(diagnosis: Diagnosis) -> str:
     if diagnosis.kind == "other":
         parts.append(_NEXT["other"])
     return " ".join(part for part in parts if part)
+
+
+def _first_step(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> str:
+    """Why the first step passed and the second did not; empty where Adam's state is not why."""
+    if (before := before_state(diagnosis, pool, phase)) is None:
+        return ""
+    there = f"Adam’s state, {gib(before.state)} of it, is there from the first optimizer step on"
+    return f"{there}: before, the {phase_words(phase.phase)} needs {gib(before.rest)}, so that a first step may pass."
 
 
 def _not_computed(phase: str, facts: Facts) -> str:

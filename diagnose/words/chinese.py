@@ -9,17 +9,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
 
 from diagnose import outlived
 from diagnose.held import weights
-from diagnose.knowledge.records import Lever
 from diagnose.possible import ground, possible_phases
-from diagnose.types import LESS, MORE, CacheRoom, Change, Diagnosis, PhaseEstimate, PoolEstimate, Prescription, Together
+from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.words import cause_open, guessed, job_limited, not_memory, presumed, worst
-from diagnose.words.beside import counted_beyond, other_out
-from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, RESULTS, VERDICTS, fact_name, joined
-from diagnose.words.figures import band_words, gib, need_tenths, phase_tenths, rounded
+from diagnose.words.beside import before_state, counted_beyond, other_out
+from diagnose.words.chinese_advice import Advised, advised, cache_left, together
+from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, VERDICTS, fact_name, joined
+from diagnose.words.figures import band_words, gib, phase_tenths, rounded
 from diagnose.words.untold import on_defaults, turned_by_tuner, turned_by_version
 
 _BY = {"traceback": "按报错的调用栈，应", "size": "按申请的大小，应", "estimate": "按估算，更可能"}
@@ -27,25 +26,6 @@ _SHOWN = 3  # changes, as many as stand open on the page
 _LEAST = 3  # Han characters that make a text one of a person who reads Chinese: most names have fewer
 _PLACED = ("vllm_no_kv_blocks", "vllm_free_memory_too_low", "host_shm")  # kinds whose words name the place
 _HAN, _KANA = re.compile(r"[\u4e00-\u9fff]"), re.compile(r"[\u3040-\u30ff]")
-
-
-class Named(NamedTuple):
-    """What is changed, by its key or in words."""
-
-    name: str
-    key: bool
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class Advised:
-    """One change, or several at once: what it does to the figure, the keys before and after, and what is known of it."""
-
-    title: str
-    effect: str
-    changes: tuple[Named, ...]
-    known: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +48,11 @@ def is_chinese(text: str) -> bool:
 
 def summary(diagnosis: Diagnosis) -> Summary:
     """Of any answer, whatever it lacks."""
-    advised = [_together(diagnosis.together)] if diagnosis.together else []
+    given = [together(diagnosis.together)] if diagnosis.together else []
     if not not_memory(diagnosis.facts):
-        advised += [_advised(one, diagnosis.phase is not None) for one in diagnosis.prescriptions[:_SHOWN]]
+        given += [advised(one, diagnosis.phase is not None) for one in diagnosis.prescriptions[:_SHOWN]]
     asked = [f"最该回答的问题：{one.question.chinese or one.question.title}" for one in diagnosis.questions[:1]]
-    return Summary(headline(diagnosis), "".join(_lead(diagnosis)), tuple(advised), "".join(asked))
+    return Summary(headline(diagnosis), "".join(_lead(diagnosis)), tuple(given), "".join(asked))
 
 
 def headline(diagnosis: Diagnosis) -> str:
@@ -170,6 +150,9 @@ def _doubts(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> I
     if diagnosis.kind and not diagnosis.facts.growth and enough:
         yield _unexplained(diagnosis, phase)
     yield from _seen(diagnosis)
+    if before := before_state(diagnosis, pool, phase):
+        without = joined(PHASES[phase.phase], f"只需 {gib(before.rest)}")
+        yield f"其中优化器状态 {gib(before.state)} 在第一次优化器更新时才有，之前{without}，所以第一步能过。"
     if outlived.told(diagnosis):
         yield "日志显示训练越过了估算认为放不下的阶段：读到的配置可能不是实际运行的，或者估算有误，先核对再用这些数字。"
     if ahead := diagnosis.ahead:
@@ -222,78 +205,6 @@ def _room(room: CacheRoom) -> str:
     taken = [f"权重占 {gib(room.weights)}"]
     taken += [f"最大的一步约占 {gib(room.work)}"] if room.work else []
     taken += [f"训练进程占 {gib(room.others)}"] if room.others else []
-    parts = [f"引擎可用 {gib(room.share)}，{'，'.join(taken)}，{_left(room)}。"]
+    parts = [f"引擎可用 {gib(room.share)}，{'，'.join(taken)}，{cache_left(room)}。"]
     parts += [f"一条 {room.tokens:,} token 的序列要 {gib(room.row)}。"] if room.row else []
     return "".join(parts)
-
-
-def _left(room: CacheRoom) -> str:
-    by = "日志显示" if room.shown is not None else ""
-    return f"{by}KV cache 剩 {gib(room.rest)}" if room.rest > 0 else f"{by}KV cache 还缺 {gib(-room.rest)}"
-
-
-def _advised(given: Prescription, settled: bool) -> Advised:
-    worked, failed, suggested = (
-        len(slugs) for slugs in (given.evidence.worked, given.evidence.failed, given.evidence.suggested)
-    )
-    counts = [f"{worked} 例有效"] * bool(worked) + [f"{failed} 例无效"] * bool(failed)
-    counts += [f"{suggested} 例仅为建议"] * bool(suggested)
-    seen = f"案例：{'、'.join(counts)}" if counts else "还没有案例"
-    known = f"{RESULTS[given.lever.results]}；{seen}"
-    return Advised(_title(given, settled), _effect(given), _changes(given.changes), known)
-
-
-def _title(given: Prescription, settled: bool) -> str:
-    """What to do; a move to a version holds for the phases of its fault, which are named while nothing settles the phase."""
-    if not given.advisories:
-        return _name(given.lever)
-    advisory, target = given.advisories[0], given.changes[0].after
-    phases = [PHASES[phase] for phase in advisory.phases]
-    where = f"若失败在{'、'.join(phases)}：" if phases and not settled else ""
-    if advisory.fixed is None:
-        return f"{where}把 {advisory.package} 退回 {target}"
-    return f"{where}把 {advisory.package} 升级到 {target} 或更新"
-
-
-def _name(lever: Lever) -> str:
-    return lever.chinese or lever.title
-
-
-def _together(given: Together) -> Advised:
-    several, fits = len(given.levers) > 1, given.after_verdict == "fits"
-    which = "以下几项合起来" if several else "这一项"
-    title = f"{which}{'放得下' if fits else '接近上限，难以判断'}：{'、'.join(_name(lever) for lever in given.levers)}"
-    changing = [_name(lever) for lever in given.levers if lever.results != "same"]
-    known = f"{'、'.join(changing)}：{RESULTS['may_change']}" if changing else ""
-    return Advised(title, _figures(given, given.before, given.after), _changes(given.changes), known)
-
-
-def _effect(given: Prescription) -> str:
-    """Before and after of what failed."""
-    if given.room:
-        before, after = given.room
-        if before.rest == after.rest and before.row and after.row:
-            return f"一条最长的序列 {gib(before.row)} → {gib(after.row)}，{VERDICTS[given.after_verdict]}"
-        return f"{_left(before)} → {_left(after)}，{VERDICTS[given.after_verdict]}"
-    if given.before is None or given.after is None:
-        return "算不出能省多少"
-    return _figures(given, given.before, given.after)
-
-
-def _figures(given: Prescription | Together, before: PhaseEstimate, after: PhaseEstimate) -> str:
-    moved = "" if before.phase == after.phase else f"，最高变为{PHASES.get(after.phase, after.phase)}"
-    was, now = need_tenths(before)[0], need_tenths(after)[0]
-    return f"{was / 10:,.1f} → {now / 10:,.1f} GiB，{VERDICTS[given.after_verdict]}{moved}"
-
-
-def _changes(changes: tuple[Change, ...]) -> tuple[Named, ...]:
-    return tuple(
-        Named(
-            one.key or fact_name(one.fact),
-            bool(one.key),
-            "（原文没有）" if one.before is None else one.before,
-            {LESS: "比现在小", MORE: "比现在大"}.get(one.after, one.after),
-        )
-        for one in changes
-        if one.before != one.after and (one.key or one.fact)
-    )
