@@ -20,10 +20,12 @@ from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
 from diagnose.questions import ask
 from diagnose.types import CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, Paste, Together
-from diagnose.vocabulary import NO_CACHE, OF_CARDS, POOL_OF_KIND, VERDICTS, Pool, Value
-from diagnose.words import not_memory
+from diagnose.vocabulary import NO_CACHE, OF_CARDS, PHASES, POOL_OF_KIND, VERDICTS, Pool, Value
+from diagnose.words import cause_open, not_memory
 
 _BY_TRACEBACK = "no other phase of this run has such a traceback"
+# in which a rank computes on its card alone; while an engine writes answers much stands on the host as well
+_PASSES = tuple(phase for phase in OF_CARDS if phase != "rollout")
 _POOLS: dict[str, Pool] = {"gpu": "gpu", "host": "host"}
 # Cases, or what finds the near ones among very many by the facts and the text of a paste.
 Cases = Sequence[Case] | Callable[[Facts, str], Sequence[Case]]
@@ -49,7 +51,7 @@ def diagnose(
     facts = _with_assumptions(read_facts(paste, answers, knowledge), paste, knowledge)
     passed("facts")
     before = over_versions(estimate(facts, knowledge.fallback), facts, paste, knowledge.fallback)
-    facts = _with_only_phase(facts, before)
+    facts = _of_a_pass(_with_only_phase(facts, before))
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("estimate")
     found = cases(facts, paste.text) if callable(cases) else cases
@@ -177,6 +179,16 @@ def _with_only_phase(facts: Facts, before: Estimate) -> Facts:
     told = "phase" in facts.values or facts.values.get("oom_kind") not in ("gpu_oom", "gpu_oom_raw")
     phase = None if told else only_phase(facts, before.gpu)
     return facts if phase is None else facts.with_fact(Fact("phase", phase, "derived", why=_BY_TRACEBACK))
+
+
+def _of_a_pass(facts: Facts) -> Facts:
+    """The cards as what probably ran out, where a person's words name no memory and put the failure in a pass of a model."""
+    told, phase = facts.stated.get("oom_kind"), _word(facts, "phase")
+    bare = told is not None and told.value == "other" and not cause_open(facts)
+    if not bare or phase not in _PASSES or any(hit.signature.kind in POOL_OF_KIND for hit in facts.hits):
+        return facts
+    why = f"The words name no memory; the {PHASES[phase]} runs on the cards"
+    return facts.with_fact(replace(told, value="gpu_oom", origin="assumed", why=why)) if told else facts
 
 
 def _with_assumptions(facts: Facts, paste: Paste, knowledge: Knowledge) -> Facts:

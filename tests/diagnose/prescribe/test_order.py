@@ -6,6 +6,7 @@ import pytest
 
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.report import to_text
 from diagnose.words.change import effect_words
 from tests.diagnose.prescribe.conftest import GROUPED, make_case
 
@@ -250,9 +251,14 @@ def test_what_was_guessed_is_the_first_suspect_where_the_guess_leaves_room():
     ]
 
 
-def test_a_bare_oom_in_a_phase_of_the_cards_is_met_on_the_cards():
-    found = given("verl grpo qwen2.5-7b 8张A100 80G，ppo_micro_batch_size_per_gpu=4，update_actor 爆了")
-    assert (found.kind, found.pool) == ("other", "gpu")
+def test_a_bare_oom_in_a_pass_is_probably_the_cards_and_one_while_an_engine_writes_is_not_told():
+    said = "verl grpo qwen2.5-7b 8张A100 80G，ppo_micro_batch_size_per_gpu=4，{} 爆了"
+    found = given(said.format("update_actor"))
+    assert (found.kind, found.pool) == ("gpu_oom", "gpu")
+    assert to_text(found).startswith("中文摘要：很可能是显存溢出，发生在策略更新阶段")
+    assert "What ran out?" in to_text(found)
+    assert given(said.format("rollout 的时候")).kind == "other"
+    assert given("verl grpo qwen2.5-7b 8张A100 80G，host RAM OOM in update_actor").kind == "host_ram"
 
 
 def test_a_lever_writes_the_key_whose_condition_is_nearest_to_hold():
