@@ -55,8 +55,8 @@ _QUOTED = re.compile(
 # all of a script's list, or all that the script was called with: more arguments, and no value of the flag before it
 _REST = r"\"?\$(?:@|\{(?:@|\w{1,80}\[[@*]\])\})"
 _FLAG = re.compile(
-    r"(?<![\w-])--(?P<key>[A-Za-z][\w.-]{0,80})(?:[=]|[ \t]{1,3})"
-    rf"(?P<value>(?=--[A-Za-z]|{_REST})|\"[^\"\n]{{1,200}}\"|'[^'\n]{{1,200}}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{{1,200}})",
+    r"(?<![\w-])--(?P<key>[A-Za-z][\w.-]{0,80})(?:[=]|[ \t]{1,3}|(?=$))"
+    rf"(?P<value>(?=--[A-Za-z]|{_REST}|$)|\"[^\"\n]{{1,200}}\"|'[^'\n]{{1,200}}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{{1,200}})",
     re.A,
 )
 _JOINS = frozenset("and or with plus but then is was to in for on from as when also flag flags".split())  # noqa: SIM905
@@ -219,8 +219,9 @@ def _flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:
     flags = list(_FLAG.finditer(words))
     for at, found in enumerate(flags):
         value = found["value"]
-        if not value:  # a flag follows at once
-            yield found["key"], "true", "flag", found.end("key"), found.end("key")
+        if not value:  # a flag follows at once, or the last of several ends the line
+            if found.end() < len(words) or _in_a_row(words, flags[max(at - 1, 0) : at + 1]):
+                yield found["key"], "true", "flag", found.end("key"), found.end("key")
             continue
         sure = (
             words[found.end("key")] == "="
