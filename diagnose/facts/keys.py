@@ -124,7 +124,7 @@ def _matches(
     for setting in paste.settings:
         word = normal(setting.key)
         section, _, inner = word.partition(".")
-        if word not in spelled and (section in framework.sections or _OBJECT.fullmatch(section)):
+        if word not in spelled and word not in below and (section in framework.sections or _OBJECT.fullmatch(section)):
             word = inner
         keys = [framework.keys[place] for place in sorted(spelled.get(word, ()))]
         here = [_Match(setting, key, word == normal(key.key)) for key in keys]

@@ -59,6 +59,7 @@ _FLAG = re.compile(
     rf"(?P<value>(?=--[A-Za-z]|{_REST}|$)|\"[^\"\n]{{1,200}}\"|'[^'\n]{{1,200}}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{{1,200}})",
     re.A,
 )
+_USAGE = re.compile(r"\s*usage:", re.I)  # what a program may be given
 _JOINS = frozenset("and or with plus but then is was to in for on from as when also flag flags".split())  # noqa: SIM905
 _NUMBER = r"-?\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?[kK]?|[Tt]rue|[Ff]alse|[Nn]one|null"
 _LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]|设|给|用|开"
@@ -216,7 +217,7 @@ def _flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:
             yield found["key"], "true", "flag", found.end("key"), found.end("key")
         else:
             yield found["key"], found[group], "flag", found.start(group), found.end(group)
-    flags = list(_FLAG.finditer(words))
+    flags = [] if _USAGE.match(words) else list(_FLAG.finditer(words))
     for at, found in enumerate(flags):
         value = found["value"]
         if not value:  # a flag follows at once, or the last of several ends the line

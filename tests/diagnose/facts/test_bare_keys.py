@@ -17,6 +17,15 @@ def test_a_key_without_its_path_is_not_that_of_a_section_that_nothing_names(know
     assert {id: fact.value for id, fact in stated.items() if id in ("tp", "rollout_tp") and fact.key} == told
 
 
+def test_a_key_without_the_head_of_its_path_is_that_of_the_section_that_it_names(knowledge):
+    def of(section: str) -> object:
+        text = f"nemo-rl grpo OOM, policy.train_micro_batch_size=4 {section}.activation_checkpointing=False"
+        return diagnose(text, {}, knowledge, ()).facts.values.get("gradient_checkpointing")
+
+    assert of("dtensor_cfg") is False
+    assert of("some_cfg") is None
+
+
 def test_what_an_answer_advises_is_not_what_the_command_gave(knowledge):
     command = "python3 -m verl.trainer.main config=a.yaml worker.actor.micro_batch_size_per_device_for_update=4"
     text = f"{command}\nCUDA out of memory.\ntry `worker.actor.micro_batch_size_per_device_for_update=1`"

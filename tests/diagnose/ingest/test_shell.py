@@ -61,7 +61,9 @@ def test_variables_that_name_each_other_come_to_an_end() -> None:
         ("python t.py --n 1; python u.py --m 2", {"n": "1", "m": "2"}),
         ("my run: deepspeed t.py --n 1 --bf16", {"n": "1", "bf16": "true"}),
         ("命令：torchrun t.py --n 1 --bf16", {"n": "1", "bf16": "true"}),
-        ("usage: train.py [-h] --n N --bf16", {"n": "N"}),
+        ("usage: train.py [-h] --n N --bf16", {}),
+        ("my flags: --n 1 --bf16", {"n": "1", "bf16": "true"}),
+        ("what does it do with --bf16", {}),
         ("accelerate launch --machine_rank 0 a/b --lr 1 2", {"machine_rank": "0", "lr": "1 2"}),
     ],
 )  # fmt: skip
