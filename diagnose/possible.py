@@ -1,11 +1,15 @@
-"""Which phases a failure leaves possible where nothing names one: by the size that was asked for, by the traceback, and by the estimate."""
+"""Which phases a failure leaves possible where nothing names one: by the traceback, by the size that was asked for, and by the estimate."""
 
 from __future__ import annotations
 
-from diagnose.estimate.refused import asked_in
-from diagnose.types import Facts, PoolEstimate
+from diagnose.estimate.refused import asked_for, asked_in
+from diagnose.types import Facts, PhaseEstimate, PoolEstimate
+from diagnose.units import GIB
 
-_OF_ENGINE = ("init", "weight_sync", "rollout")
+# the rows of these are in doubt, and so is the size of their tensors
+_PASSES = ("logprob", "ref_logprob", "values", "critic", "actor_update", "reward", "eval")
+_LARGE = 1.0 * GIB
+_SURE = 1.25  # times the largest request that a phase is known to make
 
 
 def possible_phases(facts: Facts, pool: PoolEstimate | None = None) -> tuple[str, ...]:
@@ -13,27 +17,12 @@ def possible_phases(facts: Facts, pool: PoolEstimate | None = None) -> tuple[str
 
     Where neither tells, those that by the estimate of the cards (``pool``) may.
     """
-    passes, asked = _passes(facts), asked_in(facts)
-    told = tuple(phase for phase in asked if phase in passes) if passes and asked else passes or asked
-    return told if passes or asked else may_take_more(facts, pool)
+    return _left(facts, pool)[1]
 
 
-def ground(facts: Facts) -> str:
+def ground(facts: Facts, pool: PoolEstimate) -> str:
     """What leaves some phases alone: the ``traceback``, the ``size`` that was asked for, or the ``estimate``."""
-    return "traceback" if facts.among else "size" if asked_in(facts) else "estimate"
-
-
-def may_take_more(facts: Facts, pool: PoolEstimate | None) -> tuple[str, ...]:
-    """The phases that may take more than the highest one, where that is an engine's and surely has room.
-
-    An engine takes the share that it is given, so that little of it is in doubt: a card that did run out did so elsewhere.
-    """
-    if pool is None or pool.limit is None or not pool.phases or facts.values.get("oom_kind") != "gpu_oom":
-        return ()
-    highest = pool.worst
-    if highest.phase not in _OF_ENGINE or pool.verdict(highest) != "fits":
-        return ()
-    return tuple(one.phase for one in pool.phases if one.bounds[1] > highest.bounds[1])
+    return _left(facts, pool)[0]
 
 
 def only_phase(facts: Facts, pool: PoolEstimate | None) -> str | None:
@@ -42,8 +31,57 @@ def only_phase(facts: Facts, pool: PoolEstimate | None) -> str | None:
     return left[0] if len(left) == 1 else None
 
 
+def _left(facts: Facts, pool: PoolEstimate | None) -> tuple[str, tuple[str, ...]]:
+    passes, asked = _passes(facts), asked_in(facts)
+    if passes:
+        return "traceback", tuple(phase for phase in asked if phase in passes) if asked else passes
+    if asked:
+        return "size", asked
+    if pool is None or pool.pool != "gpu" or not pool.phases or facts.values.get("oom_kind") != "gpu_oom":
+        return "", ()
+    large = _as_large(facts, pool)
+    return ("size", _in_doubt(pool, large)) if large else ("estimate", _may_take_more(pool))
+
+
 def _passes(facts: Facts) -> tuple[str, ...]:
     """What the traceback leaves of a run: an engine samples by models of its own, and a reward may be no model's."""
     absent = set() if facts.values.get("rollout_engine") in (None, "hf") else {"rollout"}
     absent |= set() if facts.flag("has_reward_model") else {"reward"}
     return tuple(phase for phase in facts.among if phase not in absent)
+
+
+def _as_large(facts: Facts, pool: PoolEstimate) -> tuple[str, ...]:
+    """The phases that may ask for as much at once; empty where all may, or little was asked for."""
+    asked = asked_for(facts)
+    if asked < _LARGE or facts.model is None or facts.values.get("rollout_engine") in (None, "hf"):
+        return ()
+    layers, table = facts.model.layers, 2 * facts.model.vocab * facts.model.hidden
+    may = [one.phase for one in pool.phases if one.phase in _PASSES or asked < _SURE * _largest(one, layers, table)]
+    return tuple(may) if len(may) < len(pool.phases) else ()
+
+
+def _largest(phase: PhaseEstimate, layers: int, table: int) -> float:
+    """Bytes of the largest request that a phase without rows makes: an engine's cache comes layer by layer, its weights one by one."""
+    parts = {"kv_pool": 1 / layers, "engine_weights": 0.0}
+    held = ("held",) if phase.phase in ("init", "rollout") else ()  # what stands there is not asked for
+    terms = [term for term in phase.terms if term.family not in (*held, "fixed")]
+    sizes = [term.high * parts.get(term.id, 1.0) for term in terms]
+    return max([table, *sizes])
+
+
+def _may_take_more(pool: PoolEstimate) -> tuple[str, ...]:
+    """The passes that may take more than the highest phase, where that is none and surely has room.
+
+    An engine takes the share that it is given, and where no rows pass little is in doubt: a card that did run out did so elsewhere.
+    """
+    highest = pool.worst
+    if highest.phase in _PASSES or pool.verdict(highest) != "fits":
+        return ()
+    return tuple(one.phase for one in pool.phases if one.phase in _PASSES and one.bounds[1] > highest.bounds[1])
+
+
+def _in_doubt(pool: PoolEstimate, phases: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of these phases that rows pass through, or that may have no room; all where that leaves none."""
+    found = [one.phase for one in pool.phases if one.phase in phases]
+    left = [phase for phase in found if phase in _PASSES or pool.verdict(pool.phase(phase)) != "fits"]
+    return tuple(left or found)

@@ -30,6 +30,7 @@ _NEXT = {
 # Phases of a model beside the policy, by the fact that there is one, and phases of online training alone.
 _OF_MODEL = dict.fromkeys(("critic", "values"), ("has_critic", "critic")) | {"ref_logprob": ("has_ref", "reference")}
 _ONLINE = ("init", "weight_sync", "rollout", "logprob", "values", "critic")
+_FEW = 3  # phases that are worth naming as those that are left
 _WITHOUT_ROWS = ("load", "optimizer_step", "checkpoint")
 
 
@@ -248,10 +249,10 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:
 def _left(facts: Facts, pool: PoolEstimate) -> str:
     """Which phases of the run alone are left, and by what."""
     left = [phase_words(phase) for phase in possible_phases(facts, pool) if pool.pool == "gpu" and pool.phase(phase)]
-    if not left:
+    if not left or len(left) > _FEW:
         return ""
     where = " or the ".join(left)
-    if (by := ground(facts)) == "estimate":
+    if (by := ground(facts, pool)) == "estimate":
         highest = pool.worst
         return f"The {phase_words(highest.phase)} is higher, {phase_gib(highest)}, and has room; more may be taken in the {where} alone."
     whose = "an engine’s" if "init" in facts.among else "that of a pass of the model"

@@ -114,7 +114,9 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
     yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool, limited=job_limited(diagnosis.facts))
     if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
         left = [*filter(pool.phase, possible_phases(diagnosis.facts, pool))] if pool.pool == "gpu" else []
-        where = f"{_BY[ground(diagnosis.facts)]}在{reduce(_either, map(PHASES.__getitem__, left))}。" if left else ""
+        where = (
+            f"{_BY[ground(diagnosis.facts, pool)]}在{reduce(_either, map(PHASES.__getitem__, left))}。" if left else ""
+        )
         yield f"文本没有说明是哪个阶段。{where}"
     yield from _guesses(diagnosis, pool, pool.worst if diagnosis.room else phase)
     yield from _doubts(diagnosis, pool, phase)

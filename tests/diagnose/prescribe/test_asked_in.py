@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from diagnose.knowledge import Knowledge
 from diagnose.pipeline import diagnose
 from diagnose.possible import possible_phases
@@ -32,24 +34,37 @@ def test_logits_of_the_updates_budget_point_to_its_passes_though_the_rollout_is_
     assert "rollout.gpu_memory_utilization.down" not in advice.levers
 
 
-def test_another_size_leaves_what_may_take_more_than_the_engines_share(advise: Advise) -> None:
-    levers = advise(RUN.format(size="11.03 GiB")).levers
+@pytest.mark.parametrize("size", ["11.03 GiB", "300.00 MiB"])
+def test_another_size_leaves_what_may_take_more_than_the_engines_share(advise: Advise, size: str) -> None:
+    levers = advise(RUN.format(size=size)).levers
     assert "batch.dynamic_tokens.down" in levers[:3]
     assert "rollout.gpu_memory_utilization.down" not in levers
 
 
+FULL = RUN.replace("gpu_memory_utilization=0.8", "gpu_memory_utilization=0.95")
+
+
 def test_an_engine_that_may_not_have_room_itself_is_looked_at(knowledge: Knowledge) -> None:
-    full = RUN.format(size="11.03 GiB").replace("gpu_memory_utilization=0.8", "gpu_memory_utilization=0.95")
-    found = diagnose(full, {}, knowledge, ())
+    found = diagnose(FULL.format(size="300.00 MiB"), {}, knowledge, ())
     assert found.estimate.gpu is not None
     assert possible_phases(found.facts, found.estimate.gpu) == ()
     assert "rollout.gpu_memory_utilization.down" in [one.lever.slug for one in found.prescriptions][:3]
 
 
+def test_no_engine_asks_for_as_much_at_once(knowledge: Knowledge) -> None:
+    """Its cache of 127 GiB comes in 36 layers."""
+    found = diagnose(FULL.format(size="11.03 GiB"), {}, knowledge, ())
+    assert possible_phases(found.facts, found.estimate.gpu) == ("logprob", "actor_update")
+    assert "A tensor of the size asked for is made in the old log-prob or the actor update." in to_markdown(found)
+    half_a_layer = diagnose(FULL.format(size="1.75 GiB"), {}, knowledge, ())
+    assert possible_phases(half_a_layer.facts, half_a_layer.estimate.gpu) == ()
+
+
 def test_it_is_said_that_the_engine_has_room_and_where_it_is_looked_for_instead(knowledge: Knowledge) -> None:
-    told = to_markdown(diagnose(RUN.format(size="11.03 GiB"), {}, knowledge, ()))
+    small = RUN.format(size="300.00 MiB")
+    told = to_markdown(diagnose(small, {}, knowledge, ()))
     assert "and has room; more may be taken in the old log-prob or the actor update alone." in told
-    chinese = to_markdown(diagnose(RUN.format(size="11.03 GiB") + "\n显存不够了，怎么办，求助", {}, knowledge, ()))
+    chinese = to_markdown(diagnose(f"{small}\n显存不够了，怎么办，求助", {}, knowledge, ()))
     assert "按估算，更可能在" in chinese
 
 
