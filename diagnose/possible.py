@@ -25,6 +25,12 @@ def ground(facts: Facts, pool: PoolEstimate) -> str:
     return _left(facts, pool)[0]
 
 
+def only_out(facts: Facts, pool: PoolEstimate | None) -> str | None:
+    """The one phase that surely runs out of those in which it can have failed; None where there is none, or more than one."""
+    out, left = pool.only_out if pool else None, possible_phases(facts, pool)
+    return out if not left or out in left else None
+
+
 def only_phase(facts: Facts, pool: PoolEstimate | None) -> str | None:
     """The one phase of the run in which the traceback can stand; None where several are, or none."""
     left = [phase for phase in _passes(facts) if pool and pool.phase(phase)]

@@ -14,6 +14,7 @@ from diagnose.conditions import holds
 from diagnose.facts.packages import version_fact
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
+from diagnose.possible import only_out
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation, explained
 from diagnose.questions.bench import VERDICT_WORDS, Bench, missing, plausible, tried, unsettled, untried
 from diagnose.types import Asked, Check, Estimate, Facts
@@ -48,7 +49,7 @@ def ask(situation: Situation, knowledge: Knowledge, checks: Sequence[Check] = ()
     fitting = (one for one in knowledge.questions.values() if holds(one.when, facts.values) is not False)
     words = {question.fact: question for question in fitting}
     estimated = estimate.pool(pool or "gpu")
-    at = situation.phase or (estimated.only_out if estimated else None)
+    at = situation.phase or only_out(situation.facts, estimated)
     bench = Bench(facts, estimate, at, pool or "gpu", knowledge, situation.paste)
     first = [unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
     asked = [] if facts.planned else first

@@ -12,7 +12,7 @@ from functools import reduce
 
 from diagnose import outlived
 from diagnose.held import weights
-from diagnose.possible import ground, possible_phases
+from diagnose.possible import ground, only_out, possible_phases
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.words import cause_open, guessed, job_limited, not_memory, presumed, worst
 from diagnose.words.beside import before_state, counted_beyond, other_out
@@ -70,7 +70,7 @@ def headline(diagnosis: Diagnosis) -> str:
     failed = f"很可能是{failed}" if presumed(diagnosis.facts) else failed
     if phase and kind not in _PLACED:
         return f"{failed}，发生在{joined(PHASES[phase], '阶段')}"
-    only = gpu.only_out if gpu and kind in ("gpu_oom", "gpu_oom_raw") else None
+    only = only_out(diagnosis.facts, gpu) if kind in ("gpu_oom", "gpu_oom_raw") else None
     return f"{failed}，按估算在{joined(PHASES[only], '阶段')}" if only else failed
 
 

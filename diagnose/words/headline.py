@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.possible import only_out
 from diagnose.types import CacheRoom, Diagnosis
 from diagnose.vocabulary import PHASES
 from diagnose.words import cause_open, in_sentence, not_memory, phase_words, presumed
@@ -42,8 +43,7 @@ def headline(diagnosis: Diagnosis) -> str:
     runs = "probably ran" if presumed(diagnosis.facts) else "runs"
     if phase:
         return f"GPU memory {runs} out {_at(phase)}"
-    gpu = diagnosis.estimate.gpu
-    only = gpu.only_out if gpu else None
+    only = only_out(diagnosis.facts, diagnosis.estimate.gpu)
     return f"GPU memory {runs} out, by the estimate in the {PHASES[only]}" if only else f"GPU memory {runs} out"
 
 

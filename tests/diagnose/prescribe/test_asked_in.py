@@ -60,6 +60,16 @@ def test_no_engine_asks_for_as_much_at_once(knowledge: Knowledge) -> None:
     assert possible_phases(half_a_layer.facts, half_a_layer.estimate.gpu) == ()
 
 
+def test_a_phase_that_surely_runs_out_is_not_said_where_the_size_tells_of_another(knowledge: Knowledge) -> None:
+    offloads = " actor_rollout_ref.actor.fsdp_config.param_offload=False actor_rollout_ref.rollout.tensor_model_parallel_size=1"
+    run = FULL.replace("Qwen3-4B", "Qwen2.5-32B").replace(" trainer.n_gpus", f"{offloads} trainer.n_gpus")
+    small = diagnose(run.format(size="300.00 MiB"), {}, knowledge, ())
+    assert small.estimate.gpu is not None
+    assert small.estimate.gpu.verdict(small.estimate.gpu.phase("rollout")) == "out"
+    large = to_markdown(diagnose(run.format(size="11.03 GiB"), {}, knowledge, ()))
+    assert "## GPU memory runs out\n" in large
+
+
 def test_it_is_said_that_the_engine_has_room_and_where_it_is_looked_for_instead(knowledge: Knowledge) -> None:
     small = RUN.format(size="300.00 MiB")
     told = to_markdown(diagnose(small, {}, knowledge, ()))
