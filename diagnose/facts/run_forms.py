@@ -14,6 +14,7 @@ _LONG = r"(?:length|len|长度|tokens?)"
 _MICRO = (
     r"\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
 )
+_TRAIN_BATCH = r"\btrain(?:ing)?[ _-](?:batch(?:[ _-]?size)?|bsz?)"
 # a batch of no kind
 ANY_BATCH = (
     r"(?<![\w-])(?<!train )(?<!rollout )(?<!global )(?<!total )(?<!mini )(?<!val )(?<!eval )(?<!micro )(?<!effective )(?<!generation )"
@@ -55,6 +56,10 @@ _WORDS = (
         "micro_batch",
         rf"{ANY_BATCH}{IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b|\s*prompts?\b)",
     ),
+    # of two kinds of batches the trained one, where it is one row
+    ("micro_batch", rf"{_TRAIN_BATCH}{IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b)(?=[^\n]{{0,40}}\beval)"),
+    ("micro_batch", rf"\beval[^\n]{{0,40}}{_TRAIN_BATCH}{IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b)"),
+    ("eval_micro_batch", rf"\beval(?:uation)?[ _-](?:batch(?:[ _-]?size)?|bsz?){IS}{_N}"),
     ("mini_batch_size", rf"\b(?:ppo[ _-])?mini[ _-]?batch(?:[ _-]?size)?{IS}{_N}"),
     ("gradient_accumulation", rf"\b(?:gradient|grad)[ _-]accum\w*(?:\s+steps?)?{IS}{_N}"),
     ("gradient_accumulation", rf"梯度累[积计](?:步数)?{IS}{_N}"),
@@ -182,6 +187,7 @@ MARKS = {
     "lora_rank": ("lora",),
     "micro_batch": ("batch", "bs"),
     "mini_batch_size": ("batch",),
+    "eval_micro_batch": ("eval",),
     "gradient_accumulation": ("accum", "梯度累"),
     "response_length": (
         *("response", "completion", "output", "answer", "gen"),
