@@ -169,7 +169,9 @@ def _first_step(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) 
     """Why the first step passed and the second did not; empty where Adam's state is not why."""
     if (before := before_state(diagnosis, pool, phase)) is None:
         return ""
-    there = f"Adam’s state, {gib(before.state)} of it, is there from the first optimizer step on"
+    named = max(phase.terms, key=lambda term: term.bytes).bytes == before.state  # by the sentence before this one
+    what = "It" if named else f"Adam’s state, {gib(before.state)} of it,"
+    there = f"{what} is there from the first optimizer step on"
     return f"{there}: before, the {phase_words(phase.phase)} needs {gib(before.rest)}, so that a first step may pass."
 
 
