@@ -15,7 +15,7 @@ from diagnose.vocabulary import ONLINE_ALGOS
 _WORDS = {
     "dapo": r"DAPO", "gigpo": r"GiGPO", "gspo": r"GSPO", "dr_grpo": r"Dr\.?\s?GRPO", "rloo": r"RLOO", "remax": r"ReMax",
     "reinforce++": r"REINFORCE(?:\+\+|_plus_plus"
-    r"|pp)(?:-baseline)?", "grpo": r"GRPO", "ppo": r"PPO", "orpo": r"ORPO", "kto": r"KTO",
+    r"|pp)(?:[-_ ]baseline)?", "grpo": r"GRPO", "ppo": r"PPO", "orpo": r"ORPO", "kto": r"KTO",
     "gkd": r"GKD", "online_dpo": r"(?:online[-_ ]?DPO|在线\s?DPO)",
     "dpo": r"DPO", "sft": r"SFT(?:_trainer)?", "pretrain": r"(?:continued\s+)?pre-?training",
     "rm": r"(?:reward model(?:l?ing)?\s+train\w*|train\w*\s+(?:an?\s+|the\s+)?(?:reward model|RM)|训练?\s*RM)",

@@ -25,6 +25,17 @@ _WORDY = re.compile(
     rf"(?<![\w./@-])({_NAME})[\"'`]?(?:{_SAYS})[\"'`]?[vV]?({_LONG}|{_SHORT}){_END}", re.IGNORECASE | re.A
 )
 _JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][A-Za-z_]{{1,30}})-?[vV]?({_LONG}){_END}", re.A)
+# “upgrading name from 0.8.5 to 0.11”, “name 0.8.5 -> 0.11.0”: the run has the second
+_MOVED = re.compile(
+    rf"(?<![\w./@-])(?P<name>{_NAME})[ \t]{{0,2}}(?:(?:was[ ])?(?:upgraded|updated|bumped)[ ])?(?:from[ ]|从[ ]?)?"
+    rf"[vV]?(?P<old>{_LONG}|{_SHORT})[ \t]{{0,2}}(?:to[ ]|-{{1,2}}>|→|=>|(?:升级|升|更新|换)?[到成])[ \t]{{0,2}}"
+    rf"[vV]?(?P<new>{_LONG}|{_SHORT}){_END}",
+    re.IGNORECASE | re.A,
+)
+_BACK = re.compile(r"\b(?:down-?grad|went back|revert|back to|fix|solv|help|works?\b)|降|退|解决|好了", re.I | re.A)
+# engines whose versions people shorten: a share of the card is never written so
+_SHORTENED = re.compile(r"0\.[1-9]\d", re.A)
+_ENGINES = ("vllm", "sglang")
 # what a program prints of itself when it starts: ``Name info: version=0.16.4``
 _INFO = re.compile(rf"(?<![\w./-])({_NAME}) info: version[ \t]?=[ \t]?({_LONG}|{_SHORT}){_END}", re.A)
 # a folder of an installed package: ``site-packages/name-0.8.2-py3.10.egg/name/…``, ``name-0.8.2.dist-info``
@@ -62,6 +73,7 @@ def _of_row(row: Row) -> list[Package]:
     if found := _COLUMN.match(words):
         return [Package(found[1], found[2], number)]
     taken: dict[int, Package] = {}
+    words = _moved(words, number, taken)
     if "==" in words or "@" in words or "~=" in words:
         for found in _PIN.finditer(words):
             if "." in found[2] or "==" in found[0]:
@@ -75,6 +87,18 @@ def _of_row(row: Row) -> list[Package]:
     for found in _JOINED.finditer(words):
         taken.setdefault(found.start(2), Package(found[1], found[2], number))
     return [taken[start] for start in sorted(taken)]
+
+
+def _moved(words: str, number: int, taken: dict[int, Package]) -> str:
+    """The words without the version that a package was moved from; none of one that was moved back, or that a move helped."""
+    if _BACK.search(words):
+        return words
+    for found in _MOVED.finditer(words):
+        if found["name"].lower() not in _NO_NAMES:
+            taken[found.start("new")] = Package(found["name"], found["new"], number)
+            start, end = found.span("old")
+            words = f"{words[:start]}{' ' * (end - start)}{words[end:]}"
+    return words
 
 
 def _by_programs(words: str, number: int, taken: dict[int, Package]) -> None:
@@ -97,6 +121,8 @@ def _is_package(found: re.Match[str], words: str) -> bool:
     if name.lower() in _NO_NAMES or version in _NO_VERSIONS or _FOLLOWED.match(words, found.end()):
         return False
     if version.count(".") >= 2:
+        return True
+    if name.lower() in _ENGINES and (_SHORTENED.fullmatch(version) or words[found.start(2) - 1] in "vV"):
         return True
     # Two numbers may be anything: a fraction is none, and behind a name with _ it is a setting's value.
     return (

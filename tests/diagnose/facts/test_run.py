@@ -240,6 +240,7 @@ def test_lora_that_is_denied_is_not_read():
         ("DAPO recipe, adv_estimator is GRPO", "dapo"),
         ("只做 DPO", "dpo"),
         ("REINFORCE++ run", "reinforce++"),
+        ("训练 reinforce++_baseline", "reinforce++"),
     ],
 )
 def test_the_words_name_the_algorithm(text, algo):
