@@ -184,11 +184,12 @@ def _with_only_phase(facts: Facts, before: Estimate) -> Facts:
 def _of_a_pass(facts: Facts) -> Facts:
     """The cards as what probably ran out, where a person's words name no memory and put the failure in a pass of a model."""
     told, phase = facts.stated.get("oom_kind"), _word(facts, "phase")
-    bare = told is not None and told.value == "other" and not cause_open(facts)
-    if not bare or phase not in _PASSES or any(hit.signature.kind in POOL_OF_KIND for hit in facts.hits):
+    if told is None or told.value != "other" or cause_open(facts) or phase not in _PASSES:
+        return facts
+    if any(hit.signature.kind in POOL_OF_KIND for hit in facts.hits):
         return facts
     why = f"The words name no memory; the {PHASES[phase]} runs on the cards"
-    return facts.with_fact(replace(told, value="gpu_oom", origin="assumed", why=why)) if told else facts
+    return facts.with_fact(replace(told, value="gpu_oom", origin="assumed", why=why))
 
 
 def _with_assumptions(facts: Facts, paste: Paste, knowledge: Knowledge) -> Facts:

@@ -9,6 +9,9 @@ from diagnose.units import GIB
 # the rows of these are in doubt, and so is the size of their tensors
 _PASSES = ("logprob", "ref_logprob", "values", "critic", "actor_update", "reward", "eval")
 _LARGE = 1.0 * GIB
+_OF_SEVERAL_KINDS = (
+    8  # layers that may share a piece of the cache where a model has layers of several kinds; our choice
+)
 _SURE = 1.25  # times the largest request that a phase is known to make
 
 
@@ -61,14 +64,18 @@ def _as_large(facts: Facts, pool: PoolEstimate) -> tuple[str, ...]:
     asked = asked_for(facts)
     if asked < _LARGE or facts.model is None or facts.values.get("rollout_engine") in (None, "hf"):
         return ()
-    layers, table = facts.model.layers, 2 * facts.model.vocab * facts.model.hidden
-    may = [one.phase for one in pool.phases if one.phase in _PASSES or asked < _SURE * _largest(one, layers, table)]
+    pieces = max(1, facts.model.layers // (_OF_SEVERAL_KINDS if facts.model.mixer else 1))
+    table = 2 * facts.model.vocab * facts.model.hidden
+    may = [one.phase for one in pool.phases if one.phase in _PASSES or asked < _SURE * _largest(one, pieces, table)]
     return tuple(may) if len(may) < len(pool.phases) else ()
 
 
-def _largest(phase: PhaseEstimate, layers: int, table: int) -> float:
-    """Bytes of the largest request that a phase without rows makes: an engine's cache comes layer by layer, its weights one by one."""
-    parts = {"kv_pool": 1 / layers, "engine_weights": 0.0}
+def _largest(phase: PhaseEstimate, pieces: int, table: int) -> float:
+    """Bytes of the largest request that a phase without rows makes: an engine's weights come one by one, its cache layer by layer.
+
+    (vLLM v0.8.5 v1/worker/gpu_model_runner.py: initialize_kv_cache; SGLang v0.4.6 mem_cache/memory_pool.py: MHATokenToKVPool)
+    """
+    parts = {"kv_pool": 1 / pieces, "engine_weights": 0.0}
     held = ("held",) if phase.phase in ("init", "rollout") else ()  # what stands there is not asked for
     terms = [term for term in phase.terms if term.family not in (*held, "fixed")]
     sizes = [term.high * parts.get(term.id, 1.0) for term in terms]

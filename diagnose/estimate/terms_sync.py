@@ -30,7 +30,7 @@ def sync_transient(plan: Plan) -> list[Term]:
     }
     size, how = sizes[str(kind)]
     source = "torch 2.6 distributed/fsdp/_state_dict_utils.py:157-171; DeepSpeed zero.GatheredParameters"
-    moved_by = ("sync_batches", "zero_stage", "layered_summon", "sync_by_tensor")
+    moved_by = ("sync_batches", "zero_stage", "layered_summon", "sync_by_tensor", "sync_bucket_mib")
     return [make_term("sync_transient", "weights on their way", "work", size, how, source, moved_by)]
 
 

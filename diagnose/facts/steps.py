@@ -41,7 +41,7 @@ _FAILURE = re.compile(
 # a step that went well is none at which it failed, and neither is a number that a program prints for itself
 _WELL = re.compile(
     r"^\s*(?:(?:is|was|are|were|runs?|ran|went|goes|all|still|again|completely)\s+){0,3}(?:\w+\s+but\s+)?(?:fine|ok|okay|well|through|passe[sd]|works?)\b"
-    r"|^\s*(?:都|也|是|还)?(?:能过|能跑|正常|没问题|过了?|好的|可以|成功|跑通|没事|不会)",
+    r"|^\s*(?:都|也|是|还)?(?:能过|能跑|正常|没问题|过了|过(?=[，,。;；\s]|$)|好的|可以|成功|跑通|没事|不会)",
     re.I | re.A,
 )
 _PRINTED = re.compile(r"@\s*$", re.A)

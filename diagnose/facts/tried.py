@@ -39,7 +39,7 @@ _OPEN = re.compile(
     re.I | re.A,
 )
 _DOWN = re.compile(
-    r"往?小|降低?|减小?|调低|缩小|lower\w*|reduc\w*|decreas\w*|smaller|shrink\w*|down to|halv\w*|cut|less|turn\w* down"
+    r"往?小|降低?|减小?|调低|缩小|lower\w*|reduc\w*|decreas\w*|smaller|shrink\w*|down to|halv\w*|\bcut\b(?![ _-]?off)|\bless\b|turn\w* down"
     r"|from \d[\d.]* to",
     re.I | re.A,
 )
@@ -56,6 +56,11 @@ _ON = re.compile(
 _SENTENCE = re.compile(
     r"(?<=[。！？!?；;])|(?<=[\w)\]`'\"%]\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)\s+(?=\S)", re.A
 )
+_CLAUSE = re.compile(r"[,，、]\s*", re.A)
+_LISTED = 4  # clauses from which on a sentence lists what the run has
+_CHANGED = re.compile(
+    r"改|调|设|试|\btried\b|\bset\b|\bchang|\balready\b|已经?|->|→|=>|\bonly\b|\beven\b|只|甚至", re.I | re.A
+)
 # what was done before the sentence that tells the outcome alone
 _DID = re.compile(r"\b(?:tried|already|set|lowered|reduced|enabled|turned on|switched)\b|试|调|改|开了|降", re.I | re.A)
 
@@ -71,6 +76,7 @@ def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framewor
             levers = [
                 (lever, Span(line.number, line.offset + start + at, line.offset + start + end))
                 for lever, at, end in _levers(sentence, knowledge.levers, framework)
+                if not _is_listed(knowledge.levers[lever], sentence, at)
             ]
             if outcome := _outcome(sentence):
                 for lever, span in levers or did:
@@ -78,6 +84,17 @@ def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framewor
                     found.setdefault(lever, Tried(lever, span, helped, helped and _cures(sentence)))
             did = levers if not outcome and _DID.search(sentence) else []
     return tuple(found.values())
+
+
+def _is_listed(lever: Lever, sentence: str, at: int) -> bool:
+    """Whether what stands there is one of many settings that are listed, and nothing says that it was made smaller or larger."""
+    if _direction_of(lever) not in ("down", "up") or len(_CLAUSE.findall(sentence)) < _LISTED:
+        return False
+    before = sentence[:at]
+    start = max((found.end() for found in _CLAUSE.finditer(before)), default=0)
+    after = _CLAUSE.search(sentence, at)
+    clause = sentence[start : after.start() if after else len(sentence)]
+    return not any(form.search(clause) for form in (_DOWN, _UP, _MOVED, _CHANGED))
 
 
 def _outcome(sentence: str) -> str:

@@ -67,9 +67,12 @@ def _no_gain(situation: Situation, changed: Estimate) -> Refusal:
         saved = next(saved for saved, was in lowered if was.phase == failing.phase)
         then = f"then the {_phase(after.peak)} needs {after.peak.shown} GiB"
         return Refusal("no_gain", f"It takes {gib(saved)} GiB from the {_phase(failing)}; {then}.")
-    out = situation.possible and where.phase not in situation.possible
-    other = "is not what runs out" if situation.phase else "is not the highest phase by the estimate"
-    other = "is not where it can have failed" if out and not situation.phase else other
+    if situation.phase:
+        other = "is not what runs out"
+    elif situation.possible and where.phase not in situation.possible:
+        other = "is not where it can have failed"
+    else:
+        other = "is not the highest phase by the estimate"
     return Refusal("elsewhere", f"It takes {gib(saved)} GiB from the {_phase(where)}, which {other}. {held}")
 
 

@@ -320,6 +320,12 @@ def test_of_processes_without_a_name_the_one_that_holds_what_torch_counts_is_the
     assert values(TWO.format(other="20.11"))["process_gib"] == 3.46
 
 
+def test_where_the_message_is_cut_before_what_is_reserved_a_fifth_more_may_be_the_own(values):
+    cut = TWO.partition(", and 112.11")[0]
+    assert values(cut.format(other="20.11"))["process_gib"] == 3.46
+    assert "process_gib" not in values(cut.replace("3.46", "9.90").format(other="20.11"))
+
+
 def test_of_two_like_processes_the_one_with_least_beside_torch_is_assumed(facts):
     own = facts(TWO.format(other="3.10")).stated["process_gib"]
     assert (own.value, own.origin) == (3.1, "assumed")

@@ -18,6 +18,14 @@ import pytest
         ("tried ppo_micro_batch_size_per_gpu=1. nothing helps.", {"batch.micro.down"}),
         ("It still OOMs in the update. verl main, 4x H100 80GB, micro batch 2", set()),
         (
+            "全参 sft，8*H100，deepspeed z3，max_response_length 16384，rollout n=8，梯度检查点开了，flash attn，还是 OOM",
+            {"checkpointing.activation.on", "attention.flash"},
+        ),
+        (
+            "8*H100，deepspeed z3，max_response_length 降到 2048，rollout n=8，梯度检查点开了，还是 OOM",
+            {"checkpointing.activation.on", "length.response.down"},
+        ),
+        (
             "I lowered gpu_memory_utilization, no help. log_prob_micro_batch_size=16",
             {"rollout.gpu_memory_utilization.down"},
         ),
