@@ -104,12 +104,12 @@ UNNAMED = (
     ),
     re.compile(
         rf"(?:单机|一台|机器|节点|服务器|\b(?:node|machine|server|box)\b)\s*(?:是|有|[:：]|with|of|has|is)?\s*(?P<count>\d{{1,2}})\s*{_TIMES}\s*"
-        r"(?P<size>16|24|32|40|48|64|80|90|94|96|141)\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:ram|内存|memory))",
+        r"(?P<size>16|24|32|40|48|64|80|90|94|96|141)\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:ddr|dimm|ram|内存|memory))",
         re.I | re.A,
     ),
     # a count and a size that only cards have
     re.compile(
-        rf"{_ALONE}{_NO_SETTING}(?P<count>[1-9]|1[0-6]|32|64)\s?[x×*]\s?(?P<size>24|40|48|80|94|96|141)\s?-?G(?:i?B)?(?![A-Za-z0-9])"
+        rf"{_ALONE}{_NO_SETTING}(?P<count>[1-9]|1[0-6]|32|64)\s?[x×*]\s?(?P<size>24|40|48|64|80|94|96|141)\s?-?G(?:i?B)?(?![A-Za-z0-9])"
         r"(?!\s*(?:of\s+)?(?:(?:system|host|cpu|ddr\d?)\b|ram\b|memory\b|dimm|内存|硬盘|nvme|ssd))",
         re.I | re.A,
     ),

@@ -68,6 +68,8 @@ _APART = re.compile(
     r"(?:(?<=[\w%])[,，;；。]|(?<=[\w%] );(?![^\n]{0,400}--))(?=\s|[^\x00-\x7f])(?=\s{0,8}[^\s'\"\[{\]}-])(?![^\[\n]{0,200}\])",
     re.A,
 )
+# “bash train.sh on 8*A100 with …”: no script is called with such a word
+_GOES_ON = re.compile(r"\s+(?:on|with|for|in|using|and|at)\s+\S", re.A)
 _BRACKET = re.compile(r"\s[(（](?=\w)", re.A)
 
 
@@ -89,6 +91,8 @@ def _behind_commands(paste: Paste) -> Iterator[Line]:
         if apart is not None and line.words.count("'", apart) % 2:
             apart = None  # inside a quoted value
         at = max([0, *settings, *started]) if apart is None else apart
+        if started and _GOES_ON.match(line.words, started[0]):
+            at = apart = started[0]
         said = line.words[at:]
         if said and (apart is not None or FAILURE.search(said)):
             yield replace(line, words=said, offset=line.offset + at)

@@ -3,6 +3,7 @@
 from diagnose.facts.lowered import lower
 from diagnose.facts.prose import fresh, spoken
 from diagnose.ingest import read
+from diagnose.pipeline import diagnose
 
 
 def heard(text: str) -> list[str]:
@@ -60,3 +61,20 @@ def test_words_that_announce_a_command_are_heard():
         "; cards are A100",
     ]
     assert heard("torchrun a.py --n 1 ; torchrun b.py --n 2") == []
+
+
+def test_a_script_that_a_sentence_runs_takes_none_of_its_words(knowledge):
+    text = "Search-R1: bash train_grpo.sh on 8*A100 40G with Llama-3.2-3B; CUDA OOM in the rollout; gpu_memory_utilization=0.6"
+    values = diagnose(text, {}, knowledge, ()).facts.values
+    assert (values["n_gpus"], values["gpu_mem_gib"], values["model"], values["phase"]) == (
+        8,
+        40,
+        "Llama-3.2-3B",
+        "rollout",
+    )
+
+
+def test_cards_of_a_size_that_others_have_too_are_counted(knowledge):
+    values = diagnose("NPU OOM in GRPO, NPUs 8x64G, Ascend 910B", {}, knowledge, ()).facts.values
+    assert (values["n_gpus"], values["gpu_mem_gib"]) == (8, 64)
+    assert "n_gpus" not in diagnose("CUDA OOM in GRPO, server with 8x64G DDR5", {}, knowledge, ()).facts.values
