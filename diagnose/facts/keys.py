@@ -146,7 +146,9 @@ def _by_last_parts(
         return []
     found = [_Match(setting, framework.keys[place], False) for place in places if not framework.keys[place].note]
     found = [match for match in found if in_range(match.key.since, match.key.until, version)] or found
-    if "." not in setting.key:
+    if "." in setting.key:  # a key's own spelling is nearer than what stands in for another
+        found = [match for match in found if normal(match.key.key).endswith(f".{normal(setting.key)}")] or found
+    else:
         found = [match for match in found if _OTHERS.isdisjoint(match.key.key.split("."))] or found
     if "." not in setting.key and not _agree(found) and any(not match.key.when for match in found):
         whole = paste.text.lower()

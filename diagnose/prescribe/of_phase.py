@@ -17,7 +17,12 @@ def of_phase(lever: Lever, situation: Situation) -> Lever:
     if phase is None or not any(change.phases for change in lever.changes):
         return lever
     own = [change for change in lever.changes if phase in change.phases and _is_set_by(change.fact, situation)]
-    left = own or [change for change in lever.changes if not change.phases]
+    others = [change for change in lever.changes if not change.phases]
+    # a size that nobody gives the phase follows that of the update, where this is told
+    follows = not any(change.fact in situation.facts.values for change in own) and any(
+        change.fact in situation.facts.values for change in others
+    )
+    left = others if follows else own or others
     return replace(lever, changes=tuple(left)) if left else lever
 
 

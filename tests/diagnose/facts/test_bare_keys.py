@@ -26,6 +26,12 @@ def test_a_key_without_the_head_of_its_path_is_that_of_the_section_that_it_names
     assert of("some_cfg") is None
 
 
+def test_the_reference_s_own_key_without_its_head_is_not_the_actor_s(knowledge):
+    text = "verl OOM, ref.log_prob_micro_batch_size_per_gpu=64, rollout.log_prob_micro_batch_size_per_gpu=4"
+    values = diagnose(text, {}, knowledge, ()).facts.values
+    assert (values["ref_logprob_micro_batch"], values["logprob_micro_batch"]) == (64, 4)
+
+
 def test_what_an_answer_advises_is_not_what_the_command_gave(knowledge):
     command = "python3 -m verl.trainer.main config=a.yaml worker.actor.micro_batch_size_per_device_for_update=4"
     text = f"{command}\nCUDA out of memory.\ntry `worker.actor.micro_batch_size_per_device_for_update=1`"
