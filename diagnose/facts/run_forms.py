@@ -149,7 +149,9 @@ _WORDS = (
         r"(?:with|by|in|on|using|is|=|:|：|用的?是?|是|后端)?\s*(?P<word>vllm|sglang)\b(?![\w/.-])",
     ),
     ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
-    ("rollout_mode", r"\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
+    # an asynchronous server is one on the trainers' cards as well
+    ("rollout_mode", r"(?<!async )(?<!asynchronous )(?<!异步)\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
+    ("rollout_mode", r"(?:^|[,，;；])\s*(?P<word>colocated?)\s*(?=[,，;；。]|\.?\s*$)"),
     ("rollout_mode", r"(?<![A-Za-z\d])vllm[ -]?(?P<word>colocated?)\b(?!_)"),
     ("rollout_mode", r"\b(?P<word>colocated?)\s+(?:with\s+|的\s*)?(?:vllm|sglang)\b"),
     ("rollout_engine", r"\bcolocated?\s+(?:with\s+|的\s*)?(?P<word>vllm|sglang)\b"),

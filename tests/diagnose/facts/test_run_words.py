@@ -289,6 +289,8 @@ def test_the_place_of_an_engine_is_read_beside_its_name(values):
         ("trl SFTTrainer + FSDP, QLoRA of a 70B", {"strategy": "fsdp", "zero_stage": 3}),
         ("QLoRA FSDP of a 70B with trl", {"strategy": "fsdp"}),
         ("trl grpo zero3 colocate vllm 0.4", {"rollout_mode": "colocated", "rollout_engine": "vllm"}),
+        ("slime, Qwen3-4B, 8 H200, colocate, log_probs step, CUDA OOM", {"rollout_mode": "colocated"}),
+        ("verl 0.7.1, qwen3-8b, async server mode, CUDA OOM", {"rollout_mode": "colocated"}),
         ("trl sft without FSDP", {"strategy": "ddp"}),
         ("trl sft, max_length=16384, flash_attention_2. Already tried liger", {"flash_attention": True}),
         ("trl sft without flash_attention_2", {"flash_attention": None}),
