@@ -86,7 +86,7 @@ def new_database() -> Iterator[str]:
 
     name = f"headroom_{uuid.uuid4().hex[:12]}"
     try:
-        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
+        server = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=15)
     except psycopg.OperationalError:
         missing("SERVICES", f"PostgreSQL does not answer at {POSTGRES}: start it or set TEST_POSTGRES_URL.")
     with server:
@@ -110,7 +110,7 @@ def redis_url() -> Iterator[str]:
 
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     url = f"{REDIS.rsplit('/', 1)[0]}/{1 + worker % 15}"
-    server = redis.Redis.from_url(url, socket_connect_timeout=3)
+    server = redis.Redis.from_url(url, socket_connect_timeout=15)
     try:
         server.flushdb()
     except redis.RedisError:
@@ -146,7 +146,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
             folder.mkdir()
             command = [sys.executable, "manage.py", "shell", "-v0", "-c", PREPARE]
             made = subprocess.run(
-                command, cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=240
+                command, cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=600
             )
             assert made.returncode == 0, made.stderr
             done.touch()

@@ -56,7 +56,7 @@ class Seat:
     wrong: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(60_000)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("console", self._hear)
 
@@ -103,7 +103,7 @@ def team_site(prepared: Path) -> Iterator[tuple[Site, dict[str, str]]]:
     with tempfile.TemporaryDirectory(prefix="headroom-") as folder:
         shutil.copytree(prepared, folder, dirs_exist_ok=True)
         script, env = Path(__file__).with_name("scene.py"), environment(Path(folder), PYTHONPATH=str(ROOT))
-        done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=240)
+        done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         site = start_site(Path(folder))
         yield site, dict(json.loads(done.stdout.splitlines()[-1]))

@@ -53,7 +53,7 @@ def test_every_word_of_fifty_concurrent_saves_is_kept(base: tuple[Path, dict[str
     state, more = base
     share = PEOPLE // 5
     saving = [run(state, more, "save", str(first), str(first + share)) for first in range(0, PEOPLE, share)]
-    said = [process.communicate(timeout=240)[0] for process in saving]
+    said = [process.communicate(timeout=600)[0] for process in saving]
     assert [words for words in said if "Traceback" in words] == []
     revisions = read(more, state, "SELECT number, text, why FROM kb_revision ORDER BY number")
     drafts = read(more, state, "SELECT text FROM kb_draft")

@@ -34,7 +34,7 @@ def seats(site: Site) -> dict[str, str]:
     """A session for each member."""
     script = Path(__file__).with_name("seats.py")
     done = subprocess.run(
-        [sys.executable, str(script)], env=environment(site.state), capture_output=True, text=True, timeout=240
+        [sys.executable, str(script)], env=environment(site.state), capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -49,7 +49,7 @@ def window(browser: Any, site: Site, seats: dict[str, str]) -> Iterator[Window]:
         context = browser.new_context(viewport={"width": 1280, "height": 900}, bypass_csp=True, **more)
         context.add_cookies([{"name": "sessionid", "value": seats[name], "url": site.url}])
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(60_000)
         page.ran = []
         page.on("dialog", lambda dialog: (page.ran.append(dialog.message), dialog.dismiss()))
         page.on("pageerror", lambda error: page.ran.append(str(error)))

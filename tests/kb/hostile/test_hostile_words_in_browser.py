@@ -54,7 +54,7 @@ class Watched:
 
     def __post_init__(self) -> None:
         page = self.page
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(60_000)
         page.expose_function("ran", lambda what: self.heard.append(f"ran {what}"))
         page.on("dialog", lambda dialog: (self.heard.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("pageerror", lambda error: self.heard.append(str(error)))
@@ -89,7 +89,7 @@ def planted(prepared: Path) -> Iterator[Planted]:
     with tempfile.TemporaryDirectory(prefix="headroom-") as folder:
         shutil.copytree(prepared, folder, dirs_exist_ok=True)
         script, env = Path(__file__).with_name("plant.py"), environment(Path(folder), PYTHONPATH=str(ROOT))
-        done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=240)
+        done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         site = start_site(Path(folder))
         yield Planted(site, **json.loads(done.stdout.splitlines()[-1]))

@@ -59,7 +59,7 @@ def at_the_provider(address: str) -> str:
             return None
 
     try:
-        urllib.request.build_opener(Stay).open(address, timeout=10)
+        urllib.request.build_opener(Stay).open(address, timeout=60)
     except urllib.error.HTTPError as answer:
         back = urlsplit(answer.headers["Location"])
         return f"{back.path}?{back.query}"
