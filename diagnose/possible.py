@@ -73,7 +73,8 @@ def _as_large(facts: Facts, pool: PoolEstimate) -> tuple[str, ...]:
 def _largest(phase: PhaseEstimate, pieces: int, table: int) -> float:
     """Bytes of the largest request that a phase without rows makes: an engine's weights come one by one, its cache layer by layer.
 
-    (vLLM v0.8.5 v1/worker/gpu_model_runner.py: initialize_kv_cache; SGLang v0.4.6 mem_cache/memory_pool.py: MHATokenToKVPool)
+    (SGLang v0.4.6 mem_cache/memory_pool.py: MHATokenToKVPool; vLLM's list of cache tensors, each shared by some layers, as
+    vllm-project/vllm-ascend@182b75e vllm_ascend/worker/model_runner_v1.py: _allocate_kv_cache_tensors goes through it.)
     """
     parts = {"kv_pool": 1 / pieces, "engine_weights": 0.0}
     held = ("held",) if phase.phase in ("init", "rollout") else ()  # what stands there is not asked for
