@@ -6,13 +6,11 @@ from diagnose.estimate.refused import asked_for, asked_in
 from diagnose.types import Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB
 
-# the rows of these are in doubt, and so is the size of their tensors
-_PASSES = ("logprob", "ref_logprob", "values", "critic", "actor_update", "reward", "eval")
-_LARGE = 1.0 * GIB
-_OF_SEVERAL_KINDS = (
-    8  # layers that may share a piece of the cache where a model has layers of several kinds; our choice
-)
-_SURE = 1.25  # times the largest request that a phase is known to make
+# rows pass through these: how many is in doubt, and so is the size of their tensors
+_OF_ROWS = ("logprob", "ref_logprob", "values", "critic", "actor_update", "reward", "eval")
+# our choice: from which size on a request tells of its phase, how many layers may share a piece of the cache where a model has several
+# kinds, and how far beyond the largest request that a phase is known to make it makes none
+_LARGE, _OF_SEVERAL_KINDS, _SURE = 1.0 * GIB, 8, 1.25
 
 
 def possible_phases(facts: Facts, pool: PoolEstimate | None = None) -> tuple[str, ...]:
@@ -66,7 +64,7 @@ def _as_large(facts: Facts, pool: PoolEstimate) -> tuple[str, ...]:
         return ()
     pieces = max(1, facts.model.layers // (_OF_SEVERAL_KINDS if facts.model.mixer else 1))
     table = 2 * facts.model.vocab * facts.model.hidden
-    may = [one.phase for one in pool.phases if one.phase in _PASSES or asked < _SURE * _largest(one, pieces, table)]
+    may = [one.phase for one in pool.phases if one.phase in _OF_ROWS or asked < _SURE * _largest(one, pieces, table)]
     return tuple(may) if len(may) < len(pool.phases) else ()
 
 
@@ -89,13 +87,13 @@ def _may_take_more(pool: PoolEstimate) -> tuple[str, ...]:
     An engine takes the share that it is given, and where no rows pass little is in doubt: a card that did run out did so elsewhere.
     """
     highest = pool.worst
-    if highest.phase in _PASSES or pool.verdict(highest) != "fits":
+    if highest.phase in _OF_ROWS or pool.verdict(highest) != "fits":
         return ()
-    return tuple(one.phase for one in pool.phases if one.phase in _PASSES and one.bounds[1] > highest.bounds[1])
+    return tuple(one.phase for one in pool.phases if one.phase in _OF_ROWS and one.bounds[1] > highest.bounds[1])
 
 
 def _in_doubt(pool: PoolEstimate, phases: tuple[str, ...]) -> tuple[str, ...]:
     """Those of these phases that rows pass through, or that may have no room; all where that leaves none."""
     found = [one.phase for one in pool.phases if one.phase in phases]
-    left = [phase for phase in found if phase in _PASSES or pool.verdict(pool.phase(phase)) != "fits"]
+    left = [phase for phase in found if phase in _OF_ROWS or pool.verdict(pool.phase(phase)) != "fits"]
     return tuple(left or found)

@@ -257,8 +257,10 @@ def _left(facts: Facts, pool: PoolEstimate) -> str:
     if (by := ground(facts, pool)) == "estimate":
         highest = pool.worst
         return f"The {phase_words(highest.phase)} is higher, {phase_gib(highest)}, and has room; more may be taken in the {where} alone."
+    if by == "size":
+        return f"A tensor of the size asked for is made in the {where}."
     whose = "an engine’s" if "init" in facts.among else "that of a pass of the model"
-    return f"{f'Its traceback is {whose}, in' if by == 'traceback' else 'A tensor of the size asked for is made in'} the {where}."
+    return f"Its traceback is {whose}, in the {where}."
 
 
 def _without_cache(phase: PhaseEstimate) -> bool:
