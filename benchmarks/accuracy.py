@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import as_run
 import elsewhere
 from steps import steps
 from taken import taken
@@ -58,16 +59,26 @@ def main() -> None:
     records, _, _ = read_content(CONTENT)
     knowledge = Knowledge(**records)
     held, verdicts = hold(Path(sys.argv[1]), knowledge)
-    print(_page(held, verdicts, elsewhere.section(hold(elsewhere.ROWS, knowledge)[0])))
+    print(_page(held, _as_run(held, knowledge), verdicts, elsewhere.section(hold(elsewhere.ROWS, knowledge)[0])))
 
 
 def hold(file: Path, knowledge: Knowledge) -> tuple[list[Held], Counter[tuple[str, str]]]:
     """The measured rows of a file with what is said of them, and how often each verdict was given on the others."""
     configurations = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    answered = [(row, diagnose(row["paste"], row["answers"], knowledge, ()).estimate) for row in configurations]
+    answered = [(row, _estimate(row, knowledge)) for row in configurations]
     held = [_held(row, found) for row, found in answered if row["kind"].startswith("measured")]
     verdicts = Counter((row["kind"], _verdict(row, found)) for row, found in answered if row["kind"] in KINDS)
     return held, verdicts
+
+
+def _estimate(row: Row, knowledge: Knowledge) -> Any:
+    return diagnose(row["paste"], row["answers"], knowledge, ()).estimate
+
+
+def _as_run(held: list[Held], knowledge: Knowledge) -> list[Held]:
+    """The same rows, those of which something else is known to have run by what did."""
+    runs = [(one, as_run.as_run(one.row)) for one in held]
+    return [_held(ran, _estimate(ran, knowledge)) if ran else one for one, ran in runs]
 
 
 def _held(row: Row, found: Any) -> Held:
@@ -145,13 +156,15 @@ def _verdict(row: Row, found: Any) -> str:
     return SAID.get(said, "cannot tell")
 
 
-def _page(held: list[Held], verdicts: Counter[tuple[str, str]], unseen: str) -> str:
-    gpu = [one for one in held if one.row["counter"] != "host"]
-    online = [one for one in gpu if one.row["online_rl"]]
+def _page(held: list[Held], ran: list[Held], verdicts: Counter[tuple[str, str]], unseen: str) -> str:
+    gpu, gpu_ran = ([one for one in rows if one.row["counter"] != "host"] for rows in (held, ran))
+    online, online_ran = ([one for one in rows if one.row["online_rl"]] for rows in (gpu, gpu_ran))
     banded = [one for one in gpu if one.inside is not None]
     parts = [
         HEAD.format(rows=len(held), online=len(online), sources=len({one.row["source"] for one in online})),
         _table("Rows", "which", [("GPU", gpu), ("GPU, GRPO and PPO", online), ("RAM of a node", _only(held, "host"))]),
+        as_run.section((given, now) for given, now in zip(held, ran, strict=True) if given is not now),
+        _table("With what ran in these", "which", [("GPU", gpu_ran), ("GPU, GRPO and PPO", online_ran)]),
         _table("By counter", "counter", [(COUNTERS[name], rows) for name, rows in _groups(held, "counter")]),
         _table("By framework", "framework", _groups(gpu, "framework")),
         BAND.format(
