@@ -57,9 +57,10 @@ def holds(conditions: Conditions, values: Mapping[str, Value]) -> bool | None:
     """True, False, or None when a fact that would decide is unknown."""
     unknown_seen = False
     for id, test in conditions.items():
-        if id not in values:
+        value = values.get(id)
+        if value is None:
             unknown_seen = True
-        elif not passes(test, values[id]):
+        elif value is not test and not passes(test, value):
             return False
     return None if unknown_seen else True
 

@@ -68,7 +68,7 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
 def page_locked_bytes(plan: Plan, phase: PhaseEstimate) -> int:
     """What stands in shared pages in this phase, which counters of used memory leave out."""
     rounded = plan.does.get("pinned_rounding") == "power_of_two"
-    return sum(term.bytes for term in phase.terms if term.id in _LOCKED or (rounded and term.family == "held"))
+    return sum([term.bytes for term in phase.terms if term.id in _LOCKED or (rounded and term.family == "held")])
 
 
 def used_bytes(plan: Plan, phase: PhaseEstimate) -> int:

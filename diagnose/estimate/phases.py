@@ -28,6 +28,7 @@ from diagnose.estimate.terms_streams import apart
 from diagnose.types import PhaseEstimate, Term
 
 _BACKWARD = ("actor_update", "optimizer_step")  # phases that meet what a backward pass has left on its streams
+_TRAINERS = ("held", "work")  # families of what the trainer itself has
 _CACHED = ("allocator_slack", "broadcast_copies")
 
 
@@ -61,13 +62,13 @@ def gpu_phases(plan: Plan, phases: tuple[str, ...]) -> tuple[PhaseEstimate, ...]
 
 def trainer_bytes(phase: PhaseEstimate) -> int:
     """What the trainer itself has allocated: held and work, without engine and fixed part."""
-    return sum(term.bytes for term in phase.terms if term.family in ("held", "work"))
+    return sum([term.bytes for term in phase.terms if term.family in _TRAINERS])
 
 
 def reserved_bytes(phase: PhaseEstimate) -> int:
     """What the trainer's allocator has reserved."""
-    shown = sum(term.bytes for term in phase.terms if term.id in _CACHED)
-    return trainer_bytes(phase) + phase.cached + shown
+    shown = [term.bytes for term in phase.terms if term.family in _TRAINERS or term.id in _CACHED]
+    return sum(shown) + phase.cached
 
 
 def inside_bytes(plan: Plan, phase: PhaseEstimate) -> int:
@@ -151,25 +152,20 @@ def _trainer_and_others(
 
 def _worst(moments: list[Moment]) -> Worst:
     """The moment with the largest middle; where another one reaches higher within its band, that height is kept as a term."""
-    name, work = max(moments, key=_middle) if len(moments) > 1 else moments[0]
-    made = [term for one in moments for term in one[1] if term.id == "logits"]
+    names, works = [name for name, _ in moments], [work for _, work in moments]
+    made = [term for work in works for term in work if term.id == "logits"]
     logits = total([max(made, key=lambda term: term.bytes)]) if made else Band(0, 0, 0)
-    works = [one[1] for one in moments]
     if len(moments) == 1:
-        return Worst(name, work, logits, works)
-    other, highest = max(((one[0], sum([term.high for term in one[1]])) for one in moments), key=lambda one: one[1])
-    beyond = highest - sum([term.high for term in work])
-    if beyond <= 0:
-        return Worst(name, work, logits, works)
-    how = f"with longer or more rows the worst moment is the {other}"
-    source = work[0].source if work else ""
-    return Worst(
-        name, [*work, make_term("other_moment", other, "work", Band(0, 0, beyond), how, source)], logits, works
-    )
-
-
-def _middle(moment: Moment) -> int:
-    return sum([term.bytes for term in moment[1]])
+        return Worst(names[0], works[0], logits, works)
+    middles = [sum([term.bytes for term in work]) for work in works]
+    tops = [sum([term.high for term in work]) for work in works]
+    worst, highest = middles.index(max(middles)), tops.index(max(tops))
+    work, beyond = works[worst], tops[highest] - tops[worst]
+    if beyond:
+        how = f"with longer or more rows the worst moment is the {names[highest]}"
+        source = work[0].source if work else ""
+        work = [*work, make_term("other_moment", names[highest], "work", Band(0, 0, beyond), how, source)]
+    return Worst(names[worst], work, logits, works)
 
 
 def _resident_terms(plan: Plan, phases: Iterable[str]) -> dict[str, list[Term]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from diagnose.batch import Values, whole
@@ -95,12 +94,13 @@ class Plan:
     def number(self, id: str) -> float | None:
         """A behaviour or fact that is a number."""
         value = self.does.get(id)
-        value = self.values.get(id) if value is None else value
+        if value is None:
+            value = self.values.get(id)
         return float(value) if is_number(value) else None
 
     def whole(self, id: str) -> int:
         """A whole number that divides something: 1 when it is unknown."""
-        return (whole(self.values, id) or 1) if id in self.values else 1
+        return whole(self.values, id) or 1
 
     def holds(self, phase: str, pool: Pool) -> tuple[str, ...]:
         return self.residents.get((phase, pool), ())
@@ -292,4 +292,4 @@ def _behaviours(
         does |= fork.does
     if not has_engine(framework, values):
         does["kv_rule"] = "dense"
-    return MappingProxyType(does), own_precision
+    return does, own_precision

@@ -26,6 +26,14 @@ class Band(NamedTuple):
         """Each number's share of itself in as few equal parts as are no larger than ``bound``."""
         return Band(*(number / max(1, math.ceil(number / bound)) for number in self))
 
+    def of(self, size: Band) -> Band:
+        """This share of ``size``, end by end."""
+        return Band(self.low * size.low, self.mid * size.mid, self.high * size.high)
+
+    def and_also(self, other: Band) -> Band:
+        """Both together."""
+        return Band(self.low + other.low, self.mid + other.mid, self.high + other.high)
+
     def plus(self, number: float) -> Band:
         return Band(self.low + number, self.mid + number, self.high + number)
 
@@ -43,7 +51,9 @@ def total(terms: Iterable[Term]) -> Band:
     """The bytes of several terms together, with their band."""
     low = mid = high = 0
     for term in terms:
-        low, mid, high = low + term.low, mid + term.bytes, high + term.high
+        low += term.low
+        mid += term.bytes
+        high += term.high
     return Band(low, mid, high)
 
 

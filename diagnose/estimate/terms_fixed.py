@@ -220,15 +220,14 @@ def _even(plan: Plan, logits: Band) -> Band | None:
 def _slack(plan: Plan, held: Band, work: Band, room: Band, logits: Band | None) -> Term:
     """Pieces beside what is in use. Where the trainer only holds and never works, little lies in pieces."""
     of_held, of_work, how = _shares(plan, work)
-    if logits is None:
-        parts, source = [(of_held, held), (of_work, work)], _PAIRS
-    else:
+    source, beside = _PAIRS, of_work.of(work)
+    if logits is not None:
         rest = Band(*(max(0.0, all_of_it - of_it) for all_of_it, of_it in zip(work, logits, strict=True)))
-        parts, source = [(of_held, held), (SLACK_LOGITS, logits), (SLACK_EVEN, rest)], _SCALE
+        source, beside = _SCALE, SLACK_LOGITS.of(logits).and_also(SLACK_EVEN.of(rest))
         how = (
             f"{of_held.mid:.0%} of what is held, {SLACK_LOGITS.mid:.0%} of the logits, {SLACK_EVEN.mid:.0%} of the rest"
         )
-    low, mid, high = (sum(share[end] * size[end] for share, size in parts) for end in range(3))
+    low, mid, high = of_held.of(held).and_also(beside)
     size = Band(min(low, room.low), min(mid, room.mid), min(high, room.high))
     return make_term("allocator_slack", "allocator slack", "fixed", size, how, source, ("expandable_segments",))
 

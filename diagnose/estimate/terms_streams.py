@@ -21,6 +21,7 @@ _STREAMS = (
     " _fully_shard/_fsdp_collectives.py: foreach_all_gather, foreach_reduce"
 )
 _OUTERMOST = "root_gradient"
+_WHOLE = ("layer_gradient", _OUTERMOST)  # gradients before they are reduced
 
 
 def apart(plan: Plan, trainer: list[Term], moments: list[list[Term]], room: float) -> tuple[int, list[Term]]:
@@ -45,8 +46,8 @@ def apart(plan: Plan, trainer: list[Term], moments: list[list[Term]], room: floa
 def _computing(plan: Plan, work: Iterable[Term]) -> float:
     """Bytes of a moment's work on the stream that computes."""
     gathered = "gathers" if plan.values.get("strategy") == "fsdp" else ""
-    own = (term for term in work if term.family == "work" and term.id != gathered)
-    return sum(term.bytes - _reduced(plan, term) for term in own)
+    own = [term for term in work if term.family == "work" and term.id != gathered]
+    return sum([term.bytes for term in own]) - sum([_reduced(plan, term) for term in own if term.id in _WHOLE])
 
 
 def gather_stream(plan: Plan) -> float:
@@ -93,8 +94,7 @@ def _have_gradients(moments: Iterable[list[Term]]) -> bool:
 
 def _reduced(plan: Plan, term: Term) -> float:
     """Bytes of a whole gradient that are on the stream that reduces: of FSDP 1 all but what autograd gives."""
-    fsdp_1 = plan.values.get("strategy") == "fsdp"
-    if not fsdp_1 or term.id not in ("layer_gradient", _OUTERMOST):
+    if plan.values.get("strategy") != "fsdp":
         return 0.0
     root, layer = units(plan)
     return max(0.0, term.bytes - gradient_each(plan)[0] * (root if term.id == _OUTERMOST else layer))
