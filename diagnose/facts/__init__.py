@@ -41,6 +41,7 @@ from diagnose.facts.spelling import normal
 from diagnose.facts.spoken_keys import spoken_keys
 from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
+from diagnose.facts.told_growth import told_growth
 from diagnose.facts.trains import of_training, read_trains, without_training
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
@@ -170,10 +171,12 @@ def _measure(stated: dict[str, Fact], heard: _Heard, answered: Mapping[str, Fact
         stated.setdefault(id, fact)
     if (own := own_process(heard.paste, stated)) is not None:
         stated.setdefault(own.id, own)
-    told, grown, lengths = stated.get("oom_kind"), readings.growth(), readings.lengths()
-    if (rows := of_longer_rows(told, grown, lengths, heard.hits)) is not None:
+    readings.told = told_growth(heard.speech, stated)
+    said, grown, lengths = stated.get("oom_kind"), readings.growth(), readings.lengths()
+    if (rows := of_longer_rows(said, grown, lengths, heard.hits)) is not None:
         readings.notes[longer_rows(lengths)] = None
-    if (kind := rows or as_kind(told, grown, heard.speech)) and "oom_kind" not in answered:
+    told = readings.told is not None
+    if (kind := rows or as_kind(said, grown, heard.speech, told=told)) and "oom_kind" not in answered:
         stated["oom_kind"] = kind
     return readings
 

@@ -106,16 +106,21 @@ _DENIED = re.compile(
 )
 
 
-def as_kind(kind: Fact | None, grown: tuple[Growth, ...], speech: Sequence[Line]) -> Fact | None:
+def speaks_of_growth(speech: Sequence[Line]) -> bool:
+    """Whether somebody says that memory grows."""
+    return any(_GROWS.search(line.words) and not _DENIED.search(line.words) for line in speech)
+
+
+def as_kind(kind: Fact | None, grown: tuple[Growth, ...], speech: Sequence[Line], *, told: bool) -> Fact | None:
     """The failure as a growth over steps, where what ran out is what grew; None where nothing says so.
 
-    Of a run that has not failed somebody must say that memory grows: caches fill too. Peaks on a card follow the lengths of a step,
-    so that their rise alone is no leak.
+    Of a run that has not failed somebody must say that memory grows, or have ``told`` the steps: caches fill too. Peaks on a card follow
+    the lengths of a step, so that their rise alone is no leak.
     """
-    if kind is None and not any(_GROWS.search(line.words) and not _DENIED.search(line.words) for line in speech):
+    if kind is None and not told and not speaks_of_growth(speech):
         return None
     pool = POOL_OF_KIND.get(str(kind.value)) if kind else None
-    leak = next((one for one in grown if (kind is None or one.pool == pool) and not one.peak), None)
+    leak = next((one for one in grown if pool in (None, one.pool) and not one.peak), None)
     if leak is None:
         return None
     return Fact("oom_kind", "memory_growth", "read", written=leak.title, span=leak.span, why="it rises step by step")

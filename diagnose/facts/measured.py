@@ -44,6 +44,7 @@ class Readings:
     facts: dict[str, Fact] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
     first: dict[str, float] = field(default_factory=dict)  # by fact: its first figure, where the largest came later
+    told: Growth | None = None  # what a person tells of the steps
 
     def lengths(self) -> tuple[float, float]:
         """The first mean length of answers and the longest one; noughts where the log tells none."""
@@ -57,8 +58,10 @@ class Readings:
         return tuple(found[:_MOST])
 
     def growth(self) -> tuple[Growth, ...]:
+        """What the log shows; of a pool of which it shows none what a person tells."""
         found = (growth(self.measured[key], points) for key, points in self.series.items())
-        return tuple(one for one in found if one)
+        shown = tuple(one for one in found if one)
+        return shown if self.told is None or any(one.pool == self.told.pool for one in shown) else (*shown, self.told)
 
 
 class _Found(NamedTuple):

@@ -1,0 +1,63 @@
+"""Growth in a person's own words: which sizes and steps are read, whose memory it is, what is no growth."""
+
+import pytest
+
+from diagnose.pipeline import diagnose
+
+GIB = 2**30
+TOLD = [
+    ("GRPO, reserved memory: step 10 62GB, step 50 71GB, step 90 OOM. 8xA100 80G", "gpu", (10, 62), (50, 71)),
+    (
+        "memory keeps growing, from 45 GB at step 1 to 76 GB at step 200, then CUDA out of memory",
+        "gpu",
+        (1, 45),
+        (200, 76),
+    ),
+    ("显存一直涨，第1步 40G，第100步 72G，第150步就爆了。4卡A100 80G", "gpu", (1, 40), (100, 72)),
+    ("显存从第 10 步的 52G 涨到第 300 步的 78G，然后 OOM", "gpu", (10, 52), (300, 78)),
+    ("host RAM: 300GB at start, 520GB after 20 steps, 890GB after 60 steps, then killed", "host", (0, 300), (60, 890)),
+    ("训练一开始内存 200G，100 步后 450G，200步 700G，然后 worker 被 kill 了", "host", (0, 200), (200, 700)),
+    ("step 0: 50GB\nstep 100: 60GB\nstep 200: 70GB\nstep 300: OOM\nOpenRLHF PPO 7b 8x80g", "gpu", (0, 50), (200, 70)),
+    ("it used 350 GB at step 5 and 0.9 TB at step 40, then it was gone", "host", (5, 350), (40, 921.6)),
+]
+NOT_TOLD = [
+    "第1步 40G，第2步 60G，第3步 78G 爆了, verl 8卡A100 80G",  # the first steps make state and caches
+    "GPU memory 60GB at step 10, 60GB at step 200, then OOM in evaluation",
+    "reserved 71GB at step 10, 62GB at step 50, OOM at step 60",
+    "OOM at step 90, A100 80GB",
+    "memory 20GB at step 10 and 30GB at step 100, then OOM",  # of a card or of the host: nobody says
+]
+
+
+@pytest.mark.parametrize(("text", "pool", "first", "last"), TOLD)
+def test_sizes_at_steps_are_a_growth(text, pool, first, last, knowledge):
+    found = diagnose(text, {}, knowledge, ())
+    (growth,) = found.facts.growth
+    assert (growth.pool, found.kind, found.pool) == (pool, "memory_growth", pool)
+    assert (growth.first, growth.last) == ((first[0], first[1] * GIB), (last[0], round(last[1] * GIB)))
+    assert growth.each == pytest.approx((growth.last[1] - growth.first[1]) / (last[0] - first[0]))
+
+
+@pytest.mark.parametrize("text", NOT_TOLD)
+def test_what_is_no_growth_stays_what_it_was(text, knowledge):
+    found = diagnose(text, {}, knowledge, ())
+    assert not found.facts.growth
+    assert found.kind != "memory_growth"
+
+
+def test_an_answer_says_whose_memory_grows(knowledge):
+    text = "memory 20GB at step 10 and 30GB at step 100, then OOM"
+    (growth,) = diagnose(text, {"growing_pool": "host"}, knowledge, ()).facts.growth
+    assert growth.pool == "host"
+
+
+def test_sizes_at_steps_are_no_capacity_of_the_node(knowledge):
+    text = "训练一开始内存 200G，100 步后 450G，200步 700G，然后 worker 被 kill 了，机器内存 1T"
+    assert diagnose(text, {}, knowledge, ()).facts.values["host_ram_gb"] == 1024
+
+
+def test_a_log_outranks_what_is_told_of_the_same_memory(knowledge):
+    lines = "\n".join(f"step:{step} - perf/cpu_memory_used_gb:{100 + step}" for step in range(1, 40))
+    text = f"host RAM was 50GB at step 1 and 90GB at step 30\n{lines}"
+    (growth,) = [one for one in diagnose(text, {}, knowledge, ()).facts.growth if one.pool == "host"]
+    assert growth.title != "as you tell it"
