@@ -17,6 +17,7 @@ from diagnose.facts.datasets import with_lengths
 from diagnose.facts.defaults import with_defaults
 from diagnose.facts.encoded import encoded
 from diagnose.facts.failure import read_failure
+from diagnose.facts.former import with_later, without_former
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind, longer_rows, of_longer_rows
 from diagnose.facts.implied import implied
@@ -24,7 +25,7 @@ from diagnose.facts.keys import KeyFacts, read_keys, writable
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, gpu_of, read_machine
 from diagnose.facts.measured import Readings, read_measured
-from diagnose.facts.memory_keys import config
+from diagnose.facts.memory_keys import run_config
 from diagnose.facts.model import Read, of_model, read_model
 from diagnose.facts.moved_engine import moved_engine
 from diagnose.facts.notes import remarks
@@ -35,10 +36,11 @@ from diagnose.facts.packages import with_versions
 from diagnose.facts.prose import spoken
 from diagnose.facts.proven import Proofs, known, left_open, proofs
 from diagnose.facts.quantized import with_quantized
-from diagnose.facts.run_words import run_words, worded_settings
+from diagnose.facts.run_words import run_words
 from diagnose.facts.signature import find_hits
 from diagnose.facts.spelling import normal
 from diagnose.facts.spoken_keys import spoken_keys
+from diagnose.facts.switched_keys import with_switches
 from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
 from diagnose.facts.told_growth import told_growth
@@ -94,7 +96,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         units=keyed.units,
         untold=keyed.untold,
         dead_keys=frozenset((*keyed.dead, *detected.ignored)),
-        config=_config(heard.paste, heard.speech, detected, knowledge),
+        config=run_config(heard.paste, heard.speech, detected.framework, knowledge),
         hits=heard.hits,
         measured=readings.of(),
         growth=readings.growth(),
@@ -126,7 +128,8 @@ class _Heard(NamedTuple):
 def _hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> _Heard:
     lowered = lower(paste)
     speech = tuple(spoken(paste, lowered.new))
-    paste = of_failing_run(of_training(without_past(paste, speech), detected.framework, knowledge.engines))
+    paste = with_later(without_past(paste, speech), speech)
+    paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
     return _Heard(paste, lowered, speech, hits, captured, failed, proofs(hits, failed, answered))
@@ -140,6 +143,8 @@ def _keys(
     named = {"framework": detected.fact} if detected.fact else {}
     sure = {**named, **known(proven), **told}
     plan = detected.framework or (knowledge.fallback if not detected.candidates else None)
+    if plan is not None:
+        paste = with_switches(paste, heard.speech, plan)
     if detected.ignored:
         left = (one for one in paste.settings if normal(one.key) not in detected.ignored)
         paste = replace(paste, settings=tuple(left))
@@ -214,7 +219,8 @@ def _run(
         stated["algo"] = tuned
     if "full_or_lora" not in stated and (share := trained(paste.lines, stated)):
         stated["full_or_lora"] = share
-    told = spoken_keys(speech, stated, framework) | run_words(speech, stated, framework)
+    now = without_former(speech)
+    told = spoken_keys(now, stated, framework) | run_words(now, stated, framework)
     for id, fact in (told | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
     stated |= left_open(heard.proven, stated)
@@ -288,13 +294,3 @@ def _with_defaults(
         if certain is not None and certain.origin == "default" and certain.value in ("full", "ppo"):
             facts[id] = Fact(id, certain.value, "derived", why=f"the command sets nothing else ({certain.why})")
     return facts
-
-
-def _config(paste: Paste, speech: Sequence[Line], detected: Detected, knowledge: Knowledge) -> dict[str, str]:
-    known = (
-        [detected.framework]
-        if detected.framework and not detected.framework.fallback
-        else list(knowledge.frameworks.values())
-    )
-    found = config(paste, known)
-    return found | {key: value for key, (value, _) in worded_settings(speech, found).items()}

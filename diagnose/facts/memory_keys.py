@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
+from diagnose.facts.run_words import worded_settings
 from diagnose.facts.spelling import normal
+from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework
-from diagnose.types import Paste, Setting
+from diagnose.types import Line, Paste, Setting
 
 # Words in the last part of a key that are about memory in any trainer's configuration.
 _MEMORY = re.compile(
@@ -28,6 +31,15 @@ _NEVER = re.compile(
 _SWITCHES = ("enabled", "enable")
 _VARIABLE = re.compile(r"[A-Za-z_]\w{0,80}", re.A)
 _LITERALS = ("True", "False", "None")
+
+
+def run_config(
+    paste: Paste, speech: Sequence[Line], framework: Framework | None, knowledge: Knowledge
+) -> dict[str, str]:
+    """Every key of the run that bears on memory, and a launcher's stage that a sentence names."""
+    known = [framework] if framework and not framework.fallback else list(knowledge.frameworks.values())
+    found = config(paste, known)
+    return found | {key: value for key, (value, _) in worded_settings(speech, found).items()}
 
 
 def config(paste: Paste, frameworks: list[Framework]) -> dict[str, str]:

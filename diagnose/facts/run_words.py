@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts import written
+from diagnose.facts.on_off import switched
 from diagnose.facts.prose import asked, clause_of, span_of
 from diagnose.facts.run_forms import ANY_BATCH, FORMS, IS, MARKS
 from diagnose.knowledge.records import Framework
@@ -44,16 +45,8 @@ _OF_ENGINE = (
         ),
     ),
 )
-_ON = re.compile(
-    r"\b(?:with|use|using|enabled?|turned on)\s+(?:gradient|activation)[ _-]checkpointing\b|\b(?:gradient|activation)[ _-]checkpointing\s+"
-    r"(?:is\s+)?(?:on|enabled|active|true)\b|(?:开了?|开启了?|打开了?|启用了?)\s*(?:gradient[ _-]checkpointing|梯度检查点|重计算)"
-    r"|(?:gradient[ _-]checkpointing|梯度检查点|重计算)\s*(?:都|也|已经?)?\s*(?:开|启用)了?",
-    re.I | re.A,
-)
-_OFF = re.compile(
-    r"\b(?:without|no)\s+(?:gradient|activation)[ _-]checkpointing\b"
-    r"|\b(?:gradient|activation)[ _-]checkpointing\s+(?:is\s+)?(?:off|disabled|false)\b"
-    r"|(?:没有?开|不开|关了?)\s*(?:gradient[ _-]checkpointing|梯度检查点|重计算)",
+_CHECKPOINTING = re.compile(
+    r"(?<![\w.])(?:(?:enable_)?(?:gradient|activation)[ _-]?checkpointing|梯度检查点|(?:激活)?重计算)(?!\w)",
     re.I | re.A,
 )
 ALMOST = re.compile(
@@ -128,17 +121,20 @@ def _of_line(line: Line, ranks: Sequence[tuple[str, re.Pattern[str]]]) -> Iterat
     forms = [(id, form) for id in marked for form in FORMS[id]]
     for id, form in (*forms, *(_RANKS if "megatron" in words else ranks)):
         for match in form.finditer(line.words):
-            if not almost(line.words, match):
+            if not almost(line.words, match) and switched(line.words, match.start(), match.end()) is not False:
                 value = _value(id, match)
                 if value is None:
                     continue
                 yield Fact(id, value, "read", written=match[0].strip(), span=span_of(line, match))
     if not any(mark in words for mark in _OF_CHECKPOINTS):
         return
-    for form, on in ((_OFF, "false"), (_ON, "true")):
-        told, switch = form.search(line.words), written.of("gradient_checkpointing", on)
-        if told and switch is not None and not almost(line.words, told):
-            yield Fact("gradient_checkpointing", switch, "read", written=told[0], span=span_of(line, told))
+    for match in _CHECKPOINTING.finditer(line.words):
+        on = switched(line.words, match.start(), match.end())
+        if on is not None and not almost(line.words, match):
+            value = "true" if on else "false"
+            switch = written.of("gradient_checkpointing", value)
+            if switch is not None:
+                yield Fact("gradient_checkpointing", switch, "read", written=match[0], span=span_of(line, match))
             return
 
 

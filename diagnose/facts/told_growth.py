@@ -31,7 +31,10 @@ _STEP_FIRST = (
 )
 _HOST = re.compile(r"(?<![Vv])\bRAM\b|\b(?:host|system|cpu|node|rss)\b|(?<!显)内存|主机", re.I | re.A)
 _CARD = re.compile(r"\b(?:gpu|vram|cuda|reserved|allocated|nvidia-smi)\b|显存", re.I | re.A)
-_COUNTERS = (("reserved", re.compile(r"\breserved\b", re.I)), ("allocated", re.compile(r"\ballocated\b", re.I)))
+_COUNTERS = (
+    ("reserved", re.compile(r"\breserved\b", re.I | re.A)),
+    ("allocated", re.compile(r"\ballocated\b", re.I | re.A)),
+)
 # sizes that are a card's reach at least this share of it, and none of them is larger than the card
 _OF_A_CARD, _WHOLE_CARD = 0.5, 1.02
 _BEYOND_CARDS = 300 * PRINTED["gib"]  # more than any card of the catalogue has

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from diagnose.facts.on_off import never_on
 from diagnose.facts.spelling import normal
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework, Lever
@@ -45,7 +46,9 @@ _DOWN = re.compile(
 )
 _UP = re.compile(r"往?大|提高|增大|调高|加大|increas\w*|rais\w*|larger|bigger|higher|turn\w* up", re.I | re.A)
 _MOVED = re.compile(
-    r"(?:从|\bfrom)\s*(?P<from>\d+(?:\.\d+)?)\s*(?:[\u4e00-\u9fff]{0,3}[到至成为]|(?:down |up )?to)\s*(?P<to>\d+(?:\.\d+)?)",
+    r"(?:(?:从|\bfrom)\s*(?:\w{1,40}\s*=\s*)?(?P<from>\d+(?:\.\d+)?)(?P<k>k)?\s*(?:[\u4e00-\u9fff]{0,3}[到至成为]|(?:down |up )?to)"
+    r"|(?<![\w.])(?:\w{1,40}\s*=\s*)?(?P<was>\d+(?:\.\d+)?)(?P<was_k>k)?\s*(?:[改换调降升减加提][到至成为]|->|→|=>))"
+    r"\s*(?:\w{1,40}\s*=\s*)?(?P<to>\d+(?:\.\d+)?)(?P<to_k>k)?",
     re.I | re.A,
 )
 _ON = re.compile(
@@ -76,7 +79,7 @@ def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framewor
             levers = [
                 (lever, Span(line.number, line.offset + start + at, line.offset + start + end))
                 for lever, at, end in _levers(sentence, knowledge.levers, framework)
-                if not _is_listed(knowledge.levers[lever], sentence, at)
+                if not _is_listed(knowledge.levers[lever], sentence, at) and not never_on(sentence, at, end)
             ]
             if outcome := _outcome(sentence):
                 for lever, span in levers or did:
@@ -191,7 +194,9 @@ def _direction_of(lever: Lever) -> str:
 
 def _told(sentence: str) -> str:
     if moved := _MOVED.search(sentence):
-        return "down" if float(moved["to"]) < float(moved["from"]) else "up"
+        before, kilo = (moved["from"], moved["k"]) if moved["from"] else (moved["was"], moved["was_k"])
+        down = float(moved["to"]) * (1000 if moved["to_k"] else 1) < float(before) * (1000 if kilo else 1)
+        return "down" if down else "up"
     for direction, form in (("down", _DOWN), ("up", _UP), ("on", _ON)):
         if form.search(sentence):
             return direction

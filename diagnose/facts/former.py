@@ -1,0 +1,74 @@
+"""What a sentence says that a setting was before: “response 4k 没问题，改成 16k 就爆”, “from 8 to 4, still OOM”.
+
+The run that failed has the later one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from diagnose.types import Line, Paste, Setting, Span
+
+_NUMBER = r"\d+(?:\.\d+)?[kK]?(?![\w.]*[A-Za-z\d])"
+_WENT_WELL = r"(?:(?:都|还|是|就|时|的时候|is|was|it)*\s*(?:没问题|没有问题|可以|正常|能跑|没事|\bok\b|\bfine\b|\bworks?\b|\bworked\b))?"
+_CHANGED = (
+    r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]|-{1,2}>|=>|→"
+    r"|(?:(?:chang|increas|reduc|lower|rais|cut|set)\w*\s+(?:it\s+)?)?(?:down\s+|up\s+)?to\b)"
+)
+_FORMER = re.compile(
+    rf"(?P<key>[A-Za-z][\w.]*\s*=\s*)?(?P<old>(?:从|\bfrom)?\s*(?<![\w.-]){_NUMBER}){_WENT_WELL}\s*[,，;；]?\s*(?:但是?|but|then|然后)?"
+    rf"\s*{_CHANGED}\s*(?P<again>[A-Za-z][\w.]*\s*=\s*)?(?={_NUMBER})",
+    re.I | re.A,
+)
+# “2048 works, 8192 OOMs”
+_WORKED = re.compile(
+    rf"(?P<old>(?<![\w.-]){_NUMBER}\s*(?:(?:都|还|是|就|时|is|was|it)*\s*(?:没问题|没有问题|可以|正常|能跑|没事|\bok\b|\bfine\b|\bworks?\b|\bworked\b))"
+    rf"\s*[,，;；]?\s*(?:但是?|but|and)?\s*)(?={_NUMBER}\s*(?:就|也|则|会|直接)*\s*(?:OOM|爆|炸|挂|崩|runs? out|crash|fails?\b|dies\b))",
+    re.I | re.A,
+)
+# the change behind a setting that is written out
+_CHANGED_TO = re.compile(
+    rf"^[`'\"]?{_WENT_WELL}\s*[,，;；]?\s*(?:但是?|but)?\s*{_CHANGED}\s*(?P<new>{_NUMBER})", re.I | re.A
+)
+# then the run that failed is the one before
+_HELPED = re.compile(
+    rf"^{_NUMBER}\s*[,，]?\s*(?:(?:就|也|才|都|后|之后)*\s*(?:好了|可以|行了|不爆|不炸|没问题|正常|能跑|过了)|(?:and\s+)?(?:it\s+)?(?:works?|worked|fixed|solved|helped))",
+    re.I | re.A,
+)
+
+
+def without_former(speech: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines with blanks in the place of values that a later one stands in for."""
+    return tuple(_blanked(line) if any(mark.isdigit() for mark in line.words) else line for line in speech)
+
+
+def with_later(paste: Paste, speech: Sequence[Line]) -> Paste:
+    """The paste with the later value of settings that a sentence writes out and then changes."""
+    lines = {line.number: line for line in speech}
+    settings = tuple(_later(setting, lines.get(setting.span.line)) for setting in paste.settings)
+    return replace(paste, settings=settings) if settings != paste.settings else paste
+
+
+def _later(setting: Setting, line: Line | None) -> Setting:
+    if setting.command >= 0 or line is None:
+        return setting
+    end = setting.span.end - line.offset
+    found = _CHANGED_TO.match(line.words[end:]) if 0 < end <= len(line.words) else None
+    if found is None or _HELPED.match(line.words[end + found.start("new") :]):
+        return setting
+    span = Span(line.number, line.offset + end + found.start("new"), line.offset + end + found.end("new"))
+    return replace(setting, value=found["new"], span=span)
+
+
+def _blanked(line: Line) -> Line:
+    places = [found.span("old") for found in _WORKED.finditer(line.words)]
+    for found in _FORMER.finditer(line.words):
+        if not _HELPED.match(line.words[found.end() :]):
+            start, end = found.span("old")
+            places.append((found.start(), found.start("again")) if found["again"] else (start, found.end()))
+    words = line.words
+    for start, end in places:
+        words = words[:start] + " " * (end - start) + words[end:]
+    return replace(line, words=words) if places else line

@@ -1,0 +1,64 @@
+"""Whether words have something on or off: “没有开 zero3”, “use_remove_padding 关了”, “with vllm_enable_sleep enabled”."""
+
+from __future__ import annotations
+
+import re
+
+_TO_SWITCH = r"(?:打开|开启|启用|使用|配置|设置|加上|用上|开|用|加|配|设)"
+_NOT = r"(?:没有?|未|不|无)"
+_NEAR = 40  # characters
+# that it never was on …
+_NOT_ON = (
+    re.compile(
+        rf"(?:{_NOT}(?:再|去|敢)?\s*{_TO_SWITCH}(?:了|过)?"
+        r"|\b(?:without(?: any)?|no|not (?:using|with|use|enabled?)|never (?:used|enabled)"
+        r"|(?:do|did|have|had|is|are|was)(?:n['’]t| not) (?:us(?:e|ed|ing)|enabled?|turn(?:ed)? on|set)))"
+        r"\s*(?:the\s+|a\s+|deepspeed\s*|ds\s*)?[`'\"“]?$",
+        re.I | re.A,
+    ),
+    # “zero3 没用” is that it did not help
+    re.compile(
+        rf"^[`'\"”]?\s*(?:都|也|还|全|一直|暂时|根本|现在|目前|是)*\s*(?:{_NOT}(?:打开|开启|启用|设置|加上|用上|开|加)"
+        r"|(?:is|was|are|were)(?:n['’]t| not) (?:on|enabled|used|set)\b|not (?:on|enabled|set)\b)",
+        re.I | re.A,
+    ),
+)
+# … and that somebody put it off
+_PUT_OFF = (
+    re.compile(
+        r"(?:关闭|关掉|关了?|禁用|去掉|\b(?:disabl(?:e|ed|ing)|(?:turn|switch)(?:ed|ing)? off))了?\s*(?:the\s+|a\s+)?[`'\"“]?$",
+        re.I | re.A,
+    ),
+    re.compile(
+        r"^[`'\"”]?\s*(?:都|也|还|全|一直|暂时|是)*\s*(?:关闭|关掉|关着|关了|禁用"
+        r"|(?:is |was |are |were )?(?:turned |switched )?(?:off|disabled)\b|[=:：]\s*(?:false|off)\b)",
+        re.I | re.A,
+    ),
+)
+_ON_BEFORE = re.compile(
+    r"(?:(?<![没不未])(?<!没有)(?:打开|开启|启用|开|加|用上)了|\b(?:with|enabled?|turned on|switched on))\s*[`'\"“]?$",
+    re.I | re.A,
+)
+_ON_AFTER = re.compile(
+    r"^[`'\"”]?\s*(?:都|也|已经?|全|是)*\s*(?:(?:打开|开启|启用|开|加|用上|设)(?:了|着|的)"
+    r"|(?:is |was |are |were )?(?:turned |switched )?(?:on|enabled)\b"
+    r"|打开(?=[，,。;；\s]|$))",
+    re.I | re.A,
+)
+
+
+def never_on(words: str, start: int, end: int) -> bool:
+    """Whether the words say that what stands from ``start`` to ``end`` was not on: “没有开 zero3”."""
+    return _beside(_NOT_ON, words, start, end)
+
+
+def switched(words: str, start: int, end: int) -> bool | None:
+    """Whether what stands from ``start`` to ``end`` is on, or off; None where the words do not say."""
+    if never_on(words, start, end) or _beside(_PUT_OFF, words, start, end):
+        return False
+    return True if _beside((_ON_BEFORE, _ON_AFTER), words, start, end) else None
+
+
+def _beside(forms: tuple[re.Pattern[str], re.Pattern[str]], words: str, start: int, end: int) -> bool:
+    """Whether the first form ends right before it, or the second begins right behind."""
+    return bool(forms[0].search(words[max(0, start - _NEAR) : start]) or forms[1].match(words[end : end + _NEAR]))

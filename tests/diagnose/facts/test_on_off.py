@@ -1,0 +1,94 @@
+"""Switches in sentences: what is on, off, or not said; and what a sentence says that a setting was before."""
+
+import pytest
+
+from diagnose.facts.on_off import never_on, switched
+from diagnose.pipeline import diagnose
+
+OFF = [
+    "没有开 {}，更新的时候爆显存",
+    "没用 {}",
+    "{} 没开",
+    "{} 关了，micro batch 4",
+    "{} 关掉了",
+    "we don't use {}",
+    "{} is not enabled",
+    "without {}",
+    "{} is off",
+]
+ON = ["开了 {}", "{} 开了", "{} is on", "{} enabled", "with {}", "{} 也打开了"]
+OPEN = ["{} 没用，还是爆", "{} 的时候", "8 张卡 {}", "using the docs of {}"]
+
+
+def place(text: str, word: str) -> tuple[str, int, int]:
+    words = text.format(word)
+    start = words.index(word)
+    return words, start, start + len(word)
+
+
+@pytest.mark.parametrize("text", OFF)
+def test_off(text):
+    assert switched(*place(text, "zero3")) is False
+
+
+@pytest.mark.parametrize("text", ON)
+def test_on(text):
+    assert switched(*place(text, "zero3")) is True
+
+
+@pytest.mark.parametrize("text", OPEN)
+def test_not_said(text):
+    assert switched(*place(text, "zero3")) is None
+
+
+def test_what_is_put_off_was_on_before():
+    assert not never_on(*place("关掉 {} 还是爆", "eval"))
+    assert never_on(*place("没开 {} 还是爆", "eval"))
+
+
+RUN = "8 张 A100 80G Qwen2.5-7B GRPO，"
+SAID = [
+    ("ms-swift 全参 " + RUN + "没有开 zero3，爆显存", {}, ("zero_stage",)),
+    ("ms-swift 全参 " + RUN + "不用 zero3 用的 zero2，爆显存", {"zero_stage": 2}, ()),
+    ("verl " + RUN + "gradient checkpointing 关了，更新 actor 爆显存", {"gradient_checkpointing": False}, ()),
+    ("TRL " + RUN + "梯度检查点没开，爆显存", {"gradient_checkpointing": False}, ()),
+    ("verl " + RUN + "use_remove_padding 没开，爆显存", {"remove_padding": False}, ()),
+    ("verl " + RUN + "没有开 optimizer_offload，爆显存", {"optimizer_offload": False}, ()),
+    (
+        "OpenRLHF PPO Llama-3-8B，8 张 A800 80G，colocate_all_models，vllm_enable_sleep 开了，还是爆显存",
+        {"rollout_mode": "colocated", "sleep_level": 1},
+        (),
+    ),
+    ("verl " + RUN + "response 4k 没问题，改成 16k 更新 actor 就爆显存", {"response_length": 16384}, ()),
+    ("verl " + RUN + "micro batch 4 没问题，改成 8 就爆显存", {"micro_batch": 8}, ()),
+    ("verl " + RUN + "response 8k 能跑，但 16k 就爆显存", {"response_length": 16384}, ()),
+    ("verl " + RUN + "max response length 2048 works, 8192 OOMs in update_actor", {"response_length": 8192}, ()),
+    ("TRL " + RUN + "reduced per_device_train_batch_size from 8 to 2, still OOM", {"micro_batch": 2}, ()),
+    ("TRL " + RUN + "micro batch size 从 8 改成 2 就好了", {}, ("micro_batch",)),
+    ("Logic-RL " + RUN + "actor_rollout_ref.actor.ppo_micro_batch_size=64，改成 32 也炸", {"micro_batch": 64}, ()),
+]
+
+
+@pytest.mark.parametrize(("text", "facts", "absent"), SAID)
+def test_a_run_is_read_as_it_is_said_to_be(text, facts, absent, knowledge):
+    found = diagnose(text, {}, knowledge, ()).facts
+    assert {id: found.values.get(id) for id in facts} == facts
+    assert not any(id in found.stated and found.stated[id].origin == "read" for id in absent)
+
+
+def test_what_was_not_on_was_not_tried(knowledge):
+    text = (
+        "verl "
+        + RUN
+        + "rollout 的时候爆显存，没有开 optimizer_offload，gpu_memory_utilization 从 0.9 改成 0.85 还是 OOM"
+    )
+    tried = {one.lever for one in diagnose(text, {}, knowledge, ()).facts.tried}
+    assert "offload.optimizer.on" not in tried
+    assert "rollout.gpu_memory_utilization.down" in tried
+
+
+def test_a_size_that_went_up_is_not_the_lever_that_takes_it_down(knowledge):
+    text = "verl 32B rollout 爆显存 8 卡 A100 80G，tp=1 改成 tp=2 还是不行"
+    found = diagnose(text, {}, knowledge, ()).facts
+    assert found.values["rollout_tp"] == 2
+    assert {one.lever for one in found.tried} == {"rollout.tensor_parallel.up"}
