@@ -26,9 +26,10 @@ def read_failure(
     """Kind, phase and step of the failure, and who was killed; the first that tells a fact is believed."""
     stages = detected.fork.stages if detected.fork else 0
     failed: dict[str, Fact] = {}
+    kind = settle_kind(hits, paste)
     for fact in (
-        settle_kind(hits, paste),
-        settle_phase(paste, hits, detected.framework, knowledge),
+        kind,
+        settle_phase(paste, hits, detected.framework, knowledge, kind),
         _place_of(answered.get("oom_kind")),
         read_step(paste, lowered, stages) if hits else None,
         killed_worker(paste) if hits else None,

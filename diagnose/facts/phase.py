@@ -14,7 +14,7 @@ from diagnose.facts.steps import counted
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework, PhaseFrame
 from diagnose.types import Fact, Frame, Hit, Paste, Span
-from diagnose.vocabulary import PHASE_GROUPS
+from diagnose.vocabulary import OF_ENGINE_START, PHASE_GROUPS
 
 # a mark of a phase is the end of the log when this many lines follow it at most
 _END = 15
@@ -24,15 +24,24 @@ _SHOWN = 12
 _ROW = re.compile(r"\s*\d+\s+[\d.]+\s+ray::(?P<owner>\w+)\.(?P<method>\w+)", re.A)
 
 
-def settle_phase(paste: Paste, hits: Sequence[Hit], framework: Framework | None, knowledge: Knowledge) -> Fact | None:
-    """The phase as a fact that was read, or None."""
+def settle_phase(
+    paste: Paste, hits: Sequence[Hit], framework: Framework | None, knowledge: Knowledge, kind: Fact | None = None
+) -> Fact | None:
+    """The phase as a fact that was read, or None; that of the failure which gave the ``kind``."""
     if all(is_mark(hit.signature) for hit in hits):
         return None
     said = [hit for hit in hits if hit.signature.phase]
     for hit in said:
-        if hit.signature.strength == 3:
+        if hit.signature.strength == 3 and not _of_a_restart(hit, kind):
             return _fact(hit.signature.phase, hit.signature.title, hit.span)
     return _by_frames(paste, hits, framework, knowledge) or _by_mark(paste, said) or _by_words(said)
+
+
+def _of_a_restart(hit: Hit, kind: Fact | None) -> bool:
+    """Whether an engine does not start after something else ran out: what the dead run left is still on the card."""
+    if kind is None or kind.span is None or hit.signature.kind not in OF_ENGINE_START:
+        return False
+    return kind.value not in OF_ENGINE_START and hit.span.line > kind.span.line
 
 
 def _by_words(said: Sequence[Hit]) -> Fact | None:

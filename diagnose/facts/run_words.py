@@ -40,7 +40,8 @@ _OF_ENGINE = (
     (
         "rollout_tp",
         re.compile(
-            r"(?<![\w-])(?:tp|tensor[ _-]parallel(?:ism)?|张量并行)(?:[ _-]?size)?\s*[=:：]?\s*(?P<n>\d{1,2})(?![\w.])",
+            # in “TP1]” a rank stands before its message (sglang/srt/utils: configure_logger)
+            r"(?<![\w-])(?:tp|tensor[ _-]parallel(?:ism)?|张量并行)(?:[ _-]?size)?\s*[=:：]?\s*(?P<n>[1-9]\d?)(?![\w.]|[A-Z\d ]{0,12}\])",
             re.I | re.A,
         ),
     ),

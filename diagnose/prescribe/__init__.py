@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.estimate import turning_length
+from diagnose.facts.written import number
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Advisory, Case, Lever, LeverRank
 from diagnose.prescribe import refuse
@@ -252,7 +253,8 @@ def _changes(trial: Trial, situation: Situation) -> tuple[Change, ...]:
 
 def _aside(change: Change, trial: Trial, situation: Situation) -> str:
     now, then = situation.facts.number(change.fact), trial.facts.number(change.fact)
-    if now is None or then is None or situation.facts.certain(change.fact):
+    words = number(change.after) is None  # a yes or no, or a name, is what it is
+    if words or now is None or then is None or situation.facts.certain(change.fact):
         return change.after
     return LESS if then < now else MORE
 

@@ -125,16 +125,23 @@ def _fallen(before: PhaseEstimate, after: PhaseEstimate) -> str:
     """The term that falls most, by name and figures; nothing when the worst moment of the phase becomes another one."""
     if before.moment != after.moment:
         return ""
-    now = {term.id: term.bytes for term in after.terms}
-    falls = [(term.bytes - now.get(term.id, 0), term) for term in before.terms]
-    saved, term = max(falls, key=lambda pair: pair[0], default=(0, None))
-    if term is None or saved <= 0:
+    was, now = _by_term(before), _by_term(after)
+    term = max(before.terms, key=lambda term: was[term.id] - now.get(term.id, 0), default=None)
+    if term is None or was[term.id] <= now.get(term.id, 0):
         return ""
     title = term.title[0].upper() + term.title[1:]
     came = [new for new in after.terms if new.id not in {old.id for old in before.terms} and new.family == term.family]
     instead = max(came, key=lambda new: new.bytes, default=None)
     beside = f"; {instead.title} {gib(instead.bytes)} GiB instead" if instead and tenths(instead.bytes) else ""
-    return f"{title}: {gib(term.bytes)} → {gib(now.get(term.id, 0))} GiB{beside}."
+    return f"{title}: {gib(was[term.id])} → {gib(now.get(term.id, 0))} GiB{beside}."
+
+
+def _by_term(phase: PhaseEstimate) -> dict[str, int]:
+    """Bytes by the terms' ids: a moment may have two of one id, as the activations of all layers and of the one at work."""
+    sums: dict[str, int] = {}
+    for term in phase.terms:
+        sums[term.id] = sums.get(term.id, 0) + term.bytes
+    return sums
 
 
 def _moved(trial: Trial, situation: Situation) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from diagnose.batch import whole
 from diagnose.conditions import holds
 from diagnose.estimate import estimate_pool, plan_of
 from diagnose.facts.defaults import as_answered, at_version
@@ -27,6 +28,7 @@ _MACHINES = (8, 16, 32, 64)
 _OF_A_MACHINE = (1, 2, 4, 8)
 # More phases than this to choose from help nobody.
 _MOST_PHASES = 6
+_LIMITS = {"real_response_length": "response_length", "real_prompt_length": "prompt_length"}
 # The phases in which runs fail most, asked for while nothing is computed; our choice, after the threads that we read.
 _USUAL_PHASES = ("load", "init", "weight_sync", "rollout", "logprob", "actor_update")
 VERDICT_WORDS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "limit unknown"}
@@ -198,7 +200,8 @@ def plausible(question: Question, bench: Bench) -> list[Value]:
     if question.fact == "framework_version":
         return [release for release in turns(facts.framework, *bench.versions) if release != now]
     if spec.group == "sizes" and isinstance(now, int) and not isinstance(now, bool):
-        return [max(1, now // 2), now * 2]
+        most = _limit(question.fact, facts) or now * 2
+        return [size for size in dict.fromkeys((max(1, now // 2), min(now * 2, most))) if size != now]
     typed = [_typed(option.value, spec.type) for option in _open_to(question, facts)]
     values = [value for value in typed if value is not None and str(value).lower() != str(now).lower()]
     if not values and spec.type == "bool":
@@ -206,6 +209,12 @@ def plausible(question: Question, bench: Bench) -> list[Value]:
     if not values and is_number(now):
         values = [max(1, int(now // 2)), int(now * 2)] if spec.type == "int" else [now / 2, now * 1.5]
     return values[:_TRIED_EACH]
+
+
+def _limit(id: str, facts: Facts) -> int | None:
+    """The most that a real length can be, where the run's own limit is told."""
+    limit = _LIMITS.get(id, "")
+    return whole(facts.values, limit) if limit and facts.certain(limit) else None
 
 
 def _typed(written: str, type: str) -> Value | None:
