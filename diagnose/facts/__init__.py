@@ -29,6 +29,7 @@ from diagnose.facts.memory_keys import run_config
 from diagnose.facts.model import Read, of_model, read_model
 from diagnose.facts.moved_engine import moved_engine
 from diagnose.facts.notes import remarks
+from diagnose.facts.numerals import in_digits
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.other_runs import of_failing_run
 from diagnose.facts.over import without_past
@@ -219,7 +220,7 @@ def _run(
         stated["algo"] = tuned
     if "full_or_lora" not in stated and (share := trained(paste.lines, stated)):
         stated["full_or_lora"] = share
-    now = without_former(speech)
+    now = tuple(map(in_digits, without_former(speech)))
     told = spoken_keys(now, stated, framework) | run_words(now, stated, framework)
     for id, fact in (told | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)

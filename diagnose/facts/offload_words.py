@@ -39,7 +39,7 @@ _NONE = re.compile(
 )
 # one word for a stage and where its optimizer lives; the third stage takes the weights along
 _STAGE = re.compile(
-    r"(?<![A-Za-z])(?:zero[-_ ]?|ds[-_]?z)(?P<stage>[23])[\s_-]*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload",
+    r"(?<![A-Za-z])(?:zero[-_ ]?|(?:ds[-_ ]?)?z)(?P<stage>[23])[\s_-]*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload",
     re.I | re.A,
 )
 # what that word means whoever trains: DeepSpeed keeps it on the host for good
@@ -64,8 +64,8 @@ _ON_AFTER = re.compile(
 )
 # a word for itself between those of a list of settings: “zero3, adam offload, micro batch 2”
 _LISTED = (
-    re.compile(r"(?:[,，、;；+＋(（&/]|\b(?:and|with|plus))\s*(?:cpu\s+)?$", re.I | re.A),
-    re.compile(r"\s*(?:[,，、;；+＋)）&/.。]|\band\b|$)", re.I | re.A),
+    re.compile(r"(?:[,，、;；+＋(（&/]|[加和与]|\b(?:and|with|plus))\s*(?:cpu\s+)?$", re.I | re.A),
+    re.compile(r"\s*(?:[,，、;；+＋)）&/.。]|\band\b|(?:还是|也|都|就)*\s*(?:爆|炸|OOM|挂)|$)", re.I | re.A),
 )
 # … in a sentence that lists what one may do, or did, to need less
 _REMEDIES = re.compile(

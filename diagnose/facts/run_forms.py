@@ -162,6 +162,22 @@ _WORDS = (
         r"\b(?:vllm|sglang)\s+(?P<word>server)\s*(?:用的?是?|放?在|跑在|单独|(?:is |runs? )?on|uses?|with)\s*"
         r"(?:另外?|其他|别的|单独|独立|one|another|a |an? extra|separate|its own|the other)",
     ),
+    # “4 张卡训练，另外 4 张卡跑 vllm”
+    (
+        "rollout_mode",
+        r"(?:另外?|其他|其余|剩下)的?\s*[\d一两二三四八]{1,3}\s*[张块个]?\s*(?:卡|gpus?)\s*(?:用来|用于|负责|单独)?\s*(?:跑|做|起|给|部署)?\s*"
+        r"(?:vllm|sglang|推理|rollout|采样)(?P<apart>)",
+    ),
+    (
+        "rollout_mode",
+        r"\d{1,3}\s*[张块]?\s*卡\s*(?:来|用来|做)?训练?[^。;；\n]{0,12}?\d{1,3}\s*[张块]?\s*卡\s*(?:用来|用于|来)?\s*(?:跑|做|起|给|部署)?\s*"
+        r"(?:vllm|sglang|推理|rollout|采样)(?P<apart>)",
+    ),
+    (
+        "rollout_mode",
+        r"\b(?:other|another|remaining|extra|separate)\s+(?:\d{1,3}|two|four|eight)?\s*(?:gpus?|cards?)\s+(?:for|run(?:s|ning)?|serv(?:e|es|ing))\s+"
+        r"(?:the\s+)?(?:vllm|sglang|rollout|inference|generation)(?P<apart>)",
+    ),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
     ("flash_attention", r"(?<![\w.='\"/-])(?<!no )(?<!without )(?P<on>flash_attention_2)(?![\w=:-]|\.\w)"),
     (
@@ -205,7 +221,7 @@ MARKS = {
     "rollout_tp": ("tp",),
     "sp": ("sp", "ulysses", "sequence"),
     "rollout_engine": ("vllm", "sglang"),
-    "rollout_mode": ("serve", "colocate"),
+    "rollout_mode": ("serve", "colocate", "卡", "gpu", "card"),
     "quantization": ("bit",),
     "double_quant": ("quant",),
     "flash_attention": ("flash_attention_2",),

@@ -33,7 +33,7 @@ _RANKS = tuple(
             re.A,
         ),
     )
-    for id, form in (("tp", "[Tt][Pp]"), ("pp", "[Pp][Pp]"), ("ep", "EP"))
+    for id, form in (("tp", "[Tt][Pp]"), ("pp", "[Pp][Pp]"), ("ep", r"(?:EP|ep(?=\d))"))
 )
 # the same of a trainer that splits no layer: then only its engine does
 _OF_ENGINE = (
@@ -144,6 +144,8 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
     groups = match.groupdict()
     if "none" in groups:
         return "hf"
+    if "apart" in groups:
+        return "server"
     if "word" in groups:
         word = match["word"].lower()
         return written.of(id, _MODES.get(word, word))

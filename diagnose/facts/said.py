@@ -16,7 +16,7 @@ FAILURE = re.compile(
     r"|\btried to allocate\b|发生在|出现在"
     r"|\b(?:happen(?:s|ed|ing)?|occur(?:s|red|ring)?)\b(?= (?:only |always )?(?:in|at|during|when|while|on|inside)\b)"
     r"|\bright before (?:that|this|it)\b|\bat that (?:moment|point)\b"
-    r"|OOM|爆|挂(?!载)|崩|报错|溢出|炸|被杀|杀掉|干掉|被\s*kill|卡死|起不来|显存不|内存不|显存(?:就|直接|会|突然)?(?:猛|暴|飙|窜)|占用直接窜",
+    r"|OOM|爆|挂(?!载)|崩|死了|死掉|报错|溢出|炸|被杀|被\s?\w{0,12}\s?杀|杀掉|干掉|被\s*kill|卡死|起不来|显存不|内存不|显存(?:就|直接|会|突然)?(?:猛|暴|飙|窜)|占用直接窜",
     re.I | re.A,
 )
 _NO_FAILURE = re.compile(
@@ -62,7 +62,8 @@ _LINK_CLOSE = re.compile(
 # what may stand between the words of a phase and the failure that they belong to without any link
 _GLUE = re.compile(
     r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|an?|the|with|hits?|ends?"
-    r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|torch\.(?:cuda\.)?|直接|就|会|又|也|报错?了?|显存|内存|主机)\s*){0,6}$",
+    r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|torch\.(?:cuda\.)?|直接|就|会|又|也|还是|还|仍然?|依然|照样|照旧|一样|报错?了?"
+    r"|显存|内存|主机)\s*){0,6}$",
     re.I | re.A,
 )
 # nothing but a bracket, a colon or a word between the failure and the name of a function: “OOM update_critic”, “OOM (wake_up)”
@@ -72,7 +73,7 @@ _CHINESE = re.compile(
     re.A,
 )
 # a remark beside a log that names the moment and leaves the failure to the log
-_MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时|[那这]一?步)[\s。.!！]*$", re.A)
+_MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时|[那这]一?步)(?:[\s。.!！]*$|[，,])", re.A)
 # … or the function: “at backward in update_policy, …”, “failing run: update_actor”
 _IN_FUNCTION = re.compile(
     r"(?:\b(?:at|in|inside|during)\s+(?:the\s+)?|(?:\b(?:run|fail\w*|error|crash\w*|phase|stage|where)|报错|位置|阶段)\s*[:：]\s*)`?"

@@ -17,8 +17,8 @@ from diagnose.vocabulary import FACTS
 
 _LONG = 2000
 # a switch as one of a list of settings: “PPO 8B, colocate_all_models, …”
-_LISTED_BEFORE = re.compile(r"(?:^|[,，、;；+＋(（。:：])\s*[`'\"“]?$", re.A)
-_LISTED_AFTER = re.compile(r"^[`'\"”]?\s*(?:[,，、;；+＋)）。]|$)", re.A)
+_LISTED_BEFORE = re.compile(r"(?:^|[,，、;；+＋(（。:：]|[加和与])\s*[`'\"“]?$", re.A)
+_LISTED_AFTER = re.compile(r"^[`'\"”]?\s*(?:[,，、;；+＋)）。]|(?:还是|也|都|就)*\s*(?:爆|炸|OOM|挂)|$)", re.I | re.A)
 
 
 def with_switches(paste: Paste, speech: Sequence[Line], framework: Framework) -> Paste:
