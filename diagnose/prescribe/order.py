@@ -66,7 +66,9 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
 def _key(candidate: Candidate) -> tuple[float | str, ...]:
     lever, record, group = candidate.lever, candidate.record, _group(candidate)
     costly = 0
-    if group == 0 and _computed(candidate):
+    # other machines stand behind what fits on these, also where what they save cannot be told
+    elsewhere = lever.order >= HARDWARE and candidate.situation.failing is not None
+    if group == 0 and (_computed(candidate) or elsewhere):
         costly = 2 if lever.order >= HARDWARE else 0 if lever.results == "same" else 1
     # What worked near by comes first, unless it costs results and may not be enough here; what failed there moves down by its place
     # alone, since it may not have been enough there.
