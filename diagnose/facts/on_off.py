@@ -6,19 +6,23 @@ import re
 
 _TO_SWITCH = r"(?:打开|开启|启用|使用|配置|设置|加上|用上|开|用|加|配|设)"
 _NOT = r"(?:没有?|未|不|无)"
-_NEAR = 40  # characters
+_NEAR = 80  # characters
+# what holds of one holds of those beside it: “没有开 param_offload 和 optimizer_offload”
+_AND = r"(?:\s*(?:和|与|以及|及|、|/|\band\b|\bor\b|\bnor\b)\s*)"
+_OTHERS_BEFORE = rf"(?:[\w.-]{{2,60}}{_AND}){{0,3}}"
+_OTHERS_AFTER = rf"(?:{_AND}[\w.-]{{2,60}}){{0,3}}"
 # that it never was on …
 _NOT_ON = (
     re.compile(
         rf"(?:{_NOT}(?:再|去|敢)?\s*{_TO_SWITCH}(?:了|过)?"
         r"|\b(?:without(?: any)?|no|not (?:using|with|use|enabled?)|never (?:used|enabled)"
         r"|(?:do|did|have|had|is|are|was)(?:n['’]t| not) (?:us(?:e|ed|ing)|enabled?|turn(?:ed)? on|set)))"
-        r"\s*(?:the\s+|a\s+|deepspeed\s*|ds\s*)?[`'\"“]?$",
+        rf"\s*(?:the\s+|a\s+|deepspeed\s*|ds\s*)?{_OTHERS_BEFORE}[`'\"“]?$",
         re.I | re.A,
     ),
     # “zero3 没用” is that it did not help
     re.compile(
-        rf"^[`'\"”]?\s*(?:都|也|还|全|一直|暂时|根本|现在|目前|是)*\s*(?:{_NOT}(?:打开|开启|启用|设置|加上|用上|开|加)"
+        rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|还|全|一直|暂时|根本|现在|目前|是)*\s*(?:{_NOT}(?:打开|开启|启用|设置|加上|用上|开|加)"
         r"|(?:is|was|are|were)(?:n['’]t| not) (?:on|enabled|used|set)\b|not (?:on|enabled|set)\b)",
         re.I | re.A,
     ),
@@ -26,21 +30,23 @@ _NOT_ON = (
 # … and that somebody put it off
 _PUT_OFF = (
     re.compile(
-        r"(?:关闭|关掉|关了?|禁用|去掉|\b(?:disabl(?:e|ed|ing)|(?:turn|switch)(?:ed|ing)? off))了?\s*(?:the\s+|a\s+)?[`'\"“]?$",
+        r"(?:关闭|关掉|关了?|禁用|去掉|\b(?:disabl(?:e|ed|ing)|(?:turn|switch)(?:ed|ing)? off))了?\s*(?:the\s+|a\s+)?"
+        rf"{_OTHERS_BEFORE}[`'\"“]?$",
         re.I | re.A,
     ),
     re.compile(
-        r"^[`'\"”]?\s*(?:都|也|还|全|一直|暂时|是)*\s*(?:关闭|关掉|关着|关了|禁用"
+        rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|还|全|一直|暂时|是)*\s*(?:关闭|关掉|关着|关了|禁用"
         r"|(?:is |was |are |were )?(?:turned |switched )?(?:off|disabled)\b|[=:：]\s*(?:false|off)\b)",
         re.I | re.A,
     ),
 )
 _ON_BEFORE = re.compile(
-    r"(?:(?<![没不未])(?<!没有)(?:打开|开启|启用|开|加|用上)了|\b(?:with|enabled?|turned on|switched on))\s*[`'\"“]?$",
+    r"(?:(?<![没不未])(?<!没有)(?:打开|开启|启用|开|加|用上)了|\b(?:with|enabled?|turned on|switched on))\s*"
+    rf"{_OTHERS_BEFORE}[`'\"“]?$",
     re.I | re.A,
 )
 _ON_AFTER = re.compile(
-    r"^[`'\"”]?\s*(?:都|也|已经?|全|是)*\s*(?:(?:打开|开启|启用|开|加|用上|设)(?:了|着|的)"
+    rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|已经?|全|是)*\s*(?:(?:打开|开启|启用|开|加|用上|设)(?:了|着|的)"
     r"|(?:is |was |are |were )?(?:turned |switched )?(?:on|enabled)\b"
     r"|打开(?=[，,。;；\s]|$))",
     re.I | re.A,

@@ -45,6 +45,7 @@ _WORDS = (
     ("zero_stage", r"\bfsdp\b[\s,(（+]*(?P<full>full[ _-]?shard)\b"),
     ("strategy", r"\b(?P<word>fsdp)[\s,(（+]*full[ _-]?shard\b"),
     ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*(?:z|stage[\s_-]?)(?P<n>[123])(?![A-Za-z\d])"),
+    ("zero_stage", r"(?<![A-Za-z\d])z(?P<n>[23])[\s_-]*(?:cpu[\s_-]*)?offload"),
     ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){IS}{_N}"),
     ("lora_rank", rf"\brank{IS}{_N}\s*(?:的\s*)?LoRA"),
     ("micro_batch", rf"{_MICRO}{IS}{_N}"),

@@ -15,8 +15,20 @@ OFF = [
     "{} is not enabled",
     "without {}",
     "{} is off",
+    "没有开 param_offload 和 {}",
+    "{} 和 param_offload 都没开",
+    "without param_offload or {}",
 ]
-ON = ["开了 {}", "{} 开了", "{} is on", "{} enabled", "with {}", "{} 也打开了"]
+ON = [
+    "开了 {}",
+    "开了 param_offload 和 {}",
+    "{} 和 param_offload 都开了",
+    "{} 开了",
+    "{} is on",
+    "{} enabled",
+    "with {}",
+    "{} 也打开了",
+]
 OPEN = ["{} 没用，还是爆", "{} 的时候", "8 张卡 {}", "using the docs of {}"]
 
 
