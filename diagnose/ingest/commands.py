@@ -127,12 +127,15 @@ def _parted(found: list[Token]) -> list[Token]:
 
 def _from_program(found: list[Token]) -> list[Token]:
     """Without what only leads to the program: ``cd repo &&``, ``source env.sh;``."""
-    for at, token in enumerate(found[:8]):
-        if token.text in ENDS and at + 1 < len(found):
-            return _from_program(found[at + 1 :])
-        if "=" in token.text or token.text[0] in "-#" or LAUNCHER.match(token.text):
+    start = at = 0
+    while at < min(start + 8, len(found)):
+        word = found[at].text
+        if word in ENDS and at + 1 < len(found):
+            start = at + 1
+        elif "=" in word or word[0] in "-#" or LAUNCHER.match(word):
             break
-    return found
+        at += 1
+    return found[start:]
 
 
 def _held(found: list[Token], row: Row) -> list[Token]:
