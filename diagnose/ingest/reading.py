@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from diagnose.ingest.blocks import read_yaml
 from diagnose.ingest.braces import read_braces
+from diagnose.ingest.branches import Walked, walk
 from diagnose.ingest.commands import read_commands
 from diagnose.ingest.files import without_files
 from diagnose.ingest.frames import read_frames
-from diagnose.ingest.lines import Row, read_rows
+from diagnose.ingest.lines import read_rows
 from diagnose.ingest.normalise import count_lines, encode, is_binary, normalise_bytes, numbered
 from diagnose.ingest.options import read_options
 from diagnose.ingest.packages import read_packages
@@ -46,8 +47,9 @@ def _read(data: bytes) -> Paste:
 
 
 def _parse(text: str, binary: bool) -> Paste:
-    rows = read_rows(numbered(text.split("\n"))) if text else ()
-    settings, commands, frames = _read_shapes(rows)
+    walked = walk(read_rows(numbered(text.split("\n"))) if text else ())
+    rows = walked.rows
+    settings, commands, frames = _read_shapes(walked)
     return Paste(
         text=text,
         lines=tuple(row.line for row in rows),
@@ -61,9 +63,10 @@ def _parse(text: str, binary: bool) -> Paste:
     )
 
 
-def _read_shapes(rows: tuple[Row, ...]) -> tuple[tuple[Setting, ...], tuple[Command, ...], tuple[Frame, ...]]:
+def _read_shapes(walked: Walked) -> tuple[tuple[Setting, ...], tuple[Command, ...], tuple[Frame, ...]]:
     """Each line is read by the first shape that fits it: frame, command, dictionary, a tracker's dump, YAML, then keys anywhere."""
-    variables = read_variables(rows)
+    rows = walked.rows
+    variables = read_variables(rows, walked.given)
     frames, used = read_frames(rows)
     rest = [row for row in rows if row.line.number not in used]
     commands, settings, used = read_commands(rest, variables)
@@ -78,4 +81,4 @@ def _read_shapes(rows: tuple[Row, ...]) -> tuple[tuple[Setting, ...], tuple[Comm
     rest = [row for row in rest if row.line.number not in used]
     settings += read_pairs(rest, variables, names)
     settings.sort(key=lambda setting: (setting.span.line, setting.span.start))
-    return tuple(settings), tuple(commands), tuple(frames)
+    return tuple(walked.first(settings)), tuple(commands), tuple(frames)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from diagnose.ingest.lines import Row
-from diagnose.ingest.wrapper import read_wrapped
 from diagnose.types import Span
 
 # One shell word: quoted parts, $(…) and plain characters side by side. Possessive, so that a lone quote costs one look.
@@ -27,7 +26,7 @@ _DEFAULT = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}+\}){0,400}+"
 _SET_IF_UNSET = re.compile(rf"\$\{{(?P<name>[A-Za-z_]\w{{0,80}}):?=(?P<default>{_DEFAULT})\}}", re.A)
 _REFERENCE = re.compile(
     rf"\$\(\((?P<sum>{_INNER})\)\)|\$\([ \t]*expr[ \t]+(?P<expr>{_INNER})\)|`[ \t]*expr[ \t]+(?P<tick>[^`]{{1,120}})`"
-    rf"|\$\{{(?P<name>[A-Za-z_]\w{{0,80}}|\d)(?::?[-=](?P<default>{_DEFAULT})|:?\?[^{{}}]{{0,200}})?\}}|\$(?P<bare>[A-Za-z_]\w{{0,80}})",
+    rf"|\$\{{(?P<name>[A-Za-z_]\w{{0,80}}|\d)(?:(?P<colon>:)?[-=](?P<default>{_DEFAULT})|:?\?[^{{}}]{{0,200}})?\}}|\$(?P<bare>[A-Za-z_]\w{{0,80}})",
     re.A,
 )
 _ARITHMETIC = re.compile(r"\s*(?:(\d{1,15})|\$?\{?([A-Za-z_]\w{0,80})\}?|(\*\*|\\?\*|//|[-+/%()]))", re.A)
@@ -86,13 +85,16 @@ def unquote(text: str) -> tuple[str, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """What the text sets, by name: the number of the line and the value as written, in the order of the text."""
+    """What the text sets, by name: the number of the line and the value as written, in the order of the text.
 
-    assigned: dict[str, list[tuple[int, str]]]
+    None is a value that nobody can tell, as where the branches of a test differ that the script does not decide.
+    """
+
+    assigned: dict[str, list[tuple[int, str | None]]]
     used: frozenset[str]
     _known: dict[tuple[str, int], str | None] = field(default_factory=dict, compare=False)  # None while it is looked up
 
-    def value(self, name: str, at: int, before: int | None = None) -> tuple[int, str] | None:
+    def value(self, name: str, at: int, before: int | None = None) -> tuple[int, str | None] | None:
         """The line and the value that holds at a line: the last one set up to there, else the first one set later.
 
         ``before`` is the line on which the variable is set by way of itself: only what was set earlier counts.
@@ -117,7 +119,8 @@ class Variables:
                 return found[0] if number is None else str(number)
             name = found["name"] or found["bare"]
             value = self._named(name, at, depth, within)
-            if value is None and found["default"] is not None:
+            missing = value is None or (value == "" and found["colon"])
+            if missing and found["default"] is not None and not self._untold(name, at):
                 value = self.resolve(unquote(found["default"])[0], at, depth + 1, within)
             return found[0] if value is None else value[:_LONG]
 
@@ -126,7 +129,7 @@ class Variables:
     def _named(self, name: str, at: int, depth: int, within: str) -> str | None:
         """The value of a variable with what it names put in; None when nothing sets it."""
         found = self.value(name, at, at if name == within else None)
-        if found is None:
+        if found is None or found[1] is None:
             return None
         place = (name, found[0])
         if place not in self._known:
@@ -134,6 +137,11 @@ class Variables:
             value = self.resolve(found[1], found[0], depth + 1, name)
             self._known[place] = None if value in (f"${name}", f"${{{name}}}") else value
         return self._known[place]
+
+    def _untold(self, name: str, at: int) -> bool:
+        """Whether it is set to what nobody can tell, so that its default does not count either."""
+        found = self.value(name, at)
+        return found is not None and found[1] is None
 
     def _evaluate(self, expression: str, at: int, depth: int, within: str = "") -> int | None:
         """A whole number for ``16 / $n`` and its like; None when a name is unknown or the text is no arithmetic."""
@@ -158,26 +166,26 @@ class Variables:
         return None if left else value
 
 
-def read_variables(rows: Sequence[Row]) -> Variables:
-    """Every assignment of the text, what a wrapper was called with, and what the directives of a job set; other comments are none."""
-    assigned: dict[str, list[tuple[int, str]]] = {}
+def read_variables(rows: Sequence[Row], given: Iterable[tuple[str, int, str | None]] = ()) -> Variables:
+    """Every assignment of the text, what a wrapper was ``given``, and what the directives of a job set; other comments are none."""
+    assigned: dict[str, list[tuple[int, str | None]]] = {}
     used: set[str] = set()
     for row in rows:
         if "$" in row.words:
             used.update(found["name"] or found["bare"] or "" for found in _REFERENCE.finditer(row.words))
-            for given in _SET_IF_UNSET.finditer(row.words) if "=" in row.words else ():
-                held = f"${{{given['name']}:-{given['default']}}}"
-                assigned.setdefault(given["name"], []).append((row.line.number, held))
+            for found in _SET_IF_UNSET.finditer(row.words) if "=" in row.words else ():
+                held = f"${{{found['name']}:-{found['default']}}}"
+                assigned.setdefault(found["name"], []).append((row.line.number, held))
         _put_directives(row, assigned)
         if "=" in row.words and _ASSIGNED.match(row.words.lstrip()):
             _put_assigned(row, assigned)
-    for name, line, value in read_wrapped(rows):
+    for name, line, value in given:
         assigned.setdefault(name, []).append((line, value))
         assigned[name].sort(key=lambda one: one[0])
     return Variables(assigned, frozenset(used))
 
 
-def _put_assigned(row: Row, assigned: dict[str, list[tuple[int, str]]]) -> None:
+def _put_assigned(row: Row, assigned: dict[str, list[tuple[int, str | None]]]) -> None:
     for token in tokens(row):
         if found := _ASSIGNED.match(token.text):
             value = unquote(token.text[found.end() :].rstrip(";"))[0]
@@ -187,7 +195,7 @@ def _put_assigned(row: Row, assigned: dict[str, list[tuple[int, str]]]) -> None:
             break
 
 
-def _put_directives(row: Row, assigned: dict[str, list[tuple[int, str]]]) -> None:
+def _put_directives(row: Row, assigned: dict[str, list[tuple[int, str | None]]]) -> None:
     for found in _DIRECTIVE.finditer(row.words) if row.words.lstrip().startswith("#SBATCH") else ():
         for name in _SET_BY_JOB[found["name"]]:
             assigned.setdefault(name, []).append((row.line.number, found["number"]))

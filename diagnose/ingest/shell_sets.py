@@ -1,0 +1,121 @@
+"""What a shell script's commands do to its variables, and what it was started with, as far as the text shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from diagnose.ingest.lines import Row
+from diagnose.ingest.shell_tests import UntoldError, Values
+
+_ASSIGNS = re.compile(
+    r"(?P<name>[A-Za-z_]\w{0,80})(?P<more>\+?)=(?P<value>\([^\n]{0,2000}|(?:\"(?:[^\"\\]|\\.){0,2000}+\"|'[^']{0,2000}+'"
+    r"|\$\((?:[^()]|\((?:[^()]|\([^()]{0,200}\)){0,200}+\)){0,600}+\)|\$\{(?:[^{}]|\{[^{}]{0,200}\}){0,400}+\}|`[^`]{0,400}`|[^\s\"'`]){0,600}+)(?:\s+|$)",
+    re.A,
+)
+_DECLARES = re.compile(r"(?:export|local|readonly|declare|typeset)\s+(?:-\w+\s+)*", re.A)
+_IF_UNSET = re.compile(r"\$\{[A-Za-z_]\w{0,80}:?=", re.A)
+_TAKES = re.compile(r"(?:read|getopts|mapfile|readarray|unset|let|printf\s+-v|eval)\b|\(\(|\w+\[", re.A)
+_NAMES = re.compile(r"[A-Za-z_]\w{0,80}", re.A)
+_SOURCES = re.compile(r"(?:source|\.)\s+(?!\S{0,300}(?:bin/activate|conda\.sh|bashrc|profile)\b)\S", re.A)
+_SETTLES = re.compile(r"#!\s?/|#SBATCH\b|#PBS\b|set\s+-[a-z]", re.A)
+# “USE_LORA=1 bash train.sh --fast”, behind a prompt or inside a sentence
+_CALL = re.compile(
+    r"(?:^|[\s`:：])(?P<given>(?:[A-Za-z_]\w{0,80}=[^\s\"'`]{0,200}[ \t]+){0,40})"
+    r"(?:(?:(?:ba|z)?sh|source|\.)[ \t]+(?:-\w[ \t]+)*\S{1,300}\.(?:ba)?sh"
+    r"|(?:sbatch[ \t]+(?:-\S+[ \t]+)*|\./)\S{1,300}\.(?:sh|slurm|sbatch|bash|job))\b(?P<rest>[^\n`|&;>#]{0,2000})",
+    re.A,
+)
+# cards for which a script looks by importing their library
+_UNUSUAL = re.compile(
+    r"\b(?:Ascend|Atlas)[ -]?\d|\b910[ABC]\d?\b|昇腾|\bNPU out of memory|\btorch_npu[/.]|\b\d+ ?[x×*]? ?NPUs?\b",
+    re.I | re.A,
+)
+_PROMPT = re.compile(r"[ \t]*(?:\$|>|#)?[ \t]*(?:(?:nohup|env|sudo)[ \t]+)*", re.A)
+
+
+class Assignment(NamedTuple):
+    """A variable, what it is set to as written, and whether that is put behind what it holds."""
+
+    name: str
+    value: str
+    more: bool
+
+
+def assignments(text: str) -> list[Assignment]:
+    """What a command sets that does nothing else; none where it does something else."""
+    found = _DECLARES.match(text)
+    at = found.end() if found else 0
+    sets: list[Assignment] = []
+    while at < len(text):
+        one = _ASSIGNS.match(text, at)
+        if one is None:
+            return []
+        sets.append(Assignment(one["name"], one["value"], bool(one["more"])))
+        at = one.end()
+    return sets
+
+
+def value_of(one: Assignment, values: Values) -> str | None:
+    """What the variable holds then; None where nobody can tell."""
+    if one.more or one.value[:1] == "(":
+        return None
+    try:
+        return values.expand(one.value)
+    except UntoldError:
+        return None
+
+
+def settles(text: str, values: Values) -> None:
+    """A line with which a script begins, or one that hands it what stands in another file."""
+    if _SETTLES.match(text):
+        values.whole = True
+    elif _SOURCES.match(text):
+        values.whole, values.sourced = False, True
+
+
+def take(text: str, values: Values) -> None:
+    """What a command that is no assignment may give variables: then nobody knows what they hold."""
+    if _TAKES.match(text):
+        cleared = "" if text[:5] == "unset" else None
+        values.held |= dict.fromkeys(_NAMES.findall(text), cleared)
+    elif _IF_UNSET.search(text):
+        try:
+            values.expand(text.removeprefix(":").strip())
+        except UntoldError:
+            values.held |= dict.fromkeys(_NAMES.findall(text), None)
+
+
+def started(rows: Sequence[Row]) -> Values:
+    """What a call of a script that stands in the text gives its variables and its arguments; of several that differ nothing is told."""
+    values, calls = Values(), set[tuple[str, ...] | None]()
+    for given, arguments in _calls(rows):
+        for one in assignments(given.strip()):
+            value = value_of(one, values)
+            values.held[one.name] = value if values.held.get(one.name, value) == value else None
+        calls.add(arguments)
+    values.shown, values.usual = (
+        bool(calls),
+        not any(_UNUSUAL.search(row.words) for row in rows if row.words.lstrip()[:1] != "#"),
+    )
+    values.arguments = calls.pop() if len(calls) == 1 else None
+    return values
+
+
+def _calls(rows: Sequence[Row]) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+    """What stands before each call and behind it; None for the words of a sentence."""
+    for at, row in enumerate(rows):
+        words = row.words
+        found = _CALL.search(words) if "." in words and words.lstrip()[:2] not in ("#", "# ", "#!") else None
+        if found is None:
+            continue
+        rest = found["rest"]
+        for more in rows[at + 1 : at + 40]:
+            if not rest.rstrip().endswith("\\"):
+                break
+            rest = f"{rest.rstrip()[:-1]} {more.words}"
+        alone = _PROMPT.fullmatch(words[: found.start()].rstrip("`") + " ") is not None
+        arguments = tuple(word.strip("\"'") for word in rest.split())
+        told = alone or all(word[:1] == "-" for word in arguments[:1])
+        yield found["given"], arguments if told and not any("$" in word for word in arguments) else None
