@@ -12,6 +12,7 @@ from diagnose.facts.algo import read_algo, read_training, supervised
 from diagnose.facts.among import among
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.banner import trained
+from diagnose.facts.comments import without_comments
 from diagnose.facts.complete import complete
 from diagnose.facts.datasets import with_lengths
 from diagnose.facts.defaults import with_defaults
@@ -132,6 +133,7 @@ def _hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowle
     paste = with_later(without_past(paste, speech), speech)
     paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
+    hits = without_comments(hits, paste)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
     return _Heard(paste, lowered, speech, hits, captured, failed, proofs(hits, failed, answered))
 

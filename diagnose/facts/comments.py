@@ -1,0 +1,111 @@
+"""Comments of a script: what one says of running out is a reason for a setting, and no failure of this run.
+
+A heading begins with the same sign. It stands over text, or names the failure on top of all; a comment stands inside of code or beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+from diagnose.facts.signature import is_mark
+from diagnose.types import Hit, Line, Paste
+
+_CODE = re.compile(
+    # a shell's
+    r"\s*(?:#!\s?/|#SBATCH\b|(?:export|local|readonly)[ \t]+\w+(?:=|[ \t]*$)|(?:declare|set)[ \t]+-\w|unset[ \t]+\w+[ \t]*$"
+    r"|source[ \t]+\S*[/.]"
+    r"|(?:if|elif|while|until|for)[ \t].{1,300};[ \t]*(?:then|do)\b|(?:then|else|fi|do|done|esac|;;)[ \t]*$|case[ \t].{1,200}[ \t]in[ \t]*$"
+    r"|--[A-Za-z][\w.-]*(?:[= \t]|$)|[\"']?[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=\S|ray[ \t]+(?:start|stop|job)\b"
+    r"|(?:pip|conda|cd|mkdir|nvidia-smi|echo|huggingface-cli)[ \t]+\S"
+    # Python's
+    r"|(?:def|class)[ \t]+\w+.{0,300}:[ \t]*$|(?:with|if|elif|for|while|except)[ \t].{0,200}[(_=<>\[].{0,200}:[ \t]*$"
+    r"|(?:try|else|finally):[ \t]*$"
+    r"|(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+\w+|@\w+|[)\]}]+[,;]?[ \t]*\\?$|\w[\w.]{0,80}\(.{0,300}[(),\\]?[ \t]*$"
+    # of either
+    r"|[A-Za-z_][\w.]{0,80}(?:\[[^\]\n]{1,60}\])?[ \t]{0,4}[+*/-]?=(?!=)[ \t]{0,4}\S)",
+    re.A,
+)
+_COMMENT = re.compile(r"(?<!\S)#(?!!)", re.A)
+_TITLE = re.compile(
+    r"\s*#{1,6}\s*(?:[\w-]+\s+){0,2}(?:OOM|out of memory|爆显存|显存不足)(?![A-Za-z]).{0,60}$", re.I | re.A
+)
+_FENCE = ("```", "~~~")
+
+
+def without_comments(hits: tuple[Hit, ...], paste: Paste) -> tuple[Hit, ...]:
+    """The hits without those of a script's comments, where the text asks of a run to come or tells no other failure."""
+    told = [hit for hit in hits if not is_mark(hit.signature)]
+    code = _Code(paste)
+    remarks = {id(hit) for hit in told if hit.signature.strength == 1 and code.comments(hit)}
+    asks = any(hit.signature.gives.get("planned") or hit.signature.gives.get("asks_hardware") for hit in hits)
+    if len(remarks) < len(told) and not asks:
+        return hits
+    return tuple(hit for hit in hits if id(hit) not in remarks)
+
+
+class _Code:
+    """Which lines of a paste are code, and what in them is a comment."""
+
+    def __init__(self, paste: Paste) -> None:
+        self.paste = paste
+        self.lines: Sequence[Line] = paste.lines
+
+    def comments(self, hit: Hit) -> bool:
+        """Whether what was found stands in a comment."""
+        at = self._places.get(hit.span.line)
+        found = _COMMENT.search(self.lines[at].words) if at is not None else None
+        if at is None or found is None or self.lines[at].offset + found.start() > hit.span.start:
+            return False
+        line = self.lines[at]
+        if line.words[: found.start()].strip():
+            return self._is_code(at)
+        return line.number in self._commands or self._beside_code(at)
+
+    def _beside_code(self, at: int) -> bool:
+        (above, touches_above), (below, touches_below) = self._above[at], self._below[at]
+        if above is None and _TITLE.match(self.lines[at].words):
+            return False
+        if below is not None and touches_below and self._is_code(below):
+            return True
+        ends = touches_above if below is None else self._is_code(below)
+        return above is not None and self._is_code(above) and ends
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {line.number: at for at, line in enumerate(self.lines)}
+
+    @cached_property
+    def _commands(self) -> set[int]:
+        return {number for one in self.paste.commands for number in range(one.first_line, one.last_line + 1)}
+
+    @cached_property
+    def _settings(self) -> set[int]:
+        return {one.span.line for one in self.paste.settings if one.shape in ("yaml", "json", "env")}
+
+    @cached_property
+    def _above(self) -> list[tuple[int | None, bool]]:
+        return self._nearest(range(len(self.lines)))
+
+    @cached_property
+    def _below(self) -> list[tuple[int | None, bool]]:
+        return self._nearest(range(len(self.lines) - 1, -1, -1))[::-1]
+
+    def _nearest(self, places: range) -> list[tuple[int | None, bool]]:
+        """For each line the one before it, in this order, that has words and is no comment, and whether no empty line stands between."""
+        nearest: list[tuple[int | None, bool]] = []
+        last, touches = None, True
+        for at in places:
+            nearest.append((last, touches))
+            words = self.lines[at].words.strip()
+            if words and (words[0] != "#" or _CODE.match(words)):
+                last, touches = at, True
+            touches = touches and bool(words)
+        return nearest
+
+    def _is_code(self, at: int) -> bool:
+        line = self.lines[at]
+        if line.words.lstrip().startswith(_FENCE):
+            return False
+        return line.number in self._commands or line.number in self._settings or bool(_CODE.match(line.words))

@@ -1,0 +1,54 @@
+"""What comments of scripts say of running out, and what headings say."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.facts import read_facts
+from diagnose.ingest import read
+from diagnose.knowledge import current
+
+COMMAND = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo \\\n    trainer.n_gpus_per_node=8 \\\n    trainer.nnodes=1"
+SCRIPT = (
+    "#!/bin/bash\nset -x\n# Empirical value that stops the CuMemAllocator wake-up OOM under vLLM\nUTIL=0.6\n" + COMMAND
+)
+
+
+def kind(text: str) -> object:
+    return read_facts(read(text), {}, current()).values.get("oom_kind")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SCRIPT,
+        f"8x H100 80GB, does it fit?\n\n{SCRIPT}",
+        f"#!/bin/bash\n# without offload this OOMs on 40GB cards\n{COMMAND}\n\n8x H100 80GB, will it fit?",
+        COMMAND.replace("\n", "\n    # Note: use beta=0; otherwise it leads to Out-of-Memory (OOM) errors\n", 1),
+        COMMAND.replace("8 \\", "8 \\  # 16 OOMs"),
+        f"export A=1\n\n# more OOMs on one node\n\n{COMMAND}",
+        "micro = 4  # 8 OOMs in backward\ntrainer = GRPOTrainer(args=args)",
+        "args = GRPOConfig(\n    # 8 OOMs in backward\n    per_device_train_batch_size=4,\n)",
+        "data:\n  train_batch_size: 8  # 16 OOMs\n  max_length: 512",
+        f"{COMMAND}\n# this OOMs with less than 8 cards",
+    ],
+)
+def test_a_comment_tells_no_failure(text: str) -> None:
+    assert kind(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# OOM in actor update\n\nWe run this:\n{COMMAND}",
+        f"# OOM in actor update\n{COMMAND}",
+        f"# OOM in actor update\n```\n{COMMAND}\n```",
+        f"{COMMAND}\n\n# It goes OOM in the actor update\n\nWe have 8 cards.",
+        f"{COMMAND}\n# then OOM\nNo log beyond this.",
+        "# Training OOMs after 20 steps\nWith this config: lr 1e-6, 8 cards.",
+        f"{SCRIPT}\n\nIt OOMs at step 3.",
+        f"# OOM in update_actor\n# step 3\n{COMMAND}\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+    ],
+)
+def test_a_heading_and_a_failure_elsewhere_tell_one(text: str) -> None:
+    assert kind(text) is not None
