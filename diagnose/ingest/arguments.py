@@ -24,6 +24,7 @@ LAUNCHER = re.compile(
 _NUMERIC = re.compile(r"-?\d[\w.+-]*$", re.A)
 _VARIABLE = re.compile(r"\"?\$\{?[A-Za-z_]\w*\}?\"?$", re.A)
 _ARROW = re.compile(r"-{1,2}>|=>|→|⇒", re.A)
+_QUOTED_ITEM = re.compile(r"(?P<quote>[\"'])[\w./-]{1,100}(?P=quote),?", re.A)
 _TRAILING = ",;，。；、）)"
 
 
@@ -202,10 +203,15 @@ class _Reader:
             if values and _NUMERIC.match(values[-1].text) and not _NUMERIC.match(text.strip("\"'")):
                 break  # a list holds numbers or words; a word behind a number is the program
             values.append(self.chain[at])
-            if text[-1] in ",;，。；）" and text[0] not in "[({":
+            if text[-1] in ",;，。；）" and text[0] not in "[({" and not self._lists(at):
                 break
             at += 1
         return values
+
+    def _lists(self, at: int) -> bool:
+        """Whether a comma behind a quoted word parts it from the next one, as in ``--names "a", "b"``, and ends no clause."""
+        pair = [one.text for one in self.chain[at : at + 2]]
+        return len(pair) == 2 and all(_QUOTED_ITEM.fullmatch(word) for word in pair)
 
     def _is_override(self, text: str) -> bool:
         found = _OVERRIDE.match(text.strip("'\""))

@@ -329,3 +329,16 @@ def test_punctuation_of_a_sentence_that_lists_settings_is_no_part_of_their_value
     paste = read("worker.rollout.gpu_memory_utilization=0.8, tensor_parallel_size=4. We get OOM")
     assert values(paste) == {"worker.rollout.gpu_memory_utilization": "0.8", "tensor_parallel_size": "4"}
     assert written(paste, "worker.rollout.gpu_memory_utilization") == "0.8"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('python t.py --names "a_b", "c_d" --n 1', "a_b, c_d"),
+        ("python t.py --names 'a', 'b', 'c'", "a, b, c"),
+        ('python t.py --names "a", it fails with "b"', "a,"),
+        ('python t.py --names "a" "b"', "a b"),
+    ],
+)
+def test_commas_between_quoted_words_make_one_list(text: str, value: str) -> None:
+    assert values(read(text))["names"] == value
