@@ -27,11 +27,13 @@ def read_failure(
     stages = detected.fork.stages if detected.fork else 0
     failed: dict[str, Fact] = {}
     kind = settle_kind(hits, paste)
+    phase = settle_phase(paste, hits, detected.framework, knowledge, kind)
+    evaluating = phase is not None and phase.value == "eval"
     for fact in (
         kind,
-        settle_phase(paste, hits, detected.framework, knowledge, kind),
+        phase,
         _place_of(answered.get("oom_kind")),
-        read_step(paste, lowered, stages) if hits else None,
+        read_step(paste, lowered, stages, evaluating) if hits else None,
         killed_worker(paste) if hits else None,
         *(holders(paste) if hits else ()),
     ):

@@ -67,7 +67,9 @@ _COUNTERS = (
     re.compile(rf"global_step/max_steps['\"]?\s*[:=]\s*['\"]?{_NUMBER}/\d", re.A),
     # with a decimal it is the time of a step: “timing_s/step:210.3”
     re.compile(rf"\bstep\s*[:=]\s*{_NUMBER}\b(?!\.\d|\s*/?\s*epoch)", re.I | re.A),
-    re.compile(rf"(?:^|\|)\s*(?P<bar>[^|]{{0,40}}?)\s*\d{{1,3}}%\s*\|[^|]*\|\s*{_NUMBER}(?:\.0+)?/[\d.]+\s*\[", re.A),
+    re.compile(
+        rf"(?:^|\|)\s*(?P<bar>[^|]{{0,40}}?)\s*\d{{1,3}}%\s*\|[^|]*\|\s*{_NUMBER}(?:\.0+)?/(?P<total>[\d.]+)\s*\[", re.A
+    ),
     re.compile(rf"\b(?:iteration|iter|step)\s+{_NUMBER}\s*/\s*\d+", re.I | re.A),
     re.compile(rf"\b(?:iteration|iter|step)\s*{_NUMBER}(?={_READING})", re.I | re.A),
 )
@@ -76,10 +78,10 @@ _TRAINING_BAR = re.compile(r"^(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progr
 _NEAR = 60
 
 
-def read_step(paste: Paste, lowered: Lowered, stages: int = 0) -> Fact | None:
+def read_step(paste: Paste, lowered: Lowered, stages: int = 0, evaluating: bool = False) -> Fact | None:
     """The failing step as a fact, or None: of several named ones the first that a word of failure follows.
 
-    Up to ``stages`` a number in words is that of a part of the recipe.
+    Up to ``stages`` a number in words is that of a part of the recipe. ``evaluating``: it failed in one, whose bar may be the last.
     """
     first: Fact | None = None
     for i in lowered.holding(_STEP):
@@ -95,10 +97,25 @@ def read_step(paste: Paste, lowered: Lowered, stages: int = 0) -> Fact | None:
             first = first or fact
     if first:
         return first
+    if evaluating and (bar := _training_bar(paste)):
+        return _fact(*bar)
     for line in reversed(paste.lines):
         if counters := list(counted(line)):
             return _fact(line, counters[-1])
     return None
+
+
+def _training_bar(paste: Paste) -> tuple[Line, re.Match[str]] | None:
+    """The training's last bar where that of an evaluation, which counts to another total and began later, stands behind it.
+
+    A loop of evaluation gives its bar no label (huggingface/transformers v4.51.0 src/transformers/trainer_callback.py: on_prediction_step).
+    """
+    counters = [(line, found) for line in paste.lines for found in counted(line)]
+    totals = [found["total"] if "total" in found.re.groupindex else "" for _, found in counters]
+    if not totals or not totals[-1]:
+        return None
+    before = [total for total in totals[: totals.index(totals[-1])] if total]
+    return counters[len(totals) - 1 - totals[::-1].index(before[-1])] if before else None
 
 
 def _named(line: Line) -> Iterator[tuple[Fact, bool]]:

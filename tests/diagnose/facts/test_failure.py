@@ -112,6 +112,39 @@ def test_it_reads_the_failing_step(values, text, step):
     assert values(text)["step"] == step
 
 
+IN_EVALUATION = """%s
+Traceback (most recent call last):
+  File "/a/site-packages/transformers/trainer.py", line 4154, in evaluate
+    output = eval_loop(
+  File "/a/site-packages/transformers/trainer.py", line 4389, in evaluation_loop
+    logits = self.gather_function((logits))
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.42 GiB. GPU 0 has a total capacity of 79.10 GiB."""
+
+
+def bar(done: int, of: int) -> str:
+    return f" {done * 100 // of}%|██        | {done}/{of} [21:10<1:24:40,  6.35s/it]"
+
+
+@pytest.mark.parametrize(
+    ("bars", "step"),
+    [
+        ([bar(200, 1000), bar(105, 250)], 200),
+        ([bar(200, 1000), bar(250, 250), bar(201, 1000), bar(400, 1000), bar(105, 250)], 400),
+        ([bar(1000, 1000), bar(105, 250)], 1000),
+        ([bar(0, 250), bar(200, 250)], 200),
+        ([bar(200, 1000), bar(105, 250), bar(200, 1000)], 200),
+        ([bar(105, 250)], 105),
+    ],
+)
+def test_the_bar_of_an_evaluation_is_not_the_trainings(values, bars, step):
+    assert values(IN_EVALUATION % "\n".join(bars))["step"] == step
+
+
+def test_bars_of_two_trainings_count_where_no_evaluation_failed(values):
+    bars = f"{bar(200, 1000)}\n{bar(105, 250)}"
+    assert values(f"{bars}\n{TORCH}")["step"] == 105
+
+
 @pytest.mark.parametrize(
     "text", ["step 1 to 54 went well, then CUDA out of memory", "steps 1-54 fine, then CUDA out of memory"]
 )
