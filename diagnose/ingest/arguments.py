@@ -153,7 +153,7 @@ class _Reader:
             if token.text[end - 1] in "\"'" and token.text.count(token.text[end - 1]) == 1:
                 end -= 1  # the quotation that ends here holds the whole command
             self._add(found[2], token.text[left + found.end() : end], shape, token, (left + found.end(), end))
-        elif text != "export" or self.words:  # of a program's own words it may be one
+        elif text and (text != "export" or self.words):  # of a program's own words it may be one
             opening = text[0] in "\"'" and text.count(text[0]) == 1 and len(text) > 1
             self.words.append(self.variables.resolve(text[opening:], token.row.line.number))
 

@@ -77,6 +77,7 @@ def test_it_reads_a_command_wherever_a_script_puts_it(text: str, found: dict[str
     ("text", "words"),
     [
         ("&& " * 1_200 + "python t.py --n 1", ("python", "t.py")),
+        ("python t.py \"\" a.b=1 --n 1 ''", ("python", "t.py")),
         ("cd repo && source env.sh; python t.py --n 1", ("python", "t.py")),
         ("uv run --isolated --extra fsdp -m a.b c.d=1", ("uv", "run", "-m", "a.b")),
         ("uv run --extra vllm python -m a.b c.d=1", ("uv", "run", "python", "-m", "a.b")),
