@@ -210,7 +210,8 @@ def read_training(
         low = _quantised(paste) or (said is not None and said.value == "qlora")
         value = ("qlora" if low else "lora") if int(rank.value) > 0 else "full"
         return Fact("full_or_lora", value, "read", key=rank.key, written=rank.written, span=rank.span)
-    if (said := _training_in_words(paste, speech) or _in_scripts(paste) or _in_frames(paste)) is not None:
+    said = _training_in_words(paste, speech) or _in_scripts(paste) or _in_frames(paste) or _in_code(paste)
+    if said is not None:
         return said
     trains = bool(paste.settings or paste.commands or any(_ANY_SPOKEN.search(line.words) for line in speech))
     if trains and framework is not None and not framework.fallback and framework.keys and not _has_lora(framework):
@@ -235,6 +236,15 @@ def _in_frames(paste: Paste) -> Fact | None:
             value = "qlora" if _quantised(paste) else "lora"
             return Fact("full_or_lora", value, "read", span=place_of(paste, frame.line))
     return None
+
+
+def _in_code(paste: Paste) -> Fact | None:
+    """Adapters that a script makes, whatever their rank."""
+    made = next((setting for setting in paste.settings if setting.key == "adapters_made_as"), None)
+    if made is None:
+        return None
+    value = "qlora" if _quantised(paste) else "lora"
+    return Fact("full_or_lora", value, "read", written=made.value, span=made.span)
 
 
 def _has_lora(framework: Framework) -> bool:

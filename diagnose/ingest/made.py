@@ -1,4 +1,4 @@
-"""What a script makes by itself: the optimizer, by its class, what moves that one's state to the host, and what wraps the model.
+"""What a script makes by itself: the optimizer, by its class, what moves that one's state to the host, what wraps the model, and adapters.
 
 A class is an optimizer's where it is handed parameters, or named for one, and what it is assigned to is no critic's. One that stands in a
 branch may not be made at all.
@@ -6,6 +6,7 @@ branch may not be made at all.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 
@@ -39,6 +40,9 @@ _WRAPPED = re.compile(
     re.A,
 )
 _POLICY = re.compile(r"\boffload_policy[ \t]*=[ \t]*(?:\w{1,40}\.){0,4}(?P<policy>[A-Z]\w{1,60})(?=\()", re.A)
+# huggingface/peft@5d602fd src/peft/tuners/lora/config.py
+_ADAPTERS = re.compile(r"(?<![\w.])(?:peft\.)?(?P<class>LoraConfig)(?=\()", re.A)
+_ELSE, _IF = re.compile(r"\belse\s+$", re.A), re.compile(r"\)\s*if\s", re.A)
 
 
 def made(place: Place) -> Iterable[Found]:
@@ -47,6 +51,7 @@ def made(place: Place) -> Iterable[Found]:
     if "(" in words and words.lstrip()[:1] != "#":
         yield from _optimizer(place)
         yield from _wrapped(place)
+        yield from _adapters(place)
     if "cpu" in words and (found := _TO_HOST.match(words)) and _of_state(place):
         yield "optimizer_state_moved_to", "cpu", "python", *found.span("host")
 
@@ -74,6 +79,30 @@ def _wrapped(place: Place) -> Iterator[Found]:
     for found in _POLICY.finditer(place.row.words):
         if not in_branch(place):
             yield "model_offload_policy", found["policy"], "python", *found.span("policy")
+
+
+def _adapters(place: Place) -> Iterator[Found]:
+    """That adapters are made, and whether their rank is left to the class; not those that a condition may leave out."""
+    words = place.row.words
+    for found in _ADAPTERS.finditer(words):
+        whole = expression(place.rows, place.at, found.start())
+        text = whole.text if whole else ""
+        left_out = _ELSE.search(words[: found.start()]) or _IF.search(text)
+        if left_out or in_branch(place) or words.lstrip().startswith("class "):
+            continue
+        start, end = found.span("class")
+        yield "adapters_made_as", found["class"], "python", start, end
+        if _leaves_rank(text):
+            yield "adapters_of_rank_left_to", found["class"], "python", end, end
+
+
+def _leaves_rank(call: str) -> bool:
+    """Whether a call that is there to its end names no rank, and hands nothing on in which one may stand."""
+    try:
+        tree = ast.parse(call, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return isinstance(tree, ast.Call) and not tree.args and all(one.arg not in (None, "r") for one in tree.keywords)
 
 
 def _is_optimizer(found: re.Match[str]) -> bool:

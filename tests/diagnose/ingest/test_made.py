@@ -98,3 +98,34 @@ def test_a_loop_that_puts_the_state_on_the_host_is_a_setting(of: str, put: str, 
 
 def test_a_tensor_that_goes_to_the_host_elsewhere_is_no_state() -> None:
     assert "optimizer_state_moved_to" not in values("for batch in data:\n    batch[k] = v.cpu()\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("peft_config = LoraConfig()", True),
+        ('trainer = Trainer(\n    peft_config=LoraConfig(\n        task_type="CAUSAL_LM",\n    ),\n)', True),
+        ("peft_config = peft.LoraConfig(r=64)", False),
+        ("peft_config = LoraConfig(**adapters)", False),
+        ("peft_config = LoraConfig(...)", False),
+    ],
+)
+def test_adapters_that_a_script_makes_are_told_and_whether_they_name_a_rank(text: str, left: bool) -> None:
+    told = values(text)
+    assert told["adapters_made_as"] == "LoraConfig"
+    assert ("adapters_of_rank_left_to" in told) is left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from peft import LoraConfig",
+        "# peft_config = LoraConfig()",
+        "class LoraConfig(PeftConfig):",
+        "peft_config = LoraConfig() if args.lora else None",
+        "peft_config = None if args.full else LoraConfig()",
+        "if args.lora:\n    peft_config = LoraConfig()",
+    ],
+)
+def test_adapters_that_may_not_be_made_say_nothing(text: str) -> None:
+    assert "adapters_made_as" not in values(text)
