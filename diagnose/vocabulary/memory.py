@@ -108,6 +108,7 @@ MEMORY = (
     fact("critic_remove_padding", "bool", "memory", "Critic's padding removed"),
     fact("entropy_in_loss", "bool", "memory", "Entropy in the loss"),
     fact("logits_chunked", "bool", "memory", "Logits in chunks"),
+    fact("loss_chunk_tokens", "int", "memory", "Chunk of the loss", "tokens"),
     fact("loss_from_logits", "bool", "memory", "Loss taken from logits, outside a fused head"),
     fact("fused_loss", "bool", "memory", "Cross-entropy in one compiled kernel"),
     fact(

@@ -130,6 +130,31 @@ def test_the_last_chunk_of_a_distillation_takes_more_until_it_has_gone_backward(
     assert next(term.bytes for term in update.terms if term.id == "logits_chunk") == 24 * 512 * VOCAB
 
 
+@pytest.mark.parametrize(
+    ("version", "sp", "strategy", "each", "chunk"),
+    [
+        ("3.5.0", 4, "--deepspeed zero2", 2, 6 * 1024),
+        ("4.5.0", 4, "--deepspeed zero2", 2, 6 * 1024),
+        ("4.5.0", 4, "", 6, 10 * 1024),
+        ("3.4.0", 4, "--deepspeed zero2", 12, 0),
+        ("4.5.0", 1, "--deepspeed zero2", 12, 0),
+    ],
+)
+def test_a_loss_over_a_split_sequence_writes_its_gradients_where_the_logits_stood(
+    version: str, sp: int, strategy: str, each: int, chunk: int
+) -> None:
+    """modelscope/ms-swift v3.5.0 swift/trainers/sequence_parallel/ulysses.py: ChunkedCrossEntropyLoss; v3.4.1 has none"""
+    text = f"CELOSS_PARALLEL_SIZE=1024 swift sft --model Qwen/Qwen2.5-0.5B --per_device_train_batch_size 1 {strategy}"
+    text += f" --max_length 32768 --packing true --attn_impl flash_attn --sequence_parallel_size {sp}"
+    found = _diagnose(text, n_gpus=4, framework_version=version).estimate.gpu
+    assert found is not None
+    update = found.phase("actor_update")
+    assert update is not None
+    sizes = {term.id: term.bytes for term in update.terms}
+    assert sizes["logits"] == each * 32_768 // sp * 151_936
+    assert sizes.get("logits_chunk", 0) == chunk * 151_936
+
+
 @pytest.mark.parametrize(("version", "share"), [("3.4.0", 1.0), ("3.12.0", 0.75)])
 def test_prompts_have_no_logits_where_the_labels_alone_are_asked_for(version: str, share: float) -> None:
     """modelscope/ms-swift v3.5.0 swift/trainers/mixin.py: get_logits_to_keep; of one row the answers’ own tokens"""
