@@ -94,7 +94,7 @@ _MARKS = ("full", "全", "lora", "dora")
 
 
 _FOUR_BIT = re.compile(
-    r"\bload_in_4bit\W{0,4}(?:=|:)?\W{0,3}true|\bquant_bits\W{1,3}4\b|(?<=[_/-])qlora_|(?<![\d.])4[-\s]?bits?\s*(?:\+|and|with"
+    r"\bload_in_4bit\W{0,4}(?:=|:)?\W{0,3}true|(?<!--)\bquant_bits\W{1,3}4\b|(?<=[_/-])qlora_|(?<![\d.])4[-\s]?bits?\s*(?:\+|and|with"
     r"|,)?\s*(?:Q?LoRA|base|model|quanti[sz]\w*|\d+B)\b|[-_]int4\b|[-_]gptq\b|[-_]awq\b|bnb[-_]4bit|\bnf4\b",
     re.I | re.A,
 )

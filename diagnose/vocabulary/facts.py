@@ -137,6 +137,7 @@ _ALL = (
         nvfp4="nvfp4",
         none="16 bits",
     ),
+    fact("base_bits", "int", "run", "Bits asked for in base weights"),
     fact("experts_quantized", "bool", "run", "Experts of one tensor quantized as well"),
     fact("double_quant", "bool", "run", "Scales of the 4-bit weights quantized as well"),
     fact("norms_fp32", "bool", "run", "Norms cast to fp32 beside 16-bit or quantized layers"),

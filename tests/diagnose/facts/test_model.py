@@ -198,7 +198,7 @@ def test_weights_that_are_trained_whole_are_not_quantized(facts):
 
 
 def test_a_key_outranks_the_name_of_the_quantized_model(facts):
-    text = f"{ADAPTERS}Qwen2.5-7B-Instruct-GPTQ-Int8 --quant_bits 4"
+    text = f"{ADAPTERS}Qwen2.5-7B-Instruct-GPTQ-Int8 --quant_method bnb --quant_bits 4"
     assert facts(text).values["quantization"] == "nf4"
 
 

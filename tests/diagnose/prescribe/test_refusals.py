@@ -208,7 +208,19 @@ def test_quantised_weights_are_no_missing_key_where_a_key_makes_them(advise):
     )
     advice = advise(text)
     changes = [change.key for one in advice.prescriptions if one.lever.slug == "peft.qlora" for change in one.changes]
-    assert changes == ["quant_bits"]
+    assert changes == ["quant_method", "quant_bits"]
+
+
+def test_bits_that_quantize_nothing_alone_need_the_method_beside_them(advise):
+    """modelscope/ms-swift v3.0.0 swift/llm/argument/base_args/quant_args.py: get_quantization_config"""
+    text = (
+        "swift sft --model Qwen/Qwen2.5-32B-Instruct --train_type lora --quant_bits 4 --max_length 2048\n"
+        "8 x A100 40GB, CUDA out of memory in the backward pass"
+    )
+    advice = advise(text)
+    assert advice.facts.values["full_or_lora"] == "lora"
+    changes = [(change.key, change.after) for change in advice.advised("peft.qlora").changes]
+    assert changes == [("quant_method", "bnb")]
 
 
 def test_a_lever_of_the_card_is_refused_by_the_name_of_what_is_full(advise):
