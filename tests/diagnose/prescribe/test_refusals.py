@@ -211,6 +211,24 @@ def test_quantised_weights_are_no_missing_key_where_a_key_makes_them(advise):
     assert changes == ["quant_method", "quant_bits"]
 
 
+@pytest.mark.parametrize(
+    ("text", "dropped"),
+    [
+        ("swift sft --model Qwen/Qwen2.5-7B --train_type lora --max_length 4096", True),
+        ("swift sft --model Qwen/Qwen2.5-7B --train_type lora --max_length 4096 --truncation_strategy left", False),
+        ("swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B --max_completion_length 4096", False),
+        (
+            "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B data.filter_overlong_prompts=True",
+            True,
+        ),
+    ],
+)
+def test_rows_that_are_left_out_already_need_no_filter(advise, text, dropped):
+    """modelscope/ms-swift v3.12.0 swift/llm/argument/base_args/template_args.py: __post_init__"""
+    advice = advise(f"{text}\nstep 12 done, step 13: CUDA out of memory in the backward pass, 8 x A100 40GB")
+    assert any(one.lever.slug == "length.filter_long" for one in advice.prescriptions) is not dropped
+
+
 def test_bits_that_quantize_nothing_alone_need_the_method_beside_them(advise):
     """modelscope/ms-swift v3.0.0 swift/llm/argument/base_args/quant_args.py: get_quantization_config"""
     text = (
