@@ -9,19 +9,22 @@ from diagnose.facts.signature import is_mark
 from diagnose.types import Fact, Hit
 from diagnose.vocabulary import Value
 
-# A model beside the policy may be sharded in another way.
+# A model beside the policy may be sharded in another way. The reference mostly is not: it yields where a setting says how the policy is
+# (alibaba/ROLL examples/qwen3-8B-rlvr_fsdp2/rlvr_config.yaml trains with FSDP2 beside a reference under Megatron).
 _OF_OTHERS = ("critic", "values", "reward")
+_OF_REFERENCE = "ref_logprob"
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The values of a fact that a line leaves open, likeliest first, and the line."""
+    """The values of a fact that a line leaves open, likeliest first, and the line; whether it ``yields`` to what is set."""
 
     values: tuple[Value, ...]
     hit: Hit
+    yields: bool = False
 
     def denies(self, value: Value) -> bool:
-        return value not in self.values
+        return not self.yields and value not in self.values
 
 
 Proofs = Mapping[str, Proof]
@@ -30,13 +33,14 @@ Proofs = Mapping[str, Proof]
 def proofs(hits: Sequence[Hit], failed: Mapping[str, Fact], answered: Collection[str]) -> dict[str, Proof]:
     """Fact → what is proven of it: nothing where lines of two runs exclude each other, or where a person answers."""
     found: dict[str, list[Proof]] = {}
+    phase = failed["phase"].value if "phase" in failed else None
     for hit in hits:
         if not is_mark(hit.signature) or hit.signature.strength < 2:
             continue
         left = {id: (value,) for id, value in hit.signature.gives.items()} | dict(hit.signature.leaves)
         for id, values in left.items():
-            found.setdefault(id, []).append(Proof(values, hit))
-    if "phase" in failed and failed["phase"].value in _OF_OTHERS:
+            found.setdefault(id, []).append(Proof(values, hit, phase == _OF_REFERENCE))
+    if phase in _OF_OTHERS:
         return {}
     return {
         id: several[0]
@@ -50,7 +54,7 @@ def known(proven: Proofs) -> dict[str, Fact]:
     return {
         id: Fact(id, proof.values[0], "read", span=proof.hit.span)
         for id, proof in proven.items()
-        if len(proof.values) == 1
+        if len(proof.values) == 1 and not proof.yields
     }
 
 

@@ -87,6 +87,34 @@ def test_a_frame_of_the_critic_does_not_tell_how_the_policy_is_sharded(values):
     assert values(told + failed)["strategy"] == "fsdp2"
 
 
+MEGATRON = (
+    "megatron/core/transformer/transformer_layer.py",
+    "verl/workers/actor/megatron_actor.py",
+    "verl/workers/megatron_workers.py",
+)
+
+
+@pytest.mark.parametrize("path", MEGATRON)
+def test_a_frame_of_megatron_leaves_no_key_of_another_strategy(facts, path):
+    found = facts(failed_in(path, "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo"))
+    assert (found.values["strategy"], found.values["zero_stage"]) == ("megatron", 1)
+    assert found.keys["optimizer_offload"].startswith("actor_rollout_ref.actor.megatron.")
+
+
+def test_a_frame_of_the_reference_yields_to_how_the_policy_is_set(values):
+    started = "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo"
+    failed = failed_in(MEGATRON[0], started).replace(
+        "work()", 'work()\n  File "verl/workers/engine_workers.py", line 90, in compute_ref_log_prob'
+    )
+    assert values(failed)["strategy"] == "megatron"
+    assert values(f"{failed}\n{started} actor_rollout_ref.actor.strategy=fsdp2")["strategy"] == "fsdp2"
+
+
+def test_an_import_of_megatron_proves_nothing(values):
+    failed = failed_in(MEGATRON[0], "python3 -m verl.trainer.main_ppo").replace("in step", "in <module>")
+    assert values(failed).get("strategy") != "megatron"
+
+
 def test_the_wrapper_of_fsdp_proves_nothing_against_a_run_that_it_does_not_shard(facts):
     failed = failed_in("torch/distributed/fsdp/_flat_param.py")
     found = facts(f"fsdp_config:\n  fsdp_sharding_strategy: NO_SHARD\n{failed}")
