@@ -7,13 +7,12 @@ all of these is such a tensor, and says within a factor of two how many tokens t
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from diagnose.allocator import TENANT, foreign_gib
 from diagnose.estimate.phases import gpu_phases
 from diagnose.estimate.plan import Plan, plan_of
-from diagnose.estimate.refused import asked_for, known_sizes
+from diagnose.estimate.refused import asked_for, known_sizes, widths
 from diagnose.estimate.rows import image_pixels, longest_row
 from diagnose.estimate.terms_attention import attention_beside
 from diagnose.estimate.terms_logits import vocabulary_parts
@@ -26,7 +25,6 @@ from diagnose.units import from_gib
 _PASSES = {"actor_update": "update", "logprob": "logprob", "ref_logprob": "ref"}
 # Gradients that DeepSpeed reduces at a time: 5e8 by default, of 2 or 4 bytes (deepspeed runtime/zero/config.py: reduce_bucket_size).
 _BUCKET = 4 * 500_000_000
-_UPCAST = re.compile(r"\.float\(\)|\btorch\.float32\b")
 
 
 def with_failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste | None = None) -> Facts:
@@ -38,7 +36,7 @@ def with_failed_row(facts: Facts, fallback: Framework | None = None, paste: Past
 def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste | None = None) -> FailedRow | None:
     """The mean row of the pass that failed, in tokens; None where another tensor may have had that size, or a length is known.
 
-    A number of it has 4 bytes where the innermost frame of the ``paste`` makes it so.
+    A number of it has 4 bytes where the innermost frame of the ``paste`` makes it so, or the trainer's loss is sure to get it so.
     """
     phase = facts.stated.get("phase")
     asked = asked_for(facts) if facts.values.get("oom_kind") == "gpu_oom" else 0
@@ -48,20 +46,13 @@ def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste | N
     one = take(plan, _PASSES[str(phase.value)]) if plan and not (plan.serves or plan.otherwise) else None
     if plan is None or one is None or not _only_logits(plan, one, asked) or known_sizes(facts):
         return None
-    lengths = [_row(plan, one, asked / each) for each in ((4,) if _upcasts(paste) else (4, 2))]
+    lengths = [_row(plan, one, asked / each) for each in widths(plan, paste)]
     possible = [length for length in lengths if length <= longest_row(plan)]
     if not possible:
         return None
     drawn = rows_drawn(plan, one.rows)
     rows = [FailedRow(possible[0], length, possible[-1], drawn) for length in possible]
     return next((row for row in rows[:-1] if _enough(facts, plan, row, str(phase.value))), rows[-1])
-
-
-def _upcasts(paste: Paste | None) -> bool:
-    """Whether the line of code at which it failed casts to fp32."""
-    last = max((frame.line for frame in paste.frames), default=0) if paste else 0
-    code = paste.line(last + 1) if paste and last else None
-    return code is not None and _UPCAST.search(code.words) is not None
 
 
 def _only_logits(plan: Plan, one: Pass, asked: int) -> bool:
@@ -88,10 +79,15 @@ def _tower(plan: Plan, rows: float) -> float | None:
 
 
 def _layer(plan: Plan, tokens: float) -> float:
-    """Bytes of the largest tensor of a layer: gate and up of the MLP, which some models and Megatron make at once, or of all experts."""
+    """Bytes of the largest tensor of a layer: gate and up of the MLP, which some models and Megatron make at once, or of all experts.
+
+    Tensor parallel ranks part what is wide; the tensors between the parts are whole.
+    """
     each, model = 4 if plan.values.get("precision") == "fp32" else 2, plan.model
-    routed = model.moe.active * max(2 * model.moe.width, model.hidden) if model.moe else 0
-    return each * tokens * max(2 * model.intermediate, model.hidden, model.heads * plan.shape.head_dim, routed)
+    routed, tp = model.moe.active * max(2 * model.moe.width, model.hidden) if model.moe else 0, plan.whole("tp")
+    return (
+        each * tokens * max(2 * model.intermediate / tp, model.hidden, model.heads * plan.shape.head_dim / tp, routed)
+    )
 
 
 def _of_any_length(plan: Plan) -> float:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from diagnose.estimate.plan import PAIRED
+from diagnose.estimate.plan import PAIRED, Plan, plan_of
 from diagnose.estimate.shape import head_dim, layer
+from diagnose.estimate.terms_logits import vocabulary_parts
 from diagnose.knowledge.hardware import Model
 from diagnose.types import Facts, FailedRow, Paste
 from diagnose.units import MIB, parse_size
@@ -25,6 +26,11 @@ _NARROW = 0.01
 _MOST = 2
 # what a pass takes in rows, and in tokens; the update first
 _PASSES = (("micro_batch", "micro_tokens", "an update"), ("logprob_micro_batch", "logprob_tokens", "a log-prob"))
+_OF_ENGINE = ("init", "weight_sync", "rollout")
+_UPCAST = re.compile(r"\.float\(\)|\btorch\.float32\b", re.A)
+_HEAD = re.compile(
+    r"matmul|\bmm\(|\blinear\b|addmm|einsum|empty\(", re.I | re.A
+)  # a product, or the tensor that it is written into
 _LOGITS = re.compile(r"log_softmax|logits|cross_entropy|logsumexp|log_probs?\b|logps\b|entropy|lm_head", re.I)
 
 
@@ -47,8 +53,8 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class Refused:
     """``small``: bounds of the tensor behind one of the allocator's fixed pieces. ``tokens``: how many tokens' logits it holds, by
-    bytes of a logit, where the traceback is about logits and no length that is known explains it. ``row``: what it tells of the rows
-    where it can be nothing but logits.
+    bytes of a logit, where the traceback is about logits and no length that is known explains it; of the vocabulary each card has one
+    of so many ``parts``. ``row``: what it tells of the rows where it can be nothing but logits.
     """
 
     asked: int
@@ -56,6 +62,7 @@ class Refused:
     small: tuple[int, int] | None = None
     tokens: tuple[tuple[int, int], ...] = ()
     vocab: int = 0
+    parts: int = 1
     row: FailedRow | None = None
 
 
@@ -70,7 +77,7 @@ def explain(facts: Facts, paste: Paste) -> Refused | None:
         return Refused(asked, fitting)
     if facts.failed_row:
         return Refused(asked, row=facts.failed_row)
-    return _logits(asked, facts.model, paste)
+    return _logits(asked, facts, facts.model, paste)
 
 
 def _asked(facts: Facts) -> tuple[str, int]:
@@ -133,11 +140,34 @@ def _different(pieces: list[Piece]) -> tuple[Piece, ...]:
     return tuple(sorted(found.values(), key=lambda piece: order.index(piece.name)))[:_MOST]
 
 
-def _logits(asked: int, model: Model, paste: Paste) -> Refused | None:
+def _logits(asked: int, facts: Facts, model: Model, paste: Paste) -> Refused | None:
     if not any(_LOGITS.search(line.words) for line in paste.lines):
         return None
-    tokens = tuple((each, round(asked / (model.vocab * each))) for each in (2, 4))
-    return Refused(asked, tokens=tokens, vocab=model.vocab)
+    plan, parts = _plan(facts), _parts(facts)
+    tokens = tuple((each, round(asked * parts / (model.vocab * each))) for each in reversed(widths(plan, paste)))
+    return Refused(asked, tokens=tokens, vocab=model.vocab, parts=parts)
+
+
+def _plan(facts: Facts) -> Plan | None:
+    """The trainer's plan; None where it was the engine that asked, or too little is known of the run."""
+    return None if facts.values.get("phase") in _OF_ENGINE else plan_of(facts, None)
+
+
+def _parts(facts: Facts) -> int:
+    """Cards that share the vocabulary of a token's logits."""
+    plan = _plan(facts) if (facts.number("tp") or 1) > 1 else None
+    return vocabulary_parts(plan) if plan else 1
+
+
+def widths(plan: Plan | None, paste: Paste | None) -> tuple[int, ...]:
+    """Bytes that a logit of the tensor may have that was asked for: 4 alone where the line of code at which it failed casts to fp32, or
+    where the loss is sure to get them so and it was not the product that makes them."""
+    last = max((frame.line for frame in paste.frames), default=0) if paste else 0
+    code = paste.line(last + 1) if paste and last else None
+    if code is None:
+        return 4, 2
+    of_loss = plan is not None and plan.does.get("logits_type") == "fp32" and not _HEAD.search(code.words)
+    return (4,) if of_loss or _UPCAST.search(code.words) else (4, 2)
 
 
 def _pieces(facts: Facts, model: Model) -> Iterator[Piece]:
@@ -149,9 +179,10 @@ def _pieces(facts: Facts, model: Model) -> Iterator[Piece]:
         yield Piece("gate and up matrix of the MLP together", (("2", 2), hidden, wide), each)
         yield Piece("decoder layer", (("parameters", layer(model)),), each)
         yield Piece("query matrix", (hidden, ("heads × width", model.heads * head_dim(model))), each)
+    words = ("words of the vocabulary", model.vocab // parts) if (parts := _parts(facts)) > 1 else vocab
     for name, rows in _rows(facts):
         for each in (2, 4):
-            yield Piece(f"logits of {name}", (*rows, vocab), each)
+            yield Piece(f"logits of {name}", (*rows, words), each)
             yield Piece(f"MLP activations of {name}", (*rows, wide), each)
     yield from _scores(facts, model)
 

@@ -58,6 +58,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "eval_logits_bytes": ("bytes a logit in an evaluation of held-out rows, its loss included", ()),
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
     "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
+    "logits_type": ("the type in which a loss is sure to get its logits, where it is not that of the model", ("fp32",)),
     "loss_chunk_gib": (
         "GiB of fp32 logits that a loss in chunks makes at a time, unless half of the free memory is less",
         (),

@@ -1,0 +1,81 @@
+"""Logits as a card has them: in the type in which the loss gets them, and the part of the vocabulary that a tensor parallel rank keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.types import Diagnosis
+from diagnose.units import GIB
+
+GPUS = {"n_gpus": 8, "gpu_mem_gib": 80}
+LENGTHS = {"real_prompt_length": 500, "real_response_length": 1500}
+PPO = (
+    "python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer algorithm.adv_estimator=grpo data.max_prompt_length=2048 "
+    "actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct data.max_response_length=8192 actor_rollout_ref.actor.use_kl_loss=True "
+    "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=16 "
+    "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=16 actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=16"
+)
+PASS = 16 * 2000 * 152_064 // 2  # numbers of the logits of a pass on each of two ranks
+
+
+def _run(command: str, **answers: Any) -> Diagnosis:
+    return diagnose(command, {**GPUS, **answers}, current(), ())
+
+
+def _logits(run: Diagnosis, phase: str) -> int:
+    gpu = run.estimate.gpu
+    assert gpu is not None
+    found = gpu.phase(phase)
+    assert found is not None
+    return sum(term.bytes for term in found.terms if term.id == "logits")
+
+
+@pytest.mark.parametrize(
+    ("version", "logprob", "reference", "update", "with_entropy"),
+    [
+        ("0.3.0", 8, 8, 24, 24),
+        ("0.4.1", 8, 6, 6, 8),
+        ("0.5.0", 8, 6, 6, 8),
+        ("0.6.1", 12, 6, 8, 12),
+        ("0.9.0", 12, 6, 8, 12),
+    ],
+)
+def test_megatron_gives_the_loss_fp32_logits_and_the_old_log_prob_an_entropy_of_them(
+    version: str, logprob: int, reference: int, update: int, with_entropy: int
+) -> None:
+    run = _run(PPO, framework_version=version, **LENGTHS)
+    each = [_logits(run, phase) / PASS for phase in ("logprob", "ref_logprob", "actor_update")]
+    assert each == pytest.approx([logprob, reference, update])
+    entropy = _run(f"{PPO} actor_rollout_ref.actor.entropy_coeff=0.001", framework_version=version, **LENGTHS)
+    assert _logits(entropy, "actor_update") / PASS == pytest.approx(with_entropy)
+
+
+def test_fused_kernels_are_read_where_megatron_s_workers_read_them() -> None:
+    fused = f"{PPO} actor_rollout_ref.model.use_fused_kernels=True"
+    assert _logits(_run(fused, framework_version="0.4.1"), "logprob") > 0
+    assert _logits(_run(fused, framework_version="0.5.0"), "logprob") == 0
+
+
+def _refused(gib: float, code: str) -> str:
+    return (
+        f'{PPO}\nTraceback (most recent call last):\n  File "/w/verl/verl/workers/actor/megatron_actor.py", line 230, in compute_log_prob\n'
+        f'    output = self.forward_backward_batch(\n  File "/w/verl/verl/workers/actor/megatron_actor.py", line 580, in logits_processor\n'
+        f"    {code}\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate {gib:.2f} GiB. GPU 0 has a total capacity of 79.11 GiB "
+        "of which 5.20 GiB is free."
+    )
+
+
+def test_a_size_that_the_loss_was_refused_is_of_fp32_logits_over_a_part_of_the_vocabulary() -> None:
+    row = _run(_refused(11.30, "logits_bak = logits.clone()"), framework_version="0.6.1").facts.failed_row
+    assert row is not None
+    assert row.shortest == row.longest == pytest.approx(11.30 * GIB / 4 / (152_064 / 2) / 16, rel=1e-3)
+
+
+def test_the_product_that_makes_them_makes_16_bits() -> None:
+    row = _run(_refused(11.30, "output = torch.matmul(total_input, weight.t())")).facts.failed_row
+    assert row is not None
+    assert row.longest == pytest.approx(2 * row.shortest)
