@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from diagnose.batch import whole
 from diagnose.estimate.plan import PAIRED, Plan, plan_of
 from diagnose.estimate.shape import head_dim, layer
 from diagnose.estimate.terms_logits import vocabulary_parts
@@ -54,7 +55,8 @@ class Piece:
 class Refused:
     """``small``: bounds of the tensor behind one of the allocator's fixed pieces. ``tokens``: how many tokens' logits it holds, by
     bytes of a logit, where the traceback is about logits and no length that is known explains it; of the vocabulary each card has one
-    of so many ``parts``. ``row``: what it tells of the rows where it can be nothing but logits.
+    of so many ``parts``. ``beyond``: the budget of tokens that even the fewest of them exceed, where a single row may do so. ``row``: what
+    it tells of the rows where it can be nothing but logits.
     """
 
     asked: int
@@ -63,6 +65,7 @@ class Refused:
     tokens: tuple[tuple[int, int], ...] = ()
     vocab: int = 0
     parts: int = 1
+    beyond: int = 0
     row: FailedRow | None = None
 
 
@@ -145,7 +148,19 @@ def _logits(asked: int, facts: Facts, model: Model, paste: Paste) -> Refused | N
         return None
     plan, parts = _plan(facts), _parts(facts)
     tokens = tuple((each, round(asked * parts / (model.vocab * each))) for each in reversed(widths(plan, paste)))
-    return Refused(asked, tokens=tokens, vocab=model.vocab, parts=parts)
+    budget = _soft_budget(plan)
+    beyond = budget if budget and tokens[-1][1] > budget else 0
+    return Refused(asked, tokens=tokens, vocab=model.vocab, parts=parts, beyond=beyond)
+
+
+def _soft_budget(plan: Plan | None) -> int:
+    """The tokens of a pass, where a row that is longer makes one of its own; 0 where nothing like that is known."""
+    if plan is None or plan.does.get("row_beyond_budget") != "alone" or plan.values.get("dynamic_batch") is not True:
+        return 0
+    own = {"logprob": "logprob_tokens", "ref_logprob": "ref_logprob_tokens"}.get(
+        str(plan.values.get("phase")), "micro_tokens"
+    )
+    return whole(plan.values, own) or whole(plan.values, "micro_tokens") or 0
 
 
 def _plan(facts: Facts) -> Plan | None:

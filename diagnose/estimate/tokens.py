@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from diagnose.batch import rows_held, whole
 from diagnose.estimate.plan import FILLED, PAIRED, Plan
-from diagnose.estimate.rows import LONGEST, longest_of_set, real_row, row_limit
+from diagnose.estimate.rows import LONGEST, longest_of_set, longest_row, real_row, row_limit
 from diagnose.estimate.term import Band, counts, exactly
 from diagnose.estimate.terms_held import held_bytes
 
@@ -218,6 +218,7 @@ def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
         # of rows whose length is guessed nobody knows whether they fill one part more
         evenly = row.exact and plan.does.get("dynamic_parts") == "even"
         tokens = whole_batch.in_parts(budget) if evenly else whole_batch.at_most(budget)
+    tokens = _with_row_alone(plan, tokens)
     return Pass(
         tokens=tokens,
         rows=max(1.0, tokens.mid / max(1.0, row.mid)),
@@ -229,6 +230,15 @@ def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
         packed=True,
         uneven=plan.online,
     )
+
+
+def _with_row_alone(plan: Plan, tokens: Band) -> Band:
+    """The same, or the longest row where that makes a pass of its own however small the budget is."""
+    if plan.does.get("row_beyond_budget") != "alone" or not plan.online or not longest_row(plan):
+        return tokens
+    prompt, response = real_row(plan, 1.0)
+    row = Band(prompt.low + response.low, prompt.mid + response.mid, prompt.high + response.high)
+    return Band(*(max(pair) for pair in zip(tokens, row.times(1 / plan.whole("sp")), strict=True)))
 
 
 def _pairs_beside(plan: Plan, budget: int, limit: int) -> Band:

@@ -100,6 +100,8 @@ def _bounded(change: LeverChange, value: float, now: float) -> float:
 def _row(id: str, facts: Facts) -> int:
     """The tokens of the longest row that a budget must hold, split among the sequence-parallel ranks but for the engine's; else 0."""
     row = longest_row(facts.values) if id in _HOLD_A_ROW or (id == "max_length" and _filled(facts)) else None
+    if row is None and id in _HOLD_A_ROW:
+        row = whole(facts.values, "response_length")  # nothing limits the prompt
     split = "critic_sp" if id in _OF_THE_CRITIC and "critic_sp" in facts.values else "sp"
     parts = 1 if id in ("max_model_len", "max_length") else whole(facts.values, split) or 1
     return math.ceil(row / parts) if row else 0

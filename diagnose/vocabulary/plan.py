@@ -135,6 +135,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "how a batch is cut by a budget of tokens: into as few parts as fit, about as long as each other, or one full part after the other",
         ("even", "full"),
     ),
+    "row_beyond_budget": ("what becomes of a generated row that is longer than the budget of tokens", ("alone",)),
     "padded_to": ("how long padded rows are", ("limits", "longest_row")),
     "long_rows": ("what becomes of a data set's rows above the limit", ("dropped", "cut")),
     "sync_transient": (

@@ -33,7 +33,9 @@ def _request(refused: Refused | None) -> list[str]:
     if refused.tokens:
         each = " or ".join(f"{_TYPES[width]} logits of {tokens:,} tokens" for width, tokens in refused.tokens)
         parted = f", of which each card has one of {refused.parts} parts" if refused.parts > 1 else ""
-        return [f"{asked} are the {each} at a vocabulary of {refused.vocab:,}{parted}."]
+        alone = "a row that is longer makes a pass of its own, which no smaller budget parts"
+        row = f" That is more than the budget of {refused.beyond:,}: {alone}." if refused.beyond else ""
+        return [f"{asked} are the {each} at a vocabulary of {refused.vocab:,}{parted}.{row}"]
     if refused.row:
         return [f"{asked} can only be logits here: nothing else of this pass is as large. {_rows(refused.row)}"]
     pieces = ", or ".join(_piece(piece) for piece in refused.pieces)

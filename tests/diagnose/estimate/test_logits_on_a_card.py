@@ -10,6 +10,8 @@ from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
 from diagnose.units import GIB
+from diagnose.words.figures import NBSP
+from diagnose.words.refusal import told
 
 GPUS = {"n_gpus": 8, "gpu_mem_gib": 80}
 LENGTHS = {"real_prompt_length": 500, "real_response_length": 1500}
@@ -79,3 +81,59 @@ def test_the_product_that_makes_them_makes_16_bits() -> None:
     row = _run(_refused(11.30, "output = torch.matmul(total_input, weight.t())")).facts.failed_row
     assert row is not None
     assert row.longest == pytest.approx(2 * row.shortest)
+
+
+def test_the_words_on_a_refused_size_tell_the_part_and_the_type() -> None:
+    failed = (
+        "python3 train.py --actor-num-gpus-per-node 8 --colocate --hf-checkpoint /root/Qwen3-4B --tensor-model-parallel-size 2 "
+        "--use-dynamic-batch-size --max-tokens-per-gpu 9216 --rollout-max-response-len 32768 --advantage-estimator grpo\n"
+        'Traceback (most recent call last):\n  File "/root/slime/slime/backends/megatron_utils/loss.py", line 70, in get_responses\n'
+        "    logits = logits.div(args.rollout_temperature)\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.12 GiB. GPU 0 has a total capacity of 79.11 GiB of which 5.2 GiB "
+        "is free."
+    )
+    said = " ".join(told(_run(failed))).replace(NBSP, " ")
+    # 9.12 × 2**30 / (4 × 151936 / 2)
+    assert (
+        "are the fp32 logits of 32,226 tokens at a vocabulary of 151,936, of which each card has one of 2 parts" in said
+    )
+    assert (
+        "more than the budget of 9,216: a row that is longer makes a pass of its own, which no smaller budget parts"
+        in said
+    )
+
+
+BUDGET = (
+    "python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate --hf-checkpoint /root/Qwen3-4B --advantage-estimator grpo "
+    "--tensor-model-parallel-size 2 --use-dynamic-batch-size --rollout-batch-size 32 --n-samples-per-prompt 8 --global-batch-size 256"
+)
+
+
+def _tokens(command: str, **answers: Any) -> tuple[float, float, float]:
+    """Tokens of an update on a card, by its logits."""
+    gpu = _run(command, **answers).estimate.gpu
+    assert gpu is not None
+    term = next(term for term in gpu.phase("actor_update").terms if term.id == "logits")  # type: ignore[union-attr]
+    a_token = 12 * 151_936 / 2
+    return term.low / a_token, term.bytes / a_token, term.high / a_token
+
+
+def test_a_row_longer_than_the_budget_is_a_pass_of_its_own_however_small_the_budget_is() -> None:
+    long = f"{BUDGET} --rollout-max-response-len 32768 --max-tokens-per-gpu"
+    small, smaller = (_tokens(f"{long} {budget}") for budget in (9216, 4608))
+    assert small[1:] == pytest.approx(smaller[1:])
+    assert small[1] >= 32768
+    halved = _tokens(f"{long} 9216 --context-parallel-size 2")
+    assert halved[1] == pytest.approx(small[1] / 2, rel=0.01)
+
+
+def test_rows_within_the_budget_fill_it_and_no_more() -> None:
+    short = f"{BUDGET} --rollout-max-response-len 4096 --rollout-max-prompt-len 1024 --max-tokens-per-gpu"
+    assert _tokens(f"{short} 9216")[1:] == pytest.approx((9216, 9216))
+
+
+def test_a_budget_below_the_longest_row_is_not_made_smaller() -> None:
+    long = f"{BUDGET} --rollout-max-response-len 32768 --max-tokens-per-gpu 9216\ntorch.OutOfMemoryError: CUDA out of memory"
+    levers = [one.lever.slug for one in _run(long, phase="actor_update", gpu_mem_gib=40).prescriptions]
+    assert "batch.dynamic_tokens.down" not in levers
+    assert "shard.sequence_parallel.up" in levers
