@@ -15,7 +15,7 @@ from diagnose.estimate.plan import Plan, plan_of
 from diagnose.estimate.refused import asked_for, known_sizes, widths
 from diagnose.estimate.rows import image_pixels, longest_row
 from diagnose.estimate.terms_attention import attention_beside
-from diagnose.estimate.terms_logits import vocabulary_parts
+from diagnose.estimate.terms_logits import in_pass, vocabulary_parts
 from diagnose.estimate.terms_router import balancing_loss
 from diagnose.estimate.tokens import Pass, rows_drawn, take
 from diagnose.knowledge.records import Framework
@@ -42,8 +42,9 @@ def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste | N
     asked = asked_for(facts) if facts.values.get("oom_kind") == "gpu_oom" else 0
     if not asked or phase is None or not phase.certain or str(phase.value) not in _PASSES:
         return None
-    plan = plan_of(facts, fallback)
-    one = take(plan, _PASSES[str(phase.value)]) if plan and not (plan.serves or plan.otherwise) else None
+    plan, kind = plan_of(facts, fallback), _PASSES[str(phase.value)]
+    one = take(plan, kind) if plan and not (plan.serves or plan.otherwise) else None
+    plan = in_pass(plan, kind) if plan else None
     if plan is None or one is None or not _only_logits(plan, one, asked) or known_sizes(facts):
         return None
     lengths = [_row(plan, one, asked / each) for each in widths(plan, paste)]

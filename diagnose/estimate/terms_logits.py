@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import real_row
 from diagnose.estimate.term import Band, count, counts, make_term
@@ -29,6 +31,7 @@ _SUMMED = "linkedin/Liger-Kernel v0.7.0 src/liger_kernel/chunked_loss/fused_line
 # fp32 softmax of a further token's loss, which is taken first and waits for its turn in the backward pass
 _FURTHER = 4.0
 _AFTER_LOSS = 6.0
+_SCORES = ("logprob", "ref")  # passes that take log-probs of samples and no loss
 
 
 def logits_bytes(*, tokens: float, vocab: int, bytes_each: float) -> float:
@@ -54,6 +57,7 @@ def logits_train(plan: Plan, one: Pass) -> list[Term]:
 
 def logits_forward(plan: Plan, one: Pass, kind: str = "") -> list[Term]:
     """In a pass without gradient; where the loss goes row by row the longest row's copies stand beside the logits."""
+    plan = in_pass(plan, kind)
     each = plan.number("logits_forward_bytes") or _FORWARD_DEFAULT
     each = (plan.number("eval_logits_bytes") or each) if kind == "eval" else each
     beside = plan.number("response_forward_bytes") or 0.0
@@ -65,6 +69,13 @@ def logits_forward(plan: Plan, one: Pass, kind: str = "") -> list[Term]:
         return _logits(plan, one, each, 0.0)
     prompt, response = real_row(plan, 1.0)
     return _logits(plan, one, each, max(one.row.mid, prompt.mid + response.mid))
+
+
+def in_pass(plan: Plan, kind: str) -> Plan:
+    """The plan of a pass by its kind: where a loss in chunks is the update's alone, passes that score samples make whole logits."""
+    if kind not in _SCORES or plan.does.get("chunked_passes") != "update" or plan.makes_logits:
+        return plan
+    return replace(plan, values={**plan.values, "logits_chunked": False})
 
 
 def _read(plan: Plan, one: Pass) -> float:

@@ -68,6 +68,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("all", "by_free_memory"),
     ),
     "chunk_kept_bytes": ("bytes of each logit that a loss in chunks keeps until its backward pass", ()),
+    "chunked_passes": (
+        "in which passes a loss in chunks spares the logits: in the update alone, or in all",
+        ("update", "all"),
+    ),
     "chunked_loss": ("whether a loss in chunks runs where the settings ask for it", ("yes", "no")),
     "loss_head_gradients": ("gradients of the head that a loss in chunks holds at once, of a frozen head as well", ()),
     "logits_left_bytes": ("bytes a logit of what the update still holds of them while the optimizer steps", ()),
