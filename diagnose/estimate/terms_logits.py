@@ -114,9 +114,11 @@ def vocabulary_parts(plan: Plan) -> int:
     """GPUs that share the vocabulary of one token's logits.
 
     A loss can be taken from parts of the vocabulary (Megatron-LM core/tensor_parallel/cross_entropy.py; torch's loss_parallel). Outside
-    Megatron log-probs of samples are taken from whole rows, which the head then gathers (ColossalChat train_ppo.py: parallel_output=False).
+    Megatron log-probs of samples are taken from whole rows, which the head then gathers (ColossalChat train_ppo.py: parallel_output=False),
+    unless the record says otherwise.
     """
-    whole_rows = plan.gathers_logits or (plan.online and plan.values.get("strategy") != "megatron")
+    parted = plan.values.get("strategy") == "megatron" or plan.does.get("vocabulary") == "parted"
+    whole_rows = plan.gathers_logits or (plan.online and not parted)
     return 1 if whole_rows else plan.whole("tp")
 
 

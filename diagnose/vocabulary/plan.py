@@ -59,6 +59,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "logits_forward_bytes": ("bytes that one logit takes in a pass without gradient", ()),
     "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
     "logits_type": ("the type in which a loss is sure to get its logits, where it is not that of the model", ("fp32",)),
+    "vocabulary": ("parted where log-probs of samples are taken from a tensor parallel rank's own words", ("parted",)),
     "loss_chunk_gib": (
         "GiB of fp32 logits that a loss in chunks makes at a time, unless half of the free memory is less",
         (),
@@ -68,10 +69,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("all", "by_free_memory"),
     ),
     "chunk_kept_bytes": ("bytes of each logit that a loss in chunks keeps until its backward pass", ()),
-    "chunked_passes": (
-        "in which passes a loss in chunks spares the logits: in the update alone, or in all",
-        ("update", "all"),
-    ),
+    "chunked_passes": ("the passes in which a loss in chunks spares the logits", ("update", "all")),
     "chunked_loss": ("whether a loss in chunks runs where the settings ask for it", ("yes", "no")),
     "loss_head_gradients": ("gradients of the head that a loss in chunks holds at once, of a frozen head as well", ()),
     "logits_left_bytes": ("bytes a logit of what the update still holds of them while the optimizer steps", ()),

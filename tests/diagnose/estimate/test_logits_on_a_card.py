@@ -137,3 +137,39 @@ def test_a_budget_below_the_longest_row_is_not_made_smaller() -> None:
     levers = [one.lever.slug for one in _run(long, phase="actor_update", gpu_mem_gib=40).prescriptions]
     assert "batch.dynamic_tokens.down" not in levers
     assert "shard.sequence_parallel.up" in levers
+
+
+NEMO = (
+    "uv run examples/run_grpo_math.py policy.model_name=Qwen/Qwen2.5-7B-Instruct cluster.gpus_per_node=8 cluster.num_nodes=1 "
+    "policy.max_total_sequence_length=4096 policy.logprob_batch_size=4 policy.train_micro_batch_size=4 "
+    "policy.dynamic_batching.enabled=False policy.sequence_packing.enabled=False policy.dtensor_cfg.enabled=True "
+    "policy.dtensor_cfg.tensor_parallel_size={tp} {more}"
+)
+
+
+@pytest.mark.parametrize("version", ["0.3.0", "0.6.0"])
+def test_fsdp_with_tensor_parallelism_may_keep_the_vocabulary_in_parts(version: str) -> None:
+    two, eight = (_run(NEMO.format(tp=tp, more=""), framework_version=version) for tp in (2, 8))
+    assert _logits(two, "logprob") == pytest.approx(14 * 4 * 4096 * 152_064 / 2, rel=0.01)
+    assert _logits(eight, "actor_update") == pytest.approx(_logits(two, "actor_update") / 4)
+
+
+def test_it_casts_log_probs_in_chunks_where_it_is_told_to() -> None:
+    chunked = _run(NEMO.format(tp=2, more="policy.logprob_chunk_size=1024"), framework_version="0.6.0")
+    assert _logits(chunked, "logprob") == pytest.approx(2 * 4 * 4096 * 152_064 / 2, rel=0.01)
+    untold = _run(NEMO.format(tp=2, more="policy.logprob_chunk_size=null"), framework_version="0.6.0")
+    assert _logits(untold, "logprob") > _logits(chunked, "logprob")
+
+
+AREAL = (
+    "python3 -m areal.launcher.local gsm8k_grpo.py --config gsm8k_grpo.yaml allocation_mode=sglang.d4p1t1+d{dp}p1t{tp} "
+    "actor.path=Qwen/Qwen2.5-1.5B-Instruct actor.mb_spec.max_tokens_per_mb=16384 gconfig.max_new_tokens=8192"
+)
+
+
+@pytest.mark.parametrize(("version", "parts"), [("0.4.1", 1), ("0.5.0", 4), ("1.0.4", 4)])
+def test_a_head_whose_output_was_put_together_made_whole_rows(version: str, parts: int) -> None:
+    alone, split = (
+        _run(AREAL.format(dp=4 // tp, tp=tp), framework_version=version, n_gpus=8, **LENGTHS) for tp in (1, 4)
+    )
+    assert _logits(split, "actor_update") == pytest.approx(_logits(alone, "actor_update") / parts)
