@@ -92,6 +92,12 @@ def facts_of(answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     return _with_assumed_lengths(read_facts(Paste(""), answers, knowledge), knowledge)
 
 
+def facts_alone(answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
+    """The facts of a diagnosis to which there are answers and no paste."""
+    paste = Paste("")
+    return _with_assumptions(read_facts(paste, answers, knowledge), paste, knowledge)
+
+
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     """The estimate of a case as it failed: its configuration is read as if it were pasted, its facts as if they were answers.
 

@@ -12,7 +12,7 @@ from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.words import killed
 from diagnose.words.headline import headline
 from kb.mini import Mini
-from wizard import advice, asking, fit_settings, ledger, measured, near, notes, reading, state, verdict, words
+from wizard import advice, asking, fit_settings, ledger, links, measured, near, notes, reading, state, verdict, words
 from wizard.asking import Ask
 from wizard.chart import bars, columns, drawing
 from wizard.chart.data import Column
@@ -41,7 +41,7 @@ def present(
         "grown": measured.grown(diagnosis),
         "ask": _next_question(diagnosis, answers),
         "near": near.cases(diagnosis.matches, pictures, words.titles_of(knowledge.frameworks)),
-        "link": state.query(state.certain(diagnosis)),
+        "link": state.query(links.link(diagnosis, knowledge)),
         "fit_link": state.query(fit_settings.of_diagnosis(diagnosis, knowledge))
         if pool and not diagnosis.facts.serves
         else "",

@@ -68,7 +68,7 @@ def as_text(value: Value) -> str:
     """An answer as it stands in a field or in the query string."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def certain(diagnosis: Diagnosis) -> dict[str, Value]:
