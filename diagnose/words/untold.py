@@ -8,6 +8,8 @@ from diagnose.words.figures import gib
 
 # facts whose titles are no names for what is open
 OPEN = {"optimizer_on_cpu": "whether the optimizer lives on the host"}
+# Groups in which a fact is a setting that somebody told. Of the engine a log tells much that nobody set; an answer is one.
+_TELLS = {"read": ("sizes", "memory"), "answered": ("sizes", "memory", "engine")}
 _VERDICTS = {"out": "which runs out", "close": "which is too close to call", "fits": "which fits"}
 
 
@@ -85,7 +87,7 @@ def _by_default(facts: Facts) -> str:
 
 
 def on_defaults(facts: Facts) -> bool:
-    """Whether a trainer's defaults stand for all settings, since none was read, by key or in words: nobody runs by them alone."""
+    """Whether a trainer's defaults stand for all settings, since none was told by key, word or answer: nobody runs by them alone."""
     stand = any(fact.origin == "default" for fact in facts.stated.values())
-    told = any(fact.origin == "read" and FACTS[fact.id].group in ("sizes", "memory") for fact in facts.stated.values())
+    told = any(FACTS[fact.id].group in _TELLS.get(fact.origin, ()) for fact in facts.stated.values())
     return stand and not told and bool(facts.trainer) and not facts.configured and not facts.serves

@@ -185,6 +185,15 @@ def test_where_no_setting_was_read_the_defaults_are_said_to_stand_for_them():
     assert said not in words.lead(diagnose("verl GRPO OOM, all offload=True", run, current(), ()))
 
 
+@pytest.mark.parametrize("told", [{"micro_batch": 4}, {"param_offload": True}, {"gpu_memory_utilization": 0.6}])
+def test_a_setting_that_was_answered_is_one_that_was_told(told):
+    run = {"oom_kind": "gpu_oom", "framework": "verl", "model": "Qwen2.5-7B", "n_gpus": 8, "gpu_mem_gib": 80}
+    assert "没有读到任何配置" in summary(diagnose("", run, current(), ())).lead
+    found = diagnose("", {**run, **told}, current(), ())
+    assert "No setting of the run was read" not in words.lead(found)
+    assert "没有读到任何配置" not in summary(found).lead
+
+
 def test_a_run_that_fits_by_the_newest_version_alone_is_said_to():
     run = "trl grpo, Qwen2.5-7B, 8xH100 80GB, deepspeed zero3, max_completion_length 2048, will it fit? "
     said = "The version of TRL is not told and taken as the newest: with 0.21.0 it would be "
