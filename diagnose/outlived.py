@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate
 from diagnose.units import gib
-from diagnose.vocabulary import PHASE_GROUPS, PHASES
+from diagnose.vocabulary import ONLINE_ALGOS, PHASE_GROUPS, PHASES
 
 TITLE = "The run got further than this estimate allows"
+
+# What a step of online training has behind it where another phase of it begins, on the cards that train: answers come before they are
+# scored, all scores before an update (verl v0.7.1 trainer/ppo/ray_trainer.py: fit; OpenRLHF v0.9.0 trainer/ppo_utils/experience_maker.py;
+# TRL v0.25.0 trainer/grpo_trainer.py: _generate_and_score_completions). Passes that score stand in no order of their own, nor do the two
+# updates; weights are synchronised before a step or after it.
+_STARTED = ("load", "init")
+_SCORES = ("logprob", "ref_logprob", "values", "reward")
+_UPDATES = ("critic", "actor_update")
+_BEHIND = {
+    "rollout": _STARTED,
+    **dict.fromkeys(_SCORES, (*_STARTED, "rollout")),
+    **dict.fromkeys(("critic", "actor_update", "optimizer_step"), (*_STARTED, "rollout", *_SCORES)),
+    "checkpoint": (*_STARTED, "rollout", *_SCORES, *_UPDATES, "optimizer_step"),
+}
+_OF_TORCH = (None, "none", "ddp", "fsdp", "fsdp2")
+_STATE = ("actor_optimizer", "actor_moments", "critic_optimizer")
+# where the reference's pass comes within the update's (TRL v0.25.0 trainer/online_dpo_trainer.py: training_step)
+_IN_ONE = ("online_dpo",)
 
 
 def went_through(facts: Facts) -> bool:
@@ -14,24 +34,57 @@ def went_through(facts: Facts) -> bool:
     return facts.flag("steps_passed") is True or (facts.number("step") or 0) > 1
 
 
-def outlived(facts: Facts, before: Estimate, phase: str | None) -> PhaseEstimate | None:
-    """The phase of a step that needs more of a card than it has, with its whole band, though steps went through; None where none does.
+def behind(facts: Facts, phase: str | None) -> tuple[str, ...]:
+    """The phases that the run surely went through before it failed in this one: of the same step, or of the steps before."""
+    if went_through(facts):
+        return tuple(PHASES)
+    algo = facts.values.get("algo")
+    if algo not in ONLINE_ALGOS or algo in _IN_ONE:
+        return ()
+    return _BEHIND.get(phase or "", ())
+
+
+class Outlived(NamedTuple):
+    """A phase that the run went through, and the least that it needs of a card by the estimate, in bytes."""
+
+    phase: str
+    least: int
+
+
+def outlived(facts: Facts, before: Estimate, phase: str | None) -> Outlived | None:
+    """The phase that needs more of a card than it has, with its whole band, though the run went through it; None where none does.
 
     Not the ``phase`` that failed: its rows may have grown. Where nothing names that one, not the highest.
     """
-    gpu = before.gpu
-    if not went_through(facts) or gpu is None or gpu.limit is None or not gpu.phases:
+    gpu, passed = before.gpu, behind(facts, phase)
+    if not passed or gpu is None or gpu.limit is None or not gpu.phases:
         return None
     failed = phase or gpu.peak.phase
-    over = [
-        one
+    least = [
+        Outlived(one.phase, _least(facts, one))
         for one in gpu.phases
         if one.phase != failed
+        and one.phase in passed
         and one.measured is None
-        and one.low > gpu.limit
         and PHASE_GROUPS.get(one.phase) != "sometimes"
     ]
-    return max(over, key=lambda one: one.low, default=None)
+    return max((one for one in least if one.least > gpu.limit), key=lambda one: one.least, default=None)
+
+
+def _least(facts: Facts, phase: PhaseEstimate) -> int:
+    """The low end of a phase that the run went through, in its first step perhaps, where Adam had no state."""
+    return phase.low - (0 if went_through(facts) or phase.phase == "optimizer_step" else late_state(facts, phase))
+
+
+def late_state(facts: Facts, phase: PhaseEstimate) -> int:
+    """Bytes of Adam's state in a phase, where it comes with the first optimizer step.
+
+    torch's optimizers make it when they step for the first time (torch 2.6 optim/adam.py: _init_group), DeepSpeed's and Megatron's before
+    training (runtime/zero/stage3.py: initialize_optimizer_states; core/optimizer/distrib_optimizer.py).
+    """
+    if facts.values.get("strategy") not in _OF_TORCH:
+        return 0
+    return sum(term.bytes for term in phase.terms if term.id in _STATE)
 
 
 def told(diagnosis: Diagnosis) -> str:
@@ -39,8 +92,10 @@ def told(diagnosis: Diagnosis) -> str:
     gpu, over = diagnosis.estimate.gpu, outlived(diagnosis.facts, diagnosis.estimate, diagnosis.phase)
     if over is None or gpu is None or gpu.limit is None:
         return ""
+    further = f"the run came to the {PHASES[diagnosis.phase]}, which is later in a step" if diagnosis.phase else ""
+    went = "steps went through" if went_through(diagnosis.facts) else further
     return (
-        f"By it the {PHASES[over.phase]} needs at least {gib(over.low)} GiB of {gib(gpu.limit)}, yet steps went through. Either something "
+        f"By it the {PHASES[over.phase]} needs at least {gib(over.least)} GiB of {gib(gpu.limit)}, yet {went}. Either something "
         "read here is not what ran, or is not in the paste: compare model, cards, sharding and offloads with the launch command. Or the "
         "estimate is wrong of this run: do not trust its figures before that is settled."
     )

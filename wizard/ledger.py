@@ -149,15 +149,19 @@ def reported(diagnosis: Diagnosis) -> int | None:
 
 
 def beside(diagnosis: Diagnosis, phase: PhaseEstimate | None) -> tuple[Beside, ...]:
-    """Every printed figure that the estimate has a counterpart of. Law: both are shown, and the difference."""
+    """Every printed figure that the estimate has a counterpart of, of the failing phase where it is known, since the message is of it.
+
+    Law: both are shown, and the difference.
+    """
     estimate = diagnosis.estimate
     pool = estimate.pool(diagnosis.pool or "gpu")
     here = sum(phase_tenths(phase)[:1]) if phase else None
     gpu = estimate.gpu.capacity if estimate.gpu else None
+    allocated = estimate.torch_of.get(diagnosis.phase or "", estimate.torch_allocated)
     pairs: Sequence[tuple[str, int | None]] = (
         ("gpu_total_gib", tenths(gpu) if gpu is not None else None),
         ("process_gib", here if pool and pool.pool == "gpu" else None),
-        ("torch_allocated_gib", tenths(estimate.torch_allocated) if estimate.torch_allocated is not None else None),
+        ("torch_allocated_gib", tenths(allocated) if allocated is not None else None),
         ("node_used_gb", here if pool and pool.pool == "host" else None),
         (
             "node_total_gb",

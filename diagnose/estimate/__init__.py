@@ -50,13 +50,15 @@ def estimate(facts: Facts, fallback: Framework | None = None) -> Estimate:
         used = max(phase.need for phase in seen.phases)
         return Estimate(gpu=seen, device_used=used, missing=_missing_of_server(plan), compared=compared)
     inside = [inside_bytes(plan, phase) for phase in gpu.phases]
+    allocated = {phase.phase: trainer_bytes(phase) + more for phase, more in zip(gpu.phases, inside, strict=True)}
     return Estimate(
         gpu=seen,
         host=with_measured(host, compared, failed=failed is not None and POOL_OF_KIND.get(str(failed)) != "gpu")
         if host
         else None,
         compared=compared,
-        torch_allocated=max(map(add, map(trainer_bytes, gpu.phases), inside)),
+        torch_allocated=max(allocated.values()),
+        torch_of=allocated,
         torch_reserved=max(map(add, map(reserved_bytes, gpu.phases), inside)),
         device_used=max(phase.need + (phase.cached if phase.measured is None else 0) for phase in seen.phases),
         host_used=max(used_bytes(plan, phase) for phase in host.phases) if host else None,

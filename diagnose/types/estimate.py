@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -243,6 +243,7 @@ class Estimate:
     """Memory per pool. ``missing`` names the facts without which a pool cannot be computed (then that pool is None).
 
     ``torch_allocated`` and ``torch_reserved`` are the trainer process's own peaks in bytes, without an engine's pool.
+    ``torch_of`` is the first of each phase.
     ``device_used`` is what the driver shows of a GPU at its worst moment, with what the allocator caches.
     ``host_used`` is what counters of used memory show of a node at its worst moment: they leave shared pages out.
     ``compared`` are the readings of the log beside it.
@@ -252,6 +253,7 @@ class Estimate:
     host: PoolEstimate | None = None
     torch_allocated: int | None = None
     torch_reserved: int | None = None
+    torch_of: Mapping[str, int] = field(default_factory=dict)
     device_used: int | None = None
     host_used: int | None = None
     missing: tuple[str, ...] = ()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from diagnose.outlived import late_state
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB
 from diagnose.vocabulary import OTHER_POOL
 
-_OF_TORCH = (None, "none", "ddp", "fsdp", "fsdp2")
-_STATE = ("actor_optimizer", "critic_optimizer")
 _FULL = 0.9  # of the card: a phase below it is not explained by what is in it
 
 
@@ -33,17 +32,11 @@ class Before(NamedTuple):
 
 
 def before_state(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> Before | None:
-    """What the failing phase takes before Adam has a state, where that fits and the second step is where it failed.
-
-    torch's optimizers make it when they step for the first time (torch 2.6 optim/adam.py: _init_group), DeepSpeed's and Megatron's before
-    training (runtime/zero/stage3.py: initialize_optimizer_states; core/optimizer/distrib_optimizer.py).
-    """
+    """What the failing phase takes before Adam has a state, where that fits and the second step is where it failed."""
     if pool.pool != "gpu" or pool.limit is None or diagnosis.kind is None or phase.measured is not None:
         return None
     step, passed = diagnosis.facts.number("step"), diagnosis.facts.flag("steps_passed") is True
     second = step == 2 or (passed and step in (None, 1))
-    if not second or diagnosis.facts.values.get("strategy") not in _OF_TORCH:
-        return None
-    state = sum(term.bytes for term in phase.terms if term.id in _STATE)
+    state = late_state(diagnosis.facts, phase) if second else 0
     rest = phase.bytes - state
     return Before(state, rest) if state and rest <= pool.limit and phase.bytes >= _FULL * pool.limit else None

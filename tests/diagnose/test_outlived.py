@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from diagnose.knowledge import Knowledge, current
-from diagnose.outlived import TITLE, outlived, told
+from diagnose.outlived import TITLE, behind, outlived, told
 from diagnose.pipeline import diagnose
 from diagnose.report import to_markdown
+from diagnose.types import Facts
+from diagnose.words.chinese import summary
 
 RUN = (
     "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-32B "
@@ -32,15 +34,65 @@ def test_steps_that_went_through_contradict_phases_that_have_no_room(knowledge: 
     assert found.estimate.gpu.limit is not None
     assert over is not None
     assert over.phase == "rollout"
-    assert over.low > found.estimate.gpu.limit
+    assert over.least > found.estimate.gpu.limit
     assert TITLE in to_markdown(found)
     assert found.together is None
 
 
-def test_a_first_step_contradicts_nothing(knowledge: Knowledge) -> None:
-    found = diagnose(f"{RUN}{FAILED}", {}, knowledge, ())
+def test_a_first_step_that_ends_in_its_first_phase_contradicts_nothing(knowledge: Knowledge) -> None:
+    found = diagnose(RUN, {"oom_kind": "gpu_oom", "phase": "rollout"}, knowledge, ())
     assert told(found) == ""
     assert TITLE not in to_markdown(found)
+
+
+@pytest.mark.parametrize("phase", ["logprob", "ref_logprob", "actor_update", "optimizer_step", "checkpoint"])
+def test_a_later_phase_of_the_first_step_contradicts_an_earlier_one_that_has_no_room(
+    knowledge: Knowledge, phase: str
+) -> None:
+    found = diagnose(RUN.replace("=0.7", "=0.95"), {"oom_kind": "gpu_oom", "phase": phase}, knowledge, ())
+    over = outlived(found.facts, found.estimate, found.phase)
+    assert over is not None
+    assert over.phase == "init"
+    assert "which is later in a step" in told(found)
+    assert "日志显示训练越过了" in summary(found).lead
+    assert found.together is None
+
+
+@pytest.mark.parametrize("phase", ["logprob", "rollout", "weight_sync", "eval"])
+def test_a_phase_that_may_come_later_is_not_held_against_the_one_that_failed(knowledge: Knowledge, phase: str) -> None:
+    wide = (
+        RUN.replace("32B", "7B")
+        .replace("=0.7", "=0.3")
+        .replace("micro_batch_size_per_gpu=4", "micro_batch_size_per_gpu=256")
+        .replace("train_batch_size=64", "train_batch_size=512")
+    )
+    found = diagnose(
+        wide.replace("trainer.nnodes", "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1 trainer.nnodes"),
+        {"oom_kind": "gpu_oom", "phase": phase},
+        knowledge,
+        (),
+    )
+    assert found.estimate.gpu is not None
+    assert found.estimate.gpu.only_out == "actor_update"
+    assert told(found) == ""
+
+
+def test_the_state_of_adam_is_not_there_in_the_first_step(knowledge: Knowledge) -> None:
+    found = diagnose(
+        "trl==1.9.0 GRPOTrainer Qwen2.5-3B, one 24GB 4090, CUDA out of memory in backward", {}, knowledge, ()
+    )
+    assert found.estimate.gpu is not None
+    assert found.estimate.gpu.limit is not None
+    rollout = found.estimate.gpu.phase("rollout")
+    assert rollout is not None
+    assert rollout.low > found.estimate.gpu.limit
+    assert told(found) == ""
+
+
+def test_of_rows_that_nobody_samples_no_order_is_taken(knowledge: Knowledge) -> None:
+    assert behind(Facts(values={"algo": "dpo"}), "actor_update") == ()
+    assert behind(Facts(values={"algo": "online_dpo"}), "actor_update") == ()
+    assert "ref_logprob" in behind(Facts(values={"algo": "grpo"}), "actor_update")
 
 
 def test_the_phase_that_failed_may_have_grown(knowledge: Knowledge) -> None:

@@ -11,12 +11,12 @@ from django.test import Client
 
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
-from diagnose.units import from_gib
+from diagnose.units import from_gib, to_gib
 from tests import samples
 from wizard import measured
 from wizard.chart import bars, columns, drawing
 from wizard.chart.data import shown
-from wizard.ledger import all_phases, ledgers, reported
+from wizard.ledger import all_phases, beside, ledgers, reported
 from wizard.notes import notes
 from wizard.verdict import figures
 
@@ -184,3 +184,18 @@ def test_a_card_that_ran_out_below_its_estimate_says_what_is_not_explained():
 
 def test_what_others_hold_before_an_engine_starts_is_no_use_of_the_run():
     assert reported(answer(RUN + SHORT)) is None
+
+
+def test_what_torch_had_allocated_is_held_against_the_phase_that_failed():
+    message = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.33 GiB. GPU 0 has a total capacity of 79.11 GiB of which "
+        "2.10 GiB is free. Of the allocated memory 62.14 GiB is allocated by PyTorch, "
+        "and 12.00 GiB is reserved by PyTorch but unallocated.\n"
+    )
+    command = RUN.replace(
+        "device_for_update=4", "device_for_experience=64 worker.actor.micro_batch_size_per_device_for_update=4"
+    )
+    found = diagnose(command + message, {"phase": "actor_update"}, current(), ())
+    assert found.estimate.torch_allocated != found.estimate.torch_of["actor_update"]
+    row = next(row for row in beside(found, None) if row.title == "Allocated by torch")
+    assert row.estimate == f"{to_gib(found.estimate.torch_of['actor_update']):,.1f}"
