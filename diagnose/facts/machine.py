@@ -15,6 +15,7 @@ from diagnose.facts.launcher import launched
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
 from diagnose.facts.memory_words import host_ram, of_node
+from diagnose.facts.printed_card import known, possible
 from diagnose.facts.prose import span_of
 from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
@@ -51,8 +52,9 @@ def read_machine(
 ) -> dict[str, Fact]:
     """All facts of the machine: those that ``stated`` (answers and keys) holds and what the text adds."""
     found: dict[str, Fact] = {}
-    said = list(cards.mentions(speech, knowledge.gpus))
+    said, printed = list(cards.mentions(speech, knowledge.gpus)), captured.get("gpu_total_gib")
     table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
+    said, table = possible(said, printed, knowledge.gpus), known(table, printed, knowledge.gpus)
     roles = {id: fact for id, fact in _by_role(paste).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
@@ -70,7 +72,7 @@ def read_machine(
         _put(found, processes(paste.lines))
     if not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():
         _put(found, one_of_a_pc(paste.lines, lowered) or one_asked_about(paste.lines, said, stated))
-    found = with_named(found, stated, paste, lowered, knowledge.gpus, "gpu_total_gib" in captured)
+    found = with_named(found, stated, paste, lowered, knowledge.gpus, printed)
     if (node := captured.get("node_total_gb")) is not None:
         found["host_ram_gb"] = of_node(node, found.get("host_ram_gb"))
     _sizes({**found, **stated}, found, captured, knowledge.gpus)

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from diagnose.facts.cards import aside, tight
 from diagnose.facts.lowered import Lowered
+from diagnose.facts.printed_card import can_be
 from diagnose.facts.prose import NUMERAL, numeral, span_of
 from diagnose.knowledge.hardware import Gpu, Machine
 from diagnose.types import Fact, Line, Paste, Span
@@ -68,11 +69,11 @@ def with_named(
     paste: Paste,
     lowered: Lowered,
     gpus: Mapping[str, Gpu],
-    printed: bool,
+    printed: Fact | None,
 ) -> dict[str, Fact]:
     """What the only machine that the text names adds; cards, sizes and counts that are told outright outrank it.
 
-    ``printed``: a message prints what a card holds.
+    ``printed``: what a card holds by a message.
     """
     named = list(_all(paste, lowered, gpus))
     named = [one for one in named if not one.aside] or named
@@ -80,6 +81,8 @@ def with_named(
         return dict(found)
     one = next((one for one in named if one.nodes), named[0])
     both, gpu = {**found, **stated}, gpus[one.slug]
+    if not can_be(gpu, printed):
+        return dict(found)
     told = both.get("gpu_model")
     if told is not None and not str(told.value).startswith(gpu.title):
         return dict(found)  # another card than the machine has

@@ -78,7 +78,7 @@ def test_adapters_are_on_the_layers_of_the_list(modules: str, layers: str, train
 def test_before_its_default_was_bf16_trl_computes_in_fp32_unless_asked_otherwise(
     version: str, more: str, precision: str
 ) -> None:
-    text = f"trl=={version}\nfrom trl import GRPOConfig\nargs = GRPOConfig(per_device_train_batch_size=8, {more})\none RTX 4090 24GB\n"
+    text = f"trl=={version}\nfrom trl import GRPOConfig\nargs = GRPOConfig(per_device_train_batch_size=8, {more})\none A100 80GB\n"
     assert told(text + OOM).facts.values["precision"] == precision
 
 
@@ -147,7 +147,7 @@ def test_layers_are_spread_where_one_process_sees_all_cards(launch: str, strateg
     text = f"""{launch}
 model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-14B-Instruct", device_map="auto")
 trainer = SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=1))
-4x4090
+4x A100 80GB
 """
     assert told(text + OOM).facts.values["strategy"] == strategy
 

@@ -1,0 +1,48 @@
+"""Cards that a message rules out: its capacity is not that of the card that the words name, which then is one of another machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from diagnose.facts.cards import Mention
+from diagnose.knowledge.hardware import Gpu
+from diagnose.types import Fact
+
+_NEAR = 0.1  # our choice: error correction and the driver take less of what is sold, and no two sizes are as near
+# what a slice of a card holds of it (NVIDIA's MIG user guide: profiles of an eighth, a quarter and a half of the memory)
+_SLICES = (1 / 8, 1 / 4, 1 / 2)
+# cards that are rebuilt with twice the memory (content/gpus/rtx-4090.md, rtx-2080-ti.md, rtx-3080.md)
+_REBUILT = "RTX"
+
+
+def can_be(gpu: Gpu, printed: Fact | None) -> bool:
+    """Whether a card of this kind, or a slice of one, may show the capacity that was printed."""
+    if printed is None or not gpu.sizes:
+        return True
+    parts = (*_SLICES, 1, *((2,) if gpu.title.startswith(_REBUILT) else ()))
+    sizes = {float(sold) for sold in gpu.sizes} | set(gpu.sizes.values())
+    return any(_near(float(printed.value), part * size) for part in parts for size in sizes)
+
+
+def possible(said: Sequence[Mention], printed: Fact | None, gpus: Mapping[str, Gpu]) -> list[Mention]:
+    """The mentions of cards that may have printed it."""
+    return [one for one in said if printed is None or _may(one, float(printed.value), printed, gpus)]
+
+
+def known(table: Mapping[str, Fact], printed: Fact | None, gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
+    """The facts of a table, without a card that it cannot be, whose size is another's too."""
+    card = table.get("gpu_model")
+    gpu = next((gpu for gpu in gpus.values() if card is not None and gpu.title == card.value), None)
+    lost = () if gpu is None or can_be(gpu, printed) else ("gpu_model", "gpu_mem_gib")
+    return {id: fact for id, fact in table.items() if id not in lost}
+
+
+def _may(one: Mention, size: float, printed: Fact, gpus: Mapping[str, Gpu]) -> bool:
+    """Of a size that is told the card may be a part; it holds no more."""
+    if one.size is not None and size > one.size * (1 + _NEAR):
+        return False
+    return (one.size is not None and _near(size, one.size)) or not one.gpu or can_be(gpus[one.gpu], printed)
+
+
+def _near(size: float, other: float) -> bool:
+    return abs(size - other) <= _NEAR * other
