@@ -104,17 +104,26 @@ def as_answered(facts: Facts, answer: Fact, paste: Paste) -> Facts:
 
 
 def at_version(facts: Facts, version: str, paste: Paste) -> Facts:
-    """The same run in another version of its framework: its keys and defaults read again, all else kept."""
+    """The same run in another version of its framework."""
+    return read_again(facts, Fact("framework_version", version, "answered"), paste)
+
+
+def read_again(facts: Facts, answer: Fact, paste: Paste) -> Facts:
+    """The same run with a fact answered that its keys hang on: keys and defaults read again, all else kept, the machine too."""
     if facts.framework is None:
-        return facts
-    kept = {id: fact for id, fact in facts.stated.items() if fact.origin != "default"}
+        return facts.with_fact(answer)
+    kept = {id: fact for id, fact in facts.stated.items() if fact.origin != "default"} | {answer.id: answer}
     answered = {id: fact for id, fact in kept.items() if fact.origin == "answered"}
+    told = kept.get("framework_version")
+    version = str(told.value) if told is not None else None
     proven = proofs(facts.hits, kept, answered)
-    keyed = read_keys(paste, facts.framework, version, {**known(proven), **answered}, proven=proven)
+    keyed = read_keys(
+        paste, facts.framework, version, {**known(proven), **answered}, told is None or told.certain, proven
+    )
+    kept = {id: fact for id, fact in kept.items() if fact.key not in keyed.dead}
     for id, fact in keyed.stated.items():
-        if id not in kept or (id != "model" and kept[id].key):
+        if id in kept and kept[id].key and id != "model" or id not in kept and FACTS[id].group != "machine":
             kept[id] = fact
-    kept["framework_version"] = Fact("framework_version", version, "answered")
     stated = with_defaults(kept, facts.framework, version, keyed.units, paste, facts.fork, keyed.untold)
     keys, units = writable(facts.framework, version, stated)
     return replace(facts, stated=stated, values=resolve(stated), keys=keys, units=units, untold=keyed.untold)

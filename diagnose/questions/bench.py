@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from diagnose.batch import whole
 from diagnose.conditions import holds
-from diagnose.estimate import estimate_pool, plan_of
-from diagnose.facts.defaults import as_answered, at_version
+from diagnose.estimate import estimate_pool, plan_of, with_failed_row
+from diagnose.facts.defaults import as_answered, read_again
 from diagnose.facts.versions import possible, turns
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
 from diagnose.knowledge.records import Option, Question
 from diagnose.prescribe.situation import verdict, watched
-from diagnose.types import Asked, Estimate, Fact, Facts, Paste, Turn
-from diagnose.units import gib
+from diagnose.types import Asked, Estimate, Fact, Facts, Paste, PhaseEstimate, Turn
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value, is_number
 
 # Of a run whose settings were read few are open, and whoever pastes waits for the answer.
@@ -29,6 +28,7 @@ _OF_A_MACHINE = (1, 2, 4, 8)
 # More phases than this to choose from help nobody.
 _MOST_PHASES = 6
 _LIMITS = {"real_response_length": "response_length", "real_prompt_length": "prompt_length"}
+_VERSIONS = ("framework_version", "engine_version")
 # The phases in which runs fail most, asked for while nothing is computed; our choice, after the threads that we read.
 _USUAL_PHASES = ("load", "init", "weight_sync", "rollout", "logprob", "actor_update")
 VERDICT_WORDS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "limit unknown"}
@@ -50,8 +50,16 @@ class Bench:
         self.left = _MOST_READ if self.facts.configured else _MOST_UNREAD
 
     def peak(self, estimated: Estimate) -> int | None:
-        found = watched(estimated, self.pool, self.phase) or watched(estimated, self.pool, None)
+        found = self._watched(estimated)
         return found.bytes if found else None
+
+    def says(self, estimated: Estimate) -> str:
+        """The same as the page of such a run shows it, with what it means."""
+        found = self._watched(estimated)
+        return f"{found.shown} GiB, {VERDICT_WORDS[self.word(estimated)]}" if found else ""
+
+    def _watched(self, estimated: Estimate) -> PhaseEstimate | None:
+        return watched(estimated, self.pool, self.phase) or watched(estimated, self.pool, None)
 
     def word(self, estimated: Estimate) -> str:
         known = watched(estimated, self.pool, self.phase)
@@ -64,6 +72,16 @@ class Bench:
         return frozenset(id for default in framework.defaults for id in default.when) if framework else frozenset()
 
     @cached_property
+    def read_by(self) -> frozenset[str]:
+        """The versions that a key of the framework hangs on, so that the same settings say something else."""
+        framework = self.facts.framework
+        return (
+            frozenset(id for key in framework.keys for id in key.when if id in _VERSIONS) | {"framework_version"}
+            if framework
+            else frozenset()
+        )
+
+    @cached_property
     def versions(self) -> tuple[str, str]:
         """The versions of the framework that the text leaves possible: from the first on and before the second; "" is open."""
         return possible(self.facts.framework, self.paste)
@@ -73,13 +91,17 @@ class Bench:
         if self.left <= 0:
             return None
         self.left -= 1
-        if id == "framework_version":
-            facts = at_version(self.facts, str(value), self.paste)
+        if id in self.read_by:
+            facts = read_again(self.facts, Fact(id, value, "answered"), self.paste)
         elif id in self.hung_on:
             facts = as_answered(self.facts, Fact(id, value, "answered"), self.paste)
         else:
             facts = self.facts.with_fact(Fact(id, value, "answered"))
-        return estimate_pool(plan_of(facts, self.knowledge.fallback), self.pool, self.phase)
+        fallback = self.knowledge.fallback
+        facts = with_failed_row(
+            replace(facts, failed_row=None), fallback, self.paste
+        )  # another run may have other rows
+        return estimate_pool(plan_of(facts, fallback), self.pool, self.phase)
 
 
 def untried(question: Question, facts: Facts) -> Asked:
@@ -161,14 +183,13 @@ def tried(question: Question, bench: Bench, values: list[Value]) -> Asked:
         written, changed = _written(value), bench.answered(question.fact, value)
         after = bench.peak(changed) if changed else None
         word = bench.word(changed) if changed else ""
-        says = f"{gib(after)} GiB, {VERDICT_WORDS[word]}" if after is not None else ""
-        options.append((written, titles.get(written, written), says))
+        options.append((written, titles.get(written, written), bench.says(changed) if changed else ""))
         if after is not None and word != now:
             turned.append(Turn(written, after, word))
         if before is not None and after is not None:
             moves = max(moves, abs(after - before))
     stated = _written(bench.facts.values.get(question.fact, ""))
-    as_it_is = f"{gib(before)} GiB, {VERDICT_WORDS[now]}" if before is not None else ""
+    as_it_is = bench.says(bench.before)
     rest = options_of(question, bench.facts, {written for written, _, _ in options})
     compared = any(says for _, _, says in options)
     options += [(value, title, as_it_is if value == stated and compared else "") for value, title, _ in rest]

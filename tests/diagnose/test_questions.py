@@ -6,11 +6,13 @@ import pytest
 
 from diagnose.estimate import estimate
 from diagnose.facts import read_facts
+from diagnose.facts.defaults import read_again
 from diagnose.ingest import read
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.prescribe.situation import Situation
 from diagnose.questions import ask
+from diagnose.types import Fact
 from diagnose.units import gib
 from diagnose.vocabulary import PHASES, POOL_OF_KIND
 from tests.diagnose.prescribe.conftest import GROUPED
@@ -188,8 +190,7 @@ def test_an_answer_is_tried_with_the_defaults_that_hang_on_it():
     with_grpo = diagnose(
         "", {**RUN, "oom_kind": "gpu_oom", "framework": "verl", "phase": "actor_update", "algo": "grpo"}, current(), ()
     )
-    peak = with_grpo.estimate.gpu.phase("actor_update").bytes
-    assert says["grpo"].startswith(f"{gib(peak)} GiB")
+    assert says["grpo"].startswith(f"{with_grpo.estimate.gpu.phase('actor_update').shown} GiB")
     assert says["grpo"] != says["ppo"]
 
 
@@ -245,3 +246,37 @@ def test_options_stand_in_their_own_order():
     for one in (*questions, *of_answers(**RUN, oom_kind="gpu_oom", framework="trl", phase="actor_update")):
         numbers = [float(value) for value, _, _ in one.options if value.replace(".", "", 1).isdigit()]
         assert numbers == sorted(numbers)
+
+
+def test_an_option_says_what_its_answer_gives_where_the_size_asked_for_tells_the_rows():
+    knowledge = current()
+    text = (
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct "
+        "data.train_batch_size=256 data.max_prompt_length=1024 data.max_response_length=8192 actor_rollout_ref.rollout.n=8 "
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_rollout_ref.actor.ppo_mini_batch_size=64 "
+        "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=4 actor_rollout_ref.rollout.gpu_memory_utilization=0.5 "
+        "trainer.n_gpus_per_node=8 trainer.nnodes=1\n8 x H100 80GB\n"
+        '  File "/opt/verl/verl/workers/actor/dp_actor.py", line 420, in update_policy\n'
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 18.55 GiB. GPU 0 has a total capacity of 79.15 GiB "
+        "of which 12.10 GiB is free.\n"
+    )
+    found = diagnose(text, {}, knowledge, ())
+    asked = next(one for one in found.questions if one.question.fact == "remove_padding")
+    then = diagnose(text, {"remove_padding": True}, knowledge, ())
+    assert then.facts.failed_row is not None
+    assert then.estimate.gpu is not None
+    shown = then.estimate.gpu.phase("actor_update").shown
+    assert next(says for value, _, says in asked.options if value == "true").startswith(f"{shown} GiB")
+
+
+def test_a_version_of_the_engine_reads_the_keys_again():
+    knowledge = current()
+    text = (
+        "verl==0.2.0 python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct "
+        "actor_rollout_ref.rollout.free_cache_engine=False trainer.n_gpus_per_node=8 trainer.nnodes=1\n8 x H100 80GB\n"
+    )
+    facts = diagnose(text, {"engine_version": "0.6.3"}, knowledge, ()).facts
+    assert facts.values["sleep_level"] == 0
+    again = read_again(facts, Fact("engine_version", "0.8.5", "answered"), read(text))
+    answered = diagnose(text, {"engine_version": "0.8.5"}, knowledge, ()).facts
+    assert again.values["sleep_level"] == answered.values["sleep_level"] == 1
