@@ -41,7 +41,7 @@ from diagnose.facts.quantized import with_quantized
 from diagnose.facts.run_words import run_words
 from diagnose.facts.signature import find_hits
 from diagnose.facts.spelling import normal
-from diagnose.facts.spoken_keys import spoken_keys
+from diagnose.facts.spoken_keys import in_words, spoken_keys
 from diagnose.facts.switched_keys import with_switches
 from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
@@ -223,7 +223,7 @@ def _run(
     if "full_or_lora" not in stated and (share := trained(paste.lines, stated)):
         stated["full_or_lora"] = share
     now = tuple(map(in_digits, without_former(speech)))
-    told = spoken_keys(now, stated, framework) | run_words(now, stated, framework)
+    told = in_words(spoken_keys(now, stated, framework) | run_words(now, stated, framework), heard.paste, framework)
     for id, fact in (told | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
     stated |= left_open(heard.proven, stated)

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from diagnose.conditions import holds, in_range
 from diagnose.facts import written
 from diagnose.facts.prose import span_of
 from diagnose.facts.run_words import almost
+from diagnose.facts.spelling import normal, places
 from diagnose.knowledge.frameworks import Key
 from diagnose.knowledge.records import Framework
-from diagnose.types import Fact, Line
-from diagnose.vocabulary import FACTS
+from diagnose.types import Fact, Line, Paste
+from diagnose.vocabulary import FACTS, Value
 
 _IS = r"\s*(?:=|:|：|of|is|was|at|to|为|是|(?:设|调|开|给|改)(?:置|的|了){0,2}(?:为|成|到)?)?\s*"
 _VALUE = {
@@ -29,14 +31,19 @@ class _Spoken(NamedTuple):
     """``marks``: the first words of all keys, of which a line holds one or is passed over."""
 
     form: re.Pattern[str]
-    keys: Mapping[str, Key]
+    keys: Mapping[str, tuple[Key, ...]]
     marks: tuple[str, ...]
 
 
 def spoken_keys(speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None) -> dict[str, Fact]:
-    """Facts that sentences give by a key's words and nothing else does, each by the one value that is said."""
+    """Facts that sentences give by a key's words and nothing else does, each by the one value that is said.
+
+    None by a key that the version, where it is told, or the algorithm does not look at.
+    """
     if framework is None or framework.fallback:
         return {}
+    told, values = stated.get("framework_version"), {id: fact.value for id, fact in stated.items()}
+    version = str(told.value) if told is not None and told.certain else None
     found: dict[str, list[Fact]] = {}
     for type in _VALUE:
         spoken = _spoken(framework, type)
@@ -44,14 +51,29 @@ def spoken_keys(speech: Sequence[Line], stated: Mapping[str, Fact], framework: F
             if len(line.words) > _LONG or not any(mark in line.words.lower() for mark in spoken.marks):
                 continue
             for match in spoken.form.finditer(line.words):
-                fact = _fact(spoken, line, match)
+                key = _in_force(spoken.keys[_plain(match["key"])], version, values)
+                fact = _fact(key, line, match) if key else None
                 if fact is not None and fact.id not in stated:
                     found.setdefault(fact.id, []).append(fact)
     return {id: facts[0] for id, facts in found.items() if len({fact.value for fact in facts}) == 1}
 
 
-def _fact(spoken: _Spoken, line: Line, match: re.Match[str]) -> Fact | None:
-    key = spoken.keys[_plain(match["key"])]
+def in_words(told: Mapping[str, Fact], paste: Paste, framework: Framework | None) -> dict[str, Fact]:
+    """The facts without those that stand in a setting of the framework's own: it tells them by its key, or has no effect."""
+    if framework is None or framework.fallback:
+        return dict(told)
+    own, there = places(framework)[0], {normal(one.key) for one in paste.settings}
+    gives = {(word, framework.keys[place].fact) for word in there & own.keys() for place in own[word]}
+    return {id: fact for id, fact in told.items() if (normal(fact.written.partition("=")[0]), id) not in gives}
+
+
+def _in_force(keys: Sequence[Key], version: str | None, values: Mapping[str, Value]) -> Key | None:
+    """The first entry that the run looks at; an old one tells of an old version where none is named."""
+    there = (one for one in keys if version is None or in_range(one.since, one.until, version))
+    return next((one for one in there if holds(one.when, values) is not False), None)
+
+
+def _fact(key: Key, line: Line, match: re.Match[str]) -> Fact | None:
     word = match["value"].lower()
     value = written.of(key.fact, _SAID.get(word, word))
     if value is None or almost(line.words, match):
@@ -70,7 +92,7 @@ def _spoken(framework: Framework, type: str) -> _Spoken:
             for name in (key.key, *key.aliases):
                 told.setdefault(_plain(name.rsplit(".", 1)[-1]), []).append(key)
     keys = {
-        words: own[0]
+        words: tuple(own)
         for words, own in told.items()
         if " " in words and len({(key.fact, key.unit, key.negated) for key in own}) == 1
         if FACTS[own[0].fact].type == type and not own[0].when
