@@ -33,6 +33,9 @@ def security_headers(get_response: Callable[[HttpRequest], HttpResponse]) -> Cal
         response = get_response(request)
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
+        if request.method == "POST":
+            # It is shown to nobody else: a cookie that changed since must not keep the browser from showing it when its person goes back.
+            response.headers.pop("Vary", None)
         return response
 
     return add

@@ -1,4 +1,4 @@
-"""A diagnosis → the answer to a request: the page, kept out of caches and search engines."""
+"""A diagnosis → the answer to a request: the page, kept out of shared caches and search engines."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from wizard.pictures import pictures
 from wizard.present import present
 from wizard.state import Answers
 
+# The browser that pasted shows the page again when its person goes back; nobody else keeps it, and nothing else is answered from it.
+BACK_ONLY = "private, no-cache"
+
 
 def answer(
     request: HttpRequest, diagnosis: Diagnosis, answers: Answers, *, pasted: bool, more: Mapping[str, object] = {}
@@ -33,7 +36,7 @@ def answer(
     patch_vary_headers(response, ["Accept-Language"])
     response.headers["X-Robots-Tag"] = "noindex"
     if request.method == "POST":
-        response.headers["Cache-Control"] = "no-store"
+        response.headers["Cache-Control"] = BACK_ONLY
     if request.headers.get("HX-Request") and context["link"]:
         response.headers["HX-Push-Url"] = f"{reverse('wizard:result')}?{context['link']}"
     return response

@@ -82,26 +82,86 @@ def test_another_phase_of_the_ledger_is_chosen_without_asking_the_server(page, l
     assert asked == []
 
 
-def test_nothing_of_the_paste_stays_in_the_browser(page, live_site):
+def test_nothing_of_the_paste_stays_in_the_storage_of_the_site(page, live_site):
     diagnose(page, live_site)
-    page.click("#fact-rollout_n summary")
-    page.fill('[name="rollout_n"][form="again"]', "16")
-    page.click("#fact-rollout_n button")
-    page.wait_for_selector("#fact-rollout_n .chip.you")
+    correct(page, "16")
     kept = page.evaluate("JSON.stringify(localStorage) + JSON.stringify(sessionStorage)")
     assert "kk/instruct" not in kept
     assert "dp_actor" not in kept
 
 
-def test_going_back_gives_a_page_of_facts_alone(page, live_site):
-    diagnose(page, live_site)
+def correct(page, number: str) -> None:
     page.click("#fact-rollout_n summary")
-    page.fill('[name="rollout_n"][form="again"]', "16")
+    page.fill('[name="rollout_n"][form="again"]', number)
     page.click("#fact-rollout_n button")
-    page.wait_for_selector("#fact-rollout_n .chip.you")
-    page.reload()
+    page.wait_for_selector(f"#fact-rollout_n:has(.chip.you):has-text('{number}')")
+
+
+def pasted_lines(page) -> str:
+    return page.input_value('#again [name="reduced"]')
+
+
+def answered(page, number: str) -> None:
+    """The whole answer to the paste, with this number of samples, is on the page."""
+    page.wait_for_selector(f"#fact-rollout_n summary:has-text('{number}')")
+    page.wait_for_selector('#again [name="reduced"]', state="attached")
+    assert "Tried to allocate" in pasted_lines(page)
+
+
+def test_the_address_of_a_corrected_answer_holds_facts_alone(page, live_site):
+    diagnose(page, live_site)
+    correct(page, "16")
+    page.goto(page.url)
     page.wait_for_selector(".verdict")
     assert "From the facts in the link alone" in page.inner_text(".verdict")
+
+
+def test_going_back_from_a_link_of_the_answer_gives_the_answer_and_then_the_paste(page, live_site):
+    diagnose(page, live_site)
+    page.locator("main a[href^='/cases/']").first.click()
+    page.wait_for_url("**/cases/**")
+    page.go_back()
+    assert page.inner_text("h1") == "GPU memory runs out in the actor update"
+    answered(page, "32")
+    page.go_back()
+    assert page.input_value("#paste") == EXAMPLE.read_text()
+    page.go_forward()
+    answered(page, "32")
+
+
+def test_a_cookie_that_changed_meanwhile_does_not_hide_the_answer(page, live_site):
+    diagnose(page, live_site)
+    page.goto(live_site.url + "/gpus/")
+    page.context.add_cookies([{"name": "sessionid", "value": "another", "url": live_site.url}])
+    page.go_back()
+    answered(page, "32")
+
+
+def test_going_back_over_corrections_gives_each_answer_with_its_paste(page, live_site):
+    diagnose(page, live_site)
+    correct(page, "16")
+    correct(page, "4")
+    page.goto(live_site.url + "/gpus/")
+    page.go_back()
+    answered(page, "4")
+    assert page.locator(".chip.you").count() == 1
+    page.go_back()
+    answered(page, "16")
+    page.go_back()
+    answered(page, "32")
+    assert page.locator(".chip.you").count() == 0
+    page.go_back()
+    assert page.input_value("#paste") == EXAMPLE.read_text()
+    page.go_forward()
+    answered(page, "32")
+
+
+def test_going_back_to_a_line_of_the_answer_gives_the_answer(page, live_site):
+    diagnose(page, live_site)
+    page.locator("a.chip[href^='#L']").first.click()
+    page.goto(live_site.url + "/gpus/")
+    page.go_back()
+    answered(page, "32")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -221,3 +281,12 @@ def test_without_scripts_the_questions_lead_to_an_answer(plain_page, live_site):
 def test_without_scripts_the_whole_diagnosis_can_be_copied(plain_page, live_site):
     diagnose(plain_page, live_site)
     assert plain_page.input_value("#markdown").startswith("## GPU memory runs out")
+
+
+def test_without_scripts_going_back_gives_the_answer_and_then_the_paste(plain_page, live_site):
+    diagnose(plain_page, live_site)
+    plain_page.goto(live_site.url + "/gpus/")
+    plain_page.go_back()
+    answered(plain_page, "32")
+    plain_page.go_back()
+    assert plain_page.input_value("#paste") == EXAMPLE.read_text()

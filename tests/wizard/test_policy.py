@@ -99,7 +99,9 @@ def test_a_page_for_the_time_when_nothing_works_needs_what_it_links():
 
 
 def test_our_own_scripts_stay_small():
-    assert sum(path.stat().st_size for path in (ROOT / "static" / "js").glob("*.js")) < 6_144
+    """A page links that of every page and at most one more."""
+    sizes = {path.name: path.stat().st_size for path in (ROOT / "static" / "js").glob("*.js")}
+    assert sizes.pop("site.js") + max(sizes.values()) < 9_216
 
 
 def test_styles_name_only_colours_of_the_tokens():
