@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 
@@ -16,6 +17,8 @@ _ROOM = {"error": 256_000, "memory": 192_000, "frame": 160_000, "setting": 128_0
 _ENTRY = 100  # bytes that a line costs beside its own
 _MANY = 8_000  # lines of a block that are kept at each end
 _BAD = 0.3  # share of what is not ASCII that has to fail before another encoding is tried
+# Control characters that no terminal and no log writes, and for how many bytes that are not ASCII one of them may stand in a text.
+_NO_TEXT, _RARE = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f]"), 20
 _TOLD = 512  # bytes that tell whether a text is UTF-16
 
 
@@ -113,13 +116,15 @@ def _parted(text: bytes) -> tuple[bytes, bytes]:
 
 
 def _readable(text: bytes) -> bytes:
-    """Valid UTF-8, lines at most ``_LINE`` bytes long; a line that is badly broken is tried as GBK."""
+    """Valid UTF-8, lines at most ``_LINE`` bytes long; a line that is badly broken is tried as GBK, but for bytes that are no text."""
     lines = text.split(b"\n")
     if len(max(lines, key=len)) > _LINE:
         text = b"\n".join(map(_cut, lines))
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
+        if _RARE * len(_NO_TEXT.findall(text)) > len(text) - len(text.decode("ascii", "ignore")):
+            return text.decode("utf-8", "replace").encode()
         if (whole := _of_gbk(text)) is not None:
             return whole.encode()
         return b"\n".join(_decode(line).encode() for line in text.split(b"\n"))

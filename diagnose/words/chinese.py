@@ -42,8 +42,16 @@ class Summary:
 
 def is_chinese(text: str) -> bool:
     """Whether a person wrote some of it in Chinese; Japanese, which shares the characters, has kana among them."""
-    han = 0 if text.isascii() else len(_HAN.findall(text))
+    han = 0 if text.isascii() else sum(map(_han, text.split("\n")))
     return han >= _LEAST and 5 * len(_KANA.findall(text)) < han
+
+
+def _han(line: str) -> int:
+    """Its Han characters, where most of its foreign letters are some: bytes that are no text hold every script, and broken signs."""
+    if line.isascii() or not (han := len(_HAN.findall(line))):
+        return 0
+    foreign = sum(sign > "\x7f" and (sign.isalpha() or sign == "\ufffd") for sign in line)
+    return han if 2 * han > foreign else 0
 
 
 def summary(diagnosis: Diagnosis) -> Summary:

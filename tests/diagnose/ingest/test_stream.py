@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from diagnose.ingest import read, read_stream
@@ -18,6 +20,16 @@ def pieces(data: bytes, size: int) -> list[bytes]:
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_it_reads_the_encodings_of_logs_however_they_are_cut(encoding: str, size: int) -> None:
     assert read_stream(pieces(CHINESE.encode(encoding), size)) == read(CHINESE)
+
+
+def test_bytes_that_are_no_text_are_not_tried_as_chinese() -> None:
+    signs = random.Random(1)
+    data = b"".join(bytes([signs.randrange(1, 32), *signs.randbytes(3)]) + "\n显存\n".encode("gbk") for _ in range(200))
+    assert "显存" not in thin([data]).decode()
+
+
+def test_a_stray_control_character_leaves_gbk_a_text() -> None:
+    assert thin([b"\x01" + CHINESE.encode("gbk")]).decode() == "\x01" + CHINESE
 
 
 def test_it_keeps_chinese_of_which_one_character_is_broken() -> None:

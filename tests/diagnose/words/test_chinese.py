@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
+from diagnose.ingest import read_stream
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.report import to_text
@@ -43,6 +45,18 @@ def chinese(text):
 def test_a_text_without_chinese_words_is_not_answered_in_chinese(text):
     assert not is_chinese(text)
     assert "中文摘要" not in to_text(found(text))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("start", [b"", b"\xff\xfe", TORCH.encode() + b"\n"])
+def test_bytes_that_are_no_text_are_not_answered_in_chinese(start, seed):
+    assert not is_chinese(found(read_stream([start + random.Random(seed).randbytes(100_000)])).paste.text)
+
+
+def test_chinese_words_beside_bytes_that_are_no_text_are_answered_in_chinese():
+    assert is_chinese(
+        found(read_stream([f"四卡训练显存不够\n{TORCH}\n".encode() + random.Random(1).randbytes(10_000)])).paste.text
+    )
 
 
 def test_a_text_with_chinese_words_is_answered_in_chinese_first_and_in_english_as_ever():
