@@ -22,6 +22,7 @@ from diagnose.vocabulary import BATCH_UNITS, KINDS
 from diagnose.words.advisory import range_words
 from kb import rules_in_words
 from kb.evidence import Mark, counted, outcomes
+from kb.usual import Usual, usual
 
 GROUPS = {  # the first part of a lever's name, where the word itself would not do
     "algo": "Algorithm",
@@ -53,7 +54,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class KeyRow:
-    """How one framework writes a fact: the keys, the value when nothing sets it, and from which version."""
+    """How one framework writes a fact: the keys, the value that the newest version takes when nothing sets it, and from which version."""
 
     framework: Framework
     fact: str
@@ -195,9 +196,7 @@ def _key_row(framework: Framework, fact: str) -> KeyRow | None:
     keys = [key for key in framework.keys if _gives(key, fact) and not key.dead and not key.hidden]
     if not keys:
         return None
-    default = next(
-        (d.facts[fact] for d in reversed(framework.defaults) if fact in d.facts and not d.script and not d.when), None
-    )
+    default = usual(framework, fact)
     ranges = [f"{key.key}: {words}" for key in keys if (words := rules_in_words.versions(key.since, key.until))]
     unit = keys[0].unit
     counts = [BATCH_UNITS[unit]] if unit not in _OWN_UNITS else []
@@ -205,9 +204,17 @@ def _key_row(framework: Framework, fact: str) -> KeyRow | None:
         framework=framework,
         fact=rules_in_words.title(fact),
         keys=tuple(dict.fromkeys(key.key for key in keys)),
-        default=f"{default:,}" if counts and isinstance(default, (int, float)) else rules_in_words.value(fact, default),
+        default=_default_words(fact, default, counts=bool(counts)) if default else "",
         note="; ".join((*counts, *ranges)),
     )
+
+
+def _default_words(fact: str, default: Usual, *, counts: bool) -> str:
+    """The value, with the version from which it is that or up to which it was."""
+    value = default.value
+    words = f"{value:,}" if counts and isinstance(value, (int, float)) else rules_in_words.value(fact, value)
+    told = [f"since {default.since}"] if default.since else [f"before {default.until}"] if default.until else []
+    return " ".join([words, *told])
 
 
 def _gives(key: Key, fact: str) -> bool:
