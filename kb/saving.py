@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ class Saved:
 
 
 class Conflict(Exception):
-    """Others changed the same lines since ``base``, or the joined text does not fit (``problems``).
+    """The same lines were changed since ``base``, or the joined text does not fit (``problems``).
 
     ``mine`` is kept as its author's draft; ``theirs`` is the present revision.
     """
@@ -134,36 +133,19 @@ def _save(row: Document, prepared: Prepared, edit: _Edit, knowledge: Knowledge) 
 
 
 def _join(row: Document, edit: _Edit, knowledge: Knowledge) -> Prepared:
-    """The edit together with what was saved since its base; raises ``Conflict``.
+    """The edit together with what was saved since its base, by whomever; raises ``Conflict``.
 
-    A second save from one page has one's own first save between: then that is tried as the base too, and where nobody else saved at all,
-    one's own newest text stands.
+    One's own other window is another person here: nobody can tell a line that was left as it was from one that was meant to go.
     """
     theirs = row.revisions.get(number=row.revision)
     base = row.revisions.filter(number=edit.base).first()
-    later = row.revisions.filter(number__gt=edit.base)
-    own = later.filter(author=edit.author).first() if edit.author else None
-    refused: Merge | None = None
-    problems: list[Problem] = []
-    for candidate in _bases(base, own):
-        attempt = merge(candidate.text if candidate else "", edit.text, theirs.text)
-        found: list[Problem] = []
-        if not attempt.regions:
-            try:
-                return documents.prepare(row.kind, row.slug, attempt.text(), knowledge)
-            except DocumentError as misfit:
-                found = misfit.problems
-        if refused is None:
-            refused, problems = attempt, found
-    if base and own and not later.exclude(author=edit.author).exists():
-        return documents.prepare(row.kind, row.slug, edit.text, knowledge)
-    raise Conflict(base, theirs, edit.text, refused or merge("", edit.text, theirs.text), problems)
-
-
-def _bases(base: Revision | None, own: Revision | None) -> Iterator[Revision | None]:
-    yield base
-    if own:
-        yield own
+    attempt = merge(base.text if base else "", edit.text, theirs.text)
+    if attempt.regions:
+        raise Conflict(base, theirs, edit.text, attempt, [])
+    try:
+        return documents.prepare(row.kind, row.slug, attempt.text(), knowledge)
+    except DocumentError as misfit:
+        raise Conflict(base, theirs, edit.text, attempt, misfit.problems) from None
 
 
 def _write(

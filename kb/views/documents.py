@@ -131,7 +131,7 @@ def draft(request: HttpRequest, document: Document) -> HttpResponse:
     if pace.too_fast(user.pk):
         return HttpResponse(status=429)
     kept = drafts.keep(user, now.text, now.base, document=document)
-    newer = document.revisions.filter(number__gt=now.base).exclude(author=user).first() if now.base else None
+    newer = document.revisions.filter(number__gt=now.base).first() if now.base else None
     context = {"kept": kept, "others": drafts.others(user, document), "newer": newer, "document": document}
     return render(request, "kb/_kept.html", context)
 

@@ -78,3 +78,26 @@ def test_two_people_write_one_page_and_nothing_is_lost(seat: Callable[..., Seat]
     rea.page.get_by_role("button", name="Mark all as read").click()
     rea.page.wait_for_load_state()
     assert rea.page.get_by_text("new", exact=True).count() == 0
+
+
+def test_ones_own_two_windows_undo_nothing_of_each_other(seat: Callable[..., Seat]) -> None:
+    one, two = seat("lin"), seat("lin")
+    for window in (one, two):
+        window.go(EDIT)
+    mark = str(one.way)
+    line = paragraph(one, 3)
+    replace(one, line, f"Paragraph 3 of one, {mark}.")
+    replace(one, paragraph(one, 11), f"{paragraph(one, 11)}\n\nWhat one added, {mark}.")
+    save(one)
+    one.page.wait_for_url("**/cases/shared/")
+    replace(two, line, f"Paragraph 3 of two, {mark}.")
+    save(two)
+    two.page.wait_for_selector("#clash")
+    two.look()
+    assert "You saved revision" in two.page.inner_text("#clash")
+    two.page.click("text=Join and go on")
+    two.page.wait_for_selector("#clash", state="detached")
+    save(two)
+    two.page.wait_for_url("**/cases/shared/")
+    assert f"Paragraph 3 of two, {mark}." in two.page.inner_text("main")
+    assert f"What one added, {mark}." in two.page.inner_text("main")

@@ -121,12 +121,11 @@ def test_the_same_text_is_no_new_revision(case: Document, editor: User, knowledg
     assert case.revisions.count() == 1
 
 
-def test_ones_own_double_save_is_never_a_conflict(long: Document, editor: User, knowledge: Knowledge) -> None:
-    """Saved, gone back in the browser, the same line changed once more, saved again."""
-    saving.save(long, BODY.replace("Line 4.", "Line four."), 1, editor, "", knowledge)
-    saved = saving.save(long, BODY.replace("Line 4.", "Line four!"), 1, editor, "", knowledge)
-    assert saved.document.text == BODY.replace("Line 4.", "Line four!")
-    assert [revision.number for revision in long.revisions.all()] == [3, 2, 1]
+def test_ones_own_form_sent_twice_is_saved_once(long: Document, editor: User, knowledge: Knowledge) -> None:
+    text = BODY.replace("Line 4.", "Line four.")
+    saving.save(long, text, 1, editor, "", knowledge)
+    assert saving.save(long, text, 1, editor, "", knowledge).revision is None
+    assert long.revisions.count() == 2
 
 
 def test_ones_own_second_tab_joins(long: Document, editor: User, knowledge: Knowledge) -> None:
@@ -135,15 +134,32 @@ def test_ones_own_second_tab_joins(long: Document, editor: User, knowledge: Know
     assert "Line two." in saved.document.text
 
 
-def test_a_double_save_with_a_colleagues_save_between_takes_nothing_of_hers(
+def test_the_line_that_ones_own_two_tabs_changed_is_a_conflict_and_takes_nothing_away(
+    long: Document, editor: User, knowledge: Knowledge
+) -> None:
+    """The first tab adds a section too: the second, which never had it, must not take it out."""
+    first = BODY.replace("Line 4.", "Line four, at first.") + "\n## Evidence\n\nA section.\n"
+    saving.save(long, first, 1, editor, "", knowledge)
+    mine = BODY.replace("Line 4.", "Line four, at last.")
+    with pytest.raises(Conflict) as clash:
+        saving.save(long, mine, 1, editor, "", knowledge)
+    region = clash.value.joined.regions[0]
+    assert (region.mine, region.theirs) == (("Line four, at last.\n",), ("Line four, at first.\n",))
+    assert "A section." in clash.value.joined.text()
+    assert Draft.objects.get(user=editor).text == mine
+    long.refresh_from_db()
+    assert long.text == first
+
+
+def test_a_second_tab_with_a_colleagues_save_between_takes_nothing_of_hers(
     long: Document, editor: User, other: User, knowledge: Knowledge
 ) -> None:
     mine = BODY.replace("Line 4.", "Line four.")
     saving.save(long, mine, 1, editor, "", knowledge)
     saving.save(long, mine.replace("Line 8.", "Line eight."), 2, other, "", knowledge)
-    saved = saving.save(long, mine.replace("Line four.", "Line four!"), 1, editor, "", knowledge)
-    assert "Line four!" in saved.document.text
-    assert "Line eight." in saved.document.text
+    saved = saving.save(long, mine.replace("Line 6.", "Line six!"), 1, editor, "", knowledge)
+    for words in ("Line four.", "Line six!", "Line eight."):
+        assert words in saved.document.text
 
 
 def test_a_form_sent_twice_makes_one_document(editor: User, knowledge: Knowledge) -> None:
