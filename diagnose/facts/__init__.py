@@ -25,6 +25,7 @@ from diagnose.facts.implied import implied
 from diagnose.facts.keys import KeyFacts, read_keys, writable
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.machine import MACHINE, gpu_of, read_machine
+from diagnose.facts.mapped import engine_place
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import run_config
 from diagnose.facts.model import Read, of_model, read_model
@@ -213,6 +214,7 @@ def _run(
         read_algo(paste, speech, stated),
         None if idle else read_training(paste, speech, stated, framework),
         *idle.values(),
+        engine_place(paste),
         moved_engine(speech, stated),
     ]
     for fact in found:

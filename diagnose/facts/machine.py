@@ -14,6 +14,7 @@ from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launched
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
+from diagnose.facts.mapped import mapped_cards
 from diagnose.facts.memory_words import host_ram, of_node
 from diagnose.facts.printed_card import known, possible
 from diagnose.facts.prose import span_of
@@ -82,7 +83,7 @@ def read_machine(
 
 
 def _by_role(paste: Paste) -> dict[str, Fact]:
-    return role_cards(paste) or pool_cards(paste) or cluster_cards(paste) or learner_cards(paste)
+    return role_cards(paste) or pool_cards(paste) or cluster_cards(paste) or learner_cards(paste) or mapped_cards(paste)
 
 
 def _spoken(

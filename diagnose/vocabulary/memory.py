@@ -125,6 +125,7 @@ MEMORY = (
     fact("sync_batches", "int", "memory", "Weight sync in parts"),
     fact("layered_summon", "bool", "memory", "Adapters gathered one layer at a time"),
     fact("sync_by_tensor", "bool", "memory", "Weights handed over one tensor at a time"),
+    fact("rollouts_ahead", "bool", "engine", "Generates ahead of the training"),
     fact("engine_reads_base", "bool", "engine", "Engine reads its first weights from disk"),
     fact("sync_ref", "bool", "memory", "Reference brought up to date during the run"),
     fact("sync_bucket_mib", "int", "memory", "Weight-sync buffer", "MiB"),
