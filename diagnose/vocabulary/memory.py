@@ -158,6 +158,7 @@ MEMORY = (
     fact("rollout_pp", "int", "engine", "Engine pipeline parallel"),
     fact("rollout_ep", "int", "engine", "GPUs over which the engine spreads experts"),
     fact("sleep_level", "int", "engine", "Engine sleep level"),
+    fact("engine_pinned", "bool", "engine", "Takes no newer version of the engine"),
     fact("wakes_in_parts", "bool", "engine", "Weights and cache woken one after the other"),
     fact("enforce_eager", "bool", "engine", "CUDA graphs off"),
     fact("engine_lora", "bool", "engine", "Adapter handed to the engine by itself"),
