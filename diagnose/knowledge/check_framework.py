@@ -131,6 +131,9 @@ def _key(place: str, where: str, key: Key) -> Iterator[Problem]:
         yield from fact_misfits(place, f"{where}.values.{written}", facts)
     for written in key.along:
         yield from word_misfits(place, f"{where}.along", written, ("*", *(key.values or ("true", "false"))))
+    for name, fact in key.alike.items():
+        if fact:
+            yield from word_misfits(place, f"{where}.alike.{name}", fact, vocabulary.FACTS)
     yield from condition_misfits(place, f"{where}.when", key.when)
 
 

@@ -13,10 +13,11 @@ from diagnose.batch import to_written
 from diagnose.conditions import alike, holds, in_range, told_version
 from diagnose.estimate import Plan, plan_of
 from diagnose.facts.spelling import normal
-from diagnose.facts.written import bare, not_set, number
+from diagnose.facts.written import bare
 from diagnose.knowledge.records import Framework, Key
+from diagnose.prescribe.company import company, same_key
 from diagnose.prescribe.situation import Situation
-from diagnose.types import Change, Fact, Facts, Setting
+from diagnose.types import Change, Fact, Facts
 from diagnose.vocabulary import FACTS, Value, is_number
 
 _NUMBER = re.compile(r"\d(?=\D*$)", re.A)  # the last of a name
@@ -48,7 +49,8 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
             return None
         changed, change = one
         facts = facts.with_facts(changed)
-        changes += [change, *_same_setting_elsewhere(situation, change), *_along(situation, change)]
+        key = key_of(situation.facts, change.fact) if situation.framework_known else None
+        changes += [change, *(company(situation, change, key) if key else ())]
     return Written(facts, tuple(changes), situation.fallback)
 
 
@@ -149,7 +151,7 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
         return None
     stated = facts.stated.get(id)
     read = stated if stated and stated.origin == "read" and stated.span else None
-    if read and read.key and not any(_same_key(read.key, name) for name in (key.key, *key.aliases)):
+    if read and read.key and not any(same_key(read.key, name) for name in (key.key, *key.aliases)):
         return None  # the words of one key say nothing at another
     unit = stated.unit if stated else facts.units.get(id, "")
     new = _by_values(key, facts, id, target) if key.values else _by_number(key, facts, id, target, unit, read)
@@ -256,45 +258,3 @@ def in_unit(facts: Facts, id: str, target: float, unit: str) -> float | int | No
         return round(number, 3)
     now = facts.number(id)
     return math.ceil(number) if now is not None and target > now else math.floor(number)
-
-
-def _same_setting_elsewhere(situation: Situation, change: Change) -> list[Change]:
-    """Aliases that the paste sets to the same value, such as one log-prob size for the actor and one for the reference."""
-    if change.span is None or not situation.framework_known:
-        return []
-    key = key_of(situation.facts, change.fact)
-    names = {key.key, *key.aliases} - {change.key} if key else set()
-    home = next((setting for setting in situation.paste.settings if setting.span == change.span), None)
-    return [
-        Change(change.fact, setting.key, setting.value, change.after, setting.span)
-        for setting in situation.paste.settings
-        if setting.key in names and setting.value == change.before and _together(setting, home)
-    ]
-
-
-def _along(situation: Situation, change: Change) -> list[Change]:
-    """The keys without which the framework refuses the new word, where the paste leaves them unset, or not at the zero they need."""
-    key = key_of(situation.facts, change.fact) if situation.framework_known else None
-    words = {written.lower(): beside for written, beside in key.along.items()} if key else {}
-    changes, beside = [], words.get(change.after.lower(), words.get("*", {}))
-    for name, value in beside.items():
-        there = next((one for one in reversed(situation.paste.settings) if _same_key(one.key, name)), None)
-        if there is None:
-            changes.append(Change(change.fact, name, None, value))
-        elif not_set(there.value) or _to_be_zero(there.value, value):
-            changes.append(Change(change.fact, there.key, there.value, value, there.span))
-    return changes
-
-
-def _to_be_zero(pasted: str, needed: str) -> bool:
-    """Whether another number stands where none but zero is taken."""
-    return number(needed) == 0 and number(pasted) not in (None, 0)
-
-
-def _same_key(pasted: str, name: str) -> bool:
-    """Whether a key of the paste is this one: in dashes or underscores, also without the head of its path."""
-    return f".{normal(name)}".endswith(f".{normal(pasted)}")
-
-
-def _together(setting: Setting, home: Setting | None) -> bool:
-    return home is None or (setting.command == home.command and setting.shape == home.shape)

@@ -1,0 +1,72 @@
+"""What else must be written with a key: its other spellings, what the framework asks for beside it, the same setting of other roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from diagnose.facts.spelling import normal
+from diagnose.facts.written import not_set, number
+from diagnose.knowledge.records import Key
+from diagnose.prescribe.situation import Situation
+from diagnose.types import Change, Setting
+
+
+def company(situation: Situation, change: Change, key: Key) -> Iterator[Change]:
+    """Every further change that goes with the change of this key."""
+    yield from _same_setting_elsewhere(situation, change, key)
+    yield from _along(situation, change, key)
+    yield from _alike(situation, change, key)
+
+
+def _same_setting_elsewhere(situation: Situation, change: Change, key: Key) -> list[Change]:
+    """Aliases that the paste sets to the same value, such as one log-prob size for the actor and one for the reference."""
+    if change.span is None:
+        return []
+    names = {key.key, *key.aliases} - {change.key}
+    home = next((setting for setting in situation.paste.settings if setting.span == change.span), None)
+    return [
+        Change(change.fact, setting.key, setting.value, change.after, setting.span)
+        for setting in situation.paste.settings
+        if setting.key in names and setting.value == change.before and _together(setting, home)
+    ]
+
+
+def _along(situation: Situation, change: Change, key: Key) -> list[Change]:
+    """The keys without which the framework refuses the new word, where the paste leaves them unset, or not at the zero they need."""
+    words = {written.lower(): beside for written, beside in key.along.items()}
+    changes, beside = [], words.get(change.after.lower(), words.get("*", {}))
+    for name, value in beside.items():
+        there = _pasted(situation, name)
+        if there is None:
+            changes.append(Change(change.fact, name, None, value))
+        elif not_set(there.value) or _to_be_zero(there.value, value):
+            changes.append(Change(change.fact, there.key, there.value, value, there.span))
+    return changes
+
+
+def _alike(situation: Situation, change: Change, key: Key) -> Iterator[Change]:
+    """The same word for other roles that share what it sets, whatever they say; of one that is there also where nothing is said."""
+    for name, present in key.alike.items():
+        there = _pasted(situation, name)
+        if there is not None and there.value != change.after and there.span != change.span:
+            yield Change(change.fact, there.key, there.value, change.after, there.span)
+        elif there is None and present and situation.values.get(present) is True:
+            yield Change(change.fact, name, None, change.after)
+
+
+def _pasted(situation: Situation, name: str) -> Setting | None:
+    return next((one for one in reversed(situation.paste.settings) if same_key(one.key, name)), None)
+
+
+def _to_be_zero(pasted: str, needed: str) -> bool:
+    """Whether another number stands where none but zero is taken."""
+    return number(needed) == 0 and number(pasted) not in (None, 0)
+
+
+def same_key(pasted: str, name: str) -> bool:
+    """Whether a key of the paste is this one: in dashes or underscores, also without the head of its path."""
+    return f".{normal(name)}".endswith(f".{normal(pasted)}")
+
+
+def _together(setting: Setting, home: Setting | None) -> bool:
+    return home is None or (setting.command == home.command and setting.shape == home.shape)
