@@ -131,7 +131,9 @@ def test_nothing_is_written_that_the_trainer_refuses_beside_its_fused_loss():
 
 
 def test_a_fused_loss_is_written_where_nothing_stands_against_it():
-    assert written(SWIFT.format(algo="grpo", more=""), UPDATE)["use_liger_kernel"] == "true"
+    text = SWIFT.format(algo="grpo", more="--attn_impl flash_attn")
+    assert written(text, ("actor_update",))["use_liger_kernel"] == "true"
+    assert "use_liger_kernel" not in written(text, ("logprob",))  # whose log-probs do not go through it
 
 
 def test_what_is_refused_together_is_not_brought_together_by_a_set_of_changes():
