@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from django.db import Error, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.http.request import RawPostDataException
 from django.template.loader import get_template
 
 from config.logs import request_id
+from kb import sent
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ def failed(request: HttpRequest) -> HttpResponse:
 def _page(request: HttpRequest, failure: Failure, mark: str) -> str:
     """Made without the request, since what every page knows of its viewer stands in the database; empty where it cannot be made."""
     name = "_failed.html" if "HX-Request" in request.headers else "500.html"
-    context = {"failure": failure, "mark": mark, "again": list(_form(request)), "sent": request.method == "POST"}
+    context = {"failure": failure, "mark": mark, "again": list(sent.fields(request)), "sent": request.method == "POST"}
     try:
         return str(get_template(name).render(context))
     except Exception:  # its styles or templates may be what is missing
@@ -116,13 +116,3 @@ def _of_database(error: Error) -> Failure | None:
     if told or code == sqlite3.SQLITE_ERROR:
         return told
     return GONE if isinstance(error, (OperationalError, InterfaceError)) else None
-
-
-def _form(request: HttpRequest) -> Iterator[tuple[str, str]]:
-    """What was typed, so that the page can send it again; never a password, and not what came as a file."""
-    try:
-        fields = list(request.POST.lists())
-    except (OSError, RawPostDataException):
-        return
-    if not any("password" in name for name, _ in fields):
-        yield from ((name, str(value)) for name, values in fields for value in values)

@@ -19,6 +19,7 @@ HTTPS = env.flag("HTTPS")
 
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
+CSRF_FAILURE_VIEW = "config.worn.refused"
 
 INSTALLED_APPS = [
     "django.contrib.auth",

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 
+from kb import sent
 from kb.models import Role, role_of
 from kb.tokens import refuse
 
+# A fragment takes the place that it was asked for; one that would have been the whole page, or none of it, stands above the page.
+_ABOVE = {"HX-Retarget": "#main > .wrap", "HX-Reswap": "afterbegin show:#main:top"}
 _FOR_PROGRAMS = (".json", ".md", ".atom", ".xml", ".zip")
 
 
@@ -36,11 +42,34 @@ class MembersOnly(LoginRequiredMiddleware):
 
 
 def ask_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """What somebody gets who is nobody here: the page to sign in, or its address for a fragment, or words for a program."""
+    """What somebody gets who is nobody here: the page to sign in, or words for a program.
+
+    Whoever sent something was signed in when the page was made: it comes back with a way to sign in beside it, and nothing is lost.
+    """
     if request.user.is_authenticated:
         raise PermissionDenied
+    context: dict[str, Any] = {"sign_in": f"{reverse('account_login')}?{urlencode({'next': sent.written_on(request)})}"}
     if request.headers.get("HX-Request"):
-        return HttpResponse(status=401, headers={"HX-Redirect": reverse("account_login")})
+        response = render(request, "kb/_ended.html", context, status=401)
+        above = _ABOVE if request.headers.get("HX-Target", "main") == "main" else {}
+        for name, value in {"HX-Reselect": ".ended", **above}.items():
+            response.headers[name] = value
+        return response
     if request.path.endswith(_FOR_PROGRAMS):
         return refuse("This needs a member. Send Authorization: Bearer with a token for read.")
-    return redirect_to_login(request.get_full_path() if request.method in ("GET", "HEAD") else "/")
+    if request.method != "POST":
+        return redirect_to_login(request.get_full_path() if request.method in ("GET", "HEAD") else "/")
+    context |= {"again": sent.again(request), "words": sent.WORDS}
+    response = render(request, "kb/ended.html", context, status=401)
+    response.headers["Cache-Control"] = sent.BACK_ONLY
+    return response
+
+
+def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view of one's own things."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return view(request, *args, **kwargs) if request.user.is_authenticated else ask_to_sign_in(request)
+
+    return checked

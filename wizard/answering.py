@@ -12,13 +12,11 @@ from django.utils.cache import patch_vary_headers
 from diagnose.knowledge import current
 from diagnose.types import Diagnosis
 from diagnose.words import chinese
+from kb.sent import BACK_ONLY
 from wizard.near import NEAR
 from wizard.pictures import pictures
 from wizard.present import present
 from wizard.state import Answers
-
-# The browser that pasted shows the page again when its person goes back; nobody else keeps it, and nothing else is answered from it.
-BACK_ONLY = "private, no-cache"
 
 
 def answer(

@@ -33,6 +33,16 @@ def _start(request: HttpRequest, error: str = "", text: str = "") -> HttpRespons
     return render(request, "wizard/start.html", {**context, "section": "diagnose", "error": error, "text": text})
 
 
+@require_POST
+def too_old(request: HttpRequest) -> HttpResponse:
+    """The box with what was pasted on a page whose token is worn: to diagnose changes nothing, so the words may stand in a new form."""
+    words = "The page was too old to be answered, as after a sign-in in another tab. Your paste stands here: press Diagnose once more."
+    files = " Files have to be added again." if any(request.FILES.getlist("files")) else ""
+    response = _start(request, words + files, request.POST.get("paste", ""))
+    response.status_code = 403
+    return response
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @limits.at_most(limits.FILES + limits.PASTE)
 def result(request: HttpRequest) -> HttpResponse:

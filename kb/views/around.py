@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import cast
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -16,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kb import attachments, changes, comments, notes, watching
 from kb.lookup import on_document
+from kb.members_only import signed_in
 from kb.models import Comment, Document
 from kb.tokens import for_programs
 
@@ -73,7 +73,7 @@ def watch(request: HttpRequest, document: Document) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in
 def notices(request: HttpRequest) -> HttpResponse:
     """What one was told; a post marks all of it as read."""
     user = cast(User, request.user)

@@ -9,7 +9,6 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.utils import is_mfa_enabled
 from allauth.socialaccount.models import SocialAccount
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -18,12 +17,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from kb import audit
+from kb.members_only import signed_in
 from kb.models import Member, role_of
 from kb.people_forms import EmailForm, NoticesForm
 
 
 @never_cache
-@login_required
+@signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def me(request: HttpRequest) -> HttpResponse:
     """What one is here, what one may do, and how one signs in; sending it sets the notices."""
@@ -45,7 +45,7 @@ def me(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@login_required
+@signed_in
 @reauthentication_required  # type: ignore[untyped-decorator]
 @require_http_methods(["GET", "HEAD", "POST"])
 def email(request: HttpRequest) -> HttpResponse:

@@ -104,8 +104,16 @@
     sheet.form.requestSubmit();
   }
 
+  // a sign-in in another tab wears the token of this page: what is sent has the one of now
+  const token = () => document.cookie.match(/(?:^|; )csrftoken=(\w+)/)?.[1];
+  document.addEventListener("submit", ({ target }) => {
+    const field = target.elements.csrfmiddlewaretoken;
+    if (field) field.value = token() || field.value;
+  }, true);
+
   // htmx passes over the name of a button that stands outside its form
   document.addEventListener("htmx:configRequest", ({ detail }) => {
+    if (token() && detail.formData.has("csrfmiddlewaretoken")) detail.formData.set("csrfmiddlewaretoken", token());
     const button = detail.triggeringEvent?.submitter;
     if (button?.name) detail.formData.append(button.name, button.value);
   });

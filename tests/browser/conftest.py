@@ -62,7 +62,7 @@ class Seat:
 
     def _hear(self, line: Any) -> None:
         """Errors of the console, but for a form that comes back on purpose: the browser calls its status an error."""
-        if line.type == "error" and not re.search(r"status of (409|422)", line.text):
+        if line.type == "error" and not re.search(r"status of (401|403|409|422)", line.text):
             self.wrong.append(line.text)
 
     def go(self, path: str) -> Any:

@@ -13,6 +13,7 @@ from django.test import Client, override_settings
 
 from config import failures
 from config.failures import BUSY, FULL, GONE, LOCKED, OURS, cause
+from kb import sent
 
 
 def under(error: Exception, driver: Exception) -> Exception:
@@ -106,6 +107,6 @@ def test_a_password_is_never_in_the_page_of_a_failure(broken: Client) -> None:
     from django.test import RequestFactory
 
     request = RequestFactory().post("/", {"username": "ed", "password1": "hunter2"})
-    assert list(failures._form(request)) == []
+    assert list(sent.fields(request)) == []
     request = RequestFactory().post("/", {"text": "an hour's <words>"})
-    assert list(failures._form(request)) == [("text", "an hour's <words>")]
+    assert list(sent.fields(request)) == [("text", "an hour's <words>")]

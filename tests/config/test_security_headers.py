@@ -63,7 +63,7 @@ def test_a_page_that_refuses_carries_them_too_and_says_what_to_do(client: Client
     refused = {
         "ALLOWED_HOSTS": client.get("/", headers={"Host": "elsewhere.example"}),
         "too many fields": client.get("/result/?" + "a&" * 1001),
-        "load the page again": stranger.post("/result/", {"paste": "x"}),
+        "press Diagnose once more": stranger.post("/result/", {"paste": "x"}),
         "/no/such/page": client.get("/no/such/page"),
         "tail -400": client.generic("POST", "/result/", b"x", CONTENT_LENGTH=str(10**9)),
     }

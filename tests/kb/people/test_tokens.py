@@ -123,12 +123,6 @@ def test_json_of_a_site_for_members_answers_a_program_in_words(settings: Any) ->
     assert response.headers["Content-Type"].startswith("text/plain")
 
 
-def test_a_fragment_of_a_site_for_members_sends_the_whole_page_to_sign_in(settings: Any) -> None:
-    settings.MEMBERS_ONLY = True
-    response = Client().get(reverse("kb:cases"), headers={"HX-Request": "true"})
-    assert (response.status_code, response.headers["HX-Redirect"]) == (401, reverse("account_login"))
-
-
 def test_nobody_revokes_or_sees_the_token_of_another(world: World) -> None:
     for role, user in world.people.items():
         browser = Client()
