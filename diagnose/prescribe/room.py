@@ -1,17 +1,20 @@
-"""An engine that found no room for its cache: the smallest step of a lever that leaves room for one longest sequence."""
+"""An engine that found no room for its cache, or too little of the card free: the smallest step of a lever that leaves room for one
+longest sequence, and the smallest share that does so within what is free."""
 
 from __future__ import annotations
 
+import math
+from bisect import bisect
 from collections.abc import Iterable
 from dataclasses import replace
 
-from diagnose.estimate import cache_room, estimate_pool
+from diagnose.estimate import cache_room, estimate_pool, plan_of
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.measure import crowded
 from diagnose.prescribe.outcome import Refusal, Trial
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.writing import Written
-from diagnose.types import CacheRoom, PhaseEstimate, PoolEstimate
+from diagnose.types import CacheRoom, Fact, PhaseEstimate, PoolEstimate
 from diagnose.units import gib
 from diagnose.vocabulary import NO_CACHE
 
@@ -25,6 +28,7 @@ _RECKONED = (
     "response_length",
     "rollout_tp",
 )
+_TOO_LITTLE_FREE = "vllm_free_memory_too_low"
 _NOTHING = "It leaves the engine's cache no more room than it has."
 
 
@@ -43,6 +47,8 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
             full = Refusal("elsewhere", crowded(over, "gpu"))
             continue
         best = Trial(lever, made.facts, made.changes, verdict=_verdict(after), room=(before, after))
+        if _as_printed(made):
+            return replace(best, verdict="fits")
         if after.enough and not (nothing and after.left <= before.left):
             return best
     if best and best.room and best.room[1].rest <= 0:
@@ -54,11 +60,49 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
     return Refusal("no_gain", _NOTHING) if _is_reckoned(lever.changes[0].fact, situation) else None
 
 
+def share_within(lever: Lever, situation: Situation) -> float | Refusal | None:
+    """The smallest share, in hundredths, with room for one longest sequence, where a message prints what was free at the start.
+
+    Why there is none where what is free does not hold that; None where no such message is there, or the room cannot be reckoned.
+    """
+    facts, change = situation.facts, lever.changes[0]
+    ids = ("gpu_free_gib", "gpu_total_gib", "gpu_memory_utilization")
+    free, total, now = (facts.number(id) for id in ids)
+    down = change.fact == "gpu_memory_utilization" and change.op == "step" and float(change.by or 0) < 0
+    if not down or facts.values.get("oom_kind") != _TOO_LITTLE_FREE or not free or not total or not now:
+        return None
+    most = math.floor(100 * free / total)
+    room = _at_share(most, situation) if most < 100 * now else None
+    if room is None:
+        return None
+    if most < 1 or room.rest < room.row:
+        needs = gib(room.weights + room.work + room.row)
+        held = f"its weights, its largest step and one longest sequence take about {needs}"
+        return Refusal("no_gain", f"Only {free:.1f} GiB are free, and {held} by the estimate: no share is enough.")
+    shares = range(1, most + 1)
+    return shares[bisect(shares, False, hi=most - 1, key=lambda share: _is_enough(_at_share(share, situation)))] / 100
+
+
+def _at_share(hundredths: int, situation: Situation) -> CacheRoom | None:
+    share = Fact("gpu_memory_utilization", hundredths / 100, "answered")
+    return cache_room(plan_of(situation.facts.with_fact(share), situation.fallback))
+
+
+def _is_enough(room: CacheRoom | None) -> bool:
+    return room is not None and room.enough
+
+
 def _is_reckoned(fact: str, situation: Situation) -> bool:
     """Whether it is known what the fact does to the room: of graphs only where it is known which engine, in which version, counts them."""
     values = situation.facts.values
     graphs = "engine_version" in values or values.get("rollout_engine") not in (None, "vllm")
     return fact in _RECKONED or (fact == "enforce_eager" and graphs)
+
+
+def _as_printed(made: Written) -> bool:
+    """Whether the length limit is now one that the message itself says to fit."""
+    limit, fits = made.facts.number("max_model_len"), made.facts.number("fitting_length")
+    return limit is not None and fits is not None and limit <= fits
 
 
 def _as_shown(after: CacheRoom | None, before: CacheRoom) -> CacheRoom | None:

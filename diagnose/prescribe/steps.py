@@ -29,6 +29,8 @@ _PARALLEL = ("rollout_tp", "tp", "sp", "critic_sp", "pp", "ep", "shard_size")
 _CUT_THE_CARDS = ("tp", "pp", "sp")
 _BY_HEADS = ("rollout_tp", "tp", "sp", "critic_sp")
 
+# What a message itself says to be the largest that fits.
+_PRINTED = {"max_model_len": "fitting_length"}
 _USUAL_CARD = 80.0
 
 Targets = Mapping[str, Value]
@@ -75,10 +77,14 @@ def _ladder(change: LeverChange, facts: Facts) -> list[Value]:
     now = facts.number(change.fact)
     if now is None or not change.by:
         return []
-    ladder: list[Value] = []
+    printed = facts.number(_PRINTED.get(change.fact, ""))
+    told = change.op == "scale" and printed is not None and _row(change.fact, facts) <= printed < now
+    ladder: list[Value] = [int(printed)] if told and printed else []
     for times in range(1, _FEWER_STEPS.get(change.fact, MOST_STEPS) + 1):
         value = _bounded(change, now * change.by**times if change.op == "scale" else now + change.by * times, now)
         value = max(value, min(now, _row(change.fact, facts)))
+        if told and printed and value > printed:
+            continue  # the message itself says that it does not fit
         if value == now or value in ladder or not _possible(change.fact, value, facts):
             break
         ladder.append(value)

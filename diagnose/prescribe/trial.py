@@ -14,7 +14,7 @@ from diagnose.knowledge.records import Lever
 from diagnose.prescribe.even import uneven
 from diagnose.prescribe.measure import measure, takes
 from diagnose.prescribe.outcome import Refusal, Trial
-from diagnose.prescribe.room import try_for_room
+from diagnose.prescribe.room import share_within, try_for_room
 from diagnose.prescribe.situation import LEAST_GAIN, Situation
 from diagnose.prescribe.steps import Targets, at_bound, steps, without
 from diagnose.prescribe.writing import Written, write
@@ -149,6 +149,15 @@ def _without_figures(lever: Lever, situation: Situation, ladder: list[Targets]) 
     """The first step that is within the room that the message prints; where none is, the smallest but for the engine's share."""
     if (usual := situation.usual) and _takes_nothing(lever, usual):
         return Refusal("elsewhere", f"In a run of usual size it takes nothing from the {PHASES[usual.phase or '']}.")
+    if (share := share_within(lever, situation)) is not None:
+        made = None if isinstance(share, Refusal) else written_step(lever, situation, {lever.changes[0].fact: share})
+        return (
+            Trial(lever, made.facts, made.changes)
+            if made
+            else share
+            if isinstance(share, Refusal)
+            else _unwritten(lever, situation, ladder)
+        )
     if tried := try_for_room(lever, situation, _written(lever, situation, ladder)):
         return tried
     written = _written(lever, situation, ladder)

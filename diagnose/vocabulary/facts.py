@@ -215,6 +215,7 @@ _ALL = (
     fact("tried_alloc_gib", "number", "measured", "Asked for", "GiB"),
     fact("gpu_total_gib", "number", "measured", "Capacity as printed", "GiB"),
     fact("gpu_free_gib", "number", "measured", "Free as printed", "GiB"),
+    fact("fitting_length", "int", "measured", "Longest sequence that fits, as printed", "tokens"),
     fact("process_gib", "number", "measured", "Held by the process", "GiB"),
     fact("holder", "text", "measured", "Kind of process that holds most host RAM"),
     fact("holder_gib", "number", "measured", "Held by all processes of that kind", "GiB"),

@@ -17,7 +17,14 @@ def told(diagnosis: Diagnosis) -> list[str]:
     if facts.number("tried_alloc_gib") is None and facts.number("gpu_total_gib") is None:
         return []
     refused = explain(facts, diagnosis.paste)
-    return [*_request(refused), *_shortage(facts), *_tenant(facts), *_idle(facts), *_contradictions(facts)]
+    return [
+        *_request(refused),
+        *_shortage(facts),
+        *_before_start(diagnosis),
+        *_tenant(facts),
+        *_idle(facts),
+        *_contradictions(facts),
+    ]
 
 
 def _request(refused: Refused | None) -> list[str]:
@@ -78,6 +85,28 @@ def _shortage(facts: Facts) -> list[str]:
 def _factor(words: str, factor: int) -> str:
     """``2 rows``, ``1 row``; of a bare number the number."""
     return f"{factor:,}" if words.isdigit() else f"{factor:,} {words.removesuffix('s') if factor == 1 else words}"
+
+
+def _before_start(diagnosis: Diagnosis) -> list[str]:
+    """Who has what is not free where an engine starts, which itself has nothing yet."""
+    facts = diagnosis.facts
+    total, free = facts.number("gpu_total_gib"), facts.number("gpu_free_gib")
+    if diagnosis.kind != "vllm_free_memory_too_low" or total is None or free is None or total - free < TENANT:
+        return []
+    held = f"{_gib(total - free)} of the card were in use before the engine took anything"
+    others = "another process, an engine, another rank or a job that was left behind"
+    if facts.serves or facts.values.get("rollout_mode") == "server":
+        return [f"{held}: by {others}."]
+    gpu = diagnosis.estimate.gpu
+    start = gpu.phase("init") if gpu else None
+    own = sum(term.bytes for term in start.terms if term.family in ("held", "fixed")) / GIB if start else 0.0
+    if not own:
+        return [f"{held}: by the trainer of the same run, or by {others}."]
+    if own + TENANT >= total - free:
+        return [f"{held}: by the estimate the trainer of the same run has {_gib(own)} of it."]
+    return [
+        f"{held}: by the estimate {_gib(own)} of it are of the trainer of the same run, the rest is held by {others}."
+    ]
 
 
 def _tenant(facts: Facts) -> list[str]:

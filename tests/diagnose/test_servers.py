@@ -118,10 +118,10 @@ def test_a_length_limit_above_the_cache_is_lowered_by_what_the_message_says_is_l
     assert found.room.shown == pytest.approx(6.1 * GIB, rel=0.001)
     assert found.room.holds == pytest.approx(24_985, rel=0.001)
     assert found.room.row == 131072 * kv_bytes_per_token(layers=64, kv_heads=8, head_dim=128)
-    assert changes(found)["max-model-len"] == "16384"
+    assert changes(found)["max-model-len"] == "24976"  # as the message says
     length = next(one for one in found.prescriptions if one.lever.slug == "rollout.max_model_len.down")
     assert length.after_verdict == "fits"
-    assert "32.0 GiB → 4.0 GiB for one longest sequence" in to_text(found)
+    assert "32.0 GiB → 6.1 GiB for one longest sequence" in to_text(found)
 
 
 def test_sglangs_server_that_cannot_capture_its_graphs() -> None:

@@ -62,8 +62,65 @@ def test_a_length_limit_above_the_cache_is_lowered_as_far_as_it_must():
     found = answer(TOO_LONG + SWIFT)
     given = advice(found, "rollout.max_model_len.down")
     assert 0 < found.room.left < found.room.row
-    assert given.room[1].enough
-    assert int(given.changes[0].after) * found.room.row / 40960 < found.room.left
+    assert [change.after for change in given.changes] == ["9024"]
+    assert given.after_verdict == "fits"
+
+
+def test_the_length_that_the_message_prints_is_the_one_that_is_advised():
+    message = (
+        "ValueError: To serve at least one request with the models's max seq len (32768), (1.75 GiB KV cache is needed, which is larger "
+        "than the available KV cache memory (1.42 GiB). Based on the available memory, the estimated maximum model length is 26560. Try "
+        "increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.\n"
+    )
+    serve = "vllm serve Qwen/Qwen2.5-7B-Instruct --gpu-memory-utilization 0.3 --max-model-len 32768\nRTX 4090 24GB\n"
+    given = advice(answer(serve + message), "rollout.max_model_len.down")
+    assert [change.after for change in given.changes] == ["26560"]
+    assert given.after_verdict == "fits"
+
+
+TOO_LITTLE = "ValueError: Free memory on device ({free}/79.25 GiB) on startup is less than desired GPU memory utilization (0.9, 71.33 GiB).\n"
+VERL = (
+    "verl==0.4.1\npython3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct "
+    "data.max_prompt_length=1024 data.max_response_length=4096 actor_rollout_ref.rollout.name=vllm "
+    "actor_rollout_ref.rollout.tensor_model_parallel_size=1 actor_rollout_ref.rollout.gpu_memory_utilization=0.9 "
+    "trainer.n_gpus_per_node=8 trainer.nnodes=1\n8 x A100 80GB\n"
+)
+SERVE = "vllm serve Qwen/Qwen2.5-7B-Instruct --gpu-memory-utilization 0.9 --max-model-len 8192\nA100 80GB\n"
+
+
+def test_a_printed_length_below_the_longest_row_is_not_advised():
+    """Prompt and answer come to 5,120 tokens."""
+    command = VERL.replace("trainer.nnodes", "actor_rollout_ref.rollout.max_model_len=40960 trainer.nnodes")
+    found = answer(TOO_LONG.replace("9024", "3000") + command)
+    assert found.facts.values["fitting_length"] == 3000
+    given = advice(found, "rollout.max_model_len.down")
+    assert given is None or int(given.changes[0].after) >= 5120
+
+
+@pytest.mark.parametrize("command", [VERL, SERVE])
+def test_where_too_little_is_free_the_share_holds_one_longest_sequence_and_no_more_than_is_free(command):
+    found = answer(command + TOO_LITTLE.format(free="21.33"))
+    (change,) = advice(found, "rollout.gpu_memory_utilization.down").changes
+    needs = 15.2 + 2  # GiB of weights in bf16 and of the least that a step takes
+    assert needs / 79.25 < float(change.after) <= 21.33 / 79.25
+    smaller = diagnose(command, {"gpu_memory_utilization": float(change.after)}, current(), [])
+    assert smaller.facts.values["gpu_memory_utilization"] == float(change.after)
+
+
+@pytest.mark.parametrize("command", [VERL, SERVE])
+def test_where_no_share_is_enough_none_is_advised(command):
+    found = answer(command + TOO_LITTLE.format(free="11.00"))
+    assert advice(found, "rollout.gpu_memory_utilization.down") is None
+    assert "no share is enough" in refused(found, "rollout.gpu_memory_utilization.down")
+
+
+@pytest.mark.parametrize(
+    ("command", "who"), [(VERL, "of the trainer of the same run, the rest"), (SERVE, "by another process")]
+)
+def test_it_says_who_holds_what_was_not_free(command, who):
+    told = to_text(answer(command + TOO_LITTLE.format(free="21.33"))).replace("\u00a0", " ")
+    assert "57.9 GiB of the card were in use before the engine took anything" in told
+    assert who in told
 
 
 def test_the_answer_says_where_the_share_went():
