@@ -147,13 +147,12 @@ def _keys(
     named = {"framework": detected.fact} if detected.fact else {}
     sure = {**named, **known(proven), **told}
     plan = detected.framework or (knowledge.fallback if not detected.candidates else None)
-    if plan is not None:
-        paste = with_switches(paste, heard.speech, plan)
     if detected.ignored:
         left = (one for one in paste.settings if normal(one.key) not in detected.ignored)
         paste = replace(paste, settings=tuple(left))
     if plan is not None:
         number = str(version.value) if version else None
+        paste = with_switches(paste, heard.speech, plan)
         return read_keys(paste, plan, number, sure, version is None or version.certain, proven)
     readings = [read_keys(paste, knowledge.frameworks[slug], None, sure, proven=proven) for slug in detected.candidates]
     return KeyFacts(stated=agreed(readings))
@@ -184,8 +183,8 @@ def _measure(stated: dict[str, Fact], heard: _Heard, answered: Mapping[str, Fact
     said, grown, lengths = stated.get("oom_kind"), readings.growth(), readings.lengths()
     if (rows := of_longer_rows(said, grown, lengths, heard.hits)) is not None:
         readings.notes[longer_rows(lengths)] = None
-    told = readings.told is not None
-    if (kind := rows or as_kind(said, grown, heard.speech, told=told)) and "oom_kind" not in answered:
+    kind = rows or as_kind(said, grown, heard.speech, told=readings.told is not None)
+    if kind and "oom_kind" not in answered:
         stated["oom_kind"] = kind
     return readings
 
