@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from diagnose.facts.cards import Mention
 from diagnose.knowledge.hardware import Gpu
@@ -25,8 +26,12 @@ def can_be(gpu: Gpu, printed: Fact | None) -> bool:
 
 
 def possible(said: Sequence[Mention], printed: Fact | None, gpus: Mapping[str, Gpu]) -> list[Mention]:
-    """The mentions of cards that may have printed it."""
-    return [one for one in said if printed is None or _may(one, float(printed.value), printed, gpus)]
+    """The mentions of cards that may have printed it, without a size that is below it."""
+    if printed is None:
+        return list(said)
+    size = float(printed.value)
+    sized = [replace(one, size=None) if one.gpu and _below(one, size) else one for one in said]
+    return [one for one in sized if not _below(one, size) and _may(one, size, printed, gpus)]
 
 
 def known(table: Mapping[str, Fact], printed: Fact | None, gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
@@ -38,10 +43,12 @@ def known(table: Mapping[str, Fact], printed: Fact | None, gpus: Mapping[str, Gp
 
 
 def _may(one: Mention, size: float, printed: Fact, gpus: Mapping[str, Gpu]) -> bool:
-    """Of a size that is told the card may be a part; it holds no more."""
-    if one.size is not None and size > one.size * (1 + _NEAR):
-        return False
     return (one.size is not None and _near(size, one.size)) or not one.gpu or can_be(gpus[one.gpu], printed)
+
+
+def _below(one: Mention, size: float) -> bool:
+    """Whether the size that is told is too small: of a card a part may be printed, and no more than it holds."""
+    return one.size is not None and size > one.size * (1 + _NEAR)
 
 
 def _near(size: float, other: float) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from diagnose.conditions import version
+from diagnose.conditions import holds, version
 from diagnose.facts.prose import asked, clause_of, place_of
 from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Behaviour, Default, Fork, Framework, Resident
@@ -59,7 +59,11 @@ def version_of(framework: Framework | None, fork: Fork | None, paste: Paste, ans
     likely = [*_of_literals(framework, paste, likely=True), *_of_days(framework, paste)]
     derived = _inside(framework, sure, "derived")
     assumed = _inside(framework, [*sure, *likely], "assumed")
-    return derived if assumed is None or (derived and derived.value == assumed.value) else assumed
+    found = derived if assumed is None or (derived and derived.value == assumed.value) else assumed
+    effect = [*_of_effect(framework, paste)] if found else []
+    if found is None or all(_allows(bound, str(found.value)) for bound in effect):
+        return found
+    return _inside(framework, [*sure, *likely, *effect], "assumed") or found
 
 
 def _sure(framework: Framework, paste: Paste) -> list[_Bound]:
@@ -107,6 +111,19 @@ def _of_keys(framework: Framework, paste: Paste) -> Iterator[_Bound]:
         since, until = ranges.get(normal(setting.key), ("", ""))
         if since or until:
             yield _Bound(since, until, setting.key)
+
+
+def _of_effect(framework: Framework, paste: Paste) -> Iterator[_Bound]:
+    """A key that later versions take without effect in some algorithm is likely set where it has one; a named script tells which."""
+    idle = {normal(key.key) for key in framework.keys if key.dead and key.when}
+    set_to = {word: setting.key for setting in paste.settings if (word := normal(setting.key)) in idle}
+    told = (default.facts for default in framework.defaults if default.script and default.script in paste.text)
+    values = {id: value for facts in told for id, value in facts.items() if id == "algo"} if set_to else {}
+    for word, written in set_to.items() if values else ():
+        live = [key for key in framework.keys if normal(key.key) == word and not key.dead]
+        since, until = _union([(key.since, key.until) for key in live if holds(key.when, values) is not False])
+        if until:
+            yield _Bound(since, until, written)
 
 
 @lru_cache(maxsize=128)

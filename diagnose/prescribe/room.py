@@ -61,7 +61,8 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
 
 
 def share_within(lever: Lever, situation: Situation) -> float | Refusal | None:
-    """The smallest share, in hundredths, with room for one longest sequence, where a message prints what was free at the start.
+    """A share with room for one longest sequence, where a message prints what was free at the start: the first step that is within it
+    and holds that, else the smallest in hundredths.
 
     Why there is none where what is free does not hold that; None where no such message is there, or the room cannot be reckoned.
     """
@@ -80,7 +81,9 @@ def share_within(lever: Lever, situation: Situation) -> float | Refusal | None:
         held = f"its weights, its largest step and one longest sequence take about {needs}"
         return Refusal("no_gain", f"Only {free:.1f} GiB are free, and {held} by the estimate: no share is enough.")
     shares = range(1, most + 1)
-    return shares[bisect(shares, False, hi=most - 1, key=lambda share: _is_enough(_at_share(share, situation)))] / 100
+    least = shares[bisect(shares, False, hi=most - 1, key=lambda share: _is_enough(_at_share(share, situation)))]
+    step = round(-100 * float(change.by or 0))
+    return next((one for one in range(round(100 * now) - step, least - 1, -step) if one <= most), least) / 100
 
 
 def _at_share(hundredths: int, situation: Situation) -> CacheRoom | None:

@@ -149,15 +149,9 @@ def _without_figures(lever: Lever, situation: Situation, ladder: list[Targets]) 
     """The first step that is within the room that the message prints; where none is, the smallest but for the engine's share."""
     if (usual := situation.usual) and _takes_nothing(lever, usual):
         return Refusal("elsewhere", f"In a run of usual size it takes nothing from the {PHASES[usual.phase or '']}.")
-    if (share := share_within(lever, situation)) is not None:
-        made = None if isinstance(share, Refusal) else written_step(lever, situation, {lever.changes[0].fact: share})
-        return (
-            Trial(lever, made.facts, made.changes)
-            if made
-            else share
-            if isinstance(share, Refusal)
-            else _unwritten(lever, situation, ladder)
-        )
+    if isinstance(share := share_within(lever, situation), Refusal):
+        return share
+    ladder = [{lever.changes[0].fact: share}] if share else ladder
     if tried := try_for_room(lever, situation, _written(lever, situation, ladder)):
         return tried
     written = _written(lever, situation, ladder)

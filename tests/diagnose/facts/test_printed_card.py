@@ -38,6 +38,7 @@ def test_a_card_of_another_size_loses(values, capacity):
         ("a slice of an H100 80GB", "9.75", "H100", 80),
         ("4090 48G x 8", "47.50", "RTX 4090", 48),
         ("on my RTX 4090", "47.50", "RTX 4090", 24),
+        ("4 x A100 40GB", "79.15", "A100", 80),
         ("8 x L4, moved from A100", "22.06", "L4", 24),
     ],
 )

@@ -78,7 +78,7 @@ def test_the_length_that_the_message_prints_is_the_one_that_is_advised():
     assert given.after_verdict == "fits"
 
 
-TOO_LITTLE = "ValueError: Free memory on device ({free}/79.25 GiB) on startup is less than desired GPU memory utilization (0.9, 71.33 GiB).\n"
+TOO_LITTLE = "Free memory on device ({free}/79.25 GiB) on startup is less than desired GPU memory utilization (0.9, 71.33 GiB).\n"
 VERL = (
     "verl==0.4.1\npython3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct "
     "data.max_prompt_length=1024 data.max_response_length=4096 actor_rollout_ref.rollout.name=vllm "
