@@ -17,9 +17,13 @@ MAX_OPEN = 200
 MAX_BLOCK = 1_000  # lines without a blank one between
 # How often a document may hold a sign that begins something: the parser takes 0.02 to 0.15 ms for each that leads nowhere.
 MAX_SIGNS = {"[": 1_500, "<": 1_000, "&": 2_000, "\\": 4_000, "`": 4_000, "*": 6_000, "|": 6_000, "_": 12_000}
-RENDERER = 1  # raise it when the HTML of an unchanged text changes: stored pages are then made anew
+RENDERER = 2  # raise it when the HTML of an unchanged text changes: stored pages are then made anew
 
 _RUN = re.compile(rf"[\[\](){{}}<>`]{{{MAX_RUN + 1},}}")
+# A whole tag of clean HTML: in an attribute's quotes a “<” stands as it was written, between tags none does.
+_TAG = re.compile(r'<(/?\w+)(?:[^<>"]|"[^"]*")*>')
+_FRAME = '<div class="scroll" tabindex="0" role="group" aria-label="Table">'
+_BREAKS = re.compile(r"(?<=[._/])(?=\w)")
 _LEAD = re.compile(r"(?:[ \t>]|[-*+] |\d{1,9}[.)] )*")
 _TAGS = {
     "a", "abbr", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h2", "h3", "h4", "hr", "img", "ins", "kbd", "li",
@@ -89,7 +93,27 @@ def render(text: str) -> SafeString:
         link_rel="nofollow noopener noreferrer",
         attribute_filter=_own_images_only,
     )
-    return as_rendered(clean)
+    return as_rendered(_framed(clean))
+
+
+def _framed(clean: str) -> str:
+    """Clean HTML with a frame around each table, in which it scrolls, and keys in its cells that break after ``.``, ``_`` and ``/``."""
+    if "<table" not in clean:
+        return clean
+    parts: list[str] = []
+    at, tables, in_code = 0, 0, False
+    for tag in _TAG.finditer(clean):
+        words, name = clean[at : tag.start()], tag[1]
+        parts.append(_BREAKS.sub("<wbr>", words) if tables and in_code else words)
+        if name == "table":
+            parts.append(_FRAME)
+        parts.append(tag[0])
+        if name == "/table":
+            parts.append("</div>")
+        tables += (name == "table") - (name == "/table")
+        in_code = name == "code" or (in_code and name != "/code")
+        at = tag.end()
+    return "".join([*parts, clean[at:]])
 
 
 def as_rendered(html: str) -> SafeString:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kb import markdown
@@ -89,6 +91,21 @@ def test_it_renders_tables_and_code() -> None:
     html = markdown.render("| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nx = 1\n```")
     assert "<td>1</td>" in html
     assert "<pre><code>x = 1" in html
+
+
+def test_a_table_stands_in_a_frame_that_scrolls_and_its_keys_break() -> None:
+    html = markdown.render("| key `a.b` |\n| --- |\n| `actor.micro_batch/x` and a.b |\n\n`left.alone`\n")
+    assert html.count('<div class="scroll" tabindex="0"') == html.count("</table></div>") == 1
+    assert "<code>actor.<wbr>micro_<wbr>batch/<wbr>x</code> and a.b" in html
+    assert "<code>left.alone</code>" in html
+
+
+@pytest.mark.parametrize("title", ["<table>", "</table>", "<table><img src=x onerror=alert(1)>", "<code>a.b</code>"])
+def test_a_table_in_an_attribute_is_none(title: str) -> None:
+    html = markdown.render(f"[x](https://a.example '{title}')\n\n| a |\n| --- |\n| <b title='{title}'>1</b> |\n")
+    assert html.count("<div") == html.count("</div>") == 1
+    assert html.count('"') % 2 == 0
+    assert not re.search(r"<img[^>]* onerror", re.sub(r'"[^"]*"', "", html))
 
 
 @pytest.mark.parametrize(("sign", "most"), markdown.MAX_SIGNS.items())
