@@ -11,13 +11,14 @@ from diagnose.types import Paste
 from wizard import limits
 
 CHUNK = 1 << 16
+_END, _LINES = 200_000, 400  # letters and lines of a text that is too long which its writer gets back
 
 
 class TooLong(Exception):
-    """More text than is taken; ``size`` in bytes."""
+    """More text than is taken; ``size`` in bytes, ``end`` its last lines where they are known."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, end: str = "") -> None:
+        self.size, self.end = size, end
         super().__init__(f"{limits.size_words(size)} pasted")
 
 
@@ -26,7 +27,7 @@ def pasted(request: HttpRequest) -> Paste | str | None:
     text = request.POST.get("paste", "")
     files = [file for file in request.FILES.getlist("files") if file]
     if len(text) > limits.PASTE:
-        raise TooLong(len(text.encode()))
+        raise TooLong(len(text.encode(errors="replace")), "\n".join(text[-_END:].splitlines()[-_LINES:]))
     if text.strip() or files:
         return read_streams([*_typed(text), *(file.chunks(CHUNK) for file in files)])
     return request.POST.get("reduced") or None

@@ -26,6 +26,13 @@ SHELL = 200 * MB
 FIELDS = 1 * MB
 
 
+# What a page says beside the size of what is too large; a script says it before anything is sent.
+PASTE_WORDS = (
+    f"pasted; the box takes {PASTE // MB} MB. Keep the last 400 lines and the launch command, or add the log as a file."
+)
+FILES_WORDS = f"in files; {FILES // MB} MB are taken. Cut the longest first, as in tail -c 50M train.log > short.log"
+
+
 def size_words(size: int) -> str:
     return f"{size / MB:,.0f} MB"
 

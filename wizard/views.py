@@ -30,15 +30,16 @@ def start(request: HttpRequest) -> HttpResponse:
 
 def _start(request: HttpRequest, error: str = "", text: str = "") -> HttpResponse:
     context = home.context(current(), cases_for(request.user), counts(request.user))
-    return render(request, "wizard/start.html", {**context, "section": "diagnose", "error": error, "text": text})
+    again = " Files have to be added again." if error and any(request.FILES.getlist("files")) else ""
+    more = {"section": "diagnose", "error": error + again, "text": text, "limits": limits}
+    return render(request, "wizard/start.html", {**context, **more})
 
 
 @require_POST
 def too_old(request: HttpRequest) -> HttpResponse:
     """The box with what was pasted on a page whose token is worn: to diagnose changes nothing, so the words may stand in a new form."""
     words = "The page was too old to be answered, as after a sign-in in another tab. Your paste stands here: press Diagnose once more."
-    files = " Files have to be added again." if any(request.FILES.getlist("files")) else ""
-    response = _start(request, words + files, request.POST.get("paste", ""))
+    response = _start(request, words, request.POST.get("paste", ""))
     response.status_code = 403
     return response
 
@@ -55,8 +56,8 @@ def _read_paste(request: HttpRequest) -> HttpResponse:
     try:
         text = intake.pasted(request)
     except intake.TooLong as too_long:
-        words = f"{limits.size_words(too_long.size)} pasted; the box takes {limits.size_words(limits.PASTE)}."
-        return _start(request, f"{words} Paste the last 400 lines and the launch command, or add the log as a file.")
+        words = f"{limits.size_words(too_long.size)} {limits.PASTE_WORDS}"
+        return _start(request, f"{words} The last lines stand here; going back gives the whole.", too_long.end)
     if text is None and not answers.values:
         return _start(
             request,

@@ -40,6 +40,21 @@
     if (place) place.textContent = said(input.files);
   };
 
+  // what the site would refuse is told beside the box, where it still stands
+  const weight = ({ files, value }) => files  // a line end is sent as two letters
+    ? [...files].reduce((sum, file) => sum + file.size, 0) : value.length + value.split("\n").length - 1;
+  document.addEventListener("submit", (event) => {
+    const large = [...event.target.querySelectorAll("[data-most]")].find((field) => weight(field) > field.dataset.most);
+    if (!large) return;
+    event.preventDefault();
+    const note = one("#paste-error");
+    note.textContent = `${size(weight(large))} ${large.dataset.large}`;
+    note.hidden = false;
+    large.ariaInvalid = "true";
+    note.tabIndex = -1;
+    note.focus();
+  });
+
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy]");
     if (button) copy(button);

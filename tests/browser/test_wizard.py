@@ -290,3 +290,48 @@ def test_without_scripts_going_back_gives_the_answer_and_then_the_paste(plain_pa
     answered(plain_page, "32")
     plain_page.go_back()
     assert plain_page.input_value("#paste") == EXAMPLE.read_text()
+
+
+LARGE = ("x" * 999 + "\n") * 23_000
+
+
+def set_paste(page, text: str) -> None:
+    page.evaluate("text => { document.querySelector('#paste').value = text; }", text)
+
+
+def pasted_length(page) -> int:
+    return page.evaluate("document.querySelector('#paste').value.length")
+
+
+def test_a_paste_that_is_too_large_is_told_beside_the_box_and_stays_in_it(page, live_site):
+    page.goto(live_site.url)
+    set_paste(page, LARGE)
+    page.click(".paste .btn.go")
+    assert page.inner_text("#paste-error").startswith("23.0 MB pasted; the box takes 16 MB.")
+    assert pasted_length(page) == len(LARGE)
+    assert page.url == live_site.url + "/"
+    set_paste(page, LARGE[-8_000:])
+    page.click(".paste .btn.go")
+    page.wait_for_selector(".verdict")
+
+
+def test_files_that_are_too_large_are_told_beside_the_box(page, live_site, tmp_path):
+    log = tmp_path / "train.log"
+    with log.open("wb") as file:
+        file.truncate(101_000_000)
+    page.goto(live_site.url)
+    page.fill("#paste", "Killed")
+    page.set_input_files("#files", log)
+    page.click(".paste .btn.go")
+    assert page.inner_text("#paste-error").startswith("101.0 MB in files; 100 MB are taken.")
+    assert page.input_value("#paste") == "Killed"
+
+
+def test_without_scripts_going_back_from_a_refusal_gives_the_whole_paste(plain_page, live_site):
+    plain_page.goto(live_site.url)
+    set_paste(plain_page, LARGE)
+    plain_page.click(".paste .btn.go")
+    plain_page.wait_for_selector("text=the box takes 16 MB")
+    assert plain_page.input_value("#paste").endswith("x" * 999)
+    plain_page.go_back()
+    assert pasted_length(plain_page) == len(LARGE)

@@ -55,6 +55,12 @@ def answer(client) -> str:
     return post(client, paste=EXAMPLE.read_text())
 
 
+def test_the_box_says_how_much_is_taken_before_anything_is_sent(client):
+    page = client.get("/").content.decode()
+    for most in (limits.PASTE, limits.FILES):
+        assert f'data-most="{most}"' in page
+
+
 def test_an_empty_paste_is_refused_at_the_field(client):
     response = client.post("/result/", {"paste": "  \n"})
     assert response.status_code == 200
@@ -62,9 +68,10 @@ def test_an_empty_paste_is_refused_at_the_field(client):
 
 
 def test_a_paste_that_is_too_long_is_refused_at_the_field(client):
-    response = client.post("/result/", {"paste": "x" * (limits.PASTE + 1)})
+    response = client.post("/result/", {"paste": "x" * limits.PASTE + "\nthe last line"})
     assert response.status_code == 200
-    assert 'id="paste-error"' in response.content.decode()
+    assert 'aria-describedby="paste-error"' in response.content.decode()
+    assert "the last line</textarea>" in response.content.decode()
 
 
 def test_a_body_that_is_too_large_gets_a_page_before_it_is_read(client):
