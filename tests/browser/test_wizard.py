@@ -111,9 +111,10 @@ def answered(page, number: str) -> None:
 def test_the_address_of_a_corrected_answer_holds_facts_alone(page, live_site):
     diagnose(page, live_site)
     correct(page, "16")
-    page.goto(page.url)
-    page.wait_for_selector(".verdict")
-    assert "From the facts in the link alone" in page.inner_text(".verdict")
+    beside = page.context.new_page()
+    beside.goto(page.url)
+    beside.wait_for_selector(".verdict")
+    assert "From the facts in the link alone" in beside.inner_text(".verdict")
 
 
 def test_going_back_from_a_link_of_the_answer_gives_the_answer_and_then_the_paste(page, live_site):
