@@ -53,7 +53,7 @@ def upload(client: Client, case: Document, name: str, content: bytes, type: str 
 
 def test_a_visitor_neither_comments_nor_watches_nor_uploads(case: Document) -> None:
     for name in ("comment", "watch", "attach"):
-        assert Client().post(at(name, case), {"text": "x"}).status_code == 302
+        assert Client().post(at(name, case), {"text": "x"}).status_code == 401
     assert not Comment.objects.exists()
 
 
