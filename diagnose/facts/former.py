@@ -12,7 +12,8 @@ from dataclasses import replace
 from diagnose.types import Line, Paste, Setting, Span
 
 _NUMBER = r"\d+(?:\.\d+)?[kK]?(?![\w.]*[A-Za-z\d])"
-_WENT_WELL = r"(?:(?:都|还|是|就|时|的时候|is|was|it)*\s*(?:没问题|没有问题|可以|正常|能跑|没事|\bok\b|\bfine\b|\bworks?\b|\bworked\b))?"
+_WELL = r"(?:都|还|是|就|时|的时候|is|was|it)*\s*(?:没问题|没有问题|可以|正常|能跑|没事|\bok\b|\bfine\b|\bworks?\b|\bworked\b)"
+_WENT_WELL = rf"(?:{_WELL})?"
 _CHANGED = (
     r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]|-{1,2}>|=>|→"
     r"|(?:(?:chang|increas|reduc|lower|rais|cut|set)\w*\s+(?:it\s+)?)?(?:down\s+|up\s+)?to\b)"
@@ -24,7 +25,7 @@ _FORMER = re.compile(
 )
 # “2048 works, 8192 OOMs”
 _WORKED = re.compile(
-    rf"(?P<old>(?<![\w.-]){_NUMBER}\s*(?:(?:都|还|是|就|时|is|was|it)*\s*(?:没问题|没有问题|可以|正常|能跑|没事|\bok\b|\bfine\b|\bworks?\b|\bworked\b))"
+    rf"(?P<old>(?<![\w.-]){_NUMBER}\s*{_WELL}"
     rf"\s*[,，;；]?\s*(?:但是?|but|and)?\s*)(?={_NUMBER}\s*(?:就|也|则|会|直接)*\s*(?:OOM|爆|炸|挂|崩|runs? out|crash|fails?\b|dies\b))",
     re.I | re.A,
 )

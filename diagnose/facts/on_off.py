@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TO_SWITCH = r"(?:打开|开启|启用|使用|配置|设置|加上|用上|开|用|加|配|设)"
-_NOT = r"(?:没有?|未|不|无)"
+_NOT = r"(?<![开用])(?:没有?|未|不|无)"  # “开不开” asks
 _NEAR = 80  # characters
 # what holds of one holds of those beside it: “没有开 param_offload 和 optimizer_offload”
 _AND = r"(?:\s*(?:和|与|以及|及|、|/|\band\b|\bor\b|\bnor\b)\s*)"
@@ -30,7 +30,7 @@ _NOT_ON = (
 # … and that somebody put it off
 _PUT_OFF = (
     re.compile(
-        r"(?:关闭|关掉|关了?|禁用|去掉|\b(?:disabl(?:e|ed|ing)|(?:turn|switch)(?:ed|ing)? off))了?\s*(?:the\s+|a\s+)?"
+        r"(?:关闭|关掉|(?<![有相无开])关了?|禁用|去掉|\b(?:disabl(?:e|ed|ing)|(?:turn|switch)(?:ed|ing)? off))了?\s*(?:the\s+|a\s+)?"
         rf"{_OTHERS_BEFORE}[`'\"“]?$",
         re.I | re.A,
     ),

@@ -30,8 +30,8 @@ def with_switches(paste: Paste, speech: Sequence[Line], framework: Framework) ->
 def _settings(speech: Sequence[Line], framework: Framework, given: Collection[str]) -> Iterator[Setting]:
     form = _switches(framework)
     found: dict[str, list[Setting]] = {}
-    for line in speech if form else ():
-        if len(line.words) > _LONG or form is None:
+    for line in speech:
+        if len(line.words) > _LONG:
             continue
         for match in form.finditer(line.words):
             name = normal(match[0].replace(" ", "_"))
@@ -53,7 +53,7 @@ def _state(words: str, match: re.Match[str]) -> bool | None:
 
 
 @lru_cache(maxsize=128)
-def _switches(framework: Framework) -> re.Pattern[str] | None:
+def _switches(framework: Framework) -> re.Pattern[str]:
     """The last words of the framework's switches, of two words or more, with blanks or signs between them."""
     names = {
         normal(name).rpartition(".")[2]
@@ -63,5 +63,5 @@ def _switches(framework: Framework) -> re.Pattern[str] | None:
         for name in (key.key, *key.aliases)
     }
     words = sorted((name for name in names if "_" in name), key=len, reverse=True)
-    parts = "|".join(re.escape(word).replace("_", "[ _-]") for word in words)
-    return re.compile(rf"(?<![\w.=/-])(?:{parts})(?![\w=/.-])", re.I | re.A) if words else None
+    parts = "|".join(re.escape(word).replace("_", "[ _-]") for word in words) or r"(?!)"
+    return re.compile(rf"(?<![\w.=/-])(?:{parts})(?![\w=/.-])", re.I | re.A)

@@ -35,7 +35,7 @@ _COUNTERS = (
     ("reserved", re.compile(r"\breserved\b", re.I | re.A)),
     ("allocated", re.compile(r"\ballocated\b", re.I | re.A)),
 )
-# sizes that are a card's reach at least this share of it, and none of them is larger than the card
+# These bounds are our choice. Sizes that are a card's reach at least this share of it, and none of them is larger than the card
 _OF_A_CARD, _WHOLE_CARD = 0.5, 1.02
 _BEYOND_CARDS = 300 * PRINTED["gib"]  # more than any card of the catalogue has
 _LEAST_RISE = 1.05

@@ -29,7 +29,7 @@ ON = [
     "with {}",
     "{} 也打开了",
 ]
-OPEN = ["{} 没用，还是爆", "{} 的时候", "8 张卡 {}", "using the docs of {}"]
+OPEN = ["有关 {} 的问题", "要开不开 {}", "{} 没用，还是爆", "{} 的时候", "8 张卡 {}", "using the docs of {}"]
 
 
 def place(text: str, word: str) -> tuple[str, int, int]:
