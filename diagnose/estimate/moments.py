@@ -11,6 +11,7 @@ from diagnose.estimate.rank import autocasts
 from diagnose.estimate.residents import critic_in_one_pass
 from diagnose.estimate.roles import as_critic, of_critic
 from diagnose.estimate.terms_activation import before_head, head_inputs, kept, kept_by_hooks, no_grad, recomputed
+from diagnose.estimate.terms_experts import experts_at_once
 from diagnose.estimate.terms_gather import (
     bucketed,
     buckets_of_replicas,
@@ -94,7 +95,7 @@ def _forward(plan: Plan, kind: str) -> list[Moment]:
     """A layer's tensors are gone when the logits are made, and so are a layer's weights where each layer is gathered by itself."""
     one = take(plan, kind)
     tower = vision_tower(plan, one, trains=False) if plan.stage in ("", "first") else []
-    through_layers = ("forward pass", [*gathered(plan), *no_grad(plan, one), *tower])
+    through_layers = ("forward pass", [*gathered(plan), *no_grad(plan, one), *experts_at_once(plan, one), *tower])
     logits = logits_forward(plan, one, kind) if plan.stage in ("", "last") else []
     if not logits:
         return [*_begins(gathering(plan)), through_layers]

@@ -54,9 +54,9 @@ def gather_stream(plan: Plan) -> float:
     """The most bytes on the stream that gathers.
 
     FSDP 2 has one buffer of the root unit and the next layer's there, each beside this rank's part, and copies them into parameters on
-    the stream that computes. FSDP 1 has the parameters themselves there: root, the layer at work, the next one, and two that are freed
-    when the card is done with them (``record_stream``; _limiter_utils.py), and this rank's part of the root in 16 bits. A loop that
-    never waits for the card, as those of the card's points, finds the last root still taken as well.
+    the stream that computes. FSDP 1 has the parameters themselves there: the root twice, since the next pass takes a new one, the layer
+    at work, the next one, and one that is freed when the card is done with it (``record_stream``; _limiter_utils.py), and where weights
+    are stored in fp32 this rank's part of the root in 16 bits (tests/data/trainers/card_easyr1.toml: a trainer's own loop).
     """
     root, layer = (each * unit for each, unit in zip((2.0, layer_bytes(plan)), units(plan), strict=True))
     part = 1 / plan.split.group
@@ -64,7 +64,7 @@ def gather_stream(plan: Plan) -> float:
         return (1 + part) * (root + layer)
     if keeps_gathered(plan.values):
         return layer_bytes(plan) * plan.split.whole
-    return (1 + part) * root + 4 * layer
+    return (2 + (part if plan.each.stored > 2 else 0.0)) * root + 3 * layer
 
 
 def reduce_stream(plan: Plan, *, stay: bool) -> float:

@@ -29,7 +29,7 @@ _ALIKE = (
     "qk_norm", "wide_norm", "norms", "layer_norm", "fp32_norm", "gated", "clamped", "stepwise", "parallel", "biases", "head_bias",
     "fused_qkv", "capped", "sinks", "fp16_overflows",
 )  # fmt: skip
-_EXPERTS_ALIKE = ("shared_gate", "router_bias", "fp32_router", "stacked", "split_to_quantize")
+_EXPERTS_ALIKE = ("shared_gate", "router_bias", "fp32_router", "stacked", "split_to_quantize", "at_once_below")
 # latent attention: what a record calls the widths that it is made of (models/deepseek_v3/configuration_deepseek_v3.py)
 _LATENT = {"key": "kv_lora_rank", "plain": "qk_nope_head_dim", "rotary": "qk_rope_head_dim", "value": "v_head_dim"}
 

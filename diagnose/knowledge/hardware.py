@@ -81,7 +81,8 @@ class Moe:
     ``latent``: experts read and give a narrower state of this width, between two products that a layer has once
     (transformers 5.23 models/nemotron_h: NemotronHMoE).
     ``through_all``: transformers' own layer sends each token through all experts and weights most of them with zero
-    (transformers 5.23 models/llama4: Llama4TextMoe).
+    (transformers 5.23 models/llama4: Llama4TextMoe). ``at_once_below``: so does a layer that is not training in releases of
+    transformers below this one (4.57.1 models/{gpt_oss,qwen3_vl_moe}; 5.0 has one way for both).
     """
 
     experts: int
@@ -96,6 +97,7 @@ class Moe:
     split_to_quantize: bool = False
     latent: int = 0
     through_all: bool = False
+    at_once_below: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -288,6 +288,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "whether a layer goes through its experts one after the other, where they are modules of their own, or all at once",
         ("looped", "at_once"),
     ),
+    "passes": ("the mode in which transformers' models take log-probs", ("eval_mode",)),
     "frozen_tower": (
         "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs, or it has none (bare)",
         ("kept", "dropped", "bare"),
