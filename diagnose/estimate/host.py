@@ -29,9 +29,10 @@ _PROCESS = Band(5 * GIB, 9 * GIB, 14 * GIB)
 _PROCESS_SOURCE = "lists of processes in out-of-memory messages of Ray"
 _WORKER = Band(0.3 * GIB, 0.6 * GIB, 1.5 * GIB)
 _ROW_BYTES = 40  # ids, masks, positions, log-probs and advantages of one token
-_PATCH_BYTES = (
-    1176 * 4
-)  # fp32 values of a patch of 14 x 14 pixels, three colours, twice in time (Qwen2-VL image processor)
+_PIXEL_BYTES = 3 * 2 * 4  # three colours, twice in time, in fp32 (Qwen2-VL image processor)
+# What a rank of an engine holds of each prompt's images, as many times as the processor gives: the requests hold them once, and the six
+# host figures of EasyR1's table (assets/baselines.md at 55b40c8) ask for about so many. Fitted to them; no list of processes tells it.
+_ENGINE_COPIES = Band(1.0, 4.5, 6.0)
 _RAY_THRESHOLD = 0.95  # Ray: RAY_memory_usage_threshold
 
 
@@ -130,10 +131,11 @@ def _rows(plan: Plan) -> list[Term]:
     rows = prompts * n
     text = rows * ((prompt or 0) + response) * _ROW_BYTES
     copies = plan.number("images_on_host") or 1.0
-    pixels = image_patches(plan, rows).times(prompts * _PATCH_BYTES * copies)
+    patch = _patch_bytes(plan)
+    pixels = image_patches(plan, rows).times(prompts * patch * copies)
     how = f"2 copies (1 to 4) of {rows:,} rows × {(prompt or 0) + response:,} tokens × {_ROW_BYTES} B"
     if pixels.mid:
-        how += f" + {prompts:,} prompts × {counts(image_patches(plan, rows))} patches × {_PATCH_BYTES:,} B × {copies:g}"
+        how += f" + {prompts:,} prompts × {counts(image_patches(plan, rows))} patches × {patch:,} B × {copies:g}"
     moved_by = ("train_batch_size", "rollout_n", "response_length", "max_pixels", "images_per_prompt")
     # Of the text one to four copies stand at once; those of the images are counted by the framework's record.
     size = Band(text + pixels.low, 2 * text + pixels.mid, 4 * text + 2 * pixels.high)
@@ -179,6 +181,11 @@ def _moment(plan: Plan, phase: str, gpus: int) -> list[Term]:
     return maker(plan, gpus) if maker else []
 
 
+def _patch_bytes(plan: Plan) -> int:
+    tower = plan.model.vision
+    return _PIXEL_BYTES * (tower.patch if tower else 14) ** 2
+
+
 def _checkpoints(plan: Plan, gpus: int) -> list[Term]:
     """Checkpoints of layers that wait on the host for the backward pass, in page-locked memory."""
     one = take(plan, "update")
@@ -196,8 +203,10 @@ def _engine_images(plan: Plan) -> list[Term]:
     if plan.does.get("engine_images") != "every_rank" or not prompts or not plan.online:
         return []
     patches = image_patches(plan, prompts * plan.whole("rollout_n"))
-    size = patches.times(prompts * _PATCH_BYTES * tp)
-    how = f"{prompts:,} prompts × {counts(patches)} patches × {_PATCH_BYTES:,} B × {tp} ranks of an engine"
+    size = Band(
+        *(each * prompts * _patch_bytes(plan) * tp * times for each, times in zip(patches, _ENGINE_COPIES, strict=True))
+    )
+    how = f"{prompts:,} prompts × {counts(patches)} patches × {_patch_bytes(plan):,} B × {tp} ranks of an engine × 4.5 (1 to 6)"
     source = "vLLM entrypoints/llm.py: _validate_and_add_requests"
     moved_by = ("train_batch_size", "rollout_tp", "max_pixels")
     term = make_term("engine_images", "images that the engine reads", "work", size, how, source, moved_by)

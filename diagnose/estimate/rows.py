@@ -130,9 +130,11 @@ def _beside(plan: Plan) -> Band:
         return exactly(0)
     largest = whole(plan.values, "largest_image_pixels") or _OTHER_SETS * usual
     largest = min(most or largest, largest)
+    least = float(whole(plan.values, "min_pixels") or 0)  # smaller images are scaled up
     each = plan.model.vision.pixels_per_token if plan.model.vision else _PIXELS_PER_TOKEN
     images = max(1, whole(plan.values, "images_per_prompt") or 1)
-    return Band(usual / _OTHER_SETS, usual, largest).at_most(largest).times(images / each)
+    pixels = Band(usual / _OTHER_SETS, usual, largest).at_most(largest)
+    return Band(*(max(least, size) for size in pixels)).times(images / each)
 
 
 def _most_shown(plan: Plan) -> float:

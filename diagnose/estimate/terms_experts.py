@@ -11,7 +11,7 @@ from diagnose.types import Term
 
 _AT_ONCE = (
     "transformers 4.57.1 models/qwen3_vl_moe/modeling_qwen3_vl_moe.py: Qwen3VLMoeTextExperts, models/gpt_oss/modeling_gpt_oss.py:"
-    " GptOssExperts; measured on a card: tests/data/trainers/card_easyr1.toml"
+    " GptOssExperts; held against a real card in docs/accuracy.md"
 )
 
 
@@ -24,7 +24,12 @@ def at_once_bytes(*, tokens: float, experts: int, hidden: int, width: int, clamp
 def experts_at_once(plan: Plan, one: Pass) -> list[Term]:
     """Beside one layer's tensors. The layer loops over its experts only while the model trains, to spare this memory."""
     moe, version = plan.model.moe, plan.transformers
-    if not moe or not moe.at_once_below or plan.does.get("passes") != "eval_mode" or plan.values.get("strategy") == "megatron":
+    if (
+        not moe
+        or not moe.at_once_below
+        or plan.does.get("passes") != "eval_mode"
+        or plan.values.get("strategy") == "megatron"
+    ):
         return []
     if version and in_range(moe.at_once_below, "", version):
         return []

@@ -101,14 +101,15 @@ def _lengths(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fa
     """Real lengths of the rows. Where the model writes the answers, only those of the prompts.
 
     Nothing follows from rows with sound or video, whose tokens the records leave out. Those of images stand beside the text, as many
-    as a usual image has pixels; where the model writes answers the limit of pixels alone is taken, if the run sets one.
+    as a usual image has pixels; where the model writes answers and no record tells its images, the limit of pixels alone is taken, if the
+    run sets one.
     """
     algo, media = stated.get("algo"), any(one.record.media for one in sets)
     silent = "student_answers" in stated and stated["student_answers"].value is False
     answers = algo is not None and algo.value in _WRITES_ANSWERS and not silent
     if not sets or any(one.record.timed for one in sets):
         return {}
-    if media and answers:
+    if media and answers and not all(one.record.largest_image_pixels for one in sets if one.record.media):
         return _shown(sets, stated)
     if answers and algo is not None and algo.value == "gkd":
         return _distilled(sets, stated)

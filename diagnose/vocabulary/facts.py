@@ -206,6 +206,7 @@ _ALL = (
     fact("frame_pixels", "int", "sizes", "Pixels of a video's frame"),
     fact("video_pixels", "int", "sizes", "Pixels of a whole video"),
     fact("pixels_per_token", "int", "sizes", "Pixels of an image's token"),
+    fact("min_pixels", "int", "sizes", "Least pixels of an image"),
     fact("image_pixels", "int", "sizes", "Pixels of a usual image"),
     fact("largest_image_pixels", "int", "sizes", "Pixels of the largest image"),
     fact("images_per_prompt", "int", "sizes", "Images of a prompt"),

@@ -128,9 +128,9 @@ def test_rows_stand_on_the_node_from_the_first_rollout_on(facts: Any) -> None:
     assert _term(facts(), "rollout", "rows") is not None
 
 
-@pytest.mark.parametrize(("who", "copies"), [("one_process", 0), ("every_rank", 2)])
+@pytest.mark.parametrize(("who", "copies"), [("one_process", 0), ("every_rank", 2 * 4.5)])
 def test_every_rank_of_an_engine_in_the_trainers_reads_the_images(
-    facts: Any, record: Any, vision_model: Any, who: str, copies: int
+    facts: Any, record: Any, vision_model: Any, who: str, copies: float
 ) -> None:
     run = facts(record(engine_images=who, images_on_host=1), model=vision_model, max_pixels=401_408)
     read, rows = (_term(run, "rollout", id) for id in ("engine_images", "rows"))

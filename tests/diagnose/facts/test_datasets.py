@@ -4,6 +4,8 @@ import datetime
 
 import pytest
 
+from diagnose.estimate import plan_of
+from diagnose.estimate.rows import image_patches
 from diagnose.facts.datasets import used
 from diagnose.knowledge import current
 from diagnose.knowledge.dataset import Dataset, Tokens
@@ -261,3 +263,21 @@ def test_a_run_without_a_limit_takes_the_longest_row_of_its_data():
 
 def test_the_data_set_is_no_setting_that_memory_hangs_on(facts):
     assert "dataset" not in facts(f"{SFT} ZhipuAI/LongWriter-6k").config
+
+
+def test_a_set_that_tells_its_pictures_tells_them_to_a_run_that_answers_too() -> None:
+    """Small diagrams are enlarged to the least pixels of the run, so that the limit of pixels says nothing of them."""
+    run = (
+        "python3 -m verl.trainer.main config=examples/config.yaml data.train_files=hiyouga/geometry3k@train"
+        " data.max_pixels=4194304 worker.actor.model.model_path=Qwen/Qwen2.5-VL-7B-Instruct\nEasyR1 v0.3.2"
+    )
+    knowledge = current()
+    facts = diagnose(run, {"n_gpus": 8, "gpu_mem_gib": 80}, knowledge, ()).facts
+    assert facts.number("image_pixels") == 75_000
+    assert facts.number("min_pixels") == 262_144
+    assert facts.number("usual_response_length") == 340
+    plan = plan_of(facts, knowledge.fallback)
+    assert plan is not None
+    patches = image_patches(plan, 1000.0)
+    assert patches.low == pytest.approx(262_144 / 14**2, rel=0.01)
+    assert patches.high == pytest.approx(410_000 / 14**2, rel=0.01)
