@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from diagnose.batch import resolve
 from diagnose.facts.agreed import agreed
@@ -12,18 +11,14 @@ from diagnose.facts.algo import read_algo, read_training, supervised
 from diagnose.facts.among import among
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.banner import trained
-from diagnose.facts.comments import without_comments
-from diagnose.facts.complete import complete
+from diagnose.facts.by_default import by_default
 from diagnose.facts.datasets import with_lengths
-from diagnose.facts.defaults import with_defaults
 from diagnose.facts.encoded import encoded
-from diagnose.facts.failure import read_failure
-from diagnose.facts.former import with_later, without_former
+from diagnose.facts.former import without_former
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind, longer_rows, of_longer_rows
-from diagnose.facts.implied import implied
-from diagnose.facts.keys import KeyFacts, read_keys, writable
-from diagnose.facts.lowered import Lowered, lower
+from diagnose.facts.heard import Heard, hear
+from diagnose.facts.keys import KeyFacts, read_keys
 from diagnose.facts.machine import MACHINE, gpu_of, read_machine
 from diagnose.facts.mapped import engine_place
 from diagnose.facts.measured import Readings, read_measured
@@ -33,26 +28,21 @@ from diagnose.facts.moved_engine import moved_engine
 from diagnose.facts.notes import remarks
 from diagnose.facts.numerals import in_digits
 from diagnose.facts.offload_words import offload_words
-from diagnose.facts.other_runs import of_failing_run
-from diagnose.facts.over import without_past
-from diagnose.facts.packages import with_versions
-from diagnose.facts.prose import spoken
-from diagnose.facts.proven import Proofs, known, left_open, proofs
+from diagnose.facts.proven import known, left_open
 from diagnose.facts.quantized import with_quantized
 from diagnose.facts.run_words import run_words
-from diagnose.facts.signature import find_hits
 from diagnose.facts.spelling import normal
 from diagnose.facts.spoken_keys import in_words, spoken_keys
 from diagnose.facts.switched_keys import with_switches
 from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
 from diagnose.facts.told_growth import told_growth
-from diagnose.facts.trains import of_training, read_trains, without_training
+from diagnose.facts.trains import read_trains, without_training
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
 from diagnose.knowledge import Knowledge
-from diagnose.knowledge.records import Fork, Framework
-from diagnose.types import Fact, Facts, Hit, Line, Paste
+from diagnose.knowledge.records import Framework
+from diagnose.types import Fact, Facts, Paste
 from diagnose.vocabulary import Value
 
 __all__ = ["parse_answer", "read_facts"]
@@ -75,7 +65,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     """Everything that the paste and the answers make known. An answer outranks the paste, a key the words, a traceback both."""
     answered, refused = read_answers(answers, knowledge)
     detected = detect(paste, answered.get("framework"), knowledge)
-    heard = _hear(paste, detected, answered, knowledge)
+    heard = hear(paste, detected, answered, knowledge)
     version = version_of(detected.framework, detected.fork, heard.paste, answered.get("framework_version"))
     keyed = _keys(heard, detected, version, answered, knowledge)
     stated = {**heard.failed, **heard.captured, **keyed.stated, **answered, **_identity(detected, version)}
@@ -85,7 +75,7 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
     stated = with_sizes(_on_machine(stated, heard, knowledge), knowledge)
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
-    stated, versions, keyed = _defaults(stated, framework, version, keyed, heard.paste, detected.fork)
+    stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)
     told = remarks(detected, version, keyed, stated, heard.proven, heard.speech, knowledge.gpus)
     return Facts(
@@ -113,34 +103,8 @@ def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge)
     )
 
 
-class _Heard(NamedTuple):
-    """What the lines of a paste say by themselves, before any key is read.
-
-    ``paste`` is without the settings of commands that train nothing or went well, ``speech`` what people wrote.
-    """
-
-    paste: Paste
-    lowered: Lowered
-    speech: Sequence[Line]
-    hits: tuple[Hit, ...]
-    captured: Mapping[str, Fact]
-    failed: Mapping[str, Fact]
-    proven: Proofs
-
-
-def _hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> _Heard:
-    lowered = lower(paste)
-    speech = tuple(spoken(paste, lowered.new))
-    paste = with_later(without_past(paste, speech), speech)
-    paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
-    hits, captured = find_hits(paste, lowered, knowledge)
-    hits = without_comments(hits, paste)
-    failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
-    return _Heard(paste, lowered, speech, hits, captured, failed, proofs(hits, failed, answered))
-
-
 def _keys(
-    heard: _Heard, detected: Detected, version: Fact | None, told: Mapping[str, Fact], knowledge: Knowledge
+    heard: Heard, detected: Detected, version: Fact | None, told: Mapping[str, Fact], knowledge: Knowledge
 ) -> KeyFacts:
     """By the framework's keys; while several are possible, what all of them read alike."""
     paste, proven = heard.paste, heard.proven
@@ -171,7 +135,7 @@ def _exchanged(
     return exchanged if "model" in named else {id: fact for id, fact in exchanged.items() if id != "model"}
 
 
-def _measure(stated: dict[str, Fact], heard: _Heard, answered: Mapping[str, Fact], knowledge: Knowledge) -> Readings:
+def _measure(stated: dict[str, Fact], heard: Heard, answered: Mapping[str, Fact], knowledge: Knowledge) -> Readings:
     """What the log measured: lengths become facts where no key and no answer says them, a leak the kind of failure."""
     values = {id: fact.value for id, fact in stated.items()}
     readings = read_measured(heard.paste, heard.lowered, knowledge.logs, values)
@@ -195,7 +159,7 @@ def _identity(detected: Detected, version: Fact | None) -> dict[str, Fact]:
 
 def _run(
     stated: dict[str, Fact],
-    heard: _Heard,
+    heard: Heard,
     answered: Mapping[str, Fact],
     framework: Framework | None,
     knowledge: Knowledge,
@@ -231,7 +195,7 @@ def _run(
     return model
 
 
-def _on_machine(stated: Mapping[str, Fact], heard: _Heard, knowledge: Knowledge) -> dict[str, Fact]:
+def _on_machine(stated: Mapping[str, Fact], heard: Heard, knowledge: Knowledge) -> dict[str, Fact]:
     others = {id: fact for id, fact in stated.items() if id not in MACHINE}
     return others | read_machine(heard.paste, heard.lowered, heard.speech, stated, heard.captured, knowledge)
 
@@ -248,53 +212,3 @@ def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge
     trains = detected.fork is not None or any(id in stated for id in _TRAINING)
     described = (model.model is not None or "params_b" in stated) and trains
     return knowledge.fallback if described else None
-
-
-def _defaults(
-    stated: dict[str, Fact],
-    framework: Framework | None,
-    version: Fact | None,
-    keyed: KeyFacts,
-    paste: Paste,
-    fork: Fork | None,
-) -> tuple[dict[str, Fact], dict[str, Fact], KeyFacts]:
-    """What nobody says follows from the framework and its version; then the versions of all packages, which outrank defaults.
-
-    With the keys that a lever may write once all that is known: how a run is sharded is often a default.
-    """
-    facts = _with_defaults(stated, framework, version, keyed, paste, fork)
-    told, versions = with_versions(facts, paste, framework, fork)
-    if "engine_version" in told.keys() - facts.keys():  # a default may hang on it
-        stated = {**stated, "engine_version": told["engine_version"]}
-        told, versions = with_versions(
-            _with_defaults(stated, framework, version, keyed, paste, fork), paste, framework, fork
-        )
-    stated = told
-    if framework is not None:
-        keys, units = writable(framework, str(version.value) if version else None, stated)
-        keyed = replace(keyed, keys=keys, units=units)
-    return stated, versions, keyed
-
-
-def _with_defaults(
-    stated: dict[str, Fact],
-    framework: Framework | None,
-    version: Fact | None,
-    keyed: KeyFacts,
-    paste: Paste,
-    fork: Fork | None,
-) -> dict[str, Fact]:
-    """Defaults; those that a complete command makes certain count as derived."""
-    if framework is None:
-        return stated
-    number, whole_run = str(version.value) if version else None, complete(paste)
-    facts = with_defaults(stated, framework, number, keyed.units, paste, fork, keyed.untold)
-    if told := {fact.id: fact for fact in implied(facts, whole_run)}:
-        facts = with_defaults({**stated, **told}, framework, number, keyed.units, paste, fork, keyed.untold)
-    if framework.fallback or not whole_run:
-        return facts
-    critic = any(setting.key.split(".")[0] == "critic" for setting in paste.settings)
-    for id, certain in (("full_or_lora", facts.get("full_or_lora")), ("algo", facts.get("algo") if critic else None)):
-        if certain is not None and certain.origin == "default" and certain.value in ("full", "ppo"):
-            facts[id] = Fact(id, certain.value, "derived", why=f"the command sets nothing else ({certain.why})")
-    return facts

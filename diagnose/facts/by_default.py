@@ -1,0 +1,63 @@
+"""What nobody says: defaults of the framework and its version, and the versions of all packages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from diagnose.facts.complete import complete
+from diagnose.facts.defaults import with_defaults
+from diagnose.facts.implied import implied
+from diagnose.facts.keys import KeyFacts, writable
+from diagnose.facts.packages import with_versions
+from diagnose.knowledge.records import Fork, Framework
+from diagnose.types import Fact, Paste
+
+
+def by_default(
+    stated: dict[str, Fact],
+    framework: Framework | None,
+    version: Fact | None,
+    keyed: KeyFacts,
+    paste: Paste,
+    fork: Fork | None,
+) -> tuple[dict[str, Fact], dict[str, Fact], KeyFacts]:
+    """What nobody says follows from the framework and its version; then the versions of all packages, which outrank defaults.
+
+    With the keys that a lever may write once all that is known: how a run is sharded is often a default.
+    """
+    facts = _with_defaults(stated, framework, version, keyed, paste, fork)
+    told, versions = with_versions(facts, paste, framework, fork)
+    if "engine_version" in told.keys() - facts.keys():  # a default may hang on it
+        stated = {**stated, "engine_version": told["engine_version"]}
+        told, versions = with_versions(
+            _with_defaults(stated, framework, version, keyed, paste, fork), paste, framework, fork
+        )
+    stated = told
+    if framework is not None:
+        keys, units = writable(framework, str(version.value) if version else None, stated)
+        keyed = replace(keyed, keys=keys, units=units)
+    return stated, versions, keyed
+
+
+def _with_defaults(
+    stated: dict[str, Fact],
+    framework: Framework | None,
+    version: Fact | None,
+    keyed: KeyFacts,
+    paste: Paste,
+    fork: Fork | None,
+) -> dict[str, Fact]:
+    """Defaults; those that a complete command makes certain count as derived."""
+    if framework is None:
+        return stated
+    number, whole_run = str(version.value) if version else None, complete(paste)
+    facts = with_defaults(stated, framework, number, keyed.units, paste, fork, keyed.untold)
+    if told := {fact.id: fact for fact in implied(facts, whole_run)}:
+        facts = with_defaults({**stated, **told}, framework, number, keyed.units, paste, fork, keyed.untold)
+    if framework.fallback or not whole_run:
+        return facts
+    critic = any(setting.key.split(".")[0] == "critic" for setting in paste.settings)
+    for id, certain in (("full_or_lora", facts.get("full_or_lora")), ("algo", facts.get("algo") if critic else None)):
+        if certain is not None and certain.origin == "default" and certain.value in ("full", "ppo"):
+            facts[id] = Fact(id, certain.value, "derived", why=f"the command sets nothing else ({certain.why})")
+    return facts

@@ -1,0 +1,47 @@
+"""What the lines of a paste say by themselves, before any key is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from diagnose.facts.comments import without_comments
+from diagnose.facts.failure import read_failure
+from diagnose.facts.former import with_later
+from diagnose.facts.framework import Detected
+from diagnose.facts.lowered import Lowered, lower
+from diagnose.facts.other_runs import of_failing_run
+from diagnose.facts.over import without_past
+from diagnose.facts.prose import spoken
+from diagnose.facts.proven import Proofs, proofs
+from diagnose.facts.signature import find_hits
+from diagnose.facts.trains import of_training
+from diagnose.knowledge import Knowledge
+from diagnose.types import Fact, Hit, Line, Paste
+
+
+class Heard(NamedTuple):
+    """What the lines of a paste say by themselves, before any key is read.
+
+    ``paste`` is without the settings of commands that train nothing or went well, ``speech`` what people wrote.
+    """
+
+    paste: Paste
+    lowered: Lowered
+    speech: Sequence[Line]
+    hits: tuple[Hit, ...]
+    captured: Mapping[str, Fact]
+    failed: Mapping[str, Fact]
+    proven: Proofs
+
+
+def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> Heard:
+    """What people wrote, which messages stand there, and the failure that they tell."""
+    lowered = lower(paste)
+    speech = tuple(spoken(paste, lowered.new))
+    paste = with_later(without_past(paste, speech), speech)
+    paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
+    hits, captured = find_hits(paste, lowered, knowledge)
+    hits = without_comments(hits, paste)
+    failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
+    return Heard(paste, lowered, speech, hits, captured, failed, proofs(hits, failed, answered))
