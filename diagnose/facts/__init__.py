@@ -8,6 +8,7 @@ from dataclasses import replace
 from diagnose.batch import resolve
 from diagnose.facts.agreed import agreed
 from diagnose.facts.algo import read_algo, read_training, supervised
+from diagnose.facts.almost import words_alone
 from diagnose.facts.among import among
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.banner import trained
@@ -188,7 +189,9 @@ def _run(
     if "full_or_lora" not in stated and (share := trained(paste.lines, stated)):
         stated["full_or_lora"] = share
     now = tuple(map(in_digits, without_former(speech)))
-    told = in_words(spoken_keys(now, stated, framework) | run_words(now, stated, framework), heard.paste, framework)
+    alone = words_alone(paste)
+    told = spoken_keys(now, stated, framework, alone=alone) | run_words(now, stated, framework, alone=alone)
+    told = in_words(told, heard.paste, framework)
     for id, fact in (told | offload_words(speech, framework, stated)).items():
         stated.setdefault(id, fact)
     stated |= left_open(heard.proven, stated)

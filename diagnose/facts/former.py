@@ -9,18 +9,35 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from diagnose.facts.tried import failed_after
 from diagnose.types import Line, Paste, Setting, Span
 
 _NUMBER = r"\d+(?:\.\d+)?[kK]?(?![\w.]*[A-Za-z\d])"
 _WELL = r"(?:都|还|是|就|时|的时候|is|was|it)*\s*(?:没问题|没有问题|可以|正常|能跑|没事|\bok\b|\bfine\b|\bworks?\b|\bworked\b)"
 _WENT_WELL = rf"(?:{_WELL})?"
 _CHANGED = (
-    r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]|-{1,2}>|=>|→"
+    r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]了?|-{1,2}>|=>|→"
     r"|(?:(?:chang|increas|reduc|lower|rais|cut|set)\w*\s+(?:it\s+)?)?(?:down\s+|up\s+)?to\b)"
 )
 _FORMER = re.compile(
     rf"(?P<key>[A-Za-z][\w.]*\s*=\s*)?(?P<old>(?:从|\bfrom)?\s*(?<![\w.-]){_NUMBER}){_WENT_WELL}\s*[,，;；]?\s*(?:但是?|but|then|然后)?"
     rf"\s*{_CHANGED}\s*(?P<again>[A-Za-z][\w.]*\s*=\s*)?(?={_NUMBER})",
+    re.I | re.A,
+)
+# the same of a word with its number: “zero2 换成 zero3”, “from ZeRO-2 to ZeRO-3”
+_FORMER_WORD = re.compile(
+    rf"(?P<old>(?:从|\bfrom)?\s*(?<![\w.-])(?P<word>[A-Za-z]{{1,12}}(?:[ _-]stage)?)[ _-]?\d{{1,2}}(?![\w.]*[A-Za-z\d])){_WENT_WELL}"
+    rf"\s*[,，;；]?\s*(?:但是?|but|then|然后)?\s*{_CHANGED}\s*(?:(?:deepspeed|ds)[ _-]?)?(?=(?P=word)[ _-]?\d)",
+    re.I | re.A,
+)
+_PLANNED = re.compile(
+    r"[?？]|想|打算|准备|需要|要不要|能不能|是否|会不会|吗|可以|应该|\b(?:want|plan|should|would|could|can|if|how|before)\b",
+    re.I | re.A,
+)
+# … with what it was behind what it is: “moved to ZeRO-3 from ZeRO-2”
+_FORMER_LAST = re.compile(
+    rf"\bto\s+(?:(?P<word>[A-Za-z]{{1,12}}(?:[ _-]stage)?)[ _-]?)?{_NUMBER}\s*,?\s*(?:(?:down|up)\s+)?"
+    rf"(?P<old>from\s+(?:(?P=word)[ _-]?)?{_NUMBER})",
     re.I | re.A,
 )
 # “2048 works, 8192 OOMs”
@@ -64,7 +81,11 @@ def _later(setting: Setting, line: Line | None) -> Setting:
 
 
 def _blanked(line: Line) -> Line:
-    places = [found.span("old") for found in _WORKED.finditer(line.words)]
+    places = [found.span("old") for form in (_WORKED, _FORMER_LAST) for found in form.finditer(line.words)]
+    for found in _FORMER_WORD.finditer(line.words):
+        new = line.words[found.end() + len(found["word"]) :].lstrip(" -_")
+        if not _HELPED.match(new) and (failed_after(line.words, found) or not _PLANNED.search(line.words)):
+            places.append(found.span("old"))
     for found in _FORMER.finditer(line.words):
         if not _HELPED.match(line.words[found.end() :]):
             start, end = found.span("old")

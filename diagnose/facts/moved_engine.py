@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from diagnose.facts.almost import ALMOST
 from diagnose.facts.prose import asked, clause_of, span_of
-from diagnose.facts.run_words import ALMOST
 from diagnose.facts.said import FAILURE
 from diagnose.types import Fact, Line
 

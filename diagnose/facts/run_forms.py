@@ -42,6 +42,7 @@ _WORDS = (
         "zero_stage",
         r"(?<![\w-])(?:deepspeed|ds)?[\s_-]*zero(?:[\s_-]*stage)?[\s_-]*(?P<n>[123])(?!\d|[.]\d|\+\+|_(?:init|save|gather)_)",
     ),
+    ("zero_stage", rf"(?<![\w-])(?:deepspeed[\s_-]*)?zero[\s_-]*stage{IS}(?P<n>[123])(?![\w.]*[A-Za-z\d])"),
     ("zero_stage", r"\bfsdp\b[\s,(（+]*(?P<full>full[ _-]?shard)\b"),
     ("strategy", r"\b(?P<word>fsdp)[\s,(（+]*full[ _-]?shard\b"),
     ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*(?:z|stage[\s_-]?)(?P<n>[123])(?![A-Za-z\d])"),

@@ -1,16 +1,18 @@
 """Settings in a sentence, where no key gives them: ZeRO stage, ranks, batch words, lengths, samples a prompt, switches.
 
-A value counts where the text gives one and no other; what was merely tried, advised or asked about is left out.
+A value counts where the text gives one and no other; what was merely tried, advised or asked about is left out. Where words alone
+tell of the run, what it failed with in a try counts if nothing else is said.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from diagnose.facts import written
+from diagnose.facts.almost import almost, in_vain
 from diagnose.facts.on_off import switched
-from diagnose.facts.prose import asked, clause_of, span_of
+from diagnose.facts.prose import span_of
 from diagnose.facts.run_forms import ANY_BATCH, FORMS, IS, MARKS
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Span
@@ -50,18 +52,6 @@ _CHECKPOINTING = re.compile(
     r"(?<![\w.])(?:(?:enable_)?(?:gradient|activation)[ _-]?checkpointing|梯度检查点|(?:激活)?重计算)(?!\w)",
     re.I | re.A,
 )
-ALMOST = re.compile(
-    r"\b(?:tried(?! to allocate)|try|should|could|would|if|whether|instead of|previous\w*|before|need|recommend\w*|suggest\w*"
-    r"|or|does|do|maybe)\b|试过?|换成|建议|应该|如果|需要|吗|或者?",
-    re.I | re.A,
-)
-# a question of memory, beside which what the run is to have is told
-_WHETHER_IT_FITS = re.compile(
-    r"够不够用?|够用?[吗么嘛]|(?:能|可以)(?:[用拿在][^。；;，,]{0,30})?\s*(?:跑|训|放)[^。；;，,]{0,20}[吗么嘛]|会不会\s*(?:爆|炸|OOM)\S*|[放装]得下[吗么嘛]?"
-    r"|\b(?:will|would|does|do|is|are|can|could)\b(?:[^.?!]|\.(?=\d)){0,60}\b(?:fit|enough|sufficient|oom)\b"
-    r"|\b(?:can|could) (?:i|we|one) (?:\w+ )?(?:run|train|fine-?tune|do|grpo|ppo|dpo|sft|q?lora)\b",
-    re.I | re.A,
-)
 _STAGE_WORD = re.compile(
     r"(?<![\w-])(?P<key>deepspeed)\s*(?:也|都)?\s*(?:=|:|：|是|用的?是?|with|is|at)?\s*[`\"']?"
     r"(?P<value>(?:default-)?zero[-_ ]?[123](?:[-_ ]?offload)?)\b",
@@ -70,18 +60,19 @@ _STAGE_WORD = re.compile(
 
 
 def run_words(
-    speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None = None
+    speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None = None, *, alone: bool = False
 ) -> dict[str, Fact]:
-    """Facts that sentences give and nothing else does; some mean what they do in the run's ``framework`` alone."""
-    found: dict[str, list[Fact]] = {}
+    """Facts that sentences give and nothing else does; some mean what they do in the run's ``framework`` alone.
+
+    ``alone``: no command tells of the run.
+    """
     ranks = _ranks(speech, stated, framework)
-    for line in speech:
-        if len(line.words) > 2000:
-            continue
-        for fact in _of_line(line, ranks):
-            if fact.id not in stated:
-                found.setdefault(fact.id, []).append(fact)
-    told = {id: facts[0] for id, facts in found.items() if len({fact.value for fact in facts}) == 1}
+    lines = [line for line in speech if len(line.words) <= 2000]
+    found = facts_by_id(fact for line in lines for fact in _of_line(line, ranks) if fact.id not in stated)
+    if alone:
+        tried = facts_by_id(fact for line in lines for fact in _of_line(line, ranks, in_vain) if fact.id not in stated)
+        found = tried | found
+    told = the_only(found)
     if "micro_batch" not in {**stated, **found} and (few := _few_rows(speech)):
         told["micro_batch"] = few
     return told
@@ -116,13 +107,34 @@ def _few_rows(speech: Sequence[Line]) -> Fact | None:
     return Fact("micro_batch", int(match["n"]), "assumed", written=match[0].strip(), span=span_of(line, match), why=why)
 
 
-def _of_line(line: Line, ranks: Sequence[tuple[str, re.Pattern[str]]]) -> Iterator[Fact]:
+def facts_by_id(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
+    """The facts of each id in their order."""
+    found: dict[str, list[Fact]] = {}
+    for fact in facts:
+        found.setdefault(fact.id, []).append(fact)
+    return found
+
+
+def the_only(found: Mapping[str, Sequence[Fact]]) -> dict[str, Fact]:
+    """The first fact of each id of which all are of one value."""
+    return {id: facts[0] for id, facts in found.items() if len({fact.value for fact in facts}) == 1}
+
+
+def _holds(words: str, match: re.Match[str]) -> bool:
+    return not almost(words, match)
+
+
+def _of_line(
+    line: Line,
+    ranks: Sequence[tuple[str, re.Pattern[str]]],
+    counts: Callable[[str, re.Match[str]], bool] = _holds,
+) -> Iterator[Fact]:
     words = line.words.lower()
     marked = [id for id in FORMS if any(mark in words for mark in MARKS[id])]
     forms = [(id, form) for id in marked for form in FORMS[id]]
     for id, form in (*forms, *(_RANKS if "megatron" in words else ranks)):
         for match in form.finditer(line.words):
-            if not almost(line.words, match) and switched(line.words, match.start(), match.end()) is not False:
+            if counts(line.words, match) and switched(line.words, match.start(), match.end()) is not False:
                 value = _value(id, match)
                 if value is None:
                     continue
@@ -131,7 +143,7 @@ def _of_line(line: Line, ranks: Sequence[tuple[str, re.Pattern[str]]]) -> Iterat
         return
     for match in _CHECKPOINTING.finditer(line.words):
         on = switched(line.words, match.start(), match.end())
-        if on is not None and not almost(line.words, match):
+        if on is not None and counts(line.words, match):
             value = "true" if on else "false"
             switch = written.of("gradient_checkpointing", value)
             if switch is not None:
@@ -162,15 +174,6 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
     if "round" in groups and int(match["n"]) % _ROUND_TOKENS:
         return None
     return int(match["n"].replace(",", "")) * (KIB if groups.get("k") else 1)
-
-
-def almost(words: str, found: re.Match[str]) -> bool:
-    """Whether the clause says that it was tried, is advised or asked about."""
-    start, clause = clause_of(words, found)
-    fits = _WHETHER_IT_FITS.search(clause)
-    if fits is None or found[0] in fits[0]:
-        return bool(ALMOST.search(clause)) or asked(words, start, clause)
-    return bool(ALMOST.search(clause.replace(fits[0], "")))
 
 
 def worded_settings(speech: Sequence[Line], given: Mapping[str, str]) -> dict[str, tuple[str, Span]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from diagnose.conditions import holds, in_range
 from diagnose.facts import written
+from diagnose.facts.almost import almost, in_vain
 from diagnose.facts.prose import span_of
-from diagnose.facts.run_words import almost
+from diagnose.facts.run_words import the_only
 from diagnose.facts.spelling import normal, places
 from diagnose.knowledge.frameworks import Key
 from diagnose.knowledge.records import Framework
@@ -35,16 +36,31 @@ class _Spoken(NamedTuple):
     marks: tuple[str, ...]
 
 
-def spoken_keys(speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None) -> dict[str, Fact]:
+def spoken_keys(
+    speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None, *, alone: bool = False
+) -> dict[str, Fact]:
     """Facts that sentences give by a key's words and nothing else does, each by the one value that is said.
 
-    None by a key that the version, where it is told, or the algorithm does not look at.
+    None by a key that the version, where it is told, or the algorithm does not look at. ``alone``: no command tells of the run; then
+    also what it failed with in a try.
     """
     if framework is None or framework.fallback:
         return {}
+    found: dict[str, list[Fact]] = {}
+    tried: dict[str, list[Fact]] = {}
+    for fact, line, match in _facts(speech, stated, framework):
+        if not almost(line.words, match):
+            found.setdefault(fact.id, []).append(fact)
+        elif alone and in_vain(line.words, match):
+            tried.setdefault(fact.id, []).append(fact)
+    return the_only(tried | found)
+
+
+def _facts(
+    speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework
+) -> Iterator[tuple[Fact, Line, re.Match[str]]]:
     told, values = stated.get("framework_version"), {id: fact.value for id, fact in stated.items()}
     version = str(told.value) if told is not None and told.certain else None
-    found: dict[str, list[Fact]] = {}
     for type in _VALUE:
         spoken = _spoken(framework, type)
         for line in speech:
@@ -54,8 +70,7 @@ def spoken_keys(speech: Sequence[Line], stated: Mapping[str, Fact], framework: F
                 key = _in_force(spoken.keys[_plain(match["key"])], version, values)
                 fact = _fact(key, line, match) if key else None
                 if fact is not None and fact.id not in stated:
-                    found.setdefault(fact.id, []).append(fact)
-    return {id: facts[0] for id, facts in found.items() if len({fact.value for fact in facts}) == 1}
+                    yield fact, line, match
 
 
 def in_words(told: Mapping[str, Fact], paste: Paste, framework: Framework | None) -> dict[str, Fact]:
@@ -76,7 +91,7 @@ def _in_force(keys: Sequence[Key], version: str | None, values: Mapping[str, Val
 def _fact(key: Key, line: Line, match: re.Match[str]) -> Fact | None:
     word = match["value"].lower()
     value = written.of(key.fact, _SAID.get(word, word))
-    if value is None or almost(line.words, match):
+    if value is None:
         return None
     value = not value if key.negated else value
     return Fact(key.fact, value, "read", unit=key.unit, written=match[0].strip(), span=span_of(line, match))

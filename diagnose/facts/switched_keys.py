@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from diagnose.facts.almost import almost
 from diagnose.facts.on_off import switched
 from diagnose.facts.prose import span_of
-from diagnose.facts.run_words import almost
 from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Framework
 from diagnose.types import Line, Paste, Setting

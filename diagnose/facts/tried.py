@@ -106,6 +106,12 @@ def _outcome(sentence: str) -> str:
     return "helped" if _HELPED.search(sentence) or _cures(sentence) else ""
 
 
+def failed_after(words: str, found: re.Match[str]) -> bool:
+    """Whether the sentence that a match stands in says behind it that it did not help."""
+    end = _SENTENCE.search(words, found.end())
+    return bool(_FAILED.search(words, found.end(), end.start() if end else len(words)))
+
+
 def _cures(sentence: str) -> bool:
     return bool(_CURED.search(sentence)) and not _OPEN.search(sentence)
 

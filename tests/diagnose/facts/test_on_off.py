@@ -104,3 +104,34 @@ def test_a_size_that_went_up_is_not_the_lever_that_takes_it_down(knowledge):
     found = diagnose(text, {}, knowledge, ()).facts
     assert found.values["rollout_tp"] == 2
     assert {one.lever for one in found.tried} == {"rollout.tensor_parallel.up"}
+
+
+@pytest.mark.parametrize(
+    ("text", "stage"),
+    [
+        ("zero2 换成 zero3 还是爆", 3),
+        ("switched from zero2 to zero3, still OOM", 3),
+        ("moved to ZeRO-3 from ZeRO-2, with no luck", 3),
+        ("从zero2改成了zero3也没用", 3),
+        ("zero stage 2 改成 3 还是 OOM", 3),
+        ("zero3 也试了还是不行", 3),
+        ("Tried ZeRO-3, still OOM", 3),
+        ("tried zero3 but it did not help, currently zero2", 2),
+        ("用 zero2，换成 zero3 需要改什么", 2),
+        ("zero2 换成 zero3 就好了", None),
+        ("tried zero2 and zero3, both still OOM", None),
+    ],
+)
+def test_the_run_that_failed_has_what_it_was_changed_to_or_failed_with(facts, text, stage):
+    read = facts(f"TRL GRPO 7B, 8 A100 80G, CUDA OOM\n{text}").stated.get("zero_stage")
+    assert (read.value if read and read.origin == "read" else None) == stage
+
+
+def test_what_failed_in_a_try_counts_in_any_words_of_a_setting(values):
+    assert values("verl 7B GRPO CUDA OOM, tried max num seqs 64 and it still OOMs")["max_num_seqs"] == 64
+    assert values("verl 7B GRPO 爆显存, micro batch 4, micro batch 1 也试了还是爆")["micro_batch"] == 4
+
+
+def test_what_was_tried_beside_a_command_is_another_run(values):
+    command = "accelerate launch --num_processes 8 grpo.py --model_name_or_path Qwen/Qwen2.5-7B --use_vllm true"
+    assert values(f"TRL\n{command}\nCUDA OOM. Tried ZeRO-3, still OOM")["zero_stage"] == 0

@@ -1,0 +1,47 @@
+"""Settings of which a clause says that they were tried, are advised or asked about."""
+
+from __future__ import annotations
+
+import re
+
+from diagnose.facts.prose import asked, clause_of
+from diagnose.facts.tried import failed_after
+from diagnose.types import Paste
+
+ALMOST = re.compile(
+    r"\b(?:tried(?! to allocate)|try|should|could|would|if|whether|instead of|previous\w*|before|need|recommend\w*|suggest\w*"
+    r"|or|does|do|maybe)\b|试过?|换成|建议|应该|如果|需要|吗|或者?",
+    re.I | re.A,
+)
+# a question of memory, beside which what the run is to have is told
+_WHETHER_IT_FITS = re.compile(
+    r"够不够用?|够用?[吗么嘛]|(?:能|可以)(?:[用拿在][^。；;，,]{0,30})?\s*(?:跑|训|放)[^。；;，,]{0,20}[吗么嘛]|会不会\s*(?:爆|炸|OOM)\S*|[放装]得下[吗么嘛]?"
+    r"|\b(?:will|would|does|do|is|are|can|could)\b(?:[^.?!]|\.(?=\d)){0,60}\b(?:fit|enough|sufficient|oom)\b"
+    r"|\b(?:can|could) (?:i|we|one) (?:\w+ )?(?:run|train|fine-?tune|do|grpo|ppo|dpo|sft|q?lora)\b",
+    re.I | re.A,
+)
+_CONFIGURED = 3  # settings; more of them are those of a run
+_TRIED = re.compile(r"\b(?:tried|trying)\b(?! to allocate)|试[过了]*|换成了?", re.I | re.A)
+
+
+def almost(words: str, found: re.Match[str]) -> bool:
+    """Whether the clause says that it was tried, is advised or asked about."""
+    start, clause = clause_of(words, found)
+    fits = _WHETHER_IT_FITS.search(clause)
+    if fits is None or found[0] in fits[0]:
+        return bool(ALMOST.search(clause)) or asked(words, start, clause)
+    return bool(ALMOST.search(clause.replace(fits[0], "")))
+
+
+def in_vain(words: str, found: re.Match[str]) -> bool:
+    """Whether it was tried and the run failed all the same: “zero3 也试了还是不行”, “tried ZeRO-3, still OOM”."""
+    start, clause = clause_of(words, found)
+    rest = _TRIED.sub(" ", clause)
+    if rest == clause or ALMOST.search(rest) or asked(words, start, clause):
+        return False
+    return failed_after(words, found)
+
+
+def words_alone(paste: Paste) -> bool:
+    """Whether words alone tell of the run: what was tried beside a command or a configuration is another run."""
+    return not paste.commands and len(paste.settings) <= _CONFIGURED
