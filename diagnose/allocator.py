@@ -25,10 +25,10 @@ def fragmented(facts: Facts) -> bool | None:
 
 
 def foreign_gib(facts: Facts) -> float | None:
-    """GiB on the card beyond what the process holds and what is free: other processes, or another engine."""
+    """GiB on the card beyond what the process holds and what is free: other processes, or another engine. Without figures as told."""
     total, free, held = (facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "process_gib"))
     if total is None or free is None or held is None or held > total:
-        return None
+        return facts.number("others_gib")
     return round(total - free - held, 2)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from operator import add
 
+from diagnose.estimate.capacity import left_by_others
 from diagnose.estimate.engine import cache_room, missing_share
 from diagnose.estimate.failed_row import with_failed_row
 from diagnose.estimate.frozen import base_type_unknown
@@ -80,13 +81,14 @@ def estimate_pool(plan: Plan | None, pool: Pool, phase: str | None = None) -> Es
 
 def _gpu_pool(plan: Plan, phases: tuple[str, ...]) -> PoolEstimate:
     own = _of_neediest_stage([gpu_phases(stage, phases) for stage in staged(plan)])
+    limit, why = left_by_others(plan.capacity, plan.number("others_gib"))
     pool = PoolEstimate(
         pool="gpu",
         phases=own,
         capacity=plan.capacity,
-        limit=plan.capacity,
+        limit=limit,
         capacity_why=plan.capacity_why,
-        limit_why="all that the card has" if plan.capacity else "",
+        limit_why=why,
         cards=plan.gpus,
         sharded=plan.split.stage >= 3,
     )

@@ -8,6 +8,13 @@ from diagnose.units import from_gib
 _SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is firmware and ECC
 
 
+def left_by_others(capacity: int | None, held: float | None) -> tuple[int | None, str]:
+    """What a run may have of the card, and why: the rest beside what somebody says that others hold there."""
+    if capacity is None or not held:
+        return capacity, "all that the card has" if capacity else ""
+    return max(capacity - from_gib(held), 0), f"what {held:g} GiB of others leave of the card"
+
+
 def gpu_capacity(facts: Facts) -> tuple[int | None, str]:
     """Capacity of one GPU in bytes and where it comes from: as printed, as the catalogue has it, else from the size as sold."""
     printed, sold = facts.number("gpu_total_gib"), facts.number("gpu_mem_gib")

@@ -38,6 +38,7 @@ from diagnose.facts.switched_keys import with_switches
 from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
 from diagnose.facts.told_growth import told_growth
+from diagnose.facts.told_tenants import told_tenants, words_of
 from diagnose.facts.trains import read_trains, without_training
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
@@ -144,6 +145,9 @@ def _measure(stated: dict[str, Fact], heard: Heard, answered: Mapping[str, Fact]
         stated.setdefault(id, fact)
     if (own := own_process(heard.paste, stated)) is not None:
         stated.setdefault(own.id, own)
+    if "others_gib" not in stated and (others := told_tenants(heard.speech, stated)) is not None:
+        stated[others.id] = others
+        readings.notes[words_of(others)] = None
     readings.told = told_growth(heard.speech, stated)
     said, grown, lengths = stated.get("oom_kind"), readings.growth(), readings.lengths()
     if (rows := of_longer_rows(said, grown, lengths, heard.hits)) is not None:

@@ -21,7 +21,7 @@ _ALGOS = {
     "continuedpretraining": "pretrain", "drgrpo": "dr_grpo", "reinforceplusplus": "reinforce++", "onlinedpo": "online_dpo",
 }  # fmt: skip
 _COUNTED = ("machine", "sizes")  # whole numbers of these groups count what a run has or takes: none is no answer
-_SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB"}
+_SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB", "others_gib": "12 GB"}
 
 
 def parse_answer(id: str, text: str) -> Value:

@@ -33,6 +33,7 @@ _ALL = (
     fact("gpus_per_node", "int", "machine", "GPUs per node"),
     fact("cards_per_process", "int", "machine", "Cards that one process sees"),
     fact("layers_spread", "bool", "machine", "Layers laid over all cards of a process"),
+    fact("others_gib", "number", "machine", "Held on a card by others", "GiB"),
     fact("host_ram_gb", "number", "machine", "Host RAM per node", "GiB"),
     # run
     fact("framework", "text", "run", "Framework"),

@@ -47,6 +47,7 @@ _FACTS = {
     "trainer_gpus": "训练用的卡数",
     "n_nodes": "节点数",
     "gpus_per_node": "每个节点的卡数",
+    "others_gib": "单卡上其他进程占用的显存",
     "host_ram_gb": "主机内存",
     "framework": "框架",
     "model": "模型",

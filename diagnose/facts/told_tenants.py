@@ -1,0 +1,122 @@
+"""What others hold on each card, in words: “每张卡上别的进程占了 12G”, “nvidia-smi already shows 10GB used before I start”."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from diagnose.facts.almost import ALMOST
+from diagnose.facts.prose import clause_of, span_of
+from diagnose.types import Fact, Line
+from diagnose.units import PRINTED, to_gib
+
+_SIZE = r"(?<![\d.])(?P<size>\d{1,3}(?:\.\d{1,2})?|\d{3,6}(?=\s*M))\s*(?P<unit>[GM])(?:i?B)?(?![A-Za-z\d])"
+_ROUGHLY = r"(?:\s*(?:about|around|roughly|already|up|some|nearly|almost|[~≈约]|大概|大约|将近|差不多|已经))*\s*"
+_WHO = (
+    r"(?:\b(?:an)?other\s+(?:\w+\s+)?(?:process(?:es)?|jobs?|users?|programs?|tasks?|people|tenants?|trainings?|students?|containers?)\b"
+    r"|\bother(?:s|\s+(?:stuff|things))\b|\b(?:someone|somebody)(?:\s+else)?(?:['’]s(?:\s+\w+)?)?|\bcolleagues?(?:['’]s?\s+\w+)?"
+    r"|(?:别的|其[他它余]的?|另一?个|另外的?|残留的?|他人的?|别人的?|同事的?)(?:进程|任务|程序|用户|人|作业|训练|服务|容器)|别人|他人|同事)"
+)
+_HOLDS = (
+    r"(?:\s*(?:is|are|was|were|has been|have been|which|that|already|still|currently|always))*"
+    r"(?:\s*(?:还|都|已经?|一直|常驻|也|总共|各|在每?张?卡上))*\s*"
+    r"(?:\b(?:us(?:es?|ed|ing)|tak(?:es?|en|ing)(?:\s+up)?|took|h[eo]ld(?:s|ing)?|occup(?:ies|y|ied|ying)|ha(?:s|ve|d)|eat(?:s|ing)?"
+    r"|consum(?:es?|ed|ing))\b|(?:占用?|用|吃|霸占)(?:了|着|掉了?|去了?)?)"
+)
+_HELD = r"(?:used|in use|taken(?:\s+up)?|occupied|held|busy|allocated|gone|占用?了?|被占用?|已用|使用|用了|用掉)"
+# before the run is there; before its training its own model may be
+_BEFORE = (
+    r"(?:\bbefore\s+(?:(?:i|we|it|my|the|our|any)\s+)?(?:(?:job|run|script|program|process)\s+)?(?:even\s+)?(?:start|launch|run)(?:s|ed|ing)?\b"
+    r"|(?:启动|开始|开跑|运行|跑|程序)(?:之?前|以前)|还?没(?:有)?(?:开始|启动|跑))"
+)
+_CARD = r"(?:\bnvidia-smi\b|\bgpus?\b|\bcards?\b|\bvram\b|\b(?:gpu|cuda) memory\b|显存|[每这]?张?卡)"
+_FORMS = (
+    re.compile(rf"{_WHO}[^.。;；,，\n\d]{{0,16}}?{_HOLDS}{_ROUGHLY}{_SIZE}", re.I | re.A),
+    re.compile(
+        rf"{_SIZE}[^.。;；,，\n\d]{{0,32}}?{_HELD}\s*(?:on (?:each|every) (?:gpu|card)\s*)?\b(?:by|for)\s+{_WHO}",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"被\s*{_WHO}[^.。;；,，\n\d]{{0,8}}?(?:占用?|用|吃)(?:了|着|掉了?|去了?)?{_ROUGHLY}{_SIZE}", re.I | re.A
+    ),
+    re.compile(
+        rf"{_CARD}[^.。;；\n]{{0,40}}?{_SIZE}[^.。;；,，\n\d]{{0,20}}?{_HELD}[^.。;；\n\d]{{0,20}}?{_BEFORE}",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"{_SIZE}[^.。;；,，\n\d]{{0,20}}?{_HELD}[^.。;；\n\d]{{0,30}}?{_CARD}[^.。;；\n\d]{{0,16}}?{_BEFORE}",
+        re.I | re.A,
+    ),
+    re.compile(rf"{_BEFORE}[^.。;；\n\d]{{0,30}}?{_CARD}[^.。;；\n\d]{{0,24}}?{_HELD}{_ROUGHLY}{_SIZE}", re.I | re.A),
+    re.compile(
+        rf"{_BEFORE}[^.。;；\n\d]{{0,30}}?{_CARD}[^.。;；\n\d]{{0,24}}?{_SIZE}[^.。;；,，\n\d]{{0,12}}?{_HELD}",
+        re.I | re.A,
+    ),
+)
+_MARKS = (
+    "other",
+    "someone",
+    "somebody",
+    "colleague",
+    "before",
+    "别",
+    "其他",
+    "其它",
+    "其余",
+    "另",
+    "残留",
+    "他人",
+    "同事",
+    "前",
+    "没",
+)
+# the run's own: its engine, its roles and ranks, and host RAM
+_OWN = re.compile(
+    r"\b(?:vllm|sglang|ray|rollout|engine|reward|ref(?:erence)?|critic|actor|ranks?|workers?|judge)\b|引擎|奖励|参考模型"
+    r"|\b(?:host|system|cpu|main)\s+(?:ram|memory)\b|(?<![vV])\bRAM\b|(?<!显)内存|\bswap\b|\bdisk\b|磁盘",
+    re.I | re.A,
+)
+_OVER = re.compile(
+    r"\b(?:kill(?:ed|ing)?|stopp?(?:ed|ing)?|freed|ended|gone now|went away)\b|杀掉|杀了|结束了|停了|停掉|清掉|释放",
+    re.I | re.A,
+)
+_STARTS = re.compile(_BEFORE, re.I | re.A)
+_LONG = 2000
+_SENTENCE = re.compile(r"[。;；!！?？\n]|\.(?=\s|$)", re.A)
+
+
+def told_tenants(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Fact | None:
+    """GiB that others hold on a card, of several sizes the largest; None where nobody says so, or a card cannot hold as much."""
+    size = stated.get("gpu_mem_gib")
+    whole = float(size.value) if size is not None and isinstance(size.value, (int, float)) else float("inf")
+    found = [fact for line in speech if len(line.words) <= _LONG for fact in _of_line(line)]
+    told = [fact for fact in found if 0 < float(fact.value) < whole]
+    return max(told, key=lambda fact: float(fact.value)) if told else None
+
+
+def _of_line(line: Line) -> Iterator[Fact]:
+    words = line.words.lower()
+    if not any(mark in words for mark in _MARKS):
+        return
+    for form in _FORMS:
+        for match in form.finditer(line.words):
+            if not _excluded(line.words, match):
+                gib = to_gib(round(float(match["size"]) * PRINTED[f"{match['unit'].lower()}ib"]))
+                yield Fact("others_gib", round(gib, 2), "read", written=match[0].strip(), span=span_of(line, match))
+
+
+def _excluded(words: str, match: re.Match[str]) -> bool:
+    """Whether it is the run's own, the host's, over, or merely thought of."""
+    end = _SENTENCE.search(words, match.end())
+    behind = words[match.start() : end.start() if end else len(words)]
+    clause = clause_of(words, match)[1]
+    thought = ALMOST.search(_STARTS.sub(" ", clause))
+    return bool(_OWN.search(behind) or _OVER.search(clause) or _OVER.search(behind) or thought)
+
+
+def words_of(told: Fact) -> str:
+    """The remark that the answer makes of it."""
+    return (
+        f"Others hold {told.value:g} GiB on a card, as you tell it: the run has what is left, and its engine’s share counts of the whole "
+        "card. Free that first, or choose cards that are free (CUDA_VISIBLE_DEVICES)."
+    )
