@@ -12,6 +12,9 @@ from diagnose.units import GIB
 from diagnose.vocabulary import POOL_OF_KIND
 
 _POINTS = 4
+# Three do where they lie apart and rise evenly: over fewer steps the first ones' caches and lazy state rise by themselves. Peaks do not,
+# since the highest so far only ever rises. The bounds are our choice, as those of told_growth.py.
+_FEW, _APART, _FEW_RISE, _EVEN = 3, 8, 1.05, 2.0
 # Below both, a rise is lost in what lengths and caches do from step to step.
 _LEAST = GIB // 2
 _LEAST_SHARE = 0.02
@@ -31,13 +34,14 @@ class Point:
 
 
 def growth(measured: Measured, points: list[Point]) -> Growth | None:
-    """The growth of one thing, or None: fewer than four steps, a rise too small, a jump, a plateau, or a wandering."""
+    """The growth of one thing, or None: too few steps, a rise too small, a jump, a plateau, or a wandering."""
     highest: dict[int, Point] = {}
     for point in points:
         if point.step not in highest or point.bytes > highest[point.step].bytes:
             highest[point.step] = point
     line = [highest[step] for step in sorted(highest)]
-    if len(line) < _POINTS or measured.counter not in ("host", "host_used", "device", "reserved", "allocated"):
+    enough = len(line) >= _POINTS or (measured.moment != "peak" and _clear(line))
+    if not enough or measured.counter not in ("host", "host_used", "device", "reserved", "allocated"):
         return None
     first, last = line[0], line[-1]
     rise = last.bytes - first.bytes
@@ -55,6 +59,18 @@ def growth(measured: Measured, points: list[Point]) -> Growth | None:
         title=measured.title,
         peak=measured.moment == "peak",
     )
+
+
+def _clear(line: list[Point]) -> bool:
+    """Whether three points lie far apart and rise evenly: neither rise is more than twice, or less than half, of the whole a step."""
+    if len(line) != _FEW or line[-1].step - line[0].step < _APART or line[-1].bytes < _FEW_RISE * line[0].bytes:
+        return False
+    whole = _rate(line[0], line[-1])
+    return all(whole / _EVEN <= _rate(*pair) <= whole * _EVEN for pair in zip(line, line[1:], strict=False))
+
+
+def _rate(before: Point, after: Point) -> float:
+    return (after.bytes - before.bytes) / (after.step - before.step)
 
 
 def _steady(line: list[Point], rise: int) -> bool:

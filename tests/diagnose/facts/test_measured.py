@@ -1,11 +1,13 @@
 """Lines that programs print of memory: each file's own examples, then what only several lines show."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diagnose.facts import read_facts
 from diagnose.facts.growth import Point, growth
 from diagnose.facts.lowered import lower
 from diagnose.facts.measured import read_measured
@@ -50,7 +52,7 @@ def rising(*gibs, steps=None):
 @pytest.mark.parametrize(
     ("says", "sizes"),
     [
-        ("three points", (100, 110, 120)),
+        ("three points of the first steps", (100, 110, 120)),
         ("a rise that came to rest", (100, 120, 140, 150, 150.1, 150.2, 150.2, 150.2)),
         ("one jump", (100, 100, 100.1, 140, 140.1, 140.1)),
         ("a wandering", (100, 130, 104, 128, 101, 126, 108)),
@@ -67,6 +69,31 @@ def test_growth_tells_what_is_added_by_a_step_and_when_the_limit_is_reached(meas
     assert found.each / GIB == pytest.approx(1.0, abs=0.05)
     assert (found.first[0], found.last[0], found.points) == (10, 50, 5)
     assert found.reaches(200 * GIB) == pytest.approx(110, abs=5)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "at", "moment"),
+    [
+        ((100, 101, 104), (10, 20, 30), "now"),
+        ((100, 101, 125), (10, 20, 30), "now"),
+        ((100, 130, 120), (10, 20, 30), "now"),
+        ((100, 124, 125), (10, 20, 30), "now"),
+        ((100, 110, 120), (1, 2, 3), "now"),
+        ((100, 110, 120), (10, 20, 30), "peak"),
+        ((100, 120), (10, 20), "now"),
+    ],
+)
+def test_three_readings_that_are_close_uneven_or_peaks_are_no_growth(sizes, at, moment, measured):
+    assert growth(replace(measured, moment=moment), rising(*sizes, steps=at)) is None
+
+
+def test_three_readings_that_lie_apart_and_rise_evenly_are_growth(measured):
+    found = growth(measured, rising(100, 130, 160, steps=(10, 20, 30)))
+    assert (found.points, round(found.each / GIB, 2)) == (3, 3.0)
+    lines = "\n".join(
+        f"step:{step} - perf/cpu_memory_used_gb:{size}.0" for step, size in ((10, 500), (20, 600), (30, 700))
+    )
+    assert read_facts(read(f"{lines}\n{KILLED}"), {}, current()).values["oom_kind"] == "memory_growth"
 
 
 def test_of_several_readings_of_a_step_the_highest_counts(measured):
