@@ -194,7 +194,7 @@ def _place(window: Sequence[Line], words: str) -> Span | None:
 
 def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
     """What ran out. Growth told in words outranks any message; else the strongest, and of equals a host kill, then the first."""
-    hits = _of_memory(hits, paste)
+    hits = _without_aftermath(_of_memory(hits, paste))
     if not hits:
         return None
     growth = [hit for hit in hits if hit.signature.kind == "memory_growth"]
@@ -222,6 +222,16 @@ def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
     return found
 
 
+def _without_aftermath(hits: list[Hit]) -> list[Hit]:
+    """The hits without what the driver told other processes after somebody saw one die on the host: the first in time is the cause."""
+    seen = min((hit.span.line for hit in hits if hit.signature.witness), default=None)
+    raw = [hit.span.line for hit in hits if hit.signature.kind == _BY_DRIVER]
+    if seen is None or min(raw, default=0) < seen:
+        return hits
+    return [hit for hit in hits if hit.signature.kind != _BY_DRIVER]
+
+
+_BY_DRIVER = "gpu_oom_raw"
 _MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)
 # a tensor library's own frames: a Python exception there is the allocator's, a host kill leaves none
 _TENSORS = re.compile(r"(?:^|/)(?:torch|transformers|accelerate)/(?!distributed/(?:run|launcher|elastic))", re.A)

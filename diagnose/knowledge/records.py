@@ -57,7 +57,8 @@ class Signature(Record):
     ``strength``: 3 = the program's own words, 2 = a strong sign, 1 = a person's words. ``phase`` where the message alone settles it.
     ``gives`` are facts that the words alone make known; with kind "other" they tell no failure. ``leaves`` names the values of a fact
     that a line leaves open, likeliest first. ``presumed`` says why the kind is only likely: it is then assumed and asked for. ``usual``
-    is the message that most people see of its kind. ``not_memory`` says, of a failure that is none of memory, what it is and what to do.
+    is the message that most people see of its kind. ``witness``: of one who saw a process die on the host, so that what the driver tells
+    other processes behind it follows from that. ``not_memory`` says, of a failure that is none of memory, what it is and what to do.
     """
 
     kind: str
@@ -71,6 +72,7 @@ class Signature(Record):
     leaves: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     presumed: str = ""
     usual: bool = False
+    witness: bool = False
     not_memory: str = ""
     examples: tuple[Example, ...] = ()
 

@@ -1,5 +1,7 @@
 """Several failures in one log, and marks of processes that are no settings."""
 
+import pytest
+
 from diagnose.pipeline import diagnose
 
 UPDATE = """Traceback (most recent call last):
@@ -27,3 +29,21 @@ def test_a_rank_before_a_message_is_no_size_of_the_engine(knowledge):
             diagnose(text, {}, knowledge, ()).facts.stated["rollout_tp"].origin == "default"
         )
     assert diagnose("verl OOM, tp=4, 8 x H100 80GB", {}, knowledge, ()).facts.values["rollout_tp"] == 4
+
+
+LOADER = "RuntimeError: DataLoader worker (pid 123) is killed by signal: Killed.\n"
+OTHERS = [
+    "[rank1]: RuntimeError: CUDA error: out of memory\n",
+    "[rank1]: Cuda failure 2 'out of memory'\n",
+    "[rank1]:[E ProcessGroupNCCL.cpp:616] [Rank 1] Process group watchdog thread terminated with exception: CUDA error: out of memory\n",
+]
+
+
+@pytest.mark.parametrize("message", OTHERS)
+def test_a_loader_that_was_killed_before_other_ranks_lost_the_driver_is_the_cause(knowledge, message):
+    kinds = {order: diagnose(order, {}, knowledge, ()).kind for order in (LOADER + message, message + LOADER, message)}
+    assert list(kinds.values()) == ["host_ram", "gpu_oom_raw", "gpu_oom_raw"]
+
+
+def test_an_allocator_that_counts_what_it_held_is_believed_whatever_died_before(knowledge):
+    assert diagnose(LOADER + UPDATE, {}, knowledge, ()).kind == "gpu_oom"
