@@ -149,7 +149,8 @@ def make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tu
 def _make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, tuple[str, ...]]:
     values, framework, model = facts.values, facts.framework or fallback, run_model(facts)
     serves = facts.serves and values.get("rollout_engine") in ENGINES
-    if values.get("trains") is False and not serves or (facts.fork is not None and facts.fork.trains_elsewhere):
+    elsewhere = facts.fork is not None and facts.fork.trains_elsewhere
+    if values.get("trains") is False and not serves or elsewhere or facts.lacks:
         return None, ()
     gpus, unread = _cards(values, serves), serves and values.get("engine_quantization") == "other"
     if model is None or gpus is None or framework is None or unread:

@@ -68,6 +68,8 @@ def _refused(place: str, file: Part, framework: Framework) -> Iterator[Problem]:
         yield from condition_misfits(place, f"clash[{i}].when", clash.when)
         if len(clash.when) < 2:
             yield Problem(f"{place}: clash[{i}].when", f"names {len(clash.when)} fact: give the key a when instead")
+    for i, lack in enumerate(file.lacks):
+        yield from condition_misfits(place, f"lack[{i}].when", lack.when)
     for i, tie in enumerate(file.ties):
         yield from condition_misfits(place, f"tie[{i}].when", tie.when)
         for name in tie.keys:

@@ -84,7 +84,10 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clash:
-    """Facts that the framework's own checks refuse together: no lever may bring them together. ``says`` is for people."""
+    """Facts that the framework's own checks refuse together: no lever may bring them together. ``says`` is for people.
+
+    Of what it ``lacks`` altogether: a run that has them is not one of this framework as it is, and nothing is estimated.
+    """
 
     when: Conditions
     says: str
@@ -219,6 +222,7 @@ class Part(Record):
     keys: tuple[Key, ...] = ()
     scopes: tuple[Scope, ...] = ()
     clashes: tuple[Clash, ...] = ()
+    lacks: tuple[Clash, ...] = ()
     ties: tuple[Tie, ...] = ()
     defaults: tuple[Default, ...] = ()
     residents: tuple[Resident, ...] = ()
@@ -268,6 +272,12 @@ class Framework(Part):
         version = told_version(after)
         found = (one for one in self.clashes if in_range(one.since, one.until, version) and holds(one.when, after))
         return next((one for one in found if not holds(one.when, before)), None)
+
+    def lacking(self, values: Mapping[str, Value]) -> Clash | None:
+        """What the run is said to do that no version of this framework does, or not this one."""
+        version = told_version(values)
+        found = (one for one in self.lacks if in_range(one.since, one.until, version) and holds(one.when, values))
+        return next(found, None)
 
     def told_by_keys(self) -> frozenset[str]:
         """The facts that any of its keys tells, in whatever version."""

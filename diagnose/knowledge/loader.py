@@ -29,7 +29,7 @@ _PLURAL = {
     "key": "keys", "default": "defaults", "resident": "residents", "behaviour": "behaviours", "frame": "frames",
     "example": "examples", "change": "changes", "claim": "claims", "fix": "fixes", "option": "options",
     "pattern": "patterns", "rank": "ranks", "measure": "measures", "label": "labels", "fork": "forks", "mark": "marks",
-    "scope": "scopes", "clash": "clashes", "tie": "ties",
+    "scope": "scopes", "clash": "clashes", "lack": "lacks", "tie": "ties",
 }  # fmt: skip
 _STRING = re.compile(r'''"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'''')
 _BRACKET = re.compile(r"[\[\]{}]")

@@ -133,6 +133,12 @@ class Facts:
         return self.framework is not None and (alone or not self.framework.fallback)
 
     @property
+    def lacks(self) -> bool:
+        """Whether the text says of its trainer what that does not have."""
+        base = self.framework if self.fork is None else None
+        return base is not None and base.lacking(self.values) is not None
+
+    @property
     def configured(self) -> bool:
         """Whether any setting of the run was read: without one a default says little of what runs."""
         return any(fact.key for fact in self.stated.values())
