@@ -173,3 +173,29 @@ def test_a_head_whose_output_was_put_together_made_whole_rows(version: str, part
         _run(AREAL.format(dp=4 // tp, tp=tp), framework_version=version, n_gpus=8, **LENGTHS) for tp in (1, 4)
     )
     assert _logits(split, "actor_update") == pytest.approx(_logits(alone, "actor_update") / parts)
+
+
+def _log_probs(*more: str, **answers: Any) -> float:
+    """Bytes of a logit in the pass of old log-probs."""
+    gpu = _run(" ".join((BUDGET, "--max-tokens-per-gpu 9216", *more)), **answers).estimate.gpu
+    assert gpu is not None
+    term = next(term for term in gpu.phase("logprob").terms if term.id == "logits")  # type: ignore[union-attr]
+    return term.bytes / (9216 * 151_936 / 2)
+
+
+def test_a_softmax_over_all_logits_is_a_second_copy_and_one_in_chunks_is_none() -> None:
+    assert _log_probs(framework_version="0.3.1") == pytest.approx(8)
+    assert _log_probs("--log-probs-chunk-size 1024", framework_version="0.3.1") == pytest.approx(6)
+    assert _log_probs(framework_version="0.2.4") == pytest.approx(6)
+
+
+def test_where_log_probs_ran_out_the_chunk_is_written() -> None:
+    answers = {"framework_version": "0.3.1", "phase": "logprob"}
+    message = (
+        "\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 5.80 GiB. "
+        "GPU 0 has a total capacity of 79.11 GiB of which 3.2 GiB is free."
+    )
+    for more, given in (("", True), (" --log-probs-chunk-size 1024", False)):
+        found = _run(f"{BUDGET} --max-tokens-per-gpu 20480{more}{message}", **answers)
+        keys = {change.key for one in found.prescriptions for change in one.changes}
+        assert ("log-probs-chunk-size" in keys) is given
