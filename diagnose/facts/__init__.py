@@ -32,6 +32,7 @@ from diagnose.facts.offload_words import offload_words
 from diagnose.facts.proven import known, left_open
 from diagnose.facts.quantized import with_quantized
 from diagnose.facts.run_words import run_words
+from diagnose.facts.shared import with_shared
 from diagnose.facts.spelling import normal
 from diagnose.facts.spoken_keys import in_words, spoken_keys
 from diagnose.facts.switched_keys import with_switches
@@ -119,7 +120,8 @@ def _keys(
     if plan is not None:
         number = str(version.value) if version else None
         paste = with_switches(paste, heard.speech, plan)
-        return read_keys(paste, plan, number, sure, version is None or version.certain, proven)
+        keyed = read_keys(paste, plan, number, sure, version is None or version.certain, proven)
+        return with_shared(keyed, paste, plan, number, sure)
     readings = [read_keys(paste, knowledge.frameworks[slug], None, sure, proven=proven) for slug in detected.candidates]
     return KeyFacts(stated=agreed(readings))
 

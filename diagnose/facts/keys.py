@@ -30,7 +30,7 @@ class KeyFacts:
     """What the keys gave: facts, the keys that no lever may use with the reason, and the keys and units for levers.
 
     ``denied`` is what a setting says that a line of the paste disproves. ``untold`` maps a fact to the setting that gives it the value of
-    a variable which nothing in the paste sets.
+    a variable which nothing in the paste sets. ``remarks`` are of settings that are not in force.
     """
 
     stated: Mapping[str, Fact] = field(default_factory=dict)
@@ -39,6 +39,7 @@ class KeyFacts:
     dead: Mapping[str, str] = field(default_factory=dict)
     denied: tuple[Fact, ...] = ()
     untold: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

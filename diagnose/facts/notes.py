@@ -33,6 +33,7 @@ def remarks(
     yield from _of_fork(detected, version, keyed)
     yield from _of_what_it_lacks(detected, stated)
     yield from _of_dead_keys(keyed)
+    yield from keyed.remarks
     yield from _of_variables(keyed)
     yield from _of_part(stated)
     yield from _of_card(stated, gpu_of(stated, gpus))

@@ -47,7 +47,8 @@ class Key:
     ``hidden`` keys are read but never written by a lever. A ``switch`` is a flag that takes no word behind it.
     ``along`` names, by the word that is written (``*``: any), keys without which the framework refuses it, each with its own word.
     ``alike`` names keys of other roles that must have the same word, since all share what it sets, each with the yes/no fact that says
-    that the role is there: then it is written also where the paste does not set it (""; only there).
+    that the role is there: then it is written also where the paste does not set it (""; only there). ``leads`` names those of them
+    whose word is in force for all where they differ, with the version since which; else it is this key's.
     ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
     Python does not take it, in a ``file`` alone that the command only names, or ``nowhere`` since it belongs to the launcher in front of
     the script.
@@ -71,6 +72,7 @@ class Key:
     switch: bool = False
     along: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     alike: Mapping[str, str] = field(default_factory=dict)
+    leads: Mapping[str, str] = field(default_factory=dict)
     new_in: str = ""
 
 

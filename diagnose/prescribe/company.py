@@ -46,7 +46,8 @@ def _along(situation: Situation, change: Change, key: Key) -> list[Change]:
 
 def _alike(situation: Situation, change: Change, key: Key) -> Iterator[Change]:
     """The same word for other roles that share what it sets, whatever they say; of one that is there also where nothing is said."""
-    for name, present in key.alike.items():
+    led = any(same_key(change.key, name) for name in key.leads)  # what is in force stands at another role's key
+    for name, present in {**({key.key: ""} if led else {}), **key.alike}.items():
         there = _pasted(situation, name)
         if there is not None and there.value != change.after and there.span != change.span:
             yield Change(change.fact, there.key, there.value, change.after, there.span)

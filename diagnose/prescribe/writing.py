@@ -78,10 +78,10 @@ def key_of(facts: Facts, id: str) -> Key | None:
 
 @lru_cache(maxsize=128)
 def _by_spelling(framework: Framework) -> dict[str, tuple[Key, ...]]:
-    """The framework's keys by each of their spellings."""
+    """The framework’s keys by each of their spellings, and by another role’s that may lead."""
     found: dict[str, list[Key]] = {}
     for key in framework.keys:
-        for spelling in {normal(one) for one in (key.key, *key.aliases)}:
+        for spelling in {normal(one) for one in (key.key, *key.aliases, *key.leads)}:
             found.setdefault(spelling, []).append(key)
     return {spelling: tuple(keys) for spelling, keys in found.items()}
 
@@ -151,7 +151,7 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
         return None
     stated = facts.stated.get(id)
     read = stated if stated and stated.origin == "read" and stated.span else None
-    if read and read.key and not any(same_key(read.key, name) for name in (key.key, *key.aliases)):
+    if read and read.key and not any(same_key(read.key, name) for name in (key.key, *key.aliases, *key.leads)):
         return None  # the words of one key say nothing at another
     unit = stated.unit if stated else facts.units.get(id, "")
     new = _by_values(key, facts, id, target) if key.values else _by_number(key, facts, id, target, unit, read)
