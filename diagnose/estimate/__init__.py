@@ -18,6 +18,7 @@ from diagnose.estimate.stages import staged
 from diagnose.estimate.tokens import take
 from diagnose.estimate.untold_cards import assumed_cards
 from diagnose.estimate.untold_state import WHERE, place_untold
+from diagnose.estimate.validation import with_validation
 from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import POOL_OF_KIND, Pool
@@ -80,7 +81,7 @@ def estimate_pool(plan: Plan | None, pool: Pool, phase: str | None = None) -> Es
 
 
 def _gpu_pool(plan: Plan, phases: tuple[str, ...]) -> PoolEstimate:
-    own = _of_neediest_stage([gpu_phases(stage, phases) for stage in staged(plan)])
+    own = with_validation(plan, _of_neediest_stage([gpu_phases(stage, phases) for stage in staged(plan)]))
     limit, why = left_by_others(plan.capacity, plan.number("others_gib"))
     pool = PoolEstimate(
         pool="gpu",

@@ -78,7 +78,8 @@ def inside_bytes(plan: Plan, phase: PhaseEstimate) -> int:
     those of another allocator like its own (torch 2.6 c10/cuda/CUDACachingAllocator.cpp: PrivatePool).
     """
     alone = (plan.number("processes_per_gpu") or 1.0) > 1 or plan.values.get("rollout_mode") != "colocated"
-    if alone or phase.phase in _AWAKE:
+    validates = phase.phase == "eval" and "eval" not in plan.phases  # by the engine: validation.py
+    if alone or validates or phase.phase in _AWAKE:
         return 0
     return sum(term.bytes for term in (*phase.terms, *_asleep(plan, phase)) if term.family == "engine")
 

@@ -7,8 +7,9 @@ from diagnose.facts.signature import is_mark
 from diagnose.knowledge.records import Signature
 from diagnose.possible import ground, possible_phases
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
-from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS, PHASES, Value
+from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
 from diagnose.words import untrained
+from diagnose.words.apart import of_phase
 from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths
 from diagnose.words.measured import growth_words
@@ -27,9 +28,6 @@ _NEXT = {
 }
 
 
-# Phases of a model beside the policy, by the fact that there is one, and phases of online training alone.
-_OF_MODEL = dict.fromkeys(("critic", "values"), ("has_critic", "critic")) | {"ref_logprob": ("has_ref", "reference")}
-_ONLINE = ("init", "weight_sync", "rollout", "logprob", "values", "critic")
 _FEW = 3  # phases that are worth naming as those that are left
 _WITHOUT_ROWS = ("load", "optimizer_step", "checkpoint")
 
@@ -142,9 +140,9 @@ def _lead(diagnosis: Diagnosis) -> str:
             untold(diagnosis),
         )
         return " ".join(part for part in told if part)
-    apart = diagnosis.phase if diagnosis.phase and pool.phase(diagnosis.phase) is None else None
+    apart = of_phase(diagnosis, pool, phase_words(diagnosis.phase))
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
-    parts = [_not_computed(apart, diagnosis.facts)] if apart else []
+    parts = [apart] if apart else []
     parts.append(f"{_need(phase, pool, limited=job_limited(diagnosis.facts))} {cards_untold(pool, phase)}".rstrip())
     if largest is not None and largest.bytes:
         parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
@@ -173,18 +171,6 @@ def _first_step(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) 
     what = "It" if named else f"Adam’s state, {gib(before.state)} of it,"
     there = f"{what} is there from the first optimizer step on"
     return f"{there}: before, the {phase_words(phase.phase)} needs {gib(before.rest)}, so that a first step may pass."
-
-
-def _not_computed(phase: str, facts: Facts) -> str:
-    """That the failing phase is not in the estimate: since the run has none by what is known, or since nobody computes it."""
-    said = f"The {phase_words(phase)} itself is not computed here"
-    id, what = _OF_MODEL.get(phase, ("", ""))
-    if id and facts.flag(id) is False:
-        return f"{said}: by what is known the run has no {what}. Check the phase and the algorithm."
-    algo = str(facts.values.get("algo", "grpo"))
-    if phase in _ONLINE and algo not in ONLINE_ALGOS:
-        return f"{said}: {_algo_words(algo)} does no such thing. Check the phase and the algorithm."
-    return f"{said}."
 
 
 def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
