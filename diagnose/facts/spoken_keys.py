@@ -15,7 +15,7 @@ from diagnose.facts.run_words import the_only
 from diagnose.facts.spelling import normal, places
 from diagnose.knowledge.frameworks import Key
 from diagnose.knowledge.records import Framework
-from diagnose.types import Fact, Line, Paste
+from diagnose.types import Fact, Line, Paste, Span
 from diagnose.vocabulary import FACTS, Value
 
 _IS = r"\s*(?:=|:|：|of|is|was|at|to|为|是|(?:设|调|开|给|改)(?:置|的|了){0,2}(?:为|成|到)?)?\s*"
@@ -26,6 +26,7 @@ _VALUE = {
 }
 _SAID = {"enabled": "true", "disabled": "false"}
 _LONG = 2000
+_FILES = ("yaml", "json")
 
 
 class _Spoken(NamedTuple):
@@ -79,7 +80,17 @@ def in_words(told: Mapping[str, Fact], paste: Paste, framework: Framework | None
         return dict(told)
     own, there = places(framework)[0], {normal(one.key) for one in paste.settings}
     gives = {(word, framework.keys[place].fact) for word in there & own.keys() for place in own[word]}
-    return {id: fact for id, fact in told.items() if (normal(fact.written.partition("=")[0]), id) not in gives}
+    rows = [one.span for one in paste.settings if one.shape in _FILES and normal(one.key) in own]
+    return {
+        id: fact
+        for id, fact in told.items()
+        if (normal(fact.written.partition("=")[0]), id) not in gives and not any(_holds(fact.span, row) for row in rows)
+    }
+
+
+def _holds(words: Span | None, value: Span) -> bool:
+    """Whether the words are those of a setting’s value."""
+    return words is not None and words.line == value.line and words.start <= value.start < words.end
 
 
 def _in_force(keys: Sequence[Key], version: str | None, values: Mapping[str, Value]) -> Key | None:

@@ -61,3 +61,11 @@ def test_words_that_several_keys_share_are_left_alone(facts):
 def test_the_engines_share_is_read_in_words(facts, words, share):
     found = facts(f"{VERL}{words}\nCUDA out of memory").stated["gpu_memory_utilization"]
     assert (found.value if found.origin == "read" else None) == share
+
+
+def test_a_row_of_a_file_whose_key_the_trainer_knows_is_no_sentence(values):
+    text = "megatron_training:\n  stage: ray_grpo\n  seq_length: 2048\nrl_config:\n  max_prompt_length: 2048\nCUDA OOM"
+    found = values(text)
+    assert found["framework"] == "mindspeed-rl"
+    assert "max_length" not in found
+    assert values(text.replace("ray_grpo", "dpo"))["max_length"] == 2048
