@@ -46,6 +46,13 @@ _NOT_CAPACITY = re.compile(
 _NOT_CAPACITY_AFTER = re.compile(
     r"^\s*(?:more\b|usage\b|is used\b|used\b|requested\b|in use\b|占用|被占|泄)", re.I | re.A
 )
+# a size right behind the name of a card is that card's, whatever ran out: “8xA100 80G 内存爆了”
+_OF_A_CARD = re.compile(
+    r"(?<![A-WYZa-wyz])(?:[AHVBLPT]\d{1,4}s?|RTX ?\w{4,6}|[2-5]0[5-9]0(?: ?Ti)?|910[ABC]\d?|MI\d{3}X?)"
+    r"(?:[- ](?:SXM\d?|PCIe|NVL))?\s*[(（]?\s*$",
+    re.I | re.A,
+)
+_LARGEST_CARD = 288  # GB
 _FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?(?=\s+\d)", re.I | re.A)
 # … as somebody tells it: “free -g: 503 total”, “free -h says Mem: total 125Gi”
 _FREE_TOLD = re.compile(
@@ -95,6 +102,8 @@ def _of_words(line: Line) -> Fact | None:
             again = _AGAIN.match(line.words, match.end("unit"))
             size = float(match["size"].replace(",", "")) * (KIB if match["unit"].lower() == "t" else 1)
             size = float(again["size"]) if again else size
+            if size <= _LARGEST_CARD and _OF_A_CARD.search(line.words[: match.start("size")][-40:]):
+                continue
             if size >= 8:
                 value = int(size) if size.is_integer() else size
                 return Fact("host_ram_gb", value, "read", written=match[0].strip(), span=span_of(line, match))

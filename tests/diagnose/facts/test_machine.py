@@ -339,6 +339,18 @@ def test_a_limit_of_a_container_in_words_outranks_what_is_requested_or_there(val
     assert values(text)["host_ram_gb"] == 750
 
 
+@pytest.mark.parametrize(
+    "text", ["8卡 A100 80G 内存爆了", "8xA100 80G host RAM runs out", "8x4090 24G 内存不够", "H20 96G RAM OOM"]
+)
+def test_a_size_behind_the_name_of_a_card_is_that_cards(values, text):
+    assert "host_ram_gb" not in values(f"verl GRPO 7B {text}")
+
+
+def test_the_ram_of_a_node_may_stand_behind_a_card(values):
+    assert values("verl 7B 8xA100, 512G 内存 killed")["host_ram_gb"] == 512
+    assert values("verl 7B 8xA100 80G 512G 内存 killed")["host_ram_gb"] == 512
+
+
 def test_a_limit_of_shared_memory_is_none_of_host_ram(values):
     assert "host_ram_gb" not in values("容器的 shm 共享内存限制 64G")
 
