@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from diagnose.ingest.arithmetic import arithmetic
 from diagnose.ingest.lines import Row
 from diagnose.types import Span
 
@@ -29,7 +30,6 @@ _REFERENCE = re.compile(
     rf"|\$\{{(?P<name>[A-Za-z_]\w{{0,80}}|\d)(?:(?P<colon>:)?[-=](?P<default>{_DEFAULT})|:?\?[^{{}}]{{0,200}})?\}}|\$(?P<bare>[A-Za-z_]\w{{0,80}})",
     re.A,
 )
-_ARITHMETIC = re.compile(r"\s*(?:(\d{1,15})|\$?\{?([A-Za-z_]\w{0,80})\}?|(\*\*|\\?\*|//|[-+/%()]))", re.A)
 # What a job's own directives set for its script: sbatch's manual, output environment variables. A range of nodes tells no number.
 _DIRECTIVE = re.compile(
     r"\s--?(?P<name>nodes|N|ntasks-per-node|cpus-per-task|gpus-per-node|gres)(?:=|[ \t]*(?=\d)|[ \t]+)(?:gpu:)?"
@@ -145,25 +145,11 @@ class Variables:
 
     def _evaluate(self, expression: str, at: int, depth: int, within: str = "") -> int | None:
         """A whole number for ``16 / $n`` and its like; None when a name is unknown or the text is no arithmetic."""
-        terms: list[str] = []
-        place = 0
-        expression = self.resolve(expression.strip(), at, depth + 1, within)
-        while place < len(expression):
-            found = _ARITHMETIC.match(expression, place)
-            if not found:
-                return None
-            number, name, sign = found.groups()
-            if name:
-                number = self._named(name, at, depth, within) or ""
-                if not re.fullmatch(r"-?\d{1,15}", number):
-                    return None
-            terms.append(number or sign.replace("\\", ""))
-            place = found.end()
-        try:
-            value, left = _sum(terms)
-        except (IndexError, ValueError, ZeroDivisionError, RecursionError):
-            return None
-        return None if left else value
+
+        def number(name: str) -> int:
+            return int(self._named(name, at, depth, within) or "")
+
+        return arithmetic(self.resolve(expression.strip(), at, depth + 1, within), number)
 
 
 def read_variables(rows: Sequence[Row], given: Iterable[tuple[str, int, str | None]] = ()) -> Variables:
@@ -199,32 +185,3 @@ def _put_directives(row: Row, assigned: dict[str, list[tuple[int, str | None]]])
     for found in _DIRECTIVE.finditer(row.words) if row.words.lstrip().startswith("#SBATCH") else ():
         for name in _SET_BY_JOB[found["name"]]:
             assigned.setdefault(name, []).append((row.line.number, found["number"]))
-
-
-def _sum(terms: list[str]) -> tuple[int, list[str]]:
-    value, rest = _product(terms)
-    while rest and rest[0] in "+-":
-        other, after = _product(rest[1:])
-        value, rest = (value + other if rest[0] == "+" else value - other), after
-    return value, rest
-
-
-def _product(terms: list[str]) -> tuple[int, list[str]]:
-    value, rest = _atom(terms)
-    while rest and rest[0] in ("*", "/", "//", "%"):
-        other, after = _atom(rest[1:])
-        value = value * other if rest[0] == "*" else (value % other if rest[0] == "%" else int(value / other))
-        rest = after
-    return value, rest
-
-
-def _atom(terms: list[str]) -> tuple[int, list[str]]:
-    if terms[0] == "(":
-        value, rest = _sum(terms[1:])
-        if rest[0] != ")":
-            raise ValueError("a bracket is not closed")
-        return value, rest[1:]
-    if terms[0] == "-":
-        value, rest = _atom(terms[1:])
-        return -value, rest
-    return int(terms[0]), terms[1:]
