@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from diagnose.ingest.lines import Row
 from diagnose.ingest.shell_sets import Assignment, assignments, settles, started, take, value_of
-from diagnose.ingest.shell_tests import UntoldError, both, decide, either
+from diagnose.ingest.shell_tests import both, decide, either
+from diagnose.ingest.shell_values import UntoldError
 from diagnose.ingest.statements import Statement, Statements, has_branches
 from diagnose.ingest.wrapper import read_wrapped
 from diagnose.types import Setting
@@ -185,21 +185,27 @@ class _Walker:
 
     def _fits(self, top: _Branch, pattern: str) -> bool | None:
         """Whether a case's pattern fits what it looks at."""
-        patterns = [part.strip().strip("\"'") for part in pattern.split("|")]
-        if top.options:
-            given = self.values.arguments if self.values.shown else ()
-            if given is None or "*" in patterns:
-                return None
-            return any(fnmatchcase(word.partition("=")[0], part) for word in given for part in patterns)
-        if "*" in patterns:
-            return True
-        if top.subject is None or "$" in pattern:
+        patterns = [part.strip() for part in pattern.split("|")]
+        if not top.options:
+            if "*" in patterns:
+                return True
+            return None if top.subject is None else self._any(patterns, [top.subject])
+        words = self.values.arguments if self.values.shown else ()
+        if words is None or "*" in patterns:
             return None
-        return any(fnmatchcase(top.subject, part) for part in patterns)
+        return self._any(patterns, [*words, *(word.partition("=")[0] for word in words)])
+
+    def _any(self, patterns: Iterable[str], words: Iterable[str]) -> bool | None:
+        """Whether one of the patterns fits one of the words."""
+        try:
+            return any(self.values.fits(word, part) for word in words for part in patterns)
+        except UntoldError:
+            return None
 
     def _decide(self, one: Statement, at: int) -> bool | None:
         self.values.asked.clear()
         value = decide(one.text, self.values)
+        take(one.text, self.values, self.ran is True)
         later = self._inside() and any(name.isdecimal() or self.last.get(name, -1) > at for name in self.values.asked)
         return None if later else value
 
@@ -237,7 +243,6 @@ class _Walker:
         for each in sets:
             self._set(one, each, len(sets) == 1)
         if not sets:
-            take(one.text, self.values)
             settles(one.text, self.values)
         if self.ran and _LEAVES.match(one.text):
             self._left()

@@ -7,18 +7,27 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from diagnose.ingest.lines import Row
-from diagnose.ingest.shell_tests import UntoldError, Values
+from diagnose.ingest.shell_values import UntoldError, Values
 
 _ASSIGNS = re.compile(
     r"(?P<name>[A-Za-z_]\w{0,80})(?P<more>\+?)=(?P<value>\([^\n]{0,2000}|(?:\"(?:[^\"\\]|\\.){0,2000}+\"|'[^']{0,2000}+'"
-    r"|\$\((?:[^()]|\((?:[^()]|\([^()]{0,200}\)){0,200}+\)){0,600}+\)|\$\{(?:[^{}]|\{[^{}]{0,200}\}){0,400}+\}|`[^`]{0,400}`|[^\s\"'`]){0,600}+)(?:\s+|$)",
+    r"|\$\((?:[^()]|\((?:[^()]|\([^()]{0,200}\)){0,200}+\)){0,600}+\)|\$\{(?:[^{}]|\{[^{}]{0,200}\}){0,400}+\}|`[^`]{0,400}`|[^\s\"'`(]){0,600}+)(?:\s+|$)",
     re.A,
 )
 _DECLARES = re.compile(r"(?:export|local|readonly|declare|typeset)\s+(?:-\w+\s+)*", re.A)
+_DECLARED = re.compile(r"[A-Za-z_]\w{0,80}(?:\s+|$)", re.A)
 _IF_UNSET = re.compile(r"\$\{[A-Za-z_]\w{0,80}:?=", re.A)
-_TAKES = re.compile(r"(?:read|getopts|mapfile|readarray|unset|let|printf\s+-v|eval)\b|\(\(|\w+\[", re.A)
+_TAKES = re.compile(
+    r"(?:!\s+)?(?:[A-Za-z_]\w{0,80}=\S{0,200}\s+)*+(?:(?:read|getopts|mapfile|readarray|unset|let|eval|printf\s+-v)\b|\(\(|\w+\[)",
+    re.A,
+)
+_SHIFTS = re.compile(r"(?:shift|set\s+--)(?=\s|$)", re.A)
+# an assignment whose value goes on in the next row, or is none of a shell
+_CUT_OFF = re.compile(rf"(?:{_DECLARES.pattern})?(?P<name>[A-Za-z_]\w{{0,80}})\+?=", re.A)
 _NAMES = re.compile(r"[A-Za-z_]\w{0,80}", re.A)
-_SOURCES = re.compile(r"(?:source|\.)\s+(?!\S{0,300}(?:bin/activate|conda\.sh|bashrc|profile)\b)\S", re.A)
+_SOURCES = re.compile(
+    r"(?:eval|source|\.)\s+(?!\S{0,300}(?:bin/activate|conda\.sh|bashrc|profile)\b|\S{0,300}\s?conda\b)\S", re.A
+)
 _SETTLES = re.compile(r"#!\s?/|#SBATCH\b|#PBS\b|set\s+-[a-z]", re.A)
 # “USE_LORA=1 bash train.sh --fast”, behind a prompt or inside a sentence
 _CALL = re.compile(
@@ -45,14 +54,15 @@ class Assignment(NamedTuple):
 
 def assignments(text: str) -> list[Assignment]:
     """What a command sets that does nothing else; none where it does something else."""
-    found = _DECLARES.match(text)
-    at = found.end() if found else 0
+    declares = _DECLARES.match(text)
+    at = declares.end() if declares else 0
     sets: list[Assignment] = []
     while at < len(text):
         one = _ASSIGNS.match(text, at)
-        if one is None:
+        if one:
+            sets.append(Assignment(one["name"], one["value"], bool(one["more"])))
+        elif not declares or not (one := _DECLARED.match(text, at)):
             return []
-        sets.append(Assignment(one["name"], one["value"], bool(one["more"])))
         at = one.end()
     return sets
 
@@ -75,14 +85,18 @@ def settles(text: str, values: Values) -> None:
         values.whole, values.sourced = False, True
 
 
-def take(text: str, values: Values) -> None:
-    """What a command that is no assignment may give variables: then nobody knows what they hold."""
+def take(text: str, values: Values, sure: bool) -> None:
+    """What a command that is no assignment may give variables: then nobody knows what they hold. ``sure``: it is run."""
     if _TAKES.match(text):
-        cleared = "" if text[:5] == "unset" else None
+        cleared = "" if sure and text[:5] == "unset" else None
         values.held |= dict.fromkeys(_NAMES.findall(text), cleared)
+    elif _SHIFTS.match(text):
+        values.shifted = True
+    elif (found := _CUT_OFF.match(text)) and not _ASSIGNS.match(text, found.start("name")):
+        values.held[found["name"]] = None
     elif _IF_UNSET.search(text):
         try:
-            values.expand(text.removeprefix(":").strip())
+            values.expand(text.removeprefix(":").strip() if sure else "$")
         except UntoldError:
             values.held |= dict.fromkeys(_NAMES.findall(text), None)
 

@@ -56,6 +56,15 @@ IN_BRANCH = 'EXTRA=()\nif %s; then\n  EXTRA+=("model.lora_rank=32")\nfi\ntorchru
         ("export USE=0", '[ "$USE" = 1 ]'),
         ("BASE=0\nUSE=$BASE", '[ "$USE" = 1 ]'),
         (": ${USE:=0}", '[ "$USE" = 1 ]'),
+        ("MODEL=Qwen3-8B", '[[ $MODEL == "Qwen2"* ]]'),
+        ("MODEL=Qwen3-8B", '[[ $MODEL == "Qwen3*" ]]'),
+        ("NODES=8\nN=$((NODES / 8))", "[ $N -gt 1 ]"),
+        ("bash run.sh 2\n#!/bin/bash", "(( $1 > 3 ))"),
+        ("bash run.sh 2\n#!/bin/bash", "(( $# > 1 ))"),
+        ("USE=", '[ "$USE" -gt 1 ]'),
+        ('USE="a\\"b"', "[[ $USE != 'a\"b' ]]"),
+        ("declare -i USE=0", "[ $USE = 1 ]"),
+        ("export USE=0 OTHER", "[ $USE = 1 ]"),
     ],
 )
 def test_a_branch_that_the_script_leaves_out_sets_nothing(sets: str, test: str) -> None:
@@ -77,6 +86,21 @@ def test_a_branch_that_the_script_leaves_out_sets_nothing(sets: str, test: str) 
         ("A=1", "[ $NNODES -gt 1 ]"),
         ("A=1\nsource settings.env", '[ "$PRECISION" = fp8 ]'),
         ("read USE", '[ "$USE" = 1 ]'),
+        ("USE=0\nIFS=, read -r USE B <<< 1,2", '[ "$USE" = 1 ]'),
+        ("USE=0\nif read -t 9 USE; then :; fi", '[ "$USE" = 1 ]'),
+        ("USE=0\nif (( ++USE > 9 )); then :; fi", '[ "$USE" = 1 ]'),
+        ("USE=1\n[ -f x ] && unset USE", '[ "$USE" = 1 ]'),
+        ("USE=0\nUSE=$(cat <<EOF", '[ "$USE" = 1 ]'),
+        ('USE=0\nUSE="', '[ "$USE" = 1 ]'),
+        ('USE=0\neval "$(python settings.py)"', '[ "$PRECISION" = fp8 ]'),
+        ("MODEL=Qwen3-8B", '[[ $MODEL == "Qwen3"* ]]'),
+        ("MODEL=Qwen3-8B\nKIND='Qwen*'", "[[ $MODEL == $KIND ]]"),
+        ("MODEL=8B", "[[ $MODEL == [^a]* ]]"),
+        ("USE=", "[ -n $USE ]"),  # a shell takes the word away, and -n is no empty word
+        ("USE=", "[ $USE != 1 ]"),
+        ("USE=0", "[ $USE = 1]"),
+        ("bash run.sh a b\n#!/bin/bash\nshift", '[ "$1" = b ]'),
+        ("#!/bin/bash\nset -- lora", '[ "${1:-full}" = lora ]'),
         ("for USE in 0 1; do", '[ "$USE" = 1 ]'),
         ("USE=1 bash run.sh\n#!/bin/bash\nUSE=${USE:-0}", '[ "$USE" = 1 ]'),
         ("#!/bin/bash\nMODE=${1:-full}\n# called as\nbash run.sh lora", '[ "$MODE" = lora ]'),
@@ -100,6 +124,11 @@ def test_of_a_case_one_arm_counts() -> None:
         'SIZE=%s\ncase "$SIZE" in\n  7b|8b) TP=1 ;;\n  14*)\n    TP=2\n    ;;\n  *) TP=4 ;;\nesac\npython t.py --tp $TP'
     )
     assert [values(script % size)["tp"] for size in ("8b", "14b", "32b")] == ["1", "2", "4"]
+
+
+def test_a_pattern_of_a_case_is_text_where_it_is_quoted_and_may_name_a_variable() -> None:
+    script = 'B=b\nSIZE=%s\ncase "$SIZE" in\n  "*") TP=1 ;;\n  "$B"?) TP=2 ;;\n  *) TP=4 ;;\nesac\npython t.py --tp $TP'
+    assert [values(script % size)["tp"] for size in ("'*'", "bx", "b")] == ["1", "2", "4"]
 
 
 def test_a_command_of_the_other_branch_is_not_this_run() -> None:
@@ -180,6 +209,11 @@ torchrun t.py a.b=1 $EXTRA
 )
 def test_the_arguments_of_a_call_choose(call: str, counts: bool) -> None:
     assert extra(f"{call}\n\n#!/bin/bash\n{OPTIONS}") is counts
+
+
+def test_an_argument_with_its_value_goes_through_its_arm() -> None:
+    script = f"#!/bin/bash\nSIZE=none\n{OPTIONS.replace('${1#*=}', '7b')}python t.py --size $SIZE"
+    assert values(f"bash run.sh --size=7b\n{script}")["size"] == "7b"
 
 
 @pytest.mark.parametrize(
