@@ -19,7 +19,9 @@ _TOKEN = re.compile(
 )
 _INNER_QUOTES = re.compile(r"'([^']*)'|\"([^\"]*)\"", re.A)
 _ASSIGNED = re.compile(
-    r"(?:export[ \t]+|local[ \t]+|declare[ \t]+(?:-\w[ \t]+)?|readonly[ \t]+|set[ \t]+)?([A-Za-z_]\w{0,80})=(?!=)", re.A
+    r"(?:export[ \t]+|local[ \t]+|declare[ \t]+(?:-\w[ \t]+)?|readonly[ \t]+|set[ \t]+)?([A-Za-z_]\w{0,80})=(?!=)"
+    r"(?P<value>(?:\"(?:[^\"\\]|\\.)*+\"|'[^']*+'|\$\((?:[^()]|\((?:[^()]|\([^()]{0,80}\)){0,80}\)){0,200}+\)|[^;])*+);?",
+    re.A,
 )
 _INNER = r"(?:[^()]|\([^()]{0,80}\)){1,120}+"
 # what stands for a variable that is not set: anything, with references of its own in it
@@ -173,11 +175,12 @@ def read_variables(rows: Sequence[Row], given: Iterable[tuple[str, int, str | No
 
 def _put_assigned(row: Row, assigned: dict[str, list[tuple[int, str | None]]]) -> None:
     for token in tokens(row):
-        if found := _ASSIGNED.match(token.text):
-            value = unquote(token.text[found.end() :].rstrip(";"))[0]
+        at = 0
+        while found := _ASSIGNED.match(token.text, at):
+            value, at = unquote(found["value"])[0], found.end()
             if value and value not in (f"${found[1]}", "$2", "${2}"):  # an argument of a wrapper
                 assigned.setdefault(found[1], []).append((row.line.number, value))
-        elif token.text not in ("export", "local", "declare", "readonly", "set"):
+        if not at and token.text not in ("export", "local", "declare", "readonly", "set", "&&"):
             break
 
 
