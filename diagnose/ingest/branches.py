@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from diagnose.ingest.blanks import Blanks
 from diagnose.ingest.lines import Row
 from diagnose.ingest.shell_sets import Assignment, assignments, settles, started, take, value_of
 from diagnose.ingest.shell_tests import both, decide, either
-from diagnose.ingest.shell_values import UntoldError
+from diagnose.ingest.shell_values import told
 from diagnose.ingest.statements import Statement, Statements, has_branches
 from diagnose.ingest.wrapper import read_wrapped
 from diagnose.types import Setting
@@ -96,15 +97,14 @@ class _Walker:
         read = Statements(rows)
         self.statements, self.closed = read.found, read.closed
         self.values = started(rows)
+        self.called = dict(self.values.held)
         self.wrapped = {(name, line): value for name, line, value in given}
         self.open: list[_Branch] = []
-        self.blank: list[Statement] = []
+        self.blanks = Blanks(rows)
         self.arms: list[tuple[int, int, int, int]] = []
         self.status: bool | None = None  # what the command before came to
         self.ran: bool | None = True  # whether it was run
         self.tested: set[str] = set()  # the names that its chain of tests asks for
-        self.covered: dict[int, int] = {}  # from where on a row only leads to what may be run
-        self.busy: set[int] = set()  # rows with a command that is more than a test or an assignment
         self.last: dict[str, int] = {}  # where each variable is set for the last time
         for at, one in enumerate(self.statements):
             self.last |= dict.fromkeys((each.name for each in assignments(one.text)), at) if "=" in one.text else {}
@@ -112,30 +112,45 @@ class _Walker:
     def walked(self) -> Walked:
         for at, one in enumerate(self.statements):
             top = self.open[-1] if self.open else None
-            if at and self.statements[at - 1].kind == "loop" and (over := _LOOPS_OVER.match(one.text)):
-                self.values.held[over["name"]] = None
             if one.kind in ("if", "case", "loop", "braces"):
                 if one.group in self.closed:
                     self._begin(one)
             elif one.kind == "end" or one.kind in _PARTED:
                 if top and one.group == top.group:
                     self._turn(top, one)
-            elif one.kind == "note":
-                settles(one.text, self.values)
-                self.blank += [one] * (self._live() is False)
-            elif top and top.testing:
-                self._test(top, one, at)
+            elif one.kind == "run":
+                if at and self.statements[at - 1].kind == "loop" and (over := _LOOPS_OVER.match(one.text)):
+                    self.values.held[over["name"]] = None
+                (self._test if top and top.testing else self._run)(one, at)
             else:
-                self._run(one, at)
-        return Walked(self._blanked(), self.given, self.arms)
+                self._beside(one)
+        return Walked(self.blanks.rows(), self.given, self.arms)
+
+    def _beside(self, one: Statement) -> None:
+        """A comment, lines that are left out, or what a further row holds of a command."""
+        if one.kind == "gap" or one.text[:2] == "#!":
+            self._forget()
+        settles(one.text, self.values)
+        if one.kind == "more":
+            self.status = None
+        top = self.open[-1] if self.open else None
+        if one.kind == "more" and top and top.testing:
+            top.test = None
+        elif (self._live() if one.kind == "note" else self.ran) is False:
+            self.blanks.leave_out(one)
 
     def _live(self) -> bool | None:
         return self.open[-1].live if self.open else True
 
+    def _forget(self) -> None:
+        """Lines are left out, or another script begins: what was set before it nobody can tell."""
+        self.values.held = dict.fromkeys(self.values.held, None) | self.called
+        self.values.whole = False
+
     def _begin(self, one: Statement) -> None:
         """A function's commands and those of a loop are run nobody knows how often."""
         self._reach(one.sign)
-        self._cover(one)
+        self.blanks.leads(one)
         unsure = one.text in ("function", "while", "until")
         live = both(self.ran, None) if unsure else self.ran
         branch = _Branch(
@@ -144,7 +159,7 @@ class _Walker:
         if one.kind == "case":
             self.values.asked.clear()
             branch.options = bool(_ARGUMENT.fullmatch(one.text)) and any(each.kind == "loop" for each in self.open)
-            branch.subject = None if self._inside() else self._text(one.text)
+            branch.subject = None if self._inside() else told(lambda: self.values.expand(one.text))
             branch.asked = set(self.values.asked)
         self.open.append(branch)
 
@@ -152,9 +167,9 @@ class _Walker:
         """The next part of a branch, or its end."""
         line = self.rows[one.row].line.number
         if one.kind != "end":
-            self._cover(one)
+            self.blanks.leads(one)
         elif top.kind == "if" and top.live:
-            self.blank.append(one)
+            self.blanks.leave_out(one)
         if top.undecided:
             top.lines[-1] = (top.lines[-1][0], line - 1)
         if one.kind == "end":
@@ -170,18 +185,14 @@ class _Walker:
         elif one.kind == "else":
             top.part(True, line + 1)
         elif one.kind == "arm":
-            self.blank.append(one)  # ``--flag)`` is no argument
-            top.part(self._fits(top, one.text), line + 1)
+            self.blanks.leave_out(one)  # ``--flag)`` is no argument
+            on = one.sign in (";&", ";;&")  # the arm above goes on into this one
+            top.taken = None if on else top.taken
+            top.part(None if on else self._fits(top, one.text), line + 1)
 
     def _inside(self) -> bool:
         """Whether what is set further down may hold here: in a loop, and in a function, whose arguments are not the script's either."""
         return any(each.apart for each in self.open)
-
-    def _text(self, word: str) -> str | None:
-        try:
-            return self.values.expand(word)
-        except UntoldError:
-            return None
 
     def _fits(self, top: _Branch, pattern: str) -> bool | None:
         """Whether a case's pattern fits what it looks at."""
@@ -189,18 +200,13 @@ class _Walker:
         if not top.options:
             if "*" in patterns:
                 return True
-            return None if top.subject is None else self._any(patterns, [top.subject])
-        words = self.values.arguments if self.values.shown else ()
-        if words is None or "*" in patterns:
+            words = None if top.subject is None else [top.subject]
+        else:
+            given = self.values.arguments if self.values.shown else ()
+            words = None if given is None or "*" in patterns else [*given, *(word.partition("=")[0] for word in given)]
+        if words is None:
             return None
-        return self._any(patterns, [*words, *(word.partition("=")[0] for word in words)])
-
-    def _any(self, patterns: Iterable[str], words: Iterable[str]) -> bool | None:
-        """Whether one of the patterns fits one of the words."""
-        try:
-            return any(self.values.fits(word, part) for word in words for part in patterns)
-        except UntoldError:
-            return None
+        return told(lambda: any(self.values.fits(word, part) for word in words for part in patterns))
 
     def _decide(self, one: Statement, at: int) -> bool | None:
         self.values.asked.clear()
@@ -209,7 +215,8 @@ class _Walker:
         later = self._inside() and any(name.isdecimal() or self.last.get(name, -1) > at for name in self.values.asked)
         return None if later else value
 
-    def _test(self, top: _Branch, one: Statement, at: int) -> None:
+    def _test(self, one: Statement, at: int) -> None:
+        top = self.open[-1]
         value = self._decide(one, at)
         top.asked |= self.values.asked
         joins = {"&&": both, "||": either}.get(one.sign)
@@ -229,16 +236,14 @@ class _Walker:
     def _run(self, one: Statement, at: int) -> None:
         self._reach(one.sign)
         if self.ran is False:
-            self.blank.append(one)
+            self.blanks.leave_out(one)
             return
         sets = assignments(one.text) if "=" in one.text else []
         self.status = True if sets else self._decide(one, at)
         if self.status is not None and not sets:
-            self._cover(one)
+            self.blanks.leads(one)
         else:
-            self._uncover(one)
-            if not sets:
-                self.busy.add(one.row)
+            self.blanks.runs(one, self.ran is self._live(), bool(sets))
         self.tested |= set() if sets else self.values.asked
         for each in sets:
             self._set(one, each, len(sets) == 1)
@@ -246,16 +251,6 @@ class _Walker:
             settles(one.text, self.values)
         if self.ran and _LEAVES.match(one.text):
             self._left()
-
-    def _cover(self, one: Statement) -> None:
-        """A test, or a word of a branch, behind which a command may stand in the same row."""
-        if one.row not in self.busy:
-            self.covered.setdefault(one.row, one.start)
-
-    def _uncover(self, one: Statement) -> None:
-        """What surely is run is read as a line of its own, without what leads to it."""
-        if self.ran and (start := self.covered.pop(one.row, None)) is not None:
-            self.blank.append(Statement("note", one.row, start, one.start))
 
     def _set(self, one: Statement, each: Assignment, alone: bool) -> None:
         held, name, line = self.values.held, each.name, self.rows[one.row].line.number
@@ -283,14 +278,7 @@ class _Walker:
             made = [part[name] for part in top.sets if name in part]
             if len({value.rstrip("/").rpartition("/")[2].lower() for value, _ in made}) > 1:
                 self.given.append((name, self.rows[made[0][1].row].line.number, None))
-                self.blank += [one for _, one in made]
+                for _, one in made:
+                    self.blanks.leave_out(one)
         if len(top.lines) > 1:
             self.arms += [(top.group, arm, *lines) for arm, lines in enumerate(top.lines)]
-
-    def _blanked(self) -> tuple[Row, ...]:
-        rows = list(self.rows)
-        for one in self.blank:
-            row = rows[one.row]
-            words = f"{row.words[: one.start]}{' ' * (one.end - one.start)}{row.words[one.end :]}"
-            rows[one.row] = replace(row, line=replace(row.line, words=words))
-        return tuple(rows)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from diagnose.ingest.lines import Row
-from diagnose.ingest.shell_values import UntoldError, Values
+from diagnose.ingest.shell_values import Values, told
 
 _ASSIGNS = re.compile(
     r"(?P<name>[A-Za-z_]\w{0,80})(?P<more>\+?)=(?P<value>\([^\n]{0,2000}|(?:\"(?:[^\"\\]|\\.){0,2000}+\"|'[^']{0,2000}+'"
@@ -18,7 +18,7 @@ _DECLARES = re.compile(r"(?:export|local|readonly|declare|typeset)\s+(?:-\w+\s+)
 _DECLARED = re.compile(r"[A-Za-z_]\w{0,80}(?:\s+|$)", re.A)
 _IF_UNSET = re.compile(r"\$\{[A-Za-z_]\w{0,80}:?=", re.A)
 _TAKES = re.compile(
-    r"(?:!\s+)?(?:[A-Za-z_]\w{0,80}=\S{0,200}\s+)*+(?:(?:read|getopts|mapfile|readarray|unset|let|eval|printf\s+-v)\b|\(\(|\w+\[)",
+    r"(?:!\s+)?(?:[A-Za-z_]\w{0,80}=\S{0,200}\s+)*+(?:(?:read|getopts|mapfile|readarray|unset|let|eval|printf\s+-v)\b|\(\((?=.*?(?:\+\+|--|[^<>=!]=(?!=)))|\w+\[)",
     re.A,
 )
 _SHIFTS = re.compile(r"(?:shift|set\s+--)(?=\s|$)", re.A)
@@ -35,6 +35,10 @@ _CALL = re.compile(
     r"(?:(?:(?:ba|z)?sh|source|\.)[ \t]+(?:-\w[ \t]+)*\S{1,300}\.(?:ba)?sh"
     r"|(?:sbatch[ \t]+(?:-\S+[ \t]+)*|\./)\S{1,300}\.(?:sh|slurm|sbatch|bash|job))\b(?P<rest>[^\n`|&;>#]{0,2000})",
     re.A,
+)
+# a row with which a script begins or that shows it at work
+_OF_A_SCRIPT = re.compile(
+    r"\s*(?:#!\s?/|(?:if|fi|case|esac|while|for|done)(?=[\s;]|$)|\[{1,2}\s)|[^#$]{0,200}\$(?:[\d#@*]|\{[\d#@*])", re.A
 )
 # cards for which a script looks by importing their library
 _UNUSUAL = re.compile(
@@ -71,10 +75,7 @@ def value_of(one: Assignment, values: Values) -> str | None:
     """What the variable holds then; None where nobody can tell."""
     if one.more or one.value[:1] == "(":
         return None
-    try:
-        return values.expand(one.value)
-    except UntoldError:
-        return None
+    return told(lambda: values.expand(one.value))
 
 
 def settles(text: str, values: Values) -> None:
@@ -95,34 +96,33 @@ def take(text: str, values: Values, sure: bool) -> None:
     elif (found := _CUT_OFF.match(text)) and not _ASSIGNS.match(text, found.start("name")):
         values.held[found["name"]] = None
     elif _IF_UNSET.search(text):
-        try:
-            values.expand(text.removeprefix(":").strip() if sure else "$")
-        except UntoldError:
+        text = text.removeprefix(":").strip()
+        if not sure or told(lambda: values.expand(text)) is None:
             values.held |= dict.fromkeys(_NAMES.findall(text), None)
 
 
 def started(rows: Sequence[Row]) -> Values:
     """What a call of a script that stands in the text gives its variables and its arguments; of several that differ nothing is told."""
     values, calls = Values(), set[tuple[str, ...] | None]()
-    for given, arguments in _calls(rows):
+    for given, arguments, inside in _calls(rows):
         for one in assignments(given.strip()):
-            value = value_of(one, values)
+            value = None if inside else value_of(one, values)
             values.held[one.name] = value if values.held.get(one.name, value) == value else None
         calls.add(arguments)
-    values.shown, values.usual = (
-        bool(calls),
-        not any(_UNUSUAL.search(row.words) for row in rows if row.words.lstrip()[:1] != "#"),
-    )
+    values.shown = bool(calls)
     values.arguments = calls.pop() if len(calls) == 1 else None
+    values.usual = not any(_UNUSUAL.search(row.words) for row in rows if row.words.lstrip()[:1] != "#")
     return values
 
 
-def _calls(rows: Sequence[Row]) -> Iterator[tuple[str, tuple[str, ...] | None]]:
-    """What stands before each call and behind it; None for the words of a sentence."""
+def _calls(rows: Sequence[Row]) -> Iterator[tuple[str, tuple[str, ...] | None, bool]]:
+    """What stands before each call, and behind it unless that is words of a sentence, and whether the script itself may be the caller."""
+    script = [at for at, row in enumerate(rows) if _OF_A_SCRIPT.match(row.words)]
     for at, row in enumerate(rows):
         words = row.words
         found = _CALL.search(words) if "." in words and words.lstrip()[:2] not in ("#", "# ", "#!") else None
-        if found is None:
+        inside = bool(script) and script[0] < at < script[-1]
+        if found is None or (inside and _SOURCES.match(found[0].lstrip())):
             continue
         rest = found["rest"]
         for more in rows[at + 1 : at + 40]:
@@ -131,5 +131,5 @@ def _calls(rows: Sequence[Row]) -> Iterator[tuple[str, tuple[str, ...] | None]]:
             rest = f"{rest.rstrip()[:-1]} {more.words}"
         alone = _PROMPT.fullmatch(words[: found.start()].rstrip("`") + " ") is not None
         arguments = tuple(word.strip("\"'") for word in rest.split())
-        told = alone or all(word[:1] == "-" for word in arguments[:1])
-        yield found["given"], arguments if told and not any("$" in word for word in arguments) else None
+        told = not inside and (alone or all(word[:1] == "-" for word in arguments[:1]))
+        yield found["given"], arguments if told and not any("$" in word for word in arguments) else None, inside

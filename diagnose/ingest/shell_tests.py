@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeVar
 
-from diagnose.ingest.shell_values import UntoldError, Values, whole
+from diagnose.ingest.shell_values import UntoldError, Values, told, whole
 
 _WORD = re.compile(
     r"\s*(?:(?P<sign>&&|\|\||[()])|(?P<word>(?:\"(?:[^\"\\]|\\.){0,1000}+\"|'[^'\n]{0,1000}+'|\$\{[^{}\n]{0,200}(?:\{[^{}\n]{0,200}\})?[^{}\n]{0,200}\}"
@@ -22,7 +21,6 @@ _NUMERIC: dict[str, Callable[[int, int], bool]] = {
 _PLAIN_PATTERN = re.compile(r"\^?[\w| -]{1,80}\$?", re.A)
 _BARE = re.compile(r"\$\{[^\s\"']{1,200}\}|\$\w+", re.A)
 _NAME = re.compile(r"[A-Za-z_]\w{0,80}", re.A)
-_T = TypeVar("_T")
 
 
 def decide(text: str, values: Values) -> bool | None:
@@ -67,7 +65,7 @@ class _Test:
 
     def _vanishes(self, word: str) -> bool:
         """Whether a shell takes the word away: a variable without quotes that holds nothing, so that ``[ -n $X ]`` is of one word."""
-        text = self._told(lambda: self.values.expand(word)) if _BARE.fullmatch(word) else None
+        text = told(lambda: self.values.expand(word)) if _BARE.fullmatch(word) else None
         if text and " " in text:
             raise UntoldError(word)
         return text == ""
@@ -108,24 +106,18 @@ class _Test:
         left, sign, right = (self.words[self.at : self.at + 3] + ["", "", ""])[:3]
         if sign in _BINARY and right:
             self.at += 3
-            return self._told(lambda: self._compared(left, sign, right))
+            return told(lambda: self._compared(left, sign, right))
         if left in ("-n", "-z", "-v") and sign:
             self.at += 2
             word = f"${{{sign}+set}}" if left == "-v" else sign
-            return self._told(lambda: bool(self.values.expand(word)) is not (left == "-z"))
+            return told(lambda: bool(self.values.expand(word)) is not (left == "-z"))
         if not left:
             raise UntoldError("no word is left")
         if sign and left[0] == "-" and len(left) == 2 and left[1].isalpha():
             self.at += 2  # about a file
             return None
         self.at += 1
-        return self._told(lambda: bool(self.values.expand(left)))
-
-    def _told(self, value: Callable[[], _T]) -> _T | None:
-        try:
-            return value()
-        except UntoldError:
-            return None
+        return told(lambda: bool(self.values.expand(left)))
 
     def _compared(self, left: str, sign: str, right: str) -> bool | None:
         if sign in _NUMERIC:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from glob import escape
+from typing import TypeVar
 
 from diagnose.ingest.arithmetic import arithmetic
 
@@ -37,9 +39,19 @@ _PROBE = re.compile(
     re.A,
 )
 
+_T = TypeVar("_T")
+
 
 class UntoldError(Exception):
     """What a test comes to cannot be told from the text."""
+
+
+def told(value: Callable[[], _T]) -> _T | None:
+    """What is asked for; None where nobody can tell."""
+    try:
+        return value()
+    except UntoldError:
+        return None
 
 
 @dataclass(slots=True)

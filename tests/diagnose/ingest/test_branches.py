@@ -106,6 +106,13 @@ def test_a_branch_that_the_script_leaves_out_sets_nothing(sets: str, test: str) 
         ("#!/bin/bash\nMODE=${1:-full}\n# called as\nbash run.sh lora", '[ "$MODE" = lora ]'),
         ("#!/bin/bash\n[ -z $KIND ] && exit 1", '[ "$KIND" = lora ]'),
         ('#!/bin/bash\nif [ -z "$KIND" ]; then echo usage; exit 1; fi', '[ "$KIND" = lora ]'),
+        ("#!/bin/bash\nMODE=${1:-full}\nbash prepare.sh data", '[ "$MODE" = lora ]'),  # a script may call others
+        ("USE=1\ncat > x <<EOF\nUSE=0\nEOF", '[ "$USE" = 1 ]'),
+        ("USE=1\necho '\nUSE=0\n'", '[ "$USE" = 1 ]'),
+        ("USE=1\npython t.py \\\n  USE=0", '[ "$USE" = 1 ]'),
+        ("USE=1\nENV=(\n  USE=0\n)", '[ "$USE" = 1 ]'),
+        ("USE=0\n⋯ 3 lines ⋯\nA=1", '[ "$USE" = 1 ]'),
+        ("USE=0\npython a.py\n#!/bin/bash", '[ "$USE" = 1 ]'),  # of another script
         ("", '[ "$USE" = 1 ]'),  # a part of a script
         ("f() {\nA=1", '[ "$USE" = 1 ]\nthen\n:\nfi\n}\nUSE=1\nf\nif true'),
     ],
@@ -131,6 +138,33 @@ def test_a_pattern_of_a_case_is_text_where_it_is_quoted_and_may_name_a_variable(
     assert [values(script % size)["tp"] for size in ("'*'", "bx", "b")] == ["1", "2", "4"]
 
 
+def test_a_pattern_of_a_case_may_stand_on_several_rows() -> None:
+    script = "SIZE=%s\ncase $SIZE in\n  7b | \\\n  8b)\n    TP=1 ;;\n  *) TP=4 ;;\nesac\npython t.py --tp $TP"
+    assert [values(script % size)["tp"] for size in ("7b", "8b", "14b")] == ["1", "1", "4"]
+
+
+@pytest.mark.parametrize("end", [";&", ";;&"])
+def test_an_arm_that_goes_on_into_the_next_leaves_that_one_there(end: str) -> None:
+    script = f"SIZE=7b\ncase $SIZE in\n  7b)\n    TP=1\n    {end}\n  14b | 7*) N=2 ;;\nesac\npython t.py --n $N"
+    assert values(script)["n"] == "2"
+
+
+def test_what_a_command_that_is_left_out_holds_in_further_rows_is_left_out() -> None:
+    script = "USE=0\nE=()\n[ $USE = 1 ] && E+=(\n  a.b=1\n)\n[ $USE = 0 ] && E+=(\n  c.d=2\n)\npython t.py ${E[@]}"
+    assert {key: value for key, value in values(script).items() if "." in key} == {"c.d": "2"}
+
+
+def test_a_word_inside_of_a_quoted_text_opens_and_closes_nothing() -> None:
+    script = "USE=0\nif [ $USE = 1 ]; then\n  TEXT='\nif x\nfi\n}\n'\n  N=1\nelse\n  N=2\nfi\npython t.py --n $N"
+    assert values(script)["n"] == "2"
+
+
+def test_more_branches_in_branches_than_any_script_has_are_left_as_they_are() -> None:
+    inner = "if [ $USE = 2 ]; then\n:\nelse\npython t.py --m.n=3\nfi\n"
+    script = "USE=1\n" + "if [ $USE = 1 ]; then\n" * 60 + inner + "fi\n" * 60
+    assert values(script)["m.n"] == "3"
+
+
 def test_a_command_of_the_other_branch_is_not_this_run() -> None:
     script = "MODE=full\nif [ $MODE = lora ]; then\n  python t.py --lora_rank 8 \\\n    --lr 1\nelse\n  python t.py --lr 2\nfi"
     paste = read(script)
@@ -151,6 +185,10 @@ def test_a_command_of_the_other_branch_is_not_this_run() -> None:
         ("if [ $USE = 1 ]; then N=2; else N=3; fi", "3"),
         ("if [ $USE = 1 ]; then N=2; fi  # N=4", "1"),
         ("mkdir -p out || N=2", "1"),
+        ("if [ -f x ]; then N=2; fi", "2"),
+        ("if [ $USE = 0 ];then N=2;else N=3;fi", "2"),
+        ("[ $USE = 0 ] \\\n  && N=2", "2"),
+        ("[ $USE = 0 ] && M=1 && N=2", "2"),
     ],
 )
 def test_a_test_on_one_line(line: str, value: str) -> None:
@@ -246,6 +284,10 @@ def test_what_is_no_whole_branch_is_left_as_it_is(text: str) -> None:
         '"',
         "if ! (",
         "for x in\n",
+        "x='\n",
+        "A=(\n",
+        "cat <<EOF\n",
+        "a | \\\n",
     ],
 )
 def test_broken_scripts_are_read_in_time(piece: str) -> None:
