@@ -31,7 +31,8 @@ class Blanks:
 
     def runs(self, one: Statement, reached: bool, sets: bool) -> None:
         """A command. Where it is ``reached``, it is read as a row of its own, without what leads to it."""
-        start = self._leads.pop(one.row, None if self._rows[one.row].words[: one.start].strip("&| \t") else 0)
+        chained = one.sign in ("&&", "||") and not self._rows[one.row].words[: one.start].strip("&| \t")
+        start = self._leads.pop(one.row, 0 if chained else None)
         if start is not None and reached:
             self.leave_out(one, start)
         if not sets:

@@ -119,8 +119,6 @@ class _Walker:
                 if top and one.group == top.group:
                     self._turn(top, one)
             elif one.kind == "run":
-                if at and self.statements[at - 1].kind == "loop" and (over := _LOOPS_OVER.match(one.text)):
-                    self.values.held[over["name"]] = None
                 (self._test if top and top.testing else self._run)(one, at)
             else:
                 self._beside(one)
@@ -150,7 +148,8 @@ class _Walker:
     def _begin(self, one: Statement) -> None:
         """A function's commands and those of a loop are run nobody knows how often."""
         self._reach(one.sign)
-        self.blanks.leads(one)
+        if one.kind != "braces" or one.sign in ("&&", "||"):  # alone it may open a dictionary
+            self.blanks.leads(one)
         unsure = one.text in ("function", "while", "until")
         live = both(self.ran, None) if unsure else self.ran
         branch = _Branch(
@@ -237,6 +236,9 @@ class _Walker:
         self._reach(one.sign)
         if self.ran is False:
             self.blanks.leave_out(one)
+            return
+        if at and self.statements[at - 1].kind == "loop" and (over := _LOOPS_OVER.match(one.text)):
+            self.values.held[over["name"]] = None
             return
         sets = assignments(one.text) if "=" in one.text else []
         self.status = True if sets else self._decide(one, at)

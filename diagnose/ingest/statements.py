@@ -17,7 +17,8 @@ _PIECE = re.compile(
     re.A | re.S,
 )
 _KEYWORD = re.compile(
-    r"\s*(?P<word>if|elif|then|else|fi|while|until|for|select|do|done|case|esac|[{}])(?=[\s;)&|]|$)", re.A
+    r"\s*(?P<word>(?:if|elif|then|else|while|until|for|select|do|case|\{)(?=[\s;)&|]|$)|(?:fi|done|esac|\})(?=\s*(?:[;)&|<>#]|\d>|$)))",
+    re.A,
 )
 _SUBJECT = re.compile(r"\s*case\s+(?P<subject>\"[^\"\n]{0,400}\"|\S{1,400})\s+in(?=\s|$)", re.A)
 _PATTERN = re.compile(r"\s*\(?(?P<pattern>[^()#;\n]{1,200}?)\)(?=\s|$|[A-Za-z\"'$:;])", re.A)
@@ -110,7 +111,8 @@ class Statements:
             return ""
         if text:
             self.found.append(Statement(kind, at, start, end, text, self._sign))
-        if text or mark:
+        of_a_table = mark == "|" and kind == "run" and not words[:end].strip()
+        if (text or mark) and not of_a_table:
             self._sign = mark
         if mark[:2] in (";;", ";&"):
             self._arm = bool(self._open) and self._open[-1][0] == "case"

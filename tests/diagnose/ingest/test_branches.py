@@ -84,6 +84,8 @@ def test_a_branch_that_the_script_leaves_out_sets_nothing(sets: str, test: str) 
         ("A=$(nproc)", "[ $A -gt 8 ]"),
         ("A=1", '[ "$SLURM_NNODES" -gt 1 ]'),
         ("A=1", "[ $NNODES -gt 1 ]"),
+        ("A=1", '[ "$SKYPILOT_NODE_RANK" = 0 ]'),
+        ("A=1", '[ "$MY_RANK" = 0 ]'),
         ("A=1\nsource settings.env", '[ "$PRECISION" = fp8 ]'),
         ("read USE", '[ "$USE" = 1 ]'),
         ("USE=0\nIFS=, read -r USE B <<< 1,2", '[ "$USE" = 1 ]'),
@@ -265,6 +267,21 @@ def test_an_argument_with_its_value_goes_through_its_arm() -> None:
 )
 def test_what_is_no_whole_branch_is_left_as_it_is(text: str) -> None:
     assert "32" in " ".join(values(text).values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for x in rows:\n    done = x.done\nwhile done and x:\n    done = False",
+        "{ 'a.b': 1,\n  'c': 2\n}",
+        "|  0  N/A |  23456MiB / 81559MiB |",
+        "[rank0] | max_len | 3",
+        "it's 'x\nif y",
+    ],
+)
+def test_other_text_beside_a_script_keeps_its_words(text: str) -> None:
+    lines = read(f"USE=0\nif [ $USE = 1 ]; then N=1; fi\n{text}\n").lines[2:]
+    assert [line.words for line in lines] == [line.words for line in read(text).lines]
 
 
 @pytest.mark.parametrize(
