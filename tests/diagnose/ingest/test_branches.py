@@ -302,7 +302,7 @@ def test_other_text_beside_a_script_keeps_its_words(text: str) -> None:
         "if ! (",
         "for x in\n",
         "x='\n",
-        "A=(\n",
+        "A+=(\n",
         "cat <<EOF\n",
         "a | \\\n",
     ],

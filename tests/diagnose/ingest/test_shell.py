@@ -125,3 +125,8 @@ python3 -m a.b data.tokens=$TOKENS data.n=$N data.sum=$SUM
 def test_a_wrapper_has_the_arguments_that_it_was_called_with(call: str, found: tuple[str, str, str]) -> None:
     read_here = values(read(f"{call}\n\n{WRAPPER}"))
     assert tuple(read_here[f"data.{key}"] for key in ("tokens", "n", "sum")) == found
+
+
+@pytest.mark.parametrize("array", ["E=(a.b=1 c.d=2)", 'E=("a.b=1" c.d=2)', "E=( a.b=1 c.d=2 )", "E+=(a.b=1 c.d=2)"])
+def test_what_stands_in_an_array_on_one_row_is_read(array: str) -> None:
+    assert values(read(f'{array}\npython t.py "${{E[@]}}"')) == {"a.b": "1", "c.d": "2"}
