@@ -20,10 +20,10 @@ _KEYWORD = re.compile(
     r"\s*(?P<word>(?:if|elif|then|else|while|until|for|select|do|case|\{)(?=[\s;)&|]|$)|(?:fi|done|esac|\})(?=\s*(?:[;)&|<>#]|\d>|$)))",
     re.A,
 )
-_SUBJECT = re.compile(r"\s*case\s+(?P<subject>\"[^\"\n]{0,400}\"|\S{1,400})\s+in(?=\s|$)", re.A)
+_SUBJECT = re.compile(r"\s*case\s+(?P<subject>\"[^\"\n]{0,400}\"|\$\([^()\n]{0,400}\)|\S{1,400})\s+in(?=\s|$)", re.A)
 _PATTERN = re.compile(r"\s*\(?(?P<pattern>[^()#;\n]{1,200}?)\)(?=\s|$|[A-Za-z\"'$:;])", re.A)
 _FUNCTION = re.compile(
-    r"\s*(?:function[ \t]+)?[A-Za-z_][\w-]{0,80}[ \t]*\(\)[ \t]*(?:\{|$)|\s*function[ \t]+[\w-]{1,80}[ \t]*(?:\{|$)",
+    r"\s*(?:function[ \t]+)?[A-Za-z_][\w:.-]{0,80}[ \t]*\(\)[ \t]*(?:\{|$)|\s*function[ \t]+[\w:.-]{1,80}[ \t]*(?:\{|$)",
     re.A,
 )
 _OPENS = {"if": "if", "while": "loop", "until": "loop", "for": "loop", "select": "loop", "case": "case", "{": "braces"}
@@ -67,6 +67,7 @@ class Statements:
         self._arm = False  # whether the pattern of a case's arm comes next
         self._above = ""  # what of it stands in the rows above
         self._sign = ""  # what leads to the next command
+        self._body = False  # whether the brace of a function comes next
         self._goes_on = False  # whether the row is of the command above
         self._closed = (-1, 0)  # the row and column where a text, an array or a document ends that a row above began
         self._without: dict[str, int] = {}  # up to which row one that closes an array or a document was sought in vain
@@ -111,6 +112,7 @@ class Statements:
             return ""
         if text:
             self.found.append(Statement(kind, at, start, end, text, self._sign))
+            self._body = False
         of_a_table = mark == "|" and kind == "run" and not words[:end].strip()
         if (text or mark) and not of_a_table:
             self._sign = mark
@@ -194,6 +196,7 @@ class Statements:
                 self._arm = True
             elif function := _FUNCTION.match(words, start, end) if "(" in words or "function" in words else None:
                 self._opens("braces", at, function, "function")
+                self._body = function[0].rstrip()[-1:] != "{"
                 start = function.end()
                 continue
             elif found is None or not self._word(word, at, found):
@@ -201,7 +204,8 @@ class Statements:
             start = found.end()
 
     def _word(self, word: str, at: int, found: re.Match[str]) -> bool:
-        if word in _OPENS:
+        body, self._body = self._body, False
+        if word in _OPENS and not (body and word == "{"):
             self._opens(_OPENS[word], at, found, word)
         elif word in _CLOSES:
             return self._closes(_CLOSES[word], at, found)

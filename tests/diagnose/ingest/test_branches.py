@@ -115,6 +115,8 @@ def test_a_branch_that_the_script_leaves_out_sets_nothing(sets: str, test: str) 
         ("USE=1\nENV=(\n  USE=0\n)", '[ "$USE" = 1 ]'),
         ("USE=0\n⋯ 3 lines ⋯\nA=1", '[ "$USE" = 1 ]'),
         ("USE=0\npython a.py\n#!/bin/bash", '[ "$USE" = 1 ]'),  # of another script
+        ("bash run.sh full\n#!/bin/bash\nf()\n{\nA=1", '[ "$1" = lora ]\nthen\n:\nfi\n}\nf lora\nif true'),
+        ("bash run.sh full\n#!/bin/bash\na::f() {\nA=1", '[ "$1" = lora ]\nthen\n:\nfi\n}\na::f lora\nif true'),
         ("", '[ "$USE" = 1 ]'),  # a part of a script
         ("f() {\nA=1", '[ "$USE" = 1 ]\nthen\n:\nfi\n}\nUSE=1\nf\nif true'),
     ],
@@ -143,6 +145,11 @@ def test_a_pattern_of_a_case_is_text_where_it_is_quoted_and_may_name_a_variable(
 def test_a_pattern_of_a_case_may_stand_on_several_rows() -> None:
     script = "SIZE=%s\ncase $SIZE in\n  7b | \\\n  8b)\n    TP=1 ;;\n  *) TP=4 ;;\nesac\npython t.py --tp $TP"
     assert [values(script % size)["tp"] for size in ("7b", "8b", "14b")] == ["1", "1", "4"]
+
+
+def test_a_case_of_what_a_command_prints_is_untold() -> None:
+    script = "A=1\ncase $(uname -s) in\n  Linux)\n    N=1 ;;\n  *) N=2 ;;\nesac\npython t.py --n $N"
+    assert values(script)["n"] == "$N"
 
 
 @pytest.mark.parametrize("end", [";&", ";;&"])
