@@ -207,10 +207,21 @@ class Statements:
         body, self._body = self._body, False
         if word in _OPENS and not (body and word == "{"):
             self._opens(_OPENS[word], at, found, word)
-        elif word in _CLOSES:
-            return self._closes(_CLOSES[word], at, found)
-        elif word in ("elif", "then", "else"):
-            self._add(word, at, found, "")
+        elif kind := _CLOSES.get(word, "if" if word in ("elif", "then", "else") else ""):
+            if not self._nearest(kind):
+                return False
+            self._add("end" if word in _CLOSES else word, at, found, "")
+            if word in _CLOSES:
+                self.closed.add(self._open.pop()[1])
+                self._arm = False
+        return True
+
+    def _nearest(self, kind: str) -> bool:
+        """Whether one of a kind is open; what was opened inside of it and never closed is none."""
+        if not any(one == kind for one, _ in self._open):
+            return False
+        while self._open[-1][0] != kind:
+            self._open.pop()
         return True
 
     def _opens(self, kind: str, at: int, found: re.Match[str], text: str) -> None:
@@ -224,17 +235,6 @@ class Statements:
     def _add(self, kind: str, at: int, found: re.Match[str], text: str) -> None:
         group = self._open[-1][1] if self._open else -1
         self.found.append(Statement(kind, at, found.start(), found.end(), text, self._sign, group))
-
-    def _closes(self, kind: str, at: int, found: re.Match[str]) -> bool:
-        """Closes the nearest that is open of a kind; what was opened inside of it and never closed is none."""
-        if not any(one == kind for one, _ in self._open):
-            return False
-        while self._open[-1][0] != kind:
-            self._open.pop()
-        self._add("end", at, found, "")
-        self.closed.add(self._open.pop()[1])
-        self._arm = False
-        return True
 
 
 def has_branches(rows: Sequence[Row]) -> bool:

@@ -281,6 +281,8 @@ def test_what_is_no_whole_branch_is_left_as_it_is(text: str) -> None:
     [
         "for x in rows:\n    done = x.done\nwhile done and x:\n    done = False",
         "{ 'a.b': 1,\n  'c': 2\n}",
+        "x = {\n    1 if y\n    else 2\n}",
+        "{\n    else 2\n}",
         "|  0  N/A |  23456MiB / 81559MiB |",
         "[rank0] | max_len | 3",
         "it's 'x\nif y",
