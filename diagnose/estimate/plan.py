@@ -150,7 +150,7 @@ def _make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, t
     values, framework, model = facts.values, facts.framework or fallback, run_model(facts)
     serves = facts.serves and values.get("rollout_engine") in ENGINES
     elsewhere = facts.fork is not None and facts.fork.trains_elsewhere
-    if values.get("trains") is False and not serves or elsewhere or facts.lacks:
+    if values.get("trains") is False and not serves or elsewhere or facts.lack:
         return None, ()
     gpus, unread = _cards(values, serves), serves and values.get("engine_quantization") == "other"
     if model is None or gpus is None or framework is None or unread:

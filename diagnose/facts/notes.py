@@ -31,7 +31,6 @@ def remarks(
 ) -> Iterator[str]:
     """All of them; ``speech`` are the lines that people wrote."""
     yield from _of_fork(detected, version, keyed)
-    yield from _of_what_it_lacks(detected, stated)
     yield from _of_dead_keys(keyed)
     yield from keyed.remarks
     yield from _of_variables(keyed)
@@ -88,14 +87,6 @@ def _of_fork(detected: Detected, version: Fact | None, keyed: KeyFacts) -> tuple
         return (f"{fork.title}: {known}. {fork.says}",)
     number = f" {version.value}" if version else ""
     return (f"{fork.title} is read as {base.title}{number}. {fork.says}",)
-
-
-def _of_what_it_lacks(detected: Detected, stated: Mapping[str, Fact]) -> Iterator[str]:
-    """What the run is said to do that its trainer does not have."""
-    base = detected.framework if detected.fork is None else None
-    lack = base.lacking({id: fact.value for id, fact in stated.items()}) if base is not None else None
-    if base is not None and lack is not None:
-        yield f"{base.title}: {lack.says} Nothing is estimated; name the trainer that runs."
 
 
 def _unlike(proven: Proofs, keyed: KeyFacts, speech: Sequence[Line]) -> Iterator[str]:

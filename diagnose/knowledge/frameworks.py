@@ -88,11 +88,13 @@ class Scope:
 class Clash:
     """Facts that the framework's own checks refuse together: no lever may bring them together. ``says`` is for people.
 
-    Of what it ``lacks`` altogether: a run that has them is not one of this framework as it is, and nothing is estimated.
+    Of what it ``lacks`` altogether: a run that has them is not one of this framework as it is, and nothing is estimated; such a one is
+    told in ``chinese`` too.
     """
 
     when: Conditions
     says: str
+    chinese: str = ""
     since: str = ""
     until: str = ""
 

@@ -12,6 +12,7 @@ from diagnose.types.paste import Span
 from diagnose.vocabulary import Origin, Value, is_number
 
 if TYPE_CHECKING:
+    from diagnose.knowledge.frameworks import Clash
     from diagnose.knowledge.hardware import Gpu, Model
     from diagnose.knowledge.records import Fork, Framework, Signature
 
@@ -133,10 +134,9 @@ class Facts:
         return self.framework is not None and (alone or not self.framework.fallback)
 
     @property
-    def lacks(self) -> bool:
-        """Whether the text says of its trainer what that does not have."""
-        base = self.framework if self.fork is None else None
-        return base is not None and base.lacking(self.values) is not None
+    def lack(self) -> Clash | None:
+        """What the text says of its trainer and that does not have."""
+        return self.framework.lacking(self.values) if self.framework is not None and self.fork is None else None
 
     @property
     def configured(self) -> bool:

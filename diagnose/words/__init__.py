@@ -116,6 +116,9 @@ def lead(diagnosis: Diagnosis) -> str:
     if told := not_memory(diagnosis.facts):
         return told.not_memory
     before = [f"{likely}."] if (likely := presumed(diagnosis.facts)) else []
+    before += (
+        [f"{lack.says} Nothing is estimated: name the trainer that runs."] if (lack := diagnosis.facts.lack) else []
+    )
     if diagnosis.facts.serves and diagnosis.estimate.gpu is not None:
         before.append(_NEXT["serves"])
     return " ".join((*before, *_beside(diagnosis), _lead(diagnosis))).rstrip()

@@ -174,6 +174,8 @@ def _doubts(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> I
 
 def _lacking(diagnosis: Diagnosis) -> Iterator[str]:
     """What to give where there is no estimate."""
+    if lack := diagnosis.facts.lack:
+        yield f"{lack.chinese}没有做估算，请写明实际用的训练框架。"
     if diagnosis.facts.values.get("trains") is False:
         size = weights(diagnosis.facts)
         yield "这条命令不训练模型，这里只估算训练的内存。" + (f"16 位的权重就要 {gib(size)}。" if size else "")
