@@ -83,6 +83,8 @@ def test_a_branch_that_the_script_leaves_out_sets_nothing(sets: str, test: str) 
         ("A=1", "command -v nvidia-smi"),
         ("A=$(nproc)", "[ $A -gt 8 ]"),
         ("A=1", '[ "$SLURM_NNODES" -gt 1 ]'),
+        ("A=1", '[ "$SKYPILOT_NODE_RANK" == "0" ]'),
+        ("A=1", '[ "${MLP_ROLE_INDEX}" = 0 ]'),
         ("A=1", "[ $NNODES -gt 1 ]"),
         ("A=1", '[ "$SKYPILOT_NODE_RANK" = 0 ]'),
         ("A=1", '[ "$MY_RANK" = 0 ]'),
