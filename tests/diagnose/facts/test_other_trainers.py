@@ -374,3 +374,26 @@ def test_no_number_is_taken_where_it_is_asked_for(text: str) -> None:
 def test_what_is_asked_about_is_read_as_told() -> None:
     found = told("Can I full fine-tune Qwen2.5-7B on 8xA100 40GB with ms-swift zero3?")
     assert {id: found.facts.values.get(id) for id in ("zero_stage", "algo")} == {"zero_stage": 3, "algo": "sft"}
+
+
+# --- DeepSpeed's configuration as a part of a trainer's own file
+EMBEDDED = """deepspeed:
+  zero_optimization:
+    stage: 3
+    offload_optimizer:
+      device: cpu
+"""
+
+
+@pytest.mark.parametrize(
+    "trainer",
+    [
+        "micro_batch_size: 1\n",
+        "trl sft --model_name_or_path m\n",
+        "llamafactory-cli train a.yaml\n",
+        "swift sft --model m\n",
+    ],
+)
+def test_a_stage_below_another_key_is_read_like_one_in_a_file_of_its_own(trainer: str) -> None:
+    facts = told(trainer + EMBEDDED).facts.values
+    assert (facts["zero_stage"], facts["optimizer_on_cpu"]) == (3, True)
