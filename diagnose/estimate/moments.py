@@ -10,7 +10,7 @@ from diagnose.estimate.plan import BETWEEN, Plan
 from diagnose.estimate.rank import autocasts
 from diagnose.estimate.residents import critic_in_one_pass
 from diagnose.estimate.roles import as_critic, of_critic
-from diagnose.estimate.terms_activation import before_head, head_inputs, kept, kept_by_hooks, no_grad, recomputed
+from diagnose.estimate.terms_activation import before_head, head_inputs, kept, no_grad, recomputed
 from diagnose.estimate.terms_experts import experts_at_once
 from diagnose.estimate.terms_gather import (
     bucketed,
@@ -28,6 +28,7 @@ from diagnose.estimate.terms_gather import (
     pipelined,
 )
 from diagnose.estimate.terms_held import gradients_so_far
+from diagnose.estimate.terms_hooks import kept_by_hooks
 from diagnose.estimate.terms_load import load_transient
 from diagnose.estimate.terms_logits import logits_after, logits_forward, logits_left, logits_train, loss_in_chunks
 from diagnose.estimate.terms_megatron import gradient_stand_ins, left_by_dispatchers

@@ -57,17 +57,14 @@ from diagnose.estimate.spread import adapted_layers
 from diagnose.estimate.stages import in_flight
 from diagnose.estimate.term import Band, exactly, make_term
 from diagnose.estimate.terms_attention import attention_beside
-from diagnose.estimate.terms_megatron import dispatched_bytes_per_token, held_by_dispatchers, of_megatron
+from diagnose.estimate.terms_megatron import dispatched_bytes_per_token, of_megatron
 from diagnose.estimate.terms_tuners import tuner_matrices
+from diagnose.estimate.tiles import at_work, in_parts, kept_widths, live_widths
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 
 LAYER = "autograd over transformers 4.51 models/qwen2/modeling_qwen2.py, held against tests/data/measured_cpu.toml"
 _CHECKPOINT = "Chen et al., arXiv:1604.06174; Korthikanti et al., arXiv:2205.05198, section 5"
-_HOOKS = (
-    "torch 2.4 distributed/fsdp/_runtime_utils.py: _register_post_backward_reshard_only_hook; utils/checkpoint.py: CheckpointFunction;"
-    " autograd/graph.py: register_multi_grad_hook"
-)
 _MOVED = ("gradient_checkpointing", "recompute_modules", "tp")
 
 
@@ -83,7 +80,7 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     The first of ``pp`` pipeline stages holds a part of the layers for as many micro batches in flight: all layers of one, where the
     stages are alike. With ``stages`` it is one stage's layers for one micro batch, as the last stage holds them.
     """
-    w, layers, tokens = rank_widths(plan), _held_layers(plan, stages), local_tokens(plan, one)
+    w, layers, tokens = rank_widths(plan), held_layers(plan, stages), local_tokens(plan, one)
     mode = checkpointing(plan)
     if mode == "full":
         on_gpu = 2 if plan.values.get("activation_offload") is True else layers
@@ -112,10 +109,10 @@ def offloaded(plan: Plan, one: Pass) -> Band:
     if plan.values.get("activation_offload") is not True or checkpointing(plan) != "full":
         return exactly(0.0)
     each = stream_bytes(plan)
-    return local_tokens(plan, one).times(max(0, _held_layers(plan, 1) - 2) * each * plan.model.hidden)
+    return local_tokens(plan, one).times(max(0, held_layers(plan, 1) - 2) * each * plan.model.hidden)
 
 
-def _held_layers(plan: Plan, stages: int) -> int:
+def held_layers(plan: Plan, stages: int) -> int:
     """Layers times micro batches whose activations stand at once."""
     if plan.stage:
         return max(1, round(plan.stage_layers * in_flight(plan)))
@@ -151,8 +148,10 @@ def recomputed(plan: Plan, one: Pass) -> list[Term]:
     casts, at_once = casts_in_the_mlp(plan) and not in_fp32(plan), _one_expert(plan, w)
     moving = backward_bytes_per_token(at_once, casts, fp32_between_layers(plan)) * (BACKWARD if in_fp32(plan) else 1)
     moving = max(moving, dispatched_bytes_per_token(plan), dropped_bytes_per_token(plan, at_once))
+    if tiled := in_parts(plan):
+        moving = at_work(plan, w, tokens.mid)
     if checkpointing(plan) != "full" and not (selective and (again or _by_products(plan))):
-        return _in_last_layer(plan, one, moving) if of_megatron(plan) else []
+        return _in_last_layer(plan, one, moving) if tiled or of_megatron(plan) else []
     each = (again or max(_layer(plan, kind) for _, kind in _kinds(plan, w))) + moving
     how = f"{one.how} × {each:,.0f} B of one layer{over_ranks(plan)}"
     term = make_term("activations", "one layer recomputed", "work", tokens.times(each), how, LAYER, one.moved_by)
@@ -178,31 +177,9 @@ def _one_expert(plan: Plan, w: Widths) -> Widths:
     return replace(w, mlp=max(w.mlp - moe.active * moe.width, moe.width * share), routed=w.hidden * share)
 
 
-def kept_by_hooks(plan: Plan, one: Pass) -> list[Term]:
-    """Gradients of the layers' inputs that hooks hold until the backward pass is over, and with them the checkpoints that are done.
-
-    FSDP1 frees a unit without trained weights when the gradients of its inputs are there. Recomputed in a backward pass of its own, a layer
-    has a detached input, whose accumulator the hook keeps alive with the input and its gradient. The first and the last layer are counted
-    where all layers are. Low: none, where nothing says how layers are recomputed.
-    """
-    if checkpointing(plan) == "full" and of_megatron(plan):
-        return held_by_dispatchers(plan, one)
-    frozen = plan.values.get("strategy") == "fsdp" and bool(plan.adapters) and plan.split.group > 1
-    reentrant = plan.values.get("reentrant_checkpointing")
-    if not frozen or reentrant is False or checkpointing(plan) != "full":
-        return []
-    layers, each = max(0, _held_layers(plan, 1) - 2), stream_bytes(plan)
-    size = local_tokens(plan, one).times(layers * each * plan.model.hidden)
-    if reentrant is None:
-        size = Band(0.0, 0.0, size.high)
-    how = f"{one.how} × {plan.model.hidden:,} × {layers} layers × {each} B"
-    moved_by = (*one.moved_by, "gradient_checkpointing", "reentrant_checkpointing")
-    return [make_term("input_gradients", "gradients of layer inputs", "work", size, how, _HOOKS, moved_by)]
-
-
 def no_grad(plan: Plan, one: Pass) -> list[Term]:
     """The live tensors of a pass that keeps nothing."""
-    w = rank_widths(plan)
+    w = live_widths(plan, rank_widths(plan), local_tokens(plan, one).mid)
     each = no_grad_bytes_per_token(w) * (NO_GRAD if in_fp32(plan) else 1) + dispatched_bytes_per_token(plan)
     how = f"{one.how} × {each:,.0f} B of one layer{over_ranks(plan)}"
     size = local_tokens(plan, one).times(each)
@@ -266,6 +243,7 @@ def _mean(plan: Plan, w: Widths, selective: bool = False, at_most: bool = False)
 
 def _layer(plan: Plan, w: Widths, at_most: bool = False) -> float:
     """What a layer keeps of a token, less what kernels of its own spare."""
+    w = kept_widths(plan, w)
     return _written_out(plan, w, at_most) - _spared(plan, w)
 
 

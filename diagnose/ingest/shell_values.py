@@ -18,9 +18,9 @@ _PART = re.compile(
     r"|\$(?P<bare>[A-Za-z_]\w{0,80}|[\d#])|(?P<glob>[*?\[])|[$`']",
     re.A | re.S,
 )
-# what a scheduler, a shell or a launcher sets before the script begins, also where the script has a default for it
+# what a scheduler, a cloud, a shell or a launcher sets before the script begins, also where the script has a default for it
 _BY_OTHERS = re.compile(
-    r"(?:SLURM|PBS|LSB|OMPI|PMI|KUBERNETES|SKYPILOT|AZUREML|SM|MLP|VC|PAI|ARNOLD|CONDA|XDG)_\w+|HOME|USER|PATH|PWD|HOST|HOSTNAME|SHELL|TERM|LD_LIBRARY_PATH|OPTARG|OPTIND|REPLY|RANDOM"
+    r"(?:SLURM|PBS|LSB|OMPI|PMI|KUBERNETES|SKYPILOT|BEAKER|AZUREML|SM|MLP|VC|PAI|ARNOLD|METIS|CONDA|XDG)_\w+|HOME|USER|PATH|PWD|HOST|HOSTNAME|SHELL|TERM|LD_LIBRARY_PATH|OPTARG|OPTIND|REPLY|RANDOM"
     r"|SECONDS|BASH\w*|LINENO|EUID|UID|OSTYPE|VIRTUAL_ENV|JOB_ID",
     re.A,
 )
