@@ -36,6 +36,7 @@ class Widths:
     way to query and key. ``after``: norms on what attention and MLP give. ``fp32_norm``, ``clamped``, ``stepwise``: as in a model's record.
     ``routing``: bytes a hidden number that the choice of experts keeps, ``shared`` those of the shared expert's gate.
     ``joined``: so are query, key and value, and gate and up, and the value is a view of what the first of these products gave.
+    ``repeats``: how often each head of key and value stands on the ranks that share the heads of a sequence.
     """
 
     hidden: float
@@ -63,6 +64,7 @@ class Widths:
     routing: int = 0
     shared: int = 0
     joined: bool = False
+    repeats: int = 1
 
     @property
     def q(self) -> float:
@@ -138,7 +140,8 @@ def attention_bytes_per_token(w: Widths) -> float:
         return w.mixes
     if not w.fused:
         given = 2 * (w.out or w.q)
-        return 2 * w.q + 2 * w.keys + 2 * (w.values or w.keys) + (6 * w.q if w.gate else given) + 4 * w.heads
+        pair = 2 * w.repeats * (w.keys + (w.values or w.keys))
+        return 2 * w.q + pair + (6 * w.q if w.gate else given) + 4 * w.heads
     value = w.q + 2 * w.keys if w.keys == w.q else w.q
     return 6 * w.q + 2 * value + 4 * w.heads
 

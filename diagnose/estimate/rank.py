@@ -87,9 +87,22 @@ def rank_widths(plan: Plan) -> Widths:
         w, tp = widths(model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
         split = tp > 1 and not sequence_split(plan)
         known = replace(w, mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp) if split else w
-        known = replace(known, routed=w.routed * _ranks_of_an_expert(plan))
+        known = replace(_of_shared_heads(plan, known), routed=w.routed * _ranks_of_an_expert(plan))
         plan.known["widths"] = known
     return known
+
+
+def _of_shared_heads(plan: Plan, w: Widths) -> Widths:
+    """Ranks that share a sequence outside the attention and its heads inside: each has heads of key and value of its own, repeated where
+    they are fewer than ranks, and the attention's output twice, as its kernel gives it and sent back for the next product.
+
+    (deepspeed 0.17.2 runtime/sequence_parallel/ulysses_sp.py: UlyssesSPAttentionHF; verl-project/verl@1dda039
+    verl/models/transformers/monkey_patch.py: _ulysses_flash_attention_forward)
+    """
+    sp, model = plan.whole("sp"), plan.model
+    if sp < 2 or plan.does.get("sequence_ranks") != "share_heads" or w.mixes is not None or model.latent:
+        return w
+    return replace(w, repeats=max(1, sp // model.kv_heads), out=2 * (w.out or w.q))
 
 
 def _ranks_of_an_expert(plan: Plan) -> int:

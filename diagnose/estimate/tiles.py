@@ -48,7 +48,8 @@ def at_work(plan: Plan, w: Widths, tokens: float) -> float:
     (Dao-AILab/flash-attention@v2.7.4 csrc/flash_attn/flash_api.cpp: mha_bwd); what the norm behind it kept is gone by then.
     """
     mlp = 4 * w.hidden + (8 + 4) * w.mlp * part_of_tokens(plan, tokens)
-    wide = 4 * w.q if w.keys < w.q else 0.0
+    keys = w.keys * w.repeats
+    wide = 4 * w.q if keys < w.q else 0.0
     norm = 4 if plan.values.get("fused_layers") else 8
-    attention = 2 * w.hidden + 8 * w.q + 4 * w.keys + wide - norm * w.hidden
+    attention = 2 * w.hidden + 8 * w.q + 4 * keys + wide - norm * w.hidden
     return max(mlp, attention)
