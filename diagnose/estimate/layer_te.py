@@ -4,7 +4,7 @@ Norm and product are one module, which keeps its input and the normed value (2 h
 keeps the same. Attention keeps query, key, value and its output, which the next product reads, and one fp32 number a head; a norm over
 each head keeps what it reads. The gate's activation is one kernel that keeps what the first product gave (4 f, 2 f without a gate), and
 the second product keeps its input (2 f). With f = 4 h and GELU these are the 34 h of Korthikanti et al. 2022 (arXiv:2205.05198, section
-4.1) less the masks of a dropout that fine-tuning switches off. Of a token's experts each product keeps the row that it reads; the
+4.1) less the masks of dropouts, which fine-tuning switches off. Of a token's experts each product keeps the row that it reads; the
 router's weight is multiplied into the activation, so that no row of an expert's output waits for it (NVIDIA/Megatron-LM@d98e8a6
 core/fusions/fused_bias_swiglu.py: WeightedSwiGLUFunction; core/transformer/moe/token_dispatcher.py: combine_postprocess).
 
@@ -18,6 +18,7 @@ from diagnose.estimate.layer import ADAPT_THE_MLP, Widths
 
 TE_HEAD_INPUT = 4  # a hidden number: the last norm's input and its output
 TE_FROZEN_HEAD_INPUT = 2  # the input alone, since a frozen head needs no output of the norm again
+MASKS = 2  # a byte of a hidden number each, of what attention and MLP give, where that drops out
 
 
 def te_layer_bytes_per_token(w: Widths) -> float:

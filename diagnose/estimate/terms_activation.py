@@ -36,6 +36,7 @@ from diagnose.estimate.layer_fp32 import (
 )
 from diagnose.estimate.layer_kernels import spared_bytes_per_token
 from diagnose.estimate.layer_te import (
+    MASKS,
     TE_FROZEN_HEAD_INPUT,
     TE_HEAD_INPUT,
     te_frozen_layer_bytes_per_token,
@@ -101,7 +102,13 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     terms = [make_term("activations", "activations", "work", size, how, LAYER, (*one.moved_by, *_MOVED))]
     terms += tuner_matrices(plan, layers)
     scored = layers * plan.model.attends // plan.model.layers
-    return terms + attention_beside(plan, one, scored if mode == "none" else 1)
+    return terms + attention_beside(plan, one, scored if mode == "none" or _keeps_scores(plan) else 1)
+
+
+def _keeps_scores(plan: Plan) -> bool:
+    """Whether modules are named that are made again, and the attention's own product is none of them."""
+    named = re.findall(r"\w+", str(plan.values.get("recompute_modules", ""))) if of_megatron(plan) else []
+    return bool(named) and "core_attn" not in named
 
 
 def offloaded(plan: Plan, one: Pass) -> Band:
@@ -271,7 +278,7 @@ def _written_out(plan: Plan, w: Widths, at_most: bool) -> float:
         fp32, shared = fp32_between_layers(plan), inputs_shared(plan)
         return frozen_layer_bytes_per_token(w, adapter_input_bytes(plan), on, fp32, shared)
     if of_megatron(plan):
-        return te_layer_bytes_per_token(w)
+        return te_layer_bytes_per_token(w) + (MASKS * w.hidden if plan.values.get("hidden_dropout") is True else 0)
     if in_fp32(plan):
         return fp32_layer_bytes_per_token(w)
     fused = plan.does.get("compiled_layers") == "yes" and not fp32_around_products(plan)

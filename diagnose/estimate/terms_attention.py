@@ -16,10 +16,13 @@ _SDPA = (
 )
 # low, middle, high: fp32 softmax and its bf16 copy, where there is one; 2 where the kernel was meant and not scores written out
 _SCORE_BYTES, _SCORE_BYTES_FP32 = (2.0, 6.0, 6.0), (2.0, 4.0, 4.0)
+# of Megatron's layers: the softmax in 16 bits, and with dropout its mask and what is left of it
+_SCORE_BYTES_TE, _DROPPED_TE = 2.0, 3.0
 _SOFTMAX = 4.0
 _GROUPED_SINCE = "4.54"  # transformers integrations/sdpa_attention.py: use_gqa_in_sdpa, which 4.53.3 has not
 _TANH_BYTES = 2.0  # of capped scores (litgpt 2685705 litgpt/model.py: do_softcapping; transformers 4.51 models/gemma2)
-_SCORE_BYTES_BACKWARD = 12.0  # fp32 softmax, the gradient that comes in and the one that goes out
+# fp32 softmax, the gradient that comes in and the one that goes out; Transformer Engine's kernel writes the latter over the former
+_SCORE_BYTES_BACKWARD = 12.0
 _REPEATED = ", and keys and values repeated to the heads of queries"
 _ATTENTION = ("flash_attention", "remove_padding")
 
@@ -32,6 +35,8 @@ def attention_beside(plan: Plan, one: Pass, layers: int, freed: float = 0.0) -> 
     kernel = plan.values.get("flash_attention")
     if kernel is False or (kernel is None and plan.model.capped):
         each_score, tanh = _SCORE_BYTES, _TANH_BYTES if plan.model.capped else 0.0
+        if plan.values.get("strategy") == "megatron":
+            return [_scores(plan, one, layers, freed, _of_te(plan), 0.0, _repeated(plan))]
         if in_fp32(plan):
             each_score, tanh = _SCORE_BYTES_FP32, 2 * tanh
         return [_scores(plan, one, layers, freed, each_score, tanh, _repeated(plan))]
@@ -42,6 +47,21 @@ def attention_beside(plan: Plan, one: Pass, layers: int, freed: float = 0.0) -> 
     unmasked = plan.does.get("padding_mask") == "no" or plan.values.get("remove_padding") is True
     unmasked |= plan.values.get("strategy") == "megatron"
     return [] if kernel or unmasked or one.packed or one.rows <= 1 else [_mask(plan, one, layers)]
+
+
+def _of_te(plan: Plan) -> tuple[float, float, float]:
+    """Bytes of a score that Transformer Engine's unfused attention keeps.
+
+    (NVIDIA/TransformerEngine@v2.8 transformer_engine/pytorch/attention/dot_product_attention/backends.py: UnfusedDotProductAttention;
+    dot_product_attention/softmax.py: ScaledUpperTriangMaskedSoftmax; Korthikanti et al., equation 1, with dropout)
+    """
+    drops = plan.values.get("attention_dropout")
+    dropped = _SCORE_BYTES_TE + _DROPPED_TE
+    return (
+        _SCORE_BYTES_TE,
+        dropped if drops is True else _SCORE_BYTES_TE,
+        _SCORE_BYTES_TE if drops is False else dropped,
+    )
 
 
 def _without_kernel(plan: Plan, one: Pass) -> bool:
@@ -79,7 +99,8 @@ def _scores(
     tokens, repeated = local_tokens(plan, one), each_token * layers
     mid, high = mid + tokens.mid * repeated, high + tokens.high * repeated
     if freed:
-        last = heads * _SCORE_BYTES_BACKWARD
+        megatron = plan.values.get("strategy") == "megatron"
+        last = heads * (each_score[1] + 2.0 if megatron else _SCORE_BYTES_BACKWARD)
         mid, high = max(mid, last * pairs[1] - freed), max(high, last * pairs[2])
     how = (
         f"{count(one.rows)} rows × {heads:g} heads × {counts(one.row)}² × {layers} layers × {each_score[1] + tanh:g} B"

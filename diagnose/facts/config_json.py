@@ -79,7 +79,7 @@ def _indexes(latent: Latent | None) -> bool:
 
 def params_of_config(model: Model) -> Fact:
     """Its size as a fact."""
-    return Fact("params_b", model.params_b, "derived", why="the shape numbers of the pasted config.json")
+    return Fact("params_b", model.params_b, "derived", why=f"the shape numbers of {model.sources[0]}")
 
 
 def _whole(values: Mapping[str, str], key: str) -> int:

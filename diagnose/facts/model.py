@@ -10,6 +10,7 @@ from diagnose.facts import written
 from diagnose.facts.config_json import of_config, params_of_config
 from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, aliases, find_model, packed, params_of
 from diagnose.facts.model_words import of_family, of_words, size_in_words
+from diagnose.facts.shape_flags import of_flags
 from diagnose.facts.spelling import normal
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model, Models
@@ -54,7 +55,7 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
     given = stated.get("model")
     if given is not None and given.origin == "answered":
         return _of_answer(given, stated, models, knowledge)
-    pasted = of_config(paste, knowledge.models.values())
+    pasted = of_config(paste, knowledge.models.values()) or of_flags(paste)
     speech, own = _apart(paste, _without_types(paste, speech) if pasted else speech)
     served = tuple(_of_server(paste, models, knowledge.engines))
     names = [

@@ -103,6 +103,8 @@ MEMORY = (
     fact("critic_activation_offload", "bool", "memory", "Critic's checkpoints offloaded"),
     fact("outer_units_apart", "bool", "memory", "Embedding and head sharded apart from each other"),
     fact("flash_attention", "bool", "memory", "FlashAttention"),
+    fact("attention_dropout", "bool", "memory", "Dropout of attention scores"),
+    fact("hidden_dropout", "bool", "memory", "Dropout of what attention and MLP give"),
     fact("loss_upcast_in_parts", "bool", "memory", "Logits cast to fp32 in parts"),
     fact("remove_padding", "bool", "memory", "Padding removed"),
     fact("critic_remove_padding", "bool", "memory", "Critic's padding removed"),

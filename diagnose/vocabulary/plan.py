@@ -260,10 +260,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("all", "nothing"),
     ),
     "compiled_layers": ("whether every layer is compiled, norms and the MLP's product being made again", ("yes", "no")),
-    "sequence_ranks": (
-        "what ranks that share a sequence have of the attention: whole heads each, repeated where there are fewer than ranks",
-        ("share_heads",),
-    ),
+    "sequence_ranks": ("what of the attention each of the ranks that share a sequence has", ("share_heads",)),
     "fused_query": ("whether query, key and value are one product, of which the value is a view", ("yes", "no")),
     "head_of_its_own": (
         "whether the head is a matrix beside the embedding also where a model ties both",
