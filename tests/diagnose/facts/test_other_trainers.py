@@ -397,3 +397,9 @@ EMBEDDED = """deepspeed:
 def test_a_stage_below_another_key_is_read_like_one_in_a_file_of_its_own(trainer: str) -> None:
     facts = told(trainer + EMBEDDED).facts.values
     assert (facts["zero_stage"], facts["optimizer_on_cpu"]) == (3, True)
+
+
+def test_a_short_name_of_the_limit_is_read_of_a_script_that_nobody_knows() -> None:
+    """liucongg/ChatGLM-Finetuning a137ad6 train.py; beside it stands a limit of the question alone."""
+    facts = told("deepspeed train.py --max_len 1560 --max_src_len 1024 --per_device_train_batch_size 1\n").facts.values
+    assert facts["max_length"] == 1560
