@@ -63,7 +63,7 @@ def _launchers(paste: Paste, nodes_of_run: Value | None = None) -> dict[str, Fac
         if trained < len(everything):
             found["trainer_gpus"] = _read("trainer_gpus", trained, per_node[0] if per_node else devices[-1][0])
             found.pop("gpus_per_node", None)
-        _put_seen(found, len(everything), devices[-1][0], (per_node, total))
+        _put_seen(found, len(everything), devices[-1][0], (per_node, total), paste)
     elif per_node:
         if one:
             found["n_gpus"] = _read("n_gpus", per_node[1], per_node[0])
@@ -81,11 +81,16 @@ def _joins(paste: Paste) -> bool:
     return any(setting.command in starts and normal(setting.key) == "address" for setting in paste.settings)
 
 
+def _one_a_card(paste: Paste) -> bool:
+    """Whether the launcher starts a process for every card that it sees (deepspeed 0.18.9 launcher/runner.py: main)."""
+    return any("deepspeed" in command.words[:1] for command in paste.commands)
+
+
 def _put_seen(
-    found: dict[str, Fact], cards: int, setting: Setting, told: tuple[tuple[Setting, int] | None, ...]
+    found: dict[str, Fact], cards: int, setting: Setting, told: tuple[tuple[Setting, int] | None, ...], paste: Paste
 ) -> None:
     """How many cards each process sees, where it is more than one: a launcher that is told no number starts one process."""
-    processes = next((number for _, number in filter(None, told)), 1)
+    processes = next((number for _, number in filter(None, told)), cards if _one_a_card(paste) else 1)
     if processes < cards and cards % processes == 0:
         found["cards_per_process"] = _read("cards_per_process", cards // processes, setting)
 

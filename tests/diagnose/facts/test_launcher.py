@@ -37,3 +37,10 @@ def test_the_command_outranks_the_file_that_it_is_given() -> None:
     file = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_machines: 1\nnum_processes: 8\n"
     values = read_facts(read(COMMAND.format("--num_processes 3 --config_file z.yaml") + file), {}, current()).values
     assert values["n_gpus"] == 3
+
+
+@pytest.mark.parametrize(("launcher", "each"), [("python", 4), ("deepspeed", None)])
+def test_deepspeed_starts_a_process_for_every_card_that_it_sees(launcher: str, each: int | None) -> None:
+    text = f"CUDA_VISIBLE_DEVICES=0,1,2,3 {launcher} train.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1\n"
+    values = read_facts(read(text), {}, current()).values
+    assert (values["n_gpus"], values.get("cards_per_process")) == (4, each)
