@@ -43,6 +43,7 @@ from diagnose.estimate.layer_te import (
     te_layer_bytes_per_token,
 )
 from diagnose.estimate.mixer import kinds
+from diagnose.estimate.mlp_parts import at_work, in_parts, kept_widths, live_widths
 from diagnose.estimate.part import part_of, with_gradients
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import (
@@ -60,7 +61,6 @@ from diagnose.estimate.term import Band, exactly, make_term
 from diagnose.estimate.terms_attention import attention_beside
 from diagnose.estimate.terms_megatron import dispatched_bytes_per_token, of_megatron
 from diagnose.estimate.terms_tuners import tuner_matrices
-from diagnose.estimate.tiles import at_work, in_parts, kept_widths, live_widths
 from diagnose.estimate.tokens import Pass
 from diagnose.types import Term
 
