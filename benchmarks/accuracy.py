@@ -163,6 +163,7 @@ def _page(held: list[Held], ran: list[Held], verdicts: Counter[tuple[str, str]],
     parts = [
         HEAD.format(rows=len(held), online=len(online), sources=len({one.row["source"] for one in online})),
         _table("Rows", "which", [("GPU", gpu), ("GPU, GRPO and PPO", online), ("RAM of a node", _only(held, "host"))]),
+        FITTED,
         as_run.section((given, now) for given, now in zip(held, ran, strict=True) if given is not now),
         _table("With what ran in these", "which", [("GPU", gpu_ran), ("GPU, GRPO and PPO", online_ran)]),
         _table("By counter", "counter", [(COUNTERS[name], rows) for name, rows in _groups(held, "counter")]),
@@ -191,6 +192,10 @@ from {sources} sources**: for those the claim is the weakest.
 
 The error of a row is the larger of estimate / measured and measured / estimate, less 1. A person's own comment on a script
 drifts by 15 to 25 % between versions of that script, so an error below that on such a row says nothing."""
+
+FITTED = """The RAM of a node is that of EasyR1 alone, six figures of one table, and one number was fitted to them: that a rank of the engine
+holds the images of a prompt 4.5 times (1 to 6; diagnose/estimate/host.py). With the one copy that its requests hold the median would be 40 %.
+Their error says little of other runs."""
 
 BAND = """## The band
 
