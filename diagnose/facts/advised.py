@@ -76,9 +76,19 @@ _TOLD = (
     ),
     # what may come of it
     re.compile(
-        rf"\b(?:may|might|could|can)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{FAILS}"
+        rf"\b(?:may|might|could|can|would)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{FAILS}"
         rf"|\brisk(?:s|ing)?\s+(?:of\s+)?(?:an?\s+)?{FAILS}"
         rf"|\byou(?:['’]re|\s+are)\s+(?:more\s+|less\s+|most\s+)?likely\s+to\s+{_FEW}{FAILS}",
+        re.I | re.A,
+    ),
+    # what a program lists or guesses, for any failure: Ray's exits, SGLang's graphs and schedulers
+    re.compile(
+        rf"(?:\bif\s+(?:the\s+)?exit\s+code\s+is\s+-9\b[^.\n]{{0,20}}?)?\b(?:common|possible|potential)\s+(?:root\s+)?causes?"
+        rf"\s+(?:is|are|includes?)\b[^.,;\n]{{0,50}}?{FAILS}(?:[ -]killer)?"
+        rf"|\bif\s+the\s+(?:process|worker)\s+was\s+killed\s+by\b[^.\n]{{0,20}}?{FAILS}[^.\n]{{0,60}}"
+        rf"|\brun\s+[`'\"]?(?:sudo\s+)?dmesg\b[^.\n]{{0,40}}?\boom\b[`'\"]?\s+to\s+(?:check|see)"
+        rf"|\b(?:unexpected\s+failures|killed\s+by\s+the\s+OS)\s*\(e\.g\.,?\s*{FAILS}\)"
+        rf"|\bif\s+(?:it|this)\s+is\s+(?:an?\s+)?{FAILS}(?:\s+(?:problem|issue|error))?,\s*(?:set|reduce|lower|decrease|try|use)\b",
         re.I | re.A,
     ),
     # what somebody asks before it runs

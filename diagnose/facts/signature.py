@@ -217,7 +217,7 @@ def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
     found = [hit for hit in hits if not is_mark(hit.signature)]
     if all(hit.signature.strength == 1 and hit.signature.phase for hit in found):
         other = any(hit.signature.not_memory for hit in hits)
-        if other or not any(_MEMORY.search(line.words) for line in paste.lines):
+        if other or not any(_MEMORY.search(without_advice(line.words)) for line in paste.lines):
             return []
     return found
 

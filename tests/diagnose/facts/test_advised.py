@@ -38,6 +38,14 @@ from diagnose.facts.advised import without_advice
         "不是因为爆显存，是 NCCL 超时",
         "进程没有被 OOM kill，显存也没满，就是 ray 一直 pending",
         "显存也没爆，内存也没满，就是很慢",
+        "2. if it is an OOM problem, set --mem-fraction-static to a smaller value (e.g., 0.8 or 0.7)",
+        "It is likely due to unexpected failures (e.g., OOM) or a slow node.",
+        "RuntimeError: Rank 0 scheduler died during initialization (exit code: 1). If exit code is -9 (SIGKILL), a common cause is the OS "
+        "OOM killer. Run `dmesg -T | grep -i oom` to check.",
+        "Some common causes include: (1) the process was killed by the OOM killer due to high memory usage, (2) ray stop.",
+        "If the process was killed by the kernel OOM killer (verifiable by checking for OOM in dmesg of the OOMing node), give it more.",
+        "- The agent is killed by the OS (e.g., out of memory).",
+        "loading from disk would cause OOM. Please ensure the weight cache daemon is running.",
     ],
 )
 def test_it_tells_no_failure(values, text):
@@ -58,6 +66,12 @@ def test_it_tells_no_failure(values, text):
         ("Why will it always OOM at step 2?", "other"),
         ("换成 14B 就会爆显存，怎么办", "gpu_oom"),
         ("显存不足，请问怎么解决", "gpu_oom"),
+        ("If it is an OOM, why only on rank 3?", "other"),
+        ("A common cause is the batch, but I got OOM with 1 as well", "other"),
+        (
+            "RuntimeError: Rank 0 scheduler died during initialization (exit code: -9). Run `dmesg -T | grep -i oom` to check.",
+            "host_ram",
+        ),
         ("不是 OOM 就是爆显存", "gpu_oom"),
         ("I am not sure whether it is an OOM of the GPU, it says CUDA out of memory", "gpu_oom"),
         ("This should not run out of GPU memory on eight cards, but it does", "gpu_oom"),
