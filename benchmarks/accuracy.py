@@ -193,9 +193,9 @@ from {sources} sources**: for those the claim is the weakest.
 The error of a row is the larger of estimate / measured and measured / estimate, less 1. A person's own comment on a script
 drifts by 15 to 25 % between versions of that script, so an error below that on such a row says nothing."""
 
-FITTED = """The RAM of a node is that of EasyR1 alone, six figures of one table, and one number was fitted to them: that a rank of the engine
-holds the images of a prompt 4.5 times (1 to 6; diagnose/estimate/host.py). With the one copy that its requests hold the median would be 40 %.
-Their error says little of other runs."""
+FITTED = """The RAM of a node is that of EasyR1 alone, six figures of one table, and one number was fitted to them: that a rank of the
+engine holds the images of a prompt 4.5 times (1 to 6; diagnose/estimate/host.py). With the one copy that its requests hold
+the median would be 40 %. Their error says little of other runs."""
 
 BAND = """## The band
 
