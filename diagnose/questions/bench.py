@@ -16,7 +16,7 @@ from diagnose.knowledge.hardware import Gpu
 from diagnose.knowledge.records import Option, Question
 from diagnose.prescribe.situation import verdict, watched
 from diagnose.types import Asked, Estimate, Fact, Facts, Paste, PhaseEstimate, Turn
-from diagnose.vocabulary import FACTS, KINDS, PHASES, Pool, Value, is_number
+from diagnose.vocabulary import FACTS, KINDS, OF_ENGINE_START, OFFLINE_ALGOS, PHASES, Pool, Value, is_number
 
 # Of a run whose settings were read few are open, and whoever pastes waits for the answer.
 _MOST_READ, _MOST_UNREAD = 14, 36
@@ -31,6 +31,9 @@ _LIMITS = {"real_response_length": "response_length", "real_prompt_length": "pro
 _VERSIONS = ("framework_version", "engine_version")
 # The phases in which runs fail most, asked for while nothing is computed; our choice, after the threads that we read.
 _USUAL_PHASES = ("load", "init", "weight_sync", "rollout", "logprob", "actor_update")
+# the trainer's own work, to which an engine that does not start never comes; some trainers count their steps from 0
+_OF_TRAINER = ("logprob", "ref_logprob", "values", "reward", "critic", "actor_update", "optimizer_step", "checkpoint")
+_FIRST_STEP = 1
 VERDICT_WORDS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "limit unknown"}
 
 
@@ -146,9 +149,18 @@ def unsettled(question: Question, bench: Bench) -> Asked:
 def _listed(question: Question, bench: Bench) -> list[str]:
     if question.fact == "phase":
         return _likely_phases(bench)
-    if question.options:
-        return [option.value for option in question.options]
-    return [kind for kind in KINDS if kind != "other"]
+    ids = [option.value for option in question.options] or [kind for kind in KINDS if kind != "other"]
+    refused = OF_ENGINE_START if question.fact == "oom_kind" and _engine_stands(bench.facts) else ()
+    return [id for id in ids if id not in refused]
+
+
+def _engine_stands(facts: Facts) -> bool:
+    """Whether no engine can have failed to start: the run has none, or was beyond its start when it failed."""
+    values = {id: fact.value for id, fact in facts.stated.items() if fact.certain}
+    step = values.get("step")
+    passed = values.get("steps_passed") is True or (is_number(step) and step > _FIRST_STEP)
+    none = values.get("rollout_engine") == "hf" or values.get("algo") in OFFLINE_ALGOS
+    return none or passed or values.get("phase") in _OF_TRAINER
 
 
 def _likely_phases(bench: Bench) -> list[str]:
