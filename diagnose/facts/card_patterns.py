@@ -146,6 +146,22 @@ ROLES = (
         r"(?:vllm|sglang|inference|generat\w*|rollouts?)",
         re.I | re.A,
     ),
+    # those that generate come first
+    re.compile(
+        rf"(?<!\d)(?P<infer>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做|跑|给)?\s*(?:推理|vllm|sglang|采样|rollout|生成)"
+        rf"[^。；;\n\d]{{0,12}}?(?P<train>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做|跑|给)?\s*训练?",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?:推理|vllm|sglang|采样|rollout)(?:用)?\s*(?P<infer>{NUMERAL})\s*(?:张|块|个)?卡[^。；;\n\d]{{0,8}}?训练?(?:用)?\s*(?P<train>{NUMERAL})\s*(?:张|块)?卡",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"\b(?P<infer>{NUMERAL})\s+(?:gpus?|cards?)\s+(?:for|to|runs?|running|serv(?:es?|ing))\s+(?:the\s+)?"
+        r"(?:vllm|sglang|inference|generat\w*|rollouts?)(?:[ -](?:serv\w+|engine|inference))?(?:\s*\([^)\n]{0,24}\))?"
+        rf"\s*(?:,|;|/|\+|and|&|\s)+\s*(?:the\s+other\s+)?(?P<train>{NUMERAL})\s+(?:gpus?\s+|cards?\s+)?(?:for|to|run|runs|do)\s+(?:the\s+)?train",
+        re.I | re.A,
+    ),
 )
 NODES = re.compile(
     rf"{_ALONE}(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机"

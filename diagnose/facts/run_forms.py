@@ -155,6 +155,16 @@ _WORDS = (
     ("rollout_mode", r"(?<!async )(?<!asynchronous )(?<!异步)\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
     ("rollout_mode", r"(?:^|[,，;；])\s*(?P<word>colocated?)\s*(?=[,，;；。]|\.?\s*$)"),
     ("rollout_mode", r"(?<![A-Za-z\d])vllm[ -]?(?P<word>colocated?)\b(?!_)"),
+    # by itself, of the engine and the trainer, where no other role stands beside it
+    (
+        "rollout_mode",
+        r"(?<![\w./=-])(?<!\bno )(?<!\bnot )(?<!\bnon )(?<!without )(?<!\b(?:ref|and|the) )(?<!critic )(?<!reward )(?<!model )(?<!models )(?<!are )(?<!is )"
+        r"(?<![不非没])(?<![不非没] )(?<!没有)(?<!没有 )(?P<word>colocated?)(?![\w=-]|\.\w|\s*(?:[=:：?？]|了?吗|\b(?:with|the|all|actor|critic|ref\w*|reward|judge|retriever|models?)\b))",
+    ),
+    (
+        "rollout_mode",
+        r"(?:(?:[不非]|没有?|\bnot |\bnon-?)\s*colocated?(?![\w=-]|\s*[?？])|(?:训推|推训)分离)(?P<apart>)",
+    ),
     ("rollout_mode", r"\b(?P<word>colocated?)\s+(?:with\s+|的\s*)?(?:vllm|sglang)\b"),
     ("rollout_engine", r"\bcolocated?\s+(?:with\s+|的\s*)?(?P<word>vllm|sglang)\b"),
     ("rollout_mode", r"(?<!-)\bvllm-(?P<word>serve)\b"),
@@ -174,6 +184,20 @@ _WORDS = (
         "rollout_mode",
         r"\d{1,3}\s*[张块]?\s*卡\s*(?:来|用来|做)?训练?[^。;；\n]{0,12}?\d{1,3}\s*[张块]?\s*卡\s*(?:用来|用于|来)?\s*(?:跑|做|起|给|部署)?\s*"
         r"(?:vllm|sglang|推理|rollout|采样)(?P<apart>)",
+    ),
+    (
+        "rollout_mode",
+        r"\d{1,3}\s*[张块]?\s*卡\s*(?:用来|用于|做|跑|给)?\s*(?:vllm|sglang|推理|rollout|采样)[^。;；\n\d]{0,12}?\d{1,3}\s*[张块]?\s*卡\s*"
+        r"(?:用来|用于|做|跑|给)?\s*训练?(?P<apart>)",
+    ),
+    (
+        "rollout_mode",
+        r"\b\d{1,3}\s+(?:gpus?|cards?)\s+(?:for|to|runs?|serv(?:es?|ing))\s+(?:the\s+)?(?:vllm|sglang|inference|generat\w*|rollouts?)"
+        r"[^.;\n]{0,40}?\b\d{1,3}\s+(?:gpus?\s+|cards?\s+)?(?:for|to)\s+(?:the\s+)?train(?P<apart>)",
+    ),
+    (
+        "rollout_mode",
+        r"(?P<first>训练|推理)用?\s*\d{1,3}\s*[张块个]?卡[^。；;\n\d]{0,8}?(?!(?P=first))(?:训练|推理|采样)用?\s*\d{1,3}\s*[张块个]?卡(?P<apart>)",
     ),
     (
         "rollout_mode",
@@ -223,7 +247,7 @@ MARKS = {
     "rollout_tp": ("tp",),
     "sp": ("sp", "ulysses", "sequence"),
     "rollout_engine": ("vllm", "sglang"),
-    "rollout_mode": ("serve", "colocate", "卡", "gpu", "card"),
+    "rollout_mode": ("serve", "colocate", "卡", "gpu", "card", "分离"),
     "quantization": ("bit",),
     "double_quant": ("quant",),
     "flash_attention": ("flash_attention_2",),

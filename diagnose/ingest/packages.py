@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from diagnose.conditions import parts
 from diagnose.ingest.lines import Row
 from diagnose.types import Package
 
@@ -33,6 +34,12 @@ _MOVED = re.compile(
     re.IGNORECASE | re.A,
 )
 _BACK = re.compile(r"\b(?:down-?grad|went back|revert|back to|fix|solv|help|works?\b)|降|退|解决|好了", re.I | re.A)
+# “…, rollback works”: that the older version held tells that the newer one failed
+_ROLLED = re.compile(
+    r"\b(?:rol{2}(?:ing|ed|s)?[ -]?back|down-?grad\w*|went back|going back|go back|revert\w*|the old (?:version|one|release))\b[^.。;；\n]{0,40}"
+    r"|(?:回退|回滚|退回|降回|降级|换回)[^。；;\n]{0,24}|\b(?:old|previous|earlier) version works?\b|(?:旧|老|原来的?)版本?[^。；;\n]{0,12}",
+    re.I | re.A,
+)
 # engines whose versions people shorten: a share of the card is never written so
 _SHORTENED = re.compile(r"0\.[1-9]\d", re.A)
 _ENGINES = ("vllm", "sglang")
@@ -91,10 +98,10 @@ def _of_row(row: Row) -> list[Package]:
 
 def _moved(words: str, number: int, taken: dict[int, Package]) -> str:
     """The words without the version that a package was moved from; none of one that was moved back, or that a move helped."""
-    if _BACK.search(words):
-        return words
+    without = _ROLLED.sub(" ", words)
     for found in _MOVED.finditer(words):
-        if found["name"].lower() not in _NO_NAMES:
+        newer = parts(found["new"]) > parts(found["old"])
+        if found["name"].lower() not in _NO_NAMES and not _BACK.search(without if newer else words):
             taken[found.start("new")] = Package(found["name"], found["new"], number)
             start, end = found.span("old")
             words = f"{words[:start]}{' ' * (end - start)}{words[end:]}"
