@@ -47,7 +47,7 @@ _ON_BEFORE = re.compile(
 )
 _ON_AFTER = re.compile(
     rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|已经?|全|是)*\s*(?:(?:打开|开启|启用|开|加|用上|设)(?:了|着|的)"
-    r"|(?:is |was |are |were )?(?:turned |switched )?(?:on|enabled)\b"
+    r"|(?:is |was |are |were )?(?:already |both )?(?:turned |switched )?(?:on|enabled)\b"
     r"|打开(?=[，,。;；\s]|$))",
     re.I | re.A,
 )

@@ -46,10 +46,17 @@ def _of_a_restart(hit: Hit, kind: Fact | None) -> bool:
 
 def _by_words(said: Sequence[Hit]) -> Fact | None:
     """What the person says, where all such words say the same."""
-    words = [hit for hit in said if hit.signature.strength == 1]
+    all_words = [hit for hit in said if hit.signature.strength == 1]
+    words = [hit for hit in all_words if not any(_holds(other.span, hit.span) for other in all_words)]
     if len({hit.signature.phase for hit in words}) != 1:
         return None
     return _fact(words[0].signature.phase, words[0].signature.title, words[0].span)
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    """Whether words are a part of longer ones: “logp” of “reference 计算 logp”."""
+    around = outer.line == inner.line and outer.start <= inner.start and inner.end <= outer.end
+    return around and (outer.start, outer.end) != (inner.start, inner.end)
 
 
 def _by_mark(paste: Paste, said: Sequence[Hit]) -> Fact | None:

@@ -51,6 +51,7 @@ _WORDS = (
     ("lora_rank", rf"\brank{IS}{_N}\s*(?:的\s*)?LoRA"),
     ("micro_batch", rf"{_MICRO}{IS}{_N}"),
     ("micro_batch", rf"(?<![\w-])micro[ _-]bsz?{IS}{_N}"),
+    ("micro_batch", rf"(?<![\w-])per[ _-]device(?:[ _-](?:train[ _-]?)?bsz?)?{IS}{_N}"),
     ("micro_batch", rf"\bbatch(?:[ _-]?size)?\s+(?:per (?:gpu|card|device)|on (?:each|every) (?:gpu|card)){IS}{_N}"),
     ("micro_batch", rf"每(?:张)?卡\s*(?:的)?\s*(?:batch(?:[ _-]?size)?|bs){IS}{_N}"),
     # one row in all is one row on a card, whatever batch is meant
@@ -158,8 +159,9 @@ _WORDS = (
     # by itself, of the engine and the trainer, where no other role stands beside it
     (
         "rollout_mode",
-        r"(?<![\w./=-])(?<!\bno )(?<!\bnot )(?<!\bnon )(?<!without )(?<!\b(?:ref|and|the) )(?<!critic )(?<!reward )(?<!model )(?<!models )(?<!are )(?<!is )"
-        r"(?<![不非没])(?<![不非没] )(?<!没有)(?<!没有 )(?P<word>colocated?)(?![\w=-]|\.\w|\s*(?:[=:：?？]|了?吗|\b(?:with|the|all|actor|critic|ref\w*|reward|judge|retriever|models?)\b))",
+        r"(?<![\w./=-])(?<!\bno )(?<!\bnot )(?<!\bnon )(?<!without )(?<!\b(?:ref|and|the) )(?<!critic )(?<!reward )"
+        r"(?<!model )(?<!models )(?<!are )(?<!is )(?<![不非没])(?<![不非没] )(?<!没有)(?<!没有 )(?P<word>colocated?)"
+        r"(?![\w=-]|\.\w|\s*(?:[=:：?？]|了?吗|\b(?:with|the|all|actor|critic|ref\w*|reward|judge|retriever|models?)\b))",
     ),
     (
         "rollout_mode",
@@ -229,7 +231,7 @@ _WORDS = (
 MARKS = {
     "zero_stage": ("zero", "z1", "z2", "z3", "fsdp", "stage"),
     "lora_rank": ("lora",),
-    "micro_batch": ("batch", "bs"),
+    "micro_batch": ("batch", "bs", "device"),
     "mini_batch_size": ("batch",),
     "eval_micro_batch": ("eval",),
     "gradient_accumulation": ("accum", "梯度累"),

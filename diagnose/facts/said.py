@@ -56,28 +56,35 @@ _LINK = re.compile(
 )
 _LINK_CLOSE = re.compile(
     r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|as soon as|from|by|whenever|every time)\b[^.。;；,，:：\n]{0,36}$"
-    r"|(?:在|于|位置是?|处是?|走到|跑到|到了?|卡在|出现在)[^。；;，,\n]{0,10}$",
+    r"|(?:在|于|位置是?|处是?|走到|跑到|到了?|卡在|出现在)[^。；;，,\n]{0,10}$|\s@\s*$",
     re.I | re.A,
 )
 # what may stand between the words of a phase and the failure that they belong to without any link
 _GLUE = re.compile(
     r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|an?|the|with|hits?|ends?"
-    r"|runs|ran|into|i|we|cuda|gpu|host|npu|device|memory|ray|error|torch\.(?:cuda\.)?|直接|就|会|又|也|还是|还|仍然?|依然|照样|照旧|一样|报错?了?"
+    r"|runs|ran|into|i|we|process|worker|job|run|cuda|gpu|host|npu|device|memory|ray|error|torch\.(?:cuda\.)?|直接|就|会|又|也|还是|还|仍然?|依然|照样|照旧|一样|报错?了?"
     r"|显存|内存|主机)\s*){0,6}$",
     re.I | re.A,
 )
+# “OOM after eval starts”: it was in it
+_BEGUN = re.compile(
+    r"^[`*”\"')）\s]*(?:phase |stage |step )?(?:starts?|started|begins?|began|kick(?:s|ed) in|has (?:started|begun))\b",
+    re.I | re.A,
+)
+_AFTER = re.compile(r"\bafter\s+(?:the\s+|each\s+|every\s+|first\s+)*[`*“”\"']?$", re.I | re.A)
 # nothing but a bracket, a colon or a word between the failure and the name of a function: “OOM update_critic”, “OOM (wake_up)”
 _NAMED_NEXT = re.compile(r"^\s*[:：(（@]?\s*(?:\w+\s+)?$", re.A)
 _CHINESE = re.compile(
-    r"^[`*”\"')）\s\w]{0,12}(?:[（(][^）)]{0,24}[）)])?\s*(?:的)?\s*(?:阶段|时候?|期间|过程|这一?步|那一?步|那一?下|这里|这一?下|中|就|直接|还没完|以后|之后|一下)",
+    r"^[`*”\"')）\s\w]{0,12}(?:[（(][^）)]{0,24}[）)])?\s*(?:的)?\s*(?:阶段|时候?|期间|过程|这一?步|那一?步|那一?下|[这那](?:里|边|儿|块)|这一?下|中|就|直接|还没完|以后|之后|一下)",
     re.A,
 )
 # a remark beside a log that names the moment and leaves the failure to the log
 _MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时|[那这]一?步)(?:[\s。.!！]*$|[，,])", re.A)
 # … or the function: “at backward in update_policy, …”, “failing run: update_actor”
 _IN_FUNCTION = re.compile(
-    r"(?:\b(?:at|in|inside|during)\s+(?:the\s+)?|(?:\b(?:run|fail\w*|error|crash\w*|phase|stage|where)|报错|位置|阶段)\s*[:：]\s*)`?"
-    r"(?=[a-z]+_[a-z_]+(?:\(\))?`?\s*(?:[,.;)，。；]|$))",
+    r"(?:\b(?:at|in|inside|during)\s+(?:the\s+)?|(?:\b(?:run|fail\w*|error|crash\w*|phase|stage|where)|报错|位置|阶段)\s*[:：]\s*"
+    r"|^\s*(?:[卡挂死停]?在|[走跑]?到了?)\s*)`?"
+    r"(?=[a-z]+_[a-z_]+(?:\(\))?`?\s*(?:[里中]|这里|这一?步|的时候)?\s*(?:[,.;)，。；]|$))",
     re.I | re.A,
 )
 # “Backward pass of the first step:”, with the error itself in the next line
@@ -153,9 +160,15 @@ def _failures(sentence: str) -> Iterator[re.Match[str]]:
 
 def _excluded(sentence: str, found: re.Match[str]) -> bool:
     before, after = sentence[max(0, found.start() - 32) : found.start()], sentence[found.end() : found.end() + 60]
+    if _begun(before, after):
+        return False
     either = _OR_BEFORE.search(before) or _OR_AFTER.match(after)
     trained = _TRAINED.search(before) and not _DONE.match(found[0])
     return bool(either or trained or _NOT_IN.search(before) or _WENT_WELL.match(after))
+
+
+def _begun(before: str, after: str) -> bool:
+    return bool(_AFTER.search(before) and _BEGUN.match(after))
 
 
 def _belongs(sentence: str, found: re.Match[str], failure: re.Match[str]) -> bool:
@@ -168,4 +181,5 @@ def _belongs(sentence: str, found: re.Match[str], failure: re.Match[str]) -> boo
         return bool(linked or _GLUE.match(between) or _CHINESE.match(sentence[found.end() :]))
     between = sentence[failure.end() : found.start()]
     named = "_" in found[0] and _NAMED_NEXT.match(between)
-    return len(between) <= _NEAR and bool(named or _LINK_CLOSE.search(between))
+    begun = _begun(between, sentence[found.end() : found.end() + 30])
+    return len(between) <= _NEAR and bool(named or begun or _LINK_CLOSE.search(between))

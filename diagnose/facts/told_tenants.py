@@ -30,7 +30,15 @@ _BEFORE = (
     r"|(?:启动|开始|开跑|运行|跑|程序)(?:之?前|以前)|还?没(?:有)?(?:开始|启动|跑))"
 )
 _CARD = r"(?:\bnvidia-smi\b|\bgpus?\b|\bcards?\b|\bvram\b|\b(?:gpu|cuda) memory\b|显存|[每这]?张?卡)"
+# a service of the run on the same card
+_SERVICE = r"(?:\bretriev(?:er|al)(?: server| service)?\b|检索(?:器|服务|模型)?)"
 _FORMS = (
+    re.compile(
+        rf"{_SERVICE}[^.。;；,，\n\d]{{0,16}}?{_CARD}[^.。;；,，\n\d]{{0,6}}?{_HOLDS}{_ROUGHLY}{_SIZE}", re.I | re.A
+    ),
+    re.compile(
+        rf"{_SERVICE}[^.。;；,，\n\d]{{0,10}}?{_HOLDS}{_ROUGHLY}{_SIZE}[^.。;；,，\n\d]{{0,16}}?{_CARD}", re.I | re.A
+    ),
     re.compile(rf"{_WHO}[^.。;；,，\n\d]{{0,16}}?{_HOLDS}{_ROUGHLY}{_SIZE}", re.I | re.A),
     re.compile(
         rf"{_SIZE}[^.。;；,，\n\d]{{0,32}}?{_HELD}\s*(?:on (?:each|every) (?:gpu|card)\s*)?\b(?:by|for)\s+{_WHO}",
@@ -67,6 +75,8 @@ _MARKS = (
     "残留",
     "他人",
     "同事",
+    "retriev",
+    "检索",
     "前",
     "没",
 )
@@ -78,6 +88,10 @@ _OWN = re.compile(
 )
 _OVER = re.compile(
     r"\b(?:kill(?:ed|ing)?|stopp?(?:ed|ing)?|freed|ended|gone now|went away)\b|杀掉|杀了|结束了|停了|停掉|清掉|释放",
+    re.I | re.A,
+)
+_CLAUSE_OF_FAILURE = re.compile(
+    r"[,，]\s*[^,，\n]{0,40}?(?:\bOOM\w*|out[ -]of[ -]memory|\bcrash\w*|\bfails?\b|爆|炸|挂(?!载)|崩|溢出|报错)",
     re.I | re.A,
 )
 _STARTS = re.compile(_BEFORE, re.I | re.A)
@@ -111,7 +125,9 @@ def _excluded(words: str, match: re.Match[str]) -> bool:
     behind = words[match.start() : end.start() if end else len(words)]
     clause = clause_of(words, match)[1]
     thought = ALMOST.search(_STARTS.sub(" ", clause))
-    return bool(_OWN.search(behind) or _OVER.search(clause) or _OVER.search(behind) or thought)
+    # where the failure is told, the run’s own parts are named without holding it
+    owned = _OWN.search(behind[: failure.start()] if (failure := _CLAUSE_OF_FAILURE.search(behind)) else behind)
+    return bool(owned or _OVER.search(clause) or _OVER.search(behind) or thought)
 
 
 def words_of(told: Fact) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from diagnose.facts import written
 from diagnose.facts.on_off import never_on
 from diagnose.facts.spelling import normal
 from diagnose.knowledge import Knowledge
@@ -14,10 +15,11 @@ from diagnose.types import Line, Span, Tried
 _FAILED = re.compile(
     r"\bno (?:effects?|use|luck|avail|changes?|help|differences?|improvement)\b"
     r"|(?:does|did|do)(?:n['’]t| not) (?:help|work|change|solve|fix|matter)"
-    r"|still (?:(?:goes|go|gets?|gives?|hits?)\s+(?:an?\s+)?)?(?:oom\w*|out of memory|fail\w*|runs? out|crash\w*|the same|happen\w*)"
+    r"|still (?:(?:goes|go|gets?|gives?|hits?)\s+(?:an?\s+)?)?(?:(?:cuda|gpu)\s+)?"
+    r"(?:oom\w*|out of memory|fail\w*|runs? out|crash\w*|the same|happen\w*)"
     r"|makes? no difference|made no difference|same (?:error|result|problem|oom|behaviou?r)|without success|in vain"
     r"|useless|nothing (?:helps?|changed)"
-    r"|没效果|没有效果|没用|无效|不管用|没有?变化|没有?改善|没有?解决|没(?:什么|啥)用|没有?区别|还是\s*(?:一样)?(?:会)?\s*(?:oom|爆|报|不行|崩|挂)|照样|依然|仍然|也不行|不起作用|一样(?:爆|oom|报错)",
+    r"|没效果|没有效果|没用|无效|不管用|没有?变化|没有?改善|没有?解决|没(?:什么|啥)用|没有?区别|还是\s*(?:一样)?(?:会)?\s*(?:oom|爆|报|不行|崩|挂)|还是一样(?![的爆报])|还是老样子|照样|依然|仍然|也不行|不起作用|一样(?:爆|oom|报错)",
     re.I | re.A,
 )
 _HELPED = re.compile(
@@ -64,6 +66,11 @@ _LISTED = 4  # clauses from which on a sentence lists what the run has
 _CHANGED = re.compile(
     r"改|调|设|试|\btried\b|\bset\b|\bchang|\balready\b|已经?|->|→|=>|\bonly\b|\beven\b|只|甚至", re.I | re.A
 )
+_SET = re.compile(r"[`'\"]?\s*[=:：]\s*[`'\"]?\d", re.A)
+# to what number something was moved
+_END_OF_MOVE = re.compile(
+    r"(?:[降调改减提加设换][到至成为]|\bto)\s*(?P<to>\d{1,6}(?:\.\d{1,3})?)(?![\w%]|\.\d)", re.I | re.A
+)
 # what was done before the sentence that tells the outcome alone
 _DID = re.compile(r"\b(?:tried|already|set|lowered|reduced|enabled|turned on|switched)\b|试|调|改|开了|降", re.I | re.A)
 
@@ -79,7 +86,9 @@ def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framewor
             levers = [
                 (lever, Span(line.number, line.offset + start + at, line.offset + start + end))
                 for lever, at, end in _levers(sentence, knowledge.levers, framework)
-                if not _is_listed(knowledge.levers[lever], sentence, at) and not never_on(sentence, at, end)
+                if not _is_listed(knowledge.levers[lever], sentence, at, end)
+                and not never_on(sentence, at, end)
+                and _can_be(knowledge.levers[lever], sentence)
             ]
             if outcome := _outcome(sentence):
                 for lever, span in levers or did:
@@ -89,15 +98,31 @@ def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framewor
     return tuple(found.values())
 
 
-def _is_listed(lever: Lever, sentence: str, at: int) -> bool:
-    """Whether what stands there is one of many settings that are listed, and nothing says that it was made smaller or larger."""
-    if _direction_of(lever) not in ("down", "up") or len(_CLAUSE.findall(sentence)) < _LISTED:
+def _can_be(lever: Lever, sentence: str) -> bool:
+    """Whether the number to which something was moved can be one of the lever’s: “降到 0.7” is a share of something."""
+    ends = [float(found["to"]) for found in _END_OF_MOVE.finditer(sentence)]
+    if not ends or not lever.changes or _direction_of(lever) not in ("down", "up"):
+        return True
+    share = lever.changes[0].fact in written.SHARES
+    return any((0 < end < 1) is share or end == 1 for end in ends)
+
+
+def _is_listed(lever: Lever, sentence: str, at: int, end: int) -> bool:
+    """Whether what stands there is a setting of the run, and nothing says that it was made smaller or larger.
+
+    It is where many are listed, or where it is given a value beside another clause that tells of a change.
+    """
+    listed = len(_CLAUSE.findall(sentence)) >= _LISTED
+    if _direction_of(lever) not in ("down", "up") or not (listed or _SET.match(sentence, end)):
         return False
     before = sentence[:at]
     start = max((found.end() for found in _CLAUSE.finditer(before)), default=0)
     after = _CLAUSE.search(sentence, at)
     clause = sentence[start : after.start() if after else len(sentence)]
-    return not any(form.search(clause) for form in (_DOWN, _UP, _MOVED, _CHANGED))
+    forms = (_DOWN, _UP, _MOVED, _CHANGED)
+    others = sentence[:start] + sentence[after.start() if after else len(sentence) :]
+    changed = any(form.search(clause) for form in forms)
+    return not changed and (listed or any(form.search(others) for form in forms))
 
 
 def _outcome(sentence: str) -> str:

@@ -36,8 +36,9 @@ _MOVED = re.compile(
 _BACK = re.compile(r"\b(?:down-?grad|went back|revert|back to|fix|solv|help|works?\b)|降|退|解决|好了", re.I | re.A)
 # “…, rollback works”: that the older version held tells that the newer one failed
 _ROLLED = re.compile(
-    r"\b(?:rol{2}(?:ing|ed|s)?[ -]?back|down-?grad\w*|went back|going back|go back|revert\w*|the old (?:version|one|release))\b[^.。;；\n]{0,40}"
-    r"|(?:回退|回滚|退回|降回|降级|换回)[^。；;\n]{0,24}|\b(?:old|previous|earlier) version works?\b|(?:旧|老|原来的?)版本?[^。；;\n]{0,12}",
+    r"\b(?:rol{2}(?:ing|ed|s)?[ -]?back|down-?grad\w*|(?:went|going|go) back|revert\w*|the old (?:version|one|release))\b"
+    r"[^.。;；\n]{0,40}|\b(?:old|previous|earlier) version works?\b"
+    r"|(?:回退|回滚|退回|降回|降级|换回)[^。；;\n]{0,24}|(?:旧|老|原来的?)版本?[^。；;\n]{0,12}",
     re.I | re.A,
 )
 # engines whose versions people shorten: a share of the card is never written so

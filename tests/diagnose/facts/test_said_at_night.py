@@ -45,3 +45,101 @@ def test_where_the_engine_stands_is_one_word(values, said, mode):
 def test_a_role_a_question_and_a_try_tell_nothing_of_the_engine(facts, said):
     told = facts(f"openrlhf 7b 8xA100 80G, {said}, CUDA OOM").stated.get("rollout_mode")
     assert told is None or told.origin == "default"
+
+
+_TORCH = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.03 GiB.\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "phase"),
+    [
+        (f"easyr1 7b 8*4090 报错\n{_TORCH}在 update_actor", "actor_update"),
+        (f"{_TORCH}卡在 compute_log_prob 这一步", "logprob"),
+        ("verl 72b 刚开始load模型就OOM", "load"),
+        ("crashing with CUDA OOM after eval starts, train steps fine", "eval"),
+        ("CUDA OOM after the rollout begins", "rollout"),
+        ("saving checkpoint → process gets Killed", "checkpoint"),
+        ("async save 时候 node OOM", "checkpoint"),
+        ("reference 计算 logp 的时候炸了", "ref_logprob"),
+        ("compute_rm_score 那里OOM", "reward"),
+        ("val before train 就 OOM 了，还没开始训", "eval"),
+        ("dies on first generate call, CUDA OOM", "rollout"),
+        ("CUDA OOM @ optimizer.step", "optimizer_step"),
+    ],
+)
+def test_where_it_failed(values, said, phase):
+    assert values(said)["phase"] == phase
+
+
+@pytest.mark.parametrize(
+    "said", ["CUDA OOM after eval", "CUDA OOM after the rollout", "save 的显存不够, CUDA OOM", f"{_TORCH}在 8 张卡上跑"]
+)
+def test_what_was_over_is_no_phase(values, said):
+    assert "phase" not in values(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "saving checkpoint → process gets Killed. ram 128gb",
+        "deepspeed.initialize hangs then Killed signal 9",
+        "save 的时候 node OOM, 1TB ram",
+    ],
+)
+def test_who_is_killed_lacked_host_ram(values, said):
+    assert values(said)["oom_kind"] == "host_ram"
+
+
+@pytest.mark.parametrize(
+    ("said", "levers"),
+    [
+        ("rollout.n=8 跑到update_actor爆显存了，micro_batch已经改成1了还是OOM", {"batch.micro.down"}),
+        (
+            "sglang_mem_fraction_static 0.8 max_token_len 9216 试过降到0.7还是一样",
+            {"rollout.gpu_memory_utilization.down"},
+        ),
+        ("rollout.n lowered to 4, still CUDA OOM", {"rollout.n.down"}),
+        ("max response 从 8k 降到 4k 还是爆显存", {"length.response.down"}),
+        ("ppo_micro_batch_size_per_gpu=1 还是爆显存", {"batch.micro.down"}),
+    ],
+)
+def test_what_was_tried_is_what_was_changed(facts, said, levers):
+    assert {one.lever for one in facts(f"verl grpo 7B 8卡A800，{said}").tried} == levers
+
+
+@pytest.mark.parametrize(
+    ("said", "gib"),
+    [
+        ("retriever 也在同样的卡上占了 6G 左右每卡, rollout 阶段 CUDA OOM", 6),
+        ("the retriever takes about 6GB on each card, CUDA OOM in rollout", 6),
+        ("每张卡上别的进程占了 12G, rollout 阶段 CUDA OOM", 12),
+        ("the retriever takes about 60GB RAM, CUDA OOM in rollout", None),
+    ],
+)
+def test_what_others_hold_beside_a_failing_rollout(values, said, gib):
+    assert values(f"search-r1 ppo 3b 8xA100 80G, {said}").get("others_gib") == gib
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("verl 7b 8xH100, 1TB RAM, OOM in update_actor", "other"),
+        ("verl 7b 8xH100, 1TB host memory, CUDA OOM in backward", "gpu_oom"),
+        ("the retriever takes about 60GB RAM, CUDA OOM in rollout", "gpu_oom"),
+        ("verl 7b 8xH100, 1TB RAM fills up", "host_ram"),
+    ],
+)
+def test_ram_that_a_machine_has_did_not_run_out(values, said, kind):
+    assert values(said)["oom_kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("said", "id", "value"),
+    [
+        ("activation checkpointing already on", "gradient_checkpointing", True),
+        ("gradient checkpointing is already enabled", "gradient_checkpointing", True),
+        ("num_generations=8 per_device 1", "micro_batch", 1),
+    ],
+)
+def test_what_is_on_already(values, said, id, value):
+    assert values(f"trl grpo 3b 8xA100 80G, {said}, CUDA OOM in backward")[id] == value
