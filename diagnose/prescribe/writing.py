@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
@@ -50,8 +50,25 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
         changed, change = one
         facts = facts.with_facts(changed)
         key = key_of(situation.facts, change.fact) if situation.framework_known else None
-        changes += [change, *(company(situation, change, key) if key else ())]
+        beside = [change, *(company(situation, change, key) if key else ())]
+        for one in beside if key else ():
+            facts = facts.with_facts([fact for fact in _also_says(facts, one) if fact.id not in targets])
+        changes += beside
     return Written(facts, tuple(changes), situation.fallback)
+
+
+def _also_says(facts: Facts, change: Change) -> Iterator[Fact]:
+    """What a written word turns on or off beside the fact that it is written for, by the other entries of its key."""
+    written, version = change.after.lower(), told_version(facts.values)
+    for key in _by_spelling(facts.framework).get(normal(change.key), ()) if facts.framework else ():
+        if key.dead or not in_range(key.since, key.until, version) or holds(key.when, facts.values) is not True:
+            continue
+        given = next((told for word, told in key.values.items() if word.lower() == written), {})
+        if key.fact and not key.values and written in _SWITCH and key.above is None and FACTS[key.fact].type == "bool":
+            given = {key.fact: (written == "true") != key.negated}
+        for id, value in given.items():
+            if not alike(facts.values.get(id), value):
+                yield Fact(id, value, "answered")
 
 
 def key_of(facts: Facts, id: str) -> Key | None:

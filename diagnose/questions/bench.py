@@ -39,7 +39,10 @@ VERDICT_WORDS = {"out": "runs out", "close": "too close to call", "fits": "fits"
 
 @dataclass
 class Bench:
-    """The run that answers are tried on, and how many estimates are left."""
+    """The run that answers are tried on, and how many estimates are left.
+
+    ``possible``: the phases in which alone it can have failed, where nothing names the ``phase``.
+    """
 
     facts: Facts
     before: Estimate
@@ -47,6 +50,7 @@ class Bench:
     pool: Pool
     knowledge: Knowledge
     paste: Paste
+    possible: tuple[str, ...] = ()
     left: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -62,7 +66,9 @@ class Bench:
         return f"{found.shown} GiB, {VERDICT_WORDS[self.word(estimated)]}" if found else ""
 
     def _watched(self, estimated: Estimate) -> PhaseEstimate | None:
-        return watched(estimated, self.pool, self.phase) or watched(estimated, self.pool, None)
+        return watched(estimated, self.pool, self.phase, self.possible) or watched(
+            estimated, self.pool, None, self.possible
+        )
 
     def word(self, estimated: Estimate) -> str:
         known = watched(estimated, self.pool, self.phase)
@@ -164,12 +170,17 @@ def _engine_stands(facts: Facts) -> bool:
 
 
 def _likely_phases(bench: Bench) -> list[str]:
-    """The phases that the estimate sees nearest to the limit, in the order of a step; the usual ones of the trainer where it sees none."""
+    """The phases that the estimate sees nearest to the limit, of those in which alone it can have failed, in the order of a step.
+
+    The usual ones of the trainer where it sees none.
+    """
     estimated = bench.before.pool(bench.pool)
-    if estimated is None or not estimated.phases or bench.before.missing:
+    phases = estimated.phases if estimated else ()
+    left = [phase for phase in phases if phase.phase in bench.possible]
+    if not phases or (bench.before.missing and len(left) < 2):
         of_trainer = bench.facts.framework.phases if bench.facts.framework else ()
         return [id for id in _USUAL_PHASES if id in of_trainer] if of_trainer else list(_USUAL_PHASES)
-    nearest = sorted(estimated.phases, key=lambda phase: -phase.high)[:_MOST_PHASES]
+    nearest = sorted(left if len(left) > 1 else phases, key=lambda phase: -phase.high)[:_MOST_PHASES]
     return [id for id in PHASES if id in {phase.phase for phase in nearest}]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -113,6 +114,7 @@ def test_the_phase_comes_before_what_only_lacks_in_the_estimate(asked):
 
 def test_at_most_six_phases_are_given_to_choose_from_in_the_order_of_a_step(asked):
     text = GROUPED.replace("in update_policy", "in nowhere").replace("rollout.n=32", "rollout.n=2")
+    text = re.sub(r"Tried to allocate [\d.]+ GiB", "Tried to allocate 20.00 MiB", text)  # rules nothing out
     (phase,) = [one for one in asked(text) if one.question.fact == "phase"]
     ids = [id for id, _, _ in phase.options]
     assert ids == [id for id in PHASES if id in ids]
