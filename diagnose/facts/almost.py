@@ -9,7 +9,8 @@ from diagnose.facts.tried import failed_after
 from diagnose.types import Paste
 
 ALMOST = re.compile(
-    r"\b(?:tried(?! to allocate)|try|should|could|would|if|whether|instead of|previous\w*|before|need|recommend\w*|suggest\w*"
+    r"\b(?:tried(?! to allocate)|try|should|could|would|if|whether|instead of|previous\w*"
+    r"|before(?!\s+(?:the\s+|any\s+|first\s+){0,2}(?:steps?|training|epoch|iteration|rollout)\b)|need|recommend\w*|suggest\w*"
     r"|or|does|do|maybe)\b|试过?|换成|建议|应该|如果|需要|吗|或者?",
     re.I | re.A,
 )

@@ -15,7 +15,7 @@ _OTHERS_AFTER = rf"(?:{_AND}[\w.-]{{2,60}}){{0,3}}"
 _NOT_ON = (
     re.compile(
         rf"(?:{_NOT}(?:再|去|敢)?\s*{_TO_SWITCH}(?:了|过)?"
-        r"|\b(?:without(?: any)?|no|not (?:using|with|use|enabled?)|never (?:used|enabled)"
+        r"|\b(?:without(?: any)?|no|not|not (?:using|with|use|enabled?)|never (?:used|enabled)"
         r"|(?:do|did|have|had|is|are|was)(?:n['’]t| not) (?:us(?:e|ed|ing)|enabled?|turn(?:ed)? on|set)))"
         rf"\s*(?:the\s+|a\s+|deepspeed\s*|ds\s*)?{_OTHERS_BEFORE}[`'\"“]?$",
         re.I | re.A,

@@ -65,6 +65,9 @@ _TORCH = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.03 GiB
         ("val before train 就 OOM 了，还没开始训", "eval"),
         ("dies on first generate call, CUDA OOM", "rollout"),
         ("CUDA OOM @ optimizer.step", "optimizer_step"),
+        ("NeMo-RL 70B, refit 的时候 CUDA OOM", "weight_sync"),
+        ("save ckpt host 内存被打满 1.8T", "checkpoint"),
+        ("deepspeed-chat CUDA OOM at generate", "rollout"),
     ],
 )
 def test_where_it_failed(values, said, phase):
@@ -139,7 +142,25 @@ def test_ram_that_a_machine_has_did_not_run_out(values, said, kind):
         ("activation checkpointing already on", "gradient_checkpointing", True),
         ("gradient checkpointing is already enabled", "gradient_checkpointing", True),
         ("num_generations=8 per_device 1", "micro_batch", 1),
+        ("zero2 not zero3", "zero_stage", 2),
     ],
 )
 def test_what_is_on_already(values, said, id, value):
     assert values(f"trl grpo 3b 8xA100 80G, {said}, CUDA OOM in backward")[id] == value
+
+
+def test_what_fails_before_the_first_step_was_set(values):
+    found = values("trl GRPO 3b, A10G 24GB x4, vllm colocate util 0.9 → CUDA OOM before step 1")
+    assert (found["gpu_memory_utilization"], found["rollout_mode"]) == (0.9, "colocated")
+
+
+@pytest.mark.parametrize(
+    ("said", "trainer"),
+    [
+        ("unsloth 跑 qwen3-4b grpo 爆显存", "trl"),
+        ("unsloth 显存 16G 的卡 qwen3-4b grpo CUDA OOM", "trl"),
+        ("ROLL qwen2.5 7B 8 卡 H20 CUDA OOM", "roll"),
+    ],
+)
+def test_a_trainer_is_named_by_its_name_before_what_it_trains(values, said, trainer):
+    assert values(said)["framework"] == trainer
