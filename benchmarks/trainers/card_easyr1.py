@@ -172,8 +172,11 @@ def found(line: dict[str, Any]) -> dict[str, Any]:
         if phase != "optimizer_step"
     }
     rows = {"real_prompt_length": 470, "real_response_length": told["answers"][0]}
+    shown = [lines[at][-1]["streams"] for at in range(names.index("loaded"), names.index("updated"))]
+    streams = [max(one[at] for one in shown if len(one) > at) for at in range(max(map(len, shown)))]
     return {
         "id": line["id"],
+        "streams_gib": streams,
         **(
             {"reserved": round(max(lines[at][-1]["reserved"] for at in update) * GIB)} if told["model"] in DENSE else {}
         ),

@@ -33,6 +33,7 @@ _PIXEL_BYTES = 3 * 2 * 4  # three colours, twice in time, in fp32 (Qwen2-VL imag
 # What a rank of an engine holds of each prompt's images, as many times as the processor gives: the requests hold them once, and the six
 # host figures of EasyR1's table (assets/baselines.md at 55b40c8) ask for about so many. Fitted to them; no list of processes tells it.
 _ENGINE_COPIES = Band(1.0, 4.5, 6.0)
+_COPIES = f"{_ENGINE_COPIES.mid:g} ({_ENGINE_COPIES.low:g} to {_ENGINE_COPIES.high:g})"
 _RAY_THRESHOLD = 0.95  # Ray: RAY_memory_usage_threshold
 
 
@@ -206,7 +207,7 @@ def _engine_images(plan: Plan) -> list[Term]:
     size = Band(
         *(each * prompts * _patch_bytes(plan) * tp * times for each, times in zip(patches, _ENGINE_COPIES, strict=True))
     )
-    how = f"{prompts:,} prompts × {counts(patches)} patches × {_patch_bytes(plan):,} B × {tp} ranks of an engine × 4.5 (1 to 6)"
+    how = f"{prompts:,} prompts × {counts(patches)} patches × {_patch_bytes(plan):,} B × {tp} ranks of an engine × {_COPIES}"
     source = "vLLM entrypoints/llm.py: _validate_and_add_requests"
     moved_by = ("train_batch_size", "rollout_tp", "max_pixels")
     term = make_term("engine_images", "images that the engine reads", "work", size, how, source, moved_by)

@@ -54,9 +54,10 @@ def gather_stream(plan: Plan) -> float:
     """The most bytes on the stream that gathers.
 
     FSDP 2 has one buffer of the root unit and the next layer's there, each beside this rank's part, and copies them into parameters on
-    the stream that computes. FSDP 1 has the parameters themselves there: the root twice, since the next pass takes a new one, the layer
-    at work, the next one, and one that is freed when the card is done with it (``record_stream``; _limiter_utils.py), and where weights
-    are stored in fp32 this rank's part of the root in 16 bits (tests/data/trainers/card_easyr1.toml: a trainer's own loop).
+    the stream that computes. FSDP 1 has the parameters themselves there: the layer at work, the next one, and one that is freed when
+    the card is done with it (``record_stream``; _limiter_utils.py), the root twice, as measured in a trainer's own loop and in plain ones
+    (tests/data/trainers/card_easyr1.toml, card.toml; why the first is not used again was not found), and where weights are stored in fp32
+    this rank's part of the root in 16 bits.
     """
     root, layer = (each * unit for each, unit in zip((2.0, layer_bytes(plan)), units(plan), strict=True))
     part = 1 / plan.split.group

@@ -16,7 +16,10 @@ from diagnose.pipeline import diagnose
 from diagnose.types import Facts
 from diagnose.units import GIB
 
-CARD = tomllib.loads((Path(__file__).parents[2] / "data" / "trainers" / "card.toml").read_text(encoding="utf-8"))
+TRAINERS = Path(__file__).parents[2] / "data" / "trainers"
+CARD, EASYR1 = (
+    tomllib.loads((TRAINERS / name).read_text(encoding="utf-8")) for name in ("card.toml", "card_easyr1.toml")
+)
 ON_STREAMS = [point for point in CARD["point"] if "streams_gib" in point]
 # rows of one length in a step of several micro batches, and a card with room for all of it
 EVEN = {
@@ -85,3 +88,17 @@ def test_counters_end_below_the_card_and_no_run_fails_by_them(facts: Any) -> Non
     assert small.device_used < small.gpu.capacity
     peaks = [{term.id: term.bytes for term in one.gpu.phase("actor_update").terms} for one in (large, small)]
     assert peaks[0]["stream_blocks"] == peaks[1]["stream_blocks"] == 0
+
+
+# what a model with pictures has outside of its towers' blocks: what joins patches, their embedding, and of Qwen3-VL their positions
+OUTSIDE = {"easyr1-7b-amp-1": 261.1e6, "easyr1-32b-bf16-1": 283.1e6, "easyr1-30b-a3b-bf16-1": 127.1e6}
+
+
+@pytest.mark.parametrize("point", EASYR1["point"], ids=lambda point: point["id"])
+def test_a_trainers_own_loop_has_the_root_twice_and_three_layers_on_the_stream_that_gathers(
+    point: dict[str, Any],
+) -> None:
+    knowledge = current()
+    plan = plan_of(diagnose(f"{point['paste']}\n\n{point['config']}", point["answers"], knowledge, ()).facts, None)
+    towers = 2 * 2 * OUTSIDE[point["id"]]  # of the root, which is there twice in 16 bits
+    assert (gather_stream(plan) + towers) / GIB == pytest.approx(sum(point["streams_gib"][2:]), rel=0.07)
