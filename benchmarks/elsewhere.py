@@ -203,8 +203,9 @@ ten within 260 %: fourteen were told what their trainer has by default (packing,
 causes: an MLP that is computed in parts, the shape flags of Megatron and its sequence parallelism, which is off by default, attention
 that is not fused and its dropout, Ulysses' second copy of attention's output, DeepSpeed's file below another key, and branches on a
 cloud's variables. ArcticTraining was not known. Left as they were: ZeRO-3 with everything on the host, which nvidia-smi shows to take 26
-to 30 GiB of a card, towers that the catalogue does not have, Megatron's offload of single modules' inputs, and AutoModel's 35B, whose
-figure lies below its weights, gradients and Adam in fp32.
+to 30 GiB of a card (the shape of one of them takes 10.0 of a real card by the driver, with DeepSpeed 0.19.8 and made-up ranks), towers
+that the catalogue does not have, Megatron's offload of single modules' inputs, and AutoModel's 35B, whose figure lies below its weights,
+gradients and Adam in fp32.
 
 Advice was tried on commits that repaired a run: 85 of 21 repositories (verl, NeMo RL, AutoModel, Open Instruct, SkyRL, slime and others),
 frozen at commit 644abdd on 2026-11-27; each a script as it stood before, with the message's own word on the failure. What the maintainers

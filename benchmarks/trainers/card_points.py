@@ -2,13 +2,15 @@
 
     python benchmarks/trainers/card_points.py DATE CARD "torch==… transformers==… …" OUT.jsonl …
 
-A later line of a point takes the place of an earlier one. ``peaks`` are torch's allocated bytes, ``reserved`` what its allocator took to
-the end of the last step, ``outside`` what the driver counts for the process beyond that: the context, kernels, cuBLAS.
+A later line of a point takes the place of an earlier one and of the file's; the file's other points stay. ``peaks`` are torch's
+allocated bytes, ``reserved`` what its allocator took to the end of the last step, ``outside`` what the driver counts for the process beyond
+that: the context, kernels, cuBLAS.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,10 @@ KNOWN: dict[str, tuple[dict[str, float], str]] = {
     "-sft-paged": (
         {"reserved": 0.14},
         "not looked up; blocks of the update's that the step finds no use for, it seems",
+    ),
+    "zero3-offload-in-turn": (
+        {"reserved": 0.14},
+        "a block of the logits is cut for weights that stay gathered from the second step on; not so with adapters",
     ),
     "1.5b-grpo": ({"reserved": 0.14}, "not looked up; the cache of generated tokens grows into new blocks, it seems"),
 }
@@ -80,9 +86,11 @@ def point(line: dict[str, Any]) -> dict[str, Any]:
     # after the steps of a sharded run its allocator was emptied, so that only others tell what lies outside of it
     outside = {} if run and run["sharded"] else {"outside": line["device"] - line["reserved"]}
     # by stream, the largest first; of the larger models, where pieces are small beside it
-    told = run and run["sharded"] and even and PARAMETERS[run["model"]] > 4 and len(line.get("streams", ())) > 1
+    large = not run or (run["sharded"] and PARAMETERS[run["model"]] > 4)
+    told = large and even and len(line.get("streams", ())) > 1
     streams = {"streams_gib": [round(size / 2**30, 2) for size in line["streams"]]} if told else {}
     off, why = next((known for part, known in KNOWN.items() if part in line["id"]), ({}, ""))
+    on_host = ("optimizer_step",) if "offload_optimizer" in said["paste"] else ()  # of whose step the card sees little
     return {
         "id": line["id"],
         **({"why": why} if why else {}),
@@ -92,7 +100,7 @@ def point(line: dict[str, Any]) -> dict[str, Any]:
         "paste": said["paste"],
         "config": said["config"],
         "answers": said["answers"],
-        "peaks": {phase: size for phase, size in line["peaks"].items() if phase in _NAMED},
+        "peaks": {phase: size for phase, size in line["peaks"].items() if phase in _NAMED and phase not in on_host},
         **({"off": off} if off else {}),
         **({"after": after} if (after := {k: v for k, v in line["peaks"].items() if k not in _NAMED}) else {}),
     }
@@ -105,9 +113,18 @@ def main() -> None:
     told = [("card", card), *(package.split("==") for package in packages.split()), ("date", date)]
     head = "# Written by benchmarks/trainers/card_points.py; sizes in bytes.\n[from]\n"
     head += "".join(f'{name} = "{value}"\n' for name, value in told)
-    body = "\n".join(written(point(line)) for line in last.values())
-    (OUT / "card.toml").write_text(f"{head}\n{body}", encoding="utf-8")
-    print(len(last), "points")
+    out = OUT / "card.toml"
+    kept = [
+        block for block in re.split(r"(?m)^(?=\[\[point\]\])", out.read_text("utf-8"))[1:] if _id(block) not in last
+    ]
+    points = [*(block.strip() + "\n" for block in kept), *(written(point(line)) for line in last.values())]
+    out.write_text("\n".join([head, *points]), encoding="utf-8")
+    print(len(points), "points")
+
+
+def _id(block: str) -> str:
+    found = re.search(r'(?m)^id = "(.*)"', block)
+    return found[1] if found else ""
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ import transformers
 from on_card import Card, measure
 from points import versions
 from torch.optim import lr_scheduler
-from zero_files import REAL, ZERO, configuration
+from zero_files import DEFAULTS, MINICPM, OFFLOADED, REAL, ZERO, configuration
 
 RANKS = 4
 PACKAGES = ("deepspeed", "transformers", "accelerate", "peft", "torch")
@@ -41,6 +41,15 @@ POINTS: dict[str, tuple[dict[str, Any], int, dict[str, Any]]] = {
     "zero2-overlap-foreach": ({**ZERO[2], **OVERLAP}, 2048, FOREACH),
     "zero3-long": (ZERO[3], 16384, FUSED),
     "zero3-kept": (ZERO[3], 2048, {**FOREACH, "gradient_checkpointing": False}),
+    "zero3-offload-in-turn": ({**ZERO[3], **OFFLOADED}, 4096, FOREACH),
+    "zero3-offload-overlap": ({**ZERO[3], **OFFLOADED, **OVERLAP}, 4096, FOREACH),
+    "zero3-offload-defaults": ({**DEFAULTS, **OFFLOADED}, 1536, FOREACH),
+    "zero3-offload-accumulated": ({**DEFAULTS, **OFFLOADED}, 1536, {**FOREACH, "gradient_accumulation_steps": 4}),
+    "zero3-offload-2.7b": (
+        {**DEFAULTS, **OFFLOADED, **OVERLAP},
+        512,
+        {**FOREACH, "gradient_checkpointing": False, "gradient_accumulation_steps": 8, "shape": MINICPM},
+    ),
 }
 
 
@@ -52,7 +61,7 @@ def as_one_of_many() -> None:
     lr_scheduler.zip = lambda *lists, strict=False: zip(*lists, strict=False)
 
 
-def train(run: dict[str, Any], length: int, lora: bool) -> dict[str, Any]:
+def train(run: dict[str, Any], shape: dict[str, Any], length: int, lora: bool) -> dict[str, Any]:
     """Three steps, of which the first makes the state."""
     from deepspeed.runtime.engine import DeepSpeedEngine
 
@@ -65,7 +74,7 @@ def train(run: dict[str, Any], length: int, lora: bool) -> dict[str, Any]:
         args = transformers.TrainingArguments(
             place, max_steps=3, report_to=[], save_strategy="no", disable_tqdm=True, **run
         )
-        config = transformers.AutoConfig.for_model(**REAL)
+        config = transformers.AutoConfig.for_model(**shape)
         split_at_once = run["deepspeed"]["zero_optimization"]["stage"] == 3
         with nullcontext() if split_at_once else torch.device("cuda"):
             model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
@@ -79,28 +88,29 @@ def train(run: dict[str, Any], length: int, lora: bool) -> dict[str, Any]:
         card.wrap(DeepSpeedEngine, "step", "optimizer_step")
         rows = [{"input_ids": ids, "labels": ids}] * 64
         transformers.Trainer(model, args, train_dataset=rows, data_collator=transformers.default_data_collator).train()
-    return card.found({"actor_update": 2, "optimizer_step": 1})
+    each = run["gradient_accumulation_steps"]
+    return card.found({"actor_update": 2 * each, "optimizer_step": each})
 
 
 def point(name: str, zero: dict[str, Any], length: int, options: dict[str, Any]) -> dict[str, Any]:
-    lora = options.get("lora", False)
+    lora, shape = options.get("lora", False), options.get("shape", REAL)
     run = {
         "per_device_train_batch_size": 1,
         "gradient_accumulation_steps": 1,
         "gradient_checkpointing": True,
         "bf16": True,
     }
-    run |= {key: value for key, value in options.items() if key != "lora"}
+    run |= {key: value for key, value in options.items() if key not in ("lora", "shape")}
     told = " ".join(f"--{key} {value}" for key, value in run.items())
     adapters = " --use_peft --lora_r 16 --lora_dropout 0 --lora_target_modules all-linear" if lora else ""
     line = f"torchrun --nproc_per_node {RANKS} train.py --deepspeed ds.json --model_name_or_path m {told}{adapters}"
     return {
         "id": name,
         "run": train,
-        "args": ({**run, "deepspeed": configuration(zero)}, length, lora),
+        "args": ({**run, "deepspeed": configuration(zero)}, shape, length, lora),
         "gib": 75,
         "paste": f"{versions(PACKAGES)}\n{line} --max_length {length}\nds.json:\n{json.dumps(configuration(zero), indent=1)}",
-        "config": json.dumps(REAL),
+        "config": json.dumps(shape),
         "answers": {"n_gpus": RANKS, "gpu_model": "H200", "real_response_length": length},
     }
 

@@ -15,6 +15,22 @@ REST = {
     "tie_word_embeddings": False,
 }
 REAL = {**REST, **WIDE}
+MINICPM = {  # the sizes of openbmb/MiniCPM-2B-sft-bf16 in Llama's layers
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "hidden_size": 2304,
+    "intermediate_size": 5760,
+    "num_hidden_layers": 40,
+    "num_attention_heads": 36,
+    "num_key_value_heads": 36,
+    "vocab_size": 122753,
+    "max_position_embeddings": 4096,
+    "tie_word_embeddings": True,
+}
+OFFLOADED: dict[str, Any] = {
+    key: {"device": "cpu", "pin_memory": True} for key in ("offload_optimizer", "offload_param")
+}
+DEFAULTS: dict[str, Any] = {"stage": 3}  # what DeepSpeed takes where a file says nothing
 # of ms-swift's and LLaMA-Factory's files
 ZERO: dict[int, dict[str, Any]] = {
     2: {"stage": 2, "overlap_comm": False, "reduce_bucket_size": 200_000_000},
@@ -39,4 +55,4 @@ def configuration(zero: dict[str, Any]) -> dict[str, Any]:
         "gradient_clipping": "auto",
         "bf16": {"enabled": True},
         "zero_optimization": zero,
-    }
+    } | ({"zero_force_ds_cpu_optimizer": False} if "offload_optimizer" in zero else {})

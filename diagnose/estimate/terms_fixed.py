@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from diagnose.conditions import in_range
+from diagnose.estimate import terms_zero_streams as zero_streams
 from diagnose.estimate.plan import PAIRED, Plan
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_nccl import nccl
@@ -137,11 +138,13 @@ def dropped(plan: Plan, work: list[Term], logits: Band) -> Band:
     """What the update drops that the optimizer step leaves in its blocks: the logits, and of DeepSpeed all of it.
 
     The state of the first step is cut out of what the backward pass has dropped, so that the next logits find no block as large and take
-    new memory from the card. DeepSpeed's step takes gradients of many matrices in one piece, larger than any block of the update's.
+    new memory from the card. DeepSpeed's step takes gradients of many matrices in one piece, larger than any block of the update's; what
+    lies on other streams is counted there (terms_streams.py).
     """
     strategy = plan.values.get("strategy")
     if strategy == "deepspeed" and plan.split.stage:
-        return total(term for term in work if term.family != "engine")
+        elsewhere = zero_streams.ELSEWHERE if zero_streams.overlaps(plan) else ()
+        return total(term for term in work if term.family != "engine" and term.id not in elsewhere)
     return logits if strategy in _OF_TORCH else Band(0.0, 0.0, 0.0)
 
 

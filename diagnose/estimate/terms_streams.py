@@ -1,7 +1,8 @@
-"""What FSDP leaves on streams of its own: a free block serves only the stream that made it.
+"""What sharding leaves on streams of its own: a free block serves only the stream that made it.
 
 So what torch has reserved is the most of each stream, whenever that was, and not the most of all together. Counters of a real card tell
-the bytes by stream (tests/data/trainers/card.toml, torch 2.11); which tensor is on which is told by the code at 2.6.
+the bytes by stream (tests/data/trainers/card.toml, torch 2.11); which tensor is on which is told by the code at 2.6. FSDP's are here,
+DeepSpeed's in terms_zero_streams.py.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from diagnose.batch import one_micro_batch
+from diagnose.estimate import terms_zero_streams as zero
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.sharding import keeps_gathered
 from diagnose.estimate.term import Band, make_term
@@ -31,16 +33,31 @@ def apart(plan: Plan, trainer: list[Term], moments: list[list[Term]], room: floa
     left. Blocks are handed back when they are needed, so that no run fails by them alone: where the card has no room for all of them,
     what is reserved ends on average half a block below.
     """
-    if plan.does.get("gather") != "fsdp_units" or plan.split.stage < 3 or plan.split.group == 1 or pipelined(plan):
+    if zero.overlaps(plan):
+        computes = _held(trainer) + max(zero.computing(plan, work) for work in moments)
+        beside, whose, source = zero.gather_stream(plan) + zero.reduce_stream(plan), "ZeRO-3", zero.SOURCE
+    elif (
+        plan.does.get("gather") == "fsdp_units"
+        and plan.split.stage >= 3
+        and plan.split.group > 1
+        and not pipelined(plan)
+    ):
+        computes = _held(trainer, but="actor_gradients") + max(_computing(plan, work) for work in moments)
+        beside = gather_stream(plan) + reduce_stream(plan, stay=_have_gradients((trainer, *moments)))
+        whose, source = "FSDP", _STREAMS
+    else:
         return 0, []
-    held = [term for term in trainer if term.family == "held" and term.id != "actor_gradients"]
-    computes = sum(term.bytes for term in held) + max(_computing(plan, work) for work in moments)
-    beside = gather_stream(plan) + reduce_stream(plan, stay=_have_gradients((trainer, *moments)))
     block = max(2 * units(plan)[0], _outermost(plan))
     size = max(0.0, min(computes + beside - sum(term.bytes for term in trainer), room - block / 2))
     how = "blocks of the streams that gather and reduce, handed back when needed"
-    band = Band(0.0, 0.0, size)
-    return round(size), [make_term("stream_blocks", "blocks of FSDP's streams", "fixed", band, how, _STREAMS, ("tp",))]
+    band, moved_by = Band(0.0, 0.0, size), ("tp", "overlap_comm") if whose == "ZeRO-3" else ("tp",)
+    return round(size), [
+        make_term("stream_blocks", f"blocks of {whose}'s streams", "fixed", band, how, source, moved_by)
+    ]
+
+
+def _held(trainer: list[Term], but: str = "") -> int:
+    return sum(term.bytes for term in trainer if term.family == "held" and term.id != but)
 
 
 def _computing(plan: Plan, work: Iterable[Term]) -> float:

@@ -11,7 +11,8 @@ from diagnose.types.estimate import PhaseEstimate
 from diagnose.units import GIB
 
 STAGE_3 = """deepspeed train_sft.py --model_name_or_path {model} --max_length 512 --gradient_accumulation_steps 8
-{{"zero_optimization": {{"stage": 3, "offload_optimizer": {{"device": "cpu"}}, "offload_param": {{"device": "cpu"}}}},
+{{"zero_optimization": {{"stage": 3, "overlap_comm": false,
+"offload_optimizer": {{"device": "cpu"}}, "offload_param": {{"device": "cpu"}}}},
 "fp16": {{"enabled": true}}}}
 """
 PPO = """accelerate launch --config_file zero3.yaml examples/scripts/ppo/ppo_tldr.py --model_name_or_path Qwen/Qwen2.5-7B \\
