@@ -145,13 +145,6 @@ def rows_held(values: Values, prompts_id: str) -> int | None:
     return max(1, prompts * n // ranks) if prompts and n and ranks else None
 
 
-def one_micro_batch(values: Values, online: bool) -> bool:
-    """Whether an optimizer step has a single micro batch: as is told, or where that takes all rows that a GPU holds of a mini batch."""
-    held, micro = rows_held(values, "mini_batch_size"), whole(values, "micro_batch")
-    by_rows = online and values.get("dynamic_batch") is not True
-    return values.get("gradient_accumulation") == 1 or bool(by_rows and held and micro and held <= micro)
-
-
 def resolve(stated: Mapping[str, Fact]) -> dict[str, Value]:
     """Every stated fact in its own unit, and what follows from them; a fact whose conversion lacks another is left out."""
     values: dict[str, Value] = {id: fact.value for id, fact in stated.items() if not fact.unit}

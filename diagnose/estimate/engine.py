@@ -12,6 +12,7 @@ from diagnose.conditions import in_range
 from diagnose.estimate.cache import cached_bytes_per_token
 from diagnose.estimate.engine_weights import engine_weights, shares_all, shares_base, weight_bytes
 from diagnose.estimate.generation import OF_TRAINER, dense_cache
+from diagnose.estimate.once import once
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rows import row_limit
 from diagnose.estimate.term import Band, exactly, make_term, total
@@ -63,15 +64,9 @@ def kv_pool_bytes(*, rule: str, share: float, capacity: float, own: float, resid
     return share * capacity - own
 
 
+@once
 def engine(plan: Plan, what: str) -> list[Term]:
-    """The terms of one of the engine's residents on the GPU, or of what the trainer takes to generate without one. Made once a plan."""
-    if what not in plan.known:
-        plan.known[what] = _engine(plan, what)
-    known: list[Term] = plan.known[what]
-    return known
-
-
-def _engine(plan: Plan, what: str) -> list[Term]:
+    """The terms of one of the engine's residents on the GPU, or of what the trainer takes to generate without one."""
     if what == "engine_weights":
         return [] if shares_all(plan) else [engine_weights(plan)]
     if what == "engine_graphs":
@@ -81,6 +76,7 @@ def _engine(plan: Plan, what: str) -> list[Term]:
     return _pool(plan) if what == "kv_pool" else []
 
 
+@once
 def engine_activations(plan: Plan) -> Term:
     """What a step of the engine needs beside weights and KV; the profile run sets it aside."""
     tokens = whole(plan.values, "max_num_batched_tokens") or _STEP_TOKENS
@@ -196,6 +192,7 @@ def _beside_pool(plan: Plan, rule: str) -> tuple[Band, float]:
     return Band(low, mid, high), resident
 
 
+@once
 def _activation_bytes(plan: Plan) -> float:
     return engine_activation_bytes(
         tokens=whole(plan.values, "max_num_batched_tokens") or _STEP_TOKENS,

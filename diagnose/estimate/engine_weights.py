@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.estimate.once import once
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.shape import lora_parameters
 from diagnose.estimate.sharding import QUANTIZED
@@ -79,6 +80,7 @@ def _room_for_adapter(plan: Plan) -> float:
     return 2.0 * lora_parameters(plan.model, plan.whole("engine_lora_rank"))
 
 
+@once
 def weight_bytes(plan: Plan) -> float:
     """What loading takes of the engine's share, weights that the trainer works with as well included."""
     if shares_base(plan):

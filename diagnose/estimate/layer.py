@@ -16,16 +16,15 @@ f = 4 h and fused 16-bit norms. tests/data/measured_cpu.toml holds what PyTorch 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from diagnose.knowledge.hardware import Latent, Model
 
 ADAPT_THE_MLP = ("all_linear", "mlp")  # the choices of layers with adapters under which an MLP has some
 
 
-@dataclass(frozen=True, slots=True)
-class Widths:
+class Widths(NamedTuple):
     """What a layer's activations are counted in. ``mlp`` is the width that one token passes through, all its experts together.
 
     ``queries`` 0 stands for ``hidden``; ``routed`` is what a token's experts read, side by side, 0 in a dense layer. ``fused``: query, key
@@ -119,8 +118,7 @@ def _latent(w: Widths, latent: Latent) -> Widths:
     """
     query, value = w.heads * (latent.plain + latent.rotary), w.heads * latent.value
     padded = query != value
-    return replace(
-        w,
+    return w._replace(
         queries=query,
         keys=query,
         values=query if padded else w.heads * (latent.plain + latent.value),

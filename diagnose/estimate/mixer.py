@@ -7,7 +7,6 @@ own, each has one norm. Backward through a mixer needs about as much again as it
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from diagnose.estimate.layer import Widths
 from diagnose.estimate.shape import head_dim, heads
@@ -38,13 +37,13 @@ def kinds(model: Model, w: Widths, tp: int = 1) -> tuple[tuple[int, Widths], ...
     if not model.mixer and not model.mlp_layers:
         return tuple(kind for one in heads(model) for kind in _by_mlp(one.layers, _with_heads(w, model, one), model))
     alone = bool(model.mlp_layers)
-    bare = replace(w, mlp=0, routed=0, routing=0, shared=0, alone=True) if alone else w
+    bare = w._replace(mlp=0, routed=0, routing=0, shared=0, alone=True) if alone else w
     found = [(model.attends, bare)]
     if model.mixer:
         kept, wide = mixer_bytes_per_token(model.mixer) / tp, model.mixer.values / tp
-        found.append((model.mixer.layers, replace(bare, mixes=kept, queries=wide, keys=0, qk_norm=False)))
+        found.append((model.mixer.layers, bare._replace(mixes=kept, queries=wide, keys=0, qk_norm=False)))
     if alone:
-        found.append((model.mlps, replace(w, mixes=0.0, keys=0, qk_norm=False, alone=True)))
+        found.append((model.mlps, w._replace(mixes=0.0, keys=0, qk_norm=False, alone=True)))
     return tuple(found)
 
 
@@ -53,7 +52,7 @@ def _with_heads(w: Widths, model: Model, one: Wide) -> Widths:
     if one is not model.wide:
         return w
     wider = one.head_dim / head_dim(model)
-    return replace(w, queries=w.q * wider, keys=w.keys * wider * one.kv_heads / model.kv_heads)
+    return w._replace(queries=w.q * wider, keys=w.keys * wider * one.kv_heads / model.kv_heads)
 
 
 def _by_mlp(layers: int, w: Widths, model: Model) -> Iterator[tuple[int, Widths]]:
@@ -61,4 +60,4 @@ def _by_mlp(layers: int, w: Widths, model: Model) -> Iterator[tuple[int, Widths]
     doubled = round(layers * model.doubled / model.layers)
     yield layers - doubled, w
     if doubled:
-        yield doubled, replace(w, mlp=2 * w.mlp)
+        yield doubled, w._replace(mlp=2 * w.mlp)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from diagnose.batch import whole
 from diagnose.estimate.layer import Widths
@@ -32,12 +31,12 @@ def part_of_tokens(plan: Plan, tokens: float) -> float:
 
 def kept_widths(plan: Plan, w: Widths) -> Widths:
     """The widths of what a layer keeps: its MLP nothing but the input, which the norm before it gives."""
-    return replace(w, mlp=0) if in_parts(plan) else w
+    return w._replace(mlp=0) if in_parts(plan) else w
 
 
 def live_widths(plan: Plan, w: Widths, tokens: float) -> Widths:
     """The widths of what a pass that keeps nothing holds at once."""
-    return replace(w, mlp=w.mlp * part_of_tokens(plan, tokens)) if in_parts(plan) else w
+    return w._replace(mlp=w.mlp * part_of_tokens(plan, tokens)) if in_parts(plan) else w
 
 
 def at_work(plan: Plan, w: Widths, tokens: float) -> float:

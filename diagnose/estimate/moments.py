@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from diagnose.estimate.engine import engine
+from diagnose.estimate.once import once
 from diagnose.estimate.plan import BETWEEN, Plan
 from diagnose.estimate.rank import autocasts
 from diagnose.estimate.residents import critic_in_one_pass
@@ -88,10 +89,10 @@ def _evaluation(plan: Plan) -> list[Moment]:
 
 
 def _logprob(plan: Plan) -> list[Moment]:
-    moments = plan.known["forward"] = _forward(plan, "logprob")
-    return moments
+    return _forward(plan, "logprob")
 
 
+@once
 def _forward(plan: Plan, kind: str) -> list[Moment]:
     """A layer's tensors are gone when the logits are made, and so are a layer's weights where each layer is gathered by itself."""
     one = take(plan, kind)
@@ -114,8 +115,7 @@ def _begins(terms: list[Term]) -> list[Moment]:
 def _ref_forward(plan: Plan) -> list[Moment]:
     """Of a frozen reference, which is a copy of the policy, autocast keeps no casts: its cache holds what asks for gradients."""
     alike = "entropy_forward_bytes" not in plan.does and take(plan, "ref") == take(plan, "logprob")
-    made: list[Moment] | None = plan.known.get("forward")
-    moments = made if alike and made else _forward(plan, "ref")
+    moments = _forward(plan, "logprob" if alike else "ref")
     if plan.does.get("ref_frozen") != "yes" or not autocasts(plan):
         return moments
     return [(name, [term for term in terms if term.id != "gathers"]) for name, terms in moments]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from diagnose.estimate.doubt import bounds
 from diagnose.estimate.engine import engine, engine_activations
 from diagnose.estimate.moments import MOMENTS, Moment, nothing
+from diagnose.estimate.once import once
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.roles import on_cards
 from diagnose.estimate.term import Band, make_term, total
@@ -93,9 +94,13 @@ def _asleep(plan: Plan, phase: PhaseEstimate) -> list[Term]:
     if plan.does.get("asleep_in_counters") != "yes" or not plan.values.get("sleep_level"):
         return []
     here = {term.id for term in phase.terms}
-    if "awake" not in plan.known:
-        plan.known["awake"] = [term for what in plan.holds("rollout", "gpu") for term in engine(plan, what)]
-    return [term for term in plan.known["awake"] if term.id not in here]
+    return [term for term in _awake(plan) if term.id not in here]
+
+
+@once
+def _awake(plan: Plan) -> list[Term]:
+    """What of an engine stands on a card while it generates."""
+    return [term for what in plan.holds("rollout", "gpu") for term in engine(plan, what)]
 
 
 def _phase(

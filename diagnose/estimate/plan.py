@@ -57,8 +57,8 @@ class Plan:
     ``stage``: the plan is that of the "first", the "last" or a stage "between" of a pipeline, with so many layers.
     ``serves``: nobody trains; an engine runs alone. ``recorded``: a record tells of this very trainer. ``card``: the catalogue's record of
     the GPU; ``transformers``, ``deepspeed``: those packages' versions. ``failed_row``: what the size that was asked for tells of the rows
-    of the pass that failed. ``otherwise`` is the same run on other numbers of cards, where nobody tells it. ``known`` keeps, by name,
-    what was worked out of this plan and is asked for again.
+    of the pass that failed. ``otherwise`` is the same run on other numbers of cards, where nobody tells it. ``known`` keeps what was
+    worked out of this plan and is asked for again (once.py).
     """
 
     values: Values
@@ -89,7 +89,7 @@ class Plan:
     deepspeed: str | None = None
     failed_row: FailedRow | None = None
     otherwise: tuple[Plan, ...] = ()
-    known: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def number(self, id: str) -> float | None:
         """A behaviour or fact that is a number."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from diagnose.estimate.built import with_all_experts
 from diagnose.estimate.frozen import fp32_between_layers
 from diagnose.estimate.layer import Widths, widths
+from diagnose.estimate.once import once
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.spread import outer_in_fp32
 from diagnose.estimate.term import Band
@@ -24,6 +23,7 @@ def autocasts(plan: Plan) -> bool:
     return whole_fp32 and (plan.split.stage < 3 or _alone(plan))
 
 
+@once
 def fp32_around_products(plan: Plan) -> bool:
     """Whether norms and what runs between the layers are fp32 and products get bf16.
 
@@ -58,6 +58,7 @@ def in_fp32(plan: Plan) -> bool:
     )
 
 
+@once
 def stream_bytes(plan: Plan) -> int:
     """Bytes of a number that runs from layer to layer."""
     wide = fp32_around_products(plan) or copies_in_fp32(plan) or casts_frozen(plan)
@@ -79,17 +80,14 @@ def local_tokens(plan: Plan, one: Pass) -> Band:
     return one.tokens.times(1 / plan.whole("tp")) if sequence_split(plan) else one.tokens
 
 
+@once
 def rank_widths(plan: Plan) -> Widths:
     """The widths of a layer on one rank, for as many tokens as ``local_tokens`` gives it."""
-    known: Widths | None = plan.known.get("widths")
-    if known is None:
-        model = plan.model if plan.values.get("strategy") == "megatron" else with_all_experts(plan.model)
-        w, tp = widths(model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
-        split = tp > 1 and not sequence_split(plan)
-        known = replace(w, mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp) if split else w
-        known = replace(_of_shared_heads(plan, known), routed=w.routed * _ranks_of_an_expert(plan))
-        plan.known["widths"] = known
-    return known
+    model = plan.model if plan.values.get("strategy") == "megatron" else with_all_experts(plan.model)
+    w, tp = widths(model, plan.does.get("fused_query") == "yes"), plan.whole("tp")
+    split = tp > 1 and not sequence_split(plan)
+    own = w._replace(mlp=w.mlp / tp, keys=w.keys / tp, heads=w.heads / tp, queries=w.q / tp) if split else w
+    return _of_shared_heads(plan, own)._replace(routed=w.routed * _ranks_of_an_expert(plan))
 
 
 def _of_shared_heads(plan: Plan, w: Widths) -> Widths:
@@ -102,7 +100,7 @@ def _of_shared_heads(plan: Plan, w: Widths) -> Widths:
     sp, model = plan.whole("sp"), plan.model
     if sp < 2 or plan.does.get("sequence_ranks") != "share_heads" or w.mixes is not None or model.latent:
         return w
-    return replace(w, repeats=max(1, sp // model.kv_heads), out=2 * (w.out or w.q))
+    return w._replace(repeats=max(1, sp // model.kv_heads), out=2 * (w.out or w.q))
 
 
 def _ranks_of_an_expert(plan: Plan) -> int:
@@ -115,6 +113,7 @@ def _ranks_of_an_expert(plan: Plan) -> int:
     return plan.whole("etp") if "etp" in plan.values else plan.whole("tp")
 
 
+@once
 def over_ranks(plan: Plan) -> str:
     tp = plan.whole("tp") if sequence_split(plan) else 1
     return f" ÷ {tp}" if tp > 1 else ""

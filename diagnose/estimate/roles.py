@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from diagnose.batch import whole
+from diagnose.estimate.once import once
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import PLACES, runs_on, stands_on
 from diagnose.estimate.spread import spread
@@ -24,19 +25,16 @@ def role_of(plan: Plan, what: str) -> str:
     return stands_on(role, plan.values) if plan.online and f"{role}_place" in PLACES else "actor"
 
 
+@once
 def of_role(plan: Plan, role: str) -> Plan:
-    """The plan of the cards of one role. Made once for each."""
+    """The plan of the cards of one role."""
     gpus = None if role == "actor" else whole(plan.values, f"{role}_gpus")
     if gpus is None or gpus == plan.gpus or plan.stage:
         return plan
-    key = f"cards of {role}"
-    if key not in plan.known:
-        laid_out = spread(
-            plan.model, plan.shape, plan.values, plan.does, gpus=gpus, capacity=plan.capacity, online=plan.online
-        )
-        plan.known[key] = replace(plan, split=laid_out.everything, trains=laid_out.trained, gpus=laid_out.gpus)
-    known: Plan = plan.known[key]
-    return known
+    laid_out = spread(
+        plan.model, plan.shape, plan.values, plan.does, gpus=gpus, capacity=plan.capacity, online=plan.online
+    )
+    return replace(plan, split=laid_out.everything, trains=laid_out.trained, gpus=laid_out.gpus)
 
 
 def at_own_stage(plan: Plan, id: str) -> Plan:
@@ -45,18 +43,16 @@ def at_own_stage(plan: Plan, id: str) -> Plan:
     return replace(plan, split=replace(plan.split, stage=stage)) if isinstance(stage, int) else plan
 
 
+@once
 def as_critic(plan: Plan) -> Plan:
-    """The plan of a critic that has a number a token in the place of a head that is a matrix of its own. Made once."""
+    """The plan of a critic that has a number a token in the place of a head that is a matrix of its own."""
     if plan.does.get("critic_head") != "narrow" or plan.model.tied or "critic_b" in plan.values:
         return plan
-    if "critic" not in plan.known:
-        head = plan.shape.embedding - plan.model.hidden - 1  # a number a token is a product and a bias
-        shape = replace(plan.shape, root=plan.shape.root - head, parameters=plan.shape.parameters - head)
-        split = replace(plan.split, dense=plan.split.dense - head / plan.whole("tp") / plan.whole("pp"))
-        trains = split if plan.trains == plan.split else plan.trains
-        plan.known["critic"] = replace(plan, shape=shape, split=split, trains=trains)
-    known: Plan = plan.known["critic"]
-    return known
+    head = plan.shape.embedding - plan.model.hidden - 1  # a number a token is a product and a bias
+    shape = replace(plan.shape, root=plan.shape.root - head, parameters=plan.shape.parameters - head)
+    split = replace(plan.split, dense=plan.split.dense - head / plan.whole("tp") / plan.whole("pp"))
+    trains = split if plan.trains == plan.split else plan.trains
+    return replace(plan, shape=shape, split=split, trains=trains)
 
 
 def of_critic(plan: Plan, terms: list[Term]) -> list[Term]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 
 from diagnose.batch import rows_met, whole
+from diagnose.estimate.once import once
 from diagnose.estimate.plan import FILLED, Plan
 from diagnose.estimate.term import Band, exactly
 from diagnose.estimate.turns import of_turns
@@ -45,6 +46,7 @@ _MERGED_PATCHES = (
 )
 
 
+@once
 def row_limit(plan: Plan) -> tuple[int | None, int | None]:
     """Limits of prompt and response in tokens; a limit of the whole row stands with the response.
 
@@ -123,6 +125,7 @@ def image_pixels(plan: Plan) -> float:
     return max(shown, video_pixels(plan.model.vision, plan.values))
 
 
+@once
 def _beside(plan: Plan) -> Band:
     """Tokens of the images that stand beside the counted text of a row: of small ones, of usual ones, of the largest."""
     usual, most = whole(plan.values, "image_pixels"), whole(plan.values, "max_pixels")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from diagnose.batch import whole
 from diagnose.estimate import tuners
@@ -44,6 +43,7 @@ from diagnose.estimate.layer_te import (
 )
 from diagnose.estimate.mixer import kinds
 from diagnose.estimate.mlp_parts import at_work, in_parts, kept_widths, live_widths
+from diagnose.estimate.once import once
 from diagnose.estimate.part import part_of, with_gradients
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import (
@@ -69,6 +69,7 @@ _CHECKPOINT = "Chen et al., arXiv:1604.06174; Korthikanti et al., arXiv:2205.051
 _MOVED = ("gradient_checkpointing", "recompute_modules", "tp")
 
 
+@once
 def checkpointing(plan: Plan) -> str:
     """``full``, ``selective`` or ``none``, from the fact as true, false or a word; unknown counts as ``full`` with a wide band."""
     stated = str(plan.values.get("gradient_checkpointing", "full")).lower()
@@ -181,7 +182,7 @@ def _one_expert(plan: Plan, w: Widths) -> Widths:
     if not moe or moe.stacked or plan.does.get("experts") != "looped":
         return w
     share = moe.active / moe.experts
-    return replace(w, mlp=max(w.mlp - moe.active * moe.width, moe.width * share), routed=w.hidden * share)
+    return w._replace(mlp=max(w.mlp - moe.active * moe.width, moe.width * share), routed=w.hidden * share)
 
 
 def no_grad(plan: Plan, one: Pass) -> list[Term]:
@@ -225,7 +226,7 @@ def _remade(plan: Plan, w: Widths) -> float:
         size += 2 * (w.q + w.keys + (w.values or w.keys))
     if w.mlp and ("moe" if w.routed else "mlp") in again:
         normed = 0.0 if w.routed or plan.adapters else 2 * w.hidden
-        return size + normed + _layer(plan, w) - _layer(plan, replace(w, mlp=0, routed=0, shared=0))
+        return size + normed + _layer(plan, w) - _layer(plan, w._replace(mlp=0, routed=0, shared=0))
     moe = plan.model.moe
     if moe and w.routed and "moe_act" in again:
         size += 2 * w.mlp * moe.active * moe.width / (moe.active * moe.width + moe.shared)

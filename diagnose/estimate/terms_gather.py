@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose.estimate import terms_zero
 from diagnose.estimate.frozen import experts_in_16_bits
+from diagnose.estimate.once import once
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.rank import autocasts, casts_frozen, copies_in_fp32, fp32_around_products
 from diagnose.estimate.sharding import keeps_gathered
@@ -26,6 +27,7 @@ def fsdp_gather_bytes(*, root: float, layer: float, layer_bytes: float = 2.0) ->
     return 2 * root + 2 * layer_bytes * layer
 
 
+@once
 def gathered(plan: Plan) -> list[Term]:
     """What a forward pass puts together."""
     how_gathered = plan.does.get("gather", "none")
@@ -190,6 +192,7 @@ def gradients_between(plan: Plan) -> list[Term]:
     return [make_term("whole_gradients", "gradients between micro batches", "work", size, how, _FSDP, moved_by)]
 
 
+@once
 def pipelined(plan: Plan) -> bool:
     """Whether pipeline stages shard their weights: gathering them anew for every micro batch would cost too much, so they stay."""
     if plan.values.get("strategy") in ("megatron", "deepspeed"):

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from diagnose.batch import one_micro_batch
 from diagnose.estimate import tuners
+from diagnose.estimate.accumulated import one_micro_batch
 from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
+from diagnose.estimate.once import once
 from diagnose.estimate.part import drawn_share, part_of
 from diagnose.estimate.parted import spread_over, trained_over
 from diagnose.estimate.plan import Plan
@@ -49,12 +50,10 @@ def frozen_base_bytes(*, linear: float, other: float, quantized: float, base: fl
 
 
 def held(plan: Plan, what: str, pool: str = "gpu") -> Term | None:
-    """The term of one resident for one GPU in a pool; None for a resident that another module makes. Made once a plan."""
-    key = f"{what} {pool}"
-    if key not in plan.known:
-        plan.known[key] = _held(plan, what, pool)
-    known: Term | None = plan.known[key]
-    return known
+    """The term of one resident for one GPU in a pool; None for a resident that another module makes."""
+    if what == "actor_optimizer":
+        return _optimizer(plan, optimizer_share(plan.values, pool), pool == "gpu" and keeps_masters(plan.values))
+    return _in_any_pool(plan, what)
 
 
 def held_bytes(plan: Plan, phase: str) -> int:
@@ -62,11 +61,9 @@ def held_bytes(plan: Plan, phase: str) -> int:
     return sum(term.bytes for what in plan.holds(phase, "gpu") if (term := held(plan, what)))
 
 
-def _held(plan: Plan, what: str, pool: str) -> Term | None:
-    if what == "actor_optimizer":
-        return _optimizer(
-            plan, optimizer_share(plan.values, pool), masters=pool == "gpu" and keeps_masters(plan.values)
-        )
+@once
+def _in_any_pool(plan: Plan, what: str) -> Term | None:
+    """The same in every pool."""
     maker = _MAKERS.get(what)
     return maker(plan) if maker else None
 
@@ -159,7 +156,7 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
     """
     if (
         drops_gradients(plan)
-        or not one_micro_batch(plan.values, plan.online)
+        or not one_micro_batch(plan)
         or gradients_leave(plan.values)
         or plan.values.get("strategy") not in _DROPPED
         or stays_whole(plan.values)
@@ -175,6 +172,7 @@ def gradients_so_far(plan: Plan, share: float) -> list[Term]:
 _DROPPED = (None, "none", "ddp", "fsdp", "fsdp2", "deepspeed")
 
 
+@once
 def _optimizer(plan: Plan, share: float, masters: bool) -> Term:
     """``share`` of the state that is on one GPU; ``masters``: all of these whatever the share."""
     kept = plan.each.masters if masters else 0.0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from diagnose.batch import one_micro_batch
+from diagnose.estimate.accumulated import one_micro_batch
+from diagnose.estimate.once import once
 from diagnose.estimate.part import part_of
 from diagnose.estimate.plan import WITHOUT_HEAD, Plan
 from diagnose.estimate.rank import in_fp32
@@ -20,6 +21,7 @@ def fsdp_gradient_bytes(*, parameters: float, each: float = 2.0, reduced: float 
     return (each + max(each, reduced)) * parameters
 
 
+@once
 def units(plan: Plan) -> tuple[float, float]:
     """Parameters of the root unit and of one layer, after tensor parallelism."""
     tp = plan.whole("tp")
@@ -56,17 +58,20 @@ def _pass_by(plan: Plan) -> bool:
     return plan.split.stage >= 3 and (plan.split.group > 1 or to_host)
 
 
+@once
 def gradient_each(plan: Plan) -> tuple[float, float]:
     """Bytes of a number of a whole gradient as autograd gives it, and as it is reduced."""
     return (4.0, 4.0) if in_fp32(plan) else (2.0, plan.number("reduce_bytes") or 4.0)
 
 
+@once
 def root_passes_by(plan: Plan) -> bool:
     """Whether embedding and head are trained, and their gradient stands whole for a moment alone."""
     part = part_of(plan.model, plan.shape, plan.values)
     return _trained(plan) and _pass_by(plan) and not (part and not part.table)
 
 
+@once
 def root_gradient(plan: Plan) -> list[Term]:
     """The outermost gradient, which comes last. Units that are apart are reduced one after the other."""
     if not root_passes_by(plan):
@@ -85,7 +90,7 @@ def root_gradient(plan: Plan) -> list[Term]:
             # copied into a tensor that the ranks can share evenly: torch 2.6 _runtime_utils.py: _get_reduce_scatter_tensors
             size += reduced * root
             how += f" + {reduced:g} B to fill it up for {plan.split.group} GPUs"
-        if not one_micro_batch(plan.values, plan.online):
+        if not one_micro_batch(plan):
             # the part of this micro batch beside that of those before it
             size += reduced * root / plan.split.group
             how += f" + {reduced:g} B × {count(root / plan.split.group)} of one more micro batch"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from diagnose.batch import one_micro_batch
 from diagnose.estimate import terms_zero_streams as zero
+from diagnose.estimate.accumulated import one_micro_batch
+from diagnose.estimate.once import once
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.sharding import keeps_gathered
 from diagnose.estimate.term import Band, make_term
@@ -34,26 +35,26 @@ def apart(plan: Plan, trainer: list[Term], moments: list[list[Term]], room: floa
     what is reserved ends on average half a block below.
     """
     if zero.overlaps(plan):
+        whose, source, moved_by = "ZeRO-3", zero.SOURCE, ("tp", "overlap_comm")
         computes = _held(trainer) + max(zero.computing(plan, work) for work in moments)
-        beside, whose, source = zero.gather_stream(plan) + zero.reduce_stream(plan), "ZeRO-3", zero.SOURCE
-    elif (
-        plan.does.get("gather") == "fsdp_units"
-        and plan.split.stage >= 3
-        and plan.split.group > 1
-        and not pipelined(plan)
-    ):
+        beside = zero.gather_stream(plan) + zero.reduce_stream(plan)
+    elif _by_units(plan):
+        whose, source, moved_by = "FSDP", _STREAMS, ("tp",)
         computes = _held(trainer, but="actor_gradients") + max(_computing(plan, work) for work in moments)
         beside = gather_stream(plan) + reduce_stream(plan, stay=_have_gradients((trainer, *moments)))
-        whose, source = "FSDP", _STREAMS
     else:
         return 0, []
     block = max(2 * units(plan)[0], _outermost(plan))
     size = max(0.0, min(computes + beside - sum(term.bytes for term in trainer), room - block / 2))
     how = "blocks of the streams that gather and reduce, handed back when needed"
-    band, moved_by = Band(0.0, 0.0, size), ("tp", "overlap_comm") if whose == "ZeRO-3" else ("tp",)
-    return round(size), [
-        make_term("stream_blocks", f"blocks of {whose}'s streams", "fixed", band, how, source, moved_by)
-    ]
+    band, title = Band(0.0, 0.0, size), f"blocks of {whose}'s streams"
+    return round(size), [make_term("stream_blocks", title, "fixed", band, how, source, moved_by)]
+
+
+def _by_units(plan: Plan) -> bool:
+    """Whether FSDP gathers the units of a pass from other ranks and frees them behind it."""
+    units = plan.does.get("gather") == "fsdp_units" and plan.split.stage >= 3 and plan.split.group > 1
+    return units and not pipelined(plan)
 
 
 def _held(trainer: list[Term], but: str = "") -> int:
@@ -67,6 +68,7 @@ def _computing(plan: Plan, work: Iterable[Term]) -> float:
     return sum([term.bytes for term in own]) - sum([_reduced(plan, term) for term in own if term.id in _WHOLE])
 
 
+@once
 def gather_stream(plan: Plan) -> float:
     """The most bytes on the stream that gathers.
 
@@ -93,17 +95,15 @@ def reduce_stream(plan: Plan, *, stay: bool) -> float:
     if plan.adapters:
         return 0.0
     whole = _outermost(plan)
-    if plan.values.get("strategy") == "fsdp2" and not one_micro_batch(plan.values, plan.online):
+    if plan.values.get("strategy") == "fsdp2" and not one_micro_batch(plan):
         whole += gradient_each(plan)[1] * units(plan)[0] / plan.split.group
     return whole + (plan.each.gradients * plan.trained / plan.split.group if stay else 0.0)
 
 
+@once
 def _outermost(plan: Plan) -> float:
     """Bytes of the root unit's whole gradient there."""
-    if "outermost" not in plan.known:
-        plan.known["outermost"] = sum(_reduced(plan, term) for term in root_gradient(plan))
-    known: float = plan.known["outermost"]
-    return known
+    return sum([_reduced(plan, term) for term in root_gradient(plan)])
 
 
 def _have_gradients(moments: Iterable[list[Term]]) -> bool:

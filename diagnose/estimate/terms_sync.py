@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from diagnose.estimate.engine_weights import engine_weight_bytes
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, exactly, make_term
@@ -17,18 +19,18 @@ def sync_transient(plan: Plan) -> list[Term]:
     if kind == "none" or (kind.__class__ is str and str(kind).startswith("gather") and plan.split.stage < 3):
         return []
     parts = plan.whole("sync_batches")
-    sizes: dict[str, tuple[Band | float, str]] = {
-        "fsdp_full_tensor": _by_state_dict(plan),
-        "gather_stored": _gathered_as_stored(plan, waking=True),
-        "gather_stored_before_waking": _gathered_as_stored(plan, waking=False),
-        "gather_model": (2 * everything, f"{count(everything)} × 2 B"),
-        "copy_model": _copied(plan),
-        "gather_in_parts": (2 * max(everything / parts, table), f"{count(everything)} × 2 B in {parts} parts"),
-        "gather_tensor": (4 * table, f"2 × 2 B × {count(table)}"),
-        "bucket": (_bucket(plan), "one buffer"),
-        "weight_and_bucket": _with_bucket(plan),
+    sizes: dict[str, Callable[[], tuple[Band | float, str]]] = {
+        "fsdp_full_tensor": lambda: _by_state_dict(plan),
+        "gather_stored": lambda: _gathered_as_stored(plan, waking=True),
+        "gather_stored_before_waking": lambda: _gathered_as_stored(plan, waking=False),
+        "gather_model": lambda: (2 * everything, f"{count(everything)} × 2 B"),
+        "copy_model": lambda: _copied(plan),
+        "gather_in_parts": lambda: (2 * max(everything / parts, table), f"{count(everything)} × 2 B in {parts} parts"),
+        "gather_tensor": lambda: (4 * table, f"2 × 2 B × {count(table)}"),
+        "bucket": lambda: (_bucket(plan), "one buffer"),
+        "weight_and_bucket": lambda: _with_bucket(plan),
     }
-    size, how = sizes[str(kind)]
+    size, how = sizes[str(kind)]()
     source = "torch 2.6 distributed/fsdp/_state_dict_utils.py:157-171; DeepSpeed zero.GatheredParameters"
     moved_by = ("sync_batches", "zero_stage", "layered_summon", "sync_by_tensor", "sync_bucket_mib")
     return [make_term("sync_transient", "weights on their way", "work", size, how, source, moved_by)]

@@ -5,8 +5,8 @@ Sizes are DeepSpeed's own unless the configuration sets them: deepspeedai/DeepSp
 
 from __future__ import annotations
 
-from diagnose.batch import one_micro_batch
 from diagnose.conditions import version
+from diagnose.estimate.accumulated import one_micro_batch
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.types import Term
@@ -99,7 +99,7 @@ def buckets(plan: Plan, *, first_gradient: bool) -> list[Term]:
     overlaps, gradients, each = plan.values.get("overlap_comm"), bucket_elements(plan), each_bytes(plan)
     number, most = 2 if overlaps is True else 1, 1 if overlaps is False else 2
     size = Band(number * each * gradients.low, number * each * gradients.mid, most * each * gradients.high)
-    if not first_gradient and not (plan.split.stage == 1 and not one_micro_batch(plan.values, plan.online)):
+    if not first_gradient and not (plan.split.stage == 1 and not one_micro_batch(plan)):
         if plan.deepspeed and version(plan.deepspeed) >= version(_WITH_FIRST_GRADIENT):
             return []
         size = size if plan.deepspeed else Band(0.0, size.mid, size.high)
@@ -123,7 +123,7 @@ def laid_out(plan: Plan) -> list[Term]:
 
 def further_gradients(plan: Plan) -> list[Term]:
     """The part of this micro batch beside the sum of those before it, at stage 2."""
-    if plan.values.get("strategy") != "deepspeed" or plan.split.stage != 2 or one_micro_batch(plan.values, plan.online):
+    if plan.values.get("strategy") != "deepspeed" or plan.split.stage != 2 or one_micro_batch(plan):
         return []
     mine = plan.trains.shard(2)
     size, how = each_bytes(plan) * mine, f"{count(mine)} × {each_bytes(plan):g} B of one more micro batch"

@@ -6,8 +6,8 @@ on a real card (tests/data/trainers/card.toml): what each stream reserved is wit
 
 from __future__ import annotations
 
-from diagnose.batch import one_micro_batch
 from diagnose.estimate import terms_zero
+from diagnose.estimate.accumulated import one_micro_batch
 from diagnose.estimate.plan import Plan
 from diagnose.types import Term
 
@@ -38,7 +38,7 @@ def gather_stream(plan: Plan) -> float:
     Beside it lies this rank's part where that comes from the host. In a further micro batch pieces of others lie where it was.
     """
     largest = _largest(plan)
-    times = 1 + (1 / plan.split.group if _from_host(plan) else 0) + (not one_micro_batch(plan.values, plan.online))
+    times = 1 + (1 / plan.split.group if _from_host(plan) else 0) + (not one_micro_batch(plan))
     live = terms_zero.gathered(plan).bytes
     return live + largest * times
 
@@ -53,7 +53,7 @@ def reduce_stream(plan: Plan) -> float:
         return 0.0
     largest, bucket = _largest(plan), sum(term.bytes for term in terms_zero.laid_out(plan))
     part = largest / plan.split.group if plan.values.get("optimizer_on_cpu") is True else 0.0
-    again = bucket if bucket < largest and not one_micro_batch(plan.values, plan.online) else 0.0
+    again = bucket if bucket < largest and not one_micro_batch(plan) else 0.0
     return max(largest, bucket) + part + again
 
 

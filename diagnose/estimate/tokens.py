@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from diagnose.batch import rows_held, whole
+from diagnose.estimate.once import once
 from diagnose.estimate.plan import FILLED, PAIRED, Plan
 from diagnose.estimate.rows import LONGEST, longest_of_set, longest_row, real_row, row_limit
 from diagnose.estimate.term import Band, counts, exactly
@@ -61,15 +62,9 @@ _KINDS = {
 }
 
 
+@once
 def take(plan: Plan, kind: str) -> Pass:
-    """The pass of ``update``, ``logprob``, ``ref``, ``values``, ``critic`` or ``eval``. Worked out once."""
-    known: Pass | None = plan.known.get(kind)
-    if known is None:
-        known = plan.known[kind] = _take(plan, kind)
-    return known
-
-
-def _take(plan: Plan, kind: str) -> Pass:
+    """The pass of ``update``, ``logprob``, ``ref``, ``values``, ``critic`` or ``eval``."""
     own = _KINDS[kind]
     rows_id = next((id for id in own.rows if id in plan.values), own.rows[-1])
     budget_id = next((id for id in own.budgets if id in plan.values), own.budgets[-1])
@@ -80,6 +75,7 @@ def _take(plan: Plan, kind: str) -> Pass:
     return _by_rows(plan, rows_id)
 
 
+@once
 def _by_rows(plan: Plan, rows_id: str) -> Pass:
     prompt_limit, response_limit = row_limit(plan)
     missing: tuple[str, ...] = () if rows_id in plan.values else (rows_id,)
@@ -198,6 +194,7 @@ def _parts(plan: Plan) -> int:
     return min(stages, plan.whole("micro_batch"))
 
 
+@once
 def _packed(plan: Plan, rows_id: str, budget_id: str, prompts_id: str) -> Pass:
     """Micro batches filled up to a budget; a GPU that holds fewer tokens than the budget takes them all at once.
 

@@ -73,9 +73,9 @@ def test_a_layer_of_its_own_has_one_norm() -> None:
 def test_adapters_of_a_scan_read_what_goes_in_and_what_comes_out() -> None:
     record = _model("nemotron-3-nano-30b-a3b")
     _, (_, mixer), (_, mlp) = kinds(record, widths(record))
-    bare = replace(mixer, queries=1)
+    bare = mixer._replace(queries=1)
     assert frozen_layer_bytes_per_token(mixer) - frozen_layer_bytes_per_token(bare) == 2 * (4096 - 1)
-    assert frozen_layer_bytes_per_token(mlp) < layer_bytes_per_token(replace(mlp, gated=True))
+    assert frozen_layer_bytes_per_token(mlp) < layer_bytes_per_token(mlp._replace(gated=True))
 
 
 def test_a_pair_for_each_product_of_a_mixer() -> None:

@@ -26,7 +26,7 @@ def _kept(run: Facts) -> int:
 
 
 def test_repeated_heads_are_kept_as_often() -> None:
-    more = attention_bytes_per_token(replace(GROUPED, repeats=4)) - attention_bytes_per_token(GROUPED)
+    more = attention_bytes_per_token(GROUPED._replace(repeats=4)) - attention_bytes_per_token(GROUPED)
     assert more == 3 * 4 * 512
 
 
