@@ -1,7 +1,6 @@
 """What exists in this run: the phases, what stays in which pool during each, how the framework behaves.
 
-A framework's record is read here and in ``residents``, nowhere else in the estimate. A condition that an unknown fact would decide
-counts as not met.
+A framework's record is read here, in ``recorded`` and in ``residents``, nowhere else in the estimate.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 from diagnose.batch import Values, whole
-from diagnose.conditions import holds, in_range, told_version
 from diagnose.estimate.built import as_trained, headed, run_model
 from diagnose.estimate.capacity import gpu_capacity
 from diagnose.estimate.other_cards import on_other_cards
+from diagnose.estimate.recorded import recorded
 from diagnose.estimate.residents import (
     ENGINES,
     SERVING,
@@ -163,12 +162,12 @@ def _make_plan(facts: Facts, fallback: Framework | None) -> tuple[Plan | None, t
 def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Plan:
     """The plan of a run of which enough is known."""
     values = facts.values
-    version, online = told_version(values), is_online(values, framework)
-    does, own_precision = _behaviours(framework, facts.fork, values, version)
+    told, online = recorded(framework, values), is_online(values, framework)
+    does = _behaviours(told.does, framework, facts.fork, values)
     (model, numbers), (capacity, why) = _model_and_shape(model, does, values), gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
-    phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, own_precision)
+    phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, told.own_precision)
     return Plan(
         values=_in_force(values, does),
         assumed=_of_origin(facts, "assumed"),
@@ -177,7 +176,7 @@ def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Pla
         shape=numbers,
         framework=framework,
         phases=phases,
-        residents=residents(framework, values, version, phases, online, writes),
+        residents=residents(told.residents, framework, values, phases, online, writes),
         does=does,
         each=each,
         split=laid_out.everything,
@@ -277,20 +276,9 @@ def _in_force(values: Values, does: Mapping[str, Value]) -> Values:
 
 
 def _behaviours(
-    framework: Framework, fork: Fork | None, values: Values, version: str | None
-) -> tuple[Mapping[str, Value], bool]:
-    """The switches that hold, the last entry of each counting and a fork's own above all; and whether the record follows the precision
-    fact itself."""
-    does: dict[str, Value] = {}
-    own_precision = False
-    for entry in framework.behaviours:
-        if not in_range(entry.since, entry.until, version):
-            continue
-        own_precision |= "precision" in entry.when and "weight_bytes" in entry.does
-        if holds(entry.when, values):
-            does |= entry.does
+    does: Mapping[str, Value], framework: Framework, fork: Fork | None, values: Values
+) -> Mapping[str, Value]:
+    """The switches that the record has set, a fork's own above all."""
     if fork is not None and fork in framework.forks:
-        does |= fork.does
-    if not has_engine(framework, values):
-        does["kv_rule"] = "dense"
-    return does, own_precision
+        does = {**does, **fork.does}
+    return does if has_engine(framework, values) else {**does, "kv_rule": "dense"}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from diagnose.batch import Values
-from diagnose.conditions import holds, in_range
 from diagnose.estimate.sharding import adapters
+from diagnose.knowledge.frameworks import Resident
 from diagnose.knowledge.records import Framework
 from diagnose.vocabulary import OFFLINE_ALGOS, ONLINE_ALGOS, Value
 
@@ -72,9 +72,14 @@ def has_engine(framework: Framework, values: Values) -> bool:
 
 
 def residents(
-    framework: Framework, values: Values, version: str | None, phases: tuple[str, ...], online: bool, writes: bool
+    entries: tuple[Resident, ...],
+    framework: Framework,
+    values: Values,
+    phases: tuple[str, ...],
+    online: bool,
+    writes: bool,
 ) -> Residents:
-    """What stays where during each of these phases, in the order of the framework's record.
+    """What stays where during each of these phases, in the order of the record's ``entries`` that hold.
 
     ``writes``: whether a model's own answers are sampled, as always ``online``.
     """
@@ -83,10 +88,8 @@ def residents(
     apart = online and any(values.get(place) in ("own", "critic") for place in PLACES)
     # of an unknown trainer that trains adapters it is taken that those of its critic are as small
     small = ("critic_gradients", "critic_optimizer") if framework.fallback and adapters(values) else ()
-    for entry in framework.residents:
-        if entry.what in small or not holds(entry.when, values) or not in_range(entry.since, entry.until, version):
-            continue
-        if _exists(entry.what, values, online, writes, engine):
+    for entry in entries:
+        if entry.what not in small and _exists(entry.what, values, online, writes, engine):
             for pool in _pools(entry.what, entry.pool, values):
                 stays = _on_card(entry.phases, values) if pool == "gpu" != entry.pool else entry.phases
                 parted = apart and pool == "gpu"

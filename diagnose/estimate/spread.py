@@ -58,9 +58,12 @@ def spread(
     trained = _with(trained, -_unreached(model, numbers, values, does))
     if stage:
         everything, trained = (_of_stage(model, numbers, values, part, stage) for part in (everything, trained))
+    whole_model = split(values, gpus=gpus, laid=laid, assumed_stage=assumed, **everything)
     return Spread(
-        everything=split(values, gpus=gpus, laid=laid, assumed_stage=assumed, **everything),
-        trained=split(values, gpus=gpus, laid=laid, assumed_stage=assumed, **trained),
+        everything=whole_model,
+        trained=whole_model
+        if trained == everything
+        else split(values, gpus=gpus, laid=laid, assumed_stage=assumed, **trained),
         adapters=beside,
         gpus=gpus,
         laid=laid,
