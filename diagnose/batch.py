@@ -32,7 +32,9 @@ Convert = Callable[[float, Values], float | None]
 def whole(values: Values, id: str) -> int | None:
     """A whole number that is known and at least 1, else None."""
     value = values.get(id)
-    if type(value) is int:  # the usual case, and no yes or no
+    if value is None:
+        return None
+    if type(value) is int:  # and no yes or no
         return value if value >= 1 else None
     return int(value) if isinstance(value, float) and value >= 1 else None
 

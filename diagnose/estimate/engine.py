@@ -185,7 +185,7 @@ def _beside_pool(plan: Plan, rule: str) -> tuple[Band, float]:
     """
     weights, resident = weight_bytes(plan), _resident_at_start(plan)
     if rule in ("share_of_start", "share_of_rest"):
-        return exactly(weights), resident + total(list(fixed(plan))).mid
+        return exactly(weights), resident + total(fixed(plan)).mid
     own = weights + _activation_bytes(plan)
     beside = [_NON_TORCH, total(_graphs(plan))] if _graphs_in_share(plan) else [_NON_TORCH]
     low, mid, high = (own + sum(edge) for edge in zip(*beside, strict=True))

@@ -8,6 +8,8 @@ so that the kernel counts it with its cache: it is needed like any other, Ray an
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from diagnose.batch import whole
 from diagnose.estimate.engine_weights import engine_weight_bytes
 from diagnose.estimate.host_files import handing_over, loading, saving
@@ -51,7 +53,7 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
             phase,
             _MOMENTS.get(phase, "throughout"),
             (
-                *(term for what in plan.holds(phase, "host") for term in stands[what]),
+                *[term for what in plan.holds(phase, "host") for term in stands[what]],
                 *_moment(plan, phase, gpus),
                 *(rows if phase not in _BEFORE_ROWS else ()),
                 *(backup if early or phase != "load" else ()),
@@ -174,11 +176,7 @@ def _workers(plan: Plan, gpus: int) -> list[Term]:
 
 
 def _moment(plan: Plan, phase: str, gpus: int) -> list[Term]:
-    maker = {"load": loading, "weight_sync": handing_over, "checkpoint": saving, "actor_update": _checkpoints}.get(
-        phase
-    )
-    if phase == "rollout":
-        return _engine_images(plan)
+    maker = _MAKERS.get(phase)
     return maker(plan, gpus) if maker else []
 
 
@@ -198,7 +196,7 @@ def _checkpoints(plan: Plan, gpus: int) -> list[Term]:
     return [make_term("offloaded_checkpoints", "checkpoints on the host", "work", size, how, PINNED_SOURCE, moved_by)]
 
 
-def _engine_images(plan: Plan) -> list[Term]:
+def _engine_images(plan: Plan, gpus: int) -> list[Term]:
     """Images as the engine reads them: all prompts are handed over at once, to every rank of an engine that runs in the trainers."""
     prompts, tp = whole(plan.values, "train_batch_size"), plan.whole("rollout_tp")
     if plan.does.get("engine_images") != "every_rank" or not prompts or not plan.online:
@@ -214,6 +212,13 @@ def _engine_images(plan: Plan) -> list[Term]:
     return [term] if term.high else []
 
 
-_LOCKED = ("swap_space", "engine_backup", "offloaded_checkpoints", "gradient_copies")
+_MAKERS: dict[str, Callable[[Plan, int], list[Term]]] = {
+    "load": loading,
+    "weight_sync": handing_over,
+    "rollout": _engine_images,
+    "actor_update": _checkpoints,
+    "checkpoint": saving,
+}
+_LOCKED = frozenset(("swap_space", "engine_backup", "offloaded_checkpoints", "gradient_copies"))
 _BEFORE_ROWS = ("load", "init")
 _MOMENTS = {"load": "loading", "checkpoint": "saving"}

@@ -30,17 +30,18 @@ def parked(plan: Plan, gpus: int) -> dict[str, list[Term]]:
     Each role's shards are as large as its own cards make them. Where roles have more cards together than a node has, it is the node
     with those that park most on each.
     """
-    residents = {what for (_, pool), all in plan.residents.items() if pool == "host" for what in all}
-    shards = {what: _shard(plan, what) for what in residents}
+    residents = dict.fromkeys(what for (_, pool), all in plan.residents.items() if pool == "host" for what in all)
+    roles = {what: role_of(plan, what) for what in residents}
+    shards = {what: _shard(of_role(plan, role), what) for what, role in roles.items()}
     each: dict[str, int] = {}
     for what, shard in shards.items():
-        role = role_of(plan, what)
+        role = roles[what]
         each[role] = each.get(role, 0) + (shard.bytes if shard else 0)
     left, cards = gpus, {"actor": min(gpus, plan.gpus)}
     for role in sorted(each, key=lambda role: -each[role]):
         cards[role] = min(left, of_role(plan, role).gpus)
         left -= cards[role]
-    return {what: _terms(plan, what, shard, cards[role_of(plan, what)]) for what, shard in shards.items()}
+    return {what: _terms(plan, what, shard, cards[roles[what]]) for what, shard in shards.items()}
 
 
 def _shard(plan: Plan, what: str) -> Term | None:
@@ -48,7 +49,7 @@ def _shard(plan: Plan, what: str) -> Term | None:
     if what == "swap_space":
         return None
     name = "ref_weights" if what == "ref_gradient_buffer" else what
-    return held(of_role(plan, role_of(plan, what)), name, "host")
+    return held(plan, name, "host")
 
 
 def _terms(plan: Plan, what: str, shard: Term | None, gpus: int) -> list[Term]:

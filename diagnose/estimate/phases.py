@@ -29,8 +29,8 @@ from diagnose.estimate.terms_streams import apart
 from diagnose.types import PhaseEstimate, Term
 
 _BACKWARD = ("actor_update", "optimizer_step")  # phases that meet what a backward pass has left on its streams
-_TRAINERS = ("held", "work")  # families of what the trainer itself has
-_CACHED = ("allocator_slack", "broadcast_copies")
+_TRAINERS = frozenset(("held", "work"))  # families of what the trainer itself has
+_CACHED = frozenset(("allocator_slack", "broadcast_copies"))
 
 
 class Worst(NamedTuple):
@@ -140,14 +140,9 @@ def _trainer_and_others(
 ) -> tuple[list[Term], list[Term]]:
     """What the trainer's allocator has in a phase, and what lies beside it on the card."""
     counted = {term.id for term in work}  # gradients that come with the moment
-    trainer: list[Term] = []
-    others: list[Term] = []
-    for what in plan.holds(phase, "gpu"):
-        for term in residents[what]:
-            if term.id not in counted:
-                (others if term.family == "engine" else trainer).append(term)
-    trainer += [term for term in work if term.family != "engine"]
-    others += [term for term in work if term.family == "engine"]
+    stays = [term for what in plan.holds(phase, "gpu") for term in residents[what] if term.id not in counted]
+    trainer = [term for term in (*stays, *work) if term.family != "engine"]
+    others = [term for term in (*stays, *work) if term.family == "engine"]
     if phase in ("rollout", "init") and any(term.id == "engine_weights" for term in others):
         others.append(engine_activations(plan))
     others += always

@@ -77,7 +77,8 @@ def sequence_split(plan: Plan) -> bool:
 def local_tokens(plan: Plan, one: Pass) -> Band:
     """Tokens of one rank: tensor parallelism divides every activation where it splits the sequence too, else only those inside
     attention and MLP, which ``rank_widths`` narrows (Korthikanti et al., section 4.2 against 4.1)."""
-    return one.tokens.times(1 / plan.whole("tp")) if sequence_split(plan) else one.tokens
+    tp = plan.whole("tp") if sequence_split(plan) else 1
+    return one.tokens.times(1 / tp) if tp > 1 else one.tokens
 
 
 @once

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from diagnose.types import Term
@@ -17,10 +18,10 @@ class Band(NamedTuple):
     high: float
 
     def times(self, factor: float) -> Band:
-        return Band(self.low * factor, self.mid * factor, self.high * factor)
+        return _band((self.low * factor, self.mid * factor, self.high * factor))
 
     def at_most(self, bound: float) -> Band:
-        return Band(min(self.low, bound), min(self.mid, bound), min(self.high, bound))
+        return _band((min(self.low, bound), min(self.mid, bound), min(self.high, bound)))
 
     def in_parts(self, bound: float) -> Band:
         """Each number's share of itself in as few equal parts as are no larger than ``bound``."""
@@ -28,14 +29,14 @@ class Band(NamedTuple):
 
     def of(self, size: Band) -> Band:
         """This share of ``size``, end by end."""
-        return Band(self.low * size.low, self.mid * size.mid, self.high * size.high)
+        return _band((self.low * size.low, self.mid * size.mid, self.high * size.high))
 
     def and_also(self, other: Band) -> Band:
         """Both together."""
-        return Band(self.low + other.low, self.mid + other.mid, self.high + other.high)
+        return _band((self.low + other.low, self.mid + other.mid, self.high + other.high))
 
     def plus(self, number: float) -> Band:
-        return Band(self.low + number, self.mid + number, self.high + number)
+        return _band((self.low + number, self.mid + number, self.high + number))
 
     @property
     def exact(self) -> bool:
@@ -44,7 +45,7 @@ class Band(NamedTuple):
 
 def exactly(number: float) -> Band:
     """A band without width."""
-    return Band(number, number, number)
+    return _band((number, number, number))
 
 
 def total(terms: Iterable[Term]) -> Band:
@@ -54,7 +55,7 @@ def total(terms: Iterable[Term]) -> Band:
         low += term.low
         mid += term.bytes
         high += term.high
-    return Band(low, mid, high)
+    return _band((low, mid, high))
 
 
 def make_term(
@@ -63,13 +64,18 @@ def make_term(
     """A term of ``size`` bytes; never negative, and its band always holds its middle."""
     if not isinstance(size, Band):
         bytes = round(size) if size > 0 else 0
-        return Term(id, title, family, bytes, bytes, bytes, how, source, moved_by)
+        return _term((id, title, family, bytes, bytes, bytes, how, source, moved_by))
     low, mid, high = size
     middle = round(mid) if mid > 0 else 0
     below, above = round(low) if low > 0 else 0, round(high)
     # compared by hand: a dozen terms a phase are made for every change that is tried
     below, above = below if below < middle else middle, above if above > middle else middle
-    return Term(id, title, family, middle, below, above, how, source, moved_by)
+    return _term((id, title, family, middle, below, above, how, source, moved_by))
+
+
+# Calling a class of named fields costs more than all else in these functions, and dozens are made for every change that is tried.
+_band: Callable[[tuple[float, ...]], Band] = partial(tuple.__new__, Band)
+_term: Callable[[tuple[object, ...]], Term] = partial(tuple.__new__, Term)
 
 
 def count(number: float) -> str:

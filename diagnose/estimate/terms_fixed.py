@@ -144,7 +144,7 @@ def dropped(plan: Plan, work: list[Term], logits: Band) -> Band:
     strategy = plan.values.get("strategy")
     if strategy == "deepspeed" and plan.split.stage:
         elsewhere = zero_streams.ELSEWHERE if zero_streams.overlaps(plan) else ()
-        return total(term for term in work if term.family != "engine" and term.id not in elsewhere)
+        return total([term for term in work if term.family != "engine" and term.id not in elsewhere])
     return logits if strategy in _OF_TORCH else Band(0.0, 0.0, 0.0)
 
 

@@ -45,7 +45,7 @@ def apart(plan: Plan, trainer: list[Term], moments: list[list[Term]], room: floa
     else:
         return 0, []
     block = max(2 * units(plan)[0], _outermost(plan))
-    size = max(0.0, min(computes + beside - sum(term.bytes for term in trainer), room - block / 2))
+    size = max(0.0, min(computes + beside - sum([term.bytes for term in trainer]), room - block / 2))
     how = "blocks of the streams that gather and reduce, handed back when needed"
     band, title = Band(0.0, 0.0, size), f"blocks of {whose}'s streams"
     return round(size), [make_term("stream_blocks", title, "fixed", band, how, source, moved_by)]
@@ -53,8 +53,8 @@ def apart(plan: Plan, trainer: list[Term], moments: list[list[Term]], room: floa
 
 def _by_units(plan: Plan) -> bool:
     """Whether FSDP gathers the units of a pass from other ranks and frees them behind it."""
-    units = plan.does.get("gather") == "fsdp_units" and plan.split.stage >= 3 and plan.split.group > 1
-    return units and not pipelined(plan)
+    sharded = plan.split.stage >= 3 and plan.split.group > 1
+    return sharded and plan.does.get("gather") == "fsdp_units" and not pipelined(plan)
 
 
 def _held(trainer: list[Term], but: str = "") -> int:

@@ -88,7 +88,7 @@ class CacheRoom:
 
 @dataclass(frozen=True)
 class PhaseEstimate:
-    """The worst moment of one phase in one pool. Its sums are asked for again and again, and made once, when they are first asked for.
+    """The worst moment of one phase in one pool. ``bytes`` is the sum of its terms.
 
     ``measured`` is what the log shows it to take, in bytes: it outranks the sum of the terms. ``doubt`` works out low and high where the
     doubts of the terms do not simply add up. ``cached`` are bytes that counters show beside that sum and nothing needs: blocks that the
@@ -101,14 +101,14 @@ class PhaseEstimate:
     measured: int | None = None
     doubt: Callable[[], tuple[int, int]] | None = field(default=None, compare=False, repr=False)
     cached: int = 0
+    bytes: int = field(init=False, compare=False, repr=False)
 
-    @cached_property
-    def bytes(self) -> int:
-        return sum([term.bytes for term in self.terms])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bytes", sum([term.bytes for term in self.terms]))
 
     @cached_property
     def band(self) -> tuple[int, int]:
-        """Low and high of the terms together."""
+        """Low and high of the terms together, worked out when they are first asked for."""
         if self.doubt:
             return self.doubt()
         return sum(term.low for term in self.terms), sum(term.high for term in self.terms)
