@@ -35,11 +35,11 @@ def apart(plan: Plan, trainer: list[Term], moments: list[list[Term]], room: floa
     what is reserved ends on average half a block below.
     """
     if zero.overlaps(plan):
-        whose, source, moved_by = "ZeRO-3", zero.SOURCE, ("tp", "overlap_comm")
+        whose, source = "ZeRO-3", zero.SOURCE
         computes = _held(trainer) + max(zero.computing(plan, work) for work in moments)
         beside = zero.gather_stream(plan) + zero.reduce_stream(plan)
     elif _by_units(plan):
-        whose, source, moved_by = "FSDP", _STREAMS, ("tp",)
+        whose, source = "FSDP", _STREAMS
         computes = _held(trainer, but="actor_gradients") + max(_computing(plan, work) for work in moments)
         beside = gather_stream(plan) + reduce_stream(plan, stay=_have_gradients((trainer, *moments)))
     else:
@@ -48,7 +48,7 @@ def apart(plan: Plan, trainer: list[Term], moments: list[list[Term]], room: floa
     size = max(0.0, min(computes + beside - sum([term.bytes for term in trainer]), room - block / 2))
     how = "blocks of the streams that gather and reduce, handed back when needed"
     band, title = Band(0.0, 0.0, size), f"blocks of {whose}'s streams"
-    return round(size), [make_term("stream_blocks", title, "fixed", band, how, source, moved_by)]
+    return round(size), [make_term("stream_blocks", title, "fixed", band, how, source, ("tp", "overlap_comm"))]
 
 
 def _by_units(plan: Plan) -> bool:
