@@ -8,6 +8,7 @@ test must fail until it is.
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from diagnose.estimate.phases import reserved_bytes, trainer_bytes
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.types.estimate import PoolEstimate
 
 STEP, RESERVED = 0.07, 0.12  # how far the estimate may be off
 OUTSIDE = 0.15 * 2**30  # bytes
@@ -42,26 +44,32 @@ def _marks(point: dict[str, Any], phase: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.xfail(strict=True, reason=point["why"])] if phase in point.get("open", ()) else []
 
 
+def _estimated(point: dict[str, Any]) -> PoolEstimate:
+    """The card's memory of a run, computed once for all that was measured of it."""
+    return _read(f"{point['paste']}\n\n{point['config']}", tuple(point["answers"].items()))
+
+
+@cache
+def _read(text: str, answers: tuple[tuple[str, str], ...]) -> PoolEstimate:
+    found = diagnose(text, dict(answers), current(), ()).estimate
+    assert found.gpu, found.missing
+    return found.gpu
+
+
 @pytest.mark.parametrize(("point", "phase"), _points())
 def test_a_step_of_a_real_trainer_is_estimated_right(point: dict[str, Any], phase: str) -> None:
-    found = diagnose(f"{point['paste']}\n\n{point['config']}", point["answers"], current(), ())
-    assert found.estimate.gpu, found.estimate.missing
-    phases = {one.phase: trainer_bytes(one) for one in found.estimate.gpu.phases}
+    phases = {one.phase: trainer_bytes(one) for one in _estimated(point).phases}
     tolerance = point.get("off", {}).get(phase, STEP)
     assert phases[phase] == pytest.approx(point["peaks"][phase], rel=tolerance)
 
 
 @pytest.mark.parametrize("point", _points_with("reserved"))
 def test_what_the_allocator_keeps_of_a_real_trainers_steps_is_right(point: dict[str, Any]) -> None:
-    found = diagnose(f"{point['paste']}\n\n{point['config']}", point["answers"], current(), ())
-    assert found.estimate.gpu, found.estimate.missing
-    reserved = max(map(reserved_bytes, found.estimate.gpu.phases))
+    reserved = max(map(reserved_bytes, _estimated(point).phases))
     assert reserved == pytest.approx(point["reserved"], rel=point.get("off", {}).get("reserved", RESERVED))
 
 
 @pytest.mark.parametrize("point", _points_with("outside"))
 def test_what_a_process_takes_of_a_card_outside_of_its_allocator_is_right(point: dict[str, Any]) -> None:
-    found = diagnose(f"{point['paste']}\n\n{point['config']}", point["answers"], current(), ())
-    assert found.estimate.gpu, found.estimate.missing
-    terms = {term.id: term.bytes for term in found.estimate.gpu.phase("actor_update").terms}
+    terms = {term.id: term.bytes for term in _estimated(point).phase("actor_update").terms}
     assert terms["cuda_context"] + terms["workspaces"] == pytest.approx(point["outside"], abs=OUTSIDE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from diagnose.knowledge import current
@@ -20,10 +22,15 @@ def written(text, phases=PHASES, **answers):
     """Every change that is advised in any of the phases, as (key, word)."""
     found = []
     for phase in phases:
-        told = diagnose(text + "\n8 x H100 80GB\n" + OOM, {"phase": phase, **answers}, current(), ())
-        groups = [one.changes for one in told.prescriptions] + ([told.together.changes] if told.together else [])
-        found += [(change.key, change.after) for changes in groups for change in changes if change.key and change.fact]
+        found += advised(text, tuple({"phase": phase, **answers}.items()))
     return dict(found)
+
+
+@cache
+def advised(text, answers):
+    told = diagnose(text + "\n8 x H100 80GB\n" + OOM, dict(answers), current(), ())
+    groups = [one.changes for one in told.prescriptions] + ([told.together.changes] if told.together else [])
+    return tuple((change.key, change.after) for changes in groups for change in changes if change.key and change.fact)
 
 
 VERL = (
