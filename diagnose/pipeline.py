@@ -19,7 +19,7 @@ from diagnose.prescribe import prescribe
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
 from diagnose.questions import ask
-from diagnose.types import CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, Paste, Together
+from diagnose.types import Advice, CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, Paste, Together
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, PHASES, POOL_OF_KIND, VERDICTS, Pool, Value
 from diagnose.words import cause_open, not_memory
 
@@ -58,12 +58,13 @@ def diagnose(
     seen = tuple(case for case in found if not set(case.sources) & set(exclude))
     room = _room(facts, kind, knowledge)
     told = kind or _foreseen(before, room)
-    pool = _grows(facts, paste) or failing_pool(told, before, facts.growth, phase) or _asked_of(facts, before)
-    matches = () if not_memory(facts) or _of_another_kind(facts) else match(facts, paste.text, seen)
+    another = not_memory(facts) is not None
+    pool = None if another else _pool(facts, paste, told, before, phase)
+    matches = () if another or _of_another_kind(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
     situation = Situation(facts, before, told, phase, pool, paste, knowledge.fallback)
-    advice = prescribe(situation, knowledge, seen, matches, advisories)
+    advice = Advice() if another else prescribe(situation, knowledge, seen, matches, advisories)
     passed("prescribe")
     questions = ask(replace(situation, kind=kind), knowledge, advice.checks)
     passed("questions")
@@ -106,6 +107,11 @@ def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     day = [f"{case.date} 00:00"] if case.date else []
     paste = read("\n".join((*(f"{key}={value}" for key, value in case.config.items()), *case.sources, *day)))
     return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge), knowledge), knowledge.fallback)
+
+
+def _pool(facts: Facts, paste: Paste, kind: str | None, before: Estimate, phase: str | None) -> Pool | None:
+    """The pool that grew, that ran out, or that is asked about."""
+    return _grows(facts, paste) or failing_pool(kind, before, facts.growth, phase) or _asked_of(facts, before)
 
 
 def failing_pool(

@@ -214,7 +214,8 @@ def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
 
 def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
     """The hits that tell a failure of memory: words that only place a failure tell none where nothing in the text is about memory."""
-    found = [hit for hit in hits if not is_mark(hit.signature)]
+    ended = any(hit.signature.ends for hit in hits)
+    found = [hit for hit in hits if not is_mark(hit.signature) and not (ended and hit.signature.presumed)]
     if all(hit.signature.strength == 1 and hit.signature.phase for hit in found):
         other = any(hit.signature.not_memory for hit in hits)
         if other or not any(_MEMORY.search(without_advice(line.words)) for line in paste.lines):

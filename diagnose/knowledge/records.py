@@ -59,6 +59,7 @@ class Signature(Record):
     that a line leaves open, likeliest first. ``presumed`` says why the kind is only likely: it is then assumed and asked for. ``usual``
     is the message that most people see of its kind. ``witness``: of one who saw a process die on the host, so that what the driver tells
     other processes behind it follows from that. ``not_memory`` says, of a failure that is none of memory, what it is and what to do.
+    ``ends``: it says who ended the run, so that no kind stands that a signal alone makes likely.
     """
 
     kind: str
@@ -74,6 +75,7 @@ class Signature(Record):
     usual: bool = False
     witness: bool = False
     not_memory: str = ""
+    ends: bool = False
     examples: tuple[Example, ...] = ()
 
 
