@@ -9,7 +9,8 @@ from diagnose.any_version import over_versions
 from diagnose.batch import resolve
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import read_facts
-from diagnose.facts.signature import of_another_card, spoken_pool
+from diagnose.facts.kind import spoken_pool
+from diagnose.facts.signature import of_another_card
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case

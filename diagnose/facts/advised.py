@@ -11,11 +11,12 @@ import re
 from functools import lru_cache
 
 FAILS = (
-    r"(?:OOM\w*|out[ -]of[ -](?:(?:gpu|cuda|npu|cpu|host|device|system|video)[ -])?memory"
+    r"(?:OOM\w*|OutOfMemory\w*(?:\s*:\s*\w{2,5} out of memory)?|out[ -]of[ -](?:(?:gpu|cuda|npu|cpu|host|device|system|video)[ -])?memory"
     r"|r[au]n(?:s|ning)? out of (?:(?:the|your|gpu|cuda|npu|cpu|host|device|system|video) ){0,3}(?:memory|v?ram))"
 )
 FAILS_ZH = r"(?:OOM|爆\s*(?:显存|内存|卡)|(?:显存|内存)\s*(?:不足|不够|溢出|爆炸?|OOM|超出))"
 _FEW = r"(?:[\w-]+\s+){0,3}?"
+_NAME = r"(?:[A-Za-z]\w{0,20}\.){0,3}"  # torch.cuda.
 _CHANGE_ZH = r"(?:减|降|调|改|换|增|启用|开启|使用|设置|用|选|采用|参考|删|加|关|切换|尝试|缩|去掉)"
 _TIP_ZH = rf"(?:请|可以?|建议|则|需要?|应|不妨|考虑|尝试)(?:再|先|适当|适度|酌情|尝试|考虑|参考|将|把|通过){{0,2}}\s*{_CHANGE_ZH}"
 # a question is no tip
@@ -35,7 +36,7 @@ _TOLD = (
     # what to do then
     re.compile(
         r"\b(?:if|when|whenever|in case|should)\s+you(?:['’]re| are)?\s+(?:still\s+|ever\s+|do\s+|keep\s+)?"
-        rf"(?:running into|run into|encounter|get|hit|see|face|experience|meet|have|observe)?\s*[^.,;，。\n]{{0,30}}?{FAILS}",
+        rf"(?:running into|run into|encounter|get|hit|see|face|experience|meet|have|observe)?\s*[^.,;，。\n]{{0,30}}?{_NAME}{FAILS}",
         re.I | re.A,
     ),
     re.compile(
@@ -74,6 +75,19 @@ _TOLD = (
         rf"(?<!是)(?:不是|并非|不属于|排除了?)\s*+(?:因为|由于|单纯的?|普通的?|什么|那种)*+\s*+(?:CUDA|GPU|CPU|torch)?\s*+{FAILS_ZH}(?![^，。；\n]{{0,8}}(?:吗|么|吧|[?？])|\s*就是)",
         re.I | re.A,
     ),
+    # a counter at nought, and what code does then
+    re.compile(rf"{FAILS}['\"’”]?\s*(?:alerts?|errors?|events?|counts?)?\s*[:=：]\s*0(?![\d.x])", re.I | re.A),
+    re.compile(rf"\b(?:catch(?:es|ing)?|handl(?:e|es|ing)|swallow(?:s|ing)?)\s+{_FEW}{_NAME}{FAILS}", re.I | re.A),
+    re.compile(
+        rf"(?:\b(?:logg?(?:er|ing)?|console|warnings?)\.\w{{2,12}}|\bprint)\(\s*[rf]?[\"'][^\"'\n]{{0,60}}?{FAILS}[^\"'\n]{{0,80}}",
+        re.I | re.A,
+    ),
+    # what somebody fears
+    re.compile(
+        rf"\b(?:(?:afraid|scared) of|worr(?:y|ied) about|fear(?:ing)?(?: of)?|against|(?:safe|protect\w*) from)\s+{_FEW}{FAILS}",
+        re.I | re.A,
+    ),
+    re.compile(rf"(?:害怕|生怕|怕|担心)\s*(?:会|要|再|它|又|训练|直接){{0,3}}\s*{FAILS_ZH}", re.I | re.A),
     # what may come of it
     re.compile(
         rf"\b(?:may|might|could|can|would)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{FAILS}"

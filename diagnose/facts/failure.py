@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from diagnose.facts.framework import Detected
 from diagnose.facts.killed import holders, killed_worker
+from diagnose.facts.kind import settle_kind
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.phase import settle_phase
-from diagnose.facts.signature import settle_kind
 from diagnose.facts.steps import read_step
 from diagnose.knowledge import Knowledge
 from diagnose.types import Fact, Hit, Paste

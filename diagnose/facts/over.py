@@ -13,12 +13,14 @@ from diagnose.facts.advised import FAILS, FAILS_ZH
 from diagnose.types import Line, Paste
 
 _MENTION = re.compile(
-    rf"{FAILS}|{FAILS_ZH}|\b(?:gpu |cuda |host |cpu )?memory (?:problem|issue|leak|error)s?\b|[显内]存(?:泄漏|泄露|问题)",
+    rf"{FAILS}|{FAILS_ZH}|\b(?:gpu |cuda |host |cpu )?memory (?:problem|issue|leak|error)s?\b|\btried to allocate\b"
+    r"|[显内]存(?:泄漏|泄露|问题)",
     re.I | re.A,
 )
 _OVER = re.compile(
     r"(?<!not )(?<!n['’]t )(?<!not been )(?<!be )(?<!get )"
-    r"\b(?:solved|fixed|resolved|gone|went away|disappeared|vanished|works now|sorted out)\b"
+    r"\b(?:solved|fixed|resolved|gone|went away|disappeared|vanished|works now|now (?:it )?works|sorted out"
+    r"|(?:no (?:problem|issue)s?|none) any ?more|no longer (?:a problem|an issue|happens?))\b"
     r"|(?<![没未法能何么待])(?:解决了|解决好|解决掉|已解决|没有了|消失了?|修好了?|修复了|搞定了?|好了|不再)",
     re.I | re.A,
 )
@@ -29,7 +31,9 @@ _SUCCESS = (
 _TURN = re.compile(
     rf"\b(?:but|and|however),? now\b(?! (?:(?:it|i|we|the \w+) )?{_SUCCESS})|\bnow,? (?:i|we|it|the \w+|there|my \w+)\b(?! {_SUCCESS})"
     r"|\b(?:new|another|different|other|next|remaining|only|current|second)\s+(?:\w+\s+)?(?:problem|issue|error|question|bug)\b"
-    r"|\b(?:problem|issue|error|question) (?:now|left|remaining)\b"
+    r"|\b(?:problem|issue|error|question) (?:now|left|remaining)\b|\btoday['’]s (?:run|job|error|problem)\b"
+    r"|\bbut (?:it )?(?:now )?(?:is|['’]s|runs?|got|trains?)\s(?:\S{1,8}\s){0,2}slow(?:er|ly)?\b|\bspeed (?:it |this )?up\b"
+    r"|(?:但是?|不过|可是?)[^，。；\n]{0,4}慢|怎么(?:提速|加速)"
     r"|现在(?:的问题|又|却|遇到|碰到|报|卡|出现|变成|有一?个|想问|[^，。；\n]{0,24}(?:报错?|卡[住死]|失败|挂|崩|不涨|慢|nan|错误|问题|hang))"
     r"|(?:但是?|不过|可是?|然后|结果)(?:现在|目前|又)|又(?:遇到|出现|碰到|报|有)|(?:新|另外?一?个|别|其他|下一个|剩下)的?(?:新的?)?问题",
     re.I | re.A,
@@ -41,6 +45,14 @@ _AGAIN = re.compile(
     r"|又(?:来|爆|OOM)|再次|同样|还是|仍",
     re.I | re.A,
 )
+# who shows what others had: “not my case”, “my problem is another one”
+_NOT_MINE = re.compile(
+    r"\b(?:not|isn['’]t) my (?:case|problem|issue|error)\b"
+    r"|\b(?:my|our) (?:problem|issue|case|error) is (?:an?other|a different|different)\b"
+    r"|不是我(?:的|遇到的)(?:问题|情况|报错)|我的(?:问题|情况|报错)(?:不是这个|不一样|不同)",
+    re.I | re.A,
+)
+_FEW = 2  # lines below what is quoted
 _NEAR = 160  # characters between the failure and the word that it is over
 
 
@@ -57,6 +69,8 @@ def without_past(paste: Paste, speech: Sequence[Line]) -> Paste:
 def _without_past(words: str, after: Sequence[Line]) -> str:
     """The words without what is over; "" where nothing is, or where it comes again."""
     mentions = list(_MENTION.finditer(words))
+    if mentions and (place := _elsewhere(words, after)) is not None:
+        return _dotted(words, place)
     over = next((found for found in _OVER.finditer(words) if any(_near(one, found) for one in mentions)), None)
     if over is None:
         return ""
@@ -65,6 +79,17 @@ def _without_past(words: str, after: Sequence[Line]) -> str:
     if not behind or _AGAIN.search(behind):
         return ""
     end = turn.start() if turn else len(words)
+    return _dotted(words, end)
+
+
+def _elsewhere(words: str, after: Sequence[Line]) -> int | None:
+    """Up to where the words tell of what others had; None where nobody says so in this line or the next ones."""
+    if found := _NOT_MINE.search(words):
+        return found.start()
+    return len(words) if any(_NOT_MINE.search(line.words) for line in after[:_FEW]) else None
+
+
+def _dotted(words: str, end: int) -> str:
     return _MENTION.sub(lambda found: "·" * len(found[0]), words[:end]) + words[end:]
 
 

@@ -1,4 +1,4 @@
-"""Which messages the paste holds, what they measured, and which of them says what ran out."""
+"""Which messages the paste holds, and what they measured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diagnose.knowledge.records import Capture, Signature
 from diagnose.literals import Haystack
 from diagnose.types import Fact, Hit, Line, Paste, Span
 from diagnose.units import PRINTED, parse_size, to_gib
-from diagnose.vocabulary import FACTS, Origin, Pool, Value
+from diagnose.vocabulary import FACTS, Value
 
 # A console breaks a message into so many lines, one of few columns into more; then literals and patterns are tried on the lines
 # put together.
@@ -125,7 +125,11 @@ def _stands(signature: Signature, text: str) -> bool:
         return False
     if any(literal in words for literal in signature.unless):
         return False
-    if signature.strength == 1 and not is_mark(signature):
+    if not is_mark(signature) and not signature.phase:
+        text = without_advice(text)
+        if signature.strength > 1 and not _has_literals(signature, text.lower()):
+            return False
+    elif signature.strength == 1 and not is_mark(signature):
         text = without_advice(text)
     required = [pattern for pattern in signature.patterns if not pattern.groupindex]
     if signature.strength == 1 and signature.phase:
@@ -190,95 +194,6 @@ def _place(window: Sequence[Line], words: str) -> Span | None:
         if (found := re.search(re.escape(words), line.words)) is not None:
             return span_of(line, found)
     return None
-
-
-def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
-    """What ran out. Growth told in words outranks any message; else the strongest, and of equals a host kill, then the first."""
-    hits = _without_aftermath(_of_memory(hits, paste))
-    if not hits:
-        return None
-    growth = [hit for hit in hits if hit.signature.kind == "memory_growth"]
-    hit = growth[0] if growth else min(hits, key=_rank)
-    kind = hit.signature.kind
-    pools = {found.signature.kind for found in hits if found.signature.strength == hit.signature.strength}
-    if hit.signature.strength == 1 and {"gpu_oom", "host_ram"} <= pools and not growth:
-        kind = "other"
-    if kind == "other" and (_raised_on_card(paste) or (hit.signature.strength == 1 and _speaks_of_cards(paste))):
-        kind = "gpu_oom"
-    presumed = hit.signature.presumed if kind == hit.signature.kind else ""
-    if presumed and any(other.signature.kind == kind and not other.signature.presumed for other in hits):
-        presumed = ""
-    origin: Origin = "assumed" if presumed else "read"
-    return Fact("oom_kind", kind, origin, written=hit.signature.title, span=hit.span, why=presumed)
-
-
-def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
-    """The hits that tell a failure of memory: words that only place a failure tell none where nothing in the text is about memory."""
-    ended = any(hit.signature.ends for hit in hits)
-    found = [hit for hit in hits if not is_mark(hit.signature) and not (ended and hit.signature.presumed)]
-    if all(hit.signature.strength == 1 and hit.signature.phase for hit in found):
-        other = any(hit.signature.not_memory for hit in hits)
-        if other or not any(_MEMORY.search(without_advice(line.words)) for line in paste.lines):
-            return []
-    return found
-
-
-def _without_aftermath(hits: list[Hit]) -> list[Hit]:
-    """The hits without what the driver told other processes after somebody saw one die on the host: the first in time is the cause."""
-    seen = min((hit.span.line for hit in hits if hit.signature.witness), default=None)
-    raw = [hit.span.line for hit in hits if hit.signature.kind == _BY_DRIVER]
-    if seen is None or min(raw, default=0) < seen:
-        return hits
-    return [hit for hit in hits if hit.signature.kind != _BY_DRIVER]
-
-
-_BY_DRIVER = "gpu_oom_raw"
-_MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)
-# a tensor library's own frames: a Python exception there is the allocator's, a host kill leaves none
-_TENSORS = re.compile(r"(?:^|/)(?:torch|transformers|accelerate)/(?!distributed/(?:run|launcher|elastic))", re.A)
-_OF_CARDS = re.compile(
-    r"显存|(?:片上|设备|[GN]PU) ?内存|\b(?:VRAM|HBM)\b|\b(?:gpu|npu|cuda|video|device) memory\b", re.I | re.A
-)
-_OF_HOST = re.compile(
-    r"(?<![显上备])(?<![GN]PU)(?<![GN]PU )内存|\bRAM\b|\b(?:host|cpu|system|node|main)[ -]memory\b|/dev/shm|\bkilled\b|OOM[ -]?killer",
-    re.I | re.A,
-)
-
-
-_AND = re.compile(r"\s*(?:and|as well as|[,/&、]|和|与|及|跟)?\s*", re.A)
-
-
-def _raised_on_card(paste: Paste) -> bool:
-    """Whether a traceback runs through a tensor library."""
-    return any(_TENSORS.search(frame.path) for frame in paste.frames)
-
-
-def _speaks_of_cards(paste: Paste) -> bool:
-    """Whether the text beside a bare word of failure is about a card's memory and nowhere about the host's."""
-    words = [line.words for line in paste.lines if line.words[:1] != "|"]  # a table of cards speaks of no failure
-    return any(_OF_CARDS.search(line) for line in words) and not any(_OF_HOST.search(line) for line in words)
-
-
-def spoken_pool(words: str, start: int = 0, end: int | None = None) -> Pool | None:
-    """Whose memory a line speaks of; None where it speaks of both, or says only memory.
-
-    Where the part from ``start`` to ``end`` says what grows, it is the memory that is named last before that: “GPU memory is stable
-    at 60GB but host memory keeps growing”.
-    """
-    named = [(found, "gpu") for found in _OF_CARDS.finditer(words)] + [
-        (found, "host") for found in _OF_HOST.finditer(words)
-    ]
-    named.sort(key=lambda one: one[0].start())
-    inside = [one for one in named if end is not None and start < one[0].end() and one[0].start() < end]
-    if len(inside) > 1 and _AND.fullmatch(words, inside[-2][0].end(), inside[-1][0].start()):
-        return None
-    pools: set[Pool] = {"gpu" if pool == "gpu" else "host" for _, pool in inside[-1:] or named}
-    return pools.pop() if len(pools) == 1 else None
-
-
-def _rank(hit: Hit) -> tuple[bool, int, bool, int]:
-    signature = hit.signature
-    return signature.kind == "other", -signature.strength, signature.kind not in ("host_ram", "host_shm"), hit.span.line
 
 
 # of a message: a card or a rank that is not the first
