@@ -214,16 +214,18 @@ EACH_AFTER = re.compile(
 # a run that went well, or a machine beside the one that is asked about
 WENT_WELL = re.compile(
     r"\b(?:fine|works?|worked|no (?:problem|oom|issue)\w*|never|enough|fits?|is ok|without (?:any )?(?:problem|trouble|oom))\b"
-    r"|没有?出现|没有?问题|正常|不会|能跑|可以跑|够用|足够",
+    r"|[(（:：]\s*(?:ok|good)\b|没有?出现|没有?问题|正常|不会|能跑|可以跑|跑得[了动]|放得下|装得下|够用|足够",
     re.I | re.A,
 )
 BESIDE = re.compile(
     r"\b(?:also (?:tried|tested)|was (?:run |trained )?on|originally"
-    r"|another|borrowed|previous(?:ly)?|used to|earlier|moved from|instead of|compared (?:to|with))\b"
+    r"|another|borrowed|previous(?:ly)?|used to|earlier|moved from|instead of|compared (?:to|with)|my (?:desktop|laptop))\b"
     r"[^,，;；.。]{0,24}$|(?:也试|还试|之前|以前|原来|借了?|相比)[^,，;；。]{0,10}$",
     re.I | re.A,
 )
-TRIED = re.compile(r"\b(?:tried|different|several|other|of the)\s+$|试过?了?\s*$", re.I | re.A)
+TRIED = re.compile(
+    r"\b(?:tried|different|several|other|of the|plan(?:ned)?:?|want(?:ed)?)\s+$|试过?了?\s*$", re.I | re.A
+)
 # the whole of a run's cards is one, where nothing counts them
 ONE_CARD = re.compile(
     r"\b(?:the|my|this|our) (?:only |own )?(?:card|gpu) (?:has|is an?|with)\b|\bnothing else (?:is )?(?:running )?on the (?:card|gpu)\b"
@@ -239,7 +241,8 @@ PART_OF = re.compile(
 )
 # a size that something needs or takes, no card's own
 NEEDED = re.compile(
-    r"(?:\brequir\w*|\bneed\w*|\btak(?:es?|ing)|\bconsum\w*|\bat least|[=~≈]|占用?|需要?|消耗|至少)[^.,，。;；\n]{0,12}$",
+    r"(?:\brequir\w*|\bneed\w*|\btak(?:es?|ing)|\bconsum\w*|\bat least"
+    r"|\b(?:fine|stable|stays?|sits?|runs?|peak\w*|usage(?: is)?) at|\buses?\b|\busing\b|[=~≈]|占用?|需要?|消耗|至少)[^.,，。;；\n]{0,12}$",
     re.I | re.A,
 )
 # cards on which something lands, not cards of the run

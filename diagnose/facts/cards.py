@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from diagnose.facts.advised import without_advice
 from diagnose.facts.card_patterns import (
     BESIDE,
     CALLED_BEFORE,
@@ -36,6 +37,7 @@ from diagnose.facts.card_patterns import (
     WENT_WELL,
     named,
 )
+from diagnose.facts.others import of_others, supposed
 from diagnose.facts.prose import asked, clause_of, numeral, span_of
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge.hardware import USUAL_MAKER, Gpu
@@ -114,7 +116,17 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
                     continue
                 if pattern in UNNAMED and (SPLIT.search(line.words) or _no_count(found, line.words, known)):
                     continue
-                yield _mention(found, known, span_of(line, found), line.words)
+                if of_others(line.words, found.start()):
+                    continue
+                mention = _mention(found, known, span_of(line, found), line.words)
+                if not mention.aside and supposed(line.words, found.start()) and _failed(speech):
+                    mention = replace(mention, aside=True)
+                yield mention
+
+
+def _failed(speech: Sequence[Line]) -> bool:
+    """Whether the words tell a failure: then a machine that is asked about is another than the run's."""
+    return any(FAILURE.search(without_advice(line.words)) for line in speech)
 
 
 def _told_a_card(found: re.Match[str], words: str) -> bool:

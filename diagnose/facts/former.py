@@ -16,7 +16,7 @@ _NUMBER = r"\d+(?:\.\d+)?[kK]?(?![\w.]*[A-Za-z\d])"
 _WELL = r"(?:都|还|是|就|时|的时候|is|was|it)*\s*(?:没问题|没有问题|可以|正常|能跑|没事|\bok\b|\bfine\b|\bworks?\b|\bworked\b)"
 _WENT_WELL = rf"(?:{_WELL})?"
 _CHANGED = (
-    r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]了?|-{1,2}>|=>|→"
+    r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]了?|-{1,2}>|=>|→|\bthen(?:\s+to)?\b"
     r"|(?:(?:chang|increas|reduc|lower|rais|cut|set)\w*\s+(?:it\s+)?)?(?:down\s+|up\s+)?to\b)"
 )
 _FORMER = re.compile(
@@ -77,7 +77,7 @@ def _later(setting: Setting, line: Line | None) -> Setting:
     if found is None or _HELPED.match(line.words[end + found.start("new") :]):
         return setting
     span = Span(line.number, line.offset + end + found.start("new"), line.offset + end + found.end("new"))
-    return replace(setting, value=found["new"], span=span)
+    return _later(replace(setting, value=found["new"], span=span), line)  # “0.9, then 0.6, then 0.4”
 
 
 def _blanked(line: Line) -> Line:

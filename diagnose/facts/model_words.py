@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from diagnose.facts.cards import names
 from diagnose.facts.model_names import NAMED, Name, find_model, named_in, packed, plain, spoken_names, whole_name
+from diagnose.facts.others import of_others
 from diagnose.facts.prose import clause_of, span_of
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge import Knowledge
@@ -39,6 +40,17 @@ _OTHERS_BEFORE = re.compile(
     re.I | re.A,
 )
 _OTHERS_BEHIND = re.compile(rf"\s*-?(?:sized?\s+)?(?:的)?\s*{_OTHERS}", re.I | re.A)
+# what stands before the name of such a model: one that is never trained, and one that may be
+_ROLE = r"(?:\s*(?:model|server))?\s*(?:is|was|[:：=(（]|用的?是?|是|为)?\s*(?:an?\s+)?[\w./-]{0,60}$"
+_NEVER_TRAINED = re.compile(
+    rf"(?<![\w/.-])(?:teacher|judge|verifier|embedding|draft|genrm|裁判模型|打分模型|教师模型|老师模型){_ROLE}",
+    re.I | re.A,
+)
+_SELDOM_TRAINED = re.compile(
+    rf"(?<!train )(?<!training )(?<!train a )(?<!training a )(?<!训练)(?<!训)(?<!训练 )(?<!训 )(?<![\w/.-])"
+    rf"(?:reward|critic|value|奖励模型){_ROLE}",
+    re.I | re.A,
+)
 # a name of two models, such as a teacher's and its student's
 _ONE_TO_ANOTHER = re.compile(r"\d[bB][-_]to[-_](?:[A-Za-z]\w*[-_])?\d", re.A)
 # a name that stands for several sizes names no model
@@ -103,6 +115,8 @@ def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]
                 aside, moved = _standing(line.words, found)
                 scripts = [script.span() for script in _SCRIPT.finditer(line.words)]
                 shipped = any(start <= found.start() < end for start, end in scripts)  # a shipped example's name
+                if _NEVER_TRAINED.search(line.words[: found.start()]):
+                    continue
                 if shipped and _FAMILY.fullmatch(found["name"]) and line.words[: found.start()].endswith("_"):
                     continue
                 aside |= shipped
@@ -117,6 +131,7 @@ def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]
                 or several
                 or _FILE.search(found["name"])
                 or any(found.start() <= at < found.end() for at in taken)
+                or _NEVER_TRAINED.search(line.words[: found.start()])
             ):
                 continue
             aside, moved = _standing(line.words, found)
@@ -134,7 +149,8 @@ def _standing(words: str, found: re.Match[str]) -> tuple[bool, bool]:
     _, clause = clause_of(words, found)
     before = words[max(0, found.start() - 32) : found.start()]
     well = bool(_WELL.search(clause)) and not FAILURE.search(clause)
-    return well or bool(_BESIDE.search(before)), bool(_SWITCHED.search(before))
+    other = _SELDOM_TRAINED.search(words[: found.start()]) or of_others(words, found.start())
+    return well or bool(_BESIDE.search(before) or other), bool(_SWITCHED.search(before))
 
 
 def of_family(speech: Sequence[Line], models: Models, stop: Iterable[str] = ()) -> Name | None:

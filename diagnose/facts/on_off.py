@@ -40,6 +40,13 @@ _PUT_OFF = (
         re.I | re.A,
     ),
 )
+_LEFT_OUT = re.compile(
+    r"(?:除了?|除开|除去|\b(?:except|besides|apart from|other than|(?:everything|all|anything) but))\s*(?:the\s+|for\s+)?"
+    rf"{_OTHERS_BEFORE}[`'\"“]?$",
+    re.I | re.A,
+)
+_ALL_ELSE = re.compile(r"(?:之外|以外|外)?[，,]?\s*(?:其他|其它|别)?的?(?:方法)?(?:我|基本|全)?都(?:已经?)?试", re.A)
+_ALL_BEFORE = re.compile(r"\b(?:tried|did|used)\b[^.;\n]{0,20}\b(?:everything|all|anything)\b", re.I | re.A)
 _ON_BEFORE = re.compile(
     r"(?:(?<![没不未])(?<!没有)(?:打开|开启|启用|开|加|用上)了|\b(?:with|enabled?|turned on|switched on))\s*"
     rf"{_OTHERS_BEFORE}[`'\"“]?$",
@@ -56,6 +63,14 @@ _ON_AFTER = re.compile(
 def never_on(words: str, start: int, end: int) -> bool:
     """Whether the words say that what stands from ``start`` to ``end`` was not on: “没有开 zero3”."""
     return _beside(_NOT_ON, words, start, end)
+
+
+def left_out(words: str, start: int, end: int) -> bool:
+    """Whether all else was tried: “除了 offload 都试过了”, “tried everything except offload”."""
+    return bool(
+        _LEFT_OUT.search(words[max(0, start - _NEAR) : start])
+        and (_ALL_ELSE.search(words) or _ALL_BEFORE.search(words))
+    )
 
 
 def switched(words: str, start: int, end: int) -> bool | None:

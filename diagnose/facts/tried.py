@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts import written
-from diagnose.facts.on_off import never_on
+from diagnose.facts.on_off import left_out, never_on
 from diagnose.facts.spelling import normal
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework, Lever
@@ -87,7 +87,7 @@ def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framewor
                 (lever, Span(line.number, line.offset + start + at, line.offset + start + end))
                 for lever, at, end in _levers(sentence, knowledge.levers, framework)
                 if not _is_listed(knowledge.levers[lever], sentence, at, end)
-                and not never_on(sentence, at, end)
+                and not (never_on(sentence, at, end) or left_out(sentence, at, end))
                 and _can_be(knowledge.levers[lever], sentence)
             ]
             if outcome := _outcome(sentence):

@@ -37,6 +37,22 @@ def test_a_key_that_was_lowered_in_vain_is_the_lever_that_lowers_its_fact(text, 
     assert tried(text, knowledge) == {"batch.micro.down": False}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "除了 meta init 都试过了，还是爆",
+        "Tried everything except meta init, still OOM.",
+        "除了元初始化，其他都试过了，没用",
+    ],
+)
+def test_what_alone_was_left_out_was_not_tried(text, knowledge):
+    assert tried(text, knowledge) == {}
+
+
+def test_what_was_tried_besides_was_tried(knowledge):
+    assert tried("除了元初始化以外还把 batch.rows_on_card 降到 1，都没用", knowledge)["batch.micro.down"] is False
+
+
 def test_a_word_of_the_lever_is_enough(knowledge):
     assert tried("meta init made no difference", knowledge) == {"load.elsewhere": False}
 
