@@ -29,7 +29,7 @@ _NOT_SUCH = (
 _TOLD = (
     # what a setting is for
     re.compile(
-        rf"\b(?:avoid|prevent)(?:s|ed|ing)?\s+{_FEW}(?:from\s+)?{FAILS}",
+        rf"\b(?:(?:avoid|prevent)(?:s|ed|ing)?|reduc(?:e|es|ing)|mitigat(?:e|es|ing))\s+{_FEW}(?:from\s+)?{FAILS}",
         re.I | re.A,
     ),
     re.compile(rf"(?:避免|防止|以免|以防|预防|免得)[^，。；,;\n]{{0,16}}?{FAILS_ZH}", re.I | re.A),
@@ -88,6 +88,14 @@ _TOLD = (
         re.I | re.A,
     ),
     re.compile(rf"(?:害怕|生怕|怕|担心)\s*(?:会|要|再|它|又|训练|直接){{0,3}}\s*{FAILS_ZH}", re.I | re.A),
+    # what is written about it: a document, a list of changes, a question of what words mean
+    re.compile(
+        rf"\b(?:tips?|guides?|advice|sections?|docs?|documentation|faq|troubleshooting)\s+(?:for|on|about|of)\s+{_FEW}{FAILS}"
+        rf"|\bdifference between\s+{_FEW}{FAILS}(?:\s+and\s+{_FEW}{FAILS})?"
+        rf"|(?:^|[;:•*-])\s*fix(?:e[sd])?\s+{_FEW}(?:{FAILS}|memory leaks?)\s+(?:in|on|of|when|during|for|by|caused|issue|problem)\b"
+        rf"|{FAILS}\s+(?:is|was)(?:n['’]t| not) (?:the|my|our)\s+(?:\w+\s+)?(?:problem|issue|cause|reason)\b",
+        re.I | re.A,
+    ),
     # what may come of it
     re.compile(
         rf"\b(?:may|might|could|can|would)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{FAILS}"

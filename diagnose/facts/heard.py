@@ -10,6 +10,7 @@ from diagnose.facts.failure import read_failure
 from diagnose.facts.former import with_later
 from diagnose.facts.framework import Detected
 from diagnose.facts.lowered import Lowered, lower
+from diagnose.facts.numbered import without_items, without_numbers
 from diagnose.facts.other_runs import of_failing_run
 from diagnose.facts.over import without_past
 from diagnose.facts.prose import spoken
@@ -38,8 +39,9 @@ class Heard(NamedTuple):
 def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> Heard:
     """What people wrote, which messages stand there, and the failure that they tell."""
     lowered = lower(paste)
-    speech = tuple(spoken(paste, lowered.new))
-    paste = with_later(without_past(paste, speech), speech)
+    said = tuple(spoken(paste, lowered.new))
+    speech = tuple(map(without_numbers, said))
+    paste = with_later(without_items(without_past(paste, said), said, speech), speech)
     paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
     hits = without_comments(hits, paste)
