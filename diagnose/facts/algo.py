@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from diagnose.facts import written
 from diagnose.facts.narrow_head import of_head
-from diagnose.facts.prose import is_help, place_of, span_of
+from diagnose.facts.prose import clause_of, is_help, place_of, span_of
+from diagnose.facts.said import FAILURE
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste
 from diagnose.vocabulary import ONLINE_ALGOS
@@ -80,9 +81,10 @@ _NO = re.compile(
     r"(?:\bno|\bnot|\bwithout|\bnon|n't use|instead of|不用|没用|没有用?|非|关掉|不开|without any)[\s\-]*(?:use\s+|using\s+)?$",
     re.I | re.A,
 )
+_WELL = re.compile(r"\b(?:fine|works?|worked|fits?|runs?)\b|可以|能跑|没问题|没事|正常", re.I | re.A)
 _FULL = re.compile(
     r"全参|全量(?:微调|训练|参数)|\bfull[-\s](?:parameters?|params?|weights?|fine[-\s]?tun\w*|ft|sft|finetun\w*)"
-    r"|\bfull train(?:ing)?\b|no LoRA|without LoRA"
+    r"|\bfull train(?:ing)?\b|no LoRA|without LoRA|\bLoRA to full\b|LoRA\s*[换改][到成为]\s*(?:full|全)"
     # beside what trains or shards, and alone in a list: “full zero3”, “sft full, 8 GPUs”, “7B, full, bs 1”
     r"|\bfull[-\s]+(?:grpo|ppo|dpo|kto|orpo|dapo|rloo|rl\b|zero[-_ ]?[123](?!\d))"
     r"|\b(?:sft|grpo|ppo|dpo|kto|orpo|dapo|rloo)\s+full\b(?=\s*(?:[,，、;；+.。)）]|$|zero|fsdp|deepspeed|\d{1,4}\s*(?:[x*×]|gpu|卡|张)))"
@@ -260,10 +262,21 @@ def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
     for line in speech:
         for found in _LORA.finditer(line.words):
             before = line.words[: found.start()][-24:]
-            if not _NO.search(before) and line.words[found.end() : found.end() + 1] not in ("?", "？"):
+            if (
+                not _NO.search(before)
+                and not _other_went_well(line.words, found)
+                and line.words[found.end() : found.end() + 1] not in ("?", "？")
+            ):
                 value = "qlora" if found["q"] or found["q1"] or _quantised(paste) else "lora"
                 return Fact("full_or_lora", value, "read", written=found[0], span=span_of(line, found))
     return None
+
+
+def _other_went_well(words: str, found: re.Match[str]) -> bool:
+    """Whether all went well with this one, and another failed: “QLoRA 可以跑，LoRA 就爆显存”."""
+    _, clause = clause_of(words, found)
+    rest = words[found.end() :]
+    return bool(_WELL.search(clause) and not FAILURE.search(clause) and FAILURE.search(rest) and _LORA.search(rest))
 
 
 def _quantised(paste: Paste) -> bool:

@@ -138,7 +138,7 @@ ROLES = (
         re.I | re.A,
     ),
     re.compile(
-        rf"(?<!\d)(?P<train>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做)?训练[^。；;\n]{{0,12}}?(?P<infer>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做|跑|给)?\s*(?:推理|vllm|采样|rollout)",
+        rf"(?<!\d)(?P<train>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做)?训练[^。；;\n]{{0,12}}?(?P<infer>{NUMERAL})\s*(?:[张块]卡?|卡)\s*(?:用来|用于|做|跑|给)?\s*(?:推理|vllm|采样|rollout)",
         re.I | re.A,
     ),
     re.compile(

@@ -240,6 +240,14 @@ def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> tuple[int, Sp
     return None
 
 
+def all_nodes(said: Sequence[Mention], each: int) -> Fact | None:
+    """The cards of all machines, where they are said beside those of each: “每个节点 8 卡 H100，共 32 卡”."""
+    whole = next((one for one in said if one.count and one.count > each and one.count % each == 0), None)
+    if whole is None or whole.count is None:
+        return None
+    return Fact("n_gpus", whole.count, "read", written=str(whole.count), span=whole.span, why="of all nodes")
+
+
 def maker(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
     """Who makes the card, where it is not the maker of most."""
     card = known.get("gpu_model")

@@ -50,6 +50,12 @@ _WORKED = re.compile(
 _CHANGED_TO = re.compile(
     rf"^[`'\"]?{_WENT_WELL}\s*[,，;；]?\s*(?:但是?|but)?\s*{_CHANGED}\s*(?P<new>{_NUMBER})", re.I | re.A
 )
+# the same of a switch: “param_offload=True is slower so I set it back to False”
+_SWITCHED_TO = re.compile(
+    r"^[^.;。；\n]{0,40}?(?:\b(?:set|changed|switched|turned|put) (?:it |this |that )?(?:back )?to"
+    r"|[改换设调][回成为到]了?)\s*(?P<new>true|false)\b",
+    re.I | re.A,
+)
 # then the run that failed is the one before
 _HELPED = re.compile(
     rf"^{_NUMBER}\s*[,，]?\s*(?:(?:就|也|才|都|后|之后)*\s*(?:好了|可以|行了|不爆|不炸|没问题|正常|能跑|过了)|(?:and\s+)?(?:it\s+)?(?:works?|worked|fixed|solved|helped))",
@@ -73,7 +79,8 @@ def _later(setting: Setting, line: Line | None) -> Setting:
     if setting.command >= 0 or line is None:
         return setting
     end = setting.span.end - line.offset
-    found = _CHANGED_TO.match(line.words[end:]) if 0 < end <= len(line.words) else None
+    form = _SWITCHED_TO if setting.value.lower() in ("true", "false") else _CHANGED_TO
+    found = form.match(line.words[end:]) if 0 < end <= len(line.words) else None
     if found is None or _HELPED.match(line.words[end + found.start("new") :]):
         return setting
     span = Span(line.number, line.offset + end + found.start("new"), line.offset + end + found.end("new"))

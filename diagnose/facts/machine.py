@@ -227,6 +227,8 @@ def _spoken_count(said: list[Mention], nodes: Fact | None) -> Fact | None:
         return None
     first = counted[0]
     count = first.count or 0
+    if first.per_node and nodes is None and (all_of := cards.all_nodes(said, count)):
+        return all_of
     whole = count * nodes.value if nodes and isinstance(nodes.value, int) else count
     if whole > count and any(mention.count == whole for mention in said):
         return Fact("n_gpus", whole, "read", written=str(whole), span=first.span, why="of all nodes")

@@ -20,7 +20,12 @@ _SIZE = r"(?P<size>\d{1,3}(?:,\d{3})+|\d{2,4}(?:\.\d+)?|\d(?:\.\d+)?(?=\s*t))\s*
 _FORMS = (
     re.compile(
         rf"(?:\bk8s|\bpods?|\bcontainers?|\bcgroups?|\bdocker|容器)(?:(?!shm|共享|显存)[^\n]){{0,60}}?(?:\blimit(?:s|ed)?|限制|上限|限额)"
-        rf"\s*(?:is|are|to|of|at|是|为|到|了|[:：=])?\s*{_SIZE}",
+        rf"\s*(?:is|are|to|of|at|是|为|到|了|[:：=])?\s*(?:--memory[ =])?{_SIZE}",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?:\bonly|\bjust|只有|只给)\s*{_SIZE}\s*(?:of (?:it )?)?(?:for|in|to|给)\s*"
+        r"(?:my |the |our |this |a )?(?:cgroup|container|pod|job|docker|容器)",
         re.I | re.A,
     ),
     re.compile(

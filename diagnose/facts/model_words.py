@@ -46,6 +46,10 @@ _NEVER_TRAINED = re.compile(
     rf"(?<![\w/.-])(?:teacher|judge|verifier|embedding|draft|genrm|裁判模型|打分模型|教师模型|老师模型){_ROLE}",
     re.I | re.A,
 )
+_USED_AS = re.compile(
+    r"[`*)）\s]*(?:as|is|做|作为?|当作?|是)\s*(?:an?|the|our)?\s*(?:teacher|judge|verifier|draft|裁判|教师|打分)",
+    re.I | re.A,
+)
 _SELDOM_TRAINED = re.compile(
     rf"(?<!train )(?<!training )(?<!train a )(?<!training a )(?<!训练)(?<!训)(?<!训练 )(?<!训 )(?<![\w/.-])"
     rf"(?:reward|critic|value|奖励模型){_ROLE}",
@@ -115,7 +119,7 @@ def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]
                 aside, moved = _standing(line.words, found)
                 scripts = [script.span() for script in _SCRIPT.finditer(line.words)]
                 shipped = any(start <= found.start() < end for start, end in scripts)  # a shipped example's name
-                if _NEVER_TRAINED.search(line.words[: found.start()]):
+                if _never_trained(line.words, found):
                     continue
                 if shipped and _FAMILY.fullmatch(found["name"]) and line.words[: found.start()].endswith("_"):
                     continue
@@ -131,12 +135,16 @@ def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]
                 or several
                 or _FILE.search(found["name"])
                 or any(found.start() <= at < found.end() for at in taken)
-                or _NEVER_TRAINED.search(line.words[: found.start()])
+                or _never_trained(line.words, found)
             ):
                 continue
             aside, moved = _standing(line.words, found)
             written = (slug and whole_name(found["name"], models)) or found["name"]
             yield Name(written, span_of(line, found, "name"), slug=slug, aside=aside), moved
+
+
+def _never_trained(words: str, found: re.Match[str]) -> bool:
+    return bool(_NEVER_TRAINED.search(words[: found.start()]) or _USED_AS.match(words, found.end()))
 
 
 def _long_enough(name: str) -> bool:

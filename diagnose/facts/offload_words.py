@@ -79,6 +79,14 @@ _OPEN = re.compile(
 )
 
 
+# what is known and not wanted
+_REFUSED = re.compile(
+    r"[^。；;\n]{0,4}(?:太慢|(?:is |was )?too slow)[^。；;\n]{0,3}?[,，]?\s*(?:所以|so )?(?:我|i |we )?(?:就)?"
+    r"(?:不想|不敢|没敢|不用|没用|不开|没开|don['’]?t|do not|won['’]t|not )",
+    re.I | re.A,
+)
+
+
 def offload_words(speech: Sequence[Line], framework: Framework | None, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     """The offloads that sentences switch on, or all off, as facts of the framework's keys; of no framework that is known ZeRO's alone."""
     found: dict[str, Fact] = {}
@@ -140,7 +148,7 @@ def _switched(words: str, match: re.Match[str]) -> bool:
 def _open(words: str, match: re.Match[str]) -> bool:
     """Whether the clause asks or advises: that is no setting."""
     start, clause = clause_of(words, match)
-    return bool(_OPEN.search(clause)) or asked(words, start, clause)
+    return bool(_OPEN.search(clause) or _REFUSED.match(words, match.end())) or asked(words, start, clause)
 
 
 def _own(framework: Framework, stated: Mapping[str, Fact]) -> dict[str, tuple[str, ...]]:

@@ -33,6 +33,7 @@ _TURN = re.compile(
     r"|\b(?:new|another|different|other|next|remaining|only|current|second)\s+(?:\w+\s+)?(?:problem|issue|error|question|bug)\b"
     r"|\b(?:problem|issue|error|question) (?:now|left|remaining)\b|\btoday['’]s (?:run|job|error|problem)\b"
     r"|\bbut (?:it )?(?:now )?(?:is|['’]s|runs?|got|trains?)\s(?:\S{1,8}\s){0,2}slow(?:er|ly)?\b|\bspeed (?:it |this )?up\b"
+    r"|\bbut\b[^.;\n]{0,30}\b(?:time-?outs?|timed out|nan|hangs?|stuck)\b|(?:但是?|不过|可是?)[^。；\n]{0,12}(?:超时|卡住|卡死|nan)"
     r"|(?:但是?|不过|可是?)[^，。；\n]{0,4}慢|怎么(?:提速|加速)"
     r"|现在(?:的问题|又|却|遇到|碰到|报|卡|出现|变成|有一?个|想问|[^，。；\n]{0,24}(?:报错?|卡[住死]|失败|挂|崩|不涨|慢|nan|错误|问题|hang))"
     r"|(?:但是?|不过|可是?|然后|结果)(?:现在|目前|又)|又(?:遇到|出现|碰到|报|有)|(?:新|另外?一?个|别|其他|下一个|剩下)的?(?:新的?)?问题",
