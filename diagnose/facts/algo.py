@@ -81,7 +81,9 @@ _NO = re.compile(
     r"(?:\bno|\bnot|\bwithout|\bnon|n't use|instead of|不用|没用|没有用?|非|关掉|不开|without any)[\s\-]*(?:use\s+|using\s+)?$",
     re.I | re.A,
 )
-_WELL = re.compile(r"\b(?:fine|works?|worked|fits?|runs?)\b|可以|能跑|没问题|没事|正常", re.I | re.A)
+_WELL = re.compile(
+    r"\b(?:fine|works?|worked|fits?|runs?)\b|可以|能跑|没问题|没事|正常|不会?(?:爆|炸|OOM)|没爆", re.I | re.A
+)
 _FULL = re.compile(
     r"全参|全量(?:微调|训练|参数)|\bfull[-\s](?:parameters?|params?|weights?|fine[-\s]?tun\w*|ft|sft|finetun\w*)"
     r"|\bfull train(?:ing)?\b|no LoRA|without LoRA|\bLoRA to full\b|LoRA\s*[换改][到成为]\s*(?:full|全)"
@@ -189,6 +191,7 @@ def _of_words(speech: Sequence[Line]) -> Fact | None:
         if not _ANY_SPOKEN.search(line.words):
             continue
         places = [(match.start(), algo, match) for algo, form in _SPOKEN.items() for match in form.finditer(line.words)]
+        places = [place for place in places if not _other_failed(line.words, place[2], _ANY_SPOKEN)]
         for _, algo, match in sorted(places, key=lambda place: place[0]):
             found.setdefault(algo, Fact("algo", algo, "read", written=match[0], span=span_of(line, match)))
     if "dapo" in found:
@@ -264,7 +267,7 @@ def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
             before = line.words[: found.start()][-24:]
             if (
                 not _NO.search(before)
-                and not _other_went_well(line.words, found)
+                and not _other_failed(line.words, found, _LORA)
                 and line.words[found.end() : found.end() + 1] not in ("?", "？")
             ):
                 value = "qlora" if found["q"] or found["q1"] or _quantised(paste) else "lora"
@@ -272,11 +275,12 @@ def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
     return None
 
 
-def _other_went_well(words: str, found: re.Match[str]) -> bool:
-    """Whether all went well with this one, and another failed: “QLoRA 可以跑，LoRA 就爆显存”."""
+def _other_failed(words: str, found: re.Match[str], names: re.Pattern[str]) -> bool:
+    """Whether all went well with this one, and another failed behind it: “QLoRA 可以跑，LoRA 就爆显存”."""
     _, clause = clause_of(words, found)
     rest = words[found.end() :]
-    return bool(_WELL.search(clause) and not FAILURE.search(clause) and FAILURE.search(rest) and _LORA.search(rest))
+    failed = FAILURE.search(_WELL.sub("", clause))
+    return bool(_WELL.search(clause) and not failed and FAILURE.search(_WELL.sub("", rest)) and names.search(rest))
 
 
 def _quantised(paste: Paste) -> bool:

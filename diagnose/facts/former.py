@@ -42,8 +42,9 @@ _FORMER_LAST = re.compile(
 )
 # “2048 works, 8192 OOMs”
 _WORKED = re.compile(
-    rf"(?P<old>(?<![\w.-]){_NUMBER}\s*{_WELL}"
-    rf"\s*[,，;；]?\s*(?:但是?|but|and)?\s*)(?={_NUMBER}\s*(?:就|也|则|会|直接)*\s*(?:OOM|爆|炸|挂|崩|runs? out|crash|fails?\b|dies\b))",
+    rf"(?P<old>(?<![\w.-]){_NUMBER}\s*(?:per (?:gpu|card|device)\s*)?{_WELL}"
+    rf"\s*[,，;；]?\s*(?:但是?|but|and)?\s*)(?={_NUMBER}\s*(?:就|也|则|会|直接)*\s*"
+    r"(?:OOM|爆|炸|挂|崩|(?:goes? |gives? |gets? )?(?:cuda )?(?:oom|out of memory)|runs? out|crash|fails?\b|dies\b))",
     re.I | re.A,
 )
 # the change behind a setting that is written out

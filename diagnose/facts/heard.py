@@ -10,6 +10,7 @@ from diagnose.facts.failure import read_failure
 from diagnose.facts.former import with_later
 from diagnose.facts.framework import Detected
 from diagnose.facts.lowered import Lowered, lower
+from diagnose.facts.not_done import without_asked, without_untried
 from diagnose.facts.numbered import without_items, without_numbers
 from diagnose.facts.other_runs import of_failing_run
 from diagnose.facts.over import without_past
@@ -41,7 +42,8 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     lowered = lower(paste)
     said = tuple(spoken(paste, lowered.new))
     speech = tuple(map(without_numbers, said))
-    paste = with_later(without_items(without_past(paste, said), said, speech), speech)
+    paste = with_later(without_items(without_asked(without_past(paste, said), said), said, speech), speech)
+    speech = tuple(map(without_untried, speech))
     paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
     hits = without_comments(hits, paste)

@@ -43,7 +43,8 @@ _OTHERS_BEHIND = re.compile(rf"\s*-?(?:sized?\s+)?(?:的)?\s*{_OTHERS}", re.I | 
 # what stands before the name of such a model: one that is never trained, and one that may be
 _ROLE = r"(?:\s*(?:model|server))?\s*(?:is|was|[:：=(（]|用的?是?|是|为)?\s*(?:an?\s+)?[\w./-]{0,60}$"
 _NEVER_TRAINED = re.compile(
-    rf"(?<![\w/.-])(?:teacher|judge|verifier|embedding|draft|genrm|裁判模型|打分模型|教师模型|老师模型){_ROLE}",
+    r"(?<![\w/.-])(?:teacher|judge|verifier|embedding|draft|genrm|reward (?:server|service|api)"
+    rf"|裁判模型|打分模型|教师模型|老师模型){_ROLE}",
     re.I | re.A,
 )
 _USED_AS = re.compile(
@@ -169,7 +170,8 @@ def of_family(speech: Sequence[Line], models: Models, stop: Iterable[str] = ()) 
         return turned
     for form in forms:
         for line in speech:
-            if found := form.search(line.words):
+            found = form.search(line.words)
+            if found and not _never_trained(line.words, found):
                 several = _MORE_SIZES.match(line.words[found.end() :])
                 return None if several else Name(found[0], span_of(line, found))
     others = _NOT_MODELS | {word.lower() for word in stop}
