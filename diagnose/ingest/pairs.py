@@ -10,6 +10,7 @@ from itertools import pairwise
 from diagnose.ingest.helped import helped
 from diagnose.ingest.lines import Row
 from diagnose.ingest.made import made
+from diagnose.ingest.pieces import pieces
 from diagnose.ingest.python import Names, Place, switched
 from diagnose.ingest.shell import Variables, unquote
 from diagnose.ingest.toml_tables import tables
@@ -137,7 +138,7 @@ def _of_row(place: Place, words: str, variables: Variables, above: str) -> list[
             continue
         value, left, right = unquote(value)
         value = plain(value)
-        if not value or _NOT_PLAIN.search(value):
+        if not value.strip() or _NOT_PLAIN.search(value):
             continue
         span = row.span(start + left, end - right)
         if occupied.isdisjoint(columns := range(span.start, span.end)):
@@ -165,6 +166,7 @@ def _found(words: str, place: Place) -> Iterable[tuple[str, str, str, int, int]]
     if "environ" in words:
         yield from _named(words, (_ENVIRON,), "env")
     if "--" in words:
+        yield from pieces(place, words)
         yield from _flags(words)
     if "=" in words:
         yield from _assigned(words, place)

@@ -82,11 +82,13 @@ def prescribe(
 
 
 def _failing_pools(situation: Situation) -> tuple[Pool | None, ...]:
-    """The failing pool; where the kind does not settle it, every pool that the estimate sees run out; else none."""
+    """The failing pool; where nothing settles it, every pool that the estimate sees run out; else the cards of a run that is told."""
     if situation.pool is not None or situation.kind in NOT_A_PEAK:
         return (situation.pool,)
     estimated = ((name, situation.before.pool(name)) for name in _POOLS)
     out = tuple(name for name, pool in estimated if pool and pool.verdict() == "out")
+    if not out and situation.kind == "other" and situation.facts.configured:
+        return ("gpu",)  # by far the likelier in a training, and what is said of it is said as that
     return out or (None,)
 
 
@@ -117,7 +119,7 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
     if attempt := refuse.tried(lever, situation):
         further = attempt.reason == "tried" and wrong is None and refuse.on(lever, situation) is None
         return refuse.with_further_step(attempt, try_lever(lever, situation), situation) if further else attempt
-    if wrong is None and applying is False:
+    if (wrong is None and applying is False) or (wrong and situation.supposed):
         return None
     apart = (
         refuse.on_other_cards(lever, situation)

@@ -13,7 +13,7 @@ from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
 from diagnose.types import Fact, NotAdvised
 from diagnose.units import KIB
-from diagnose.vocabulary import FACTS, KINDS, ONLINE_ALGOS
+from diagnose.vocabulary import FACTS, KINDS, OFFLINE_ALGOS, ONLINE_ALGOS
 
 MOST = 8
 # Levers with an order up to this are what anybody names first.
@@ -50,7 +50,9 @@ _OF_ENGINES = (
     "rollout_tp",
     "max_num_seqs",
 )
-_ROLES = (("critic_", "has_critic", "values_"), ("ref_", "has_ref"))  # how the facts of either begin
+# How the facts of either role begin.
+_CRITIC, _REFERENCE = ("critic_", "has_critic", "values_"), ("ref_", "has_ref")
+_ROLES = (_CRITIC, _REFERENCE)
 _PHASES_OF_ROLES = ("critic", "values", "ref_logprob")
 _RANK = {"cured": -1, "tried": 0, "on": 1, "refused": 2, "elsewhere": 3, "no_gain": 4, "absent": 5}
 
@@ -154,12 +156,16 @@ def no_engine(lever: Lever, situation: Situation) -> bool:
 
 
 def no_role(lever: Lever, situation: Situation) -> bool:
-    """Whether it acts on critic or reference alone, of which nothing in the text of an unknown trainer speaks, nor of an algorithm."""
-    ids = [change.fact for change in lever.changes]
-    if not ids or situation.framework_known or "algo" in situation.values or situation.phase in _PHASES_OF_ROLES:
+    """Whether it acts on a role alone: on a critic in training on rows, or on one of which the text of an unknown trainer tells nothing."""
+    ids, values = [change.fact for change in lever.changes], situation.values
+    if not ids or situation.phase in _PHASES_OF_ROLES:
         return False
     roles = [role for role in _ROLES if all(id.startswith(role) for id in ids)]
-    return any(not any(id.startswith(role) for id in situation.values) for role in roles)
+    if "algo" in values:
+        return _CRITIC in roles and str(values["algo"]).startswith(OFFLINE_ALGOS)
+    if situation.framework_known:
+        return False
+    return any(not any(id.startswith(role) for id in values) for role in roles)
 
 
 def cards_untold(lever: Lever, situation: Situation) -> bool:

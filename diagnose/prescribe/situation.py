@@ -123,6 +123,12 @@ class Situation:
         return possible(self.facts.framework, self.paste)
 
     @property
+    def supposed(self) -> bool:
+        """Whether its pool is only the likelier one: neither the text nor the estimate says which memory ran out."""
+        pool = self.before.pool(self.pool) if self.pool else None
+        return self.kind == "other" and self.phase is None and not (pool and pool.verdict() == "out")
+
+    @property
     def framework_known(self) -> bool:
         return self.facts.read_by_keys
 

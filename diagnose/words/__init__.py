@@ -24,6 +24,7 @@ _ONE = {"tokens": "token", "prompts": "prompt", "sequences": "sequence", "sequen
 _NEXT = {
     "other": "Give the last 20 lines of the worker that failed first, or the line of the kernel or of Ray that names the memory.",
     "unknown": "Paste the launch command, or set model, cards and lengths beside.",
+    "cards": "What to do is told for the cards, the likelier of the two here; host RAM wants other changes.",
     "serves": "This command runs an engine alone: there is no optimizer and no phase of training, only its weights, graphs and cache.",
 }
 
@@ -161,9 +162,21 @@ def _lead(diagnosis: Diagnosis) -> str:
     if diagnosis.kind and pool.verdict(phase.computed) == "fits":
         parts.append(_unexplained(diagnosis, phase))
     parts.append(_elsewhere_too(diagnosis, pool))
-    if diagnosis.kind == "other":
-        parts.append(_NEXT["other"])
+    parts.append(_of_open_kind(diagnosis))
     return " ".join(part for part in parts if part)
+
+
+def _of_open_kind(diagnosis: Diagnosis) -> str:
+    """Which memory is advised on where nothing says which ran out, and what would settle it."""
+    if diagnosis.kind != "other":
+        return ""
+    return f"{_NEXT['cards']} {_NEXT['other']}" if for_cards(diagnosis) else _NEXT["other"]
+
+
+def for_cards(diagnosis: Diagnosis) -> bool:
+    """Whether all advice is for the cards though nothing says which memory ran out."""
+    open_kind = diagnosis.kind == "other" and diagnosis.pool is None and diagnosis.facts.configured
+    return open_kind and bool(diagnosis.prescriptions) and all(one.pool == "gpu" for one in diagnosis.prescriptions)
 
 
 def _first_step(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> str:
@@ -276,8 +289,10 @@ def next_step(diagnosis: Diagnosis) -> str:
     """What to give next when too little is known, or why nothing more would help."""
     if diagnosis.facts.values.get("trains") is False and not (diagnosis.facts.serves and diagnosis.estimate.missing):
         return untrained.told(diagnosis)
-    if diagnosis.kind in (None, "other"):
-        return _NEXT["other"] if diagnosis.kind else _NEXT["unknown"]
+    if diagnosis.kind == "other":
+        return _of_open_kind(diagnosis)
+    if diagnosis.kind is None:
+        return _NEXT["unknown"]
     return _NEXT["unknown"] if diagnosis.estimate.gpu is None else ""
 
 

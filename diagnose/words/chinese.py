@@ -14,7 +14,7 @@ from diagnose import outlived
 from diagnose.held import weights
 from diagnose.possible import ground, only_out, possible_phases
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
-from diagnose.words import cause_open, guessed, job_limited, not_memory, presumed, worst
+from diagnose.words import cause_open, for_cards, guessed, job_limited, not_memory, presumed, worst
 from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.chinese_advice import Advised, advised, cache_left, together
 from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, VERDICTS, fact_name, joined
@@ -128,6 +128,8 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"文本没有说明是哪个阶段。{where}"
     yield from _guesses(diagnosis, pool, pool.worst if diagnosis.room else phase)
     yield from _doubts(diagnosis, pool, phase)
+    if for_cards(diagnosis):
+        yield "以下建议按显存不足给出，这里更可能是它；如果是内存不足，要改的不是这些。"
     if kind == "other":
         yield "请给出最先失败的 worker 的最后 20 行。"
 

@@ -1,0 +1,63 @@
+"""What is advised where nothing says which memory ran out: for the cards of a run that is told, and said to be that."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.report import to_text
+from diagnose.types import Diagnosis
+from diagnose.words import lead
+from diagnose.words.chinese import summary
+
+SCRIPT = """{said}
+torchrun --nproc_per_node=8 train.py \\
+  --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 8 --gradient_checkpointing false \\
+  --bf16 --max_seq_length 4096 --deepspeed zero3.json
+SFT
+"""
+
+
+def told(said: str, **answers: object) -> Diagnosis:
+    return diagnose(SCRIPT.format(said=said), answers, current(), ())  # type: ignore[arg-type]
+
+
+def test_words_alone_get_no_figure_and_no_memory_named() -> None:
+    found = diagnose("the run ended with OOM", {}, current(), ())
+    assert (found.kind, found.pool) == ("other", None)
+    assert "for the cards" not in lead(found)
+
+
+def test_a_run_that_is_told_gets_what_saves_on_its_cards_first() -> None:
+    found = told("OOM")
+    assert (found.kind, found.pool) == ("other", None)
+    first = found.prescriptions[0]
+    assert first.pool == "gpu"
+    assert first.before
+    assert first.after
+    assert first.after.bytes < first.before.bytes
+
+
+def test_the_advice_says_that_it_is_for_the_cards() -> None:
+    found = told("OOM")
+    assert "What to do is told for the cards" in lead(found)
+    assert "按显存不足给出" in summary(told("OOM")).lead
+
+
+def test_no_lever_is_refused_for_a_memory_that_nobody_names() -> None:
+    assert "what runs out is GPU memory" not in to_text(told("OOM"))
+
+
+def test_a_memory_that_is_named_is_not_guessed() -> None:
+    found = told("torch.OutOfMemoryError: CUDA out of memory.")
+    assert found.pool == "gpu"
+    assert "What to do is told for the cards" not in lead(found)
+
+
+@pytest.mark.parametrize("algo", ["sft", "dpo", "rm"])
+def test_training_on_rows_gets_no_lever_of_a_critic(algo: str) -> None:
+    for said in ("OOM", "torch.OutOfMemoryError: CUDA out of memory."):
+        levers = {one.lever.slug for one in told(said, algo=algo).prescriptions}
+        assert levers
+        assert not [lever for lever in levers if "critic" in lever]
