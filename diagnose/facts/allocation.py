@@ -1,6 +1,7 @@
 """What a scheduler or a container gives: cards, nodes and the limit of host memory, by Slurm, Kubernetes, Docker and others.
 
-Forms: slurm.schedmd.com/sbatch.html, kubernetes.io "Schedule GPUs"; those of memory stand in ``memory_limits``.
+Forms: slurm.schedmd.com/sbatch.html, kubernetes.io "Schedule GPUs", verl@1dda039b9 docs/start/multinode.rst (SkyPilot); those of memory
+stand in ``memory_limits``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ _PER_NODE = re.compile(
 )
 _GPUS = re.compile(r"\s(?:--gpus[= ]|-G ?)(?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,4})(?=\s|$)", re.A)
 _TASKS = re.compile(r"\s(?:--ntasks[=-]|-n ?)", re.A)
+# “H100:8”, or the kind as a key of its own with the number behind it
+_ACCELERATORS = re.compile(r"resources\.accelerators(?:\.[A-Za-z][\w-]{0,40})?$", re.A)
+_MOST_CARDS = 16
 _LIMIT_KEY = re.compile(
     r"(?:^|\.)limits\.(?P<what>[a-z]{2,12}\.com/[\w-]{0,20}gpu|huawei\.com/Ascend\w{0,8})$", re.I | re.A
 )
@@ -26,7 +30,7 @@ _LIMIT_KEY = re.compile(
 def read_allocation(paste: Paste) -> dict[str, Fact]:
     """Cards and nodes that were asked for, and the lowest limit of host memory; with no limit, what the machine has."""
     found: dict[str, Fact] = {}
-    for fact in (*_slurm(paste), *_one_node(paste), *_kubernetes(paste)):
+    for fact in (*_slurm(paste), *_one_node(paste), *_kubernetes(paste), *_skypilot(paste)):
         found.setdefault(fact.id, fact)
     return {**found, **read_limits(paste, found)}
 
@@ -54,5 +58,22 @@ def _kubernetes(paste: Paste) -> Iterator[Fact]:
     for setting in paste.settings:
         if setting.shape not in ("yaml", "json") or not (found := _LIMIT_KEY.search(setting.key)):
             continue
-        if setting.value.isdigit() and 0 < int(setting.value) <= 16:
+        if setting.value.isdigit() and 0 < int(setting.value) <= _MOST_CARDS:
             yield Fact("gpus_per_node", int(setting.value), "read", "", found["what"], setting.value, setting.span)
+
+
+def _skypilot(paste: Paste) -> Iterator[Fact]:
+    """The cards of each node of a task, and its nodes: one unless it says more."""
+    settings = {setting.key: setting for setting in paste.settings if setting.shape == "yaml"}
+    kinds = [setting for key, setting in settings.items() if _ACCELERATORS.match(key)]
+    if len(kinds) != 1:
+        return  # several are a choice
+    asked, nodes = kinds[0], settings.get("num_nodes")
+    count = asked.value.rpartition(":")[2].strip()
+    if not count.isdigit() or not 0 < int(count) <= _MOST_CARDS:
+        return
+    yield Fact("gpus_per_node", int(count), "read", "", asked.key, asked.value, asked.span)
+    if nodes is None:
+        yield Fact("n_nodes", 1, "assumed", span=asked.span, why="a task that asks for no more")
+    elif nodes.value.isdigit() and int(nodes.value):
+        yield Fact("n_nodes", int(nodes.value), "read", "", nodes.key, nodes.value, nodes.span)

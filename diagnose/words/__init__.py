@@ -24,7 +24,7 @@ _ONE = {"tokens": "token", "prompts": "prompt", "sequences": "sequence", "sequen
 _NEXT = {
     "other": "Give the last 20 lines of the worker that failed first, or the line of the kernel or of Ray that names the memory.",
     "unknown": "Paste the launch command, or set model, cards and lengths beside.",
-    "cards": "What to do is told for the cards, the likelier of the two here; host RAM wants other changes.",
+    "cards": "The advice is for GPU memory, the likelier of the two in a training; host RAM would need other changes.",
     "serves": "This command runs an engine alone: there is no optimizer and no phase of training, only its weights, graphs and cache.",
 }
 

@@ -90,3 +90,20 @@ def test_it_reads_cards_and_nodes_of_a_batch_script(values):
 
 def test_it_reads_the_cards_of_a_pod(values):
     assert values("resources:\n  limits:\n    nvidia.com/gpu: 8")["gpus_per_node"] == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "cards", "nodes"),
+    [
+        ("resources:\n  accelerators: H100:8\n", 8, 1),
+        ('num_nodes: 2\nresources:\n  cloud: gcp\n  accelerators: "A100-80GB:4"\n', 4, 2),
+        ("num_nodes: 3\nresources:\n  accelerators: {A100: 4}\n", 4, 3),
+    ],
+)
+def test_it_reads_the_cards_of_a_skypilot_task(values, text, cards, nodes):
+    found = values(text)
+    assert (found["gpus_per_node"], found["n_nodes"]) == (cards, nodes)
+
+
+def test_kinds_of_cards_to_choose_from_tell_no_number(values):
+    assert "gpus_per_node" not in values("resources:\n  accelerators: {A100:8, H100:4}\n")

@@ -26,7 +26,7 @@ def told(said: str, **answers: object) -> Diagnosis:
 def test_words_alone_get_no_figure_and_no_memory_named() -> None:
     found = diagnose("the run ended with OOM", {}, current(), ())
     assert (found.kind, found.pool) == ("other", None)
-    assert "for the cards" not in lead(found)
+    assert "for GPU memory" not in lead(found)
 
 
 def test_a_run_that_is_told_gets_what_saves_on_its_cards_first() -> None:
@@ -41,7 +41,7 @@ def test_a_run_that_is_told_gets_what_saves_on_its_cards_first() -> None:
 
 def test_the_advice_says_that_it_is_for_the_cards() -> None:
     found = told("OOM")
-    assert "What to do is told for the cards" in lead(found)
+    assert "The advice is for GPU memory" in lead(found)
     assert "按显存不足给出" in summary(told("OOM")).lead
 
 
@@ -52,7 +52,7 @@ def test_no_lever_is_refused_for_a_memory_that_nobody_names() -> None:
 def test_a_memory_that_is_named_is_not_guessed() -> None:
     found = told("torch.OutOfMemoryError: CUDA out of memory.")
     assert found.pool == "gpu"
-    assert "What to do is told for the cards" not in lead(found)
+    assert "The advice is for GPU memory" not in lead(found)
 
 
 @pytest.mark.parametrize("algo", ["sft", "dpo", "rm"])
