@@ -87,7 +87,7 @@ def _failing_pools(situation: Situation) -> tuple[Pool | None, ...]:
         return (situation.pool,)
     estimated = ((name, situation.before.pool(name)) for name in _POOLS)
     out = tuple(name for name, pool in estimated if pool and pool.verdict() == "out")
-    if not out and situation.kind == "other" and situation.facts.configured:
+    if not out and situation.kind == "other" and situation.facts.configured and not situation.fits_cards:
         return ("gpu",)  # by far the likelier in a training, and what is said of it is said as that
     return out or (None,)
 

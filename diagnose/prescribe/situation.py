@@ -129,6 +129,11 @@ class Situation:
         return self.kind == "other" and self.phase is None and not (pool and pool.verdict() == "out")
 
     @property
+    def fits_cards(self) -> bool:
+        """Whether the cards have room in every phase by the estimate."""
+        return self.before.gpu is not None and self.before.gpu.verdict() == "fits"
+
+    @property
     def framework_known(self) -> bool:
         return self.facts.read_by_keys
 

@@ -14,7 +14,7 @@ from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths
 from diagnose.words.measured import growth_words
 from diagnose.words.room import room_words
-from diagnose.words.untold import OPEN, cards_untold, untold
+from diagnose.words.untold import OPEN, cards_untold, for_cards, untold
 
 VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "facts missing"}
 
@@ -171,12 +171,6 @@ def _of_open_kind(diagnosis: Diagnosis) -> str:
     if diagnosis.kind != "other":
         return ""
     return f"{_NEXT['cards']} {_NEXT['other']}" if for_cards(diagnosis) else _NEXT["other"]
-
-
-def for_cards(diagnosis: Diagnosis) -> bool:
-    """Whether all advice is for the cards though nothing says which memory ran out."""
-    open_kind = diagnosis.kind == "other" and diagnosis.pool is None and diagnosis.facts.configured
-    return open_kind and bool(diagnosis.prescriptions) and all(one.pool == "gpu" for one in diagnosis.prescriptions)
 
 
 def _first_step(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> str:

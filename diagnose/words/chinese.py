@@ -14,12 +14,12 @@ from diagnose import outlived
 from diagnose.held import weights
 from diagnose.possible import ground, only_out, possible_phases
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
-from diagnose.words import cause_open, for_cards, guessed, job_limited, not_memory, presumed, worst
+from diagnose.words import cause_open, guessed, job_limited, not_memory, presumed, worst
 from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.chinese_advice import Advised, advised, cache_left, together
 from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, VERDICTS, fact_name, joined
 from diagnose.words.figures import band_words, gib, phase_tenths, rounded
-from diagnose.words.untold import on_defaults, turned_by_tuner, turned_by_version
+from diagnose.words.untold import for_cards, on_defaults, turned_by_tuner, turned_by_version
 
 _BY = {"traceback": "按报错的调用栈，应", "size": "按申请的大小，应", "estimate": "按估算，更可能"}
 _SHOWN = 3  # changes, as many as stand open on the page

@@ -91,3 +91,12 @@ def on_defaults(facts: Facts) -> bool:
     stand = any(fact.origin == "default" for fact in facts.stated.values())
     told = any(FACTS[fact.id].group in _TELLS.get(fact.origin, ()) for fact in facts.stated.values())
     return stand and not told and bool(facts.trainer) and not facts.configured and not facts.serves
+
+
+def for_cards(diagnosis: Diagnosis) -> bool:
+    """Whether all advice is for the cards though nothing says which memory ran out."""
+    gpu = diagnosis.estimate.gpu
+    if diagnosis.kind != "other" or diagnosis.pool or (gpu and gpu.verdict() == "fits"):
+        return False
+    advised = diagnosis.facts.configured and bool(diagnosis.prescriptions)
+    return advised and all(one.pool == "gpu" for one in diagnosis.prescriptions)

@@ -61,3 +61,11 @@ def test_training_on_rows_gets_no_lever_of_a_critic(algo: str) -> None:
         levers = {one.lever.slug for one in told(said, algo=algo).prescriptions}
         assert levers
         assert not [lever for lever in levers if "critic" in lever]
+
+
+def test_cards_that_have_room_are_not_taken_for_what_ran_out() -> None:
+    text = SCRIPT.format(said="OOM on 8 x H100 80GB").replace("train_batch_size 8", "train_batch_size 1")
+    found = diagnose(text, {"max_length": 512, "optimizer_on_cpu": True, "param_on_cpu": True}, current(), ())
+    assert found.estimate.gpu is not None
+    assert found.estimate.gpu.verdict() == "fits"
+    assert "The advice is for GPU memory" not in lead(found)
