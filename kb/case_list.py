@@ -16,7 +16,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.vocabulary import KINDS, PHASES
 from kb import data
 from kb.evidence import Mark, marks
-from kb.facets import OUTCOMES, SIZES
+from kb.facets import OUTCOMES, SIZES, trainers
 from kb.mini import Mini, mini
 from kb.models import CaseEstimate, Document, DocumentQuerySet, edition
 from kb.tags import case_tags
@@ -104,7 +104,7 @@ def listing(rows: DocumentQuerySet, query: QueryDict, knowledge: Knowledge) -> d
     """What the list's template needs, for the rows that the viewer may see."""
     wanted = asked(query)
     page = _page(rows, wanted)
-    names = {framework.slug: framework.title for framework in knowledge.frameworks.values()}
+    names = trainers(knowledge)
     words = {name: _value_words(name, knowledge) for name in FIELDS}
     tags = [(TITLES[name], _words(words[name], value), wanted.href(drop=name)) for name, value in wanted.chosen.items()]
     return {
@@ -202,7 +202,7 @@ def _counting(rows: DocumentQuerySet, wanted: Asked) -> Iterable[tuple[str, str,
 
 def _value_words(name: str, knowledge: Knowledge) -> Mapping[str, str]:
     if name == "framework":
-        return {framework.slug: framework.title for framework in knowledge.frameworks.values()}
+        return trainers(knowledge)
     if name == "gpu":
         return {gpu.slug: gpu.title for gpu in knowledge.gpus.values()}
     sizes = {size: words for size, (_, words) in SIZES.items()}

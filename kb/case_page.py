@@ -14,7 +14,7 @@ from diagnose.knowledge.records import Claim, Fix
 from diagnose.vocabulary import FACTS, PHASES, POOL_OF_KIND, Value
 from diagnose.words import in_sentence, value_words
 from kb.evidence import Mark, marks_of
-from kb.facets import slug_of
+from kb.facets import slug_of, trainers
 from kb.markdown import as_rendered
 from kb.models import CaseEstimate, Document
 from kb.sections import source_name
@@ -108,8 +108,8 @@ def fact_groups(facts: Mapping[str, Value], knowledge: Knowledge) -> dict[str, l
     for id, spec in FACTS.items():
         if id in facts:
             row = FactRow(spec.title, value_words(id, facts[id]), _href(id, facts[id], knowledge))
-            if id == "framework" and facts[id] in knowledge.frameworks:
-                row = FactRow(spec.title, knowledge.frameworks[str(facts[id])].title, row.href)
+            if id == "framework":
+                row = FactRow(spec.title, trainers(knowledge).get(str(facts[id]), row.words), row.href)
             groups.setdefault(spec.group, []).append(row)
     return groups
 

@@ -134,10 +134,10 @@ def frameworks(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
 
 
 def gpus(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
-    """Grouped by vendor; the note holds the sizes as sold."""
+    """Grouped by vendor; the note holds the sizes as sold, each with what the driver prints of it."""
     groups: dict[str, list[Entry]] = {}
     for gpu in sorted(knowledge.gpus.values(), key=lambda gpu: gpu.title):
-        sizes = ", ".join(f"{size} GB" for size in gpu.sizes)
+        sizes = ", ".join(f"{size} GB: {printed:.2f} GiB" for size, printed in gpu.sizes.items())
         groups.setdefault(gpu.vendor, []).append(Entry(gpu.title, reverse("kb:gpu", args=[gpu.slug]), sizes))
     return sorted(groups.items())
 
@@ -189,7 +189,7 @@ def lever_keys(lever: Lever, knowledge: Knowledge) -> tuple[KeyRow, ...]:
     """The key of each framework for each fact that the lever changes; those that have none are left out."""
     facts = dict.fromkeys(change.fact for change in lever.changes)
     rows = [row for framework in knowledge.frameworks.values() for fact in facts if (row := _key_row(framework, fact))]
-    return tuple(sorted(rows, key=lambda row: (row.framework.title.lower(), row.fact)))
+    return tuple(sorted(rows, key=lambda row: (row.framework.fallback, row.framework.title.lower(), row.fact)))
 
 
 def _key_row(framework: Framework, fact: str) -> KeyRow | None:

@@ -42,6 +42,12 @@ def model_size(facts: Mapping[str, Value], knowledge: Knowledge) -> str:
     return next(name for name, (edge, _) in SIZES.items() if size <= edge)
 
 
+def trainers(knowledge: Knowledge) -> dict[str, str]:
+    """Every framework's slug and every fork's id with its title: a case names either."""
+    forks = {fork.id: fork.title for framework in knowledge.frameworks.values() for fork in framework.forks}
+    return forks | {framework.slug: framework.title for framework in knowledge.frameworks.values()}
+
+
 def outcome(case: Case) -> str:
     """How the case ended, by the strongest thing that is told."""
     if case.solved:

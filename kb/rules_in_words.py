@@ -10,6 +10,7 @@ from diagnose.knowledge import current
 from diagnose.knowledge.records import LeverChange
 from diagnose.vocabulary import FACTS, Value
 from diagnose.words import phase_words, value_words
+from kb.facets import trainers
 
 _OPERATORS = {"above": "above", "below": "below", "at_least": "at least", "at_most": "at most", "not": "not"}
 
@@ -47,14 +48,30 @@ def value(id: str, given: Value | None) -> str:
     """A fact's value, a framework by its title; also of a fact that is no longer in the vocabulary."""
     if given is None:
         return ""
-    if id == "framework" and given in current().frameworks:
-        return current().frameworks[str(given)].title
+    if id == "framework":
+        return trainers(current()).get(str(given), str(given))
     return value_words(id, given) if id in FACTS else str(given)
 
 
 def _test(id: str, test: Any) -> str:
     if isinstance(test, Mapping):
-        return " and ".join(f"{_OPERATORS.get(name, name)} {_test(id, bound)}" for name, bound in test.items())
+        return " and ".join(_bound(id, name, bound) for name, bound in test.items())
     if isinstance(test, (list, tuple)):
-        return " or ".join(value(id, item) for item in test)
+        return _any_of([value(id, item) for item in test])
     return value(id, test)
+
+
+def _bound(id: str, name: str, bound: Any) -> str:
+    if name == "not" and isinstance(bound, bool):
+        return value(id, not bound)
+    words = "none of" if name == "not" and isinstance(bound, (list, tuple)) else _OPERATORS.get(name, name)
+    return f"{words} {_test(id, bound)}"
+
+
+def _any_of(words: list[str]) -> str:
+    """``a, b or c``; set apart by semicolons where one of them has a comma or an “or” of its own."""
+    if len(words) < 2:
+        return "".join(words)
+    if any("," in word or " or " in word for word in words):
+        return f"{'; '.join(words[:-1])}; or {words[-1]}"
+    return f"{', '.join(words[:-1])} or {words[-1]}"

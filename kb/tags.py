@@ -27,10 +27,10 @@ def case_tags(named: str, facts: Mapping[str, Value], solved: bool | None) -> tu
 
 
 def _machine(facts: Mapping[str, Value]) -> str:
-    """``8 × A100 80GB``, as far as it is told."""
-    card = str(facts.get("gpu_model") or "GPU")
-    if "gpu_mem_gib" in facts:
-        card += f" {facts['gpu_mem_gib']:g}GB"
-    if "n_gpus" in facts:
-        return f"{facts['n_gpus']}{NBSP}×{NBSP}{card}"
-    return card if "gpu_model" in facts else ""
+    """``8 × A100 80GB``, as far as it is told; ``8 GPUs`` where nothing says which."""
+    size = f"{facts['gpu_mem_gib']:g}GB" if "gpu_mem_gib" in facts else ""
+    card = " ".join(part for part in (str(facts.get("gpu_model") or ""), size) if part)
+    if "n_gpus" not in facts:
+        return card if "gpu_model" in facts else ""
+    count = facts["n_gpus"]
+    return f"{count}{NBSP}×{NBSP}{card}" if card else f"{count}{NBSP}GPU{'s' if count != 1 else ''}"

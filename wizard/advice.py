@@ -13,7 +13,7 @@ from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, OTHER_POOL, PHASES
 from diagnose.words import VERDICTS, advisory
 from diagnose.words.change import effect_words, elsewhere_words, range_words, sure_words
-from diagnose.words.figures import need_tenths
+from diagnose.words.figures import need_tenths, phase_tenths
 from diagnose.words.together import title, why
 from kb.evidence import Mark, marks
 from wizard.chart import before_after
@@ -28,6 +28,7 @@ _REASONS = {
     "refused": "refused beside another setting",
     "absent": "not in this version",
     "no_gain": "no gain",
+    "untold": "cannot tell",
 }
 
 
@@ -212,7 +213,7 @@ def _moved(given: Prescription | Together, diagnosis: Diagnosis) -> tuple[Bar, .
     other = OTHER_POOL[given.pool]
     pool = diagnosis.estimate.pool(other)
     limit = tenths(pool.limit) if pool and pool.limit is not None else None
-    was, now = (tenths(size) for size in given.other_pool or (0, 0))
+    was, now = (phase_tenths(peak)[0] for peak in given.other_pool or ())
     if was == now:
         return ()
     scale = _scale(limit, max(was, now))

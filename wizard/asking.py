@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from diagnose.facts.answers import closed
 from diagnose.types import Asked, Facts
 from diagnose.vocabulary import BATCH_UNITS, FACTS
+from diagnose.words import value_words
 from wizard import state
 from wizard.state import Answers
 
@@ -71,11 +72,19 @@ def ask(asked: Asked, facts: Facts, answers: Answers) -> Ask:
 def _options(asked: Asked, given: str) -> tuple[OptionShown, ...]:
     hints = {option.value: option.hint for option in asked.question.options}
     shown = [
-        OptionShown(*option[:2], hints.get(option[0], ""), option[2], option[0] == given) for option in asked.options
+        OptionShown(option[0], _title(option, asked), hints.get(option[0], ""), option[2], option[0] == given)
+        for option in asked.options
     ]
     if shown and given and given not in {option.value for option in shown}:
         shown.append(OptionShown(given, _words(asked).get(given, given), "Your answer.", "", True))
     return tuple(shown)
+
+
+def _title(option: tuple[str, str, str], asked: Asked) -> str:
+    """An option's words; of a number that has none the number as facts are shown, with its unit."""
+    value, title, _ = option
+    is_plain = title == value and FACTS[asked.question.fact].type == "int"
+    return value_words(asked.question.fact, int(value)) if is_plain else title
 
 
 def _words(asked: Asked) -> dict[str, str]:

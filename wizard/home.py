@@ -22,6 +22,7 @@ from diagnose.vocabulary import KINDS
 from diagnose.words.headline import headline
 from kb.cases import Counts
 from kb.evidence import marks_of
+from kb.facets import trainers
 from wizard import advice, fit_form, fit_settings, near, words
 from wizard.chart import columns, drawing
 from wizard.chart.columns import SMALL
@@ -56,7 +57,7 @@ def _context(held: _Held) -> dict[str, Any]:
         "example": _example(knowledge, cases),
         "sentence": _sentence(knowledge, frameworks),
         "lists": _lists(_kinds(knowledge, counts), frameworks),
-        "lately": [_row(case, words.titles_of(knowledge.frameworks)) for case in _confirmed(cases)],
+        "lately": [_row(case, trainers(knowledge)) for case in _confirmed(cases)],
         "count": counts.total,
     }
 

@@ -177,11 +177,12 @@ def _beside(facts: Facts, id: str, estimated: int | None) -> Beside | None:
     printed = facts.number(id)
     if printed is None:
         return None
-    difference = round(printed * 10) - estimated if estimated is not None else None
+    size = tenths(from_gib(printed))
+    difference = size - estimated if estimated is not None else None
     fact = facts.stated.get(id)
     return Beside(
         title=FACTS[id].title,
-        printed=f"{printed:,.1f}" if printed >= 0.05 else f"{printed:,.2f}",
+        printed=shown(size) if size else f"{printed:,.2f}",
         estimate=shown(estimated) if estimated is not None else "",
         difference=_signed(difference),
         line=fact.span.line if fact and fact.span else 0,

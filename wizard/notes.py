@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from diagnose import outlived
 from diagnose.types import Diagnosis
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import ahead, in_sentence, not_memory, refusal, worst
+from diagnose.words import ahead, in_sentence, not_memory, phase_words, refusal, worst
 from diagnose.words.figures import gib, phase_gib, phase_tenths
 from diagnose.words.files import FILES
 from diagnose.words.measured import growth_words, reached
@@ -58,7 +58,11 @@ def _binary(diagnosis: Diagnosis) -> Note | None:
 
 
 def _framework(diagnosis: Diagnosis) -> Note | None:
-    settings, known = diagnosis.paste.settings, diagnosis.facts.fork or diagnosis.facts.read_by_keys
+    failed = {
+        hit.span.line for hit in diagnosis.facts.hits
+    }  # what a message says of the failure is no setting of the run
+    settings = [setting for setting in diagnosis.paste.settings if setting.span.line not in failed]
+    known = diagnosis.facts.fork or diagnosis.facts.read_by_keys
     if known or not settings or diagnosis.facts.candidates or diagnosis.paste.binary:
         return None
     told = {(fact.span.line, fact.span.start) for fact in diagnosis.facts.stated.values() if fact.span}
@@ -164,7 +168,8 @@ def _not_explained(diagnosis: Diagnosis) -> Note | None:
     missed = "or a setting is not in the paste. Compare the figures below with what the run prints."
     return Note(
         "The settings do not explain this failure",
-        f"By the estimate the worst phase needs {phase_gib(pool.peak)}. Both may be right: something else may share the memory, "
+        f"By the estimate the highest phase, the {phase_words(pool.peak.phase)}, needs {phase_gib(pool.peak)}. "
+        "Both may be right: something else may share the memory, "
         f"it may grow by the step, {missed if diagnosis.facts.configured else unread}",
         css="warn",
     )

@@ -11,6 +11,7 @@ from diagnose.report import to_markdown
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
 from diagnose.words import killed
 from diagnose.words.headline import headline
+from kb.facets import trainers
 from kb.mini import Mini
 from wizard import advice, asking, fit_settings, ledger, links, measured, near, notes, reading, state, verdict, words
 from wizard.asking import Ask
@@ -40,7 +41,7 @@ def present(
         "measured": measured.rows(diagnosis),
         "grown": measured.grown(diagnosis),
         "ask": _next_question(diagnosis, answers),
-        "near": near.cases(diagnosis.matches, pictures, words.titles_of(knowledge.frameworks)),
+        "near": near.cases(diagnosis.matches, pictures, trainers(knowledge)),
         "link": state.query(links.link(diagnosis, knowledge)),
         "fit_link": state.query(fit_settings.of_diagnosis(diagnosis, knowledge))
         if pool and not diagnosis.facts.serves

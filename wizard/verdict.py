@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose.types import CacheRoom, Diagnosis, Facts, PhaseEstimate, PoolEstimate
-from diagnose.units import tenths
+from diagnose.units import from_gib, tenths
 from diagnose.vocabulary import PHASES
 from diagnose.words import job_limited, not_memory
-from diagnose.words.figures import band_words, phase_tenths, rounded
+from diagnose.words.figures import NBSP, band_words, gib, phase_tenths, rounded
 from wizard.chart.data import shown
 
 _STAMPS = {"out": "RUNS OUT", "close": "TOO CLOSE TO CALL", "fits": "FITS", "unknown": "FACTS MISSING"}
@@ -118,4 +118,10 @@ def _printed(diagnosis: Diagnosis) -> tuple[Figure, ...]:
         "node_total_gb": "the node has",
     }
     numbers = [(title, diagnosis.facts.number(id)) for id, title in titles.items()]
-    return tuple(Figure(title, f"{number:,.1f}") for title, number in numbers if number is not None)[:4]
+    return tuple(Figure(title, *_sized(number)) for title, number in numbers if number is not None)[:4]
+
+
+def _sized(number: float) -> tuple[str, str]:
+    """Value and unit of a figure in GiB: MiB of what would be nothing."""
+    value, _, unit = gib(from_gib(number)).partition(NBSP)
+    return value, unit

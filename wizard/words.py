@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from diagnose.knowledge.record import Record
 from diagnose.knowledge.records import Case
 from diagnose.types import Diagnosis, Facts, PoolEstimate
+from diagnose.units import tenths
 from diagnose.words import job_limited, phase_words
-from diagnose.words.figures import NBSP, gib
+from diagnose.words.figures import NBSP, need_tenths
 from kb.sections import thread_name
+from wizard.chart.data import shown
 
 
 def names_of(cases: Iterable[Case]) -> dict[str, str]:
     """Slug → the thread that a case comes from; its title where no source is an issue."""
     return {case.slug: thread_name(case.sources) or case.title for case in cases}
-
-
-def titles_of(records: Mapping[str, Record]) -> dict[str, str]:
-    return {slug: record.title for slug, record in records.items()}
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -63,10 +60,10 @@ def other_pool_words(pool: PoolEstimate) -> str:
     verdict = pool.verdict()
     worst = pool.deciding
     if pool.limit is None or verdict == "unknown":
-        return f"{name}: {gib(worst.need)} at the worst, in the {phase_words(worst.phase)}"
-    left = pool.limit - worst.need
+        return f"{name}: {shown(need_tenths(worst)[0])}{NBSP}GiB at the worst, in the {phase_words(worst.phase)}"
+    left = tenths(pool.limit) - need_tenths(worst)[0]
     said = {"fits": "fits", "close": "too close to call", "out": "runs out too"}[verdict]
-    return f"{name}: {said}, {gib(abs(left))} {'free' if left >= 0 else 'over'} in the {phase_words(worst.phase)}"
+    return f"{name}: {said}, {shown(abs(left))}{NBSP}GiB {'free' if left >= 0 else 'over'} in the {phase_words(worst.phase)}"
 
 
 def redacted(diagnosis: Diagnosis) -> str:

@@ -65,7 +65,7 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
     capacity, capacity_why = _capacity(plan)
     threshold = _threshold(plan)
     limit = None if capacity is None else round(capacity * (threshold or 1.0))
-    why = f"Ray kills at {threshold:g} of the node's RAM" if threshold else "all of the node's RAM"
+    why = f"Ray kills at {threshold:g} of the node's RAM" if threshold else "all of the node's RAM" if capacity else ""
     return PoolEstimate("host", phases, capacity, limit, capacity_why, why)
 
 

@@ -14,6 +14,7 @@ from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts
 
 _WHY = "taken as {share:.0%} of the limit on average, nearer to it the fewer rows a pass has"
+_WHY_AT_LIMIT = "taken at the limit: a pass has so few rows that all of them may be that long"
 _WHY_USUAL = "taken as {usual}, the more above it the fewer rows a pass has"
 _WHY_OF_STEPS = (
     "taken as what the longest of {met:,} rows measures, as many as the steps take, and no more than the limit"
@@ -51,7 +52,7 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
     whys = (why, _WHY_FAILED if plan.failed_row else _WHY_USUAL.format(usual=usual.why) if usual else why)
     return (
         tuple(
-            Fact(id, round(length.mid), "assumed", why=why)
+            Fact(id, round(length.mid), "assumed", why=_WHY_AT_LIMIT if plan.online and length.mid >= limit else why)
             for id, length, limit, why in zip(ids, real, limits, whys, strict=True)
             if limit and (id not in plan.values or id in plan.assumed)
         )

@@ -145,11 +145,12 @@ def _without_a_figure_for_it(
     refusal: Refusal, lever: Lever, situation: Situation, rank: LeverRank | None
 ) -> Trial | Refusal:
     """The lever without figures where those that refuse it speak of something else; else the refusal."""
-    if refusal.reason == "no_gain" and _may_be_the_cause(lever, situation):
+    helps_by_no_figure = refusal.reason in ("no_gain", "untold")
+    if helps_by_no_figure and _may_be_the_cause(lever, situation):
         return least(lever, situation)
     # a conflict that the text shows, or the process that holds the memory: no peak in bytes tells either
     told = rank is not None and bool(rank.why) and (lever.keyless or "holder" in rank.when)
-    if refusal.reason == "no_gain" and told:
+    if helps_by_no_figure and told:
         return smallest(lever, situation) or refusal
     if not refusal.shifts and _speaks_too_low(refusal, lever, situation):
         return smallest(lever, situation) or refusal
@@ -158,7 +159,7 @@ def _without_a_figure_for_it(
 
 def _speaks_too_low(refusal: Refusal, lever: Lever, situation: Situation) -> bool:
     """Whether a figure refuses what the failing pass takes, though that figure leaves the failure itself unexplained."""
-    figures = refusal.reason in ("no_gain", "elsewhere")
+    figures = refusal.reason in ("no_gain", "untold", "elsewhere")
     return figures and situation.pass_unexplained and sizes_its_pass(lever, situation)
 
 

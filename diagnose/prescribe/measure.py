@@ -58,7 +58,7 @@ def _no_gain(situation: Situation, changed: Estimate) -> Refusal:
         for was in (before.phases if before else ())
         if (now := after.phase(was.phase) if after else None) and was.bytes - now.bytes >= was.bytes * LEAST_GAIN
     ]
-    held = f"The {_phase(failing)} needs {failing.shown} GiB with it or without."
+    held = f"The {_phase(failing)} needs {failing.shown} GiB {_beside(failing, situation.watched(changed))}."
     if not lowered:
         return Refusal("no_gain", held)
     saved, where = max(lowered, key=lambda pair: pair[0])
@@ -74,6 +74,12 @@ def _no_gain(situation: Situation, changed: Estimate) -> Refusal:
     else:
         other = "is not the highest phase by the estimate"
     return Refusal("elsewhere", f"It takes {gib(saved)} GiB from the {_phase(where)}, which {other}. {held}")
+
+
+def _beside(failing: PhaseEstimate, changed: PhaseEstimate | None) -> str:
+    """A gain too small to advise is not told as none."""
+    differs = changed is not None and changed.phase == failing.phase and changed.shown != failing.shown
+    return f"as it is and {changed.shown} with it" if changed and differs else "with it or without"
 
 
 def _engine_starves(situation: Situation, changed: Estimate, made: Written) -> PhaseEstimate | None:
@@ -100,10 +106,10 @@ def _with_other_pool(trial: Trial, situation: Situation, other: Pool, changed: E
     was, now = moved
     word = now.verdict() if now.peak.bytes > was.peak.bytes else ""
     if word == "out":
-        figures = f"{gib(now.peak.bytes)} GiB" + (f" of {gib(now.limit)}" if now.limit else "")
+        figures = f"{now.peak.shown} GiB" + (f" of {gib(now.limit)}" if now.limit else "")
         why = f"Then {POOL_WORDS[other]} runs out: the {_phase(now.peak)} needs {figures}."
         return Refusal("elsewhere", why, shifts=True)
-    return replace(trial, other_pool=(was.peak.bytes, now.peak.bytes), other_verdict=word)
+    return replace(trial, other_pool=(was.peak, now.peak), other_verdict=word)
 
 
 def _phase(phase: PhaseEstimate) -> str:

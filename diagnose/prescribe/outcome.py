@@ -25,7 +25,7 @@ class Trial:
     changes: tuple[Change, ...]
     after: PhaseEstimate | None = None
     verdict: str = "unknown"
-    other_pool: tuple[int, int] | None = None
+    other_pool: tuple[PhaseEstimate, PhaseEstimate] | None = None
     other_verdict: str = ""
     sure: tuple[Change, ...] = ()
     room: tuple[CacheRoom, CacheRoom] | None = None

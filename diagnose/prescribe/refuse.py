@@ -54,7 +54,7 @@ _OF_ENGINES = (
 _CRITIC, _REFERENCE = ("critic_", "has_critic", "values_"), ("ref_", "has_ref")
 _ROLES = (_CRITIC, _REFERENCE)
 _PHASES_OF_ROLES = ("critic", "values", "ref_logprob")
-_RANK = {"cured": -1, "tried": 0, "on": 1, "refused": 2, "elsewhere": 3, "no_gain": 4, "absent": 5}
+_RANK = {"cured": -1, "tried": 0, "on": 1, "refused": 2, "elsewhere": 3, "no_gain": 4, "untold": 5, "absent": 6}
 
 
 def tried(lever: Lever, situation: Situation) -> NotAdvised | None:

@@ -253,7 +253,7 @@ def _peak(found: Estimate, pool: Pool) -> PhaseEstimate:
     return estimated.peak
 
 
-def _moved(before: Estimate, after: Estimate, pool: Pool) -> tuple[int, int] | None:
+def _moved(before: Estimate, after: Estimate, pool: Pool) -> tuple[PhaseEstimate, PhaseEstimate] | None:
     """The other pool's peak before and after, where the set moves it."""
     moved = moved_peaks(before, after, OTHER_POOL[pool])
-    return (moved[0].peak.bytes, moved[1].peak.bytes) if moved else None
+    return (moved[0].peak, moved[1].peak) if moved else None

@@ -119,7 +119,7 @@ def _no_step(lever: Lever, situation: Situation) -> Trial | Refusal:
     if limited := _limited(lever, situation):
         return limited
     if situation.room is not None or (situation.failing is not None and counted(lever, situation)):
-        return Refusal("no_gain", "What it would change from is not known.")
+        return Refusal("untold", "What it would change from is not known.")
     return least(lever, situation)
 
 

@@ -46,7 +46,7 @@ def why(lever: Lever, trial: Trial, situation: Situation) -> str:
     fallen = _fallen(situation.failing, trial.after) if situation.failing else ""
     first = first or fallen
     second = _moved(trial, situation) or (fallen if fallen != first else "")
-    return " ".join(part for part in (first, second) if part)
+    return " ".join(part for part in (first, second) if part) or opening(lever)
 
 
 def opening(lever: Lever) -> str:
@@ -150,11 +150,11 @@ def _moved(trial: Trial, situation: Situation) -> str:
         return ""
     was, now = trial.other_pool
     other = OTHER_POOL[situation.pool or "host"]
-    if now - was < GIB:
+    if now.bytes - was.bytes < GIB:
         return ""
     tight = " Whether that fits is too close to call." if trial.other_verdict == "close" else ""
     name = POOL_WORDS[other][0].upper() + POOL_WORDS[other][1:]
-    return f"{name} goes from {gib(was)} to {gib(now)} GiB for it.{tight}"
+    return f"{name} goes from {was.shown} to {now.shown} GiB for it.{tight}"
 
 
 def _no_figure(lever: Lever, situation: Situation) -> str:

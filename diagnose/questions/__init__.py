@@ -16,7 +16,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
 from diagnose.possible import only_out
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation, explained
-from diagnose.questions.bench import VERDICT_WORDS, Bench, missing, plausible, tried, unsettled, untried
+from diagnose.questions.bench import Bench, missing, plausible, tried, unsettled, untried
 from diagnose.types import Asked, Check, Estimate, Facts
 from diagnose.vocabulary import Pool
 
@@ -141,7 +141,7 @@ def _of_unknown_name(id: str, facts: Facts) -> str:
 
 def _idle(asked: Asked, bench: Bench) -> bool:
     """Whether every answer that was tried leaves the failing phase and the word on it as they are."""
-    before, word = bench.peak(bench.before), VERDICT_WORDS[bench.word(bench.before)]
+    before, word = bench.peak(bench.before), bench.means(bench.before)
     told = [says for _, _, says in asked.options if says]
     return (
         before is not None and bool(told) and asked.moves < before * _LEAST_MOVE and all(word in says for says in told)

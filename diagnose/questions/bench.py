@@ -63,7 +63,15 @@ class Bench:
     def says(self, estimated: Estimate) -> str:
         """The same as the page of such a run shows it, with what it means."""
         found = self._watched(estimated)
-        return f"{found.shown} GiB, {VERDICT_WORDS[self.word(estimated)]}" if found else ""
+        return f"{found.shown} GiB, {self.means(estimated)}" if found else ""
+
+    def means(self, estimated: Estimate) -> str:
+        """The verdict in words; of a run that failed, what fits does not explain it."""
+        return self.read(self.word(estimated))
+
+    def read(self, word: str) -> str:
+        failed = self.facts.values.get("oom_kind") not in (None, "other")
+        return "would not explain it" if failed and word == "fits" else VERDICT_WORDS[word]
 
     def _watched(self, estimated: Estimate) -> PhaseEstimate | None:
         return watched(estimated, self.pool, self.phase, self.possible) or watched(
@@ -187,7 +195,7 @@ def _likely_phases(bench: Bench) -> list[str]:
 def _of_phase(id: str, bench: Bench) -> str:
     estimated = bench.before.pool(bench.pool)
     phase = estimated.phase(id) if estimated and id in PHASES else None
-    return f"{phase.shown} GiB, {VERDICT_WORDS[estimated.verdict(phase)]}" if phase and estimated else ""
+    return f"{phase.shown} GiB, {bench.read(estimated.verdict(phase))}" if phase and estimated else ""
 
 
 def missing(question: Question, bench: Bench) -> Asked:

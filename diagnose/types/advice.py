@@ -88,7 +88,7 @@ class Prescription:
     why: str
     patch: tuple[PatchLine, ...] = ()
     length_range: tuple[int | None, int | None] | None = None
-    other_pool: tuple[int, int] | None = None
+    other_pool: tuple[PhaseEstimate, PhaseEstimate] | None = None
     sure: tuple[Change, ...] = ()
     advisories: tuple[Advisory, ...] = ()
     heading: str = ""
@@ -103,7 +103,7 @@ class Prescription:
 class Together:
     """Several levers at once, where none alone is enough: ``before`` is the failing phase, ``after`` the highest then.
 
-    ``settings`` are the facts that change, each in its own unit; ``other_pool`` the peaks of the other pool in bytes, before and after.
+    ``settings`` are the facts that change, each in its own unit; ``other_pool`` the peaks of the other pool, before and after.
     """
 
     levers: tuple[Lever, ...]
@@ -113,7 +113,7 @@ class Together:
     after: PhaseEstimate
     after_verdict: str
     settings: Mapping[str, Value]
-    other_pool: tuple[int, int] | None = None
+    other_pool: tuple[PhaseEstimate, PhaseEstimate] | None = None
     patch: tuple[PatchLine, ...] = ()
 
     @property
@@ -145,7 +145,7 @@ class NotAdvised:
     """A lever that people would expect here, and what speaks against it.
 
     ``reason``: on, tried, cured, refused (by the framework, beside another setting), elsewhere (another pool or phase), absent
-    (not in this framework or version) or no_gain.
+    (not in this framework or version), no_gain, or untold (what it would change).
     """
 
     lever: Lever

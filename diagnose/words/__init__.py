@@ -69,7 +69,14 @@ def run_words(facts: Facts) -> tuple[str, ...]:
     values = facts.values
     framework = facts.trainer or values.get("framework")
     card = " ".join(str(part) for part in (values.get("gpu_model"), card_size(facts)) if part)
-    cards = f"{values['n_gpus']}{NBSP}×{NBSP}{card or 'GPU'}" if "n_gpus" in values and not facts.cards_open else card
+    count = values.get("n_gpus") if not facts.cards_open else None
+    cards = (
+        card
+        if count is None
+        else f"{count}{NBSP}×{NBSP}{card}"
+        if card
+        else f"{count}{NBSP}GPU{'s' if count != 1 else ''}"
+    )
     algo = facts.stated.get("algo")
     # a default says nothing of a run of which no setting was pasted
     of_nothing = algo is not None and algo.origin == "default" and not facts.configured

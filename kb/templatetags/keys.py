@@ -1,4 +1,4 @@
-"""Long keys that break where a reader would break them, and times that a reader can grasp."""
+"""Long keys that break where a reader would break them, figures that do not break, and times that a reader can grasp."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from django.utils.safestring import SafeString
 
 register = template.Library()
 _BREAK = SafeString("<wbr>")
+_WITHIN_A_FIGURE = re.compile(r"(?<=\d) (?=[KMGT]i?B\b|→)|(?<=→) (?=\d)", re.A)
 
 
 @register.filter
 def breakable(key: str) -> SafeString:
     """A key that may break after each ``.`` and ``_``, and nowhere else."""
     return format_html_join(_BREAK, "{}", ((part,) for part in re.split(r"(?<=[._/])", key)))
+
+
+@register.filter
+def unbroken(words: str) -> str:
+    """A sentence whose figures stay with their units, and what they were with what they become."""
+    return _WITHIN_A_FIGURE.sub("\u00a0", words)
 
 
 @register.filter

@@ -282,3 +282,10 @@ def test_a_version_of_the_engine_reads_the_keys_again():
     again = read_again(facts, Fact("engine_version", "0.8.5", "answered"), read(text))
     answered = diagnose(text, {"engine_version": "0.8.5"}, knowledge, ()).facts
     assert again.values["sleep_level"] == answered.values["sleep_level"] == 1
+
+
+def test_an_answer_by_which_a_failed_run_would_fit_is_told_as_no_explanation():
+    run = "CUDA out of memory in update_actor. verl grpo Qwen2.5-1.5B 8 x H100 80GB max_response_length=512"
+    said = [says for one in diagnose(run, {}, current(), ()).questions for _, _, says in one.options]
+    assert any(says.endswith("would not explain it") for says in said)
+    assert not any(says.endswith("fits") for says in said)

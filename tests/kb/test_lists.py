@@ -1,0 +1,50 @@
+"""Lists and conditions as people read them, on the content that ships."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from diagnose.conditions import Conditions
+from diagnose.knowledge import Knowledge
+from kb.catalogue import lever_keys
+from kb.rules_in_words import conditions
+from kb.tags import case_tags
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
+
+
+def test_the_list_of_cards_tells_what_the_driver_prints(client: Client) -> None:
+    assert "40 GB: 39.39 GiB, 80 GB: 79.25 GiB" in client.get("/gpus/").content.decode()
+
+
+def test_a_fork_is_narrowed_to_by_its_title(client: Client) -> None:
+    page = client.get("/cases/").content.decode()
+    assert "<span>Unsloth</span>" in page
+    assert "<span>unsloth</span>" not in page
+
+
+def test_trainers_that_nobody_knows_come_last(knowledge: Knowledge) -> None:
+    rows = lever_keys(knowledge.levers["batch.train.down"], knowledge)
+    assert [row.framework.fallback for row in rows] == [False] * (len(rows) - 1) + [True]
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ({"gradient_checkpointing": {"not": True}}, "Activation checkpointing: off"),
+        ({"algo": {"not": ["sft", "dpo", "rm"]}}, "Algorithm: none of SFT, DPO or RM"),
+        (
+            {"oom_kind": ["gpu_oom", "gpu_oom_raw", "host_ram"]},
+            "Kind: GPU memory; GPU memory, refused by the driver or a library; or host RAM",
+        ),
+        ({"phase": ["rollout", "load"]}, "Phase: rollout or load"),
+    ],
+)
+def test_a_condition_reads_as_people_say_it(rules: Conditions, words: str) -> None:
+    assert conditions(rules) == (words,)
+
+
+def test_machines_of_unknown_cards_are_counted_in_words() -> None:
+    assert "8\u00a0GPUs" in case_tags("verl", {"n_gpus": 8}, None)
+    assert "8\u00a0×\u00a0A100 80GB" in case_tags("verl", {"n_gpus": 8, "gpu_model": "A100", "gpu_mem_gib": 80}, None)
