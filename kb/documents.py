@@ -10,6 +10,7 @@ from django.utils.text import slugify
 
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.check import check_case
+from diagnose.knowledge.check_words import fact_misfits
 from diagnose.knowledge.loader import Problem, parse
 from diagnose.knowledge.record import Record
 from diagnose.knowledge.records import Case
@@ -82,11 +83,19 @@ def read(kind: str, slug: str, text: str, knowledge: Knowledge) -> Record:
         problems += [Problem(f"{place}: body", refusal) for refusal in markdown.refusals(body, above)]
     if isinstance(record, Case):
         problems += check_case(record, knowledge)
+    elif record is None and kind == Document.CASES:
+        problems += _facts_apart(place, text)
     elif record and not body.strip():
         problems.append(Problem(f"{place}: body", "is empty: write below the second line +++"))
     if problems or record is None:
         raise DocumentError(problems)
     return record
+
+
+def _facts_apart(place: str, text: str) -> list[Problem]:
+    """What does not fit of the facts of a case that is no record for something else: all misfits are told at once."""
+    facts = (front.read(text) or {}).get("facts")
+    return list(fact_misfits(place, "facts", facts)) if isinstance(facts, dict) else []
 
 
 def prepare(kind: str, slug: str, text: str, knowledge: Knowledge) -> Prepared:

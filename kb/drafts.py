@@ -23,7 +23,8 @@ def keep(
 ) -> Draft | None:
     """Keeps what ``user`` has in the editor, in place of what they had before; None where it is too large to keep.
 
-    ``typed`` says that it differs from what the editor began with: an editor that is only open is a sign of life, no draft.
+    ``typed`` says that it differs from what the editor began with and from what was saved since: an editor that is only open is a
+    sign of life, no draft, nor is what comes in behind its own save.
     """
     if len(text.encode(errors="replace")) > 2 * MAX_BYTES:
         return None
@@ -42,7 +43,7 @@ def keep(
 def _typed(text: str, base: int, document: Document | None, kind: str) -> bool:
     if document is None:
         return bool(text.strip()) and text != starters.text(kind)
-    return not document.revisions.filter(number=base, text=text).exists()
+    return not document.revisions.filter(number__gte=base, text=text).exists()
 
 
 def find(user: User, document: Document | None, kind: str = "", slug: str = "") -> Draft | None:

@@ -48,3 +48,15 @@ def test_a_condition_reads_as_people_say_it(rules: Conditions, words: str) -> No
 def test_machines_of_unknown_cards_are_counted_in_words() -> None:
     assert "8\u00a0GPUs" in case_tags("verl", {"n_gpus": 8}, None)
     assert "8\u00a0×\u00a0A100 80GB" in case_tags("verl", {"n_gpus": 8, "gpu_model": "A100", "gpu_mem_gib": 80}, None)
+
+
+def test_titles_begin_with_a_capital_unless_with_a_name(knowledge: Knowledge) -> None:
+    small = ("a ", "an ", "the ", "two ", "too ")
+    assert [record.slug for record in knowledge.signatures.values() if record.title.startswith(small)] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "said"), [("zzqxj", "No page has this word."), ("zzqxj qqvvw", "No page has all of")]
+)
+def test_a_search_that_finds_nothing_says_so_of_one_word_or_of_all(client: Client, query: str, said: str) -> None:
+    assert said in client.get("/search/", {"q": query}).content.decode()

@@ -103,6 +103,25 @@ def test_a_save_forgets_the_draft(case: Document, editor: User) -> None:
     assert not Draft.objects.exists()
 
 
+def test_what_is_kept_behind_its_own_save_is_no_draft(case: Document, editor: User) -> None:
+    client, text = signed_in(editor), document(body="mine")
+    assert client.post(EDIT, {"text": text, "base": "1"}).status_code == 302
+    client.post(DRAFT, {"text": text, "base": "1"})
+    assert "Not saved yet" not in client.get(EDIT).content.decode()
+    client.post(DRAFT, {"text": text.replace("mine", "mine, and more"), "base": "1"})
+    assert "Not saved yet" in (page := client.get(EDIT).content.decode())
+    assert "revision 2 was saved since" in page
+
+
+def test_facts_are_told_beside_what_keeps_the_case_from_being_read(case: Document, editor: User) -> None:
+    bad = case.text.replace("n_gpus = 8", 'n_gpus = "many"\nno_such_fact = 1').replace(
+        "worked = true", 'worked = "yes"'
+    )
+    answer = signed_in(editor).post(EDIT, {"text": bad, "base": "1"})
+    fields = {finding.field for finding in answer.context["findings"]}
+    assert fields == {"facts.n_gpus", "facts.no_such_fact", "fix[0].worked"}
+
+
 def test_a_new_page_is_recovered_too(editor: User) -> None:
     client = signed_in(editor)
     client.post(reverse("kb:draft_new", args=["cases"]), {"text": document(title="Half of it")})
