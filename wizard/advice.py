@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.safestring import SafeString
 
@@ -62,6 +62,8 @@ class PatchRow:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
+    """One prescription. ``open``: its patch is the first of the page, which stands unfolded."""
+
     number: int
     title: str
     lever: Lever
@@ -76,6 +78,7 @@ class Advice:
     named: tuple[tuple[str, str], ...]
     patch: tuple[PatchRow, ...]
     advisories: tuple[Advisory, ...]
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,9 @@ class Against:
 
 
 def prescriptions(diagnosis: Diagnosis, titles: Mapping[str, str]) -> tuple[Advice, ...]:
-    return tuple(_advice(number, given, diagnosis, titles) for number, given in enumerate(diagnosis.prescriptions, 1))
+    made = tuple(_advice(number, given, diagnosis, titles) for number, given in enumerate(diagnosis.prescriptions, 1))
+    first = next((one.number for one in made if one.patch), 0)
+    return tuple(replace(one, open=True) if one.number == first else one for one in made)
 
 
 @dataclass(frozen=True, slots=True)

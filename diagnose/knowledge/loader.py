@@ -79,7 +79,7 @@ def parse_as(
 
 def _read(text: str) -> tuple[dict[str, Any], str]:
     if len(text.encode()) > MAX_BYTES:
-        raise ValueError(f"{len(text.encode())} bytes: a record has at most {MAX_BYTES}, shorten it")
+        raise ValueError(f"{len(text.encode()):,} bytes: a record has at most {MAX_BYTES:,}, shorten it")
     front, body = split(text)
     if nesting(front) > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH}: flatten it")

@@ -80,6 +80,10 @@
     picked(input);
   });
 
+  // below the width of its words the navigation scrolls: to where one is
+  const nav = one(".nav"), current = one(".nav [aria-current]");
+  if (current) nav.scrollLeft = current.offsetLeft - (nav.clientWidth - current.offsetWidth) / 2;
+
   let at = -1;
   const step = (by) => {
     const stops = all(".rx, .case");
@@ -138,10 +142,14 @@
     at = -1;
     const refused = one("#main [aria-invalid]");
     if (refused) return refused.focus();
-    const answer = one("#main [data-answer]"), heading = answer || one("#main h1");
+    // who passes a question over reads the next one; who answers reads what came of it
+    const passed = event.detail.requestConfig?.triggeringEvent?.submitter?.name === "skip";
+    const next = passed && one("#askh"), answer = one("#main [data-answer]"), heading = answer || next || one("#main h1");
     if (!heading) return;
     heading.tabIndex = -1;
     heading.focus({ preventScroll: !answer });  // a long form ends far below the answer beside it
+    if (next) next.closest(".ask").scrollIntoView();
+    else if (!answer) scrollTo(0, 0);
     toast(heading.textContent);
   });
 })();

@@ -41,6 +41,14 @@ def test_a_page_fits_and_can_be_read(page: Any, live_site: Site, path: str, widt
     assert page.evaluate(SMALL) == []
 
 
+def test_the_navigation_stands_where_one_is(page: Any, live_site: Site) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(live_site.url + "/frameworks/")
+    place = page.locator(".nav [aria-current]").bounding_box()
+    assert place["x"] >= 0
+    assert place["x"] + place["width"] <= 390
+
+
 def test_a_table_that_is_too_wide_scrolls_in_its_frame_by_keyboard_too(page: Any, live_site: Site) -> None:
     page.set_viewport_size({"width": 280, "height": 800})
     page.goto(live_site.url + "/cases/search-r1-32b-16-h100/")

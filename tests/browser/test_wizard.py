@@ -12,9 +12,9 @@ pytestmark = pytest.mark.browser
 WIDTHS = (390, 1280)
 
 
-def diagnose(page, live_site):
+def diagnose(page, live_site, paste=""):
     page.goto(live_site.url)
-    page.fill("#paste", EXAMPLE.read_text())
+    page.fill("#paste", paste or EXAMPLE.read_text())
     page.click(".paste .btn.go")
     page.wait_for_selector(".verdict")
     page.wait_for_load_state("domcontentloaded")  # the keys are heard from then on
@@ -49,6 +49,20 @@ def test_a_fact_is_corrected_in_place_and_the_answer_redrawn(page, live_site):
     assert page.inner_text(".figures") != before
     assert parse_qs(urlsplit(page.url).query)["rollout_n"] == ["1"]
     assert page.evaluate("document.activeElement.tagName") == "H1"
+    assert page.evaluate("scrollY") == 0
+
+
+def test_who_answers_sees_the_answer_and_who_passes_over_the_next_question(page, live_site):
+    diagnose(page, live_site, "verl grpo Qwen2.5-7B on 8 x H100 80GB: CUDA out of memory. Tried to allocate 2.00 GiB.")
+    first = page.inner_text("#askh")
+    page.click("#ask [name=skip]")
+    page.wait_for_selector("#askh:focus")
+    assert page.inner_text("#askh") != first
+    assert 0 <= page.evaluate("document.querySelector('#askh').getBoundingClientRect().top") < 300
+    page.click("#ask .opt >> nth=0")
+    page.click("#ask .go")
+    page.wait_for_selector("h1:focus")
+    assert page.evaluate("scrollY") == 0
 
 
 def test_enter_in_a_field_sets_that_field_and_no_other(page, live_site):

@@ -152,3 +152,11 @@ def test_the_page_says_on_which_side_of_it_a_thing_stands(client):
     page = client.post("/result/", {"paste": COMMAND}).content.decode()
     assert page.index("The one question") < page.index("Answer the question above")
     assert page.index('class="code"') < page.index("the lines above, redacted")
+
+
+def test_the_first_patch_stands_unfolded_whatever_stands_before_it():
+    given = advice.prescriptions(
+        answer(COMMAND + '  File "verl/workers/actor/dp_actor.py", line 431, in update_policy\n' + refused()), {}
+    )
+    patched = [one.number for one in given if one.patch]
+    assert [one.number for one in given if one.open] == patched[:1] != []

@@ -100,7 +100,7 @@ def test_a_long_file_is_refused_for_its_length_alone_though_reading_stops_inside
     with pytest.raises(exchange.Unfit) as unfit:
         exchange.take_in(path, knowledge)
     assert len(unfit.value.problems) == 3
-    assert all("a record has at most 65536, shorten it" in problem.says for problem in unfit.value.problems)
+    assert all("a record has at most 65,536, shorten it" in problem.says for problem in unfit.value.problems)
 
 
 def test_what_differs_here_is_left_alone_and_named(tmp_path: Path, knowledge: Knowledge) -> None:
