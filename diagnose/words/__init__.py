@@ -7,6 +7,7 @@ from diagnose.facts.signature import is_mark
 from diagnose.knowledge.records import Signature
 from diagnose.possible import ground, possible_phases
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
+from diagnose.units import from_gib
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
 from diagnose.words import untrained
 from diagnose.words.apart import of_phase
@@ -29,6 +30,7 @@ _NEXT = {
 }
 
 
+_SMALL = 0.05  # GiB: what is less is told in MiB
 _FEW = 3  # phases that are worth naming as those that are left
 _WITHOUT_ROWS = ("load", "optimizer_step", "checkpoint")
 
@@ -47,6 +49,8 @@ def value_words(id: str, value: Value) -> str:
         # of a role's model the count is exact, and nobody says it so
         digits = 10 if id == "params_b" else 3
         return f"{value:.{digits}g}{NBSP}billion" if isinstance(value, (int, float)) else str(value)
+    if isinstance(value, float) and spec.unit == "GiB" and 0 < value < _SMALL:
+        return gib(from_gib(value))
     if isinstance(value, (int, float)):
         number = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
         unit = _ONE.get(spec.unit, spec.unit) if value == 1 else spec.unit

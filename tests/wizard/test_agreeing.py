@@ -10,8 +10,10 @@ from django.template import engines
 from diagnose.estimate.lengths import assumed_lengths
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.words import value_words
 from wizard import advice, words
 from wizard.asking import ask
+from wizard.chart import bars, drawing
 from wizard.ledger import beside
 from wizard.notes import notes
 from wizard.state import Answers
@@ -160,3 +162,18 @@ def test_the_first_patch_stands_unfolded_whatever_stands_before_it():
     )
     patched = [one.number for one in given if one.patch]
     assert [one.number for one in given if one.open] == patched[:1] != []
+
+
+def test_a_fact_of_a_few_mib_is_told_in_them():
+    assert value_words("tried_alloc_gib", 20 / 1024) == "20\u00a0MiB"
+    assert value_words("tried_alloc_gib", 2.5) == "2.5\u00a0GiB"
+
+
+def test_the_line_at_which_a_node_kills_strikes_no_figure_out():
+    text = (
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\nMemory on the node (IP: 10.1.2.3, "
+        "ID: 8d1) where the task was running was 948.10GB / 995.32GB (0.952558), which exceeds the memory usage threshold of 0.95.\n"
+    )
+    found = answer(COMMAND + text)
+    drawn = bars(drawing(found.estimate.host, found.estimate.host.peak.phase, "the node"))
+    assert drawn.index('class="kill"') < drawn.index('class="en halo"')

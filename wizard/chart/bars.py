@@ -18,10 +18,13 @@ def bars(drawing: Drawing) -> SafeString:
     height = TOP + 12 + ROW * len(drawing.columns)
     ceiling = 100 * drawing.capacity / scale if drawing.capacity is not None else None
     pieces = [rect("over", ceiling, 100 - ceiling, TOP, height - TOP - 6)] if ceiling is not None else []
+    if drawing.limit is not None and drawing.capacity is not None and drawing.limit < drawing.capacity:
+        kill = 100 * drawing.limit / scale  # below the words, which stand before the ceiling and would be struck out
+        pieces.append(line("kill", kill, kill, TOP, height - 6))
     for place, column in enumerate(drawing.columns):
         pieces += _row(drawing, column, place, scale, ceiling)
     if ceiling is not None and drawing.capacity is not None:
-        pieces += _ceiling(drawing, ceiling, scale, height)
+        pieces += _ceiling(drawing, ceiling, height)
     return picture("ph slim", height, pieces, spoken(drawing))
 
 
@@ -74,7 +77,7 @@ def _words(column: Column, y: float, ceiling: float | None) -> str:
     free += f", {shown(column.free)} free" if column.free is not None else ""
     x = (ceiling or 100) - 1.2
     peak = f'<tspan class="strong">{shown(column.need)}</tspan>'
-    return f'<text class="en" x="{pct(x)}" y="{px(y)}">{peak}{escape(free)}</text>'
+    return f'<text class="en halo" x="{pct(x)}" y="{px(y)}">{peak}{escape(free)}</text>'
 
 
 def _whisker(column: Column, y: float, scale: float) -> list[str]:
@@ -89,14 +92,9 @@ def _whisker(column: Column, y: float, scale: float) -> list[str]:
     ]
 
 
-def _ceiling(drawing: Drawing, ceiling: float, scale: float, height: int) -> list[str]:
-    pieces = []
-    if drawing.limit is not None and drawing.capacity is not None and drawing.limit < drawing.capacity:
-        kill = 100 * drawing.limit / scale
-        pieces.append(line("kill", kill, kill, TOP, height - 6))
+def _ceiling(drawing: Drawing, ceiling: float, height: int) -> list[str]:
     words = f"{shown(drawing.capacity or 0)} GiB: {drawing.ceiling}"
     return [
-        *pieces,
         line("ceil", ceiling, ceiling, TOP, height - 6),
         text("ceilt", min(ceiling, 100), 13, words, "end"),
     ]
