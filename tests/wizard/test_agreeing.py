@@ -176,4 +176,4 @@ def test_the_line_at_which_a_node_kills_strikes_no_figure_out():
     )
     found = answer(COMMAND + text)
     drawn = bars(drawing(found.estimate.host, found.estimate.host.peak.phase, "the node"))
-    assert drawn.index('class="kill"') < drawn.index('class="en halo"')
+    assert drawn.index('class="kill"') < drawn.index('class="en halo"') < drawn.index('class="nm')
