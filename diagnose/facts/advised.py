@@ -92,7 +92,8 @@ _TOLD = (
     re.compile(
         rf"\b(?:tips?|guides?|advice|sections?|docs?|documentation|faq|troubleshooting)\s+(?:for|on|about|of)\s+{_FEW}{FAILS}"
         rf"|\bdifference between\s+{_FEW}{FAILS}(?:\s+and\s+{_FEW}{FAILS})?"
-        rf"|(?:^|[;:•*-])\s*fix(?:e[sd])?\s+{_FEW}(?:{FAILS}|memory leaks?)\s+(?:in|on|of|when|during|for|by|caused|issue|problem)\b"
+        rf"|(?:(?:^|[;:•*-])\s*fixe[sd]|[;:•*-]\s*fix)\s+{_FEW}(?:{FAILS}|memory leaks?)"
+        r"\s+(?:in|on|of|when|during|for|by|caused|issue|problem)\b"
         rf"|{FAILS}\s+(?:is|was)(?:n['’]t| not) (?:the|my|our)\s+(?:\w+\s+)?(?:problem|issue|cause|reason)\b",
         re.I | re.A,
     ),

@@ -30,6 +30,7 @@ _SUCCESS = (
 )
 _TURN = re.compile(
     rf"\b(?:but|and|however),? now\b(?! (?:(?:it|i|we|the \w+) )?{_SUCCESS})|\bnow,? (?:i|we|it|the \w+|there|my \w+)\b(?! {_SUCCESS})"
+    rf"|\bnow,? (?:{FAILS}|(?:cuda|gpu|host) )|现在[^，。；\n]{{0,24}}?{FAILS_ZH}"
     r"|\b(?:new|another|different|other|next|remaining|only|current|second)\s+(?:\w+\s+)?(?:problem|issue|error|question|bug)\b"
     r"|\b(?:problem|issue|error|question) (?:now|left|remaining)\b|\btoday['’]s (?:run|job|error|problem)\b"
     r"|\bbut (?:it )?(?:now )?(?:is|['’]s|runs?|got|trains?)\s(?:\S{1,8}\s){0,2}slow(?:er|ly)?\b|\bspeed (?:it |this )?up\b"
@@ -91,7 +92,9 @@ def _elsewhere(words: str, after: Sequence[Line]) -> int | None:
 
 
 def _dotted(words: str, end: int) -> str:
-    return _MENTION.sub(lambda found: "·" * len(found[0]), words[:end]) + words[end:]
+    """The words with dots for what is told up to the ``end``, and a stop there: what follows is a sentence of its own."""
+    past = _MENTION.sub(lambda found: "·" * len(found[0]), words[:end])
+    return (past[:-1] + ";" if past[-1:] in tuple(" ,，") else past) + words[end:]
 
 
 def _near(mention: re.Match[str], over: re.Match[str]) -> bool:
