@@ -9,7 +9,7 @@ from diagnose.any_version import over_versions
 from diagnose.batch import resolve
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import read_facts
-from diagnose.facts.kind import spoken_pool
+from diagnose.facts.kind import cause_open, not_memory, spoken_pool
 from diagnose.facts.signature import of_another_card
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
@@ -22,7 +22,6 @@ from diagnose.prescribe.together import together
 from diagnose.questions import ask
 from diagnose.types import Advice, CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, Paste, Together
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, PHASES, POOL_OF_KIND, VERDICTS, Pool, Value
-from diagnose.words import cause_open, not_memory
 
 _BY_TRACEBACK = "no other phase of this run has such a traceback"
 # in which a rank computes on its card alone; while an engine writes answers much stands on the host as well

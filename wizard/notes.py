@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose import outlived
+from diagnose.facts.kind import not_memory
 from diagnose.types import Diagnosis
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import ahead, in_sentence, not_memory, phase_words, refusal, worst
+from diagnose.words import ahead, in_sentence, phase_words, refusal, worst
 from diagnose.words.figures import gib, phase_gib, phase_tenths
 from diagnose.words.files import FILES
 from diagnose.words.measured import growth_words, reached

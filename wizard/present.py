@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diagnose import words as core
+from diagnose.facts.kind import not_memory
 from diagnose.knowledge import Knowledge
 from diagnose.report import to_markdown
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate
@@ -90,7 +91,7 @@ def _head(
 ) -> dict[str, Any]:
     """Stamp, sentences, figures and notes. What an estimate lacks is said by a note, then not by the lead as well."""
     shape, stamp = verdict.stamp(diagnosis)
-    no_memory = core.not_memory(diagnosis.facts) is not None
+    no_memory = not_memory(diagnosis.facts) is not None
     return {
         "shape": shape,
         "stamp": stamp,

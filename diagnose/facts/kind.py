@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from diagnose.facts.advised import without_advice
 from diagnose.facts.said import FAILURE
 from diagnose.facts.signature import is_mark
-from diagnose.types import Fact, Hit, Paste
+from diagnose.knowledge.records import Signature
+from diagnose.types import Fact, Facts, Hit, Paste
 from diagnose.vocabulary import Origin, Pool
 
 
@@ -30,6 +31,19 @@ def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
         presumed = ""
     origin: Origin = "assumed" if presumed else "read"
     return Fact("oom_kind", kind, origin, written=hit.signature.title, span=hit.span, why=presumed)
+
+
+def not_memory(facts: Facts) -> Signature | None:
+    """The first message of the paste that tells another failure than one of memory, where nothing tells one of memory."""
+    found = (hit.signature for hit in facts.hits if hit.signature.not_memory)
+    return next(found, None) if "oom_kind" not in facts.values else None
+
+
+def cause_open(facts: Facts) -> bool:
+    """Whether a program's message alone tells of a failure that may be one of memory, and nobody says that it is."""
+    own = [hit.signature for hit in facts.hits if hit.signature.kind == "other" and not is_mark(hit.signature)]
+    said = any(signature.strength == 1 and not signature.phase for signature in own)
+    return any(signature.strength >= 2 for signature in own) and not said
 
 
 def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:

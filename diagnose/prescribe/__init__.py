@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.estimate import turning_length
+from diagnose.facts.kind import cause_open
 from diagnose.facts.written import number
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Advisory, Case, Lever, LeverRank
@@ -87,7 +88,8 @@ def _failing_pools(situation: Situation) -> tuple[Pool | None, ...]:
         return (situation.pool,)
     estimated = ((name, situation.before.pool(name)) for name in _POOLS)
     out = tuple(name for name, pool in estimated if pool and pool.verdict() == "out")
-    if not out and situation.kind == "other" and situation.facts.configured and not situation.fits_cards:
+    said = situation.kind == "other" and not cause_open(situation.facts)
+    if not out and said and situation.facts.configured and not situation.fits_cards:
         return ("gpu",)  # by far the likelier in a training, and what is said of it is said as that
     return out or (None,)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from diagnose.facts.kind import cause_open, not_memory
 from diagnose.facts.memory_limits import LIMIT
-from diagnose.facts.signature import is_mark
-from diagnose.knowledge.records import Signature
 from diagnose.possible import ground, possible_phases
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
@@ -102,19 +101,6 @@ def presumed(facts: Facts) -> str:
     """Why the kind is only likely, where no message settles it; empty where one does."""
     kind = facts.stated.get("oom_kind")
     return kind.why if kind is not None and kind.origin == "assumed" else ""
-
-
-def not_memory(facts: Facts) -> Signature | None:
-    """The first message of the paste that tells another failure than one of memory, where nothing tells one of memory."""
-    found = (hit.signature for hit in facts.hits if hit.signature.not_memory)
-    return next(found, None) if "oom_kind" not in facts.values else None
-
-
-def cause_open(facts: Facts) -> bool:
-    """Whether a program's message alone tells of a failure that may be one of memory, and nobody says that it is."""
-    own = [hit.signature for hit in facts.hits if hit.signature.kind == "other" and not is_mark(hit.signature)]
-    said = any(signature.strength == 1 and not signature.phase for signature in own)
-    return any(signature.strength >= 2 for signature in own) and not said
 
 
 def _beside(diagnosis: Diagnosis) -> list[str]:

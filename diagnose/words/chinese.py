@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import reduce
 
 from diagnose import outlived
+from diagnose.facts.kind import cause_open, not_memory
 from diagnose.held import weights
 from diagnose.possible import ground, only_out, possible_phases
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
-from diagnose.words import cause_open, guessed, job_limited, not_memory, presumed, worst
+from diagnose.words import guessed, job_limited, presumed, worst
 from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.chinese_advice import Advised, advised, cache_left, together
 from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, VERDICTS, fact_name, joined

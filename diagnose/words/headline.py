@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from diagnose.facts.kind import cause_open, not_memory
 from diagnose.possible import only_out
 from diagnose.types import CacheRoom, Diagnosis
 from diagnose.vocabulary import PHASES
-from diagnose.words import cause_open, in_sentence, not_memory, phase_words, presumed
+from diagnose.words import in_sentence, phase_words, presumed
 from diagnose.words.figures import rounded
 from diagnose.words.untold import turned_by_tuner
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.facts.kind import cause_open
 from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Turn
 from diagnose.vocabulary import FACTS
 from diagnose.words.figures import gib
@@ -96,7 +97,7 @@ def on_defaults(facts: Facts) -> bool:
 def for_cards(diagnosis: Diagnosis) -> bool:
     """Whether all advice is for the cards though nothing says which memory ran out."""
     gpu = diagnosis.estimate.gpu
-    if diagnosis.kind != "other" or diagnosis.pool or (gpu and gpu.verdict() == "fits"):
+    if diagnosis.kind != "other" or cause_open(diagnosis.facts) or diagnosis.pool or (gpu and gpu.verdict() == "fits"):
         return False
     advised = diagnosis.facts.configured and bool(diagnosis.prescriptions)
     return advised and all(one.pool == "gpu" for one in diagnosis.prescriptions)

@@ -63,7 +63,7 @@ def test_it_refuses_deep_nesting_before_parsing():
 
 
 def test_it_refuses_a_record_that_is_too_long():
-    assert "at most 65536" in says("gpus", GPU + "x" * 70_000)[0]
+    assert "at most 65,536" in says("gpus", GPU + "x" * 70_000)[0]
 
 
 def test_it_refuses_a_pattern_that_does_not_compile():
