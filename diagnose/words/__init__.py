@@ -146,7 +146,8 @@ def _lead(diagnosis: Diagnosis) -> str:
     parts = [apart] if apart else []
     parts.append(f"{_need(phase, pool, limited=job_limited(diagnosis.facts))} {cards_untold(pool, phase)}".rstrip())
     if largest is not None and largest.bytes:
-        parts.append(f"The largest part is {in_sentence(largest.title)}, {gib(largest.bytes)}.")
+        whose = "the " if largest.title.startswith("engine's") else ""
+        parts.append(f"The largest part is {whose}{in_sentence(largest.title)}, {gib(largest.bytes)}.")
     parts.append(_first_step(diagnosis, pool, phase))
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
