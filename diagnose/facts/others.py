@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from diagnose.facts.said import FAILURE
+
 _OF_OTHERS = re.compile(
     r"\b(?:issue|thread|discussion|PR)\s*#?\d+\b"
     r"|\b(?:papers?|readme|docs?|documentation|blog|authors?|tutorial|they|somebody|someone|others|people"
@@ -15,6 +17,7 @@ _OF_OTHERS = re.compile(
 _ALIKE = re.compile(r"\bsame as\b|\b(?:just |exactly )?as in the\b|\blike the\b|一样|相同|一致|按照?|照着", re.I | re.A)
 _OWN = re.compile(r"\b(?:i|we|mine|ours|(?:my|our)(?! (?:colleague|friend)))\b|我|咱", re.I | re.A)
 _SENTENCE_END = re.compile(r"[;。；!?！？\n]|\.(?=\s)", re.A)
+_CLAUSE_END = re.compile(r"[,，]", re.A)
 _SUPPOSES = re.compile(
     r"\b(?:would|if|help|enough|suffice|solve|better|instead)\b|如果|假如|要是|换成|换到|换用|能解决|够", re.I | re.A
 )
@@ -33,10 +36,14 @@ def of_others(words: str, at: int) -> bool:
 
 
 def supposed(words: str, at: int) -> bool:
-    """Whether the sentence asks what would be with what stands there."""
+    """Whether the sentence asks what would be with what stands there, and its clause tells no failure: “8xA100 OOM, would 16 help?”."""
     end = _SENTENCE_END.search(words, at)
-    sentence = words[_start(words, at) : end.end() if end else len(words)]
-    return bool(_SUPPOSES.search(sentence) and _ASKS.search(sentence))
+    start, stop = _start(words, at), end.end() if end else len(words)
+    comma = _CLAUSE_END.search(words, at, stop)
+    clause = words[at : comma.start() if comma else stop]
+    if FAILURE.search(clause) and not _ASKS.search(clause):
+        return False
+    return bool(_SUPPOSES.search(words[start:stop]) and _ASKS.search(words[start:stop]))
 
 
 def _start(words: str, at: int) -> int:
