@@ -59,9 +59,8 @@ def _binary(diagnosis: Diagnosis) -> Note | None:
 
 
 def _framework(diagnosis: Diagnosis) -> Note | None:
-    failed = {
-        hit.span.line for hit in diagnosis.facts.hits
-    }  # what a message says of the failure is no setting of the run
+    # what a message says of the failure is no setting of the run
+    failed = {hit.span.line for hit in diagnosis.facts.hits}
     settings = [setting for setting in diagnosis.paste.settings if setting.span.line not in failed]
     known = diagnosis.facts.fork or diagnosis.facts.read_by_keys
     if known or not settings or diagnosis.facts.candidates or diagnosis.paste.binary:
