@@ -1,6 +1,6 @@
 """What DeepSpeed's stage 3 leaves on streams of its own where it overlaps communication, which it does unless its file says otherwise.
 
-Read in deepspeedai/DeepSpeed@edaa722 runtime/zero and in the allocator's events of five runs of 7B and 2.7B with everything on the host
+Read in deepspeedai/DeepSpeed@edaa722 runtime/zero and in the allocator's events of four runs of 7B and 2.7B with everything on the host
 on a real card (tests/data/trainers/card.toml): what each stream reserved is within 0.8 GiB of what is said here.
 """
 
