@@ -20,6 +20,7 @@ from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Case, Framework, Key, Lever, Signature
 from diagnose.vocabulary import BATCH_UNITS, KINDS
 from diagnose.words.advisory import range_words
+from diagnose.words.figures import NBSP
 from kb import rules_in_words
 from kb.evidence import Mark, counted, outcomes
 from kb.usual import Usual, usual
@@ -137,7 +138,7 @@ def gpus(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
     """Grouped by vendor; the note holds the sizes as sold, each with what the driver prints of it."""
     groups: dict[str, list[Entry]] = {}
     for gpu in sorted(knowledge.gpus.values(), key=lambda gpu: gpu.title):
-        sizes = ", ".join(f"{size} GB: {printed:.2f} GiB" for size, printed in gpu.sizes.items())
+        sizes = ", ".join(f"{size}{NBSP}GB:{NBSP}{printed:.2f}{NBSP}GiB" for size, printed in gpu.sizes.items())
         groups.setdefault(gpu.vendor, []).append(Entry(gpu.title, reverse("kb:gpu", args=[gpu.slug]), sizes))
     return sorted(groups.items())
 

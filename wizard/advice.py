@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from diagnose.knowledge.records import Advisory, Lever
 from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstimate, Prescription, Together
 from diagnose.units import tenths
-from diagnose.vocabulary import FACTS, OTHER_POOL, PHASES
+from diagnose.vocabulary import FACTS, OTHER_POOL, PHASES, Pool
 from diagnose.words import VERDICTS, advisory
 from diagnose.words.change import effect_words, elsewhere_words, range_words, sure_words
 from diagnose.words.figures import need_tenths, phase_tenths
@@ -180,7 +180,7 @@ def _bars(given: Prescription | Together, diagnosis: Diagnosis) -> tuple[Bar, ..
     name = "" if given.pool == (diagnosis.pool or "gpu") else f"{'Host' if given.pool == 'host' else 'GPU'}, "
     words = VERDICTS[given.after_verdict] + elsewhere_words(given)
     bars = _pair(given.before, given.after, limit, words, name, PHASES.get(given.phase, given.phase))
-    return bars + (_moved(given, diagnosis) if given.other_pool else ())
+    return bars + (_moved(given.pool, given.other_pool, diagnosis) if given.other_pool else ())
 
 
 def _pair(
@@ -213,12 +213,12 @@ def _scale(limit: int | None, *sizes: int) -> int:
     return round(need if not limit else max(1.45 * limit, min(need, 2.6 * limit)))
 
 
-def _moved(given: Prescription | Together, diagnosis: Diagnosis) -> tuple[Bar, ...]:
+def _moved(changed: Pool, peaks: tuple[PhaseEstimate, PhaseEstimate], diagnosis: Diagnosis) -> tuple[Bar, ...]:
     """What the change puts into the other pool at its peak, in the same form."""
-    other = OTHER_POOL[given.pool]
+    other = OTHER_POOL[changed]
     pool = diagnosis.estimate.pool(other)
     limit = tenths(pool.limit) if pool and pool.limit is not None else None
-    was, now = (phase_tenths(peak)[0] for peak in given.other_pool or ())
+    was, now = (phase_tenths(peak)[0] for peak in peaks)
     if was == now:
         return ()
     scale = _scale(limit, max(was, now))

@@ -20,6 +20,18 @@ PAGES = [
     "/levers/rollout.enforce_eager.on/",
     "/search/?q=offload",
 ]
+TWO_ADVISORIES = """8 x A100 80GB
+accelerate launch --config_file zero3.yaml train_grpo.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct --num_generations 8 \\
+  --per_device_train_batch_size 4 --max_prompt_length 512 --max_completion_length 2048 --gradient_checkpointing true --bf16 true
+trl==0.21.0
+zero3.yaml:
+distributed_type: DEEPSPEED
+deepspeed_config:
+  zero_stage: 3
+num_processes: 8
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB.
+  File "/opt/trl/trainer/grpo_trainer.py", line 1500, in compute_loss
+"""
 SMALL = """() => {
   const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = new Set();
   for (let text; (text = words.nextNode());) {
@@ -39,6 +51,15 @@ def test_a_page_fits_and_can_be_read(page: Any, live_site: Site, path: str, widt
     page.goto(live_site.url + path)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(SMALL) == []
+
+
+def test_an_answer_with_several_advisories_fits(page: Any, live_site: Site) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(live_site.url)
+    page.fill("textarea", TWO_ADVISORIES)
+    page.locator("textarea").evaluate("one => one.form.requestSubmit()")
+    page.wait_for_selector(".btn.titled >> nth=1")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_the_navigation_stands_where_one_is(page: Any, live_site: Site) -> None:

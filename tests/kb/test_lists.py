@@ -15,7 +15,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
 
 
 def test_the_list_of_cards_tells_what_the_driver_prints(client: Client) -> None:
-    assert "40 GB: 39.39 GiB, 80 GB: 79.25 GiB" in client.get("/gpus/").content.decode()
+    sizes = "40_GB:_39.39_GiB, 80_GB:_79.25_GiB".replace("_", "\u00a0")  # a size keeps to its line
+    assert sizes in client.get("/gpus/").content.decode()
 
 
 def test_a_fork_is_narrowed_to_by_its_title(client: Client) -> None:
