@@ -7,14 +7,22 @@
 
   const keep = () => {
     const form = one("#again"), [path, facts] = form?.getAttribute("action").split("?") || [];
-    if (!facts || path !== location.pathname || !one('[name="reduced"]', form)) return;
+    if (!facts || path !== location.pathname || !one('[name="reduced"]', form)) return false;
     const sent = [...form.querySelectorAll('[type="hidden"]')].map(({ name, value }) => [name, value]);
     history.replaceState({ ...history.state, sent }, "", `${path}?${facts}${location.hash}`);
     shown = here();
+    return true;
   };
   document.addEventListener("htmx:beforeHistoryUpdate", keep);
   document.addEventListener("htmx:afterSettle", (event) => { if (event.target.id === "main") keep(); });
-  document.addEventListener("click", (event) => { if (event.target.closest('a[href^="#"]')) keep(); });
+  // The jump is made here, so that no moment lies between the new entry and its answers in which the person can leave.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    if (!link || !keep() || link.hash === location.hash || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    location.hash = link.hash;
+    keep();
+  });
   addEventListener("hashchange", () => { if (!history.state?.sent) keep(); });
 
   const again = async () => {

@@ -179,6 +179,16 @@ def test_going_back_to_a_line_of_the_answer_gives_the_answer(page, live_site):
     answered(page, "32")
 
 
+def test_who_jumps_and_leaves_before_the_page_hears_of_the_jump_finds_the_answer_again(page, live_site):
+    diagnose(page, live_site)
+    busy = "const end = performance.now() + 2000; while (performance.now() < end);"
+    page.evaluate(f"""setTimeout(() => {{ document.querySelector("a.chip[href^='#L']").click(); {busy} }})""")
+    page.goto(live_site.url + "/gpus/")
+    page.go_back()
+    assert "#L" in page.url
+    answered(page, "32")
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     "path",
