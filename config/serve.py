@@ -143,7 +143,10 @@ def warn_about_hosts(answered: list[str]) -> None:
 
 
 def web_command(host: str, port: int, workers: int) -> list[str]:
-    """gunicorn with threads: a slow upload must not hold a whole worker."""
+    """gunicorn with threads: a slow upload must not hold a whole worker.
+
+    The site is loaded once, before the processes part: they share what it knows, and one in the place of a dead one is there at once.
+    """
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     settings = {
         "--bind": place,
@@ -156,7 +159,7 @@ def web_command(host: str, port: int, workers: int) -> list[str]:
         "--logger-class": "config.server_log.ServerLog",
     }
     flags = [word for pair in settings.items() for word in pair]
-    return [sys.executable, "-m", "gunicorn", "config.wsgi", "--no-control-socket", *flags]
+    return [sys.executable, "-m", "gunicorn", "config.wsgi", "--preload", "--no-control-socket", *flags]
 
 
 def worker_command() -> list[str]:
