@@ -167,7 +167,8 @@ After the first look some rows were told what their own files say: the sizes of 
 optimizer is distributed in ChatLearn, that GRPO-Zero keeps the state on the host for good, and, of the runs of sunzeyeah/RLHF that ran
 out at stage 3, that its trainer loads a model before DeepSpeed can part it. Left as they were: defaults of prime-rl that lasted for days,
 SkyRL before packed logits stayed parted, the memory that card and CPU share on a DGX Spark, a Pangu of which nothing but the size is
-known, and what Megatron's optimizer leaves on the card when its moments go to the host.
+known, and what Megatron's optimizer leaves on the card when its moments go to the host. On 2026-11-27 one cause more was found: a whole
+command of a trainer without a record that asks nowhere for recomputation keeps all activations, which is transformers' default.
 
 The rows of the fifth time were held against commit 89d8c20 on 2026-11-24: what the tests of Megatron-LM remember of its GRPO and its
 training, tables of NeMo AutoModel, Unsloth, miles, verl, XTuner, APOLLO and one example of DeepSpeed. Forty more say only that a run

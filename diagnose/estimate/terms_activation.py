@@ -99,7 +99,10 @@ def kept(plan: Plan, one: Pass, stages: int = 1) -> list[Term]:
     how = f"{one.how} × {each_layer:,.0f} B × {layers} layers{over_ranks(plan)}"
     size = tokens.times(each_layer * layers)
     if mode == "none":
-        size = Band(size.low, size.mid, tokens.high * layers * _mean(plan, w, at_most=True))
+        # of a trainer whose code nobody read it may be on in the code
+        inputs = checkpoint_bytes_per_token(hidden=w.hidden, layers=layers, bytes_each=stream_bytes(plan))
+        low = tokens.low * inputs if "gradient_checkpointing" in plan.assumed else size.low
+        size = Band(low, size.mid, tokens.high * layers * _mean(plan, w, at_most=True))
     terms = [make_term("activations", "activations", "work", size, how, LAYER, (*one.moved_by, *_MOVED))]
     terms += tuner_matrices(plan, layers)
     scored = layers * plan.model.attends // plan.model.layers

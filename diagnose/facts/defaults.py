@@ -46,7 +46,7 @@ def with_defaults(
             continue
         why = _why(default, framework, fork)
         more = {
-            id: Fact(id, value, "default", units.get(id, ""), why=why)
+            id: Fact(id, value, "assumed" if default.assumed else "default", units.get(id, ""), why=why)
             for id, value in default.facts.items()
             if id not in settled and id not in counted and FACTS[id].group not in barred
         }
@@ -94,13 +94,20 @@ def _shown(default: Default, paste: Paste) -> bool:
 
 def as_answered(facts: Facts, answer: Fact, paste: Paste) -> Facts:
     """The same run with one fact answered: the defaults that hang on it are others, all else is kept."""
-    kept = {id: fact for id, fact in facts.stated.items() if fact.origin != "default"} | {answer.id: answer}
     if facts.framework is None:
         return facts.with_fact(answer)
+    kept = _told(facts, facts.framework) | {answer.id: answer}
     version = kept.get("framework_version")
     number = str(version.value) if version is not None else None
     stated = with_defaults(kept, facts.framework, number, facts.units, paste, facts.fork, facts.untold)
     return replace(facts, stated=stated, values=resolve(stated))
+
+
+def _told(facts: Facts, framework: Framework) -> dict[str, Fact]:
+    """What is read, answered or follows: no default, and nothing that is assumed in the place of one."""
+    assumed = {default.why for default in framework.defaults if default.assumed}
+    untold = {id for id, fact in facts.stated.items() if fact.origin == "assumed" and fact.why in assumed}
+    return {id: fact for id, fact in facts.stated.items() if fact.origin != "default" and id not in untold}
 
 
 def at_version(facts: Facts, version: str, paste: Paste) -> Facts:
@@ -112,7 +119,7 @@ def read_again(facts: Facts, answer: Fact, paste: Paste) -> Facts:
     """The same run with a fact answered that its keys hang on: keys and defaults read again, all else kept, the machine too."""
     if facts.framework is None:
         return facts.with_fact(answer)
-    kept = {id: fact for id, fact in facts.stated.items() if fact.origin != "default"} | {answer.id: answer}
+    kept = _told(facts, facts.framework) | {answer.id: answer}
     answered = {id: fact for id, fact in kept.items() if fact.origin == "answered"}
     told = kept.get("framework_version")
     version = str(told.value) if told is not None else None

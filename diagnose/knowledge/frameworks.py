@@ -115,14 +115,14 @@ class Default:
 
     ``script`` is a literal whose presence in the text means that a shipped script or example file is used. ``excerpt``: as nearly everybody
     starts from it, it holds too where a part of a command is pasted, since what was left out of that was not left to the code. ``whole``:
-    it holds only where the whole command or file is pasted: a part of it would tell no less if it set another value.
-    ``own_script``: it holds only where the whole of a script is pasted that loads a model and trains it itself, and no line holds one of
-    ``unless``. ``fork`` is the id of the only fork that it holds for; the fork's own ``facts`` outrank it. ``why``: what it rests on, in
-    words for the page, where it is not what the trainer's code takes.
+    it holds only where the whole command or file is pasted. ``own_script``: only where the whole of a script is pasted that loads a model
+    and trains it itself, and no line holds one of ``unless``. ``fork`` is the id of the only fork that it holds for, whose facts outrank
+    it. ``why``: what it rests on where that is not the trainer's code; ``assumed`` marks what nobody read there.
     """
 
     facts: Mapping[str, Value]
     why: str = ""
+    assumed: bool = False
     script: str = ""
     excerpt: bool = False
     whole: bool = False
