@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from diagnose.batch import Values, whole
+from diagnose.conditions import version
 from diagnose.estimate.built import as_trained, headed, run_model
 from diagnose.estimate.capacity import gpu_capacity
 from diagnose.estimate.other_cards import on_other_cards
@@ -30,7 +31,7 @@ from diagnose.estimate.shape import Shape, shape
 from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
 from diagnose.estimate.spread import Spread, spread
 from diagnose.knowledge.hardware import Gpu, Model
-from diagnose.knowledge.records import Fork, Framework
+from diagnose.knowledge.records import Framework
 from diagnose.types import Facts, FailedRow
 from diagnose.vocabulary import PHASES, Origin, Pool, Value, is_number
 
@@ -163,7 +164,7 @@ def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Pla
     """The plan of a run of which enough is known."""
     values = facts.values
     told, online = recorded(framework, values), is_online(values, framework)
-    does = _behaviours(told.does, framework, facts.fork, values)
+    does = _behaviours(told.does, framework, facts, values)
     (model, numbers), (capacity, why) = _model_and_shape(model, does, values), gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
@@ -275,10 +276,13 @@ def _in_force(values: Values, does: Mapping[str, Value]) -> Values:
     return {**values, "gradient_checkpointing": False} if does.get("checkpoints") == "never" else values
 
 
-def _behaviours(
-    does: Mapping[str, Value], framework: Framework, fork: Fork | None, values: Values
-) -> Mapping[str, Value]:
-    """The switches that the record has set, a fork's own above all."""
+def _behaviours(does: Mapping[str, Value], framework: Framework, facts: Facts, values: Values) -> Mapping[str, Value]:
+    """The switches that the record has set, a fork's own above all, those of its old releases where its version is told."""
+    fork = facts.fork
     if fork is not None and fork in framework.forks:
+        told = _version_of(facts, fork.id)
+        older = sorted((one for one in fork.before if told and version(told) < version(one)), key=version, reverse=True)
         does = {**does, **fork.does}
+        for release in older:
+            does |= fork.before[release]
     return does if has_engine(framework, values) else {**does, "kv_rule": "dense"}

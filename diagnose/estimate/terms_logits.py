@@ -142,9 +142,13 @@ def _part(one: Pass) -> str:
     return f" × {one.response:.2f} that are responses" if one.response < 1 else ""
 
 
-def chunk_bytes(*, whole: float, target: float, free: float) -> float:
-    """The fp32 logits of one chunk: all of them where they are small, else the target, or half of what is free where that is less."""
-    return min(whole, target, max(0.0, free) / 2)
+def chunk_bytes(*, whole: float, target: float, free: float, nearest: bool = False) -> float:
+    """The fp32 logits of the largest chunk: all of them where they are small, else the target, or half of what is free where that is less.
+
+    Parts come in fours. Where their number is rounded to the ``nearest`` four, up to twice the target stays in one (unslothai/unsloth-zoo
+    before d9fe1f43 fused_losses/cross_entropy_loss.py: get_chunk_size).
+    """
+    return min(whole, min(target, max(0.0, free) / 2) * (2 if nearest else 1))
 
 
 def _one_chunk(plan: Plan, one: Pass) -> list[Term]:
@@ -152,9 +156,9 @@ def _one_chunk(plan: Plan, one: Pass) -> list[Term]:
     target = plan.number("loss_chunk_gib")
     if target is None or plan.online or plan.makes_logits or plan.capacity is None:
         return []
-    stays = held_bytes(plan, "actor_update")
+    free, nearest = plan.capacity - held_bytes(plan, "actor_update"), plan.does.get("loss_chunk_rounding") == "nearest"
     low, mid, high = (
-        chunk_bytes(whole=4 * tokens * plan.model.vocab, target=from_gib(target), free=plan.capacity - stays)
+        chunk_bytes(whole=4 * tokens * plan.model.vocab, target=from_gib(target), free=free, nearest=nearest)
         for tokens in one.tokens
     )
     size = Band(low * _OF_CHUNK.low, mid * _OF_CHUNK.mid, high * _OF_CHUNK.high)

@@ -81,6 +81,8 @@ def _fork(place: str, fork: Fork, framework: Framework) -> Iterator[Problem]:
     for id in fork.fixed:
         yield from word_misfits(place, f"fork {fork.id}.fixed", id, vocabulary.FACTS)
     yield from _does(place, f"fork {fork.id}.does", fork.does)
+    for release, does in fork.before.items():
+        yield from _does(place, f"fork {fork.id}.before.{release}", does)
     if fork.version and fork.version not in framework.releases:
         known = did_you_mean(fork.version, framework.releases)
         yield Problem(f"{place}: fork {fork.id}.version", f"no release of {framework.title}{known}")

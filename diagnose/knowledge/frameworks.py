@@ -194,11 +194,10 @@ class Code:
 class Fork:
     """A trainer that is read by the keys of the file it stands in; in the plain file one whose keys nobody has told us.
 
-    ``version`` is the version of the base that it froze, ``says`` what differs, ``facts`` its own defaults, each in the unit of
-    the key that sets it, ``does`` the behaviours in which it differs. A name counts as its mark inside a value or a path, where the base
-    is marked as well. One that ``trains_elsewhere`` does so on machines of a service or on the processor: nothing is estimated.
-    ``ignores`` are keys of the base that its own trainer never reads, ``fixed`` facts in which it leaves no choice. ``stages`` is into
-    how many numbered steps its recipe is parted: “step 3” there is no step of the training.
+    ``version`` is the version of the base that it froze, ``says`` what differs, ``facts`` its own defaults, each in the unit of the key
+    that sets it, ``does`` the behaviours in which it differs, ``before`` those of its releases before one. A name counts as its mark in
+    a value or a path, where the base is marked too. What ``trains_elsewhere``, at a service or on the processor, is not estimated.
+    ``ignores`` are keys of the base that its trainer never reads, ``fixed`` facts without a choice, ``stages`` steps of its recipe.
     """
 
     id: str
@@ -213,6 +212,7 @@ class Fork:
     fixed: tuple[str, ...] = ()
     facts: Mapping[str, Value] = field(default_factory=dict)
     does: Mapping[str, Value] = field(default_factory=dict)
+    before: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

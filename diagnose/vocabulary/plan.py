@@ -60,10 +60,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "logits_train_bytes": ("bytes that one logit takes at the start of the backward pass, all copies together", ()),
     "logits_type": ("the type in which a loss is sure to get its logits, where it is not that of the model", ("fp32",)),
     "vocabulary": ("parted where log-probs of samples are taken from a tensor parallel rank's own words", ("parted",)),
-    "loss_chunk_gib": (
-        "GiB of fp32 logits that a loss in chunks makes at a time, unless half of the free memory is less",
-        (),
-    ),
+    "loss_chunk_gib": ("GiB of fp32 logits that a loss makes at a time, unless half of the free memory is less", ()),
+    "loss_chunk_rounding": ("whether a chunk is no larger than that, or up to twice as large", ("up", "nearest")),
     "rows_at_once": (
         "whether an update over samples goes through all its rows at once, or through so many as the free memory allows",
         ("all", "by_free_memory"),

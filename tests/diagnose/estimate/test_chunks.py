@@ -35,6 +35,38 @@ def test_a_chunk_is_the_least_of_all_logits_the_target_and_half_of_what_is_free(
     assert chunk_bytes(whole=whole, target=4, free=free) == made
 
 
+def test_a_number_of_chunks_that_is_rounded_to_the_nearest_four_leaves_twice_the_target_in_one() -> None:
+    """unslothai/unsloth-zoo before d9fe1f43: round(0.5) is 0, so that 8 GiB at a target of 4 stay in one chunk."""
+    assert chunk_bytes(whole=8, target=4, free=40, nearest=True) == 8
+    assert chunk_bytes(whole=20, target=1000, free=12, nearest=True) == 12
+
+
+UNSLOTH = """Tesla T4
+{}from unsloth import FastLanguageModel
+model, tokenizer = FastLanguageModel.from_pretrained("unsloth/gemma-3-270m-it", max_seq_length = 8192, load_in_4bit = False)
+trainer = SFTTrainer(model = model, args = SFTConfig(per_device_train_batch_size = 4, packing = True))
+"""
+
+
+@pytest.mark.parametrize(
+    ("banner", "least", "most"),
+    [
+        ("==((====))==  Unsloth 2025.12.8: Fast Gemma3 patching.\n", 11, 15),
+        ("==((====))==  Unsloth 2026.7.1: Fast Gemma3 patching.\n", 4, 4),
+        ("==((====))==  Unsloth 2025.3.19: Fast Gemma3 patching.\n", 4, 4),
+        ("", 4, 4),
+    ],
+    ids=["half of what is free", "at most 4", "older code", "untold"],
+)
+def test_a_fork_of_an_old_release_does_as_it_did(banner: str, least: float, most: float) -> None:
+    gpu = diagnose(UNSLOTH.format(banner), {"algo": "sft"}, current(), ()).estimate.gpu
+    assert gpu is not None
+    update = gpu.phase("actor_update")
+    assert update is not None
+    (chunk,) = (term for term in update.terms if term.id == "logits_chunk")
+    assert least * GIB <= chunk.bytes <= most * GIB
+
+
 def test_a_fork_that_cuts_its_chunks_by_bytes_holds_one_of_them(facts: Any, record: Any) -> None:
     fork = Fork(id="cuts", title="Cuts", source="", detect=Detect(), says="", does={"loss_chunk_gib": 4})
     run = facts(
