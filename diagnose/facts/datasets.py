@@ -19,6 +19,8 @@ _CLASSIFIES = ("seq_cls", "sft_seq_cls")
 _NAME = re.compile(r"(?:(?:hf|ms)::)?(?P<name>[^#:@\[\]]+)[^#]*(?:#(?P<rows>\d{1,12})(?P<share>%)?)?", re.I | re.A)
 # train[:5%]: huggingface/datasets@2.21 src/datasets/arrow_reader.py: _SUB_SPEC_RE
 _SLICE = re.compile(r"\[(?P<first>\d{0,12})(?P<of>%?):(?P<last>\d{0,12})(?P<to>%?)\]", re.A)
+# rows of the set before it, or with a point a share of them: allenai/open-instruct@e6c3044 open_instruct/dataset_transformation.py
+_AMOUNT = re.compile(r"(?P<whole>\d{1,12})(?P<part>\.\d{0,6})?", re.A)
 _APART = re.compile(r"[\s,;'\"\[\]()]+", re.A)
 # COCO's usual size; its captions with their images measure 390 tokens of 28 x 28 pixels in the table that the records come from
 _PHOTOGRAPH = 640 * 480
@@ -52,6 +54,9 @@ def used(written: str, datasets: Mapping[str, Dataset]) -> tuple[Used, ...]:
     """What the written names stand for; nothing where one of them is unknown, since it may hold the longest rows."""
     found: list[Used] = []
     for word in _APART.split(_SLICE.sub(_rows_of, written)):
+        if found and (amount := _AMOUNT.fullmatch(word)):
+            found[-1] = found[-1]._replace(rows=_amount(found[-1].record, amount))
+            continue
         name = _NAME.fullmatch(word) if word else None
         if name is None:
             if word:
@@ -80,6 +85,14 @@ def _taken(record: Dataset, name: re.Match[str]) -> int | None:
     if name["share"]:
         return max(1, record.rows * min(rows, 100) // 100) if record.rows else None
     return rows
+
+
+def _amount(record: Dataset, amount: re.Match[str]) -> int | None:
+    """The rows that a number behind the name takes of a set; None where those are all."""
+    if not amount["part"]:
+        return int(amount["whole"])
+    share = float(amount[0])
+    return max(1, int(share * record.rows)) if record.rows and share < 1 else None
 
 
 def _slug(name: str, datasets: tuple[Dataset, ...]) -> str:

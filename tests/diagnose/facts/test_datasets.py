@@ -125,6 +125,13 @@ def test_how_many_rows_are_taken_is_kept():
     assert names("'org/short#50 elsewhere/long:part#20'") == ["org/short#50", "org/long#20"]
 
 
+def test_a_number_behind_a_name_takes_rows_and_one_with_a_point_a_share():
+    """allenai/open-instruct@e6c3044 open_instruct/dataset_transformation.py: “1” is one sample, “1.0” all of them."""
+    assert names("org/short 1.0") == ["org/short"]
+    assert names("org/short 0.05 elsewhere/long 20") == ["org/short#50", "org/long#20"]
+    assert names("0.05 org/short") == []
+
+
 @pytest.mark.parametrize(
     ("slice", "rows"),
     [("[:5%]", 50), ("[:200]", 200), ("[100:250]", 150), ("[10%:30%]", 200), ("[90%:]", 100), ("[:5000]", 5000)],
