@@ -25,6 +25,10 @@ _GAP = re.compile(r"⋯ (\d{1,9}) lines? ⋯", re.A)
 _ROUNDS = 8  # one mark may have hidden another; nobody wraps a text more often
 _SAMPLE = 65_536  # bytes that tell a binary file, and whether colours are spelled out
 _BINARY_SHARE = 0.1
+_NOISE, _WORDS = (
+    "\ufffd".encode(),
+    4,
+)  # what stands for a line of noise; letters that a line of a binary text has at least
 
 
 def normalise(text: str) -> str:
@@ -68,6 +72,27 @@ def is_binary(data: bytes) -> bool:
     sample = data[:_SAMPLE].decode("utf-8", "ignore")
     odd = len(_CONTROL.findall(sample)) - sample.count("\r") - sample.count("\x1b") + sample.count("\ufffd")
     return odd > _BINARY_SHARE * max(len(sample), 1)
+
+
+def marked(data: bytes) -> bytes:
+    """Bytes that are no text with one mark for each line of noise, by which they are still known as binary."""
+    return b"\n".join(line if _legible(line) else _NOISE for line in data.split(b"\n"))
+
+
+def without_noise(data: bytes) -> bytes:
+    """The lines that are text, with gap lines where noise was: a word that stands in noise tells nothing."""
+    data = marked(data) if is_binary(data) else data
+    if _NOISE not in data:
+        return data
+    lines = data.split(b"\n")
+    return with_gaps(((number, line) for number, line in enumerate(lines, 1) if line != _NOISE), len(lines))
+
+
+def _legible(line: bytes) -> bool:
+    """Whether a line is long enough to be words and hardly more than printable."""
+    text = line.decode("utf-8", "replace")
+    odd = text.count("\ufffd") + len(_CONTROL.findall(text.replace("\x1b", "").rstrip("\r")))
+    return len(text) >= _WORDS and odd <= _BINARY_SHARE * len(text)
 
 
 def gap(lines: int) -> str:

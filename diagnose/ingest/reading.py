@@ -12,7 +12,7 @@ from diagnose.ingest.commands import read_commands
 from diagnose.ingest.files import without_files
 from diagnose.ingest.frames import read_frames
 from diagnose.ingest.lines import read_rows
-from diagnose.ingest.normalise import count_lines, encode, is_binary, normalise_bytes, numbered
+from diagnose.ingest.normalise import count_lines, encode, is_binary, normalise_bytes, numbered, without_noise
 from diagnose.ingest.options import read_options
 from diagnose.ingest.packages import read_packages
 from diagnose.ingest.pairs import read_pairs
@@ -43,7 +43,7 @@ def read_streams(streams: Iterable[Iterable[bytes]]) -> Paste:
 
 
 def _read(data: bytes) -> Paste:
-    return _parse(reduce_text(normalise_bytes(data)), is_binary(data))
+    return _parse(reduce_text(normalise_bytes(without_noise(data))), is_binary(data))
 
 
 def _parse(text: str, binary: bool) -> Paste:

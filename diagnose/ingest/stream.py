@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from diagnose.ingest.normalise import with_gaps
+from diagnose.ingest.normalise import marked, with_gaps
 from diagnose.ingest.telling import Fold, classify, forms
 
 BLOCK = 256 << 10  # bytes that are judged at once; the first block and the last two are kept whole
@@ -116,7 +116,7 @@ def _parted(text: bytes) -> tuple[bytes, bytes]:
 
 
 def _readable(text: bytes) -> bytes:
-    """Valid UTF-8, lines at most ``_LINE`` bytes long; a line that is badly broken is tried as GBK, but for bytes that are no text."""
+    """Valid UTF-8, lines at most ``_LINE`` bytes long; a line that is badly broken is tried as GBK, but for bytes that are no text: noise."""
     lines = text.split(b"\n")
     if len(max(lines, key=len)) > _LINE:
         text = b"\n".join(map(_cut, lines))
@@ -124,7 +124,7 @@ def _readable(text: bytes) -> bytes:
         text.decode("utf-8")
     except UnicodeDecodeError:
         if _RARE * len(_NO_TEXT.findall(text)) > len(text) - len(text.decode("ascii", "ignore")):
-            return text.decode("utf-8", "replace").encode()
+            return marked(text.decode("utf-8", "replace").encode())
         if (whole := _of_gbk(text)) is not None:
             return whole.encode()
         return b"\n".join(_decode(line).encode() for line in text.split(b"\n"))

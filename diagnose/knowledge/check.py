@@ -56,13 +56,14 @@ def cross_check(knowledge: Knowledge) -> list[Problem]:
 def check_case(case: Case, knowledge: Knowledge) -> list[Problem]:
     """Everything in one case that does not fit the vocabulary, the levers or the fixed sections."""
     place = f"cases/{case.slug}.md"
-    problems = list(fact_misfits(place, "facts", case.facts))
+    problems = [*fact_misfits(place, "facts", case.facts), *_trainer(place, "facts", case.facts, knowledge)]
     for i, fix in enumerate(case.fixes):
         if fix.lever not in knowledge.levers:
             problems.append(
                 Problem(f"{place}: fix[{i}].lever", f"unknown lever{did_you_mean(fix.lever, knowledge.levers)}")
             )
         problems += fact_misfits(place, f"fix[{i}].facts", fix.facts)
+        problems += _trainer(place, f"fix[{i}].facts", fix.facts, knowledge)
         problems += _named(place, f"fix[{i}].advisory", fix, knowledge)
         problems += word_misfits(place, f"fix[{i}].by", fix.by, ("reporter", "maintainer", "other"))
     for i, claim in enumerate(case.claims):
@@ -77,6 +78,20 @@ def check_case(case: Case, knowledge: Knowledge) -> list[Problem]:
             )
         )
     return problems
+
+
+def _trainer(place: str, where: str, facts: Mapping[str, Any], knowledge: Knowledge) -> Iterator[Problem]:
+    """The framework that facts name is one of the catalogue or a fork of one: lists, facets and matches compare its id."""
+    told = facts.get("framework")
+    ids = {one.title.lower(): one.slug for one in knowledge.frameworks.values()}
+    ids |= {fork.title.lower(): fork.id for one in knowledge.frameworks.values() for fork in one.forks}
+    if not isinstance(told, str) or told in ids.values():
+        return
+    meant = ids.get(told.lower())
+    near = f" “{told}”, did you mean “{meant}”?" if meant else did_you_mean(told, ids.values())
+    if near == f" “{told}”":
+        near += ": leave it out" + (f", or write “{knowledge.fallback.slug}”" if knowledge.fallback else "")
+    yield Problem(f"{place}: {where}.framework", f"unknown framework{near}")
 
 
 def _named(place: str, where: str, fix: Fix, knowledge: Knowledge) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from diagnose.ingest import read, read_stream
+from diagnose.ingest import read, read_stream, read_streams
 from diagnose.ingest.stream import thin
 
 CHINESE = "显存不足，第三步就报错\n--max_length 2048\n"
@@ -46,6 +46,12 @@ def test_it_knows_a_binary_file_and_reads_what_is_readable() -> None:
     paste = read_stream([b"\x00\x01" + bytes(range(256)) * 40 + b"\nCUDA out of memory\n"])
     assert paste.binary
     assert "CUDA out of memory" in paste.lines[-1].words
+
+
+def test_it_reads_nothing_from_noise_and_the_lines_behind_it() -> None:
+    noise = b"".join(b"\xe9\x07lr\x9e=3 trl\x81\x02\xff 9b\x13\n" + bytes([n, 200]) + b"7b\n" for n in range(14, 214))
+    paste = read_streams([[b"Killed\n"], [noise + b"zero_stage: 3\n"]])
+    assert [(line.number, line.text) for line in paste.lines] == [(1, "Killed"), (402, "zero_stage: 3")]
 
 
 def test_it_holds_a_bounded_part_of_a_long_stream_and_its_line_numbers() -> None:

@@ -1,11 +1,14 @@
 import subprocess
 import sys
+from datetime import date
 
 import pytest
 
-from diagnose.knowledge.check import main
+from diagnose.knowledge import current
+from diagnose.knowledge.check import check_case, main
 from diagnose.knowledge.check_words import word_misfits
 from diagnose.knowledge.loader import Problem
+from diagnose.knowledge.records import Case
 
 HEAD = 'title = "T"\nreviewed = 2026-11-20\nsources = ["https://example.org"]\n'
 
@@ -126,6 +129,26 @@ def test_a_case_names_levers_that_exist_and_has_its_sections(problems):
     said = problems("cases", 'facts={}\n[[fix]]\nlever="nope"\ndetail="d"\nby="reporter"', "## Story\n")
     assert "unknown lever “nope”" in said
     assert "must be these in this order" in said
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ("openrhlf", "unknown framework “openrhlf”, did you mean “openrlhf”?"),
+        ("llama-factory", "unknown framework “llama-factory”, did you mean “llamafactory”?"),
+        ("zzz", "unknown framework “zzz”: leave it out, or write “plain”"),
+    ],
+)
+def test_a_case_names_a_framework_that_exists(told, says):
+    about = {
+        "slug": "new",
+        "title": "New",
+        "reviewed": date(2026, 11, 20),
+        "sources": ("here",),
+        "body": "## Symptom\n",
+    }
+    case = Case(**about, facts={"framework": told})
+    assert [str(problem) for problem in check_case(case, current())] == [f"cases/new.md: facts.framework: {says}"]
 
 
 def test_an_advisory_names_kinds_a_way_out_and_examples(problems):

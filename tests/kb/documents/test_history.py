@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def changed(case: Document, editor: User, knowledge: Knowledge) -> Document:
     """Two revisions; Lin wrote the second."""
     return saving.save(
-        case, document(title="Nine cards", framework="other"), 1, editor, "one more card", knowledge
+        case, document(title="Nine cards", framework="plain"), 1, editor, "one more card", knowledge
     ).document
 
 
