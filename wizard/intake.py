@@ -25,12 +25,17 @@ class TooLong(Exception):
 def pasted(request: HttpRequest) -> Paste | str | None:
     """The text to diagnose: a new paste with its files, else the reduced one that the page carries; None where there is nothing."""
     text = request.POST.get("paste", "")
-    files = [file for file in request.FILES.getlist("files") if file]
+    files = [file for file in request.FILES.getlist("files") if file.size]
     if len(text) > limits.PASTE:
         raise TooLong(len(text.encode(errors="replace")), "\n".join(text[-_END:].splitlines()[-_LINES:]))
     if text.strip() or files:
         return read_streams([*_typed(text), *(file.chunks(CHUNK) for file in files)])
     return request.POST.get("reduced") or None
+
+
+def empty(request: HttpRequest) -> list[str]:
+    """The names of the files that hold nothing."""
+    return [file.name or "" for file in request.FILES.getlist("files") if not file.size]
 
 
 def _typed(text: str) -> Iterator[list[bytes]]:

@@ -17,7 +17,7 @@ from kb import metrics
 from kb.cases import cases_for, counts
 from kb.near_cases import near
 from kb.tokens import for_programs
-from wizard import flow, home, intake, limits, state
+from wizard import flow, home, intake, limits, state, words
 from wizard.answering import answer, pairs, prefers_chinese
 
 SHORTHAND = {"card", "other", "other_value"}  # fields of the page that stand for facts; the address shows the facts
@@ -30,7 +30,8 @@ def start(request: HttpRequest) -> HttpResponse:
 
 def _start(request: HttpRequest, error: str = "", text: str = "") -> HttpResponse:
     context = home.context(current(), cases_for(request.user), counts(request.user))
-    again = " Files have to be added again." if error and any(request.FILES.getlist("files")) else ""
+    sent = any(file.size for file in request.FILES.getlist("files"))
+    again = " Files have to be added again." if error and sent else ""
     more = {"section": "diagnose", "error": error + again, "text": text, "limits": limits}
     return render(request, "wizard/start.html", {**context, **more})
 
@@ -56,13 +57,10 @@ def _read_paste(request: HttpRequest) -> HttpResponse:
     try:
         text = intake.pasted(request)
     except intake.TooLong as too_long:
-        words = f"{limits.size_words(too_long.size)} {limits.PASTE_WORDS}"
-        return _start(request, f"{words} The last lines stand here; going back gives the whole.", too_long.end)
+        refusal = f"{limits.size_words(too_long.size)} {limits.PASTE_WORDS}"
+        return _start(request, f"{refusal} The last lines stand here; going back gives the whole.", too_long.end)
     if text is None and not answers.values:
-        return _start(
-            request,
-            "Paste something first: the last 50 lines of the log are enough, the launch command makes it better.",
-        )
+        return _start(request, words.nothing_given(intake.empty(request)))
     diagnosis = diagnose(text or "", answers.values, current(), near(request.user), passed=watch)
     return answer(request, diagnosis, answers, pasted=text is not None)
 

@@ -27,6 +27,13 @@ def listed(parts: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
 
 
+def nothing_given(empty: Sequence[str]) -> str:
+    """What to do where neither words nor files held anything; ``empty`` names the files."""
+    if empty:
+        return f"{listed(empty)} {'is' if len(empty) == 1 else 'are'} empty. Add the log again once it is written, or paste its end."
+    return "Paste something first: the last 50 lines of the log are enough, the launch command makes it better."
+
+
 def ceiling_words(pool: PoolEstimate, facts: Facts) -> str:
     """What has the capacity of the line."""
     if pool.pool == "host":

@@ -76,7 +76,7 @@ def is_binary(data: bytes) -> bool:
 
 def marked(data: bytes) -> bytes:
     """Bytes that are no text with one mark for each line of noise, by which they are still known as binary."""
-    return b"\n".join(line if _legible(line) else _NOISE for line in data.split(b"\n"))
+    return b"\n".join(line if not line or _legible(line) else _NOISE for line in data.split(b"\n"))
 
 
 def without_noise(data: bytes) -> bytes:

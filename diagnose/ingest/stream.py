@@ -116,7 +116,7 @@ def _parted(text: bytes) -> tuple[bytes, bytes]:
 
 
 def _readable(text: bytes) -> bytes:
-    """Valid UTF-8, lines at most ``_LINE`` bytes long; a line that is badly broken is tried as GBK, but for bytes that are no text: noise."""
+    """Valid UTF-8, lines at most ``_LINE`` bytes long; a line that is badly broken is tried as GBK; bytes that are no text are marked."""
     lines = text.split(b"\n")
     if len(max(lines, key=len)) > _LINE:
         text = b"\n".join(map(_cut, lines))

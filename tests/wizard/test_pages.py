@@ -67,6 +67,11 @@ def test_an_empty_paste_is_refused_at_the_field(client):
     assert 'aria-invalid="true"' in response.content.decode()
 
 
+def test_files_that_are_empty_are_named(client):
+    files = [SimpleUploadedFile("a.log", b""), SimpleUploadedFile("b.log", b"")]
+    assert "a.log and b.log are empty." in client.post("/result/", {"paste": "", "files": files}).content.decode()
+
+
 def test_a_paste_that_is_too_long_is_refused_at_the_field(client):
     response = client.post("/result/", {"paste": "x" * limits.PASTE + "\nthe last line"})
     assert response.status_code == 200
