@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from diagnose.conditions import version
 from diagnose.knowledge.frameworks import Detect
 from diagnose.knowledge.parts import files_of
 from diagnose.knowledge.records import Behaviour, Framework, Key, Resident
-from diagnose.vocabulary import BATCH_UNITS, BEHAVIOURS, PHASES, RESIDENTS
+from diagnose.vocabulary import BATCH_UNITS, BEHAVIOURS, FACTS, PHASES, RESIDENTS
+from kb import fields
 from kb import rules_in_words as words
+
+_Told = tuple[str, str, str, str]  # facts, unit, dead, note
+_Range = tuple[str, str]  # since, until
+_OTHERS = "Others, and what has no effect"
+_TITLES = (
+    *(fields.GROUPS[id] for id in ("sizes", "memory", "engine", "run", "machine", "measured", "failure")),
+    _OTHERS,
+)
 
 
 @dataclass(frozen=True)
-class KeyLine:
-    """A key, the facts that it gives or what it changes, what its number counts and in which versions."""
+class Meaning:
+    """The facts that a key gives or what it changes, what its number counts, and in which versions; of a ``dead`` one why."""
 
-    key: str
     facts: str
     unit: str
     dead: str
     note: str
     versions: str
+
+
+@dataclass(frozen=True)
+class KeyGroup:
+    """Keys of one part of the framework, or of one group of facts: each with everything that it means."""
+
+    title: str
+    keys: tuple[tuple[str, tuple[Meaning, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -39,12 +57,15 @@ class BehaviourLine:
     when: str
 
 
-def page(framework: Framework) -> dict[str, Any]:
-    """What the framework's template needs beside the record. Keys stand below the part that tells them, its own first."""
+def page(framework: Framework, sought: str = "") -> dict[str, Any]:
+    """What the framework's template needs beside the record; of its keys those that have all words ``sought``."""
+    groups = _key_groups(framework, sought.lower().split())
     return {
+        "sought": sought,
+        "found": sum(len(group.keys) for group in groups),
         "marks": [(title, found) for title, found in _marks(framework.detect) if found],
         "phases": [PHASES[phase] for phase in framework.phases],
-        "keys": [(file.title, [_key(key) for key in file.keys]) for file in files_of(framework) if file.keys],
+        "keys": groups,
         "parts": framework.parts[1:],
         "residents": [_resident(resident) for resident in framework.residents],
         "forks": framework.forks,
@@ -60,12 +81,50 @@ def _marks(detect: Detect) -> tuple[tuple[str, tuple[str, ...]], ...]:
     )  # fmt: skip
 
 
-def _key(key: Key) -> KeyLine:
-    given = [key.fact] if key.fact else dict.fromkeys(fact for facts in key.values.values() for fact in facts)
-    facts = ", ".join(words.title(fact) for fact in given)
-    return KeyLine(
-        key.key, facts, BATCH_UNITS.get(key.unit, ""), key.dead, key.note, words.versions(key.since, key.until)
-    )
+def _key_groups(framework: Framework, sought: list[str]) -> list[KeyGroup]:
+    """The framework's own keys by what their facts are about, then those of its parts."""
+    found: dict[str, dict[str, dict[_Told, list[_Range]]]] = {title: {} for title in _TITLES}
+    own, *parts = files_of(framework)
+    rows = [(_group(key), key) for key in own.keys] + [(part.title, key) for part in parts for key in part.keys]
+    for title, key in rows:
+        if all(map(" ".join((key.key, *_told(key))).lower().__contains__, sought)):
+            ranges = found.setdefault(title, {}).setdefault(key.key, {}).setdefault(_told(key), [])
+            ranges.append((key.since, key.until))
+    return [
+        KeyGroup(title, tuple((key, _meanings(told)) for key, told in keys.items()))
+        for title, keys in found.items()
+        if keys
+    ]
+
+
+def _group(key: Key) -> str:
+    facts = [fact for fact in _facts(key) if fact in FACTS]
+    return fields.GROUPS[FACTS[facts[0]].group] if facts else _OTHERS
+
+
+def _facts(key: Key) -> list[str]:
+    return [key.fact] if key.fact else list(dict.fromkeys(fact for facts in key.values.values() for fact in facts))
+
+
+def _told(key: Key) -> _Told:
+    facts = ", ".join(words.title(fact) for fact in _facts(key))
+    return facts, BATCH_UNITS.get(key.unit, ""), key.dead, key.note
+
+
+def _meanings(told: Mapping[_Told, Sequence[_Range]]) -> tuple[Meaning, ...]:
+    return tuple(Meaning(*about, "; ".join(_versions(ranges))) for about, ranges in told.items())
+
+
+def _versions(ranges: Sequence[_Range]) -> list[str]:
+    """Ranges in words, those that touch as one; nothing where they are all versions."""
+    joined: list[_Range] = []
+    for since, until in sorted(ranges, key=lambda one: version(one[0])):
+        last = joined[-1][1] if joined else None
+        if last is None or (last and version(since) > version(last)):
+            joined.append((since, until))
+        elif last and (not until or version(until) > version(last)):
+            joined[-1] = (joined[-1][0], until)
+    return [words.versions(since, until) for since, until in joined]
 
 
 def _resident(resident: Resident) -> ResidentLine:

@@ -145,7 +145,8 @@ def framework(request: HttpRequest, slug: str) -> HttpResponse:
     record = _record(current().frameworks, slug)
     told = catalogue.told_of("framework", [slug], cases_for(request.user))
     faults = [one for one in current().advisories.values() if one.package == slug]
-    context = {**framework_page.page(record), "cases": told, "faults": faults, "sections": sections(record.body)}
+    page = framework_page.page(record, request.GET.get("key", "").strip()[:100])
+    context = {**page, "cases": told, "faults": faults, "sections": sections(record.body)}
     return _page(request, "framework", "frameworks", record, context)
 
 
