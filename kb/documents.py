@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from django.utils.text import slugify
@@ -132,8 +133,12 @@ def fill(document: Document, prepared: Prepared, knowledge: Knowledge) -> None:
 
 
 def slug_for(kind: str, title: str, text: str) -> str:
-    """An address made of a title; of the text's digest where the title has no Latin letters."""
-    return slugify(title)[:80].strip("-") or f"{kind.removesuffix('s')}-{digest(text)[:8]}"
+    """An address made of a title; with some of the text's digest where letters of it are no Latin ones, so that what is left misleads."""
+    latin, mark = slugify(title)[:80].strip("-"), digest(text)[:8]
+    if not latin:
+        return f"{kind.removesuffix('s')}-{mark}"
+    lost = any(letter.isalpha() and not letter.isascii() for letter in unicodedata.normalize("NFKD", title))
+    return f"{latin}-{mark}" if lost else latin
 
 
 def slug_problems(kind: str, slug: str, knowledge: Knowledge) -> list[Problem]:

@@ -20,12 +20,16 @@ _NAMED = 3  # keys of a framework that nobody here knows
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A fault or a gap: what was understood, and what to give next. ``css`` warn for a choice, bad where nothing fits."""
+    """A fault or a gap: what was understood, and what to give next. ``css`` warn for a choice, bad where nothing fits.
+
+    ``ways``: it leads to “Will it fit?” and to what ran out.
+    """
 
     title: str
     words: str
     codes: tuple[str, ...] = ()
     css: str = ""
+    ways: bool = False
 
 
 def notes(diagnosis: Diagnosis) -> tuple[Note, ...]:
@@ -121,6 +125,13 @@ def _kind(diagnosis: Diagnosis) -> Note | None:
             + (" Until then the advice is for the GPU’s memory." if diagnosis.pool == "gpu" else ""),
             ("dmesg -T | grep -i 'killed process'",),
             "warn",
+        )
+    if diagnosis.kind is None and diagnosis.facts.bare:
+        return Note(
+            "Read as a run to come: nothing here says that it failed",
+            "This page says whether it fits, as far as the command tells. If it did run out, say what ran out, or add the last 20 "
+            "lines of the failing worker to the command.",
+            ways=True,
         )
     if diagnosis.kind is None and diagnosis.paste.lines and not diagnosis.paste.binary and not diagnosis.facts.planned:
         lines = diagnosis.paste.total_lines

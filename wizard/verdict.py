@@ -30,7 +30,7 @@ def stamp(diagnosis: Diagnosis) -> tuple[str, str]:
     if not_memory(diagnosis.facts):
         return "none", "NO MEMORY FAILURE"
     if diagnosis.kind is None:
-        if diagnosis.facts.planned and diagnosis.verdict == "out":
+        if (diagnosis.facts.planned or diagnosis.facts.bare) and diagnosis.verdict == "out":
             return "out", "DOES NOT FIT"
         if diagnosis.room and diagnosis.room.verdict == diagnosis.verdict == "out":
             return "out", "DOES NOT START"

@@ -12,6 +12,7 @@ from diagnose.facts.almost import words_alone
 from diagnose.facts.among import among
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.banner import trained
+from diagnose.facts.bare import is_bare
 from diagnose.facts.by_default import by_default
 from diagnose.facts.datasets import with_lengths
 from diagnose.facts.encoded import encoded
@@ -66,6 +67,11 @@ _TRAINING = (
 
 def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     """Everything that the paste and the answers make known. An answer outranks the paste, a key the words, a traceback both."""
+    facts = _read(paste, answers, knowledge)
+    return replace(facts, command_alone=is_bare(paste, facts))
+
+
+def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     answered, refused = read_answers(answers, knowledge)
     detected = detect(paste, answered.get("framework"), knowledge)
     heard = hear(paste, detected, answered, knowledge)

@@ -33,6 +33,9 @@ _TAGS = re.compile(
     rb"</?(?:p|br|div|pre|code|span|details|summary|li|ul|ol|t[dhr]|table|tbody|thead|blockquote|b|i|em|strong|font|samp|kbd|tt|a|h[1-6])"
     rb"(?:[ \t][^<>\n]{0,300})?/?>"
 )
+# A value in quotes, whose tags are its own: of a prompt, a template, a word at which an engine stops.
+_VALUE = re.compile(rb"""(?<=[\s=:,(\[])(?:'[^'\n]{0,2000}'|"[^"\n]{0,2000}")(?=[\s,;)\]}]|\Z)""")
+_ENDS_OR_VALUE, _TAGS_OR_VALUE = (re.compile(_VALUE.pattern + b"|" + tags.pattern) for tags in (_ENDS, _TAGS))
 _MARKED = re.compile(rb"<(?:/[a-z]|br)")
 _EDITED = re.compile(rb"\\(?:_|(?<=\d\\)\*|(?<=\d \\)\*)")  # what no program writes
 _SOME = 3  # entries that prove a form
@@ -88,12 +91,18 @@ def _encoded(text: str) -> bytes:
 def unmarked(data: bytes) -> bytes:
     """Without the tags of a web page, the backslashes of an editor and the blank line behind every line."""
     if _MARKED.search(data):
-        data = _TAGS.sub(b"", _ENDS.sub(b"\n", data))
+        data = _ENDS_OR_VALUE.sub(lambda found: _own(found[0]) or b"\n", data)
+        data = _TAGS_OR_VALUE.sub(lambda found: _own(found[0]), data)
     if _EDITED.search(data):
         data = _ESCAPED.sub(rb"\1", data).replace(b"\\\\\n", b"\\\n")
     while _is_double_spaced(data):
         data = b"\n".join(data.split(b"\n")[::2])
     return data
+
+
+def _own(found: bytes) -> bytes:
+    """A value as it stands; nothing of a tag."""
+    return found if found[:1] in (b"'", b'"') else b""
 
 
 def _is_double_spaced(data: bytes) -> bool:

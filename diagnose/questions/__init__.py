@@ -2,8 +2,9 @@
 
 Kind and framework come first while they are unsettled, since everything else hangs on them; the phase where it matters; then
 the facts without which nothing can be computed; then what is assumed or a default, by how far the failing pool's peak would
-move. Of a run that has not begun nobody can say what ran out, and what it lacks comes first. Where the settings that are known
-do not explain the failure, the unknown that could explain it comes before the phase.
+move. Of a run that has not begun nobody can say what ran out, and what it lacks comes first; of a launch command alone what ran
+out is asked last. Where the settings that are known do not explain the failure, the unknown that could explain it comes before
+the phase.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def ask(situation: Situation, knowledge: Knowledge, checks: Sequence[Check] = ()
     at = situation.phase or only_out(situation.facts, estimated)
     bench = Bench(facts, estimate, at, pool or "gpu", knowledge, situation.paste, situation.possible)
     first = [unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
-    asked = [] if facts.planned else first
+    last = [one for one in first if facts.bare and one.question.fact == "oom_kind"]
+    first = [one for one in first if one not in last]
+    asked = [] if facts.planned or facts.bare else first
     if pool != "host" and kind not in NOT_A_PEAK and facts.cards_open and "n_gpus" in words:
         asked = [missing(words["n_gpus"], bench), *asked]
     place = [unsettled(words["phase"], bench)] if "phase" in words and _phase_matters(facts, kind, at, pool) else []
@@ -66,10 +69,11 @@ def ask(situation: Situation, knowledge: Knowledge, checks: Sequence[Check] = ()
     behind = place if facts.configured and explained(estimate, kind, pool) is False else []
     asked += [] if behind else place
     asked += [one for one in (missing(question, bench) for question in lacking) if not _idle(one, bench)]
-    asked += first if facts.planned else []
-    if len(asked) < MOST:
-        asked += _further(bench, words, behind, checks, {one.question.fact for one in asked})
-    return tuple(asked[:MOST])
+    asked += first if facts.planned or facts.bare else []
+    most = MOST - len(last)
+    if len(asked) < most:
+        asked += _further(bench, words, behind, checks, {one.question.fact for one in (*asked, *last)})
+    return (*asked[:most], *last)
 
 
 def _further(
@@ -108,7 +112,7 @@ def _phase_matters(facts: Facts, kind: str | None, phase: str | None, pool: Pool
     """On the host the whole run adds up; on a card only the failing phase counts, unless it is known or stands out."""
     if facts.values.get("trains") is False:
         return False
-    return not facts.planned and phase is None and pool != "host" and kind not in NOT_A_PEAK
+    return not (facts.planned or facts.bare) and phase is None and pool != "host" and kind not in NOT_A_PEAK
 
 
 def _not_of_a_peak(facts: Facts, kind: str | None) -> list[str]:

@@ -112,6 +112,7 @@ class Facts:
     notes: tuple[str, ...] = ()
     failed_row: FailedRow | None = None
     among: tuple[str, ...] = ()
+    command_alone: bool = False
 
     @property
     def trainer(self) -> str:
@@ -154,6 +155,11 @@ class Facts:
         """Whether the text asks of a run that has not begun: it tells no failure and asks whether, or on what, it would fit."""
         asks = self.values.get("planned") is True or self.values.get("asks_hardware") is True
         return asks and "oom_kind" not in self.values
+
+    @property
+    def bare(self) -> bool:
+        """Whether there is a launch command alone, and nobody says that it failed or what is asked of it."""
+        return self.command_alone and not self.planned and "oom_kind" not in self.values
 
     def number(self, id: str) -> float | None:
         """The value of a number fact, or None when it is unknown."""

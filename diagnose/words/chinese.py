@@ -97,7 +97,7 @@ def _planned(diagnosis: Diagnosis) -> str:
     """Where nothing failed, or nothing shows that it did."""
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
     if pool is None or not pool.phases:
-        return "还不能判断是否放得下" if diagnosis.facts.planned else "还不能判断"
+        return "还不能判断是否放得下" if diagnosis.facts.planned or diagnosis.facts.bare else "还不能判断"
     by = "按日志实测" if pool.deciding.measured is not None else "按估算"
     what, phase = POOLS[pool.pool], PHASES.get(pool.deciding.phase, pool.deciding.phase)
     return {

@@ -65,7 +65,8 @@ def _at(phase: str) -> str:
 
 def _planned(diagnosis: Diagnosis) -> str:
     """The sentence when nothing failed yet, or nothing shows that it did."""
-    known, asked = diagnosis.estimate.pool("host" if diagnosis.pool == "host" else "gpu"), diagnosis.facts.planned
+    known = diagnosis.estimate.pool("host" if diagnosis.pool == "host" else "gpu")
+    asked = diagnosis.facts.planned or diagnosis.facts.bare
     if known is None or not known.phases:
         return "Cannot tell yet whether it fits" if asked else "Cannot tell yet"
     verdict, peak = known.verdict(), known.deciding

@@ -327,6 +327,19 @@ def test_a_plan_is_answered_by_whether_it_fits(client):
     assert "What ran out?" not in page
 
 
+def test_a_launch_command_alone_is_read_as_a_run_to_come_and_what_ran_out_stays_at_hand(client):
+    command = "python -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct trainer.n_gpus_per_node=8"
+    page = html.unescape(post(client, paste=command))
+    assert page.index("Read as a run to come") < page.index('id="askh"')
+    assert "memory" in page.split('id="askh"')[1][:60]
+    assert page.count('href="/fit/?') > 1
+    assert 'href="#fact-oom_kind"' in page
+    assert 'id="fact-oom_kind"' in page
+    failed = html.unescape(post(client, paste=f"(W pid=3) step 3\n{command}"))
+    assert "No message of a memory failure" in failed
+    assert "What ran out?" in failed.split('id="askh"')[1][:60]
+
+
 SERVES = "trl vllm-serve --model Qwen/Qwen2.5-7B-Instruct --tensor_parallel_size 1 --max_model_len 8192\n1 x A100 80GB"
 
 

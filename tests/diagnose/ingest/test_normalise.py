@@ -48,6 +48,9 @@ def test_it_leaves_the_marks_of_a_sentence(text: str) -> None:
     [
         ("a<br>b<br/>\nc", "a\nb\nc"),
         ("<details>\n<summary>log</summary>\n\n<pre><code>  a\n  b</code></pre></details>", "\nlog\n\n  a\n  b"),
+        ("--stop '</p>' --lr 1<br>x", "--stop '</p>' --lr 1\nx"),
+        ('p: "in <b>bold</b>, it\'s <br>", <b>q</b>', 'p: "in <b>bold</b>, it\'s <br>", q'),
+        ("<p class=\"a b\">it's <i>y</i>, isn't it</p>x", "it's y, isn't it\nx"),
         (r"micro\_batch\_size=8 \* \[2\]", "micro_batch_size=8 * [2]"),
         (r"8\*A100", "8*A100"),
         ('{"log":"a \\u001b[31mb\\u001b[0m\\n","stream":"stderr","time":"t"}\n{"log":"  c\\n","time":"t"}', "a b\n  c"),

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from diagnose.knowledge import Knowledge
-from kb import content, saving
+from kb import content, documents, saving
 from kb.documents import DocumentError
 from kb.models import Document, Draft, Entry
 from kb.saving import Conflict
@@ -212,3 +212,10 @@ def content_folder():  # type: ignore[no-untyped-def]
     from diagnose.knowledge import CONTENT
 
     return CONTENT
+
+
+def test_an_address_is_made_of_a_title_and_told_from_others_where_letters_are_lost() -> None:
+    assert documents.slug_for("cases", "Résumé: vLLM’s 2nd OOM", "a") == "resume-vllms-2nd-oom"
+    one, other = (documents.slug_for("cases", title, title) for title in ("vLLM 启动失败", "vLLM 显存增长"))
+    assert one.startswith("vllm-")
+    assert len({one, other, documents.slug_for("cases", "显存", "b")}) == 3
