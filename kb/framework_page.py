@@ -87,7 +87,7 @@ def _key_groups(framework: Framework, sought: list[str]) -> list[KeyGroup]:
     own, *parts = files_of(framework)
     rows = [(_group(key), key) for key in own.keys] + [(part.title, key) for part in parts for key in part.keys]
     for title, key in rows:
-        if all(map(" ".join((key.key, *_told(key))).lower().__contains__, sought)):
+        if any(_told(key)) and all(map(" ".join((key.key, *_told(key))).lower().__contains__, sought)):
             ranges = found.setdefault(title, {}).setdefault(key.key, {}).setdefault(_told(key), [])
             ranges.append((key.since, key.until))
     return [
