@@ -18,7 +18,7 @@ PAGES = [
     "/gpus/mi210/",
     "/guides/which-batch-key-counts-what/",
     "/levers/rollout.enforce_eager.on/",
-    "/search/?q=offload",
+    "/search/?q=offload" + "x" * 90,
 ]
 TWO_ADVISORIES = """8 x A100 80GB
 accelerate launch --config_file zero3.yaml train_grpo.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct --num_generations 8 \\

@@ -306,6 +306,7 @@ def test_without_scripts_the_questions_lead_to_an_answer(plain_page, live_site):
 def test_without_scripts_the_whole_diagnosis_can_be_copied(plain_page, live_site):
     diagnose(plain_page, live_site)
     assert plain_page.input_value("#markdown").startswith("## GPU memory runs out")
+    assert not any(button.is_visible() for button in plain_page.locator("[data-copy]").all())
 
 
 def test_without_scripts_going_back_gives_the_answer_and_then_the_paste(plain_page, live_site):
