@@ -198,15 +198,18 @@ def _key_row(framework: Framework, fact: str) -> KeyRow | None:
     if not keys:
         return None
     default = usual(framework, fact)
-    ranges = [f"{key.key}: {words}" for key in keys if (words := rules_in_words.versions(key.since, key.until))]
+    ranges: dict[str, list[tuple[str, str]]] = {}
+    for key in keys:
+        ranges.setdefault(key.key, []).append((key.since, key.until))
+    told = [f"{key}: {words}" for key, several in ranges.items() if (words := rules_in_words.ranges(several))]
     unit = keys[0].unit
     counts = [BATCH_UNITS[unit]] if unit not in _OWN_UNITS else []
     return KeyRow(
         framework=framework,
         fact=rules_in_words.title(fact),
-        keys=tuple(dict.fromkeys(key.key for key in keys)),
+        keys=tuple(ranges),
         default=_default_words(fact, default, counts=bool(counts)) if default else "",
-        note="; ".join((*counts, *ranges)),
+        note="; ".join((*counts, *told)),
     )
 
 

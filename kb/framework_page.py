@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diagnose.conditions import version
 from diagnose.knowledge.frameworks import Detect
 from diagnose.knowledge.parts import files_of
 from diagnose.knowledge.records import Behaviour, Framework, Key, Resident
@@ -112,19 +111,7 @@ def _told(key: Key) -> _Told:
 
 
 def _meanings(told: Mapping[_Told, Sequence[_Range]]) -> tuple[Meaning, ...]:
-    return tuple(Meaning(*about, "; ".join(_versions(ranges))) for about, ranges in told.items())
-
-
-def _versions(ranges: Sequence[_Range]) -> list[str]:
-    """Ranges in words, those that touch as one; nothing where they are all versions."""
-    joined: list[_Range] = []
-    for since, until in sorted(ranges, key=lambda one: version(one[0])):
-        last = joined[-1][1] if joined else None
-        if last is None or (last and version(since) > version(last)):
-            joined.append((since, until))
-        elif last and (not until or version(until) > version(last)):
-            joined[-1] = (joined[-1][0], until)
-    return [words.versions(since, until) for since, until in joined]
+    return tuple(Meaning(*about, words.ranges(ranges)) for about, ranges in told.items())
 
 
 def _resident(resident: Resident) -> ResidentLine:

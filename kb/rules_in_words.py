@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from diagnose.conditions import Conditions
+from diagnose.conditions import Conditions, version
 from diagnose.knowledge import current
 from diagnose.knowledge.records import LeverChange
 from diagnose.vocabulary import FACTS, Value
@@ -38,6 +38,18 @@ def change(step: LeverChange) -> str:
 def versions(since: str, until: str) -> str:
     """``from 0.8``, ``before 0.9``, both, or nothing."""
     return ", ".join(part for part in (f"from {since}" if since else "", f"before {until}" if until else "") if part)
+
+
+def ranges(several: Iterable[tuple[str, str]]) -> str:
+    """Ranges of versions in words, those that touch as one; nothing where they are all versions."""
+    joined: list[tuple[str, str]] = []
+    for since, until in sorted(several, key=lambda one: version(one[0])):
+        last = joined[-1][1] if joined else None
+        if last is None or (last and version(since) > version(last)):
+            joined.append((since, until))
+        elif last and (not until or version(until) > version(last)):
+            joined[-1] = (joined[-1][0], until)
+    return "; ".join(versions(*one) for one in joined)
 
 
 def title(id: str) -> str:

@@ -8,7 +8,7 @@ from django.test import Client
 from diagnose.conditions import Conditions
 from diagnose.knowledge import Knowledge
 from kb.catalogue import lever_keys
-from kb.rules_in_words import conditions
+from kb.rules_in_words import conditions, ranges
 from kb.tags import case_tags
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shipped")]
@@ -61,3 +61,9 @@ def test_titles_begin_with_a_capital_unless_with_a_name(knowledge: Knowledge) ->
 )
 def test_a_search_that_finds_nothing_says_so_of_one_word_or_of_all(client: Client, query: str, said: str) -> None:
     assert said in client.get("/search/", {"q": query}).content.decode()
+
+
+def test_ranges_of_versions_that_touch_are_told_as_one() -> None:
+    assert ranges([("3.0.3", ""), ("", "3.0.3")]) == ""
+    assert ranges([("0.10", ""), ("", "0.9"), ("0.9", "0.9.2")]) == "before 0.9.2; from 0.10"
+    assert ranges([("0.18", ""), ("0.24", ""), ("1.6", "")]) == "from 0.18"

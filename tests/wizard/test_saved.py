@@ -59,7 +59,7 @@ def test_a_form_that_lies_about_being_redacted_is_redacted_all_the_same(client: 
 def test_the_link_for_others_does_not_own(client: Client) -> None:
     row, own = keep(client)
     head = client.get(own).content.decode().split("</header>")[1]
-    assert f'{reverse("wizard:saved", args=[row.view])}</a>' in head
+    assert f"{reverse('wizard:saved', args=[row.view])}</a>" in head
     key = own.rstrip("/").rsplit("/", 1)[1]
     page = client.get(reverse("wizard:saved", args=[row.view])).content.decode()
     assert key not in page
