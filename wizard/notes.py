@@ -50,16 +50,11 @@ def notes(diagnosis: Diagnosis) -> tuple[Note, ...]:
 
 
 def _binary(diagnosis: Diagnosis) -> Note | None:
-    if diagnosis.paste.file:
-        title, cure, command = FILES[diagnosis.paste.file]
-        return Note(title, cure, (command,) if command else ())
-    if not diagnosis.paste.binary:
+    kind = diagnosis.paste.file or ("binary" if diagnosis.paste.binary else "")
+    if not kind:
         return None
-    return Note(
-        "This looks like a binary file",
-        "There is hardly a line of text in its beginning. Paste the text of the log, or what this prints:",
-        ("strings FILE | tail -200",),
-    )
+    title, cure, command = FILES[kind]
+    return Note(title, cure, (command,) if command else ())
 
 
 def _framework(diagnosis: Diagnosis) -> Note | None:

@@ -90,6 +90,8 @@ def without_noise(data: bytes) -> bytes:
 
 def _legible(line: bytes) -> bool:
     """Whether a line is long enough to be words and hardly more than printable."""
+    if line.count(_NOISE) > _BINARY_SHARE * len(line):
+        return False  # most of a file that is no text: without a closer look
     text = line.decode("utf-8", "replace")
     odd = text.count("\ufffd") + len(_CONTROL.findall(text.replace("\x1b", "").rstrip("\r")))
     return len(text) >= _WORDS and odd <= _BINARY_SHARE * len(text)

@@ -29,8 +29,8 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     lines += [f"{head}{headline(diagnosis)}", "", lead]
     if further := outlived.told(diagnosis):
         lines += ["", f"{outlived.TITLE}. {further}"]
-    if diagnosis.paste.file:
-        lines += ["", files.told(diagnosis.paste.file)]
+    if kind := diagnosis.paste.file or ("binary" if diagnosis.paste.binary else ""):
+        lines += ["", files.told(kind)]
     if run := words.run_words(diagnosis.facts):
         lines += ["", " · ".join(run)]
     lines += _section("What was read", [f"{item}{_fact(fact, diagnosis)}" for fact in _told(diagnosis)], markdown)

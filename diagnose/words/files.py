@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# kind (diagnose.ingest.files) → what it is, what to do, the command that prints text. The first one's command is
+# kind (diagnose.ingest.files; binary: of none of them) → what it is, what to do, the command that prints text. The first one's command is
 # torch/cuda/_memory_viz.py, which opens the snapshot on the person's own machine.
 FILES = {
     "snapshot": (
@@ -24,6 +24,11 @@ FILES = {
     "tensors": ("These are weights", "Of a model, its config.json tells all that is needed: paste that.", ""),
     "picture": ("This is a picture", "Words in pictures are not read. Copy the text of the log and paste that.", ""),
     "document": ("This is a document, not text", "Copy the text of the log and paste that.", ""),
+    "binary": (
+        "This looks like a binary file",
+        "There is hardly a line of text in its beginning. Paste the text of the log, or what this prints:",
+        "strings FILE | tail -200",
+    ),
     "core": ("This is a program or its core dump", "Send the log of the run instead.", ""),
 }
 

@@ -69,6 +69,14 @@ def test_it_gives_no_address_of_the_log_back():
     assert b"10.9.8.7" not in send(RAY).content
 
 
+def test_a_binary_body_is_said_to_be_one(client):
+    answer = client.post(
+        "/diagnose", b"\x00\x01trl 9b\x02\n" * 50, content_type="application/octet-stream"
+    ).content.decode()
+    assert "This looks like a binary file" in answer
+    assert "TRL" not in answer
+
+
 def test_an_empty_body_is_an_answer_too():
     assert send(b"").status_code == 200
 
