@@ -8,10 +8,12 @@ import secrets
 import time
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 
 from config.logs import page_of, request_id
 from kb import metrics
+from kb.sent import written_on
 
 _FROM_PROXY = re.compile(r"[A-Za-z0-9._-]{8,64}")
 log = logging.getLogger("headroom.requests")
@@ -35,3 +37,20 @@ def told(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpR
         return response
 
     return tell
+
+
+def led_back(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware: whose browser opens an address that takes a form alone, as by its bar, comes to the page of that form."""
+
+    def lead(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if (
+            response.status_code != 405
+            or request.method != "GET"
+            or "text/html" not in request.headers.get("Accept", "")
+        ):
+            return response
+        page = written_on(request)
+        return HttpResponseRedirect(reverse("wizard:start") if page == request.get_full_path() else page)
+
+    return lead

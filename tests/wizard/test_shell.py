@@ -42,6 +42,16 @@ def test_it_refuses_a_get():
     assert Client().get("/diagnose").status_code == 405
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("address", "page"),
+    [("/diagnose", "/"), ("/cases/first/files/", "/cases/first/"), ("/saved/", "/"), ("/cases/preview/", "/cases/")],
+)
+def test_a_browser_that_opens_an_address_of_a_form_comes_to_its_page(address, page):
+    answer = Client().get(address, headers={"Accept": "text/html,*/*"})
+    assert (answer.status_code, answer.headers["Location"]) == (302, page)
+
+
 def test_it_answers_in_plain_text_without_any_cookie_or_token():
     response = send(RAY)
     assert response.status_code == 200
