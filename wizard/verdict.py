@@ -30,9 +30,10 @@ def stamp(diagnosis: Diagnosis) -> tuple[str, str]:
     if not_memory(diagnosis.facts):
         return "none", "NO MEMORY FAILURE"
     if diagnosis.kind is None:
-        if (diagnosis.facts.planned or diagnosis.facts.bare) and diagnosis.verdict == "out":
+        starts = not diagnosis.room or diagnosis.room.verdict != "out"
+        if diagnosis.verdict == "out" and (diagnosis.facts.planned or (diagnosis.facts.bare and starts)):
             return "out", "DOES NOT FIT"
-        if diagnosis.room and diagnosis.room.verdict == diagnosis.verdict == "out":
+        if diagnosis.verdict == "out" and not starts:
             return "out", "DOES NOT START"
         return (diagnosis.verdict if diagnosis.verdict != "unknown" else "none"), _STAMPS[diagnosis.verdict]
     return "out", _STAMPS["out"] if diagnosis.verdict == "out" else "RAN OUT"
