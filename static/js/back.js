@@ -1,5 +1,5 @@
-// Going back to an answer after a correction or a jump within it: each entry of this tab's own history holds the reduced paste and the
-// answers, with which the page is asked for again. An answer that was only read comes out of the browser's cache and needs none of this.
+// Going back to an answer: each entry of this tab's history holds the reduced paste and the answers, with which the page is asked for
+// again. One only read comes out of the browser's cache.
 (() => {
   const one = (query, root = document) => root.querySelector(query);
   const here = () => location.pathname + location.search;
@@ -7,23 +7,21 @@
 
   const keep = () => {
     const form = one("#again"), [path, facts] = form?.getAttribute("action").split("?") || [];
-    if (!facts || path !== location.pathname || !one('[name="reduced"]', form)) return false;
+    if (!facts || path !== location.pathname || !one('[name="reduced"]', form)) return;
     const sent = [...form.querySelectorAll('[type="hidden"]')].map(({ name, value }) => [name, value]);
     history.replaceState({ ...history.state, sent }, "", `${path}?${facts}${location.hash}`);
-    shown = here();
-    return true;
+    return (shown = here());
   };
-  document.addEventListener("htmx:beforeHistoryUpdate", keep);
-  document.addEventListener("htmx:afterSettle", (event) => { if (event.target.id === "main") keep(); });
-  // The jump is made here, so that no moment lies between the new entry and its answers in which the person can leave.
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest('a[href^="#"]');
-    if (!link || !keep() || link.hash === location.hash || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  addEventListener("htmx:beforeHistoryUpdate", keep);
+  addEventListener("htmx:afterSettle", ({ target }) => { if (target.id === "main") keep(); });
+  // jumps here: nobody can leave before the new entry has its answers
+  addEventListener("click", (event) => {
+    const hash = event.target.closest('a[href^="#"]')?.hash;
+    if (!hash || event.ctrlKey || event.metaKey || event.shiftKey || !keep() || hash === location.hash) return;
     event.preventDefault();
-    location.hash = link.hash;
+    location.hash = hash;
     keep();
   });
-  addEventListener("hashchange", () => { if (!history.state?.sent) keep(); });
 
   const again = async () => {
     const asked = (shown = here()), body = new URLSearchParams(history.state.sent);
@@ -35,9 +33,9 @@
     one("#main").replaceWith(one("#main", page));
     document.title = page.title;
     htmx.process(one("#main"));
-    if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    if (location.hash) one(location.hash)?.scrollIntoView();
   };
-  // before htmx, which would load the page of facts
+  // before htmx, which loads the page of facts
   addEventListener("popstate", (event) => {
     if (!event.state?.sent) return;
     event.stopImmediatePropagation();
