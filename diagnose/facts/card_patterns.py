@@ -21,6 +21,9 @@ _BEFORE = rf"(?:{_SIZE}\s*(?:的\s*)?)?(?:(?:NVIDIA|Nvidia|nvidia|Tesla|GeForce|
 _BARE_SIZE = r"(?<=[ -])(?P<size2>40|80)(?=\s*(?:[?？,，;；:：。)）]|\.?(?:\s*$|\s+[A-Z])))"
 _AFTER = rf"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*(?:(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}|[ -]{_BARE_SIZE})"
 
+# a name ends, or its size follows without a blank: A10080G
+_ENDS = r"(?:(?![A-Za-z0-9])|(?=(?:16|24|32|40|48|64|80|94|96|141)G(?:i?B)?(?![A-Za-z0-9])))"
+
 
 @lru_cache(maxsize=8)
 def _card(words: tuple[str, ...]) -> str:
@@ -32,8 +35,8 @@ def _card(words: tuple[str, ...]) -> str:
 @lru_cache(maxsize=8)
 def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     """Count before card, and card before count; group ``times`` is a count behind the card."""
-    counted = rf"(?P<card>{_card((*words, *short))})s?(?![A-Za-z0-9])"
-    card = rf"(?<![A-Za-z0-9.])(?P<card>{_card(words)})s?(?![A-Za-z0-9])"
+    counted = rf"(?P<card>{_card((*words, *short))})s?{_ENDS}"
+    card = rf"(?<![A-Za-z0-9.])(?P<card>{_card(words)})s?{_ENDS}"
     count = rf"{_ALONE}{_NO_SETTING}(?P<count>{NUMERAL}|an?(?=\s))"
     # a table has two blanks between the index of a card and its name
     link = rf"(?!\s{{2,}}(?!{_TIMES}|{_MEASURE}))\s*(?:{_TIMES}|{_MEASURE}|\s|-(?=[A-Za-z]))\s*(?:{_MEASURE}\s*)?"

@@ -149,7 +149,8 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         word = None
     size = next((groups[name] for name in ("size", "size0", "size1", "size2") if groups.get(name)), None)
     card = re.sub(r"[-\s]+", " ", groups.get("card") or "").lower()
-    if size is None and (inside := re.search(r"(?<![\da-z])(\d{2,3})\s?g", card)):
+    slug = _slug(card, known)
+    if size is None and (inside := re.search(r"(?<![\da-z])(\d{2,3})\s?g", _behind_title(card, slug, known))):
         size = inside[1]
     machines = groups.get("nodes") or groups.get("machines")
     many = int(machines) if machines else None
@@ -157,7 +158,7 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         aside=aside(words, found),
         nodes=many,
         span=span,
-        gpu=_slug(card, known),
+        gpu=slug,
         count=numeral(word) * (many or 1) if word else None,
         size=float(size) if size else None,
         per_node=_per_node(words, found, numeral(word) if word else 0),
@@ -190,6 +191,12 @@ def _per_node(words: str, found: re.Match[str], count: int) -> bool:
 def _slug(card: str, known: Names) -> str:
     """The record of a name whose blanks may have been dashes or left out."""
     return known.known.get(card) or known.tight.get(card.replace(" ", ""), "")
+
+
+def _behind_title(card: str, slug: str, known: Names) -> str:
+    """What a name adds to the shortest one of the same card: a10080g its size."""
+    short = min((name for name, of in known.tight.items() if of == slug and card.startswith(name)), key=len, default="")
+    return card[len(short) :] if re.match(r"\d{2,3}g", card[len(short) :]) else card
 
 
 def tight(words: str) -> str:

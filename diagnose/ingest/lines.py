@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from diagnose.ingest.labels import LEVEL, counted_or_named, learned
+from diagnose.ingest.mistyped import SLIP, meant
 from diagnose.types import Line, Span
 
 MATCHED = 4_000  # characters of a line that are looked at
@@ -88,10 +89,12 @@ def _row(number: int, text: str, start: int, source: str) -> Row:
     if "[repeated " in seen and (found := _REPEATED.search(seen, start)):
         end = found.start()
     words = seen[start:end]
+    columns: tuple[int, ...] | None = None
     if ("&" in words or "[" in words) and _IN_WORDS.search(words):
-        words, columns = _without_marks(words, start)
-        return Row(Line(number, text, words, start), source, columns)
-    return Row(Line(number, text, words, start), source)
+        words, columns = _changed(words, start, _IN_WORDS, lambda found: _ENTITY.get(found[0], ""))
+    elif SLIP.search(words):
+        words, columns = _changed(words, start, SLIP, meant)
+    return Row(Line(number, text, words, start), source, columns)
 
 
 def _prefix(text: str, start: int, source: str) -> tuple[int, str]:
@@ -115,17 +118,19 @@ def _prefix(text: str, start: int, source: str) -> tuple[int, str]:
     return (start, source) if only_colour and indent > start or at == indent else (at, source)
 
 
-def _without_marks(words: str, start: int) -> tuple[str, tuple[int, ...]]:
-    """The words without colour remains and with HTML entities read, and the column of each character that is left."""
+def _changed(
+    words: str, start: int, form: re.Pattern[str], instead: Callable[[re.Match[str]], str]
+) -> tuple[str, tuple[int, ...]]:
+    """The words with something in the place of what is found, and the column of each character that is left."""
     parts: list[str] = []
     columns: list[int] = []
     at = 0
-    for found in _IN_WORDS.finditer(words):
+    for found in form.finditer(words):
         parts.append(words[at : found.start()])
         columns.extend(range(start + at, start + found.start()))
-        if entity := _ENTITY.get(found[0]):
-            parts.append(entity)
-            columns.append(start + found.start())
+        put = instead(found)
+        parts.append(put)
+        columns.extend(start + min(found.start() + i, found.end() - 1) for i in range(len(put)))
         at = found.end()
     parts.append(words[at:])
     columns.extend(range(start + at, start + len(words) + 1))

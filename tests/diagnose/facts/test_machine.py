@@ -519,3 +519,17 @@ def test_what_ray_counts_against_outranks_the_rounded_size_that_people_tell(valu
     )
     assert values(f"8 卡，内存 512G\n{node}")["host_ram_gb"] == 503.49
     assert values(f"8 卡，容器内存限制 200G\n{node}")["host_ram_gb"] == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "card", "size", "cards"),
+    [
+        ("2xA10080G verl OOM", "A100", 80, 2),
+        ("8卡H10080G 爆显存", "H100", 80, 8),
+        ("2卡409024g 爆显存", "RTX 4090", 24, 2),
+        ("8x V10032GB, OOM", "V100", 32, 8),
+    ],
+)
+def test_a_size_may_be_written_right_behind_the_name(values, text, card, size, cards):
+    found = values(text)
+    assert (found["gpu_model"], found["gpu_mem_gib"], found["n_gpus"]) == (card, size, cards)
