@@ -10,6 +10,7 @@ from diagnose.facts.failure import read_failure
 from diagnose.facts.former import with_later
 from diagnose.facts.framework import Detected
 from diagnose.facts.lowered import Lowered, lower
+from diagnose.facts.manuals import of_no_run, without_hits
 from diagnose.facts.not_done import without_asked, without_untried
 from diagnose.facts.numbered import without_items, without_numbers
 from diagnose.facts.other_runs import of_failing_run
@@ -39,13 +40,13 @@ class Heard(NamedTuple):
 
 def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> Heard:
     """What people wrote, which messages stand there, and the failure that they tell."""
-    lowered = lower(paste)
-    said = tuple(spoken(paste, lowered.new))
+    lowered, aside = lower(paste), of_no_run(paste)
+    said = tuple(line for line in spoken(paste, lowered.new) if line.number not in aside)
     speech = tuple(map(without_numbers, said))
     paste = with_later(without_items(without_asked(without_past(paste, said), said), said, speech), speech)
     speech = tuple(map(without_untried, speech))
     paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
-    hits = without_comments(hits, paste)
+    hits = without_comments(without_hits(hits, paste, aside), paste)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
     return Heard(paste, lowered, speech, hits, captured, failed, proofs(hits, failed, answered))
