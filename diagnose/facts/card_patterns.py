@@ -167,7 +167,8 @@ ROLES = (
     ),
 )
 NODES = re.compile(
-    rf"{_ALONE}(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机"
+    rf"\b(?:node|machine|host)\s*#?\s?\d{{1,3}}\s*(?:/|(?:out )?of)\s*(?P<all>\d{{1,3}})(?![\w/])(?!\s*(?:gpus?|cards?))"
+    rf"|{_ALONE}(?<!第)(?<!第 )(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机"
     rf"|个?节点)(?![A-Za-z_\-])",
     re.I | re.A,
 )
@@ -186,18 +187,30 @@ ONE_NODE = re.compile(
     r"|(?<!每台)(?<!每个)(?<!台)(?:机器|服务器)\s*(?:是|有|为)\s*(?:\d{1,2}|[单两双二四六八])\s*(?:卡|张|块|[x×*])",
     re.I | re.A,
 )
+# “one node ran out of disk”: one of several, to which something happened
+ONE_OF_SEVERAL = re.compile(
+    r"\s*(?:(?:just|always|suddenly|randomly|often|sometimes|still|also|only)\s+)?"
+    r"(?:ran|runs|died|dies|crash\w*|fail\w*|went|goes|hits?|lost|hangs?|hung|reports?|reported|got|gets|keeps?|dropped|rebooted|disconnect\w*"
+    r"|was|(?:is|has) (?:been )?(?:down|slow\w*|dead|gone|broken|unreachable|out|always|different|less|more)|OOM\w*)\b"
+    r"|\s*(?:的)?(?:磁盘|硬盘|网络|网卡|报|挂|掉|坏|崩|OOM|卡住|宕|重启|失联)",
+    re.I | re.A,
+)
+WHERE_IT_RUNS = re.compile(
+    r"\b(?:on|in|with|using|have|has|only|just|a|my|our|the)\s+$|(?:在|用|只有|只|我有|就)\s*$", re.I | re.A
+)
 # in lower case; a line that tells of machines in either of the two ways above holds one
 MACHINES = (
     "node", "machine", "server", "host", "box", "workstation", "pod", "notebook", "colab", "kaggle", "台", "机", "节点", "服务器",
 )  # fmt: skip
 EACH = re.compile(
-    r"(?:每(?:台|机|个?节点|台机器)(?:有|是)?|单(?:机|台|节点)"
+    r"(?:每(?:台|机|个?节点|台机器)(?:各|都|有|是){0,2}|(?:节点|机器|服务器)[,，、]?\s*每[个台](?:各|都|有|是){0,2}|单(?:机|台|节点)"
     r"|\b(?:each|per node|per machine|nodes? of|(?:each|every) (?:node|machine) (?:has"
     r"|with)|each with)|\bnodes?\s*[x×*])\s*[:：]?\s*$",
     re.I | re.A,
 )
 MACHINES_BEFORE = re.compile(
-    r"(?:\d{1,3}|[两双二三四五六七八])\s*(?:台(?:机器|服务器|机)?|机|个?节点)\s*[x×*]?\s*$", re.A
+    r"(?:\d{1,3}|[两双二三四五六七八])\s*(?:台(?:机器|服务器|机)?|机|个?节点)(?:\s*[,，]?\s*(?:上)?各(?:自|有|是)?|\s*[x×*]?)\s*$",
+    re.A,
 )
 # “4 nodes 8xH100”, “8xH100, 4 nodes”: a machine's cards beside the number of machines, where nothing calls them all
 NODES_BEFORE = re.compile(
@@ -234,6 +247,12 @@ ONE_CARD = re.compile(
     r"\b(?:the|my|this|our) (?:only |own )?(?:card|gpu) (?:has|is an?|with)\b|\bnothing else (?:is )?(?:running )?on the (?:card|gpu)\b"
     r"|\bmy (?:own |local )?(?:laptop|desktop|gaming pc)\b|\b(?:google )?colab\b"
     r"|(?:我的|这张|这块)(?:显?卡|GPU)(?:是|有|只有)|卡上没有?(?:别的|其他)",
+    re.I | re.A,
+)
+# “rank 3 of 8” counts the processes, one a card
+RANK_OF = re.compile(
+    r"(?<![A-Za-z_.-])(?<!lora )(?<!\b[tdpesc]p )(?<!local )rank\s*#?\s?\d{1,4}\s*(?:/|(?:out )?of)\s*"
+    r"(?P<n>[1-9]\d{0,3})(?![\w/.])(?!\s*(?:lora|nodes?))",
     re.I | re.A,
 )
 # some of the machine's cards, next to a run with others of them

@@ -27,7 +27,9 @@ from diagnose.facts.card_patterns import (
     NODES_BEHIND,
     ONE_CARD,
     ONE_NODE,
+    ONE_OF_SEVERAL,
     PART_OF,
+    RANK_OF,
     RANKS_BEFORE,
     RANKS_BEHIND,
     ROLES,
@@ -35,6 +37,7 @@ from diagnose.facts.card_patterns import (
     TRIED,
     UNNAMED,
     WENT_WELL,
+    WHERE_IT_RUNS,
     named,
 )
 from diagnose.facts.others import of_others, supposed
@@ -205,8 +208,10 @@ def tight(words: str) -> str:
 
 
 def one_card(speech: Sequence[Line]) -> dict[str, Fact]:
-    """One card, where the text speaks of the card in the singular and nothing counts cards."""
+    """One card, where the text speaks of the card in the singular and nothing counts cards; those of all ranks, where it numbers one."""
     for line in speech:
+        if (rank := RANK_OF.search(line.words)) and not of_others(line.words, rank.start()):
+            return {"n_gpus": Fact("n_gpus", int(rank["n"]), "read", written=rank[0], span=span_of(line, rank))}
         if found := ONE_CARD.search(line.words):
             return {"n_gpus": Fact("n_gpus", 1, "read", written=found[0], span=span_of(line, found))}
     return {}
@@ -228,23 +233,35 @@ def by_role(speech: Sequence[Line]) -> dict[str, Fact]:
     return {}
 
 
-def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> tuple[int, Span] | None:
+def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> dict[str, Fact]:
     """The number of machines that the text states, by itself or before the cards of each."""
     for mention in said:
         if mention.nodes:
-            return mention.nodes, mention.span
+            return _nodes(mention.nodes, mention.span)
     for line in speech:
         words = line.words.lower()
         if not any(word in words for word in MACHINES):
             continue
         # 单机八卡，2 机: the “one” tells of what kind they are
-        for place in sorted(NODES.finditer(line.words), key=lambda one: numeral(one["nodes"]) == 1):
+        for place in sorted(NODES.finditer(line.words), key=lambda one: numeral(one["nodes"] or one["all"]) == 1):
             before = line.words[max(0, place.start() - 24) : place.start()]
-            if 1 <= (count := numeral(place["nodes"])) <= 512 and not TRIED.search(before):
-                return count, span_of(line, place)
-        if found := ONE_NODE.search(line.words):
-            return 1, span_of(line, found)
-    return None
+            if TRIED.search(before) or _of_several(line.words, place):
+                continue
+            if 1 <= (count := numeral(place["nodes"] or place["all"])) <= 512:
+                return _nodes(count, span_of(line, place))
+        if (found := ONE_NODE.search(line.words)) and not _of_several(line.words, found):
+            return _nodes(1, span_of(line, found))
+    return {}
+
+
+def _nodes(count: int, span: Span) -> dict[str, Fact]:
+    return {"n_nodes": Fact("n_nodes", count, "read", span=span)}
+
+
+def _of_several(words: str, found: re.Match[str]) -> bool:
+    """Whether something happened to “one node”, and nothing says that the run is on it alone; a single one is all there are."""
+    happened = found[0].lower().startswith(("one", "一")) and ONE_OF_SEVERAL.match(words, found.end())
+    return bool(happened) and not WHERE_IT_RUNS.search(words[max(0, found.start() - 12) : found.start()])
 
 
 def all_nodes(said: Sequence[Mention], each: int) -> Fact | None:

@@ -16,6 +16,8 @@ _TOTAL = ("num_processes",)
 _NODES = ("nnodes", "num_nodes", "num_machines")
 # the same in a trainer's own configuration, below any head: only both together tell the cards of a run
 _CONFIGURED = (("gpus_per_node", "n_gpus_per_node", "num_gpus_per_node"), ("num_nodes", "n_nodes", "nnodes"))
+# what a list of devices tells
+_OF_A_LIST = ("n_gpus", "trainer_gpus", "cards_per_process")
 _VISIBLE = ("cuda_visible_devices", "ascend_rt_visible_devices", "hip_visible_devices")
 
 
@@ -28,11 +30,19 @@ def launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     keyed = [stated.get(id) for id in ("n_nodes", "gpus_per_node")]
     if all(fact is not None and fact.certain for fact in keyed):
         return {id: fact for id, fact in found.items() if id not in ("n_gpus", "trainer_gpus", "cards_per_process")}
+    if (each := keyed[1]) is not None and each.certain and _fewer_seen(found, each):
+        return {id: fact for id, fact in found.items() if id not in _OF_A_LIST and fact.origin == "read"}
     cards, started = stated.get("n_gpus"), found.get("n_gpus")
     answered = cards is not None and cards.origin == "answered"
     if cards and started and answered and _all_of_them(found) and float(started.value) < float(cards.value):
         found.setdefault("trainer_gpus", replace(started, id="trainer_gpus"))
     return found
+
+
+def _fewer_seen(found: Mapping[str, Fact], each: Fact) -> bool:
+    """Whether a list of devices holds fewer cards than the trainer is told that a node has: it is of an image or another process."""
+    listed = found.get("n_gpus")
+    return listed is not None and normal(listed.key) in _VISIBLE and float(listed.value) < float(each.value)
 
 
 def _all_of_them(found: Mapping[str, Fact]) -> bool:

@@ -12,6 +12,7 @@ from diagnose.facts.banner import processes
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import launched
+from diagnose.facts.left_cards import left
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
 from diagnose.facts.mapped import mapped_cards
@@ -20,6 +21,7 @@ from diagnose.facts.printed_card import known, possible
 from diagnose.facts.prose import span_of
 from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
+from diagnose.facts.told_roles import told_roles
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line, Paste, Span
@@ -97,11 +99,13 @@ def _spoken(
     said = [mention for mention in said if not mention.aside] or said
     several = len({mention.gpu for mention in said if mention.gpu}) > 1 and "gpu_model" not in found
     _put(found, _words(said, gpus))
-    machines = cards.nodes(speech, said)
-    if machines and "n_nodes" not in found:
-        found["n_nodes"] = Fact("n_nodes", machines[0], "read", span=machines[1])
+    if "n_nodes" not in found:
+        fewer = left(speech, "n_nodes")
+        _put(found, {"n_nodes": fewer} if fewer else cards.nodes(speech, said))
     if not several and "n_gpus" not in {**found, **stated}:
-        _put(found, cards.by_role(speech))
+        _put(found, told_roles(speech) or cards.by_role(speech))
+        part = left(speech, "n_gpus")
+        _put(found, {} if part is None else {part.id: part})
     parted = several or any(PART_OF.search(line.words) for line in speech)
     _counts(found, stated, [] if parted else said)
     if not several and not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():

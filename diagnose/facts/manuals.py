@@ -38,7 +38,7 @@ _FORMAL = re.compile(
     re.I | re.A,
 )
 _RULE = re.compile(r"[\s|:+-]{3,}$", re.A)
-_MIB = re.compile(r"\d\s*Mi?B\s*/", re.A)
+_BY_TOOL = re.compile(r"\d\s*Mi?B\s*/|\d\s*/\s*\d{3,}|\b[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:", re.A)
 _CELLS, _ROWS = 3, 3  # of a table that compares: a title and two runs
 
 
@@ -118,4 +118,4 @@ def _cells(words: str) -> int:
 
 def _of_tool(line: Line) -> bool:
     """Whether a tool of the cards printed the row."""
-    return bool(_MIB.search(line.words))
+    return bool(_BY_TOOL.search(line.words))

@@ -1,0 +1,93 @@
+"""Cards and machines that a run has left of more: “8 cards, 2 broken, so 6”, “using 6 of them”, “坏了一台，只剩 3 台”, “4 of 8 H100”."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from diagnose.facts.card_patterns import PART_OF
+from diagnose.facts.others import of_others
+from diagnose.facts.prose import NUMERAL, numeral, span_of
+from diagnose.facts.said import FAILURE
+from diagnose.types import Fact, Line
+
+_CARD = r"(?:(?:NVIDIA\s+)?(?:RTX\s*)?[AHLVBT]\d{1,4}[A-Za-z]?\w{0,6}|(?:RTX\s*)?[2-5]0[6-9]0\w{0,3}|gpus?|cards?)"
+_NODE = r"(?:nodes?|machines?|servers?)"
+_OF_CARDS = (
+    rf"(?:\s*[x×*]?\s*(?:(?:working|healthy|good|free|remaining|other)\s+)?{_CARD}\b|\s*(?:[张块个]\s*)?卡|\s*[张块])"
+)
+_OF_NODES = rf"(?:\s*{_NODE}\b|\s*(?:台|个?节点|机(?!器)))"
+_BARE = r"(?=\s*(?:[,.;:，。；)）]|$))"
+_N = rf"(?P<n>{NUMERAL})"
+# what is not there for the run
+_LOST = re.compile(
+    r"\b(?:broken?|dead|down|faulty|bad|offline|dropped|fell off|missing|gone|busy|taken|occupied|unavailable|unhealthy|drained"
+    r"|cordoned)\b|坏|掉[卡线]|故障|下线|宕机?|用不了|不可用|占[了用着]|被占|挂了[\d一两二三四]",
+    re.I | re.A,
+)
+# what is there, behind it
+_LEFT = re.compile(
+    r"(?:\b(?:so|leav(?:es|ing)(?: (?:me|us))?|left with|down to|(?:now )?(?:us(?:e|es|ing)|train(?:ing)?|run(?:ning)?)"
+    r"(?: it)?(?: (?:on|with))?"
+    r"|only|remaining)\s+(?:(?:i|we|it|with|have|only|just|use|on|the(?: other| remaining)?)\s+){0,4}"
+    r"|(?:只剩下?|还剩下?|剩下?|余下?|只?能用|实际(?:只)?(?:用|有|跑|可用)|现在(?:只)?(?:用|有)|(?<![没不])用)(?:了|的是|的)?\s*)"
+    rf"{_N}(?:(?P<cards>{_OF_CARDS})|(?P<nodes>{_OF_NODES})|{_BARE})",
+    re.I | re.A,
+)
+# a part of what there is, so called
+_USES = re.compile(
+    r"(?:\b(?:us(?:e|es|ed|ing)|train(?:s|ed|ing)? on|run(?:s|ning)? on|got|have)\s+(?:only\s+|just\s+)?"
+    rf"(?P<n>{NUMERAL})\s+(?:out\s+)?of\s+(?:them|those|these|(?:the|my|our)\s+\w+|\d{{1,3}}{_OF_CARDS})"
+    r"|(?:(?:只|仅|就)(?:能|会)?(?:用|分到|拿到|申请到|给)(?:了|到)?|实际(?:只)?(?:用|分到|拿到)(?:了|的是)?|(?<![没不])用了?其中的?)"
+    rf"(?:其中的?)?\s*(?P<n1>{NUMERAL}){_OF_CARDS}"
+    rf"|(?:只|仅)有\s*(?P<n2>{NUMERAL}){_OF_CARDS}\s*(?:是)?(?:空闲|可用|能用))",
+    re.I | re.A,
+)
+_OF = re.compile(rf"(?<![\w.-]){_N}\s+(?:out\s+)?of\s+(?P<all>\d{{1,3}}){_OF_CARDS}", re.I | re.A)
+_ONLY_SOME_FAIL = re.compile(r"\b(?:on|in|gpu|card|rank|device|index|#)\s*$", re.I | re.A)
+_SENTENCE = re.compile(r"[.。；;!?！？](?:\s|$)|[。；！？]|\n", re.A)
+_COUNT = re.compile(rf"(?<![\w.-]){_N}(?=\s*[x×*]?\s*(?:{_CARD}|{_NODE}|[张块台]|卡|个?节点|机))", re.I | re.A)
+
+
+def left(speech: Sequence[Line], id: str) -> Fact | None:
+    """The cards (``n_gpus``) or the machines (``n_nodes``) that the words leave a run of more; None where they speak of all."""
+    for line in speech:
+        for found, count in (*_of_lost(line.words, id), *(_used(line.words) if id == "n_gpus" else ())):
+            if not of_others(line.words, found.start()):
+                return Fact(
+                    id, count, "read", written=found[0].strip(), span=span_of(line, found), why="what is left of more"
+                )
+    return None
+
+
+def _of_lost(words: str, id: str) -> Iterator[tuple[re.Match[str], int]]:
+    """What a sentence tells to be left behind what it tells to be lost, where it counted more before."""
+    for lost in _LOST.finditer(words):
+        end = _SENTENCE.search(words, lost.end())
+        start = max((stop.end() for stop in _SENTENCE.finditer(words, 0, lost.start())), default=0)
+        for found in _LEFT.finditer(words, lost.end(), end.start() if end else len(words)):
+            more = [
+                one for one in _COUNT.finditer(words, start, lost.start()) if numeral(one["n"]) > numeral(found["n"])
+            ]
+            unit = (
+                "n_nodes" if found["nodes"] or (not found["cards"] and more and _is_node(words, more[0])) else "n_gpus"
+            )
+            if more and unit == id:
+                yield found, numeral(found["n"])
+
+
+def _is_node(words: str, count: re.Match[str]) -> bool:
+    return bool(re.match(rf"\s*(?:{_NODE}|台|个?节点|机)", words[count.end() :], re.I | re.A))
+
+
+def _used(words: str) -> Iterator[tuple[re.Match[str], int]]:
+    """A part that is used of what there is; where only some cards fail, all of them run."""
+    for found in _USES.finditer(words):
+        groups = found.groupdict()
+        yield found, numeral(next(groups[name] for name in ("n", "n1", "n2") if groups[name]))
+    for found in _OF.finditer(words):
+        before = words[max(0, found.start() - 40) : found.start()]
+        behind = re.split(r"[,;.)，；。]", words[found.end() : found.end() + 24])[0]
+        some = FAILURE.search(before) or _ONLY_SOME_FAIL.search(before) or FAILURE.search(behind)
+        if numeral(found["n"]) < int(found["all"]) and not some and not PART_OF.search(words):
+            yield found, numeral(found["n"])
