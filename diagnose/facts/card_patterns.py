@@ -134,38 +134,6 @@ UNNAMED = (
 CARD_WORD = re.compile(r"gpu|card|gcd|[卡张块]|\d[\s-]*g", re.A)
 # cards that are told by their role are parts of a whole that is not told
 SPLIT = re.compile(r"卡\s*(?:推理|训练).*卡\s*(?:推理|训练)", re.A)
-# how many of them train and how many generate
-ROLES = (
-    re.compile(
-        rf"训练(?:用)?\s*(?P<train>{NUMERAL})\s*(?:张|块|个)?卡?[^。；;\n]{{0,16}}?(?:推理|vllm|采样|rollout)(?:用)?\s*(?P<infer>{NUMERAL})\s*(?:张|块|卡)",
-        re.I | re.A,
-    ),
-    re.compile(
-        rf"(?<!\d)(?P<train>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做)?训练[^。；;\n]{{0,12}}?(?P<infer>{NUMERAL})\s*(?:[张块]卡?|卡)\s*(?:用来|用于|做|跑|给)?\s*(?:推理|vllm|采样|rollout)",
-        re.I | re.A,
-    ),
-    re.compile(
-        rf"\b(?P<train>{NUMERAL})\s+(?:gpus?|cards?)?\s*(?:for|to)\s+train\w*[^.;\n]{{0,16}}?\b(?P<infer>{NUMERAL})\s+(?:gpus?\s+|cards?\s+)?(?:for|to|run)\s+"
-        r"(?:vllm|sglang|inference|generat\w*|rollouts?)",
-        re.I | re.A,
-    ),
-    # those that generate come first
-    re.compile(
-        rf"(?<!\d)(?P<infer>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做|跑|给)?\s*(?:推理|vllm|sglang|采样|rollout|生成)"
-        rf"[^。；;\n\d]{{0,12}}?(?P<train>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做|跑|给)?\s*训练?",
-        re.I | re.A,
-    ),
-    re.compile(
-        rf"(?:推理|vllm|sglang|采样|rollout)(?:用)?\s*(?P<infer>{NUMERAL})\s*(?:张|块|个)?卡[^。；;\n\d]{{0,8}}?训练?(?:用)?\s*(?P<train>{NUMERAL})\s*(?:张|块)?卡",
-        re.I | re.A,
-    ),
-    re.compile(
-        rf"\b(?P<infer>{NUMERAL})\s+(?:gpus?|cards?)\s+(?:for|to|runs?|running|serv(?:es?|ing))\s+(?:the\s+)?"
-        r"(?:vllm|sglang|inference|generat\w*|rollouts?)(?:[ -](?:serv\w+|engine|inference))?(?:\s*\([^)\n]{0,24}\))?"
-        rf"\s*(?:,|;|/|\+|and|&|\s)+\s*(?:the\s+other\s+)?(?P<train>{NUMERAL})\s+(?:gpus?\s+|cards?\s+)?(?:for|to|run|runs|do)\s+(?:the\s+)?train",
-        re.I | re.A,
-    ),
-)
 NODES = re.compile(
     rf"\b(?:node|machine|host)\s*#?\s?\d{{1,3}}\s*(?:/|(?:out )?of)\s*(?P<all>\d{{1,3}})(?![\w/])(?!\s*(?:gpus?|cards?))"
     rf"|{_ALONE}(?<!第)(?<!第 )(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机"
@@ -221,6 +189,8 @@ NODES_BEHIND = re.compile(
 )
 IN_ALL = re.compile(r"[^,，.;；]{0,16}(?:\b(?:total|in all|altogether|overall)\b|共|总)", re.I | re.A)
 COUNTED_BY = re.compile(rf"\d\s*{_TIMES}\s*\D", re.A)
+# “2 H200 nodes” counts the nodes
+OF_MACHINES = re.compile(r"\s*(?:nodes|machines|servers|boxes|instances)\b", re.I | re.A)
 # “an H100 node” says nothing of how many cards it has
 MACHINE_WORD = re.compile(r"\s*-?(?:gpus?\s+)?(?:node|cluster|machine|server|box|pod|instance|setup)", re.I | re.A)
 EACH_AFTER = re.compile(
@@ -230,7 +200,7 @@ EACH_AFTER = re.compile(
 # a run that went well, or a machine beside the one that is asked about
 WENT_WELL = re.compile(
     r"\b(?:fine|works?|worked|no (?:problem|oom|issue)\w*|never|enough|fits?|is ok|without (?:any )?(?:problem|trouble|oom))\b"
-    r"|[(（:：]\s*(?:ok|good)\b|没有?出现|没有?问题|正常|不会|能跑|可以跑|跑得[了动]|放得下|装得下|够用|足够",
+    r"|[(（:：]\s*(?:ok|good)\b|\bok(?:ay)?\s*$|没有?出现|没有?问题|没事|正常|不会|能跑|可以跑|跑得[了动]|放得下|装得下|够用|足够",
     re.I | re.A,
 )
 BESIDE = re.compile(

@@ -25,6 +25,7 @@ from diagnose.facts.card_patterns import (
     NODES,
     NODES_BEFORE,
     NODES_BEHIND,
+    OF_MACHINES,
     ONE_CARD,
     ONE_NODE,
     ONE_OF_SEVERAL,
@@ -32,7 +33,6 @@ from diagnose.facts.card_patterns import (
     RANK_OF,
     RANKS_BEFORE,
     RANKS_BEHIND,
-    ROLES,
     SPLIT,
     TRIED,
     UNNAMED,
@@ -150,12 +150,20 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         word = None
     if word and word.lower() in ("a", "an") and MACHINE_WORD.match(words[found.end() :]):
         word = None
+    machines = groups.get("nodes") or groups.get("machines")
+    if (
+        word
+        and groups.get("card")
+        and groups.get("count")
+        and not COUNTED_BY.match(found[0])
+        and OF_MACHINES.match(words[found.end() :])
+    ):
+        machines, word = str(numeral(word)), ""
     size = next((groups[name] for name in ("size", "size0", "size1", "size2") if groups.get(name)), None)
     card = re.sub(r"[-\s]+", " ", groups.get("card") or "").lower()
     slug = _slug(card, known)
     if size is None and (inside := re.search(r"(?<![\da-z])(\d{2,3})\s?g", _behind_title(card, slug, known))):
         size = inside[1]
-    machines = groups.get("nodes") or groups.get("machines")
     many = int(machines) if machines else None
     return Mention(
         aside=aside(words, found),
@@ -214,22 +222,6 @@ def one_card(speech: Sequence[Line]) -> dict[str, Fact]:
             return {"n_gpus": Fact("n_gpus", int(rank["n"]), "read", written=rank[0], span=span_of(line, rank))}
         if found := ONE_CARD.search(line.words):
             return {"n_gpus": Fact("n_gpus", 1, "read", written=found[0], span=span_of(line, found))}
-    return {}
-
-
-def by_role(speech: Sequence[Line]) -> dict[str, Fact]:
-    """The cards that train and those of the whole run, where the words give those that generate as well."""
-    for line in speech:
-        if "训练" not in line.words and "train" not in line.words.lower():
-            continue
-        found = next((match for form in ROLES if (match := form.search(line.words))), None)
-        if found:
-            train, infer = numeral(found["train"]), numeral(found["infer"])
-            span = span_of(line, found)
-            return {
-                "n_gpus": Fact("n_gpus", train + infer, "read", written=found[0], span=span),
-                "trainer_gpus": Fact("trainer_gpus", train, "read", written=found[0], span=span),
-            }
     return {}
 
 

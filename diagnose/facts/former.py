@@ -42,8 +42,8 @@ _FORMER_LAST = re.compile(
 )
 # “2048 works, 8192 OOMs”
 _WORKED = re.compile(
-    rf"(?P<old>(?<![\w.-]){_NUMBER}\s*(?:per (?:gpu|card|device)\s*)?{_WELL}"
-    rf"\s*[,，;；]?\s*(?:但是?|but|and)?\s*)(?={_NUMBER}\s*(?:就|也|则|会|直接)*\s*"
+    rf"(?P<old>(?:(?P<each>每(?:张|块|个)?(?:卡|GPU))\s*)?(?<![\w.-]){_NUMBER}\s*(?:条|个)?\s*(?P<per>per (?:gpu|card|device)\s*)?{_WELL}"
+    rf"\s*[,，;；]?\s*(?:但是?|but|and)?\s*)(?={_NUMBER}\s*(?:条|个)?\s*(?:就|也|则|会|直接)*\s*"
     r"(?:OOM|爆|炸|挂|崩|(?:goes? |gives? |gets? )?(?:cuda )?(?:oom|out of memory)|runs? out|crash|fails?\b|dies\b))",
     re.I | re.A,
 )
@@ -51,15 +51,24 @@ _WORKED = re.compile(
 _CHANGED_TO = re.compile(
     rf"^[`'\"]?{_WENT_WELL}\s*[,，;；]?\s*(?:但是?|but)?\s*{_CHANGED}\s*(?P<new>{_NUMBER})", re.I | re.A
 )
+# … or in a sentence of its own: “died with utilization=0.9. Set it to 0.5 and …”
+_SET_IT = re.compile(
+    r"^[^=\n]{0,80}?(?:\b(?:set|lowered|reduced|cut|dropped|changed|raised|increased|put) (?:it|this|that) (?:down |up |back )?to"
+    rf"|把它(?:改|调|降|升|设)[到成为至])\s*(?P<new>{_NUMBER})",
+    re.I | re.A,
+)
 # the same of a switch: “param_offload=True is slower so I set it back to False”
 _SWITCHED_TO = re.compile(
     r"^[^.;。；\n]{0,40}?(?:\b(?:set|changed|switched|turned|put) (?:it |this |that )?(?:back )?to"
-    r"|[改换设调][回成为到]了?)\s*(?P<new>true|false)\b",
+    r"|[改换设调][回成为到]了?)\s*(?P<new>true|false)\b"
+    # “… was on, turned it off since”
+    r"|^[^.;。；=\n]{0,40}?(?:\b(?:turned|switched) (?:it |this |that )?(?:back )?(?:(?P<off>off)|(?P<on>on))\b"
+    r"|(?<!\w)(?:又|后来|再|所以|就|然后|给|把它)(?:(?P<off1>关[掉了上])|(?P<on1>[打]?开[启了])))",
     re.I | re.A,
 )
 # then the run that failed is the one before
 _HELPED = re.compile(
-    rf"^{_NUMBER}\s*[,，]?\s*(?:(?:就|也|才|都|后|之后)*\s*(?:好了|可以|行了|不爆|不炸|没问题|正常|能跑|过了)|(?:and\s+)?(?:it\s+)?(?:works?|worked|fixed|solved|helped))",
+    rf"^{_NUMBER}\s*[,，]?\s*(?:(?:就|也|才|都|后|之后)*\s*(?:好了|可以|行了|不(?:再|会)?\s*(?:爆|炸|OOM|报错)|没问题|正常|能跑|过了)|(?:and\s+)?(?:it\s+)?(?:works?|worked|fixed|solved|helped))",
     re.I | re.A,
 )
 
@@ -80,16 +89,28 @@ def _later(setting: Setting, line: Line | None) -> Setting:
     if setting.command >= 0 or line is None:
         return setting
     end = setting.span.end - line.offset
-    form = _SWITCHED_TO if setting.value.lower() in ("true", "false") else _CHANGED_TO
-    found = form.match(line.words[end:]) if 0 < end <= len(line.words) else None
-    if found is None or _HELPED.match(line.words[end + found.start("new") :]):
+    forms = (_SWITCHED_TO,) if setting.value.lower() in ("true", "false") else (_CHANGED_TO, _SET_IT)
+    rest = line.words[end:] if 0 < end <= len(line.words) else ""
+    found = next((match for form in forms if (match := form.match(rest))), None)
+    if found is None or (found["new"] and _HELPED.match(rest[found.start("new") :])):
         return setting
+    if not found["new"]:
+        switched = "false" if found["off"] or found["off1"] else "true"
+        return replace(
+            setting, value=switched, span=Span(line.number, line.offset + end, line.offset + end + found.end())
+        )
     span = Span(line.number, line.offset + end + found.start("new"), line.offset + end + found.end("new"))
     return _later(replace(setting, value=found["new"], span=span), line)  # “0.9, then 0.6, then 0.4”
 
 
 def _blanked(line: Line) -> Line:
-    places = [found.span("old") for form in (_WORKED, _FORMER_LAST) for found in form.finditer(line.words)]
+    words = line.words
+    for found in _WORKED.finditer(words):
+        unit = (found["each"] or found["per"] or "").strip()  # what the number counts, of the next one as well
+        room = found.end("old") - found.start("old")
+        words = words[: found.start("old")] + f"{unit} ".rjust(room) + words[found.end("old") :]
+    line = replace(line, words=words) if words != line.words else line
+    places = [found.span("old") for found in _FORMER_LAST.finditer(line.words)]
     for found in _FORMER_WORD.finditer(line.words):
         new = line.words[found.end() + len(found["word"]) :].lstrip(" -_")
         if not _HELPED.match(new) and (failed_after(line.words, found) or not _PLANNED.search(line.words)):

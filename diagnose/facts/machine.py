@@ -103,7 +103,7 @@ def _spoken(
         fewer = left(speech, "n_nodes")
         _put(found, {"n_nodes": fewer} if fewer else cards.nodes(speech, said))
     if not several and "n_gpus" not in {**found, **stated}:
-        _put(found, told_roles(speech) or cards.by_role(speech))
+        _put(found, told_roles(speech))
         part = left(speech, "n_gpus")
         _put(found, {} if part is None else {part.id: part})
     parted = several or any(PART_OF.search(line.words) for line in speech)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from diagnose.facts import written
 from diagnose.facts.config_json import of_config, params_of_config
+from diagnose.facts.experts import by_sizes
 from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, aliases, find_model, packed, params_of
 from diagnose.facts.model_words import of_family, of_words, size_in_words
 from diagnose.facts.shape_flags import of_flags
@@ -68,6 +69,9 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
     if pasted is None:  # config.json names a family by its type
         best = best or _of_type(paste, names, knowledge) or of_family(speech, models, _trainers(knowledge))
     if best is None:
+        told, usual = by_sizes(speech, models)
+        if told and pasted is None:
+            return Read(told, usual, "")
         size = size_in_words(speech, knowledge)
         folder = next((name.written for name in names if not name.certain), "")
         size = params_of_config(pasted) if pasted else size

@@ -66,8 +66,9 @@ _WELL = re.compile(
     re.I | re.A,
 )
 _BESIDE = re.compile(
-    r"\b(?:instead of|compared (?:to|with)|unlike|previously|originally|wanted|(?:switched|moved|changed|went) from)\b[^,，;；.。]{0,20}$"
-    r"|(?:原来|之前|本来|以前|原本|想用|想跑|相比|从)[^,，;；。]{0,8}$",
+    r"\b(?:instead of|compared (?:to|with)|unlike|reproduc\w+|replicat\w+"
+    r"|previously|originally|wanted|(?:switched|moved|changed|went) from)\b[^,，;；.。]{0,20}$"
+    r"|(?:复现|原来|之前|本来|以前|原本|想用|想跑|相比|从)[^,，;；。]{0,8}$",
     re.I | re.A,
 )
 _SWITCHED = re.compile(

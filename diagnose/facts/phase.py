@@ -38,10 +38,10 @@ def settle_phase(
 
 
 def _of_a_restart(hit: Hit, kind: Fact | None) -> bool:
-    """Whether an engine does not start after something else ran out: what the dead run left is still on the card."""
-    if kind is None or kind.span is None or hit.signature.kind not in OF_ENGINE_START:
-        return False
-    return kind.value not in OF_ENGINE_START and hit.span.line > kind.span.line
+    """Whether an engine did not start in another run than the one that failed: before its settings were changed, or on a card that is
+    still full of what the dead run left.
+    """
+    return kind is not None and hit.signature.kind in OF_ENGINE_START and kind.value not in OF_ENGINE_START
 
 
 def _by_words(said: Sequence[Hit]) -> Fact | None:

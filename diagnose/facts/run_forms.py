@@ -14,6 +14,7 @@ _LONG = r"(?:length|len|长度|tokens?)"
 _MICRO = (
     r"\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
 )
+_FAILS = r"OOM|爆|炸|挂|崩|out of memory|runs? out|crash|fails?\b|dies\b"
 _TRAIN_BATCH = r"\btrain(?:ing)?[ _-](?:batch(?:[ _-]?size)?|bsz?)"
 # a batch of no kind
 ANY_BATCH = (
@@ -53,6 +54,19 @@ _WORDS = (
     ("micro_batch", rf"(?<![\w-])micro[ _-]bsz?{IS}{_N}"),
     ("micro_batch", rf"(?<![\w-])per[ _-]device(?:[ _-](?:train[ _-]?)?bsz?)?{IS}{_N}"),
     ("micro_batch", rf"\bbatch(?:[ _-]?size)?\s+(?:per (?:gpu|card|device)|on (?:each|every) (?:gpu|card)){IS}{_N}"),
+    # the rows on a card with which it fails
+    (
+        "micro_batch",
+        r"(?:\bper (?:gpu|card|device)|每(?:张|块|个)?(?:卡|GPU))\s+(?P<n>[1-9]\d{0,2})\s*(?:条|个)?\s*"
+        rf"(?:(?:就|也|则|会|直接|goes?|gives?|gets?|cuda|gpu)\s*){{0,3}}(?={_FAILS})",
+    ),
+    (
+        "micro_batch",
+        r"(?<![\w.-])(?P<n>[1-9]\d{0,2})\s+(?:samples?\s+|sequences?\s+|rows?\s+)?per (?:gpu|card|device)\s+"
+        rf"(?:(?:goes?|gives?|gets?|cuda|gpu|always|still)\s+){{0,3}}(?={_FAILS})",
+    ),
+    ("micro_batch", r"(?<![\w-])mbsz?\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?![\w.%])"),
+    ("micro_batch", r"(?<![\w-])micro\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?=\s*(?:[,，;；。、)）]|$|\.\s))"),
     ("micro_batch", rf"每(?:张)?卡\s*(?:的)?\s*(?:batch(?:[ _-]?size)?|bs){IS}{_N}"),
     # one row in all is one row on a card, whatever batch is meant
     (
@@ -107,6 +121,7 @@ _WORDS = (
     ("max_length", rf"\b(?:seq|ctx){_ABOUT}{_ROUND}"),
     ("max_length", rf"\bcut-?off(?:[ _-]?(?:len|length))?{IS}{_N}"),
     ("rollout_n", rf"\bgroup[ _-]size{IS}{_N}"),
+    ("rollout_n", r"(?<![\w.])(?-i:G)\s?=\s?(?P<n>[2-9]|\d{2,3})(?![\w.%])"),
     (
         "rollout_n",
         r"(?<![\w.])(?P<n>[2-9]|\d{2,3})\s+generations\b(?!\s+(?:per|a|each)\s+(?!prompt)|\s+(?:in total|so far))",
@@ -117,6 +132,14 @@ _WORDS = (
         r"(?<![\w.])(?!gpu_memory_utilization|mem_fraction_static)"
         r"(?<!cpu )(?<!host )(?<!node )(?<!system )(?:(?:gpu[ _-]?)?mem(?:ory)?[ _-]?"
         rf"(?:util(?:i[sz]ation)?|frac(?:tion)?(?:[ _-]?static)?)|gpu[ _-]?util(?:i[sz]ation)?|util(?=\s*[=:])){_SHARE}",
+    ),
+    (
+        "gpu_memory_utilization",
+        r"(?<![\w.-])mem[_ -]fraction[_ -]static\s+(?:of\s+|at\s+)?(?P<share>0?\.\d{1,3})(?![\w%]|\.\d)",
+    ),
+    (
+        "gpu_memory_utilization",
+        r"\b(?:vllm|sglang|rollout)\b[^。;；\n]{0,50}?(?:(?<=[,，、])\s*|\s)util\s*(?:=|:|：|of)?\s*(?P<share>0?\.\d{1,3})(?![\w%]|\.\d)",
     ),
     ("gpu_memory_utilization", rf"(?:显存|gpu)\s*的?(?:利用率|占比|比例){_SHARE}"),
     (
@@ -151,6 +174,20 @@ _WORDS = (
         r"(?:\brollout|\b(?:rollout|inference|generation)[ -](?:engine|backend)|推理|引擎|采样)\s*"
         r"(?:with|by|in|on|using|is|=|:|：|用的?是?|是|后端)?\s*(?P<word>vllm|sglang)\b(?![\w/.-])",
     ),
+    # an engine of which somebody says that it fails
+    (
+        "rollout_engine",
+        r"(?<![\w./-])(?<!和)(?<!和 )(?<!与)(?<!与 )(?<!/ )(?<!、)(?<!and )(?<!or )(?P<word>vllm|sglang)\s*"
+        r"(?:(?:就|会|直接|又|还是|总是|一直|也|goes|gets|runs|hits|always|still|cuda|启动|初始化|这边|侧|端|的时候|时)\s*){0,3}"
+        r"(?:爆|炸|OOM\w*|挂|崩|起不来|显存不[够足]|out of memory|crash\w*|fails?\b|dies\b)",
+    ),
+    (
+        "rollout_engine",
+        r"(?:OOM\w*|out of memory|爆显存)\s+(?:error\s+)?(?:in|on|from|inside|at|with)\s+(?:the\s+)?"
+        r"(?P<word>vllm|sglang)\b(?![\w/.-]|\s*(?:and|or|/))",
+    ),
+    ("rollout_engine", r"(?<![\w./-])(?P<word>sglang)\s*(?:的\s*)?mem[_ -]fraction"),
+    ("rollout_engine", r"(?:权重|weights?)[^。；;,，\n]{0,12}?(?:到|给|to|into)\s*(?P<word>vllm|sglang)\b(?![\w/.-])"),
     ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
     # an asynchronous server is one on the trainers' cards as well
     ("rollout_mode", r"(?<!async )(?<!asynchronous )(?<!异步)\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
@@ -231,7 +268,7 @@ _WORDS = (
 MARKS = {
     "zero_stage": ("zero", "z1", "z2", "z3", "fsdp", "stage"),
     "lora_rank": ("lora",),
-    "micro_batch": ("batch", "bs", "device"),
+    "micro_batch": ("batch", "bs", "device", "micro", "per gpu", "per card", "每"),
     "mini_batch_size": ("batch",),
     "eval_micro_batch": ("eval",),
     "gradient_accumulation": ("accum", "梯度累"),
@@ -245,7 +282,7 @@ MARKS = {
     "max_length": ("cutoff", "cut-off", "ctx", "seq", "total", "context", "序列", "上下文", "总长"),
     "optimizer": ("bit",),
     "has_ref": ("kl", "ref", "参考"),
-    "rollout_n": ("group", "prompt", "generations", "每"),
+    "rollout_n": ("group", "g=", "g =", "prompt", "generations", "每"),
     "rollout_tp": ("tp",),
     "sp": ("sp", "ulysses", "sequence"),
     "rollout_engine": ("vllm", "sglang"),

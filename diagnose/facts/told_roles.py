@@ -37,12 +37,64 @@ _ONE = re.compile(
     rf"(?P<list>{_ROLE})\s*(?:on|uses?|using|gets?|has|占用?|用了?|放|跑?在|[:：=])?\s*{_N}{_CARDS}(?!\s*(?:each|apiece)\b)",
     re.I | re.A,
 )
+# how many of them train and how many generate
+_APART = (
+    re.compile(
+        rf"训练(?:用)?\s*(?P<train>{NUMERAL})\s*(?:张|块|个)?卡?[^。；;\n]{{0,16}}?(?:推理|vllm|采样|rollout)(?:用)?\s*(?P<infer>{NUMERAL})\s*(?:张|块|卡)",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?<!\d)(?P<train>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做)?训练[^。；;\n]{{0,12}}?(?P<infer>{NUMERAL})\s*(?:[张块]卡?|卡)\s*(?:用来|用于|做|跑|给)?\s*(?:推理|vllm|采样|rollout)",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"\b(?P<train>{NUMERAL})\s+(?:gpus?|cards?)?\s*(?:for|to)\s+train\w*[^.;\n]{{0,16}}?\b(?P<infer>{NUMERAL})\s+(?:gpus?\s+|cards?\s+)?(?:for|to|run)\s+"
+        r"(?:vllm|sglang|inference|generat\w*|rollouts?)",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"train\w*\s+(?:uses?|gets?|has|takes?|on)\s+(?P<train>{NUMERAL})\b[^.;\n]{{0,24}}?(?:vllm|sglang|rollouts?|inference|generat\w*)"
+        rf"(?:[ -]serv\w*)?\s+(?:uses?|gets?|has|takes?|on)?\s*(?:the\s+other\s+)?(?P<infer>{NUMERAL})\b(?!\s*(?:steps?|engines?))",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"train[^.;\n]{{0,12}}?\b(?P<train>{NUMERAL})\s*[x×]?\s*\w[^.;\n]{{0,16}}?(?:,|\band|\bplus)\s+(?P<infer>{NUMERAL})\s+(?:more|other|extra)"
+        r"\s+(?:\w{2,8}\s+)?(?:for|to|runs?|running|serv\w*|host\w*)\s+(?:\w{2,8}\s+)?(?:vllm|sglang|inference|generat\w*|rollouts?)",
+        re.I | re.A,
+    ),
+    # those that generate come first
+    re.compile(
+        rf"\b(?P<infer>{NUMERAL})\s+(?:for\s+)?(?:vllm|sglang|rollouts?|inference)\s*[,/+&]\s*(?:and\s+)?(?P<train>{NUMERAL})\s+(?:for\s+)?train"
+        r"(?!\w*\s*(?:steps?|epochs?|batch))",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?<!\d)(?P<infer>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做|跑|给)?\s*(?:推理|vllm|sglang|采样|rollout|生成)"
+        rf"[^。；;\n\d]{{0,12}}?(?P<train>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做|跑|给)?\s*训练?",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?:推理|vllm|sglang|采样|rollout)(?:用)?\s*(?P<infer>{NUMERAL})\s*(?:张|块|个)?卡[^。；;\n\d]{{0,8}}?训练?(?:用)?\s*(?P<train>{NUMERAL})\s*(?:张|块)?卡",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"\b(?P<infer>{NUMERAL})\s+(?:gpus?|cards?)\s+(?:for|to|runs?|running|serv(?:es?|ing))\s+(?:the\s+)?"
+        r"(?:vllm|sglang|inference|generat\w*|rollouts?)(?:[ -](?:serv\w+|engine|inference))?(?:\s*\([^)\n]{0,24}\))?"
+        rf"\s*(?:,|;|/|\+|and|&|\s)+\s*(?:the\s+other\s+)?(?P<train>{NUMERAL})\s+(?:gpus?\s+|cards?\s+)?(?:for|to|run|runs|do)\s+(?:the\s+)?train",
+        re.I | re.A,
+    ),
+)
 _TOGETHER = re.compile(
     r"colocat|\bshar(?:e|es|ed|ing)\b|\bsame\b|混部|混布|共用|共享|同一?[张块组批]|一起|复用", re.I | re.A
 )
 
 
 def told_roles(speech: Sequence[Line]) -> dict[str, Fact]:
+    """The cards of the whole run and of each role that the words count."""
+    return _each_counted(speech) or _trained_and_generating(speech)
+
+
+def _each_counted(speech: Sequence[Line]) -> dict[str, Fact]:
     """The cards of every role that a line counts, and their sum; empty with fewer than two roles, or where some share cards."""
     for line in speech:
         found = [(match, role) for match in _matches(line.words) for role in _roles(match["list"])]
@@ -56,6 +108,22 @@ def told_roles(speech: Sequence[Line]) -> dict[str, Fact]:
         why = "the sum of the roles"
         whole = Fact("n_gpus", sum(counts.values()), "read", written=found[0][0][0], span=span, why=why)
         return {"n_gpus": whole} | _of_roles(counts, found[0][0][0], whole)
+    return {}
+
+
+def _trained_and_generating(speech: Sequence[Line]) -> dict[str, Fact]:
+    """The cards that train and those of the whole run, where the words give those that generate as well."""
+    for line in speech:
+        if "训练" not in line.words and "train" not in line.words.lower():
+            continue
+        found = next((match for form in _APART if (match := form.search(line.words))), None)
+        if found:
+            train, infer = numeral(found["train"]), numeral(found["infer"])
+            span = span_of(line, found)
+            return {
+                "n_gpus": Fact("n_gpus", train + infer, "read", written=found[0], span=span),
+                "trainer_gpus": Fact("trainer_gpus", train, "read", written=found[0], span=span),
+            }
     return {}
 
 
