@@ -163,16 +163,14 @@ ONE_OF_SEVERAL = re.compile(
     r"|\s*(?:的)?(?:磁盘|硬盘|网络|网卡|报|挂|掉|坏|崩|OOM|卡住|宕|重启|失联)",
     re.I | re.A,
 )
-WHERE_IT_RUNS = re.compile(
-    r"\b(?:on|in|with|using|have|has|only|just|a|my|our|the)\s+$|(?:在|用|只有|只|我有|就)\s*$", re.I | re.A
-)
+WHERE_IT_RUNS = re.compile(r"\b(?:on|in|with|using|have|has|a|my|our|the)\s+$|(?:在|用|我有|就)\s*$", re.I | re.A)
 # in lower case; a line that tells of machines in either of the two ways above holds one
 MACHINES = (
     "node", "machine", "server", "host", "box", "workstation", "pod", "notebook", "colab", "kaggle", "台", "机", "节点", "服务器",
 )  # fmt: skip
 EACH = re.compile(
     r"(?:每(?:台|机|个?节点|台机器)(?:各|都|有|是){0,2}|(?:节点|机器|服务器)[,，、]?\s*每[个台](?:各|都|有|是){0,2}|单(?:机|台|节点)"
-    r"|\b(?:each|per node|per machine|nodes? of|(?:each|every) (?:node|machine) (?:has"
+    r"|\b(?:each|per node|per machine|nodes? of|(?:each|every) (?:(?:node|machine) )?(?:has|holds"
     r"|with)|each with)|\bnodes?\s*[x×*])\s*[:：]?\s*$",
     re.I | re.A,
 )
@@ -204,7 +202,7 @@ WENT_WELL = re.compile(
     re.I | re.A,
 )
 BESIDE = re.compile(
-    r"\b(?:also (?:tried|tested)|was (?:run |trained )?on|originally"
+    r"\b(?:also (?:tried|tested)|had|was (?:run |trained )?on|originally"
     r"|another|borrowed|previous(?:ly)?|used to|earlier|moved from|instead of|compared (?:to|with)|my (?:desktop|laptop))\b"
     r"[^,，;；.。]{0,24}$|(?:也试|还试|之前|以前|原来|借了?|相比)[^,，;；。]{0,10}$",
     re.I | re.A,

@@ -66,6 +66,7 @@ _SWITCHED_TO = re.compile(
     r"|(?<!\w)(?:又|后来|再|所以|就|然后|给|把它)(?:(?P<off1>关[掉了上])|(?P<on1>[打]?开[启了])))",
     re.I | re.A,
 )
+_HUNK = 12  # lines of a patch that stand together
 # then the run that failed is the one before
 _HELPED = re.compile(
     rf"^{_NUMBER}\s*[,，]?\s*(?:(?:就|也|才|都|后|之后)*\s*(?:好了|可以|行了|不(?:再|会)?\s*(?:爆|炸|OOM|报错)|没问题|正常|能跑|过了)|(?:and\s+)?(?:it\s+)?(?:works?|worked|fixed|solved|helped))",
@@ -83,6 +84,19 @@ def with_later(paste: Paste, speech: Sequence[Line]) -> Paste:
     lines = {line.number: line for line in speech}
     settings = tuple(_later(setting, lines.get(setting.span.line)) for setting in paste.settings)
     return replace(paste, settings=settings) if settings != paste.settings else paste
+
+
+def without_removed(paste: Paste) -> Paste:
+    """The paste without what a patch takes away: a setting of a line with a minus of which a line with a plus gives the new value."""
+    signs = {line.number: line.words[:1] for line in paste.lines}
+    added = [one for one in paste.settings if signs.get(one.span.line) == "+"]
+    kept = [
+        one
+        for one in paste.settings
+        if signs.get(one.span.line) != "-"
+        or not any(new.key == one.key and 0 < new.span.line - one.span.line <= _HUNK for new in added)
+    ]
+    return replace(paste, settings=tuple(kept)) if len(kept) < len(paste.settings) else paste
 
 
 def _later(setting: Setting, line: Line | None) -> Setting:

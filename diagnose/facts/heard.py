@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from diagnose.facts.comments import without_comments
 from diagnose.facts.failure import read_failure
-from diagnose.facts.former import with_later
+from diagnose.facts.former import with_later, without_removed
 from diagnose.facts.framework import Detected
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.manuals import of_no_run, without_hits
-from diagnose.facts.not_done import without_asked, without_untried
+from diagnose.facts.not_done import without_asked, without_plans, without_untried
 from diagnose.facts.numbered import without_items, without_numbers
 from diagnose.facts.other_runs import of_failing_run
 from diagnose.facts.over import without_past
@@ -43,8 +43,9 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     lowered, aside = lower(paste), of_no_run(paste)
     said = tuple(line for line in spoken(paste, lowered.new) if line.number not in aside)
     speech = tuple(map(without_numbers, said))
-    paste = with_later(without_items(without_asked(without_past(paste, said), said), said, speech), speech)
-    speech = tuple(map(without_untried, speech))
+    paste = without_removed(without_items(without_asked(without_past(paste, said), said), said, speech))
+    paste = with_later(paste, speech)
+    speech = without_plans(tuple(map(without_untried, speech)))
     paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
     hits = without_comments(without_hits(hits, paste, aside), paste)

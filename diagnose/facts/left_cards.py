@@ -49,15 +49,14 @@ _SENTENCE = re.compile(r"[.。；;!?！？](?:\s|$)|[。；！？]|\n", re.A)
 _COUNT = re.compile(rf"(?<![\w.-]){_N}(?=\s*[x×*]?\s*(?:{_CARD}|{_NODE}|[张块台]|卡|个?节点|机))", re.I | re.A)
 
 
-def left(speech: Sequence[Line], id: str) -> Fact | None:
-    """The cards (``n_gpus``) or the machines (``n_nodes``) that the words leave a run of more; None where they speak of all."""
+def left(speech: Sequence[Line], id: str) -> dict[str, Fact]:
+    """The cards (``n_gpus``) or the machines (``n_nodes``) that the words leave a run of more; empty where they speak of all."""
     for line in speech:
         for found, count in (*_of_lost(line.words, id), *(_used(line.words) if id == "n_gpus" else ())):
             if not of_others(line.words, found.start()):
-                return Fact(
-                    id, count, "read", written=found[0].strip(), span=span_of(line, found), why="what is left of more"
-                )
-    return None
+                why = "what is left of more"
+                return {id: Fact(id, count, "read", written=found[0].strip(), span=span_of(line, found), why=why)}
+    return {}
 
 
 def _of_lost(words: str, id: str) -> Iterator[tuple[re.Match[str], int]]:

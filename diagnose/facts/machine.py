@@ -99,13 +99,10 @@ def _spoken(
     said = [mention for mention in said if not mention.aside] or said
     several = len({mention.gpu for mention in said if mention.gpu}) > 1 and "gpu_model" not in found
     _put(found, _words(said, gpus))
-    if "n_nodes" not in found:
-        fewer = left(speech, "n_nodes")
-        _put(found, {"n_nodes": fewer} if fewer else cards.nodes(speech, said))
+    _put(found, left(speech, "n_nodes") or cards.nodes(speech, said))
     if not several and "n_gpus" not in {**found, **stated}:
         _put(found, told_roles(speech))
-        part = left(speech, "n_gpus")
-        _put(found, {} if part is None else {part.id: part})
+        _put(found, left(speech, "n_gpus"))
     parted = several or any(PART_OF.search(line.words) for line in speech)
     _counts(found, stated, [] if parted else said)
     if not several and not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():
@@ -183,7 +180,7 @@ def _counts(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Menti
     if spoken is None or (per_node and nodes):
         return
     if "n_gpus" not in both or _left_out(both["n_gpus"], int(spoken.value)):
-        found["n_gpus"] = spoken
+        found[spoken.id] = spoken
 
 
 def _left_out(listed: Fact, count: int) -> bool:
@@ -229,10 +226,12 @@ def _spoken_count(said: list[Mention], nodes: Fact | None) -> Fact | None:
     ]
     if not counted:
         return None
-    first = counted[0]
-    count = first.count or 0
-    if first.per_node and nodes is None and (all_of := cards.all_nodes(said, count)):
-        return all_of
+    first, count = counted[0], counted[0].count or 0
+    if first.per_node and nodes is None:
+        if all_of := cards.all_nodes(said, count):
+            return all_of
+        if first.size is None:  # “80G each” is said of the cards
+            return Fact("gpus_per_node", count, "read", written=str(count), span=first.span)
     whole = count * nodes.value if nodes and isinstance(nodes.value, int) else count
     if whole > count and any(mention.count == whole for mention in said):
         return Fact("n_gpus", whole, "read", written=str(whole), span=first.span, why="of all nodes")

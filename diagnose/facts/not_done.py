@@ -25,6 +25,31 @@ _ASKED = re.compile(
     re.I | re.A,
 )
 _QUESTION = re.compile(r"[^.!。！\n]{0,60}?[?？]|[^.!。！\n]{0,60}?吗", re.A)
+# what stands over a list of what nobody did yet
+_PLANS = re.compile(
+    r"(?:\b(?:(?:have|had|has|did)(?:n['’]t| not)|not|never)\b[^.?\n]{0,20}\b(?:tried|try|tested)\b"
+    r"|\b(?:things?|what|ideas?|options?|plan\w*|want)\b"
+    r"[^.?\n]{0,12}\bto (?:try|test)|\b(?:next steps?|todo|ideas|suggestions?|could try|can try|should try)\b"
+    r"|(?:还没|没有?|未)[^。？\n]{0,4}试|(?:打算|准备|计划|建议|可以|接下来|下一步)[^。？\n]{0,8}(?:试|尝试|做)?)[^.。?？\n]{0,12}[:：]\s*$",
+    re.I | re.A,
+)
+LIST_ITEM = re.compile(r"\s*(?:[-*•+·]|\(?\d{1,2}[.)、])\s*\S", re.A)
+
+
+def heads_plans(words: str) -> bool:
+    """Whether a line announces a list of what nobody did yet."""
+    return bool(_PLANS.search(words))
+
+
+def without_plans(speech: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines without the items of such a list."""
+    kept: list[Line] = []
+    planned = False
+    for line in speech:
+        planned = heads_plans(line.words) or (planned and bool(LIST_ITEM.match(line.words)))
+        if not (planned and LIST_ITEM.match(line.words)):
+            kept.append(line)
+    return tuple(kept)
 
 
 def without_untried(line: Line) -> Line:

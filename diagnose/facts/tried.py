@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts import written
+from diagnose.facts.not_done import LIST_ITEM, heads_plans
 from diagnose.facts.on_off import left_out, never_on
 from diagnose.facts.spelling import normal
 from diagnose.knowledge import Knowledge
@@ -16,7 +17,7 @@ _FAILED = re.compile(
     r"\bno (?:effects?|use|luck|avail|changes?|help|differences?|improvement)\b"
     r"|(?:does|did|do)(?:n['’]t| not) (?:help|work|change|solve|fix|matter)"
     r"|still (?:(?:goes|go|gets?|gives?|hits?)\s+(?:an?\s+)?)?(?:(?:cuda|gpu)\s+)?"
-    r"(?:oom\w*|out of memory|fail\w*|runs? out|crash\w*|the same|happen\w*)"
+    r"(?:oom\w*|out of memory|fail\w*|runs? out|crash\w*|dies|died|the same|happen\w*)"
     r"|makes? no difference|made no difference|same (?:error|result|problem|oom|behaviou?r)|without success|in vain"
     r"|useless|nothing (?:helps?|changed)"
     r"|没效果|没有效果|没用|无效|不管用|没有?变化|没有?改善|没有?解决|没(?:什么|啥)用|没有?区别|还是\s*(?:一样)?(?:会)?\s*(?:oom|爆|报|不行|崩|挂)|还是一样(?![的爆报])|还是老样子|照样|依然|仍然|也不行|不起作用|一样(?:爆|oom|报错)",
@@ -72,14 +73,24 @@ _END_OF_MOVE = re.compile(
     r"(?:[降调改减提加设换][到至成为]|\bto)\s*(?P<to>\d{1,6}(?:\.\d{1,3})?)(?![\w%]|\.\d)", re.I | re.A
 )
 # what was done before the sentence that tells the outcome alone
+# a list of what was tried, and what is said of all of it
+_LIST_OF_TRIES = re.compile(
+    r"(?:\b(?:tried|attempted|attempts)\b[^.?？\n]{0,30}|(?:试过|尝试|试了)[^。？\n]{0,12})[:：]?\s*$", re.I | re.A
+)
+_NONE_HELPED = re.compile(
+    r"\b(?:none of (?:it|them|these|this|those)|nothing) (?:really )?(?:help\w*|work\w*)|\bstill\b[^.\n]{0,20}\b(?:oom\w*|memory)"
+    r"|都(?:没用|不行|没有?效果|一样|爆)",
+    re.I | re.A,
+)
 _DID = re.compile(r"\b(?:tried|already|set|lowered|reduced|enabled|turned on|switched)\b|试|调|改|开了|降", re.I | re.A)
 
 
 def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framework | None) -> tuple[Tried, ...]:
     """Levers that stand, by a word or by a key that maps to their fact, in a sentence that says how it went."""
     found: dict[str, Tried] = {}
+    listed = _listed_in_vain(speech)
     for line in speech:
-        if not _outcome(line.words):
+        if line.number not in listed and not _outcome(line.words):
             continue
         did: list[tuple[str, Span]] = []
         for start, sentence in _sentences(line):
@@ -90,12 +101,27 @@ def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framewor
                 and not (never_on(sentence, at, end) or left_out(sentence, at, end))
                 and _can_be(knowledge.levers[lever], sentence)
             ]
-            if outcome := _outcome(sentence):
+            if outcome := _outcome(sentence) or ("failed" if line.number in listed else ""):
                 for lever, span in levers or did:
                     helped = outcome == "helped"
                     found.setdefault(lever, Tried(lever, span, helped, helped and _cures(sentence)))
             did = levers if not outcome and _DID.search(sentence) else []
     return tuple(found.values())
+
+
+def _listed_in_vain(speech: Sequence[Line]) -> frozenset[int]:
+    """The lines of a list of what was tried, behind which somebody says that none of it helped."""
+    found: set[int] = set()
+    at = 0
+    while at < len(speech):
+        head, at = at, at + 1
+        if not _LIST_OF_TRIES.search(speech[head].words) or heads_plans(speech[head].words):
+            continue
+        while at < len(speech) and LIST_ITEM.match(speech[at].words):
+            at += 1
+        if any(_FAILED.search(line.words) or _NONE_HELPED.search(line.words) for line in speech[at : at + 2]):
+            found |= {line.number for line in speech[head + 1 : at]}
+    return frozenset(found)
 
 
 def _can_be(lever: Lever, sentence: str) -> bool:
