@@ -45,6 +45,7 @@ _USES = re.compile(
 )
 _OF = re.compile(rf"(?<![\w.-]){_N}\s+(?:out\s+)?of\s+(?P<all>\d{{1,3}}){_OF_CARDS}", re.I | re.A)
 _ONLY_SOME_FAIL = re.compile(r"\b(?:on|in|gpu|card|rank|device|index|#)\s*$", re.I | re.A)
+_NEAR = 160  # characters to either side of what is lost
 _SENTENCE = re.compile(r"[.。；;!?！？](?:\s|$)|[。；！？]|\n", re.A)
 _COUNT = re.compile(rf"(?<![\w.-]){_N}(?=\s*[x×*]?\s*(?:{_CARD}|{_NODE}|[张块台]|卡|个?节点|机))", re.I | re.A)
 
@@ -62,9 +63,10 @@ def left(speech: Sequence[Line], id: str) -> dict[str, Fact]:
 def _of_lost(words: str, id: str) -> Iterator[tuple[re.Match[str], int]]:
     """What a sentence tells to be left behind what it tells to be lost, where it counted more before."""
     for lost in _LOST.finditer(words):
-        end = _SENTENCE.search(words, lost.end())
-        start = max((stop.end() for stop in _SENTENCE.finditer(words, 0, lost.start())), default=0)
-        for found in _LEFT.finditer(words, lost.end(), end.start() if end else len(words)):
+        low, high = max(0, lost.start() - _NEAR), lost.end() + _NEAR
+        end = _SENTENCE.search(words, lost.end(), high)
+        start = max((stop.end() for stop in _SENTENCE.finditer(words, low, lost.start())), default=low)
+        for found in _LEFT.finditer(words, lost.end(), end.start() if end else high):
             more = [
                 one for one in _COUNT.finditer(words, start, lost.start()) if numeral(one["n"]) > numeral(found["n"])
             ]
