@@ -13,7 +13,7 @@ from diagnose.estimate.host import host_pool, used_bytes
 from diagnose.estimate.lengths import assumed_lengths, turning_length
 from diagnose.estimate.measured import compare, with_measured
 from diagnose.estimate.phases import gpu_phases, inside_bytes, reserved_bytes, trainer_bytes
-from diagnose.estimate.plan import Plan, make_plan, plan_of
+from diagnose.estimate.plan import Plan, behaviours_of, make_plan, plan_of
 from diagnose.estimate.stages import staged
 from diagnose.estimate.tokens import take
 from diagnose.estimate.untold_cards import assumed_cards
@@ -27,6 +27,7 @@ __all__ = [
     "Plan",
     "assumed_cards",
     "assumed_lengths",
+    "behaviours_of",
     "cache_room",
     "estimate",
     "estimate_pool",

@@ -218,6 +218,14 @@ def plan_of(facts: Facts, fallback: Framework | None) -> Plan | None:
     return make_plan(facts, fallback)[0]
 
 
+def behaviours_of(facts: Facts, fallback: Framework | None) -> Mapping[str, Value]:
+    """What the trainer does, also where too little is known for a plan."""
+    framework, values = facts.framework or fallback, facts.values
+    if framework is None:
+        return {}
+    return _behaviours(recorded(framework, values).does, framework, facts.fork, values)
+
+
 @lru_cache(maxsize=64)
 def _shape(model: Model) -> Shape:
     return shape(model)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from diagnose.batch import UNITS, data_parallel, longest_row, whole
+from diagnose.estimate import behaviours_of
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.writing import Written
 from diagnose.types import Facts
@@ -26,7 +27,7 @@ def uneven(situation: Situation, made: Written) -> str:
     """Why the changed run would be refused; empty where it comes out even, or did not before."""
     if not any(change.fact in _SIZES for change in made.changes):
         return ""
-    does = made.plan.does if made.plan else {}
+    does = behaviours_of(made.facts, situation.fallback)
     for rule in _RULES:
         before, after = rule(situation.facts, does), rule(made.facts, does)
         if after and after[0] % after[1] and not (before and before[0] % before[1]):
@@ -54,11 +55,14 @@ def _batch(facts: Facts, does: _Does) -> _Found:
 
 
 def _groups(facts: Facts, does: _Does) -> _Found:
-    """Rows that must hold whole groups of samples: of one pass of all ranks, or of the passes of a step."""
+    """Rows that must hold whole groups of samples: of one pass of all ranks, or of the passes of a step.
+
+    As of one rank where the cards are not told: what is whole there is whole on any number of them.
+    """
     values, span = facts.values, does.get("whole_groups")
-    micro, n, ranks = whole(values, "micro_batch"), whole(values, "rollout_n"), data_parallel(values)
+    micro, n, ranks = whole(values, "micro_batch"), whole(values, "rollout_n"), data_parallel(values) or 1
     passes = whole(values, "gradient_accumulation") if span == "step" else 1
-    if span is None or not (micro and n and ranks and passes):
+    if span is None or not (micro and n and passes):
         return None
     rows = micro * ranks * passes
     return rows, n, f"{rows} rows hold no whole number of groups of {n} samples."

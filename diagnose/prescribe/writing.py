@@ -188,7 +188,23 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
     there = next((setting for setting in reversed(situation.paste.settings) if setting.key in names), None)
     if there:
         return changed, Change(id, there.key, there.value, _beside(key, there.value, after), there.span)
+    if _unread(situation, key):
+        return None
     return changed, Change(id, _styled(key, facts.keys[id], situation), None, after)
+
+
+def _unread(situation: Situation, key: Key) -> bool:
+    """Whether another key of the same number stands in the paste with what nobody could read, such as a variable: two of them clash."""
+    framework = situation.facts.framework
+    if framework is None or key.values:
+        return False
+    others = {
+        normal(spelling)
+        for one in framework.keys
+        if one.fact == key.fact and not one.values
+        for spelling in (one.key, *one.aliases)
+    }
+    return any(normal(setting.key) in others and setting.value.startswith("$") for setting in situation.paste.settings)
 
 
 def _beside(key: Key, present: str, new: str) -> str:

@@ -264,3 +264,28 @@ def test_sizes_that_cut_the_cards_divide_them_together():
     keys = written(VERL.format(algo="grpo", more=more, version="0.7.0"))
     assert "actor_rollout_ref.actor.megatron.context_parallel_size" not in keys
     assert "actor_rollout_ref.actor.megatron.tensor_model_parallel_size" not in keys
+
+
+def test_a_smaller_pass_holds_whole_groups_also_where_neither_cards_nor_model_are_told():
+    text = (
+        "args = GRPOConfig(per_device_train_batch_size=3, num_generations=3, max_completion_length=8)\n"
+        "from trl import GRPOTrainer\ntrl 0.29.0\nOOM in the update"
+    )
+    told = diagnose(text, {}, current(), ())
+    assert "3 rows hold no whole number of groups of 2 samples." in {one.why for one in told.not_advised}
+    smaller = next(one for one in told.prescriptions if one.lever.slug == "batch.micro.down")
+    assert {change.key: change.after for change in smaller.changes} == {
+        "per_device_train_batch_size": "1",
+        "gradient_accumulation_steps": "3",
+    }
+
+
+def test_a_size_that_a_variable_holds_gets_no_second_key_beside_it():
+    text = (
+        "python3 -m verl.trainer.main_ppo data.train_batch_size=128 actor_rollout_ref.actor.ppo_mini_batch_size=64 "
+        "actor_rollout_ref.actor.ppo_micro_batch_size={} trainer.n_gpus_per_node=4 trainer.nnodes=1\n"
+        "CUDA out of memory in update_policy"
+    )
+    own, variable = (diagnose(text.format(value), {}, current(), ()).prescriptions for value in ("16", "$MICRO"))
+    assert [change.key for one in own if one.lever.slug == "batch.micro.down" for change in one.changes]
+    assert not [change.key for one in variable if one.lever.slug == "batch.micro.down" for change in one.changes]
