@@ -5,6 +5,7 @@ from __future__ import annotations
 from diagnose.estimate.refused import asked_for, asked_in
 from diagnose.types import Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB
+from diagnose.vocabulary import OFFLINE_ALGOS
 
 # rows pass through these: how many is in doubt, and so is the size of their tensors
 _OF_ROWS = ("logprob", "ref_logprob", "values", "critic", "actor_update", "reward", "eval")
@@ -51,8 +52,11 @@ def _left(facts: Facts, pool: PoolEstimate | None) -> tuple[str, tuple[str, ...]
 
 
 def _passes(facts: Facts) -> tuple[str, ...]:
-    """What the traceback leaves of a run: an engine samples by models of its own, and a reward may be no model's."""
-    absent = set() if facts.values.get("rollout_engine") in (None, "hf") else {"rollout"}
+    """What the traceback leaves of a run: an engine samples by models of its own, a reward may be no model's, and rows are not sampled."""
+    engine = facts.values.get("rollout_engine") not in (None, "hf") and "init" not in facts.among
+    absent = {"rollout"} if engine else set()
+    if str(facts.values.get("algo", "")).startswith(OFFLINE_ALGOS):
+        absent |= {"rollout", "logprob", "values"} | (set() if facts.flag("has_ref") else {"ref_logprob"})
     absent |= set() if facts.flag("has_reward_model") else {"reward"}
     return tuple(phase for phase in facts.among if phase not in absent)
 

@@ -7,10 +7,13 @@ torch/utils/checkpoint.py.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from diagnose.facts.phase import deepest_first
-from diagnose.types import Frame, Hit, Paste
+from diagnose.facts.signature import is_mark
+from diagnose.types import Frame, Hit, Line, Paste
+from diagnose.vocabulary import POOL_OF_KIND
 
 # the rollout where transformers samples as well
 _FORWARD = ("rollout", "logprob", "ref_logprob", "values", "reward", "critic", "actor_update", "eval")
@@ -42,13 +45,30 @@ _OF_BACKWARD = ("torch/autograd/", "torch/_tensor.py", "torch/utils/checkpoint.p
 _OF_ENGINES = ("vllm/", "sglang/", "lmdeploy/")
 _ENGINE = ("init", "weight_sync", "rollout")
 _SAMPLING = "transformers/generation/"
+# a process that holds an engine alone, as it or Ray names it before its lines: vLLM’s v1/executor/multiproc_executor.py and
+# v1/engine/core.py; verl v0.9.0 workers/rollout/vllm_rollout/vllm_async_server.py; slime backends/sglang_utils/sglang_engine.py;
+# OpenRLHF trainer/ray/vllm_engine.py; NeMo RL models/generation; Open Instruct vllm_utils.py
+_ENGINE_PROCESS = re.compile(
+    r"\((?:\w*(?:vllm|sglang)\w*|EngineCore\w*|Worker_[TPDE]P\w*|LLMRayActor|RolloutRayActor|RayWorkerWrapper)[ )]",
+    re.A | re.I,
+)
+_NAMED = r"(?:EngineCore\b|(?:vllm|sglang)(?:['’]s)? (?:engine|worker|server|process))"
+_ENGINE_SAID = re.compile(
+    rf"\b(?:OOM|out of memory)(?: errors?)? (?:in|inside|of) (?:the |an? )?{_NAMED}"
+    rf"|\b{_NAMED}(?: process(?:es)?)? (?:runs |ran |goes |went |gets |is )?(?:OOMs?\b|out of memory)",
+    re.A | re.I,
+)
+# torch/nn/functional.py: what is taken of logits, in a loss and for log-probs. An evaluation has frames of its own
+_OF_LOGITS = ("log_softmax", "cross_entropy")
+_LOGITS = ("logprob", "ref_logprob", "actor_update")
+_LOGITS_SAID = re.compile(r"\b(?:log[_ ]softmax|cross[_ -]entropy)\b(?!\s*[:=])", re.A | re.I)
 
 
 def among(paste: Paste, hits: Sequence[Hit]) -> tuple[str, ...]:
     """The phases in which alone the traceback of the failure can stand; empty where it may be any."""
     frames = _of_failure(deepest_first(paste, hits))
-    paths = [frame.path for frame in frames]
-    if _meets(paths, _OF_ENGINES):
+    paths, failures = [frame.path for frame in frames], _of_card(paste, hits)
+    if _meets(paths, _OF_ENGINES) or _in_engine(failures):
         return _ENGINE
     if any(frame.function in _OF_NO_PASS for frame in frames):
         return ()
@@ -58,7 +78,26 @@ def among(paste: Paste, hits: Sequence[Hit]) -> tuple[str, ...]:
     backward = [frame.path for frame in frames if frame.function in ("backward", "_engine_run_backward")]
     if _meets(backward, _OF_BACKWARD):
         return _BACKWARD
+    if any(frame.function in _OF_LOGITS and "torch/" in frame.path for frame in frames):
+        return _LOGITS
+    if not frames and any(_LOGITS_SAID.search(line.words) for line in failures):
+        return _LOGITS
     return _FORWARD if _meets(paths, _OF_A_PASS) else ()
+
+
+def _of_card(paste: Paste, hits: Sequence[Hit]) -> list[Line]:
+    """The lines that tell that a card ran out, or that something did."""
+    kinds = {hit.span.line: hit.signature.kind for hit in hits if not is_mark(hit.signature)}
+    told = [
+        line for line in paste.lines if line.number in kinds and POOL_OF_KIND.get(kinds[line.number], "gpu") == "gpu"
+    ]
+    return told
+
+
+def _in_engine(failures: Sequence[Line]) -> bool:
+    """Whether processes that hold an engine alone print every one of the failures, or a person says that one failed."""
+    printed = all(_ENGINE_PROCESS.search(line.text[: line.offset]) for line in failures)
+    return bool(failures) and (printed or any(_ENGINE_SAID.search(line.words) for line in failures))
 
 
 def _of_failure(frames: Iterable[Frame]) -> list[Frame]:

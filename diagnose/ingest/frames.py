@@ -27,6 +27,11 @@ _NOTEBOOK = re.compile(
 )
 # A remote call as Ray prints it: ray::Class.method(), ray::function(), ray::name:Class.method()
 _REMOTE = re.compile(r"ray::((?:[\w.-]{1,80}:){0,3})([A-Za-z_]\w{0,80}(?:\.[A-Za-z_<]\w{0,80}>?){0,4})\(\)", re.A)
+# the same in a person's sentence of what ran out: “OOM at ray::Class.method”
+_NAMED = re.compile(
+    r"\b(?:OOMs?|out of memory)\b[^\n]{0,60}\bray::((?:[\w.-]{1,80}:){0,3})([A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){1,4})(?![\w.(:])",
+    re.A | re.I,
+)
 # whose line it is, as Ray writes before every line of a worker: (Class pid=…)
 _ACTOR = re.compile(r"\(([A-Za-z_]\w{0,80}) pid=\d", re.A)
 _MARKS = ("ray::", "File ", ".py:", ".py in ", '.py", line ')
@@ -99,7 +104,7 @@ def _frame(row: Row, rest: Row | None = None) -> list[Frame]:
     if found := _NOTEBOOK.match(words):
         return [Frame(_slashed(found["path"]), found["name"].rpartition(".")[2], number, int(found["line"] or 0))]
     frames = []
-    for call in _REMOTE.finditer(row.words):
+    for call in [*_REMOTE.finditer(row.words)] or _NAMED.finditer(row.words):
         owner, _, function = call[2].rpartition(".")
         owner = owner.rsplit(".", 1)[-1] or call[1].rstrip(":").rsplit(":", 1)[-1]
         frames.append(Frame("", function, number, owner=owner))

@@ -101,3 +101,44 @@ def test_an_engines_traceback_asks_for_no_change_of_the_trainers_passes(knowledg
     assert levers[0] == "rollout.gpu_memory_utilization.down"
     assert "batch.micro.down" not in levers
     assert "Its traceback is an engine’s" in to_markdown(diagnose(f"{SLIME}{scheduler}{OOM}", {}, knowledge, ()))
+
+
+TOLD = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB.\n"
+)
+LOSS = '  File "/opt/lib/python3.11/site-packages/torch/nn/functional.py", line 3494, in cross_entropy\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("(EngineCore_0 pid=12) " + TOLD, "init"),
+        ("(VllmWorker rank=0 pid=12) ERROR " + TOLD, "init"),
+        ("(SGLangEngine pid=12) " + TOLD, "init"),
+        ("OOM in the vLLM engine process", "init"),
+        ("(WorkerDict pid=12) " + TOLD, None),
+        ("(EngineCore_0 pid=12) " + TOLD + "(WorkerDict pid=13) " + TOLD, None),
+        ("Traceback (most recent call last):\n" + LOSS + TOLD, "logprob"),
+        ("OOM in the log_softmax of the logits", "logprob"),
+        ("use cross_entropy: true\nOOM", None),
+    ],
+)
+def test_a_process_that_holds_an_engine_and_what_is_taken_of_logits_leave_some_phases(
+    knowledge: Knowledge, text: str, first: str | None
+) -> None:
+    found = diagnose(text, {}, knowledge, ()).facts.among
+    assert (found[0] if found else None) == first
+
+
+def test_what_is_taken_of_logits_is_the_update_where_rows_are_not_sampled(knowledge: Knowledge) -> None:
+    text = "accelerate launch sft.py --per_device_train_batch_size 4 --max_length 4096\nfrom trl import SFTTrainer\n"
+    found = diagnose(f"{text}Traceback (most recent call last):\n{LOSS}{TOLD}", {}, knowledge, ())
+    assert [one.lever.slug for one in found.prescriptions][:2] == ["batch.micro.down", "length.row.down"]
+
+
+def test_a_remote_method_in_a_sentence_of_what_ran_out_names_its_phase(knowledge: Knowledge) -> None:
+    assert diagnose("OOM at ray::WorkerDict.ref_compute_ref_log_prob", {}, knowledge, ()).phase == "ref_logprob"
+    assert (
+        diagnose("| 0 N/A 123 C ray::WorkerDict.ref_compute_ref_log_prob 9000MiB |\nOOM", {}, knowledge, ()).phase
+        is None
+    )
