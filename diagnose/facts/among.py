@@ -68,7 +68,8 @@ def among(paste: Paste, hits: Sequence[Hit]) -> tuple[str, ...]:
     """The phases in which alone the traceback of the failure can stand; empty where it may be any."""
     frames = _of_failure(deepest_first(paste, hits))
     paths, failures = [frame.path for frame in frames], _of_card(paste, hits)
-    if _meets(paths, _OF_ENGINES) or _in_engine(failures):
+    pools = any(hit.signature.gives.get("engine_maps_pool") for hit in hits)  # an engine alone maps its pool
+    if _meets(paths, _OF_ENGINES) or pools or _in_engine(failures):
         return _ENGINE
     if any(frame.function in _OF_NO_PASS for frame in frames):
         return ()

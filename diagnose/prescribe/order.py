@@ -121,7 +121,8 @@ def _group(candidate: Candidate) -> float:
         return 2 if (little and fitted) or unseen else 0
     crosses = before and limit and trial.after and trial.after.bytes <= limit < before.bytes
     if little and not crosses:
-        return 2
+        # of a card whose size nobody tells a little may be all that is lacking
+        return 1 if limit is None and _first_suspect(candidate) else 2
     return 0.5 if trial.verdict == "close" and not situation.before.missing else 1
 
 

@@ -116,6 +116,7 @@ LOSS = '  File "/opt/lib/python3.11/site-packages/torch/nn/functional.py", line 
         ("(VllmWorker rank=0 pid=12) ERROR " + TOLD, "init"),
         ("(SGLangEngine pid=12) " + TOLD, "init"),
         ("OOM in the vLLM engine process", "init"),
+        ("CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62", "init"),
         ("(WorkerDict pid=12) " + TOLD, None),
         ("(EngineCore_0 pid=12) " + TOLD + "(WorkerDict pid=13) " + TOLD, None),
         ("Traceback (most recent call last):\n" + LOSS + TOLD, "logprob"),
