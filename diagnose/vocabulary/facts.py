@@ -20,6 +20,7 @@ _ALL = (
     fact("asks_hardware", "bool", "failure", "Asks what hardware it takes"),
     fact("planned", "bool", "failure", "Has not run yet"),
     fact("steps_passed", "bool", "failure", "Some steps went through"),
+    fact("fragments", "bool", "failure", "Free memory lies in pieces"),
     # machine
     fact("gpu_model", "text", "machine", "GPU"),
     fact("gpu_maker", "text", "machine", "Maker of the GPU"),
