@@ -69,7 +69,7 @@ def _skypilot(paste: Paste) -> Iterator[Fact]:
     if len(kinds) != 1:
         return  # several are a choice
     asked, nodes = kinds[0], settings.get("num_nodes")
-    count = asked.value.rpartition(":")[2].strip()
+    count = asked.value.rpartition(":")[2].strip(" {}")  # also of a map in braces
     if not count.isdigit() or not 0 < int(count) <= _MOST_CARDS:
         return
     yield Fact("gpus_per_node", int(count), "read", "", asked.key, asked.value, asked.span)

@@ -23,6 +23,7 @@ _TOKEN = re.compile(
 )
 _REMARK = re.compile(r"\s*(?:#|//)")  # a line of Python, or of JSON with comments, that says nothing to a program
 _YAML = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,120}:(?:[ \t]|$)", re.A)
+_MAPPED = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,120}:[ \t]+\{[^{}\n]{1,300}\}[ \t]*(?:#.*)?$", re.A)  # key: {"a": 1}
 _MOST_ITEMS = 64  # of a list over several rows that is still a setting
 _KEY = re.compile(r"[A-Za-z_0-9][\w./@*+-]{0,120}$", re.A)
 
@@ -126,9 +127,9 @@ def _opens(words: str) -> bool:
 
 
 def _amid_yaml(row: Row, rest: Sequence[Row]) -> bool:
-    """Whether a quoted key stands right behind a line of YAML, as ``'n': 5`` does where a plain ``n`` could mean no."""
+    """Whether a quoted key stands right behind a line of YAML, as ``'n': 5`` does where a plain ``n`` could mean no, or a map in a row."""
     stripped = row.words.strip()
-    if stripped[:1] not in "\"'" or stripped[-1] in ",{[}]" or not rest:
+    if not rest or not (_MAPPED.match(row.words) or (stripped[:1] in "\"'" and stripped[-1] not in ",{[}]")):
         return False
     return row.line.number == rest[-1].line.number + 1 and bool(_YAML.match(rest[-1].words))
 

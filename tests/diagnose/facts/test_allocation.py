@@ -98,6 +98,7 @@ def test_it_reads_the_cards_of_a_pod(values):
         ("resources:\n  accelerators: H100:8\n", 8, 1),
         ('num_nodes: 2\nresources:\n  cloud: gcp\n  accelerators: "A100-80GB:4"\n', 4, 2),
         ("num_nodes: 3\nresources:\n  accelerators: {A100: 4}\n", 4, 3),
+        ('num_nodes: 3\nresources:\n  accelerators: {"A100": 4}\n  disk_size: 200', 4, 3),
     ],
 )
 def test_it_reads_the_cards_of_a_skypilot_task(values, text, cards, nodes):
