@@ -16,6 +16,30 @@ def company(situation: Situation, change: Change, key: Key) -> Iterator[Change]:
     yield from _same_setting_elsewhere(situation, change, key)
     yield from _along(situation, change, key)
     yield from _alike(situation, change, key)
+    yield from _times(situation, change, key)
+
+
+def broken(situation: Situation, change: Change, key: Key) -> str:
+    """Why a change leaves no whole number of what it is multiplied by, such as engines; empty where it does."""
+    there, left = _multiplied(situation, change, key)
+    if there is None or left is None or (left >= 1 and left == int(left)):
+        return ""
+    return f"{there.key} = {there.value} would have to be {left:g} for the cards to stay as many."
+
+
+def _times(situation: Situation, change: Change, key: Key) -> Iterator[Change]:
+    """The number of engines, so that all of them together keep their cards."""
+    there, left = _multiplied(situation, change, key)
+    if there is not None and left is not None and left >= 1 and left == int(left):
+        yield Change(change.fact, there.key, there.value, f"{left:g}", there.span)
+
+
+def _multiplied(situation: Situation, change: Change, key: Key) -> tuple[Setting | None, float | None]:
+    """The setting that is multiplied with this one, and its number once this one has changed; None where either is unknown."""
+    there = next((one for name in key.times if (one := _pasted(situation, name))), None)
+    many = number(there.value) if there else None
+    before, after = number(change.before or "1"), number(change.after)
+    return there, many * before / after if many and before and after else None
 
 
 def _same_setting_elsewhere(situation: Situation, change: Change, key: Key) -> list[Change]:

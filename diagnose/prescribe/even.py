@@ -16,7 +16,7 @@ from diagnose.vocabulary import Value
 
 _SIZES = frozenset(
     ("train_batch_size", "mini_batch_size", "rollout_n", "micro_batch", "gradient_accumulation", "max_num_batched_tokens")
-    + ("tp", "pp", "sp")
+    + ("tp", "pp", "sp", "ep")
 )  # fmt: skip
 _Does = Mapping[str, Value]
 # The whole and what must divide it, with the words where it does not; None where one of them is unknown or nobody asks.
@@ -76,4 +76,17 @@ def _engine_step(facts: Facts, does: _Does) -> _Found:
     return min(tokens, row), row, f"A step of the engine must hold the longest row, {row:,} tokens."
 
 
-_RULES: tuple[Callable[[Facts, _Does], _Found], ...] = (_mini_batch, _batch, _groups, _engine_step)
+def _experts(facts: Facts, does: _Does) -> _Found:
+    """Cards that must divide among the copies of all experts, each copy cut by all of its sizes.
+
+    Megatron-core 0.14.0 parallel_state.py: expert_tensor_model_pipeline_parallel_size.
+    """
+    values, cards = facts.values, whole(facts.values, "trainer_gpus")
+    if values.get("strategy") != "megatron" or not cards or (whole(values, "ep") or 1) == 1:
+        return None
+    tp, pp, ep = (whole(values, id) or 1 for id in ("tp", "pp", "ep"))
+    copy = ep * pp * (whole(values, "etp") or tp)
+    return cards, copy, f"{cards} cards do not divide among copies of the experts on {copy} each."
+
+
+_RULES: tuple[Callable[[Facts, _Does], _Found], ...] = (_mini_batch, _batch, _groups, _engine_step, _experts)

@@ -123,7 +123,18 @@ def _possible(id: str, value: Value, facts: Facts) -> bool:
         return False
     if id == "pp" and not _in_stages(int(value), facts):
         return False
+    if id == "tp" and not _whole_groups(int(value), facts):
+        return False
     return id not in _BY_HEADS or facts.model is None or facts.model.heads % int(value) == 0
+
+
+def _whole_groups(ranks: int, facts: Facts) -> bool:
+    """Whether each rank of a trainer gets whole heads of key and value, unless it does without now.
+
+    Megatron-core up to 0.15 transformer_config.py: num_query_groups; NeMo RL 911dfc31d models/dtensor/parallelize.py: num_key_value_heads.
+    """
+    heads, now = facts.model.kv_heads if facts.model else 0, whole(facts.values, "tp") or 1
+    return not heads or heads % now > 0 or heads % ranks == 0
 
 
 def _in_stages(stages: int, facts: Facts) -> bool:

@@ -11,13 +11,14 @@ from itertools import chain
 
 from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever
+from diagnose.prescribe.company import broken
 from diagnose.prescribe.even import uneven
 from diagnose.prescribe.measure import measure, takes
 from diagnose.prescribe.outcome import Refusal, Trial
 from diagnose.prescribe.room import share_within, try_for_room
 from diagnose.prescribe.situation import LEAST_GAIN, Situation
 from diagnose.prescribe.steps import Targets, at_bound, steps, without
-from diagnose.prescribe.writing import Written, write
+from diagnose.prescribe.writing import Written, key_of, write
 from diagnose.types import Fact, Facts
 from diagnose.vocabulary import FACTS, PHASES, Value
 
@@ -74,7 +75,9 @@ def _refused(situation: Situation, made: Written) -> str:
     """Why the framework would not start with the change; empty where nothing is known against it."""
     framework = situation.facts.framework
     clash = framework.clash(situation.facts.values, made.facts.values) if framework else None
-    return clash.says if clash else uneven(situation, made)
+    keys = [(change, key) for change in made.changes if (key := key_of(situation.facts, change.fact))]
+    parts = next((says for change, key in keys if (says := broken(situation, change, key))), "")
+    return clash.says if clash else parts or uneven(situation, made)
 
 
 def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:

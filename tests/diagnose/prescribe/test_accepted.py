@@ -289,3 +289,46 @@ def test_a_size_that_a_variable_holds_gets_no_second_key_beside_it():
     own, variable = (diagnose(text.format(value), {}, current(), ()).prescriptions for value in ("16", "$MICRO"))
     assert [change.key for one in own if one.lever.slug == "batch.micro.down" for change in one.changes]
     assert not [change.key for one in variable if one.lever.slug == "batch.micro.down" for change in one.changes]
+
+
+ORLHF = (
+    "8 x A100 80GB\nOpenRLHF 0.9.5\npython3 -m openrlhf.cli.train_ppo_ray --actor_num_nodes 1 --actor_num_gpus_per_node 8 "
+    "--vllm_num_engines {engines} --vllm_tensor_parallel_size {ranks} --colocate_all_models --vllm_gpu_memory_utilization 0.9 "
+    "--pretrain Qwen/Qwen2.5-32B-Instruct --zero_stage 3 --bf16\n(EngineCore_0 pid=7) " + OOM
+)
+
+
+def test_more_cards_for_each_engine_leave_fewer_engines_on_the_same_cards():
+    lever = current().levers["rollout.tensor_parallel.up"]
+    told = diagnose(ORLHF.format(engines=8, ranks=1), {}, current(), ())
+    run = Situation(told.facts, told.estimate, told.kind, "init", "gpu", told.paste, current().fallback)
+    made = written_step(lever, run, {"rollout_tp": 2})
+    assert made is not None
+    assert {change.key: change.after for change in made.changes} == {
+        "vllm_tensor_parallel_size": "2",
+        "vllm_num_engines": "4",
+    }
+    odd = diagnose(ORLHF.format(engines=1, ranks=4), {}, current(), ())
+    run = Situation(odd.facts, odd.estimate, odd.kind, "init", "gpu", odd.paste, current().fallback)
+    assert written_step(lever, run, {"rollout_tp": 8}) is None
+
+
+SLIME = (
+    "slime 0.3\n8 x H100 80GB\npython3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate "
+    "--hf-checkpoint Qwen/Qwen3-30B-A3B --tensor-model-parallel-size 4 --expert-tensor-parallel-size 1 "
+    "--expert-model-parallel-size {ep} --pipeline-model-parallel-size 1 --max-tokens-per-gpu 20480 --use-dynamic-batch-size "
+    "--rollout-max-response-len 16384\n" + OOM
+)
+
+
+def test_a_trainer_s_ranks_have_whole_heads_of_key_and_value():
+    keys = written(SLIME.format(ep=8), ("actor_update", "optimizer_step"))  # 32 heads, of which key and value have 4
+    assert "tensor-model-parallel-size" not in keys
+
+
+def test_copies_of_all_experts_divide_the_cards():
+    lever = current().levers["shard.pipeline.up"]
+    for ep, kept in ((8, False), (4, True)):
+        told = diagnose(SLIME.format(ep=ep), {}, current(), ())
+        run = Situation(told.facts, told.estimate, told.kind, "actor_update", "gpu", told.paste, current().fallback)
+        assert (written_step(lever, run, {"pp": 2}) is not None) == kept
