@@ -48,11 +48,10 @@ class Key:
     ``along`` names, by the word that is written (``*``: any), keys without which the framework refuses it, each with its own word.
     ``alike`` names keys of other roles that must have the same word, since all share what it sets, each with the yes/no fact that says
     that the role is there: then it is written also where the paste does not set it (""; only there). ``leads`` names those of them
-    whose word is in force for all where they differ, with the version since which; else it is this key's.
-    ``times`` are the spellings of the key whose number, times this one's, is a number of cards that stays: engines by cards of each.
-    ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
-    Python does not take it, in a ``file`` alone that the command only names, or ``nowhere`` since it belongs to the launcher in front of
-    the script.
+    whose word is in force for all where they differ, and since which version; else this key's. ``times`` spells the key whose number,
+    times this one's, is cards that stay. ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a
+    ``command`` alone since a call in Python does not take it, in a ``file`` alone that the command only names, or ``nowhere`` since it
+    belongs to the launcher in front of the script.
     """
 
     key: str
