@@ -173,5 +173,5 @@ def test_a_key_that_is_written_with_dashes_is_changed_as_it_stands(advise):
     advice = advise(
         f"{launch} --per-device-train-batch-size 16 --max-completion-length 4096\n8 x A100 80GB", kind="gpu_oom"
     )
-    (change,) = advice.advised("batch.micro.down").changes
+    change = advice.advised("batch.micro.down").changes[0]
     assert (change.key, change.before) == ("per-device-train-batch-size", "16")
