@@ -80,7 +80,9 @@ def test_a_full_file_system_in_memory_asks_for_no_estimate():
 
 
 def test_a_range_from_the_first_token_on_is_said_to_be_any_length():
-    text = "TRL sft qwen2.5-3b full on 8 x A100 40G, batch 1, max_length 4096: CUDA out of memory"
+    text = (
+        "TRL sft qwen2.5-3b full on 8 x A100 40G, batch 1, gradient accumulation 4, max_length 4096: CUDA out of memory"
+    )
     told = [range_words(one) for one in diagnose(text, {}, current(), []).prescriptions]
     assert any(one.startswith("At any real response length") for one in told)
 
