@@ -223,7 +223,7 @@ def behaviours_of(facts: Facts, fallback: Framework | None) -> Mapping[str, Valu
     framework, values = facts.framework or fallback, facts.values
     if framework is None:
         return {}
-    return _behaviours(recorded(framework, values).does, framework, facts.fork, values)
+    return _behaviours(recorded(framework, values).does, framework, facts, values)
 
 
 @lru_cache(maxsize=64)
