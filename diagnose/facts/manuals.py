@@ -30,6 +30,12 @@ _OWN = re.compile(
     r"|\b(?:help|any ideas?|thanks?|thank you)\b|我|咱|求助|请问|救命|大佬|跪求|急|谢谢|多谢",
     re.I | re.A,
 )
+# a sentence that counts cards and advises nothing is of a run
+_SENTENCE = re.compile(r"[.。;；!！?？]+(?=\s|$|[^\x00-\x7f])", re.A)
+_CARDS = re.compile(
+    r"\b\d{1,4}\s*[x×*]\s*(?:\d{2,3}\s?G|[A-Z][A-Za-z]?\d{2})|\b\d{1,4}\s+(?:GPUs|cards|[ABHLV]\d{2,3}s?\b)|\d\s*[张块]|\d\s*卡",
+    re.A,
+)
 _BOX = re.compile(r"\s*[-*+]\s*\[(?P<tick>[ xX✓√])\]\s*(?P<words>.*)", re.A)
 # what somebody confirms by a tick before an issue can be sent
 _FORMAL = re.compile(
@@ -71,10 +77,14 @@ def _is_manual(paste: Paste) -> bool:
     if not titled or not any(_ADVICE.search(one) for one in words):
         return False
     return not any(
-        _OWN.search(one) or _printed(line)
+        _OWN.search(one) or _printed(line) or _counts_cards(one)
         for one, line in zip(words, paste.lines, strict=True)
         if not _QUESTION.match(one)
     )
+
+
+def _counts_cards(words: str) -> bool:
+    return any(_CARDS.search(one) and not _ADVICE.search(one) for one in _SENTENCE.split(words))
 
 
 def _asks_and_answers(words: Sequence[str]) -> bool:

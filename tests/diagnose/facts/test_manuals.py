@@ -51,6 +51,9 @@ def test_what_a_form_asks_to_confirm_tells_no_failure(form):
         "FAQ says to reduce the batch if OOM, but I am at 1 already: CUDA OOM on 8xH100, verl",
         "| item | value |\n|---|---|\n| GPU | 8xH100 |\n| framework | verl |\nCUDA OOM in the actor update",
         "### Tips\nIf you run out of memory, use LoRA.\nCUDA out of memory. Tried to allocate 2.00 GiB.\n8xH100",
+        "How to fix CUDA OOM in the actor update?\nRunning GRPO on 8xA100 80G with Qwen2.5-7B. If you need the script, tell.",
+        "# 常见问题\nverl GRPO 7B 8卡A100 update_actor 时爆显存，如何解决？建议 micro batch 设多少",
+        "Memory requirements?\nGRPO on 8xA100 with 7B: CUDA out of memory. You can see it fails in update_actor",
     ],
 )
 def test_ones_own_failure_beside_such_words_is_read(text):
