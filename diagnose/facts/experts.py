@@ -12,28 +12,10 @@ from diagnose.types import Fact, Line
 _SIZES = re.compile(r"(?<![\w./-])(?P<sizes>\d{1,3}(?:\.\d)?B-A\d{1,2}(?:\.\d)?B)(?![A-Za-z0-9/])", re.I | re.A)
 # a name right before the sizes is the family's: “GLM 106B-A12B”
 _NAMED = re.compile(r"(?P<word>[A-Za-z][\w.-]*)\s$", re.A)
-_BEFORE = frozenset(
-    (
-        "the",
-        "a",
-        "an",
-        "our",
-        "my",
-        "train",
-        "training",
-        "run",
-        "running",
-        "use",
-        "using",
-        "with",
-        "on",
-        "of",
-        "for",
-        "model",
-        "moe",
-    )
-    + ("grpo", "ppo", "dpo", "sft", "lora", "qlora", "full")
-)
+_BEFORE = frozenset((
+    "the", "a", "an", "our", "my", "train", "training", "run", "running", "use", "using", "with",
+    "on", "of", "for", "model", "moe", "grpo", "ppo", "dpo", "sft", "lora", "qlora", "full",
+))  # fmt: skip
 
 
 def by_sizes(speech: Sequence[Line], models: Models) -> tuple[dict[str, Fact], Model | None]:
