@@ -25,10 +25,10 @@ _GAP = re.compile(r"⋯ (\d{1,9}) lines? ⋯", re.A)
 _ROUNDS = 8  # one mark may have hidden another; nobody wraps a text more often
 _SAMPLE = 65_536  # bytes that tell a binary file, and whether colours are spelled out
 _BINARY_SHARE = 0.1
-_NOISE, _WORDS = (
-    "\ufffd".encode(),
-    4,
-)  # what stands for a line of noise; letters that a line of a binary text has at least
+_NOISE = "\ufffd".encode()  # stands for a line of noise
+# stands for the first of them in what is read: by it that is known again as the text of a binary file
+_NOTED = "⋯ noise ⋯".encode()
+_WORDS = 4  # letters that a line of a binary text has at least
 
 
 def normalise(text: str) -> str:
@@ -68,10 +68,10 @@ def _plain(data: bytes) -> bytes:
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether a tenth of the start is NULs, other unprintables or bytes that no encoding fitted."""
+    """Whether a tenth of the start is NULs, other unprintables or bytes that no encoding fitted, or such lines were left out before."""
     sample = data[:_SAMPLE].decode("utf-8", "ignore")
     odd = len(_CONTROL.findall(sample)) - sample.count("\r") - sample.count("\x1b") + sample.count("\ufffd")
-    return odd > _BINARY_SHARE * max(len(sample), 1)
+    return odd > _BINARY_SHARE * max(len(sample), 1) or _NOTED in data
 
 
 def marked(data: bytes) -> bytes:
@@ -81,10 +81,14 @@ def marked(data: bytes) -> bytes:
 
 def without_noise(data: bytes) -> bytes:
     """The lines that are text, with gap lines where noise was: a word that stands in noise tells nothing."""
-    data = marked(data) if is_binary(data) else data
-    if _NOISE not in data:
+    if is_binary(data) and _NOTED not in data:
+        lines = marked(data).split(b"\n")
+        if _NOISE in lines:
+            lines[lines.index(_NOISE)] = _NOTED
+    elif _NOISE in data:
+        lines = data.split(b"\n")
+    else:
         return data
-    lines = data.split(b"\n")
     return with_gaps(((number, line) for number, line in enumerate(lines, 1) if line != _NOISE), len(lines))
 
 

@@ -12,7 +12,7 @@ from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
 
 ASKS = (
-    "Does it fit?\ntrl dpo --model_name_or_path Qwen/{model} --per_device_train_batch_size 16 --max_length 1024\n"
+    "Does it fit?\ntrl dpo --model_name_or_path Qwen/{model} --per_device_train_batch_size 18 --max_length 1024\n"
     "1 x A100 80GB\n"
 )
 
