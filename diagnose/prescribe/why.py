@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose.batch import rows_held, whole
 from diagnose.knowledge.records import Lever
+from diagnose.prescribe.older import in_older_releases
 from diagnose.prescribe.order import rank_of
 from diagnose.prescribe.outcome import POOL_WORDS, Trial
 from diagnose.prescribe.situation import Situation
@@ -35,6 +36,12 @@ _TOKENS = {
 
 
 def why(lever: Lever, trial: Trial, situation: Situation) -> str:
+    """What the change does to this run, and what older releases call a key that it adds."""
+    said = (_effect(lever, trial, situation), in_older_releases(situation.facts, trial.changes))
+    return " ".join(part for part in said if part)
+
+
+def _effect(lever: Lever, trial: Trial, situation: Situation) -> str:
     """What changes in sequences, tokens or shares, then the term that falls most; the lever's own words where nothing is computed."""
     rank = rank_of(lever, situation)
     blind = trial.after is None and not situation.facts.configured  # both numbers would be those of a default

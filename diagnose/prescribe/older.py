@@ -1,0 +1,46 @@
+"""What a new key is called in the releases before it, where nobody tells which one runs: a trainer refuses a key that it does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from diagnose.conditions import holds, told_version, version
+from diagnose.knowledge.records import Framework, Key
+from diagnose.prescribe.company import same_key
+from diagnose.prescribe.writing import key_of
+from diagnose.types import Change, Facts
+
+
+def in_older_releases(facts: Facts, changes: Iterable[Change]) -> str:
+    """A sentence for each key that stands nowhere in the paste and had another name that takes the same words; empty where none had."""
+    if facts.framework is None or told_version(facts.values):
+        return ""
+    said: dict[str, str] = {}
+    for change in changes:
+        key = key_of(facts, change.fact) if change.span is None and change.key else None
+        if key and key.since and same_key(change.key, key.key) and (before := _before(key, facts, facts.framework)):
+            said[key.key] = f"Before {key.since}, {key.key} is called {before}."
+    return " ".join(said.values())
+
+
+def _before(key: Key, facts: Facts, framework: Framework) -> str:
+    """The name that the key had in the release before its own."""
+    others = [
+        one
+        for one in framework.keys
+        if one.until and version(one.until) <= version(key.since) and one.key != key.key and _same(one, key)
+        if not one.dead and not one.hidden and holds(one.when, facts.values) is not False
+    ]
+    latest = max(others, key=lambda one: version(one.until), default=None)
+    return latest.key if latest and latest.until == key.since else ""
+
+
+def _same(one: Key, other: Key) -> bool:
+    """Whether two keys set the same by the same words."""
+    return (one.fact, one.unit, one.values, one.negated, one.above) == (
+        other.fact,
+        other.unit,
+        other.values,
+        other.negated,
+        other.above,
+    )

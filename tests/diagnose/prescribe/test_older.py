@@ -1,0 +1,29 @@
+"""A key that is added is told by its older name too, where nobody says which release runs."""
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+
+RUN = (
+    "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=gae actor_rollout_ref.model.path=Qwen/Qwen2.5-7B "
+    "critic.model.path=Qwen/Qwen2.5-7B trainer.n_gpus_per_node=8 trainer.nnodes=1 data.max_response_length=2048\n"
+    "8xA100 80GB, CUDA out of memory in update_actor\n"
+)
+OLD = "critic.model.fsdp_config.param_offload"
+
+
+def said(more: str) -> str:
+    found = diagnose(RUN + more, {}, current(), ())
+    critic = [one for one in found.prescriptions if any(change.key.startswith("critic.") for change in one.changes)]
+    assert critic
+    return " ".join(one.why for one in critic)
+
+
+def test_the_older_name_stands_beside_a_new_key() -> None:
+    assert f"Before 0.8, critic.fsdp.param_offload is called {OLD}." in said("")
+
+
+@pytest.mark.parametrize("more", ["verl==0.9.0", "verl==0.4.1", "critic.model.fsdp_config.optimizer_offload=False"])
+def test_nothing_is_said_where_the_release_or_the_key_is_told(more: str) -> None:
+    assert "is called" not in said(more)
