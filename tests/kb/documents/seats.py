@@ -33,7 +33,7 @@ def quoted(words: str) -> str:
 
 
 def case(words: str, title: str = "") -> str:
-    """A case with hostile words in every field that takes words."""
+    """A case with hostile words in every field that takes words; a framework must be one of the catalogue."""
     one = quoted(words.replace("\n", " "))
     return f"""+++
 title = {quoted(title) if title else one}
@@ -43,7 +43,7 @@ summary = {one}
 
 [facts]
 oom_kind = "gpu_oom"
-framework = {one}
+framework = "verl"
 model = {one}
 gpu_model = {one}
 
