@@ -319,7 +319,7 @@ def test_other_text_beside_a_script_keeps_its_words(text: str) -> None:
     ],
 )
 def test_broken_scripts_are_read_in_time(piece: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     read("A=1\nif [ $A = 1 ]; then B=2; fi\n" + piece * (60_000 // len(piece)))
     read("A=1\n" + f"{piece}{piece.strip()}" * 50 + "\nfi\nesac\ndone")
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 20  # 2 alone; what grows with the square of a text would take minutes
