@@ -89,10 +89,9 @@ def among(paste: Paste, hits: Sequence[Hit]) -> tuple[str, ...]:
 def _of_card(paste: Paste, hits: Sequence[Hit]) -> list[Line]:
     """The lines that tell that a card ran out, or that something did."""
     kinds = {hit.span.line: hit.signature.kind for hit in hits if not is_mark(hit.signature)}
-    told = [
+    return [
         line for line in paste.lines if line.number in kinds and POOL_OF_KIND.get(kinds[line.number], "gpu") == "gpu"
     ]
-    return told
 
 
 def _in_engine(failures: Sequence[Line]) -> bool:

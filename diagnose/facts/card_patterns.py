@@ -21,6 +21,11 @@ _BEFORE = rf"(?:{_SIZE}\s*(?:的\s*)?)?(?:(?:NVIDIA|Nvidia|nvidia|Tesla|GeForce|
 _BARE_SIZE = r"(?<=[ -])(?P<size2>40|80)(?=\s*(?:[?？,，;；:：。)）]|\.?(?:\s*$|\s+[A-Z])))"
 _AFTER = rf"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*(?:(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}|[ -]{_BARE_SIZE})"
 
+# a card by the look of its name, and what a number stands before that counts cards
+A_CARD = r"(?:(?:NVIDIA\s+)?(?:RTX\s*)?[AHLVBT]\d{1,4}[A-Za-z]?\w{0,6}|(?:RTX\s*)?[2-5]0[6-9]0\w{0,3}|gpus?|cards?)"
+OF_CARDS = (
+    rf"(?:\s*[x×*]?\s*(?:(?:working|healthy|good|free|remaining|other)\s+)?{A_CARD}\b|\s*(?:[张块个]\s*)?卡|\s*[张块])"
+)
 # a name ends, or its size follows without a blank: A10080G
 _ENDS = r"(?:(?![A-Za-z0-9])|(?=(?:16|24|32|40|48|64|80|94|96|141)G(?:i?B)?(?![A-Za-z0-9])))"
 

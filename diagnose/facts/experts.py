@@ -1,4 +1,4 @@
-"""A mixture of experts by its sizes alone, “30B-A3B 在 16 张卡上跑”: most who leave the family out mean the plain one."""
+"""A mixture of experts by its sizes alone, “30B-A3B 在 16 张卡上跑”: the plainest of the catalogue is assumed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def by_sizes(speech: Sequence[Line], models: Models) -> tuple[dict[str, Fact], M
     model = min(same, key=lambda one: len(one.title), default=None)
     if model is None:
         return {"params_b": size}, None
-    why = "its sizes, without a family, nearly always mean this one"
+    why = "told by its sizes alone: of the models with these the one with the plainest name"
     return {
         "params_b": size,
         "model": Fact("model", model.title, "assumed", written=match[0], span=size.span, why=why),

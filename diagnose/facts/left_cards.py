@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from diagnose.facts.card_patterns import PART_OF
+from diagnose.facts.card_patterns import A_CARD, OF_CARDS, PART_OF
 from diagnose.facts.others import of_others
 from diagnose.facts.prose import NUMERAL, numeral, span_of
 from diagnose.facts.said import FAILURE
 from diagnose.types import Fact, Line
 
-_CARD = r"(?:(?:NVIDIA\s+)?(?:RTX\s*)?[AHLVBT]\d{1,4}[A-Za-z]?\w{0,6}|(?:RTX\s*)?[2-5]0[6-9]0\w{0,3}|gpus?|cards?)"
 _NODE = r"(?:nodes?|machines?|servers?)"
-_OF_CARDS = (
-    rf"(?:\s*[x×*]?\s*(?:(?:working|healthy|good|free|remaining|other)\s+)?{_CARD}\b|\s*(?:[张块个]\s*)?卡|\s*[张块])"
-)
 _OF_NODES = rf"(?:\s*{_NODE}\b|\s*(?:台|个?节点|机(?!器)))"
 _BARE = r"(?=\s*(?:[,.;:，。；)）]|$))"
 _N = rf"(?P<n>{NUMERAL})"
@@ -31,23 +27,23 @@ _LEFT = re.compile(
     r"(?: it)?(?: (?:on|with))?"
     r"|only|remaining)\s+(?:(?:i|we|it|with|have|only|just|use|on|the(?: other| remaining)?)\s+){0,4}"
     r"|(?:只剩下?|还剩下?|剩下?|余下?|只?能用|实际(?:只)?(?:用|有|跑|可用)|现在(?:只)?(?:用|有)|(?<![没不])用)(?:了|的是|的)?\s*)"
-    rf"{_N}(?:(?P<cards>{_OF_CARDS})|(?P<nodes>{_OF_NODES})|{_BARE})",
+    rf"{_N}(?:(?P<cards>{OF_CARDS})|(?P<nodes>{_OF_NODES})|{_BARE})",
     re.I | re.A,
 )
 # a part of what there is, so called
 _USES = re.compile(
     r"(?:\b(?:us(?:e|es|ed|ing)|train(?:s|ed|ing)? on|run(?:s|ning)? on|got|have)\s+(?:only\s+|just\s+)?"
-    rf"(?P<n>{NUMERAL})\s+(?:out\s+)?of\s+(?:them|those|these|(?:the|my|our)\s+\w+|\d{{1,3}}{_OF_CARDS})"
+    rf"(?P<n>{NUMERAL})\s+(?:out\s+)?of\s+(?:them|those|these|(?:the|my|our)\s+\w+|\d{{1,3}}{OF_CARDS})"
     r"|(?:(?:只|仅|就)(?:能|会)?(?:用|分到|拿到|申请到|给)(?:了|到)?|实际(?:只)?(?:用|分到|拿到)(?:了|的是)?|(?<![没不])用了?其中的?)"
-    rf"(?:其中的?)?\s*(?P<n1>{NUMERAL}){_OF_CARDS}"
-    rf"|(?:只|仅)有\s*(?P<n2>{NUMERAL}){_OF_CARDS}\s*(?:是)?(?:空闲|可用|能用))",
+    rf"(?:其中的?)?\s*(?P<n1>{NUMERAL}){OF_CARDS}"
+    rf"|(?:只|仅)有\s*(?P<n2>{NUMERAL}){OF_CARDS}\s*(?:是)?(?:空闲|可用|能用))",
     re.I | re.A,
 )
-_OF = re.compile(rf"(?<![\w.-]){_N}\s+(?:out\s+)?of\s+(?P<all>\d{{1,3}}){_OF_CARDS}", re.I | re.A)
+_OF = re.compile(rf"(?<![\w.-]){_N}\s+(?:out\s+)?of\s+(?P<all>\d{{1,3}}){OF_CARDS}", re.I | re.A)
 _ONLY_SOME_FAIL = re.compile(r"\b(?:on|in|gpu|card|rank|device|index|#)\s*$", re.I | re.A)
 _NEAR = 160  # characters to either side of what is lost
 _SENTENCE = re.compile(r"[.。；;!?！？](?:\s|$)|[。；！？]|\n", re.A)
-_COUNT = re.compile(rf"(?<![\w.-]){_N}(?=\s*[x×*]?\s*(?:{_CARD}|{_NODE}|[张块台]|卡|个?节点|机))", re.I | re.A)
+_COUNT = re.compile(rf"(?<![\w.-]){_N}(?=\s*[x×*]?\s*(?:{A_CARD}|{_NODE}|[张块台]|卡|个?节点|机))", re.I | re.A)
 
 
 def left(speech: Sequence[Line], id: str) -> dict[str, Fact]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from diagnose.facts.card_patterns import OF_CARDS
 from diagnose.types import Hit, Line, Paste
 
 _TITLE = re.compile(
@@ -32,10 +33,7 @@ _OWN = re.compile(
 )
 # a sentence that counts cards and advises nothing is of a run
 _SENTENCE = re.compile(r"[.。;；!！?？]+(?=\s|$|[^\x00-\x7f])", re.A)
-_CARDS = re.compile(
-    r"\b\d{1,4}\s*[x×*]\s*(?:\d{2,3}\s?G|[A-Z][A-Za-z]?\d{2})|\b\d{1,4}\s+(?:GPUs|cards|[ABHLV]\d{2,3}s?\b)|\d\s*[张块]|\d\s*卡",
-    re.A,
-)
+_CARDS = re.compile(rf"(?<![\w.-])\d{{1,4}}{OF_CARDS}", re.I | re.A)
 _BOX = re.compile(r"\s*[-*+]\s*\[(?P<tick>[ xX✓√])\]\s*(?P<words>.*)", re.A)
 # what somebody confirms by a tick before an issue can be sent
 _FORMAL = re.compile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from diagnose.facts.card_patterns import OF_CARDS
 from diagnose.facts.others import of_others
 from diagnose.facts.prose import NUMERAL, numeral, span_of
 from diagnose.types import Fact, Line
@@ -22,19 +23,18 @@ _ROLE = (
     + r")(?:\s?(?:models?|workers?|engines?|模型|引擎))?(?![A-Za-z_.=\d])"
 )
 _LIST = rf"(?P<list>{_ROLE}(?:\s*(?:[,，、/&+]|\band\b|和|与|跟|及)+\s*(?:the\s+)?{_ROLE}){{1,4}})"
-_CARDS = r"\s*(?:[张块个]\s*)?(?:卡|[张块](?!\w)|(?:gpus?|cards?|[AHLV]\d{2,3}\w?s?)\b)"
 _N = rf"(?P<n>{NUMERAL})"
 # several roles with as many cards each
 _EACH = (
-    re.compile(rf"{_LIST}[^。；;\n\d,]{{0,12}}?[,，\s]*各(?:自|用|占|有|放|分|是)*\s*{_N}{_CARDS}", re.I | re.A),
+    re.compile(rf"{_LIST}[^。；;\n\d,]{{0,12}}?[,，\s]*各(?:自|用|占|有|放|分|是)*\s*{_N}{OF_CARDS}", re.I | re.A),
     re.compile(
-        rf"{_LIST}\s*(?:on|uses?|using|gets?|with|take|have|has|:)?\s*{_N}{_CARDS}\s*(?:each|apiece)\b", re.I | re.A
+        rf"{_LIST}\s*(?:on|uses?|using|gets?|with|take|have|has|:)?\s*{_N}{OF_CARDS}\s*(?:each|apiece)\b", re.I | re.A
     ),
-    re.compile(rf"(?<!\w){_N}{_CARDS}\s*(?:each|apiece)\s+for\s+(?:the\s+)?{_LIST}", re.I | re.A),
+    re.compile(rf"(?<!\w){_N}{OF_CARDS}\s*(?:each|apiece)\s+for\s+(?:the\s+)?{_LIST}", re.I | re.A),
 )
 # one role with its own
 _ONE = re.compile(
-    rf"(?P<list>{_ROLE})\s*(?:on|uses?|using|gets?|has|占用?|用了?|放|跑?在|[:：=])?\s*{_N}{_CARDS}(?!\s*(?:each|apiece)\b)",
+    rf"(?P<list>{_ROLE})\s*(?:on|uses?|using|gets?|has|占用?|用了?|放|跑?在|[:：=])?\s*{_N}{OF_CARDS}(?!\s*(?:each|apiece)\b)",
     re.I | re.A,
 )
 # how many of them train and how many generate
