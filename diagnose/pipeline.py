@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.any_version import over_versions
+from diagnose.base_type import with_base_type
 from diagnose.batch import resolve
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import read_facts
@@ -205,9 +206,10 @@ def _of_a_pass(facts: Facts) -> Facts:
 
 
 def _with_assumptions(facts: Facts, paste: Paste, knowledge: Knowledge) -> Facts:
-    """The number of cards and the real lengths that the estimate would take, stated as assumptions."""
+    """The number of cards, the type of a base and the real lengths that the estimate would take, stated as assumptions."""
     cards = assumed_cards(facts, knowledge.fallback, of_another_card(facts.hits, paste))
-    return _with_assumed_lengths(facts if cards is None else facts.with_fact(cards), knowledge, paste)
+    facts = facts if cards is None else facts.with_fact(cards)
+    return _with_assumed_lengths(with_base_type(facts, paste, knowledge.fallback), knowledge, paste)
 
 
 def _with_assumed_lengths(facts: Facts, knowledge: Knowledge, paste: Paste | None = None) -> Facts:
