@@ -8,6 +8,7 @@ from dataclasses import replace
 from diagnose.any_version import over_versions
 from diagnose.base_type import with_base_type
 from diagnose.batch import resolve
+from diagnose.came_through import as_it_came_through
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import read_facts
 from diagnose.facts.kind import cause_open, not_memory, spoken_pool
@@ -53,6 +54,9 @@ def diagnose(
     passed("facts")
     before = over_versions(estimate(facts, knowledge.fallback), facts, paste, knowledge.fallback)
     facts = _of_a_pass(_with_only_phase(facts, before))
+    came = as_it_came_through(facts, before, paste, knowledge.fallback)
+    if came is not facts:
+        facts, before = came, over_versions(estimate(came, knowledge.fallback), came, paste, knowledge.fallback)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("estimate")
     found = cases(facts, paste.text) if callable(cases) else cases

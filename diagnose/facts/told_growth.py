@@ -29,6 +29,18 @@ _STEP_FIRST = (
         re.I | re.A,
     ),
 )
+# “grown from 14GB to 23.5GB” in a sentence that counts the steps it took
+_RISE = re.compile(
+    rf"(?:\bfrom|从){_ROUGHLY}(?<![\d.])(?P<low>\d{{1,4}}(?:\.\d{{1,3}})?)\s*(?P<low_unit>[GT])(?:i?B)?\s*"
+    rf"(?:up to|to|until|->|→|(?:一直|慢慢|逐渐|逐步)?[涨增升长]?到了?){_ROUGHLY}{_SIZE}"
+    r"(?!\s*(?:cards?|gpus?|nodes?|machines?|[AHBLV]\d{2,3}|的?显?卡))",
+    re.I | re.A,
+)
+_GROWS = re.compile(r"\b(?:gr[eo]w|climb|creep|crept|increas|ris(?:e|ing)|rose|leak)|[涨增]|上升|泄[漏露]", re.I | re.A)
+_SO_MANY = re.compile(
+    rf"(?<![\d.])(?P<steps>\d{{1,6}})\s*(?:(?:多|来)?\s*个?\s*步|{_STEPS}\b)|\bstep\s*#?(?P<step>\d{{1,6}})|第\s*(?P<nth>\d{{1,6}})\s*步",
+    re.I | re.A,
+)
 _HOST = re.compile(r"(?<![Vv])\bRAM\b|\b(?:host|system|cpu|node|rss)\b|(?<!显)内存|主机", re.I | re.A)
 _CARD = re.compile(r"\b(?:gpu|vram|cuda|reserved|allocated|nvidia-smi)\b|显存", re.I | re.A)
 _COUNTERS = (
@@ -73,12 +85,29 @@ def told_growth(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Growth | 
 
 def _readings(line: Line) -> Iterator[_Reading]:
     """Sizes with the step that each names; a line that puts sizes first does so throughout."""
+    if rise := list(_rise(line)):
+        yield from rise
+        return
     found = list(_SIZE_FIRST.finditer(line.words)) or [one for form in _STEP_FIRST for one in form.finditer(line.words)]
     for one in found:
         named = one.groupdict()
         step = named.get("step") or named.get("after") or "0"
-        size = round(float(one["size"]) * PRINTED[f"{one['unit'].lower()}ib"])
-        yield _Reading(int(step), size, span_of(line, one))
+        yield _Reading(int(step), _bytes(one["size"], one["unit"]), span_of(line, one))
+
+
+def _rise(line: Line) -> Iterator[_Reading]:
+    """Two sizes of which one grew into the other, from the start to the one step that the line names, if it names one."""
+    found, steps = _RISE.search(line.words), list(_SO_MANY.finditer(line.words))
+    if found is None or len(steps) != 1 or not _GROWS.search(line.words):
+        return
+    yield _Reading(0, _bytes(found["low"], found["low_unit"]), span_of(line, found))
+    yield _Reading(
+        int(next(filter(None, steps[0].groups()))), _bytes(found["size"], found["unit"]), span_of(line, found)
+    )
+
+
+def _bytes(size: str, unit: str) -> int:
+    return round(float(size) * PRINTED[f"{unit.lower()}ib"])
 
 
 def _rises(readings: Sequence[_Reading]) -> bool:

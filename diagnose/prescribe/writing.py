@@ -13,7 +13,7 @@ from diagnose.batch import to_written
 from diagnose.conditions import alike, holds, in_range, told_version
 from diagnose.estimate import Plan, plan_of
 from diagnose.facts.spelling import normal
-from diagnose.facts.written import bare
+from diagnose.facts.written import bare, truth
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.company import company, same_key
 from diagnose.prescribe.situation import Situation
@@ -124,9 +124,10 @@ def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Ch
     counted = stated is None or stated.unit in _OF_ONE_GPU
     change = Change(id, "", None if now is None else word(now), word(target))
     if stated and in_paste and counted and FACTS[id].type != "text" and FACTS[id].group != "machine":
-        # a switch takes yes and no alone
         plain = word(target, stated.written)
-        if stated.written.lower() in _SWITCH and plain.lower() not in _SWITCH:
+        # a switch takes yes and no alone, and what is written in other words takes neither
+        switches, switched = stated.written.lower() in _SWITCH, plain.lower() in _SWITCH
+        if (switches and not switched) or (switched and stated.written and truth(stated.written) is None):
             plain = ""
         if after := _spelled(facts, stated, target) or plain:
             change = Change(id, stated.key, stated.written or word(stated.value), after, stated.span)

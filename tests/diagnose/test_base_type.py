@@ -25,7 +25,7 @@ _IN_LOADING = """\
     return super().from_pretrained(
   File "/venv/site-packages/transformers/modeling_utils.py", line 5300, in _load_pretrained_model
     param = param.to(device)
-torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 502.00 MiB. GPU 0 has a total capacity of 79.25 GiB of which 80.00 MiB is free.
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 502.00 MiB. GPU 0 has a total capacity of 79.25 GiB of which 8.0 MiB is free.
 """
 _COMMAND = (
     "trl grpo --model_name_or_path Qwen/Qwen3-32B --use_peft --lora_r 16 --dataset_name trl-lib/tldr --num_generations 4"

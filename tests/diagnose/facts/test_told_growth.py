@@ -18,6 +18,14 @@ TOLD = [
     ("host RAM: 300GB at start, 520GB after 20 steps, 890GB after 60 steps, then killed", "host", (0, 300), (60, 890)),
     ("训练一开始内存 200G，100 步后 450G，200步 700G，然后 worker 被 kill 了", "host", (0, 200), (200, 700)),
     ("step 0: 50GB\nstep 100: 60GB\nstep 200: 70GB\nstep 300: OOM\nOpenRLHF PPO 7b 8x80g", "gpu", (0, 50), (200, 70)),
+    (
+        "After ~200 steps GPU memory has grown from 14GB to 23.5GB, then OOM, PPO with TRL on a 4090",
+        "gpu",
+        (0, 14),
+        (200, 23.5),
+    ),
+    ("显存从40G慢慢涨到了78G，大概300步之后就OOM，8卡A100 80G verl", "gpu", (0, 40), (300, 78)),
+    ("host RAM climbs from 300 GB up to 0.9 TB in 150 steps and Ray kills the worker", "host", (0, 300), (150, 921.6)),
     ("it used 350 GB at step 5 and 0.9 TB at step 40, then it was gone", "host", (5, 350), (40, 921.6)),
 ]
 NOT_TOLD = [
@@ -25,6 +33,8 @@ NOT_TOLD = [
     "GPU memory 60GB at step 10, 60GB at step 200, then OOM in evaluation",
     "reserved 71GB at step 10, 62GB at step 50, OOM at step 60",
     "OOM at step 90, A100 80GB",
+    "I moved from 24GB to 80GB cards and it still runs out after 200 steps, GPU memory is full",
+    "we went from 40G to 80G A100 and increased the batch, OOM at step 200",
     "memory 20GB at step 10 and 30GB at step 100, then OOM",  # of a card or of the host: nobody says
 ]
 

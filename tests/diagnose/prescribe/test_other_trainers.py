@@ -318,3 +318,13 @@ def test_an_engine_on_other_cards_is_left_alone_where_a_reward_model_overflows()
     found = told(f"{text}OOM in the reward model's forward pass\n{OOM}")
     assert found.phase == "reward"
     assert "rollout.gpu_memory_utilization.down" not in {given.lever.slug for given in found.prescriptions}
+
+
+def test_the_name_of_a_launch_file_is_no_switch() -> None:
+    found = told(
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=9912.0. Some of the step tasks have been OOM Killed.\n"
+        "#SBATCH --mem=256G --gres=gpu:4\naccelerate launch --config_file zero3_offload.yaml train_dpo.py"
+        " --model_name_or_path mistralai/Mistral-7B-v0.1 --bf16 --per_device_train_batch_size 2\n"
+    )
+    (change,) = changes(found)["offload.optimizer.off"]
+    assert change == ("", "true", "false")

@@ -1,0 +1,66 @@
+"""What a run that came so far must have been: a default by which it could not have is left for a value by which it could.
+
+Nothing that is read or answered is touched. A launch file that is not in the paste may share out what the default leaves whole, and the
+engine of a large model is spread over more cards than that of a small one.
+"""
+
+from __future__ import annotations
+
+from diagnose.batch import whole
+from diagnose.estimate import cache_room, estimate, plan_of
+from diagnose.facts.defaults import as_answered
+from diagnose.knowledge.records import Framework
+from diagnose.outlived import behind, outlived, went_through
+from diagnose.types import Estimate, Fact, Facts, Paste
+from diagnose.units import gib
+from diagnose.vocabulary import PHASES
+
+_ON_ONE_NODE = 8  # cards of a machine: an engine is rarely spread over a network
+_OPEN = ("default", "assumed")
+_SHARING = ("strategy", "zero_stage")
+
+
+def as_it_came_through(facts: Facts, before: Estimate, paste: Paste, fallback: Framework | None) -> Facts:
+    """These facts, in place of a default that the run has outlived the value by which it has not; as they are where none helps.
+
+    ``before`` is the estimate by these facts.
+    """
+    told = facts.values.get("phase")
+    phase = None if told is None else str(told)
+    spread = _engine_over_more(facts, phase, paste, fallback)
+    return _shared_out(spread, before if spread is facts else estimate(spread, fallback), phase, paste, fallback)
+
+
+def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
+    """The same with everything shared out, where a card cannot have held all of it."""
+    over, cards = outlived(facts, before, phase), whole(facts.values, "n_gpus") or 1
+    if over is None or before.gpu is None or before.gpu.limit is None or cards == 1 or not _open(facts, *_SHARING):
+        return facts
+    why = f"whole on each card the {PHASES[over.phase]} takes {gib(over.least)} of {gib(before.gpu.limit)} GiB"
+    stage = Fact("zero_stage", 3, "assumed", why=f"{why}, {_came(facts, phase)}")
+    shared = as_answered(facts, stage, paste)
+    return shared if outlived(shared, estimate(shared, fallback), phase) is None else facts
+
+
+def _engine_over_more(facts: Facts, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
+    """The same with the engine over more cards, where on as few it would not have started."""
+    room = cache_room(plan_of(facts, fallback), facts.measured)
+    if room is None or room.verdict != "out" or "init" not in behind(facts, phase) or not _open(facts, "rollout_tp"):
+        return facts
+    cards, most = whole(facts.values, "rollout_tp") or 1, whole(facts.values, "gpus_per_node") or _ON_ONE_NODE
+    why = f"on {cards} its weights leave no room for a cache, {_came(facts, phase)}"
+    while (cards := 2 * cards) <= most:
+        spread = as_answered(facts, Fact("rollout_tp", cards, "assumed", why=why), paste)
+        left = cache_room(plan_of(spread, fallback), facts.measured)
+        if left is not None and left.verdict != "out":
+            return spread
+    return facts
+
+
+def _open(facts: Facts, *ids: str) -> bool:
+    """Whether nobody says any of these."""
+    return all(id not in facts.stated or facts.stated[id].origin in _OPEN for id in ids)
+
+
+def _came(facts: Facts, phase: str | None) -> str:
+    return "and steps went through" if went_through(facts) else f"and the run came to the {PHASES[str(phase)]}"

@@ -1,0 +1,95 @@
+"""A default that the run has outlived is left for what it must have been; what is said stays, and so does what it may have been."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.outlived import told
+from diagnose.pipeline import diagnose
+from diagnose.types import Diagnosis
+from diagnose.units import GIB
+
+_TRL = """\
+TRL 0.21 GRPO, full fine-tuning of Qwen2.5-32B on 2 nodes of 8xH100 80GB, per_device_train_batch_size=2, num_generations=8,
+max_completion_length=2048, gradient_checkpointing=True, bf16=True, use_vllm=True vllm_mode="server"
+  File "/venv/site-packages/trl/trainer/grpo_trainer.py", line 1401, in _compute_loss
+    per_token_logps, entropies = self._get_per_token_logps_and_entropies(
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 0 has a total capacity of 79.25 GiB of which 0.66 GiB is free.
+"""
+_VERL = """\
+verl 0.5 GRPO qwen2.5-72b, 4 nodes x 8 H800 80G, OOM in update_actor:
+  File "/workspace/verl/verl/workers/actor/dp_actor.py", line 412, in update_policy
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.41 GiB is free.
+actor_rollout_ref.actor.fsdp_config.param_offload=True
+actor_rollout_ref.rollout.gpu_memory_utilization=0.6
+"""
+
+
+def _read(paste: str) -> Diagnosis:
+    return diagnose(paste, {}, current(), ())
+
+
+def test_weights_that_no_card_holds_whole_were_shared_out() -> None:
+    found = _read(_TRL)
+    stage = found.facts.stated["zero_stage"]
+    assert (stage.value, stage.origin) == (3, "assumed")
+    assert stage.why.endswith("and the run came to the actor update")
+    assert found.facts.values["strategy"] != "ddp"
+    assert found.estimate.gpu is not None
+    assert found.estimate.gpu.worst.need < 79 * GIB
+    assert told(found) == ""
+    assert "zero_stage" in [asked.question.fact for asked in found.questions]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Qwen2.5-32B": "Qwen2.5-7B"},  # each card holds 30 GiB in fp32, and nothing of Adam's before the first step
+        {"2 nodes of 8xH100": "1xH100"},
+        {'vllm_mode="server"': 'vllm_mode="server"\ndistributed_type: MULTI_GPU'},
+    ],
+)
+def test_what_may_have_been_or_is_said_stays(changes: dict[str, str]) -> None:
+    paste = _TRL
+    for old, new in changes.items():
+        paste = paste.replace(old, new)
+    stage = _read(paste).facts.stated["zero_stage"]
+    assert (stage.value, stage.origin == "assumed") == (0, False)
+
+
+def test_a_state_that_stands_after_a_step_was_shared_out() -> None:
+    paste = _TRL.replace("Qwen2.5-32B", "Qwen2.5-7B").replace("TRL 0.21", "After 40 steps, TRL 0.21")
+    stage = _read(paste).facts.stated["zero_stage"]
+    assert (stage.value, stage.origin) == (3, "assumed")
+    assert stage.why.endswith("and steps went through")
+
+
+def test_an_engine_that_generated_had_room_for_a_cache() -> None:
+    found = _read(_VERL)
+    spread = found.facts.stated["rollout_tp"]
+    assert (spread.value, spread.origin) == (4, "assumed")
+    assert "its weights leave no room for a cache" in spread.why
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        ("OOM in update_actor", "tensor_model_parallel_size=2, OOM in update_actor", 2),
+        ("72b", "7b", 2),
+        ("72b", "32b", 2),
+    ],
+)
+def test_an_engine_that_is_told_or_has_room_stays_as_it_is(old: str, new: str, value: int) -> None:
+    spread = _read(_VERL.replace(old, new)).facts.stated["rollout_tp"]
+    assert (spread.value, spread.origin == "assumed") == (value, False)
+
+
+def test_an_engine_that_failed_as_it_started_is_taken_as_the_default_is() -> None:
+    paste = (
+        _VERL[: _VERL.index("  File")].replace("update_actor", "the start of vLLM") + _VERL[_VERL.index("actor_roll") :]
+    )
+    paste += "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\n"
+    found = _read(paste)
+    assert found.phase == "init"
+    assert found.facts.stated["rollout_tp"].origin == "default"
