@@ -1,17 +1,26 @@
-"""The type of a frozen base that a default alone makes fp32, where no card could hold it so."""
+"""The type of a frozen base that a default alone makes fp32, where it cannot have stood on the cards so."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from diagnose.batch import resolve
-from diagnose.estimate import plan_of
+from diagnose.estimate import Plan, plan_of
+from diagnose.estimate.terms_held import held
 from diagnose.facts.complete import complete
 from diagnose.knowledge.records import Framework
 from diagnose.outlived import went_through
 from diagnose.types import Fact, Facts, Paste
-from diagnose.vocabulary import PHASES
+from diagnose.units import from_gib, gib
+from diagnose.vocabulary import OF_ENGINE_START, PHASES
 
+_FP32 = 4.0  # bytes a parameter
+_OF_TRAINER = (
+    "logprob",
+    "ref_logprob",
+    "actor_update",
+    "optimizer_step",
+)  # phases that fail in the process that holds the base
 _BEFORE_WEIGHTS_STAND = (None, "load", "init")
 
 
@@ -24,14 +33,38 @@ def with_base_type(facts: Facts, paste: Paste, fallback: Framework | None) -> Fa
     if told is None or told.origin != "default" or facts.values.get("full_or_lora") == "full":
         return facts
     plan = plan_of(facts, fallback)
-    if plan is None or "precision" not in plan.missing:
+    if plan is None or plan.each.base < _FP32 or plan.each.quantized:
         return facts
-    phase = facts.values.get("phase")
-    if phase not in _BEFORE_WEIGHTS_STAND or went_through(facts):
-        came = "steps went through" if went_through(facts) else f"the run came to the {PHASES[str(phase)]}"
-        why = f"in fp32, which is the default, its weights alone would be more than the cards have, and {came}"
-        return facts.with_fact(Fact("precision", "bf16", "assumed", why=why))
-    if phase == "load" or complete(paste):
+    if why := _against(facts, plan):
+        return facts.with_fact(
+            Fact("precision", "bf16", "assumed", why=f"in fp32, which is the default, its weights alone {why}")
+        )
+    if "precision" not in plan.missing or facts.values.get("phase") == "load" or complete(paste):
         return facts
     stated = {id: fact for id, fact in facts.stated.items() if id != "precision"}
     return replace(facts, stated=stated, values=resolve(stated))
+
+
+def _against(facts: Facts, plan: Plan) -> str:
+    """What speaks against a base in fp32; empty where nothing does."""
+    weights, stood = held(plan, "actor_weights"), _stood(facts)
+    if weights is not None and stood and weights.bytes > stood:
+        return f"would be {gib(weights.bytes)} GiB, and the message names {gib(stood)} GiB in use"
+    if "precision" not in plan.missing:
+        return ""
+    if went_through(facts):
+        return "would be more than the cards have, and steps went through"
+    phase = facts.values.get("phase")
+    return (
+        ""
+        if phase in _BEFORE_WEIGHTS_STAND
+        else f"would be more than the cards have, and the run came to the {PHASES[str(phase)]}"
+    )
+
+
+def _stood(facts: Facts) -> int:
+    """Bytes in use beside which the base stood, as the message prints them; 0 where it prints none."""
+    total, free, process = (facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "process_gib"))
+    if facts.values.get("oom_kind") in OF_ENGINE_START and total and free is not None:
+        return from_gib(total - free)
+    return from_gib(process) if process and facts.values.get("phase") in _OF_TRAINER else 0

@@ -18,7 +18,7 @@ trainer = GRPOTrainer(model=model, args=args, reward_funcs=f, train_dataset=ds, 
 _IN_UPDATE = """\
   File "/venv/site-packages/trl/trainer/grpo_trainer.py", line 1401, in _compute_loss
     per_token_logps, entropies = self._get_per_token_logps_and_entropies(
-torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 79.25 GiB of which 1.06 GiB is free.
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 79.25 GiB of which 0.66 GiB is free.
 """
 _IN_LOADING = """\
   File "/venv/site-packages/transformers/modeling_utils.py", line 4900, in from_pretrained
@@ -97,3 +97,22 @@ def test_the_default_stays_where_a_card_may_hold_the_base_or_there_is_none(chang
     for old, new in changes.items():
         paste = paste.replace(old, new)
     assert _read(paste).facts.stated["precision"].origin == "default"
+
+
+def test_a_base_is_no_larger_than_what_the_message_names_in_use() -> None:
+    told = _CONFIG.replace("Qwen3-32B", "Qwen3-14B") + _IN_UPDATE
+    printed = told.replace("is free.", "is free. Including non-PyTorch memory, this process has {} GiB memory in use.")
+    assert (
+        _read(printed.format("44.10")).facts.stated["precision"].why.endswith("and the message names 44.1 GiB in use")
+    )
+    assert _read(printed.format("78.10")).facts.stated["precision"].origin == "default"
+
+
+def test_an_engine_that_finds_much_free_stands_beside_a_base_in_16_bits() -> None:
+    refused = (
+        "ValueError: Free memory on device ({}/79.18 GiB) on startup is less than desired GPU memory utilization"
+        " (0.7, 55.43 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n"
+    )
+    told = _CONFIG.replace("Qwen3-32B", "gpt-oss-20b") + "use_vllm=True, vllm_mode='colocate'\n"
+    assert _read(told + refused.format("21.3")).facts.stated["precision"].origin == "assumed"
+    assert _read(told + refused.format("0.3")).facts.stated["precision"].origin == "default"
