@@ -14,7 +14,7 @@ from diagnose.facts.kind import cause_open
 from diagnose.facts.written import number
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Advisory, Case, Lever, LeverRank
-from diagnose.prescribe import refuse
+from diagnose.prescribe import already, refuse
 from diagnose.prescribe.advisories import advised, to_check
 from diagnose.prescribe.ahead import ahead
 from diagnose.prescribe.applies import applies, is_guess
@@ -119,7 +119,7 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
         return None
     wrong, applying = refuse.wrong_pool(lever, situation), applies(lever, situation)
     if attempt := refuse.tried(lever, situation):
-        further = attempt.reason == "tried" and wrong is None and refuse.on(lever, situation) is None
+        further = attempt.reason == "tried" and wrong is None and already.on(lever, situation) is None
         return refuse.with_further_step(attempt, try_lever(lever, situation), situation) if further else attempt
     if (wrong is None and applying is False) or (wrong and situation.supposed):
         return None
@@ -128,7 +128,7 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
         or refuse.of_the_actor(lever, situation)
         or refuse.not_in_pieces(lever, situation)
     )
-    if refused := wrong or apart or refuse.on(lever, situation) or refuse.dead(lever, situation):
+    if refused := wrong or apart or already.on(lever, situation) or refuse.dead(lever, situation):
         return refused
     rank = rank_of(lever, situation)
     if (lever.only_ranked and rank is None) or (_nothing_failed(situation) and not (rank and rank.why)):

@@ -1,4 +1,4 @@
-"""What people expect to see and what speaks against it: on already, tried, another pool or phase, not in this framework."""
+"""What people expect to see and what speaks against it: tried, another pool or phase, not in this framework."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from diagnose.allocator import crammed, idle_gib
-from diagnose.conditions import alike, holds, version
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
-from diagnose.types import Fact, NotAdvised
+from diagnose.types import NotAdvised
 from diagnose.units import KIB
 from diagnose.vocabulary import FACTS, KINDS, OFFLINE_ALGOS, ONLINE_ALGOS
 
@@ -20,8 +19,6 @@ MOST = 8
 TOP_ORDER = 25
 # … and up to this even where the other pool runs out.
 FIRST_ORDER = 14
-# What always stays on the host need not be moved there between phases.
-_MORE = {"optimizer_offload": "optimizer_on_cpu", "param_offload": "param_on_cpu"}
 # Groups of facts that describe a training, and those of them that a program without one has as well.
 _TRAINERS = ("run", "sizes", "memory")
 _ANYBODYS = ("params_b", "model", "framework_version", "torch_version", "expandable_segments", "max_pixels")
@@ -76,31 +73,6 @@ def with_further_step(refused: NotAdvised, trial: Trial | Refusal, situation: Si
     change = trial.changes[0]
     figures = f"{before.shown} → {trial.after.shown} GiB"
     return replace(refused, why=f"{refused.why} It would take {change.key or change.fact} = {change.after}: {figures}.")
-
-
-def on(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It is on already: its own condition says so, or a fact that it sets has that value."""
-    fact = _fact_that_is_on(lever, situation)
-    if fact is None:
-        return None
-    stated = situation.facts.stated.get(fact)
-    since = _since(stated, situation)
-    why = f"On by default since version {since}: set it if yours is older." if since else _where(stated)
-    return NotAdvised(lever, "on", why, stated.span if stated else None)
-
-
-def _since(stated: Fact | None, situation: Situation) -> str:
-    """The version in which a default became what it is, where nobody says which one runs; empty where it was always so."""
-    framework = situation.facts.framework
-    if stated is None or stated.origin != "default" or framework is None or "framework_version" in situation.values:
-        return ""
-    others = [
-        one.until
-        for one in framework.defaults
-        if one.until and one.facts.get(stated.id, stated.value) != stated.value and not one.fork and not one.script
-    ]
-    own = situation.facts.fork is not None and stated.id in situation.facts.fork.facts
-    return "" if own else max(others, key=version, default="")
 
 
 def of_training(lever: Lever, situation: Situation) -> bool:
@@ -275,26 +247,3 @@ def shown(refusals: list[NotAdvised], situation: Situation, records: Mapping[str
 def _supposed(lever: Lever, situation: Situation) -> bool:
     """Whether it is for a part of a run, such as a critic, of which nothing says that this run has it."""
     return any(test is True and id not in situation.values for id, test in lever.when.items())
-
-
-def _fact_that_is_on(lever: Lever, situation: Situation) -> str | None:
-    if lever.on and holds(lever.on, situation.values):
-        return next(iter(lever.on))
-    sets = [change for change in lever.changes if change.op == "set" and change.to is not None]
-    values, keys = situation.facts.values, situation.facts.keys
-    done = [change.fact for change in sets if alike(values.get(change.fact), change.to or False)]
-    moot = {less for less, more in _MORE.items() if more in done and values.get(more) is True}
-    open_still = [
-        change.fact for change in sets if change.fact not in {*done, *moot} and change.fact in {**values, **keys}
-    ]
-    return done[0] if done and not open_still else None
-
-
-def _where(stated: Fact | None) -> str:
-    if stated is None:
-        return "Already so."
-    state = "Already so" if stated.value is False else "Already on"
-    if stated.span is not None:
-        key = f"{stated.key} = {stated.written or stated.value}, " if stated.key else ""
-        return f"{state} ({key}line {stated.span.line})."
-    return f"{state}, by your answer." if stated.origin == "answered" else f"{state}: {stated.why or stated.origin}."

@@ -14,7 +14,7 @@ from diagnose.conditions import holds
 from diagnose.estimate import estimate_pool, plan_of
 from diagnose.knowledge.records import Framework, Lever
 from diagnose.outlived import outlived
-from diagnose.prescribe import refuse
+from diagnose.prescribe import already, refuse
 from diagnose.prescribe.measure import measure
 from diagnose.prescribe.order import SAVED, Candidate, rank_of
 from diagnose.prescribe.outcome import Trial
@@ -141,7 +141,7 @@ def _furthest(lever: Lever, start: Situation, taken: list[Step], now: Situation)
         return None
     if (
         holds(lever.when, {**now.values, "phase": peak.phase}) is False
-        or refuse.on(lever, now)
+        or already.on(lever, now)
         or refuse.dead(lever, now)
     ):
         return None

@@ -1,0 +1,65 @@
+"""What is on already: by what is read, by a default, or because it is taken so."""
+
+from __future__ import annotations
+
+from diagnose.conditions import alike, holds, version
+from diagnose.knowledge.records import Lever
+from diagnose.prescribe.situation import Situation
+from diagnose.types import Fact, NotAdvised
+
+# What always stays on the host need not be moved there between phases.
+_MORE = {"optimizer_offload": "optimizer_on_cpu", "param_offload": "param_on_cpu"}
+
+
+def on(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """It is on already: its own condition says so, or a fact that it sets has that value."""
+    fact = _fact_that_is_on(lever, situation)
+    if fact is None:
+        return None
+    stated = situation.facts.stated.get(fact)
+    since = _since(stated, situation)
+    why = f"On by default since version {since}: set it if yours is older." if since else _where(stated)
+    return NotAdvised(lever, "on", why, stated.span if stated else None)
+
+
+def _since(stated: Fact | None, situation: Situation) -> str:
+    """The version in which a default became what it is, where nobody says which one runs; empty where it was always so."""
+    framework = situation.facts.framework
+    if stated is None or stated.origin != "default" or framework is None or "framework_version" in situation.values:
+        return ""
+    others = [
+        one.until
+        for one in framework.defaults
+        if one.until and one.facts.get(stated.id, stated.value) != stated.value and not one.fork and not one.script
+    ]
+    own = situation.facts.fork is not None and stated.id in situation.facts.fork.facts
+    return "" if own else max(others, key=version, default="")
+
+
+def _fact_that_is_on(lever: Lever, situation: Situation) -> str | None:
+    if lever.on and holds(lever.on, situation.values):
+        return next(iter(lever.on))
+    sets = [change for change in lever.changes if change.op == "set" and change.to is not None]
+    values, keys = situation.facts.values, situation.facts.keys
+    done = [change.fact for change in sets if alike(values.get(change.fact), change.to or False)]
+    moot = {less for less, more in _MORE.items() if more in done and values.get(more) is True}
+    open_still = [
+        change.fact for change in sets if change.fact not in {*done, *moot} and change.fact in {**values, **keys}
+    ]
+    return done[0] if done and not open_still else None
+
+
+def _where(stated: Fact | None) -> str:
+    if stated is None:
+        return "Already so."
+    state = "so" if stated.value is False else "on"
+    if stated.span is not None:
+        key = f"{stated.key} = {stated.written or stated.value}, " if stated.key else ""
+        return f"Already {state} ({key}line {stated.span.line})."
+    if stated.origin == "assumed":
+        return f"Taken as {state}, since {stated.why}: see that it is."
+    return (
+        f"Already {state}, by your answer."
+        if stated.origin == "answered"
+        else f"Already {state}: {stated.why or stated.origin}."
+    )
