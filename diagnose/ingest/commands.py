@@ -45,6 +45,7 @@ _TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]", re.A)
 _LABEL = re.compile(r"[ \t]*[A-Za-z][^\s=/\"'`$\\:]*:[^\s=/\"'`$\\]*(?:\s|$)", re.A)
 # words that announce a command on their own line: “my command: torchrun …”, “命令：python …”
 _ANNOUNCED = re.compile(r"(?<!usage)(?::[ \t]+`?|：[ \t]*`?)(?=[A-Za-z./$~])", re.I | re.A)
+_WRAPPED = 12  # words of a scheduler's own before the program
 _FEW = 3  # colons of a line behind which a command is looked for
 _LINE_ENDS = frozenset({"\\", "\\ ", "\\\t", "\\\\", "^", "`"})  # what continues a line, also before a comment
 _ENDS = ("```", "~~~", "Traceback (")
@@ -185,8 +186,8 @@ def _starts_command(found: list[Token], row: Row, after: Sequence[Row]) -> bool:
     rest = words[at:]
     if words[at - 1 : at] == ["run"] and rest[0][0] == "-":  # options of the runner stand before the program
         return any(word == "-m" or LAUNCHER.match(word) or word.endswith(".py") for word in rest[:12])
-    if LAUNCHER.match(rest[0]):
-        return any(_TARGET.match(word) for word in rest[1:4]) or (more and len(rest) == 1)
+    if (handed := _hands_on(rest)) or LAUNCHER.match(rest[0]):
+        return handed or any(_TARGET.match(word) for word in rest[1:4]) or (more and len(rest) == 1)
     if _SCRIPT_RUNNER.match(rest[0]):
         return any(".sh" in word for word in rest[1:3])
     if is_argument(rest[0]) or not _NAME.match(rest[0]) or rest[0].endswith("="):
@@ -205,6 +206,13 @@ def _starts_command(found: list[Token], row: Row, after: Sequence[Row]) -> bool:
         return more
     overrides = sum(is_override(word) for word in rest[flags[0] :])
     return more or len(flags) + overrides >= 2 or any(next.words.lstrip()[:2] == "--" for next in after)
+
+
+def _hands_on(words: Sequence[str]) -> bool:
+    """Whether a program is handed to a scheduler: ray job submit -- python3 train.py."""
+    program = words[words.index("--") + 1 :] if "--" in words[1:_WRAPPED] else ()
+    runs = bool(program) and LAUNCHER.match(program[0]) is not None
+    return runs and any(word != "--" and _TARGET.match(word) for word in program[1:4])
 
 
 def _continues(row: Row) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from diagnose.batch import to_written
@@ -16,9 +16,10 @@ from diagnose.facts.spelling import normal
 from diagnose.facts.written import bare, truth
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.company import company, same_key
+from diagnose.prescribe.key_words import by_spelling, by_values, words_of
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts
-from diagnose.vocabulary import FACTS, Value, is_number
+from diagnose.vocabulary import FACTS, Value
 
 _NUMBER = re.compile(r"\d(?=\D*$)", re.A)  # the last of a name
 
@@ -60,7 +61,7 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
 def _also_says(facts: Facts, change: Change) -> Iterator[Fact]:
     """What a written word turns on or off beside the fact that it is written for, by the other entries of its key."""
     written, version = change.after.lower(), told_version(facts.values)
-    for key in _by_spelling(facts.framework).get(normal(change.key), ()) if facts.framework else ():
+    for key in by_spelling(facts.framework).get(normal(change.key), ()) if facts.framework else ():
         if key.dead or not in_range(key.since, key.until, version) or holds(key.when, facts.values) is not True:
             continue
         given = next((told for word, told in key.values.items() if word.lower() == written), {})
@@ -79,7 +80,7 @@ def key_of(facts: Facts, id: str) -> Key | None:
     name = facts.keys.get(id)
     if not name or name in facts.dead_keys or facts.framework is None:
         return None
-    keys = _by_spelling(facts.framework).get(normal(name)) or [
+    keys = by_spelling(facts.framework).get(normal(name)) or [
         key for key in facts.framework.keys if key.key.endswith(f".{name}")
     ]
     version = told_version(facts.values)
@@ -91,16 +92,6 @@ def key_of(facts: Facts, id: str) -> Key | None:
         if not key.dead and not key.hidden and (key.fact == id or any(id in given for given in key.values.values())):
             return key
     return None
-
-
-@lru_cache(maxsize=128)
-def _by_spelling(framework: Framework) -> dict[str, tuple[Key, ...]]:
-    """The framework’s keys by each of their spellings, and by another role’s that may lead."""
-    found: dict[str, list[Key]] = {}
-    for key in framework.keys:
-        for spelling in {normal(one) for one in (key.key, *key.aliases, *key.leads)}:
-            found.setdefault(spelling, []).append(key)
-    return {spelling: tuple(keys) for spelling, keys in found.items()}
 
 
 def word(value: Value, like: str = "") -> str:
@@ -172,7 +163,11 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
     if read and read.key and not any(same_key(read.key, name) for name in (key.key, *key.aliases, *key.leads)):
         return None  # the words of one key say nothing at another
     unit = stated.unit if stated else facts.units.get(id, "")
-    new = _by_values(key, facts, id, target) if key.values else _by_number(key, facts, id, target, unit, read)
+    new = (
+        by_values(words_of(key, facts), facts, id, target)
+        if key.values
+        else _by_number(key, facts, id, target, unit, read)
+    )
     if new is None:
         return None
     changed, after = new
@@ -226,7 +221,7 @@ def _styled(key: Key, name: str, situation: Situation) -> str:
     """The spelling of a new key that goes with the paste: without dots where none of its flags and known keys has any."""
     if "." not in name or situation.facts.framework is None:
         return name
-    known = _by_spelling(situation.facts.framework)
+    known = by_spelling(situation.facts.framework)
     keys = [one.key for one in situation.paste.settings if one.shape == "flag" or one.key in known]
     flags = any(one.shape == "flag" for one in situation.paste.settings)
     # an override is taken by its whole path alone, however short it stands in a sentence
@@ -234,39 +229,6 @@ def _styled(key: Key, name: str, situation: Situation) -> str:
     if not keys or pathed or any("." in key for key in keys):
         return name
     return next((alias for alias in key.aliases if "." not in alias), name)
-
-
-def _by_values(key: Key, facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], str] | None:
-    """The written word whose facts hold the target, or the least of what lies beyond it, and otherwise change least."""
-    possible = [
-        (written, given)
-        for written, given in key.values.items()
-        if not any(_spoils(facts, other, value) for other, value in given.items() if other != id)
-    ]
-    target = _nearest([given.get(id) for _, given in possible], target, facts.values.get(id))
-    fitting = [(written, given) for written, given in possible if alike(given.get(id), target)]
-    if not fitting:
-        return None
-    written, given = min(
-        fitting, key=lambda entry: sum(not alike(facts.values.get(other), value) for other, value in entry[1].items())
-    )
-    return tuple(Fact(other, value, "answered") for other, value in given.items()), written
-
-
-def _nearest(values: Sequence[Value | None], target: Value, now: Value | None) -> Value:
-    """The target, or the first step beyond it where no word has the target: an engine that sleeps at level 2 alone still sleeps."""
-    if any(alike(value, target) for value in values) or not (is_number(target) and is_number(now)):
-        return target
-    beyond = [value for value in values if is_number(value) and (value > target > now or value < target < now)]
-    return min(beyond, key=lambda value: abs(value - target), default=target)
-
-
-def _spoils(facts: Facts, id: str, value: Value) -> bool:
-    """Whether a word would change another fact too: only what was off may come on, and the sharding library may change."""
-    now = facts.values.get(id)
-    if now is None or alike(now, value) or id == "strategy" or (now, value) == ("lora", "qlora"):
-        return False
-    return not (now is False and value is True)
 
 
 def _by_number(

@@ -34,6 +34,18 @@ def test_it_reads_no_setting_from_a_comment_or_a_mention(text: str) -> None:
     assert "zero_stage" not in values(read(text))
 
 
+def test_it_reads_what_a_scheduler_is_handed() -> None:
+    found = read(
+        "ray job submit -- python3 train.py --colocate --hf-checkpoint Qwen/Qwen3-4B --rollout-batch-size 32\n8 x H100\n"
+    )
+    assert [(one.command, one.key) for one in found.settings] == [
+        (0, "colocate"),
+        (0, "hf-checkpoint"),
+        (0, "rollout-batch-size"),
+    ]
+    assert not read("we saw -- python is slow -- that nothing works\n").commands
+
+
 def test_export_is_kept_among_the_words_of_a_program() -> None:
     found = read("CUDA_VISIBLE_DEVICES=0 swift export --model a/b --quant_bits 4").commands
     assert [command.words for command in found] == [("swift", "export")]

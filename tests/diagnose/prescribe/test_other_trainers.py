@@ -331,11 +331,11 @@ def test_the_name_of_a_launch_file_is_no_switch() -> None:
 
 
 def test_what_shipped_scripts_turn_on_is_taken_so_in_a_part_of_a_command() -> None:
-    part = "OpenRLHF 0.8 GRPO Qwen2.5-7B 8xA100-80G\n--micro_train_batch_size 4 --prompt_max_len 1024 --generate_max_len 7168 --zero_stage 3\n"
-    found = told(part + OOM)
+    flags = "--micro_train_batch_size 4 --prompt_max_len 1024 --generate_max_len 7168 --zero_stage 3\n"
+    found = told("OpenRLHF 0.8 GRPO Qwen2.5-7B 8xA100-80G\n" + flags + OOM)
     fact = found.facts.stated["gradient_checkpointing"]
     assert (fact.value, fact.origin) == (True, "assumed")
     said = next(one.why for one in found.not_advised if one.lever.slug == "checkpointing.activation.on")
     assert said == "Taken as on, since every shipped script that trains turns it on: see that it is."
-    whole = "python3 -m openrlhf.cli.train_ppo_ray --pretrain Qwen/Qwen2.5-7B " + part.splitlines()[1] + "\n8xA100-80G\n"
+    whole = "python3 -m openrlhf.cli.train_ppo_ray --pretrain Qwen/Qwen2.5-7B " + flags + "8xA100-80G\n"
     assert told(whole + OOM).facts.values["gradient_checkpointing"] is False

@@ -1,0 +1,70 @@
+"""The words that a key takes in the place of a number, and the one of them that says what is wanted and changes least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from diagnose.conditions import alike, holds, in_range, told_version
+from diagnose.facts.spelling import normal
+from diagnose.knowledge.records import Framework, Key
+from diagnose.types import Fact, Facts
+from diagnose.vocabulary import Value, is_number
+
+Words = Mapping[str, Mapping[str, Value]]
+
+
+@lru_cache(maxsize=128)
+def by_spelling(framework: Framework) -> dict[str, tuple[Key, ...]]:
+    """The framework’s keys by each of their spellings, and by another role’s that may lead."""
+    found: dict[str, list[Key]] = {}
+    for key in framework.keys:
+        for spelling in {normal(one) for one in (key.key, *key.aliases, *key.leads)}:
+            found.setdefault(spelling, []).append(key)
+    return {spelling: tuple(keys) for spelling, keys in found.items()}
+
+
+def words_of(key: Key, facts: Facts) -> Words:
+    """All words that this key takes in this version: a record may tell them in several entries."""
+    entries = by_spelling(facts.framework).get(normal(key.key), ()) if facts.framework else ()
+    version = told_version(facts.values)
+    same = [
+        one
+        for one in entries
+        if one.key == key.key and not (one.hidden or one.dead) and in_range(one.since, one.until, version)
+    ]
+    taken = [one.values for one in same if holds(one.when, facts.values) is not False]
+    return {word: given for values in (*taken, key.values) for word, given in values.items()}
+
+
+def by_values(words: Words, facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], str] | None:
+    """The written word whose facts hold the target, or the least of what lies beyond it, and otherwise change least."""
+    possible = [
+        (written, given)
+        for written, given in words.items()
+        if not any(_spoils(facts, other, value) for other, value in given.items() if other != id)
+    ]
+    target = _nearest([given.get(id) for _, given in possible], target, facts.values.get(id))
+    fitting = [(written, given) for written, given in possible if alike(given.get(id), target)]
+    if not fitting:
+        return None
+    written, given = min(
+        fitting, key=lambda entry: sum(not alike(facts.values.get(other), value) for other, value in entry[1].items())
+    )
+    return tuple(Fact(other, value, "answered") for other, value in given.items()), written
+
+
+def _nearest(values: Sequence[Value | None], target: Value, now: Value | None) -> Value:
+    """The target, or the first step beyond it where no word has the target: an engine that sleeps at level 2 alone still sleeps."""
+    if any(alike(value, target) for value in values) or not (is_number(target) and is_number(now)):
+        return target
+    beyond = [value for value in values if is_number(value) and (value > target > now or value < target < now)]
+    return min(beyond, key=lambda value: abs(value - target), default=target)
+
+
+def _spoils(facts: Facts, id: str, value: Value) -> bool:
+    """Whether a word would change another fact too: only what was off may come on, and the sharding library may change."""
+    now = facts.values.get(id)
+    if now is None or alike(now, value) or id == "strategy" or (now, value) == ("lora", "qlora"):
+        return False
+    return not (now is False and value is True)
