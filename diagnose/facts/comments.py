@@ -6,11 +6,11 @@ A heading begins with the same sign. It stands over text, or names the failure o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from diagnose.facts.signature import is_mark
-from diagnose.types import Hit, Line, Paste
+from diagnose.types import Fact, Hit, Line, Paste
 
 _CODE = re.compile(
     # a shell's
@@ -32,17 +32,32 @@ _TITLE = re.compile(
     r"\s*#{1,6}\s*(?:[\w-]+\s+){0,2}(?:OOM|out of memory|爆显存|显存不足)(?![A-Za-z]).{0,60}$", re.I | re.A
 )
 _FENCE = ("```", "~~~")
+# of a run to come, and of the hardware that one takes
+_QUESTIONS = ("planned", "asks_hardware")
 
 
 def without_comments(hits: tuple[Hit, ...], paste: Paste) -> tuple[Hit, ...]:
-    """The hits without those of a script's comments, where the text asks of a run to come or tells no other failure."""
-    told = [hit for hit in hits if not is_mark(hit.signature)]
+    """The hits without those of a script's comments, where the text asks of a run to come or tells no other failure.
+
+    What a comment asks, nobody asks of this run: "choose which GPUs to use" stands in a script that all take.
+    """
     code = _Code(paste)
+    hits = tuple(hit for hit in hits if not (_asks(hit) and code.comments(hit)))
+    told = [hit for hit in hits if not is_mark(hit.signature)]
     remarks = {id(hit) for hit in told if hit.signature.strength == 1 and code.comments(hit)}
-    asks = any(hit.signature.gives.get("planned") or hit.signature.gives.get("asks_hardware") for hit in hits)
-    if len(remarks) < len(told) and not asks:
+    if len(remarks) < len(told) and not any(map(_asks, hits)):
         return hits
     return tuple(hit for hit in hits if id(hit) not in remarks)
+
+
+def asked(captured: Mapping[str, Fact], hits: Iterable[Hit]) -> dict[str, Fact]:
+    """What was captured, a question only where it still stands among the hits."""
+    left = {id: Fact(id, True, "read", span=hit.span) for hit in hits for id in _QUESTIONS if id in hit.signature.gives}
+    return {**{id: fact for id, fact in captured.items() if id not in _QUESTIONS}, **left}
+
+
+def _asks(hit: Hit) -> bool:
+    return any(id in hit.signature.gives for id in _QUESTIONS)
 
 
 class _Code:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from diagnose.facts.comments import without_comments
+from diagnose.facts.comments import asked, without_comments
 from diagnose.facts.failure import read_failure
 from diagnose.facts.former import with_later, without_removed
 from diagnose.facts.framework import Detected
@@ -50,4 +50,4 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     hits, captured = find_hits(paste, lowered, knowledge)
     hits = without_comments(without_hits(hits, paste, aside), paste)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
-    return Heard(paste, lowered, speech, hits, captured, failed, proofs(hits, failed, answered))
+    return Heard(paste, lowered, speech, hits, asked(captured, hits), failed, proofs(hits, failed, answered))

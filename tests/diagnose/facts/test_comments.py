@@ -38,6 +38,20 @@ def test_a_comment_tells_no_failure(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "comment",
+    [
+        'export CUDA_VISIBLE_DEVICES="0,1,2,3" # you can choose which gpus to use',
+        "GPUS=8  # how many GPUs does this need? see the docs",
+    ],
+)
+def test_a_comment_asks_nothing_of_this_run(comment: str) -> None:
+    script = f"#!/bin/bash\n{comment}\n{COMMAND}\n\ntorch.OutOfMemoryError: CUDA out of memory."
+    assert "asks_hardware" not in read_facts(read(script), {}, current()).values
+    asked = f"{script}\n\nHow many GPUs are needed for this?"
+    assert read_facts(read(asked), {}, current()).values["asks_hardware"] is True
+
+
+@pytest.mark.parametrize(
     "text",
     [
         f"# OOM in actor update\n\nWe run this:\n{COMMAND}",
