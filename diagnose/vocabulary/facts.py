@@ -17,6 +17,13 @@ _ALL = (
     fact("captures_graphs", "bool", "failure", "The engine captures its CUDA graphs at that moment"),
     fact("weights_wake", "bool", "failure", "It is the engine's weights that wake, not its cache"),
     fact("worked_before", "bool", "failure", "Worked with older versions"),
+    FactSpec(
+        "moved_package",
+        "choice",
+        "failure",
+        "What was moved to another version",
+        options=(("engine", "the rollout engine"), ("dependency", "a library below the trainer")),
+    ),
     fact("asks_hardware", "bool", "failure", "Asks what hardware it takes"),
     fact("planned", "bool", "failure", "Has not run yet"),
     fact("steps_passed", "bool", "failure", "Some steps went through"),

@@ -79,6 +79,30 @@ def test_a_known_leak_of_an_old_engine_names_the_newer_one_first(advise):
     assert advise("memory grows", kind="memory_growth", engine_version="0.7.3").levers[0] == "upgrade.vllm"
 
 
+def test_what_keeps_results_stands_before_shorter_answers_where_nothing_names_the_phase(advise):
+    levers = advise(
+        "uv run examples/run_grpo_math.py policy.train_micro_batch_size=2 policy.max_total_sequence_length=8192 "
+        "policy.dtensor_cfg.activation_checkpointing=false policy.generation.vllm_cfg.gpu_memory_utilization=0.8\n"
+        "torch.OutOfMemoryError: CUDA out of memory."
+    ).levers
+    same = ("checkpointing.activation.on", "rollout.gpu_memory_utilization.down", "allocator.empty_cache")
+    assert [levers.index(one) < levers.index("length.total.down") for one in same] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("moved", "first"),
+    [
+        ("After upgrading transformers from 4.49 to 4.51 the same run", "downgrade.dependency"),
+        ("We rebuilt the environment with deepspeed 0.16.0 and the same run", "downgrade.dependency"),
+        ("I upgraded vllm from 0.8.5 to 0.9.1 and now the same run", "downgrade.vllm"),
+        ("After updating verl from 0.3 to 0.4 the same run", "downgrade.framework"),
+        ("把 transformers 从 4.49 升级到 4.51 之后，同样的命令", "downgrade.dependency"),
+    ],
+)
+def test_the_package_that_was_moved_goes_back_first(advise, moved, first):
+    assert advise(f"verl GRPO. {moved} gives CUDA out of memory in update_actor.").levers[0] == first
+
+
 def test_what_worked_before_an_update_goes_back_first(advise):
     told = "After upgrading to version 0.5 the job ends with CUDA out of memory in the backward pass."
     advice = advise(told, phase="actor_update")
@@ -160,9 +184,16 @@ def test_a_failed_wake_up_lowers_the_share_and_frees_the_cache_first(advise):
     assert {"upgrade.framework", "upgrade.vllm"} <= set(levers[:5])
 
 
-def test_without_figures_micro_batch_lengths_and_engine_share_come_in_this_order(advise):
+def test_without_figures_micro_batch_and_engine_share_come_before_shorter_answers(advise):
     levers = advise("torch.OutOfMemoryError: CUDA out of memory.").levers
-    assert levers[:3] == ["batch.micro.down", "length.response.down", "rollout.gpu_memory_utilization.down"]
+    assert levers[:2] == ["batch.micro.down", "rollout.gpu_memory_utilization.down"]
+    assert levers.index("checkpointing.activation.on") < levers.index("length.response.down") < 5
+
+
+def test_a_newer_torch_is_for_who_has_an_old_one(advise):
+    bare = "torch.OutOfMemoryError: CUDA out of memory in the actor update. verl GRPO Qwen2.5-7B 8xA100 80G"
+    assert "upgrade.torch" not in advise(bare).levers
+    assert "upgrade.torch" in advise(f"{bare}\ntorch==2.0.1").levers
 
 
 @pytest.mark.parametrize(
