@@ -73,7 +73,7 @@ def _only_logits(plan: Plan, one: Pass, asked: int) -> bool:
 def _tower(plan: Plan, rows: float) -> float | None:
     """Bytes of the largest tensor of a vision tower over the largest images, gate and up of its MLP; None where nothing bounds them."""
     tower, pixels = plan.model.vision, image_pixels(plan)
-    if tower is None or plan.values.get("multimodal") is False:
+    if tower is None or plan.values.get("multimodal") is False or plan.values.get("text_data") is True:
         return 0.0
     patches = rows * pixels / tower.patch**2
     return 4 * patches * 2 * max(tower.intermediate, 4 * tower.hidden) if pixels else None

@@ -119,7 +119,7 @@ def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
 def image_pixels(plan: Plan) -> float:
     """Most pixels of the images or the video of one prompt, 0 where the run's prompts hold none as far as is known."""
     pixels, images = whole(plan.values, "max_pixels"), plan.values.get("images_per_prompt")
-    if not plan.model.vision:
+    if not plan.model.vision or plan.values.get("text_data") is True:
         return 0.0
     shown = (pixels or 0) * (float(images) if isinstance(images, (int, float)) else 1.0)
     return max(shown, video_pixels(plan.model.vision, plan.values))

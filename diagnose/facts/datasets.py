@@ -47,7 +47,15 @@ def with_lengths(stated: dict[str, Fact], datasets: Mapping[str, Dataset]) -> tu
     if "dataset_split" in stated and not _APART.search(written):
         written = f"{written}:{stated['dataset_split'].value}"
     sets = used(written, datasets)
-    return tuple(one.name for one in sets), {**_lengths(sets, stated), **stated}
+    return tuple(one.name for one in sets), {**_lengths(sets, stated), **_of_text(sets), **stated}
+
+
+def _of_text(sets: tuple[Used, ...]) -> dict[str, Fact]:
+    """That the rows are text alone, where all sets are known and none holds images, sound or video."""
+    if not sets or any(one.record.media for one in sets):
+        return {}
+    why = f"{', '.join(one.name for one in sets)} as its record tells"
+    return {"text_data": Fact("text_data", True, "derived", why=why)}
 
 
 def used(written: str, datasets: Mapping[str, Dataset]) -> tuple[Used, ...]:

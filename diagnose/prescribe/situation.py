@@ -75,14 +75,16 @@ class Situation:
             "foreign_gib": foreign_gib(self.facts) if self.pool == "gpu" else None,
             "own_neighbour": self._own_neighbour,
             "explained": self.explained,
-            "images_uncapped": True
-            if self.facts.flag("multimodal") and "max_pixels" not in self.facts.values
-            else None,
+            "images_uncapped": True if self._images and "max_pixels" not in self.facts.values else None,
             "weights_fit": weights_fit(self.facts),
             "message": self._message,
             "judged": not self.before.missing and self._has_limit,
         }
         return {**{id: value for id, value in found.items() if value is not None}, **self.values}
+
+    @property
+    def _images(self) -> bool:
+        return self.facts.flag("multimodal") is True and self.facts.flag("text_data") is not True
 
     @property
     def _as_usual(self) -> Facts:

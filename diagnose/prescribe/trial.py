@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
-from diagnose.conditions import holds
+from diagnose.conditions import holds, only_rules_out
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.company import broken
 from diagnose.prescribe.even import uneven
@@ -129,7 +129,8 @@ def _no_step(lever: Lever, situation: Situation) -> Trial | Refusal:
 def _limited(lever: Lever, situation: Situation) -> Trial | None:
     """A limit where nobody sets one, without figures: what it saves hangs on what it cuts."""
     change = lever.changes[0]
-    rest = {id: test for id, test in lever.when.items() if id not in (change.fact, "phase")}
+    told = {id: test for id, test in lever.when.items() if id in situation.values or not only_rules_out(test)}
+    rest = {id: test for id, test in told.items() if id not in (change.fact, "phase")}
     if change.unset is None or holds(rest, situation.values) is not True:
         return None
     made = write(situation, {change.fact: change.unset}, keyless=lever.keyless)

@@ -178,6 +178,17 @@ def test_images_without_a_limit_get_one(advise):
         assert "image.pixels.down" not in advise(told).levers
 
 
+@pytest.mark.parametrize(
+    "data", ["--dataset AI-ModelScope/alpaca-gpt4-data-zh", "--dataset mine.jsonl\nThe data is text-only."]
+)
+def test_no_image_is_made_smaller_where_the_data_holds_none(data):
+    command = "swift sft --model Qwen/Qwen3.5-9B --train_type lora --per_device_train_batch_size 4 --max_length 4096 "
+    failed = "\n8xA100 80G torch.OutOfMemoryError: CUDA out of memory in the actor update"
+    told = [diagnose(f"{command}{one}{failed}", {}, current(), ()) for one in (data, "--dataset mine.jsonl")]
+    levers = [[one.lever.slug for one in answer.prescriptions] for answer in told]
+    assert ["image.pixels.down" in one for one in levers] == [False, True]
+
+
 def test_a_failed_wake_up_lowers_the_share_and_frees_the_cache_first(advise):
     levers = advise(ASLEEP, phase="weight_sync").levers
     assert levers[:2] == ["rollout.gpu_memory_utilization.down", "allocator.empty_cache"]
