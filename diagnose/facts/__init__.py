@@ -22,7 +22,7 @@ from diagnose.facts.growth import as_kind, longer_rows, of_longer_rows
 from diagnose.facts.heard import Heard, hear
 from diagnose.facts.keys import KeyFacts, read_keys
 from diagnose.facts.machine import MACHINE, gpu_of, read_machine
-from diagnose.facts.mapped import engine_place
+from diagnose.facts.mapped import engine_place, role_places
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import run_config
 from diagnose.facts.model import Read, of_model, read_model
@@ -191,6 +191,7 @@ def _run(
         None if idle else read_training(paste, speech, stated, framework),
         *idle.values(),
         engine_place(paste),
+        *role_places(paste),
         moved_engine(speech, stated),
     ]
     for fact in found:

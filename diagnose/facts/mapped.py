@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from diagnose.facts.spelling import normal
 from diagnose.types import Fact, Paste, Setting
@@ -17,6 +18,8 @@ _PART = re.compile(
     re.A,
 )
 _TRAINS, _SAMPLES = "actor_train", "actor_infer"
+# as configurations name the other roles, and as facts do
+_OTHERS = {"critic": "critic", "reference": "ref", "reward": "reward"}
 _MOST = 100_000
 
 
@@ -37,7 +40,28 @@ def engine_place(paste: Paste) -> Fact | None:
     cards, setting = roles[_SAMPLES]
     apart = cards.isdisjoint(roles[_TRAINS][0])
     value, why = ("server", "no card trains as well") if apart else ("colocated", "some of its cards train as well")
-    return Fact("rollout_mode", value, "derived", "", "", setting.value, setting.span, why=why)
+    return _told("rollout_mode", value, setting, why)
+
+
+def role_places(paste: Paste) -> Iterator[Fact]:
+    """Whether a critic, a reference or a reward model has cards that no other role has, and how many; else it is with the trainer."""
+    roles = _roles(paste)
+    if _TRAINS not in roles:
+        return
+    for role, id in _OTHERS.items():
+        if role not in roles:
+            continue
+        cards, setting = roles[role]
+        others = frozenset[int]().union(*(theirs for name, (theirs, _) in roles.items() if name != role))
+        if cards.isdisjoint(others):
+            yield _told(f"{id}_place", "own", setting, "no other role has its cards")
+            yield _told(f"{id}_gpus", len(cards), setting, "the cards that it is given")
+        elif cards <= roles[_TRAINS][0]:
+            yield _told(f"{id}_place", "actor", setting, "the trainer has its cards as well")
+
+
+def _told(id: str, value: str | int, setting: Setting, why: str) -> Fact:
+    return Fact(id, value, "derived", "", "", setting.value, setting.span, why=why)
 
 
 def _roles(paste: Paste) -> dict[str, tuple[frozenset[int], Setting]]:

@@ -12,7 +12,7 @@ from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Facts, Package, Paste
 
 _FOLDER = re.compile(r"/([a-z]{3,12})_v_(\d{1,3}(?:_\d{1,3}){1,2})/", re.A)
-_OTHER_NAMES = {"pytorch": "torch", "flash-attention": "flash-attn"}
+_OTHER_NAMES = {"pytorch": "torch", "flash-attention": "flash-attn", "mcore": "megatron-core"}
 
 
 def plain(name: str) -> str:

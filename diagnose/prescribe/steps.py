@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from diagnose.batch import longest_row, whole
-from diagnose.conditions import alike
+from diagnose.conditions import alike, version
 from diagnose.knowledge.records import Lever, LeverChange
 from diagnose.types import Facts
 from diagnose.units import from_gib
@@ -32,6 +32,8 @@ _BY_HEADS = ("rollout_tp", "tp", "sp", "critic_sp")
 # What a message itself says to be the largest that fits.
 _PRINTED = {"max_model_len": "fitting_length"}
 _USUAL_CARD = 80.0
+# the megatron-core from which on ranks may share a head of key and value
+_SHARES_HEADS = version("0.16")
 
 Targets = Mapping[str, Value]
 
@@ -129,12 +131,17 @@ def _possible(id: str, value: Value, facts: Facts) -> bool:
 
 
 def _whole_groups(ranks: int, facts: Facts) -> bool:
-    """Whether each rank of a trainer gets whole heads of key and value, unless it does without now.
+    """Whether each rank of a trainer gets whole heads of key and value, or several share one, unless it does without now.
 
-    Megatron-core up to 0.15 transformer_config.py: num_query_groups; NeMo RL 911dfc31d models/dtensor/parallelize.py: num_key_value_heads.
+    Megatron-core up to 0.15 transformer_config.py: num_query_groups, since 0.16 a multiple or a divisor of them; NeMo RL 911dfc31d
+    models/dtensor/parallelize.py: num_key_value_heads.
     """
     heads, now = facts.model.kv_heads if facts.model else 0, whole(facts.values, "tp") or 1
-    return not heads or heads % now > 0 or heads % ranks == 0
+    core = facts.versions.get("megatron-core")
+    shared = (
+        facts.values.get("strategy") == "megatron" and core is not None and version(str(core.value)) >= _SHARES_HEADS
+    )
+    return not heads or heads % now > 0 or heads % ranks == 0 or (shared and ranks % heads == 0)
 
 
 def _in_stages(stages: int, facts: Facts) -> bool:

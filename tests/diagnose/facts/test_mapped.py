@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.facts.mapped import engine_place, mapped_cards
+from diagnose.facts.mapped import engine_place, mapped_cards, role_places
 from diagnose.ingest import read
 
 ROLES = "actor_train:\n  device_mapping: {train}\nactor_infer:\n  device_mapping: {infer}\n"
@@ -35,3 +35,22 @@ def test_the_engine_shares_cards_where_its_numbers_are_the_trainers(
     assert fact is not None
     assert fact.value == place
     assert mapped_cards(paste)["n_gpus"].value == cards
+
+
+@pytest.mark.parametrize(
+    ("critic", "told"),
+    [
+        ("list(range(0,8))", {"critic_place": "actor"}),
+        ("list(range(12,16))", {"critic_place": "own", "critic_gpus": 4}),
+        ("list(range(8,12))", {}),  # with the engine: no fact says so
+        ("${cards}", {}),
+    ],
+)
+def test_a_role_with_cards_of_its_own_is_told_with_their_number(critic: str, told: dict[str, object]) -> None:
+    roles = ROLES.format(train="list(range(0,8))", infer="list(range(8,12))")
+    paste = read(f"{roles}critic:\n  device_mapping: {critic}\n")
+    assert {fact.id: fact.value for fact in role_places(paste)} == told
+
+
+def test_only_beside_a_trainer_is_a_role_placed() -> None:
+    assert list(role_places(read("critic:\n  device_mapping: list(range(0,4))\n"))) == []

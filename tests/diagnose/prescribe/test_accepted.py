@@ -332,3 +332,15 @@ def test_copies_of_all_experts_divide_the_cards():
         told = diagnose(SLIME.format(ep=ep), {}, current(), ())
         run = Situation(told.facts, told.estimate, told.kind, "actor_update", "gpu", told.paste, current().fallback)
         assert (written_step(lever, run, {"pp": 2}) is not None) == kept
+
+
+@pytest.mark.parametrize(("core", "splits"), [("megatron-core==0.15.2", False), ("mcore 0.16.0", True), ("", False)])
+def test_ranks_share_heads_of_key_and_value_where_megatron_takes_it(core, splits):
+    """NVIDIA/Megatron-LM core_v0.15.0 and core_v0.16.0 megatron/core/transformer/transformer_config.py: num_query_groups"""
+    text = (
+        "python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer algorithm.adv_estimator=grpo data.max_prompt_length=1024 "
+        "data.max_response_length=8192 actor_rollout_ref.model.path=Qwen/Qwen2.5-3B-Instruct trainer.n_gpus_per_node=8 trainer.nnodes=1 "
+        "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4\nverl 0.7.0\n"
+    )
+    key = "actor_rollout_ref.actor.megatron.tensor_model_parallel_size"
+    assert (key in written(text + core, ("actor_update",))) is splits
