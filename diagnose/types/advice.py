@@ -104,6 +104,7 @@ class Together:
     """Several levers at once, where none alone is enough: ``before`` is the failing phase, ``after`` the highest then.
 
     ``settings`` are the facts that change, each in its own unit; ``other_pool`` the peaks of the other pool, before and after.
+    ``older`` tells what releases before call the keys that are new.
     """
 
     levers: tuple[Lever, ...]
@@ -115,6 +116,7 @@ class Together:
     settings: Mapping[str, Value]
     other_pool: tuple[PhaseEstimate, PhaseEstimate] | None = None
     patch: tuple[PatchLine, ...] = ()
+    older: str = ""
 
     @property
     def phase(self) -> str:

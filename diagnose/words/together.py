@@ -16,9 +16,10 @@ def title(together: Together) -> str:
 
 
 def why(together: Together, limit: int | None) -> str:
-    """What they are, and what is left of ``limit`` in bytes then."""
+    """What they are, what is left of ``limit`` in bytes then, and what older releases call their keys."""
     told = gained(together, limit)
-    return f"{'No change is enough alone. ' if len(together.levers) > 1 else ''}{told[0].upper()}{told[1:]}"
+    alone = "No change is enough alone. " if len(together.levers) > 1 else ""
+    return f"{alone}{told[0].upper()}{told[1:]} {together.older}".rstrip()
 
 
 def gained(together: Together, limit: int | None) -> str:

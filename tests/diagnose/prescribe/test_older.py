@@ -4,6 +4,7 @@ import pytest
 
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.words.together import why
 
 RUN = (
     "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=gae actor_rollout_ref.model.path=Qwen/Qwen2.5-7B "
@@ -27,3 +28,19 @@ def test_the_older_name_stands_beside_a_new_key() -> None:
 @pytest.mark.parametrize("more", ["verl==0.9.0", "verl==0.4.1", "critic.model.fsdp_config.optimizer_offload=False"])
 def test_nothing_is_said_where_the_release_or_the_key_is_told(more: str) -> None:
     assert "is called" not in said(more)
+
+
+@pytest.mark.parametrize(("release", "told"), [("", True), ("verl==0.9.0", False)])
+def test_the_older_name_stands_beside_several_changes_as_well(release: str, told: bool) -> None:
+    run = (
+        RUN.replace("max_response_length=2048", "max_response_length=4096")
+        .replace("80GB", "40GB")
+        .replace(" in update_actor", "")
+    )
+    run = run.replace("data.max", "data.train_batch_size=64 data.max_prompt_length=1024 data.max").replace(
+        "trainer.nnodes", "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 trainer.nnodes"
+    )
+    share = "actor_rollout_ref.rollout.gpu_memory_utilization=0.4 trainer.n_gpus_per_node"
+    found = diagnose(run.replace("trainer.n_gpus_per_node", share) + release, {}, current(), ()).together
+    assert found
+    assert ("Before 0.8, critic.fsdp" in why(found, None)) is told
