@@ -49,9 +49,8 @@ class Key:
     there: then it is written also where the paste does not set it (""; only there). ``leads`` names those of them whose word is in force
     for all where they differ, and since which version; else this key's. ``times`` spells the key whose number, times this one's, is cards
     that stay. ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
-    Python does not take it, in a ``file`` alone that the command only names, or ``nowhere`` since it belongs to the launcher in front of
-    the script.
-    """
+    Python does not take it, in a ``file`` alone that the command only names, or ``nowhere`` since it belongs to the launcher before the
+    script. ``unnamed``: not every release's own file names it, so that a command takes it with ++ before it alone."""
 
     key: str
     aliases: tuple[str, ...] = ()
@@ -74,6 +73,7 @@ class Key:
     leads: Mapping[str, str] = field(default_factory=dict)
     times: tuple[str, ...] = ()
     new_in: str = ""
+    unnamed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from diagnose.knowledge.records import Framework
 from diagnose.types import Change, Command, Paste, Setting
@@ -42,14 +43,23 @@ def insertions(
     flags = [change for change in changes if _in_command(paste, change, command, framework)]
     found = [insertion for change in changes if change not in flags for insertion in _beside(paste, change)]
     if flags and command is not None:
-        found += _behind_command(paste, flags, command, _switches(framework))
+        found += _behind_command(paste, flags, command, _Forms.of(framework))
     return found
 
 
-def _switches(framework: Framework | None) -> set[str]:
-    """Flags that take no word behind them."""
-    keys = framework.keys if framework else ()
-    return {name for key in keys if key.switch for name in (key.key, *key.aliases)}
+class _Forms(NamedTuple):
+    """Flags that take no word behind them, and keys that a command only takes as added ones."""
+
+    switches: frozenset[str]
+    unnamed: frozenset[str]
+
+    @classmethod
+    def of(cls, framework: Framework | None) -> _Forms:
+        keys = framework.keys if framework else ()
+        switches = (name for key in keys if key.switch for name in (key.key, *key.aliases))
+        return cls(
+            frozenset(switches), frozenset(name for key in keys if key.unnamed for name in (key.key, *key.aliases))
+        )
 
 
 def _may_stand(change: Change, framework: Framework | None, command: int | None) -> bool:
@@ -86,15 +96,13 @@ def _in_command(paste: Paste, change: Change, command: int | None, framework: Fr
     return bool(shapes) or not _siblings(paste, change.key)
 
 
-def _behind_command(
-    paste: Paste, changes: Sequence[Change], command: int, switches: Collection[str]
-) -> list[Insertion]:
+def _behind_command(paste: Paste, changes: Sequence[Change], command: int, forms: _Forms) -> list[Insertion]:
     texts = {line.number: line.text for line in paste.lines}
     span, settings = paste.commands[command], [setting for setting in paste.settings if setting.command == command]
     last = max((number for number in texts if span.first_line <= number <= span.last_line), default=None)
     if last is None:
         return []
-    words = [_command_words(change, settings, change.key in switches) for change in changes]
+    words = [_command_words(change, settings, forms) for change in changes]
     text = texts[last]
     tail = _SHELL_TAIL.search(text)
     if tail is None and (above := _above_the_last(texts, span, settings, text, words)):
@@ -128,15 +136,15 @@ def _above_the_last(
     return Insertion(last - 1, lines=[f"{_indent(before)}{word} \\" for word in words])
 
 
-def _command_words(change: Change, settings: Sequence[Setting], switch: bool) -> str:
-    """``key=value``, ``--key value``, ``--key=value`` or a bare ``--key``, as most settings of the command are written."""
+def _command_words(change: Change, settings: Sequence[Setting], forms: _Forms) -> str:
+    """``key=value``, ``++key=value``, ``--key value`` or a bare ``--key``, as most settings of the command are written."""
     shapes = Counter(setting.shape for setting in settings if setting.shape in ("flag", "override"))
     shape = shapes.most_common(1)[0][0] if shapes else ("flag" if "." not in change.key else "override")
     key = change.key.lstrip("-")
     if shape == "override":
-        return f"{key}={change.after}"
+        return f"{'++' if change.key in forms.unnamed else ''}{key}={change.after}"
     flags = [setting for setting in settings if setting.shape == "flag"]
-    if change.after.lower() == "true" and (switch or _bare_style(flags)):
+    if change.after.lower() == "true" and (change.key in forms.switches or _bare_style(flags)):
         return f"--{key}"
     return f"--{key} {change.after}"
 

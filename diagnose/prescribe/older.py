@@ -1,8 +1,9 @@
-"""What a new key is called in the releases before it, where nobody tells which one runs: a trainer refuses a key that it does not have."""
+"""What a new key needs for its trainer to start: its name in the releases before it, where nobody tells which one runs, and the sign
+before it where the trainer's own file does not name it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from diagnose.conditions import holds, told_version, version
 from diagnose.knowledge.records import Framework, Key
@@ -21,6 +22,21 @@ def in_older_releases(facts: Facts, changes: Iterable[Change]) -> str:
         if key and key.since and same_key(change.key, key.key) and (before := _before(key, facts, facts.framework)):
             said[key.key] = f"Before {key.since}, {key.key} is called {before}."
     return " ".join(said.values())
+
+
+def of_new_keys(facts: Facts, changes: Sequence[Change]) -> str:
+    """Everything that is said of keys that stand nowhere in the paste; empty where nothing is."""
+    return " ".join(said for said in (in_older_releases(facts, changes), _unnamed(facts, changes)) if said)
+
+
+def _unnamed(facts: Facts, changes: Iterable[Change]) -> str:
+    keys = facts.framework.keys if facts.framework else ()
+    names = {key.key for key in keys if key.unnamed}
+    new = [change.key.rpartition(".")[2] for change in changes if change.span is None and change.key in names]
+    if not new:
+        return ""
+    named = " and ".join(part for part in (", ".join(new[:-1]), new[-1]) if part)
+    return f"The trainer’s own file does not name {named}: a command takes {'it' if len(new) == 1 else 'them'} with ++ in front."
 
 
 def _before(key: Key, facts: Facts, framework: Framework) -> str:

@@ -16,7 +16,7 @@ from diagnose.knowledge.records import Framework, Lever
 from diagnose.outlived import outlived
 from diagnose.prescribe import already, refuse
 from diagnose.prescribe.measure import measure
-from diagnose.prescribe.older import in_older_releases
+from diagnose.prescribe.older import of_new_keys
 from diagnose.prescribe.order import SAVED, Candidate, rank_of
 from diagnose.prescribe.outcome import Trial
 from diagnose.prescribe.patch import patch
@@ -82,7 +82,7 @@ def _set(usable: Sequence[Lever], situation: Situation, near: bool, fewest: int)
         settings=_settings(situation.facts, made.facts),
         other_pool=_moved(situation.before, after, pool),
         patch=patch(situation.paste, made.changes, situation.facts.framework),
-        older=in_older_releases(situation.facts, made.changes),
+        older=of_new_keys(situation.facts, made.changes),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnose.batch import rows_held, whole
 from diagnose.knowledge.records import Lever
-from diagnose.prescribe.older import in_older_releases
+from diagnose.prescribe.older import of_new_keys
 from diagnose.prescribe.order import rank_of
 from diagnose.prescribe.outcome import POOL_WORDS, Trial
 from diagnose.prescribe.situation import Situation
@@ -36,8 +36,8 @@ _TOKENS = {
 
 
 def why(lever: Lever, trial: Trial, situation: Situation) -> str:
-    """What the change does to this run, and what older releases call a key that it adds."""
-    said = (_effect(lever, trial, situation), in_older_releases(situation.facts, trial.changes))
+    """What the change does to this run, and what is said of a key that it adds."""
+    said = (_effect(lever, trial, situation), of_new_keys(situation.facts, trial.changes))
     return " ".join(part for part in said if part)
 
 

@@ -344,3 +344,27 @@ def test_ranks_share_heads_of_key_and_value_where_megatron_takes_it(core, splits
     )
     key = "actor_rollout_ref.actor.megatron.tensor_model_parallel_size"
     assert (key in written(text + core, ("actor_update",))) is splits
+
+
+def test_a_key_that_the_trainers_file_does_not_name_is_added_and_not_overridden():
+    """volcengine/verl v0.7.0 verl/trainer/config/optim/megatron.yaml: override_optimizer_config is empty"""
+    text = (
+        "python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer algorithm.adv_estimator=grpo data.max_prompt_length=1024 "
+        "data.max_response_length=4096 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct trainer.n_gpus_per_node=8 trainer.nnodes=1 "
+        "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4\n"
+        "8 x A100 40GB torch.OutOfMemoryError: CUDA out of memory in the actor update\n"
+    )
+    told = {one.lever.slug: one for one in diagnose(text + "verl 0.7.0", {}, current(), ()).prescriptions}
+    lines = {slug: " ".join(line.text for line in one.patch if line.mark == "+") for slug, one in told.items()}
+    assert (
+        " ++actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_cpu_offload=true "
+        in lines["offload.optimizer.on"]
+    )
+    assert "with ++ in front" in told["offload.optimizer.on"].why
+    assert (
+        " actor_rollout_ref.actor.megatron.override_transformer_config.recompute_method=uniform"
+        in lines["checkpointing.activation.on"]
+    )
+    older = {one.lever.slug: one for one in diagnose(text + "verl 0.5.0", {}, current(), ()).prescriptions}
+    written = [change.key for one in older.values() for change in one.changes]
+    assert not [key for key in written if "override_optimizer_config" in key]
