@@ -242,13 +242,13 @@ class Part(Record):
 class Framework(Part):
     """A trainer. ``releases`` are its versions with their days, oldest first; ``newest`` is the newest version that was read.
 
-    ``sections`` are parts of its configuration files that hold the same keys as the command. ``parts`` are its files as they stand,
-    its own first, where it has several (diagnose/knowledge/parts.py).
-    """
+    ``sections`` are parts of its configuration files that hold the same keys as the command; before ``dotted_since`` its keys had no
+    dots. ``parts`` are its files as they stand, its own first, where it has several (diagnose/knowledge/parts.py)."""
 
     detect: Detect
     phases: tuple[str, ...]
     sections: tuple[str, ...] = ()
+    dotted_since: str = ""
     releases: Mapping[str, datetime.date] = field(default_factory=dict)
     newest: str = ""
     package: str = ""

@@ -21,7 +21,16 @@ def in_older_releases(facts: Facts, changes: Iterable[Change]) -> str:
         key = key_of(facts, change.fact) if change.span is None and change.key else None
         if key and key.since and same_key(change.key, key.key) and (before := _before(key, facts, facts.framework)):
             said[key.key] = f"Before {key.since}, {key.key} is called {before}."
+        elif key and (plain := _without_dots(change, key, facts.framework)):
+            said[key.key] = f"Before {facts.framework.dotted_since}, {change.key} is called {plain}."
     return " ".join(said.values())
+
+
+def _without_dots(change: Change, key: Key, framework: Framework) -> str:
+    """The name of a dotted key from before the release in which all keys got dots."""
+    if not framework.dotted_since or "." not in change.key or key.since == framework.dotted_since:
+        return ""
+    return next((alias for alias in key.aliases if "." not in alias), "")
 
 
 def of_new_keys(facts: Facts, changes: Sequence[Change]) -> str:

@@ -218,9 +218,13 @@ def _beside(key: Key, present: str, new: str) -> str:
 
 
 def _styled(key: Key, name: str, situation: Situation) -> str:
-    """The spelling of a new key that goes with the paste: without dots where none of its flags and known keys has any."""
+    """The spelling of a new key that goes with the release and the paste: without dots where none of its flags and known keys has any."""
     if "." not in name or situation.facts.framework is None:
         return name
+    plain = next((alias for alias in key.aliases if "." not in alias), name)
+    since, told = situation.facts.framework.dotted_since, told_version(situation.facts.values)
+    if since and told and not in_range(since, "", told):
+        return plain
     known = by_spelling(situation.facts.framework)
     keys = [one.key for one in situation.paste.settings if one.shape == "flag" or one.key in known]
     flags = any(one.shape == "flag" for one in situation.paste.settings)
@@ -228,7 +232,7 @@ def _styled(key: Key, name: str, situation: Situation) -> str:
     pathed = situation.facts.framework.config_shape == "override" and not flags
     if not keys or pathed or any("." in key for key in keys):
         return name
-    return next((alias for alias in key.aliases if "." not in alias), name)
+    return plain
 
 
 def _by_number(

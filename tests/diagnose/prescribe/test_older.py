@@ -44,3 +44,20 @@ def test_the_older_name_stands_beside_several_changes_as_well(release: str, told
     found = diagnose(run.replace("trainer.n_gpus_per_node", share) + release, {}, current(), ()).together
     assert found
     assert ("Before 0.8, critic.fsdp" in why(found, None)) is told
+
+
+@pytest.mark.parametrize(
+    ("release", "key", "told"),
+    [
+        ("OpenRLHF 0.9.6", "zero_stage", False),
+        ("OpenRLHF 0.11.0", "ds.zero_stage", False),
+        ("OpenRLHF", "ds.zero_stage", True),
+    ],
+)
+def test_a_release_gets_the_names_that_it_has(release: str, key: str, told: bool) -> None:
+    """OpenRLHF/OpenRLHF v0.10.1 and v0.10.2 openrlhf/cli/train_ppo_ray.py: --zero_stage, --ds.zero_stage"""
+    text = f"{release} PPO, Qwen2.5-7B, 8 x A100 80GB: torch.OutOfMemoryError: CUDA out of memory in the actor update"
+    found = diagnose(text, {}, current(), ()).prescriptions
+    one = next(one for one in found if one.lever.slug == "shard.zero_stage.up")
+    assert one.changes[0].key == key
+    assert ("Before 0.10.2, ds.zero_stage is called zero_stage." in one.why) is told
