@@ -84,6 +84,23 @@ def test_a_framework_holds_its_example(framework, example):
     ("text", "facts"),
     [
         (
+            'model:\n  model_name: "meta-llama/Llama-3.1-8B-Instruct"\n  model_max_length: 8192\n  torch_dtype_str: "bfloat16"\ntraining:\n'
+            '  trainer_type: "TRL_SFT"\n  use_peft: True\n  per_device_train_batch_size: 2\n  enable_gradient_checkpointing: True\n'
+            'peft:\n  lora_r: 8\nfsdp:\n  enable_fsdp: True\n  sharding_strategy: "FULL_SHARD"\n',
+            {
+                "framework": "oumi",
+                "algo": "sft",
+                "full_or_lora": "lora",
+                "lora_rank": 8,
+                "micro_batch": 2,
+                "max_length": 8192,
+                "gradient_checkpointing": True,
+                "precision": "bf16",
+                "strategy": "fsdp",
+                "zero_stage": 3,
+            },
+        ),
+        (
             "axolotl train run.yaml\nbase_model: Qwen/Qwen2.5-7B\ndatasets:\n  - path: mine.jsonl\n    type: alpaca\nsequence_len: 4096\n"
             "micro_batch_size: 1\ngradient_accumulation_steps: 4\nnum_epochs: 1\noptimizer: adamw_torch\nlearning_rate: 2e-5\nbf16: auto\n"
             "pad_to_sequence_len: true\nchunked_cross_entropy: true\n",
