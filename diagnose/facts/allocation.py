@@ -1,7 +1,7 @@
 """What a scheduler or a container gives: cards, nodes and the limit of host memory, by Slurm, Kubernetes, Docker and others.
 
-Forms: slurm.schedmd.com/sbatch.html, kubernetes.io "Schedule GPUs", verl@1dda039b9 docs/start/multinode.rst (SkyPilot); those of memory
-stand in ``memory_limits``.
+Forms: slurm.schedmd.com/sbatch.html, kubernetes.io "Schedule GPUs", verl@1dda039b9 docs/start/multinode.rst (SkyPilot),
+docs.docker.com "Enable GPU support" (device_ids, count) and "docker run --gpus"; those of memory stand in ``memory_limits``.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from diagnose.facts import written
+from diagnose.facts.launcher import devices_of
 from diagnose.facts.memory_limits import SCHEDULED, read_limits
 from diagnose.facts.prose import span_of
-from diagnose.types import Fact, Paste
+from diagnose.types import Fact, Paste, Setting
 
 _NODES = re.compile(r"\s(?:--nodes[= ]|-N ?)(?P<count>\d{1,4})(?=\s|$)", re.A)
 _PER_NODE = re.compile(
@@ -25,12 +27,15 @@ _MOST_CARDS = 16
 _LIMIT_KEY = re.compile(
     r"(?:^|\.)limits\.(?P<what>[a-z]{2,12}\.com/[\w-]{0,20}gpu|huawei\.com/Ascend\w{0,8})$", re.I | re.A
 )
+# of a container: how many devices are reserved for it, or which
+_RESERVED = re.compile(r"(?:^|\.)devices\.(?:count|device_ids)$", re.A)
+_STARTS_CONTAINER = re.compile(r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create)\s", re.A)
 
 
 def read_allocation(paste: Paste) -> dict[str, Fact]:
     """Cards and nodes that were asked for, and the lowest limit of host memory; with no limit, what the machine has."""
     found: dict[str, Fact] = {}
-    for fact in (*_slurm(paste), *_one_node(paste), *_kubernetes(paste), *_skypilot(paste)):
+    for fact in (*_slurm(paste), *_one_node(paste), *_kubernetes(paste), *_skypilot(paste), *_containers(paste)):
         found.setdefault(fact.id, fact)
     return {**found, **read_limits(paste, found)}
 
@@ -77,3 +82,29 @@ def _skypilot(paste: Paste) -> Iterator[Fact]:
         yield Fact("n_nodes", 1, "assumed", span=asked.span, why="a task that asks for no more")
     elif nodes.value.isdigit() and int(nodes.value):
         yield Fact("n_nodes", int(nodes.value), "read", "", nodes.key, nodes.value, nodes.span)
+
+
+def _containers(paste: Paste) -> Iterator[Fact]:
+    """The cards of a container, where all that the text starts have as many; it is one of several only where something says so."""
+    given = [(setting, count) for setting in paste.settings if (count := _given(paste, setting))]
+    if len({count for _, count in given}) == 1:
+        setting, count = given[0]
+        yield Fact("gpus_per_node", count, "read", "", setting.key, setting.value, setting.span)
+        yield Fact("n_nodes", 1, "assumed", span=setting.span, why="a container, and nothing tells of more than one")
+
+
+def _given(paste: Paste, setting: Setting) -> int:
+    """How many cards a setting gives a container: a number of them, or a list."""
+    key, value = setting.key, written.bare(setting.value)
+    line = paste.line(setting.span.line)
+    if key == "gpus" and line and _STARTS_CONTAINER.search(line.words):
+        value = value.strip("'\"").removeprefix("device=")
+        listed = value != setting.value
+    elif key == "NVIDIA_VISIBLE_DEVICES":
+        listed = True
+    elif setting.shape == "yaml" and _RESERVED.search(key):
+        listed = key.endswith("device_ids")
+    else:
+        return 0
+    count = len(devices_of(value)) if listed else int(value) if value.isdigit() else 0
+    return count if count <= _MOST_CARDS else 0

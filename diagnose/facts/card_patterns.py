@@ -140,7 +140,10 @@ CARD_WORD = re.compile(r"gpu|card|gcd|[卡张块]|\d[\s-]*g", re.A)
 # cards that are told by their role are parts of a whole that is not told
 SPLIT = re.compile(r"卡\s*(?:推理|训练).*卡\s*(?:推理|训练)", re.A)
 NODES = re.compile(
-    rf"\b(?:node|machine|host)\s*#?\s?\d{{1,3}}\s*(?:/|(?:out )?of)\s*(?P<all>\d{{1,3}})(?![\w/])(?!\s*(?:gpus?|cards?))"
+    rf"\b(?:node|machine|host)\s*#?\s?\d{{1,3}}\s*[(（]?(?:/|(?:out )?of)\s*(?P<all>\d{{1,3}})(?![\w/])(?!\s*(?:gpus?|cards?))"
+    rf"|{_ALONE}(?:{NUMERAL}|a single)\s+(?:nodes?|machines?|servers?|hosts?)\b[^.;\n]{{0,40}}?"
+    rf"(?<!\bran )(?<!\bruns )(?<!\brun )(?<!\brunning )\b(?:out of|of (?:the|our|all))\s+"
+    rf"(?P<whole>{NUMERAL})(?=[\s-]*(?:nodes?|machines?|servers?|hosts?|in\b|\.?\s*$|\.\s|[,;:!?()（），。]))"
     rf"|{_ALONE}(?<!第)(?<!第 )(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机"
     rf"|个?节点)(?![A-Za-z_\-])",
     re.I | re.A,
@@ -195,7 +198,16 @@ COUNTED_BY = re.compile(rf"\d\s*{_TIMES}\s*\D", re.A)
 # “2 H200 nodes” counts the nodes
 OF_MACHINES = re.compile(r"\s*(?:nodes|machines|servers|boxes|instances)\b", re.I | re.A)
 # “an H100 node” says nothing of how many cards it has
-MACHINE_WORD = re.compile(r"\s*-?(?:gpus?\s+)?(?:node|cluster|machine|server|box|pod|instance|setup)", re.I | re.A)
+MACHINE_WORD = re.compile(
+    r"\s*-?(?:gpus?\s+|cards?\s+)?(?:node|cluster|machine|server|box|pod|instance|setup|workstation)|\s*的?(?:机器|节点|服务器)",
+    re.I | re.A,
+)
+# “the node has 8 H100”, “机器是 8 卡”
+MACHINE_HOLDS = re.compile(
+    r"(?:\b(?:nodes?|machines?|servers?|box(?:es)?|workstations?)\s+(?:has|have|with|of|is|are|holds?)"
+    r"|(?:机器|节点|服务器|机)(?:上|里)?(?:总共|一共|共)?(?:有|是|为))\s*(?:an?\s+)?$",
+    re.I | re.A,
+)
 EACH_AFTER = re.compile(
     r"^\s*[)）]?\s*(?:GPUs?\s*)?(?:on |in |for )?(?:each|per (?:node|machine)|every (?:node|machine)|/\s*node|a node)\b",
     re.I | re.A,
@@ -212,6 +224,8 @@ BESIDE = re.compile(
     r"[^,，;；.。]{0,24}$|(?:也试|还试|之前|以前|原来|借了?|相比)[^,，;；。]{0,10}$",
     re.I | re.A,
 )
+# “one of the 4 nodes ran out”: where some of them failed, all of them run
+OF_THE = re.compile(r"\bof the\s+$", re.I | re.A)
 TRIED = re.compile(
     r"\b(?:tried|different|several|other|of the|plan(?:ned)?:?|want(?:ed)?)\s+$|试过?了?\s*$", re.I | re.A
 )
@@ -231,7 +245,8 @@ RANK_OF = re.compile(
 # some of the machine's cards, next to a run with others of them
 PART_OF = re.compile(
     r"(?:训练|推理)用?\s*\d+\s*(?:张|卡|块).*(?:训练|推理)用?\s*\d+|"
-    r"\b(?:with|on|using)\s+(?:only\s+|just\s+)?\d{1,3}\s+of\s+(?:the|my|our|those|these)\b|\bwith all \d",
+    r"\b(?:with|on|using)\s+(?:only\s+|just\s+)?\d{1,3}\s+of\s+(?:the|my|our|those|these)\b(?!\s+\d{0,3}\s*(?:node|machine|server))"
+    r"|\bwith all \d",
     re.I | re.A,
 )
 # a size that something needs or takes, no card's own

@@ -18,6 +18,7 @@ from diagnose.facts.card_patterns import (
     EACH_AFTER,
     IN_ALL,
     LANDS,
+    MACHINE_HOLDS,
     MACHINE_WORD,
     MACHINES,
     MACHINES_BEFORE,
@@ -26,6 +27,7 @@ from diagnose.facts.card_patterns import (
     NODES_BEFORE,
     NODES_BEHIND,
     OF_MACHINES,
+    OF_THE,
     ONE_CARD,
     ONE_NODE,
     ONE_OF_SEVERAL,
@@ -54,7 +56,7 @@ _LETTER = re.compile(r"[a-z]\d", re.A)
 class Mention:
     """One mention of cards: what it says, and where. ``count`` is of the whole run unless ``per_node``.
 
-    ``aside``: where all went well, or what was tried besides.
+    ``aside``: where all went well, or what was tried besides. ``of_machine``: it tells what a machine holds, of which a run may use a part.
     """
 
     span: Span
@@ -64,6 +66,7 @@ class Mention:
     per_node: bool = False
     nodes: int | None = None
     aside: bool = False
+    of_machine: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,7 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         count=numeral(word) * (many or 1) if word else None,
         size=float(size) if size else None,
         per_node=_per_node(words, found, numeral(word) if word else 0),
+        of_machine=bool(MACHINE_WORD.match(words[found.end() :]) or MACHINE_HOLDS.search(words[: found.start()][-40:])),
     )
 
 
@@ -235,11 +239,10 @@ def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> dict[str, Fac
         if not any(word in words for word in MACHINES):
             continue
         # 单机八卡，2 机: the “one” tells of what kind they are
-        for place in sorted(NODES.finditer(line.words), key=lambda one: numeral(one["nodes"] or one["all"]) == 1):
-            before = line.words[max(0, place.start() - 24) : place.start()]
-            if TRIED.search(before) or _of_several(line.words, place):
-                continue
-            if 1 <= (count := numeral(place["nodes"] or place["all"])) <= 512:
+        for count, place in sorted(
+            ((_told(one), one) for one in NODES.finditer(line.words)), key=lambda one: one[0] == 1
+        ):
+            if not _tried(line.words, place) and not _of_several(line.words, place) and 1 <= count <= 512:
                 return _nodes(count, span_of(line, place))
         if (found := ONE_NODE.search(line.words)) and not _of_several(line.words, found):
             return _nodes(1, span_of(line, found))
@@ -248,6 +251,17 @@ def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> dict[str, Fac
 
 def _nodes(count: int, span: Span) -> dict[str, Fact]:
     return {"n_nodes": Fact("n_nodes", count, "read", span=span)}
+
+
+def _told(place: re.Match[str]) -> int:
+    return numeral(place["nodes"] or place["whole"] or place["all"])
+
+
+def _tried(words: str, place: re.Match[str]) -> bool:
+    """Whether so many machines were tried besides, or are those of which some are used; where some failed, all are the run's."""
+    before = words[max(0, place.start() - 24) : place.start()]
+    some_failed = OF_THE.search(before) and FAILURE.search(clause_of(words, place)[1])
+    return bool(TRIED.search(before)) and not some_failed
 
 
 def _of_several(words: str, found: re.Match[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -18,7 +19,13 @@ _NODES = ("nnodes", "num_nodes", "num_machines")
 _CONFIGURED = (("gpus_per_node", "n_gpus_per_node", "num_gpus_per_node"), ("num_nodes", "n_nodes", "nnodes"))
 # what a list of devices tells
 _OF_A_LIST = ("n_gpus", "trainer_gpus", "cards_per_process")
-_VISIBLE = ("cuda_visible_devices", "ascend_rt_visible_devices", "hip_visible_devices")
+VISIBLE = ("cuda_visible_devices", "ascend_rt_visible_devices", "hip_visible_devices")
+# arguments of launchers that list them: deepspeed (0.18.9 launcher/runner.py: parse_resource_filter), accelerate
+_INCLUDED, _IDS = "include", "gpu_ids"
+# a device by its number, the first and the last of several, or a whole card by its UUID
+_DEVICE = re.compile(r"(?P<first>\d{1,4})(?:-(?P<last>\d{1,4}))?|GPU-[0-9a-fA-F-]{6,36}", re.A)
+# what Ray gives one actor or one task is no number of cards of a node
+_OF_AN_ACTOR = re.compile(r"(?:\bremote|\.options)\s*\([^()\n]{0,400}$", re.A)
 
 
 def launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
@@ -42,7 +49,7 @@ def launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
 def _fewer_seen(found: Mapping[str, Fact], each: Fact) -> bool:
     """Whether a list of devices holds fewer cards than the trainer is told that a node has: it is of an image or another process."""
     listed = found.get("n_gpus")
-    return listed is not None and normal(listed.key) in _VISIBLE and float(listed.value) < float(each.value)
+    return listed is not None and normal(listed.key) in VISIBLE and float(listed.value) < float(each.value)
 
 
 def _all_of_them(found: Mapping[str, Fact]) -> bool:
@@ -100,6 +107,8 @@ def _put_seen(
     found: dict[str, Fact], cards: int, setting: Setting, told: tuple[tuple[Setting, int] | None, ...], paste: Paste
 ) -> None:
     """How many cards each process sees, where it is more than one: a launcher that is told no number starts one process."""
+    if setting.shape == "env" and setting.command < 0 and not paste.commands:
+        return  # a sentence, or a line of a script, that does not say what is started
     processes = next((number for _, number in filter(None, told)), cards if _one_a_card(paste) else 1)
     if processes < cards and cards % processes == 0:
         found["cards_per_process"] = _read("cards_per_process", cards // processes, setting)
@@ -118,13 +127,33 @@ def _put_configured(paste: Paste, found: dict[str, Fact]) -> None:
 def _visible(paste: Paste) -> list[tuple[Setting, frozenset[str]]]:
     listed = []
     for setting in paste.settings:
-        if normal(setting.key) in _VISIBLE:
-            devices = frozenset(
-                part.strip() for part in written.bare(setting.value).split(",") if part.strip().isdigit()
-            )
-            if devices:
-                listed.append((setting, devices))
+        if devices := devices_of(_list_of(paste, setting)):
+            listed.append((setting, devices))
     return listed
+
+
+def _list_of(paste: Paste, setting: Setting) -> str:
+    """What a setting lists of devices; "" where it lists none. Of several hosts no list is that of one machine."""
+    key = normal(setting.key)
+    if key in VISIBLE:
+        return written.bare(setting.value)
+    words = paste.commands[setting.command].words if setting.command >= 0 else ()
+    if key == _IDS and words[:1] == ("accelerate",):
+        return written.bare(setting.value)
+    if key == _INCLUDED and words[:1] == ("deepspeed",) and "@" not in setting.value:
+        return written.bare(setting.value).partition(":")[2]
+    return ""
+
+
+def devices_of(listed: str) -> frozenset[str]:
+    """The devices of a list, “0,1” or “4-7”; what is no device ends it, as it does for CUDA."""
+    devices: set[str] = set()
+    for part in (part.strip(" '\"") for part in listed.strip("[] ").split(",")):
+        if (found := _DEVICE.fullmatch(part)) is None:
+            break
+        first, last = found["first"], found["last"]
+        devices |= {str(number) for number in range(int(first), int(last) + 1)} if last else {part}
+    return frozenset(devices)
 
 
 def _last(paste: Paste, keys: tuple[str, ...]) -> tuple[Setting, int] | None:
@@ -135,9 +164,16 @@ def _last(paste: Paste, keys: tuple[str, ...]) -> tuple[Setting, int] | None:
         if normal(setting.key) in keys
         and isinstance(value := written.number(setting.value), int)
         and 1 <= value <= 4096
+        and not _of_an_actor(paste, setting)
     ]
     by_command = [one for one in told if one[0].command >= 0]
     return next(reversed(by_command or told), None)
+
+
+def _of_an_actor(paste: Paste, setting: Setting) -> bool:
+    """Whether the value is what a cluster gives one actor: “@ray.remote(num_gpus=1)”."""
+    line = paste.line(setting.span.line) if setting.shape == "python" else None
+    return line is not None and bool(_OF_AN_ACTOR.search(line.text[: setting.span.start]))
 
 
 def _read(id: str, value: Value, setting: Setting) -> Fact:

@@ -33,10 +33,11 @@ _LEFT = re.compile(
 # a part of what there is, so called
 _USES = re.compile(
     r"(?:\b(?:us(?:e|es|ed|ing)|train(?:s|ed|ing)? on|run(?:s|ning)? on|got|have)\s+(?:only\s+|just\s+)?"
-    rf"(?P<n>{NUMERAL})\s+(?:out\s+)?of\s+(?:them|those|these|(?:the|my|our)\s+\w+|\d{{1,3}}{OF_CARDS})"
+    rf"(?P<n>{NUMERAL})\s+(?:out\s+)?of\s+(?:(?P<them>them|those|these)\b(?!\s+[a-z])"
+    rf"|(?:(?:the|my|our|those|these|all)\b\s*)?(?:\d{{1,3}})?(?:{OF_CARDS}|(?P<nodes>{_OF_NODES})))"
     r"|(?:(?:只|仅|就)(?:能|会)?(?:用|分到|拿到|申请到|给)(?:了|到)?|实际(?:只)?(?:用|分到|拿到)(?:了|的是)?|(?<![没不])用了?其中的?)"
-    rf"(?:其中的?)?\s*(?P<n1>{NUMERAL}){OF_CARDS}"
-    rf"|(?:只|仅)有\s*(?P<n2>{NUMERAL}){OF_CARDS}\s*(?:是)?(?:空闲|可用|能用))",
+    rf"(?:其中的?)?\s*(?P<n1>{NUMERAL})(?:{OF_CARDS}|(?P<nodes1>{_OF_NODES}))"
+    rf"|(?:只|仅)有\s*(?P<n2>{NUMERAL})(?:{OF_CARDS}|(?P<nodes2>{_OF_NODES}))\s*(?:是)?(?:空闲|可用|能用))",
     re.I | re.A,
 )
 _OF = re.compile(rf"(?<![\w.-]){_N}\s+(?:out\s+)?of\s+(?P<all>\d{{1,3}}){OF_CARDS}", re.I | re.A)
@@ -49,7 +50,7 @@ _COUNT = re.compile(rf"(?<![\w.-]){_N}(?=\s*[x×*]?\s*(?:{A_CARD}|{_NODE}|[张�
 def left(speech: Sequence[Line], id: str) -> dict[str, Fact]:
     """The cards (``n_gpus``) or the machines (``n_nodes``) that the words leave a run of more; empty where they speak of all."""
     for line in speech:
-        for found, count in (*_of_lost(line.words, id), *(_used(line.words) if id == "n_gpus" else ())):
+        for found, count in (*_of_lost(line.words, id), *_used(line.words, id)):
             if not of_others(line.words, found.start()):
                 why = "what is left of more"
                 return {id: Fact(id, count, "read", written=found[0].strip(), span=span_of(line, found), why=why)}
@@ -77,14 +78,23 @@ def _is_node(words: str, count: re.Match[str]) -> bool:
     return bool(re.match(rf"\s*(?:{_NODE}|台|个?节点|机)", words[count.end() :], re.I | re.A))
 
 
-def _used(words: str) -> Iterator[tuple[re.Match[str], int]]:
+def _used(words: str, id: str) -> Iterator[tuple[re.Match[str], int]]:
     """A part that is used of what there is; where only some cards fail, all of them run."""
     for found in _USES.finditer(words):
         groups = found.groupdict()
-        yield found, numeral(next(groups[name] for name in ("n", "n1", "n2") if groups[name]))
-    for found in _OF.finditer(words):
+        nodes = any(groups[name] for name in ("nodes", "nodes1", "nodes2"))
+        unit = _last_counted(words, found) if groups["them"] else "n_nodes" if nodes else "n_gpus"
+        if unit == id:
+            yield found, numeral(next(groups[name] for name in ("n", "n1", "n2") if groups[name]))
+    for found in _OF.finditer(words) if id == "n_gpus" else ():
         before = words[max(0, found.start() - 40) : found.start()]
         behind = re.split(r"[,;.)，；。]", words[found.end() : found.end() + 24])[0]
         some = FAILURE.search(before) or _ONLY_SOME_FAIL.search(before) or FAILURE.search(behind)
         if numeral(found["n"]) < int(found["all"]) and not some and not PART_OF.search(words):
             yield found, numeral(found["n"])
+
+
+def _last_counted(words: str, found: re.Match[str]) -> str:
+    """Which were counted last before “use 2 of them”: machines or cards; "" where neither is."""
+    counted = list(_COUNT.finditer(words, max(0, found.start() - _NEAR), found.start()))
+    return "" if not counted else "n_nodes" if _is_node(words, counted[-1]) else "n_gpus"

@@ -11,6 +11,7 @@ from diagnose.facts.alone import one_asked_about, one_of_a_pc
 from diagnose.facts.banner import processes
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
+from diagnose.facts.counts import put_count
 from diagnose.facts.launcher import launched
 from diagnose.facts.left_cards import left
 from diagnose.facts.lowered import Lowered
@@ -104,7 +105,7 @@ def _spoken(
         _put(found, told_roles(speech))
         _put(found, left(speech, "n_gpus"))
     parted = several or any(PART_OF.search(line.words) for line in speech)
-    _counts(found, stated, [] if parted else said)
+    put_count(found, stated, [] if parted else said)
     if not several and not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():
         _put(found, cards.one_card(speech))
     if "n_nodes" not in {**found, **stated}:
@@ -169,25 +170,6 @@ def _words(said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
     return facts
 
 
-def _counts(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Mention]) -> None:
-    """How many cards: never the same ones twice. Keys and launchers first, then a table, then the first count in words.
-
-    A list of cards that leaves out the first ones is a part of the machine's: then the words tell how many there are.
-    """
-    both = {**found, **stated}
-    per_node, nodes = both.get("gpus_per_node"), both.get("n_nodes")
-    spoken = _spoken_count(said, nodes)
-    if spoken is None or (per_node and nodes):
-        return
-    if "n_gpus" not in both or _left_out(both["n_gpus"], int(spoken.value)):
-        found[spoken.id] = spoken
-
-
-def _left_out(listed: Fact, count: int) -> bool:
-    devices = [int(device) for device in listed.written.split(",") if device.strip().isdigit()]
-    return "," in listed.written and bool(devices) and min(devices) > 0 and count > max(devices)
-
-
 def _one_node(found: Mapping[str, Fact], stated: Mapping[str, Fact]) -> dict[str, Fact]:
     """One machine where the cards of the run say so."""
     both = {**found, **stated}
@@ -218,26 +200,6 @@ def _many(found: Mapping[str, Fact], stated: Mapping[str, Fact]) -> bool:
     """Whether the run has more cards than a machine holds: then a size of RAM may be that of all machines together."""
     gpus = {**found, **stated}.get("n_gpus")
     return gpus is not None and isinstance(gpus.value, int) and gpus.value > _MOST_ON_ONE
-
-
-def _spoken_count(said: list[Mention], nodes: Fact | None) -> Fact | None:
-    counted = [mention for mention in said if mention.count and mention.gpu] or [
-        mention for mention in said if mention.count
-    ]
-    if not counted:
-        return None
-    first, count = counted[0], counted[0].count or 0
-    if first.per_node and nodes is None:
-        if all_of := cards.all_nodes(said, count):
-            return all_of
-        if first.size is None:  # “80G each” is said of the cards
-            return Fact("gpus_per_node", count, "read", written=str(count), span=first.span)
-    whole = count * nodes.value if nodes and isinstance(nodes.value, int) else count
-    if whole > count and any(mention.count == whole for mention in said):
-        return Fact("n_gpus", whole, "read", written=str(whole), span=first.span, why="of all nodes")
-    if first.per_node and nodes and isinstance(nodes.value, int) and nodes.value > 1:
-        return Fact("n_gpus", count * nodes.value, "read", written=str(count), span=first.span, why="per node")
-    return Fact("n_gpus", count, "read", written=str(count), span=first.span)
 
 
 # --- sizes as sold

@@ -12,6 +12,8 @@ from diagnose.prescribe.insert import Insertion, insertions
 from diagnose.types import Change, Paste, PatchLine, Setting, Span
 
 _FALSE = ("false", "0", "off", "no")
+# commands that lead to no program of the run: a trainer's key would be theirs
+_START_NOTHING = (("docker", "run"), ("ray", "start"), ("srun",), ("nvidia-smi",))
 
 
 @dataclass
@@ -55,12 +57,13 @@ def patch(paste: Paste, changes: Sequence[Change], framework: Framework | None =
 
 
 def main_command(paste: Paste, changes: Sequence[Change] = ()) -> int | None:
-    """The command that the changes stand in, else the one with most settings."""
+    """The command that the changes stand in, else the one with most settings that starts a program of the run."""
     spans = {change.span for change in changes if change.span}
     inside = Counter(setting.command for setting in paste.settings if setting.command >= 0 and setting.span in spans)
-    most = Counter(setting.command for setting in paste.settings if setting.command >= 0)
+    programs = [at for at, command in enumerate(paste.commands) if command.words not in _START_NOTHING]
+    most = Counter(setting.command for setting in paste.settings if setting.command in programs)
     best = (inside or most).most_common(1)
-    return best[0][0] if best else (0 if paste.commands else None)
+    return best[0][0] if best else next(iter(programs), None)
 
 
 def _edits(paste: Paste, changes: Sequence[Change], framework: Framework | None = None) -> dict[int, _Edit]:

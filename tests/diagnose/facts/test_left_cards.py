@@ -47,6 +47,13 @@ def test_the_cards_that_are_left_are_those_of_the_run(values, text, cards):
         ("第 2 个节点（共 4 个节点，每个 8 张 H100）报 CUDA out of memory", 4, 32),
         ("两台机器各4卡 H800", 2, 8),
         ("每个节点各有 8 张卡，共 2 个节点", 2, 16),
+        ("only one node OOMs out of 4. 8xH100 each", 4, 32),
+        ("CUDA OOM on just one of the 4 nodes, 8xA100 each", 4, 32),
+        ("node 3 (of 8) runs out of memory, 8xH20 each", 8, 64),
+        ("one machine of our two-node setup OOMs, 8xH20 each", 2, 16),
+        ("We have 4 nodes but only use one of them: 8xA100, CUDA OOM", 1, 8),
+        ("we train on 2 of the 4 nodes, 8xA100 each, CUDA out of memory", 2, 16),
+        ("4 台 8 卡 H800，只用了其中 2 台，爆显存", 2, 16),
     ],
 )
 def test_machines_are_counted_as_they_are_told(values, text, nodes, cards):
@@ -55,7 +62,13 @@ def test_machines_are_counted_as_they_are_told(values, text, nodes, cards):
 
 
 @pytest.mark.parametrize(
-    "text", ["one node ran out of disk", "one node died first, then the others hung", "有一台机器挂了"]
+    "text",
+    [
+        "one node ran out of disk",
+        "one node ran out of 80 GB of disk",
+        "one node died first, then the others hung",
+        "有一台机器挂了",
+    ],
 )
 def test_a_machine_to_which_something_happened_is_one_of_several(values, text):
     assert "n_nodes" not in values(text)
@@ -101,3 +114,8 @@ def test_roles_that_share_their_cards_do_not_add_up(values):
     found = values("actor 8 卡，critic 8 卡，混部在同一批 8 张 A100 上")
     assert "critic_gpus" not in found
     assert found["n_gpus"] == 8
+
+
+@pytest.mark.parametrize("part", ["one of the checkpoints", "2 of the reward functions", "one of them"])
+def test_a_part_of_something_else_counts_no_cards(values, part):
+    assert values(f"verl CUDA OOM, I use {part}, on 8xA100")["n_gpus"] == 8

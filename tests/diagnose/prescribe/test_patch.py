@@ -184,3 +184,14 @@ def test_a_patched_command_reads_as_the_changed_settings():
         "trainer.nnodes": "1",
         "actor.sp": "2",
     }
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["ray start --head --num-gpus=4", "docker run --gpus 4 -it verlai/verl bash", "nvidia-smi --query-gpu=memory.used"],
+)
+def test_a_command_that_starts_no_program_of_the_run_takes_none_of_its_keys(words):
+    new = [Change("sp", "actor.sp", None, "2")]
+    assert patch(read(words), new) == ()
+    paste = read(f"{words} --rm --x=1 --y=2 --z=3\n\n{COMMAND}")
+    assert added(patch(paste, new)) == ["    trainer.nnodes=1 \\", "    actor.sp=2"]

@@ -1,0 +1,68 @@
+"""How many cards a run has, by keys, launchers, tables and words, where several of them tell a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from diagnose.facts import cards
+from diagnose.facts.cards import Mention
+from diagnose.facts.launcher import VISIBLE, devices_of
+from diagnose.facts.spelling import normal
+from diagnose.types import Fact
+
+
+def put_count(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Mention]) -> None:
+    """How many cards: never the same ones twice. Keys and launchers first, then a table, then the first count in words.
+
+    A list of cards that leaves out the first ones is a part of the run's where an engine serves it from others: then the words tell
+    how many there are.
+    """
+    both = {**found, **stated}
+    per_node, nodes = both.get("gpus_per_node"), both.get("n_nodes")
+    if per_node is not None:  # of which what a machine holds is the whole
+        said = [one for one in said if not one.of_machine]
+    spoken = _spoken_count(said, nodes)
+    if spoken is None:
+        return
+    told = both.get("n_gpus")
+    if told is not None and _served(both) and _left_out(told, int(spoken.value)):
+        trains = "trains" not in both or both["trains"].value is True
+        if trains and "trainer_gpus" not in both:
+            found["trainer_gpus"] = replace(told, id="trainer_gpus")
+        found.pop("gpus_per_node", None)
+        found[spoken.id] = spoken
+    elif told is None and not (per_node and nodes):
+        found[spoken.id] = spoken
+
+
+def _served(known: Mapping[str, Fact]) -> bool:
+    """Whether an engine of its own serves the run, or the command starts nothing else."""
+    mode, trains = known.get("rollout_mode"), known.get("trains")
+    return (mode is not None and mode.value == "server") or (trains is not None and trains.value is False)
+
+
+def _left_out(listed: Fact, count: int) -> bool:
+    """Whether a list of devices begins behind the first card and ends before the last one of so many."""
+    devices = [int(device) for device in devices_of(listed.written) if device.isdigit()]
+    return normal(listed.key) in VISIBLE and bool(devices) and min(devices) > 0 and count > max(devices)
+
+
+def _spoken_count(said: list[Mention], nodes: Fact | None) -> Fact | None:
+    counted = [mention for mention in said if mention.count and mention.gpu] or [
+        mention for mention in said if mention.count
+    ]
+    if not counted:
+        return None
+    first, count = counted[0], counted[0].count or 0
+    if first.per_node and nodes is None:
+        if all_of := cards.all_nodes(said, count):
+            return all_of
+        if first.size is None:  # “80G each” is said of the cards
+            return Fact("gpus_per_node", count, "read", written=str(count), span=first.span)
+    whole = count * nodes.value if nodes and isinstance(nodes.value, int) else count
+    if whole > count and any(mention.count == whole for mention in said):
+        return Fact("n_gpus", whole, "read", written=str(whole), span=first.span, why="of all nodes")
+    if first.per_node and nodes and isinstance(nodes.value, int) and nodes.value > 1:
+        return Fact("n_gpus", count * nodes.value, "read", written=str(count), span=first.span, why="per node")
+    return Fact("n_gpus", count, "read", written=str(count), span=first.span)
