@@ -34,7 +34,9 @@ def settle_phase(
     for hit in said:
         if hit.signature.strength == 3 and not _of_a_restart(hit, kind):
             return _fact(hit.signature.phase, hit.signature.title, hit.span)
-    return _by_frames(paste, hits, framework, knowledge) or _by_mark(paste, said) or _by_words(said)
+    frames = {frame.line for frame in paste.frames if frame.path}
+    words = [hit for hit in said if hit.span.line not in frames]
+    return _by_frames(paste, hits, framework, knowledge) or _by_mark(paste, said) or _by_words(words)
 
 
 def _of_a_restart(hit: Hit, kind: Fact | None) -> bool:
@@ -86,8 +88,9 @@ def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, k
     below = -1 if _upside_down(paste, frames) else 1
     code = {frame.line: words.get(frame.line + below, "") for frame in paste.frames if frame.path}
     code |= _pointed_at(paste, words)
+    processes = {line.number: line.text[: line.offset] for line in paste.lines if line.offset}
     for frame in frames:
-        entry = _telling(tables, frame, code, paste.frames)
+        entry = _telling(_of_process(tables, processes.get(frame.line, "")), frame, code, paste.frames)
         if entry is not None and (not told or frame.traceback == told[0][0].traceback):
             told.append((frame, entry))
     if not told:
@@ -96,6 +99,20 @@ def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, k
     if frame.path and frame.function != entry.function and (mark := _once_mark(hits, entry, paste.frames)):
         return _fact(mark.signature.phase, mark.signature.title, mark.span)
     return _fact(entry.phase, entry.function, place_of(paste, frame.line))
+
+
+def _of_process(tables: Sequence[Iterable[PhaseFrame]], process: str) -> list[list[PhaseFrame]]:
+    """The tables with the entries of the process that prints a frame; an entry of its own outranks that of any process.
+
+    What in the run's framework hangs on the process no other framework is asked.
+    """
+    hangs = {entry.function for entry in tables[0] if entry.process}
+    found: list[list[PhaseFrame]] = []
+    for table in tables:
+        own = {entry.function for entry in table if entry.process and entry.process in process}
+        kept = [one for one in table if (one.process in process if one.process else one.function not in own)]
+        found.append([one for one in kept if not found or one.function not in hangs])
+    return found
 
 
 def _pointed_at(paste: Paste, words: Mapping[int, str]) -> dict[int, str]:

@@ -161,7 +161,7 @@ class PhaseFrame:
     """A word of a traceback or a remote call that settles the phase: a function's name, with a part of its path if needed.
 
     ``inside`` is a function that must stand further out in the same traceback: the same pass serves several phases. ``line`` is a part
-    of the line at which that function stands.
+    of the line at which that function stands. ``process`` is a part of what the process is called that prints the frame.
     """
 
     function: str
@@ -169,6 +169,7 @@ class PhaseFrame:
     path: str = ""
     inside: str = ""
     line: str = ""
+    process: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
