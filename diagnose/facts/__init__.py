@@ -32,6 +32,7 @@ from diagnose.facts.numerals import in_digits
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.proven import known, left_open
 from diagnose.facts.quantized import with_quantized
+from diagnose.facts.quoted import without_quoted
 from diagnose.facts.run_words import run_words
 from diagnose.facts.shared import with_shared
 from diagnose.facts.spelling import normal
@@ -67,7 +68,7 @@ _TRAINING = (
 
 def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     """Everything that the paste and the answers make known. An answer outranks the paste, a key the words, a traceback both."""
-    facts = _read(paste, answers, knowledge)
+    facts = _read(without_quoted(paste), answers, knowledge)
     return replace(facts, command_alone=is_bare(paste, facts))
 
 
