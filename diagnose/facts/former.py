@@ -6,15 +6,21 @@ The run that failed has the later one.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from diagnose.facts.said import FAILURE
 from diagnose.facts.tried import failed_after
 from diagnose.types import Line, Paste, Setting, Span
 
 _NUMBER = r"\d+(?:\.\d+)?[kK]?(?![\w.]*[A-Za-z\d])"
-_WELL = r"(?:都|还|是|就|时|的时候|is|was|it)*\s*(?:没问题|没有问题|可以|正常|能跑|没事|\bok\b|\bfine\b|\bworks?\b|\bworked\b)"
-_WENT_WELL = rf"(?:{_WELL})?"
+WELL = (
+    r"(?:(?:都|还|是|就|时|的时候|is|was|it|runs?|ran|trains?|goes)\s*){0,3}(?:没问题|没有问题|可以|正常|能[跑训过]|跑得[动通]|没事"
+    r"|\b(?:ok|okay|fine|well)\b"
+    r"|\bno (?:problem|issue|oom)s?\b"
+    r"|\b(?:works?|worked|fits?)\b(?:\s+(?:fine|ok|well|great|perfectly|without (?:problem|issue|oom)s?)\b)?)"
+)
+_WENT_WELL = rf"(?:{WELL})?"
 _CHANGED = (
     r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]了?|-{1,2}>|=>|→|\bthen(?:\s+to)?\b"
     r"|(?:(?:chang|increas|reduc|lower|rais|cut|set)\w*\s+(?:it\s+)?)?(?:down\s+|up\s+)?to\b)"
@@ -40,13 +46,30 @@ _FORMER_LAST = re.compile(
     rf"(?P<old>from\s+(?:(?P=word)[ _-]?)?{_NUMBER})",
     re.I | re.A,
 )
-# “2048 works, 8192 OOMs”
+# “2048 works, 8192 OOMs”, “8 works but with 16 I get CUDA OOM”
+_FAILS = (
+    r"(?:OOM|爆|炸|挂|崩|(?:goes? |gives? |gets? |hits? |runs? into )?(?:an? )?(?:cuda )?(?:oom|out of memory)"
+    r"|runs? out|crash|fails?\b|dies\b)"
+)
+_BUT = r"\s*[,，;；.]?\s*(?:但是?|不过|but|and|while|whereas)?\s*"
+_THEN_FAILS = rf"(?={_NUMBER}\s*(?:条|个)?\s*(?:(?:就|也|则|会|直接)+|(?:it|i|we|that)\b)?\s*{_FAILS})"
+_WITH = r"(?:(?:with|at|using|for|to)\s+|(?:用|到|开到?|设成?|改成)\s*)?"
 _WORKED = re.compile(
-    rf"(?P<old>(?:(?P<each>每(?:张|块|个)?(?:卡|GPU))\s*)?(?<![\w.-]){_NUMBER}\s*(?:条|个)?\s*(?P<per>per (?:gpu|card|device)\s*)?{_WELL}"
-    rf"\s*[,，;；]?\s*(?:但是?|but|and)?\s*)(?={_NUMBER}\s*(?:条|个)?\s*(?:就|也|则|会|直接)*\s*"
-    r"(?:OOM|爆|炸|挂|崩|(?:goes? |gives? |gets? )?(?:cuda )?(?:oom|out of memory)|runs? out|crash|fails?\b|dies\b))",
+    rf"(?P<old>(?:(?P<each>每(?:张|块|个)?(?:卡|GPU))\s*)?(?<![\w.-]){_NUMBER}\s*(?:条|个)?\s*(?P<per>per (?:gpu|card|device)\s*)?{WELL}"
+    rf"{_BUT}{_WITH}){_THEN_FAILS}"
+    # … with the same word before both: “bs=8 ok, bs=16 OOM”
+    rf"|(?<![\w.])(?P<word>[A-Za-z][A-Za-z_ ]{{1,24}}?)\s*[=: ]\s*(?P<same>{_NUMBER}\s*{WELL}{_BUT}{_WITH})"
+    rf"(?=(?P=word)\s*[=: ]\s*{_NUMBER}[^.;,，。\d\n]{{0,16}}?{_FAILS})",
     re.I | re.A,
 )
+# “OOMs at 0.9, works at 0.5”
+_WORKS_AT = re.compile(
+    r"(?<!not )(?<!n['’]t )(?<!never )\b(?:works?|worked|(?:is|runs?|trains?) (?:fine|ok)|fits?)\s+(?:fine\s+|ok\s+)?"
+    rf"(?:at|with|using)\s+(?:[\w.]{{1,60}}\s*=\s*)?{_NUMBER}(?!\s*(?:gpus?|cards?|nodes?|[x×*]))",
+    re.I | re.A,
+)
+_KEY_WORKS = re.compile(rf"(?<![\w.])[A-Za-z][\w.]{{0,80}}\s*=\s*{_NUMBER}[`'\"]?\s*{WELL}", re.I | re.A)
+_KEY_BEHIND = re.compile(rf"[`'\"]?\s*{WELL}", re.I | re.A)
 # the change behind a setting that is written out
 _CHANGED_TO = re.compile(
     rf"^[`'\"]?{_WENT_WELL}\s*[,，;；]?\s*(?:但是?|but)?\s*{_CHANGED}\s*(?P<new>{_NUMBER})", re.I | re.A
@@ -55,6 +78,11 @@ _CHANGED_TO = re.compile(
 _SET_IT = re.compile(
     r"^[^=\n]{0,80}?(?:\b(?:set|lowered|reduced|cut|dropped|changed|raised|increased|put) (?:it|this|that) (?:down |up |back )?to"
     rf"|把它(?:改|调|降|升|设)[到成为至])\s*(?P<new>{_NUMBER})",
+    re.I | re.A,
+)
+# … where it worked and another value failed: “=1 works fine, with 2 I get CUDA OOM”
+_FAILED_AT = re.compile(
+    rf"^[`'\"]?\s*{WELL}{_BUT}{_WITH}(?:(?:it|that|value)\s+)?(?P<new>{_NUMBER})\s*(?:(?:就|也|则|会|直接)+|(?:it|i|we|that)\b)?\s*{_FAILS}",
     re.I | re.A,
 )
 # the same of a switch: “param_offload=True is slower so I set it back to False”
@@ -82,7 +110,8 @@ def without_former(speech: Sequence[Line]) -> tuple[Line, ...]:
 def with_later(paste: Paste, speech: Sequence[Line]) -> Paste:
     """The paste with the later value of settings that a sentence writes out and then changes."""
     lines = {line.number: line for line in speech}
-    settings = tuple(_later(setting, lines.get(setting.span.line)) for setting in paste.settings)
+    settings = _without_worked(paste.settings, lines)
+    settings = tuple(_later(setting, lines.get(setting.span.line)) for setting in settings)
     return replace(paste, settings=settings) if settings != paste.settings else paste
 
 
@@ -99,11 +128,45 @@ def without_removed(paste: Paste) -> Paste:
     return replace(paste, settings=tuple(kept)) if len(kept) < len(paste.settings) else paste
 
 
+def known_to_work(speech: Sequence[Line]) -> Iterator[str]:
+    """A sentence for each value with which the run is told to work, where another failed."""
+    for line in speech:
+        words = line.words
+        if not FAILURE.search(words) or not any(mark.isdigit() for mark in words):
+            continue
+        told: dict[str, None] = {}
+        for form in (_WORKED, _KEY_WORKS, _WORKS_AT):
+            for found in form.finditer(words):
+                if not _PLANNED.search(words[max(0, found.start() - 24) : found.end()]):
+                    told |= dict.fromkeys(re.findall(_NUMBER, found[0], re.A)[:1])
+        for number in told:
+            yield f"Line {line.number} tells that it works with {number}: what is advised starts from what failed."
+
+
+def _without_worked(settings: Sequence[Setting], lines: Mapping[int, Line]) -> tuple[Setting, ...]:
+    """The settings without those that a sentence says to work, where it gives the same key another value."""
+    worked = {
+        id(one) for one in settings if one.command < 0 and one.span.line in lines and _worked(one, lines[one.span.line])
+    }
+    failed = {one.key for one in settings if id(one) not in worked}
+    return tuple(one for one in settings if id(one) not in worked or one.key not in failed)
+
+
+def _worked(setting: Setting, line: Line) -> bool:
+    start, end = setting.span.start - line.offset, setting.span.end - line.offset
+    if not 0 <= start < end <= len(line.words):
+        return False
+    around = line.words[max(0, start - len(setting.key) - 40) : end]
+    return bool(_KEY_BEHIND.match(line.words, end)) or any(
+        found.end() == len(around) for found in _WORKS_AT.finditer(around)
+    )
+
+
 def _later(setting: Setting, line: Line | None) -> Setting:
     if setting.command >= 0 or line is None:
         return setting
     end = setting.span.end - line.offset
-    forms = (_SWITCHED_TO,) if setting.value.lower() in ("true", "false") else (_CHANGED_TO, _SET_IT)
+    forms = (_SWITCHED_TO,) if setting.value.lower() in ("true", "false") else (_CHANGED_TO, _FAILED_AT, _SET_IT)
     rest = line.words[end:] if 0 < end <= len(line.words) else ""
     found = next((match for form in forms if (match := form.match(rest))), None)
     if found is None or (found["new"] and _HELPED.match(rest[found.start("new") :])):
@@ -121,8 +184,9 @@ def _blanked(line: Line) -> Line:
     words = line.words
     for found in _WORKED.finditer(words):
         unit = (found["each"] or found["per"] or "").strip()  # what the number counts, of the next one as well
-        room = found.end("old") - found.start("old")
-        words = words[: found.start("old")] + f"{unit} ".rjust(room) + words[found.end("old") :]
+        start, end = found.span("old" if found["old"] else "same")
+        start = start if found["old"] else found.start()
+        words = words[:start] + f"{unit} ".rjust(end - start) + words[end:]
     line = replace(line, words=words) if words != line.words else line
     places = [found.span("old") for found in _FORMER_LAST.finditer(line.words)]
     for found in _FORMER_WORD.finditer(line.words):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.batch import data_parallel, resolve, whole
+from diagnose.facts.former import known_to_work
 from diagnose.facts.framework import Detected
 from diagnose.facts.keys import KeyFacts
 from diagnose.facts.machine import gpu_of
@@ -38,6 +39,7 @@ def remarks(
     yield from _of_card(stated, gpu_of(stated, gpus))
     yield from _unlike(proven, keyed, speech)
     yield from _uneven(stated)
+    yield from known_to_work(speech)
 
 
 def _of_card(stated: Mapping[str, Fact], gpu: Gpu | None) -> Iterator[str]:

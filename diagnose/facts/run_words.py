@@ -23,9 +23,10 @@ _OF_CHECKPOINTS = ("checkpointing", "梯度检查点", "重计算")
 _ROUND_TOKENS = 128
 _MODES = {"colocate": "colocated", "serve": "server"}
 # so few rows are those of one card, as nearly everybody who fine-tunes counts them; in a batch of a whole step there are more
-_FEW = re.compile(
-    rf"{ANY_BATCH}{IS}(?P<n>[2-8])(?![\w.,]*[A-Za-z\d%]|\s*(?:prompts?|k\b|(?:per|a) (?:node|step)))", re.I | re.A
-)
+_ROWS = rf"{ANY_BATCH}{IS}(?P<n>%s)(?![\w.,]*[A-Za-z\d%%]|\s*(?:prompts?|k\b|(?:per|a) (?:node|step)))"
+_FEW = re.compile(_ROWS % "[2-8]", re.I | re.A)
+# … of a trainer that is told no other batch
+_ANY = re.compile(_ROWS % r"[2-9]|[1-5]\d|6[0-4]", re.I | re.A)
 # the ranks of a model-parallel trainer, where no engine is named right before; capitals, since “ep” is also an epoch
 _RANKS = tuple(
     (
@@ -73,7 +74,7 @@ def run_words(
         tried = facts_by_id(fact for line in lines for fact in _of_line(line, ranks, in_vain) if fact.id not in stated)
         found = tried | found
     told = the_only(found)
-    if "micro_batch" not in {**stated, **found} and (few := _few_rows(speech)):
+    if "micro_batch" not in {**stated, **found} and (few := _few_rows(speech, framework)):
         told["micro_batch"] = few
     return told
 
@@ -91,19 +92,24 @@ def _ranks(
     return _OF_ENGINE if engine and alone else ()
 
 
-def _few_rows(speech: Sequence[Line]) -> Fact | None:
-    """A batch of no kind that is so small that it can only be one card's, taken as that."""
+def _few_rows(speech: Sequence[Line], framework: Framework | None) -> Fact | None:
+    """A batch of no kind that is so small that it can only be one card's, or whose trainer is told no other, taken as that."""
+    each = framework is not None and any(
+        key.fact == "micro_batch" and key.key.startswith("per_device") for key in framework.keys
+    )
     places = [
         (line, match)
         for line in speech
         if len(line.words) <= 2000
-        for match in _FEW.finditer(line.words)
+        for match in (_ANY if each else _FEW).finditer(line.words)
         if not almost(line.words, match)
     ]
     if len({match["n"] for _, match in places}) != 1:
         return None
     line, match = places[0]
     why = "a batch of so few rows nearly always means that of one card"
+    if each:
+        why = "this trainer's batch is told for each card"
     return Fact("micro_batch", int(match["n"]), "assumed", written=match[0].strip(), span=span_of(line, match), why=why)
 
 
