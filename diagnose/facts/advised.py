@@ -57,6 +57,16 @@ _TOLD = (
     re.compile(
         rf"\b(?:no|without|never)\s+(?:an?\s+|any\s+)?(?:(?:gpu|cuda|host|cpu|npu)\s+){{0,2}}{FAILS}", re.I | re.A
     ),
+    re.compile(
+        r"\b(?:no longer|never)\s+(?:(?:again|gets?|sees?|saw|had|have|has|hits?|runs?|goes|go|into|an?|any|the|cuda|gpu|host)\s+){0,5}"
+        rf"{_NAME}{FAILS}",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?<!能)(?<!能够)不(?:再|会再)\s*(?:报|出现|出|发生)?\s*(?:CUDA\s*)?{FAILS_ZH}"
+        rf"|(?<!能)(?<!能够)不(?:会|报|出现)?\s*(?:CUDA\s*)?{FAILS_ZH}\s*了(?![^，。；\n]{{0,4}}[吗么?？])",
+        re.I | re.A,
+    ),
     re.compile(r"\bmemory\s+(?:is|was)\s+(?:not|never)\s+(?:\w+\s+)?(?:full|exhausted)", re.I | re.A),
     re.compile(
         rf"(?:显存|内存)(?:也|都|还|一直|根本|完全|确实|倒是?|并|明明)*(?:没有?|未)\s*(?:被)?(?:爆|满|不足|超|溢出|用[完满]|[占打吃]满|耗尽)"
@@ -73,6 +83,11 @@ _TOLD = (
     ),
     re.compile(
         rf"(?<!是)(?:不是|并非|不属于|排除了?)\s*+(?:因为|由于|单纯的?|普通的?|什么|那种)*+\s*+(?:CUDA|GPU|CPU|torch)?\s*+{FAILS_ZH}(?![^，。；\n]{{0,8}}(?:吗|么|吧|[?？])|\s*就是)",
+        re.I | re.A,
+    ),
+    # a name that code fetches, and what is to be seen before it comes
+    re.compile(
+        rf"\b(?:cannot\s+)?import\s+(?:name\s+)?[\"']?{_NAME}{FAILS}|\bbefore\s+(?:an?\s+|the\s+|any\s+)?{FAILS}\s+(?:happens?|occurs?|hits?|comes?)\b",
         re.I | re.A,
     ),
     # a counter at nought, and what code does then
@@ -97,6 +112,13 @@ _TOLD = (
         rf"|{FAILS}\s+(?:is|was)(?:n['’]t| not) (?:the|my|our)\s+(?:\w+\s+)?(?:problem|issue|cause|reason)\b",
         re.I | re.A,
     ),
+    re.compile(
+        rf"\bwhat\s+(?:does|do|is|are)\s+(?:an?\s+|the\s+)?[\"'“`]?(?:cuda\s+)?{_NAME}{FAILS}[\"'”`]?[^.;\n?]{{0,30}}?\bmeans?\b"
+        rf"|什么(?:是|叫)\s*(?:CUDA\s*)?{FAILS_ZH}|{FAILS_ZH}[^，。；\n]{{0,8}}?什么意思"
+        r"|^\s*(?:docs|feat|chore|refactor|tests?|ci|perf|build)(?:\([\w-]{1,30}\))?!?:\s(?!.{0,200}tried to alloc)[^\n]{0,200}?"
+        rf"{FAILS}",
+        re.I | re.A,
+    ),
     # what may come of it
     re.compile(
         rf"\b(?:may|might|could|can|would)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{FAILS}"
@@ -116,7 +138,7 @@ _TOLD = (
     ),
     # what somebody asks before it runs
     re.compile(
-        rf"\b(?:will|would|should)\s+(?:i|we|it|this|that|these|they|the\s+\w+|\w+)\s+(?:just\s+|still\s+|go\s+|get\s+|hit\s+)?{FAILS}"
+        rf"\b(?:will|would|should)\s+(?:i|we|it|this|that|these|they|the\s+\w+|\w+|\d[^.;\n?？]{{0,24}})\s+(?:just\s+|still\s+|go\s+|get\s+|hit\s+)?{FAILS}"
         rf"[^.;\n?？]{{0,60}}[?？]|\bfits?\b[^.;\n?？]{{0,40}}\bor\s+(?:will\s+it\s+|would\s+it\s+)?{FAILS}|{FAILS}\s+(?:or\s+fits?|risk)\b",
         re.I | re.A,
     ),

@@ -29,6 +29,9 @@ _LIMIT_KEY = re.compile(
 )
 # of a container: how many devices are reserved for it, or which
 _RESERVED = re.compile(r"(?:^|\.)devices\.(?:count|device_ids)$", re.A)
+_ASKED = re.compile(
+    r"(?<![\w.])(?P<what>(?:nvidia|amd)\.com/gpu)[\"']?\s*[:=]\s*[\"']?(?P<count>\d{1,2})(?![\w.])", re.A
+)
 _STARTS_CONTAINER = re.compile(r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create)\s", re.A)
 
 
@@ -65,6 +68,9 @@ def _kubernetes(paste: Paste) -> Iterator[Fact]:
             continue
         if setting.value.isdigit() and 0 < int(setting.value) <= _MOST_CARDS:
             yield Fact("gpus_per_node", int(setting.value), "read", "", found["what"], setting.value, setting.span)
+    for line in paste.lines:  # in a sentence
+        if "com/gpu" in line.words and (found := _ASKED.search(line.words)) and 0 < int(found["count"]) <= _MOST_CARDS:
+            yield Fact("gpus_per_node", int(found["count"]), "read", written=found[0], span=span_of(line, found))
 
 
 def _skypilot(paste: Paste) -> Iterator[Fact]:

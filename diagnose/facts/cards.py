@@ -195,7 +195,7 @@ def aside(words: str, found: re.Match[str]) -> bool:
 
 def _per_node(words: str, found: re.Match[str], count: int) -> bool:
     """Cards of each machine: so called, or no more than one holds and right behind the number of machines."""
-    before, behind = words[: found.start()][-24:], words[found.end() :][:24]
+    before, behind = words[: found.start()][-48:], words[found.end() :][:24]
     beside = NODES_BEFORE.search(before) or NODES_BEHIND.match(behind)
     if beside and 0 < count <= _ON_ONE and COUNTED_BY.match(found[0]) and not IN_ALL.match(behind):
         return True
@@ -242,7 +242,9 @@ def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> dict[str, Fac
         for count, place in sorted(
             ((_told(one), one) for one in NODES.finditer(line.words)), key=lambda one: one[0] == 1
         ):
-            if not _tried(line.words, place) and not _of_several(line.words, place) and 1 <= count <= 512:
+            if _tried(line.words, place) or _of_several(line.words, place) or not 1 <= count <= 512:
+                continue
+            if not aside(line.words, place) or not _on_one(line.words):
                 return _nodes(count, span_of(line, place))
         if (found := ONE_NODE.search(line.words)) and not _of_several(line.words, found):
             return _nodes(1, span_of(line, found))
@@ -255,6 +257,11 @@ def _nodes(count: int, span: Span) -> dict[str, Fact]:
 
 def _told(place: re.Match[str]) -> int:
     return numeral(place["nodes"] or place["whole"] or place["all"])
+
+
+def _on_one(words: str) -> bool:
+    """Whether the words tell, beside several machines, of a failure on a single one: “two nodes work; on one node OOM”."""
+    return any(FAILURE.search(clause_of(words, found)[1]) for found in ONE_NODE.finditer(words))
 
 
 def _tried(words: str, place: re.Match[str]) -> bool:

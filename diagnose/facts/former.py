@@ -15,14 +15,14 @@ from diagnose.types import Line, Paste, Setting, Span
 
 _NUMBER = r"\d+(?:\.\d+)?[kK]?(?![\w.]*[A-Za-z\d])"
 WELL = (
-    r"(?:(?:都|还|是|就|时|的时候|is|was|it|runs?|ran|trains?|goes)\s*){0,3}(?:没问题|没有问题|可以|正常|能[跑训过]|跑得[动通]|没事"
+    r"(?:\s*(?:都|还|是|就|时|的时候|is|was|it|runs?|ran|trains?|goes)){0,3}\s*(?:没问题|没有问题|可以|正常|能[跑训过]|跑得[动通]|没事"
     r"|\b(?:ok|okay|fine|well)\b"
     r"|\bno (?:problem|issue|oom)s?\b"
     r"|\b(?:works?|worked|fits?)\b(?:\s+(?:fine|ok|well|great|perfectly|without (?:problem|issue|oom)s?)\b)?)"
 )
 _WENT_WELL = rf"(?:{WELL})?"
 _CHANGED = (
-    r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]了?|-{1,2}>|=>|→|\bthen(?:\s+to)?\b"
+    r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]了?|-{1,2}>|=>|→|\b(?:then|now)(?:\s+to)?\b"
     r"|(?:(?:chang|increas|reduc|lower|rais|cut|set)\w*\s+(?:it\s+)?)?(?:down\s+|up\s+)?to\b)"
 )
 _FORMER = re.compile(

@@ -156,6 +156,7 @@ _WELL = re.compile(r"\b(?:works?|worked|fine(?![ -]?tun)|ok|no problem|no oom)\b
 _OF_THE_RUN = re.compile(
     r"\b(?:steps?|iter\w*|epochs?|batch(?:es)?|rollouts?|generat\w*|validation|first|initially|at first|before|until|offload\w*)\b"
     r"|\b(?:bsz?|max_\w+|\w+_(?:size|len|length|utilization))\s*(?:=|:|of)?\s*[\d.]+"
+    r"|(?<![\w.])\d{1,3}k\b"
     r"|步|轮|step|一开始|刚开始|前几|开了",
     re.I | re.A,
 )

@@ -76,9 +76,10 @@ def _launchers(paste: Paste, nodes_of_run: Value | None = None) -> dict[str, Fac
     everything = {device for _, listed in devices for device in listed}
     if one and devices and len(everything) >= (per_node[1] if per_node else 0):
         found["n_gpus"] = _read("n_gpus", len(everything), devices[-1][0])
-        trained = per_node[1] if per_node else len(devices[-1][1]) if len(devices) > 1 else len(everything)
+        started = per_node or (total if total and len(devices) > 1 else None)
+        trained = started[1] if started else len(devices[-1][1]) if len(devices) > 1 else len(everything)
         if trained < len(everything):
-            found["trainer_gpus"] = _read("trainer_gpus", trained, per_node[0] if per_node else devices[-1][0])
+            found["trainer_gpus"] = _read("trainer_gpus", trained, started[0] if started else devices[-1][0])
             found.pop("gpus_per_node", None)
         _put_seen(found, len(everything), devices[-1][0], (per_node, total), paste)
     elif per_node:

@@ -18,7 +18,7 @@ _N = rf"(?P<n>{NUMERAL})"
 # what is not there for the run
 _LOST = re.compile(
     r"\b(?:broken?|dead|down|faulty|bad|offline|dropped|fell off|missing|gone|busy|taken|occupied|unavailable|unhealthy|drained"
-    r"|cordoned)\b|坏|掉[卡线]|故障|下线|宕机?|用不了|不可用|占[了用着]|被占|挂了[\d一两二三四]",
+    r"|cordoned)\b|坏|掉[卡线]|故障|下线|宕机?|用不了|不可用|占[了用着]|被占|(?:给|被)(?:别人|其他人|同事|别的\S{0,4}|他人)(?:占|用|拿|借)|挂了[\d一两二三四]",
     re.I | re.A,
 )
 # what is there, behind it
@@ -35,6 +35,9 @@ _USES = re.compile(
     r"(?:\b(?:us(?:e|es|ed|ing)|train(?:s|ed|ing)? on|run(?:s|ning)? on|got|have)\s+(?:only\s+|just\s+)?"
     rf"(?P<n>{NUMERAL})\s+(?:out\s+)?of\s+(?:(?P<them>them|those|these)\b(?!\s+[a-z])"
     rf"|(?:(?:the|my|our|those|these|all)\b\s*)?(?:\d{{1,3}})?(?:{OF_CARDS}|(?P<nodes>{_OF_NODES})))"
+    r"|\b(?:(?:us(?:e|es|ed|ing)|train(?:s|ed|ing)? on|run(?:s|ning)? on)\s+(?:only|just)"
+    r"|(?:only|just)\s+(?:us(?:e|es|ed|ing)|run(?:s|ning)? on))"
+    rf"\s+(?P<n3>{NUMERAL})(?:{OF_CARDS}|(?P<nodes3>{_OF_NODES}))"
     r"|(?:(?:只|仅|就)(?:能|会)?(?:用|分到|拿到|申请到|给)(?:了|到)?|实际(?:只)?(?:用|分到|拿到)(?:了|的是)?|(?<![没不])用了?其中的?)"
     rf"(?:其中的?)?\s*(?P<n1>{NUMERAL})(?:{OF_CARDS}|(?P<nodes1>{_OF_NODES}))"
     rf"|(?:只|仅)有\s*(?P<n2>{NUMERAL})(?:{OF_CARDS}|(?P<nodes2>{_OF_NODES}))\s*(?:是)?(?:空闲|可用|能用))",
@@ -82,10 +85,10 @@ def _used(words: str, id: str) -> Iterator[tuple[re.Match[str], int]]:
     """A part that is used of what there is; where only some cards fail, all of them run."""
     for found in _USES.finditer(words):
         groups = found.groupdict()
-        nodes = any(groups[name] for name in ("nodes", "nodes1", "nodes2"))
+        nodes = any(groups[name] for name in ("nodes", "nodes1", "nodes2", "nodes3"))
         unit = _last_counted(words, found) if groups["them"] else "n_nodes" if nodes else "n_gpus"
         if unit == id:
-            yield found, numeral(next(groups[name] for name in ("n", "n1", "n2") if groups[name]))
+            yield found, numeral(next(groups[name] for name in ("n", "n1", "n2", "n3") if groups[name]))
     for found in _OF.finditer(words) if id == "n_gpus" else ():
         before = words[max(0, found.start() - 40) : found.start()]
         behind = re.split(r"[,;.)，；。]", words[found.end() : found.end() + 24])[0]

@@ -37,6 +37,7 @@ _FORMS = (
         rf"|limit|上限|限制|限额|[(（])?\s*[:：]?\s*{_SIZE}",
         re.I | re.A,
     ),
+    re.compile(rf"(?<![\d.]){_SIZE}\s*DDR\d", re.I | re.A),
     re.compile(rf"{_LIMIT}\s*[:=]?\s*\"?{_SIZE}", re.I | re.A),
 )
 # a use, a need or a growth is no capacity

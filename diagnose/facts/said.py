@@ -34,7 +34,7 @@ _NOT_IN = re.compile(
 )
 # “train a critic” names what is trained; “训练保存 checkpoint” a training that saves
 _TRAINED = re.compile(r"(?:训|训练|train(?:ing)?)\s*(?:a|the|an)?\s*$", re.I | re.A)
-_DONE = re.compile(r"保存|存|落盘|加载|载入|读|恢复|同步|唤醒|生成|采样|评估|验证", re.A)
+_DONE = re.compile(r"optimi[sz]er|优化器|保存|存|落盘|加载|载入|读|恢复|同步|唤醒|生成|采样|评估|验证", re.A)
 # what follows them and says that it went well or was over
 _WENT_WELL = re.compile(
     r"^[`*”\"')）\s]*(?:phase|stage|step|part|(?:的)?(?:阶段|过程中?|时候?|期间)|这一步|那一步)?"
@@ -90,6 +90,10 @@ _IN_FUNCTION = re.compile(
 # “Backward pass of the first step:”, with the error itself in the next line
 _HEADING = re.compile(r"[^=\"{}<>#]{4,120}[:：]\s*+$", re.A)
 _ERROR = re.compile(r"\s*(?:\([^)]{1,80}\)\s*)?(?:[\w.]{0,80}(?:Error|Exception)\b|CUDA\b|NCCL\b|NPU\b)", re.A)
+_DOING = re.compile(
+    r"\s+(?:comput|calculat|load|sav|generat|sampl|updat|initiali[sz]|captur|tak|build)ing\s+(?:\S{1,40}\s+){0,4}\S{0,40}$",
+    re.I | re.A,
+)
 _WHOLE = re.compile(r"(?!\w)", re.A)
 _SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s+(?=[A-Z`*(\"])|\n", re.A)
 _FAR, _NEAR = 100, 80
@@ -184,4 +188,5 @@ def _belongs(sentence: str, found: re.Match[str], failure: re.Match[str]) -> boo
     between = sentence[failure.end() : found.start()]
     named = "_" in found[0] and _NAMED_NEXT.match(between)
     begun = _begun(between, sentence[found.end() : found.end() + 30])
-    return len(between) <= _NEAR and bool(named or begun or _LINK_CLOSE.search(between))
+    doing = _DOING.match(between + found[0])  # “OOM computing log probs”
+    return len(between) <= _NEAR and bool(named or begun or doing or _LINK_CLOSE.search(between))

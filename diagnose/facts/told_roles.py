@@ -69,8 +69,8 @@ _APART = (
         re.I | re.A,
     ),
     re.compile(
-        rf"(?<!\d)(?P<infer>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做|跑|给)?\s*(?:推理|vllm|sglang|采样|rollout|生成)"
-        rf"[^。；;\n\d]{{0,12}}?(?P<train>{NUMERAL})\s*(?:张|块)?卡\s*(?:用来|用于|做|跑|给)?\s*训练?",
+        rf"(?<!\d)(?P<infer>{NUMERAL})\s*(?:[张块]卡?|卡)\s*(?:用来|用于|做|跑|给)?\s*(?:推理|vllm|sglang|采样|rollout|生成)"
+        rf"[^。；;\n\d]{{0,12}}?(?P<train>{NUMERAL})\s*(?:[张块]卡?|卡)\s*(?:用来|用于|做|跑|给)?\s*训练?",
         re.I | re.A,
     ),
     re.compile(

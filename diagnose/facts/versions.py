@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from diagnose.conditions import holds, version
+from diagnose.facts.cards import aside
 from diagnose.facts.prose import asked, clause_of, place_of
 from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Behaviour, Default, Fork, Framework, Resident
-from diagnose.types import Fact, Paste, Span
+from diagnose.types import Fact, Package, Paste, Span
 from diagnose.vocabulary import Origin
 
 _NUMBER = r"v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev|a|b)\d{0,8})?)(?![\w%]|\.\d)"
@@ -73,11 +74,18 @@ def _sure(framework: Framework, paste: Paste) -> list[_Bound]:
 
 def _of_package(framework: Framework, paste: Paste) -> Fact | None:
     package = _plain(framework.package)
-    for found in paste.packages:
-        if package and _plain(found.name) == package:
-            span = place_of(paste, found.line)
-            return Fact("framework_version", found.version, "read", written=found.version, span=span)
+    named = [found for found in paste.packages if package and _plain(found.name) == package]
+    for found in (*(one for one in named if not _elsewhere(paste, one)), *named):
+        span = place_of(paste, found.line)
+        return Fact("framework_version", found.version, "read", written=found.version, span=span)
     return None
+
+
+def _elsewhere(paste: Paste, package: Package) -> bool:
+    """Whether a sentence says of this version that all went well, or names it beside the run's."""
+    line = paste.line(package.line)
+    place = re.search(rf"(?<![\w.]){re.escape(package.version)}(?![\w]|\.\d)", line.words, re.A) if line else None
+    return bool(line and place and aside(line.words, place))
 
 
 def _plain(name: str) -> str:
@@ -91,7 +99,8 @@ def _of_words(framework: Framework, paste: Paste) -> Fact | None:
     names = "|".join(re.escape(name) for name in {framework.title, framework.slug, *framework.detect.names})
     said = re.compile(rf"(?<![A-Za-z0-9/_.-])(?:{names}){_SAYS}{_NUMBER}", re.I | re.A)
     for line in paste.lines:
-        if "." in line.text and (found := said.search(line.text)):
+        places = list(said.finditer(line.text)) if "." in line.text else []
+        if found := next((one for one in places if not aside(line.text, one)), next(iter(places), None)):
             told = _moved_to(line.text, found)
             span = Span(line.number, told.start(1), told.end(1))
             return Fact("framework_version", told[1], "read", written=told[1], span=span)

@@ -160,8 +160,7 @@ class Behaviour:
 class PhaseFrame:
     """A word of a traceback or a remote call that settles the phase: a function's name, with a part of its path if needed.
 
-    ``inside`` is a function that must stand further out in the same traceback: the same pass serves several phases. ``line`` is a part
-    of the line at which that function stands. ``process`` is a part of what the process is called that prints the frame.
+    ``inside`` must stand further out in its traceback, at a ``line`` with this part; ``process`` is in the name of what prints the frame.
     """
 
     function: str
