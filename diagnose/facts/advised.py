@@ -58,7 +58,8 @@ _TOLD = (
         rf"\b(?:no|without|never)\s+(?:an?\s+|any\s+)?(?:(?:gpu|cuda|host|cpu|npu)\s+){{0,2}}{FAILS}", re.I | re.A
     ),
     re.compile(
-        r"\b(?:no longer|never)\s+(?:(?:again|gets?|sees?|saw|had|have|has|hits?|runs?|goes|go|into|an?|any|the|cuda|gpu|host)\s+){0,5}"
+        r"\b(?:no longer|never)\s+(?:(?:again|fails?|crash(?:es)?|dies|with|gets?|sees?|saw|had|have|has|hits?|runs?|goes|go|into"
+        r"|an?|any|the|cuda|gpu|host)\s+){0,5}"
         rf"{_NAME}{FAILS}",
         re.I | re.A,
     ),

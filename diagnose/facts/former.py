@@ -68,8 +68,9 @@ _WORKS_AT = re.compile(
     rf"(?:at|with|using)\s+(?:[\w.]{{1,60}}\s*=\s*)?{_NUMBER}(?!\s*(?:gpus?|cards?|nodes?|[x×*]))",
     re.I | re.A,
 )
-_KEY_WORKS = re.compile(rf"(?<![\w.])[A-Za-z][\w.]{{0,80}}\s*=\s*{_NUMBER}[`'\"]?\s*{WELL}", re.I | re.A)
-_KEY_BEHIND = re.compile(rf"[`'\"]?\s*{WELL}", re.I | re.A)
+_GIVES = r"[`'\"]?\s*(?:-{1,2}>|=>|→|[:：(（])?\s*"
+_KEY_WORKS = re.compile(rf"(?<![\w.])[A-Za-z][\w.]{{0,80}}\s*=\s*{_NUMBER}{_GIVES}{WELL}", re.I | re.A)
+_KEY_BEHIND = re.compile(rf"{_GIVES}{WELL}", re.I | re.A)
 # the change behind a setting that is written out
 _CHANGED_TO = re.compile(
     rf"^[`'\"]?{_WENT_WELL}\s*[,，;；]?\s*(?:但是?|but)?\s*{_CHANGED}\s*(?P<new>{_NUMBER})", re.I | re.A

@@ -23,7 +23,10 @@ _OF_CHECKPOINTS = ("checkpointing", "梯度检查点", "重计算")
 _ROUND_TOKENS = 128
 _MODES = {"colocate": "colocated", "serve": "server"}
 # so few rows are those of one card, as nearly everybody who fine-tunes counts them; in a batch of a whole step there are more
-_ROWS = rf"{ANY_BATCH}{IS}(?P<n>%s)(?![\w.,]*[A-Za-z\d%%]|\s*(?:prompts?|k\b|(?:per|a) (?:node|step)))"
+_ROWS = (
+    rf"{ANY_BATCH}{IS}(?P<n>%s)(?![\w.,]*[A-Za-z\d%%]"
+    r"|\s*(?:prompts?|k\b|(?:per|a) (?:node|step)|(?:in (?:total|all)|overall|altogether|globally)\b))"
+)
 _FEW = re.compile(_ROWS % "[2-8]", re.I | re.A)
 # … of a trainer that is told no other batch
 _ANY = re.compile(_ROWS % r"[2-9]|[1-5]\d|6[0-4]", re.I | re.A)

@@ -27,6 +27,8 @@ _VALUE = {
 _SAID = {"enabled": "true", "disabled": "false"}
 _LONG = 2000
 _FILES = ("yaml", "json")
+# of a card, of a step or of the whole run: no key's words alone
+_EVERYDAY = ("batch size",)
 
 
 class _Spoken(NamedTuple):
@@ -120,7 +122,7 @@ def _spoken(framework: Framework, type: str) -> _Spoken:
     keys = {
         words: tuple(own)
         for words, own in told.items()
-        if " " in words and len({(key.fact, key.unit, key.negated) for key in own}) == 1
+        if " " in words and words not in _EVERYDAY and len({(key.fact, key.unit, key.negated) for key in own}) == 1
         if FACTS[own[0].fact].type == type and not own[0].when
     }
     names = (

@@ -9,6 +9,7 @@ import pytest
     "text",
     [
         "With gradient checkpointing I no longer get OOM, thanks! verl GRPO. But now the reward stays at 0.",
+        "The run no longer fails with OOM after I set enforce_eager. Closing.",
         "After setting enforce_eager=True we never see OOM any more, however throughput halved. verl 8xH100",
         "现在不 OOM 了，但是速度只有原来一半，怎么优化？verl grpo 8*H800",
         "不爆显存了但是训练变慢了",
