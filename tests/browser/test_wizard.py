@@ -179,6 +179,24 @@ def test_going_back_to_a_line_of_the_answer_gives_the_answer(page, live_site):
     answered(page, "32")
 
 
+def test_going_back_to_a_line_that_was_typed_into_the_address_gives_the_answer_and_so_does_what_was_before_it(
+    page, live_site
+):
+    diagnose(page, live_site)
+    page.goto(page.url + "#L4")
+    page.wait_for_function("history.state?.sent")
+    page.goto(live_site.url + "/gpus/")
+    page.go_back()
+    assert "#L4" in page.url
+    answered(page, "32")
+    assert page.locator("#L4").count() == 1
+    page.go_back()
+    assert "#L4" not in page.url
+    answered(page, "32")
+    page.go_back()
+    assert page.input_value("#paste") == EXAMPLE.read_text()
+
+
 def test_who_jumps_and_leaves_before_the_page_hears_of_the_jump_finds_the_answer_again(page, live_site):
     diagnose(page, live_site)
     busy = "const end = performance.now() + 2000; while (performance.now() < end);"
