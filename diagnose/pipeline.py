@@ -40,17 +40,17 @@ def diagnose(
     cases: Cases,
     exclude: Sequence[str] = (),
     passed: Callable[[str], None] = lambda stage: None,
+    command_alone: bool = False,
 ) -> Diagnosis:
     """What ran out, where and why, and what to change.
 
-    ``answers`` are in each fact's own unit and outrank the paste. ``cases`` are those that the viewer may see, or what
-    finds the near ones; one whose sources hold an address of ``exclude`` counts neither in match nor in evidence, and an
-    advisory that rests on one is not known. ``passed`` is called with the name of each stage when it is done, so that whoever
-    has a clock can tell what took how long.
+    ``answers`` are in each fact's own unit and outrank the paste. ``cases`` are those that the viewer may see, or what finds the near
+    ones; one whose sources hold an address of ``exclude`` counts neither in match nor in evidence, and an advisory that rests on one
+    is not known. ``passed`` gets the name of each stage when it is done. ``command_alone``: a link gives what such a paste told.
     """
     paste = text if isinstance(text, Paste) else read(text)
     passed("read")
-    facts = _with_assumptions(read_facts(paste, answers, knowledge), paste, knowledge)
+    facts = _with_assumptions(read_facts(paste, answers, knowledge, command_alone=command_alone), paste, knowledge)
     passed("facts")
     before = over_versions(estimate(facts, knowledge.fallback), facts, paste, knowledge.fallback)
     facts = _of_a_pass(_with_only_phase(facts, before))

@@ -43,11 +43,11 @@ def present(
         "grown": measured.grown(diagnosis),
         "ask": _next_question(diagnosis, answers),
         "near": near.cases(diagnosis.matches, pictures, trainers(knowledge)),
-        "link": state.query(links.link(diagnosis, knowledge)),
+        "link": state.query(links.link(diagnosis, knowledge), alone=diagnosis.facts.bare),
         "fit_link": state.query(fit_settings.of_diagnosis(diagnosis, knowledge))
         if pool and not diagnosis.facts.serves
         else "",
-        "carried": [(id, state.as_text(value)) for id, value in answers.values.items()],
+        "carried": state.as_pairs(answers),
         "skipped": answers.skipped,
         "markdown": to_markdown(diagnosis),
         "notices": diagnosis.facts.notes,

@@ -12,6 +12,7 @@ from diagnose.types import Diagnosis, Facts
 from diagnose.vocabulary import FACTS, Value
 
 DONT_KNOW = "unknown"
+ALONE = "command_alone"  # in a link: its facts are those of a launch command of which nobody says how it went
 _NAMED = ("model", "gpu_model", "framework")  # free words unless the catalogue holds them
 _ALONE = ("rollout_mode", "rollout_engine")
 _WORD = re.compile(r"[a-z0-9][a-z0-9_+.-]{0,23}", re.I)
@@ -19,12 +20,16 @@ _WORD = re.compile(r"[a-z0-9][a-z0-9_+.-]{0,23}", re.I)
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a person answered. ``errors`` holds the cure for each answer that does not fit, ``written`` the words as typed."""
+    """What a person answered. ``errors`` holds the cure for each answer that does not fit, ``written`` the words as typed.
+
+    ``alone``: they came by the link of a launch command alone.
+    """
 
     values: dict[str, Value] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
     errors: dict[str, str] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)
+    alone: bool = False
 
 
 def read_answers(pairs: Iterable[tuple[str, str]]) -> Answers:
@@ -33,7 +38,9 @@ def read_answers(pairs: Iterable[tuple[str, str]]) -> Answers:
     errors: dict[str, str] = {}
     written: dict[str, str] = {}
     skipped: dict[str, None] = {}
+    alone = False
     for name, text in _named(pairs):
+        alone = alone or (name, text) == (ALONE, "true")
         passed = text if name == "skip" else name if text == DONT_KNOW else ""
         if passed in FACTS:
             skipped[passed] = None
@@ -46,7 +53,7 @@ def read_answers(pairs: Iterable[tuple[str, str]]) -> Answers:
             skipped.pop(name, None)
         except ValueError as refusal:
             errors[name], written[name] = str(refusal), text[:200]
-    return Answers(values, tuple(skipped), errors, written)
+    return Answers(values, tuple(skipped), errors, written, alone)
 
 
 def _named(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -99,6 +106,13 @@ def public(id: str, facts: Facts) -> Value | None:
     return value if FACTS[id].type == "choice" or _WORD.fullmatch(value) else None
 
 
-def query(values: Mapping[str, Value], skipped: Iterable[str] = ()) -> str:
-    """The query string of answers, in their order."""
-    return urlencode([*((id, as_text(value)) for id, value in values.items()), *(("skip", id) for id in skipped)])
+def query(values: Mapping[str, Value], skipped: Iterable[str] = (), *, alone: bool = False) -> str:
+    """The query string of answers, in their order; ``alone`` as in ``Answers``."""
+    told = as_pairs(Answers(dict(values), alone=alone and bool(values)))
+    return urlencode([*told, *(("skip", id) for id in skipped)])
+
+
+def as_pairs(answers: Answers) -> list[tuple[str, str]]:
+    """Name and text of each answer, as a form and an address carry them."""
+    told = [(id, as_text(value)) for id, value in answers.values.items()]
+    return [*told, (ALONE, "true")] if answers.alone else told

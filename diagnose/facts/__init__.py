@@ -66,10 +66,15 @@ _TRAINING = (
 )
 
 
-def read_facts(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
-    """Everything that the paste and the answers make known. An answer outranks the paste, a key the words, a traceback both."""
+def read_facts(
+    paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge, *, command_alone: bool = False
+) -> Facts:
+    """Everything that the paste and the answers make known. An answer outranks the paste, a key the words, a traceback both.
+
+    ``command_alone`` says of answers without a paste that they are what a launch command alone told.
+    """
     facts = _read(without_quoted(paste), answers, knowledge)
-    return replace(facts, command_alone=is_bare(paste, facts))
+    return replace(facts, command_alone=is_bare(paste, facts, command_alone))
 
 
 def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:

@@ -340,6 +340,30 @@ def test_a_launch_command_alone_is_read_as_a_run_to_come_and_what_ran_out_stays_
     assert "What ran out?" in failed.split('id="askh"')[1][:60]
 
 
+def test_the_link_of_a_launch_command_alone_is_read_as_a_run_to_come_too(client):
+    command = "python -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct trainer.n_gpus_per_node=8"
+    page = html.unescape(post(client, paste=command))
+    link = next(link for link in Form(page).links if link.startswith("/result/?"))
+    again = html.unescape(client.get(link).content.decode())
+    assert "Read as a run to come" in again
+    asked = [re.findall(r'<h2 id="askh">(.*?)</h2>', one) for one in (page, again)]
+    assert asked[0] == asked[1] != []
+    assert "What ran out?" not in asked[1]
+    assert ("command_alone", "true") in Form(again).hidden
+    failed = html.unescape(client.get(f"{link}&oom_kind=gpu_oom").content.decode())
+    assert "Read as a run to come" not in failed
+    assert not any("command_alone" in link for link in Form(failed).links if link.startswith("/result/?"))
+
+
+def test_the_link_of_a_log_without_a_message_asks_what_ran_out_as_its_page_does(client):
+    command = "python -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct trainer.n_gpus_per_node=8"
+    page = html.unescape(post(client, paste=f"(W pid=3) step 3\n{command}"))
+    link = next(link for link in Form(page).links if link.startswith("/result/?"))
+    again = html.unescape(client.get(link).content.decode())
+    assert "Read as a run to come" not in again
+    assert "What ran out?" in again.split('id="askh"')[1][:60]
+
+
 SERVES = "trl vllm-serve --model Qwen/Qwen2.5-7B-Instruct --tensor_parallel_size 1 --max_model_len 8192\n1 x A100 80GB"
 
 
