@@ -106,13 +106,17 @@ def listing(rows: DocumentQuerySet, query: QueryDict, knowledge: Knowledge) -> d
     page = _page(rows, wanted)
     names = trainers(knowledge)
     words = {name: _value_words(name, knowledge) for name in FIELDS}
-    tags = [(TITLES[name], _words(words[name], value), wanted.href(drop=name)) for name, value in wanted.chosen.items()]
+    tags = [(name, TITLES[name], _words(words[name], value)) for name, value in wanted.chosen.items()]
+    tags = [*([("q", "Words", wanted.words)] if wanted.words else []), *tags]
     return {
         "section": "cases",
         "query": wanted.words,
         "chosen": wanted.chosen,
         "facets": _facets(rows, wanted, knowledge),
-        "tags": [*([("Words", wanted.words, wanted.href(drop="q"))] if wanted.words else []), *tags],
+        "tags": [(title, words, wanted.href(drop=name)) for name, title, words in tags],
+        "ways_out": []
+        if page
+        else [(title, words, wanted.href(drop=name), _without(rows, wanted, name)) for name, title, words in tags],
         "rows": [_row(case, names) for case in page],
         "page": page,
         "previous_page": wanted.href(page=page.number - 1) if page.has_previous() else "",
@@ -158,6 +162,12 @@ def _page(rows: DocumentQuerySet, wanted: Asked) -> Page[Document]:
 def _narrow(rows: DocumentQuerySet, chosen: Mapping[str, str], words: str) -> DocumentQuerySet:
     values = {FIELDS[name]: "" if value == NOT_TOLD else value for name, value in chosen.items()}
     return rows.with_review_state().having_words(words).filter(**values)
+
+
+def _without(rows: DocumentQuerySet, wanted: Asked, name: str) -> int:
+    """How many cases there are without this filter."""
+    chosen = {key: value for key, value in wanted.chosen.items() if key != name}
+    return _narrow(rows, chosen, "" if name == "q" else wanted.words).count()
 
 
 def _facets(rows: DocumentQuerySet, wanted: Asked, knowledge: Knowledge) -> list[Facet]:

@@ -216,7 +216,16 @@ def test_a_narrowing_that_leaves_nothing_says_what_to_drop(client: Client) -> No
     page = client.get(reverse("kb:cases"), {"framework": "<b>", "kind": "host_ram"}).content.decode()
     assert "No case has all of this at once" in page
     assert "Drop framework" in page
+    assert "Drop kind" not in page  # the framework alone leaves nothing either
     assert "<b>:" not in page
+    left = Document.objects.cases().published().filter(oom_kind="host_ram").count()
+    assert f'&lt;b&gt;</a> <span class="num">{left}</span> cases' in page
+
+
+def test_words_that_no_case_has_lead_to_the_search_of_all_pages(client: Client) -> None:
+    page = client.get(reverse("kb:cases"), {"q": "zzq qqz"}).content.decode()
+    assert "No case has this" in page
+    assert f'href="{reverse("kb:search")}?q=zzq%20qqz"' in page
 
 
 def test_cases_that_do_not_tell_their_phase_can_be_chosen(client: Client, knowledge: Knowledge) -> None:
