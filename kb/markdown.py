@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from xml.etree.ElementTree import Element
 
 import markdown
 import nh3
 from django.utils.safestring import SafeString, mark_safe
+from markdown.extensions import Extension
+from markdown.extensions.tables import TableExtension
+from markdown.treeprocessors import Treeprocessor
 
 MAX_BYTES = 64 * 1024
 MAX_LINES = 3_000
@@ -17,7 +21,7 @@ MAX_OPEN = 200
 MAX_BLOCK = 1_000  # lines without a blank one between
 # How often a document may hold a sign that begins something: the parser takes 0.02 to 0.15 ms for each that leads nowhere.
 MAX_SIGNS = {"[": 1_500, "<": 1_000, "&": 2_000, "\\": 4_000, "`": 4_000, "*": 6_000, "|": 6_000, "_": 12_000}
-RENDERER = 2  # raise it when the HTML of an unchanged text changes: stored pages are then made anew
+RENDERER = 3  # raise it when the HTML of an unchanged text changes: stored pages are then made anew
 
 _RUN = re.compile(rf"[\[\](){{}}<>`]{{{MAX_RUN + 1},}}")
 # A whole tag of clean HTML: in an attribute's quotes a “<” stands as it was written, between tags none does.
@@ -29,7 +33,9 @@ _TAGS = {
     "a", "abbr", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h2", "h3", "h4", "hr", "img", "ins", "kbd", "li",
     "mark", "ol", "p", "pre", "q", "samp", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
-_ATTRIBUTES = {"a": {"href", "title", "hreflang"}, "img": {"src", "alt"}, "th": {"scope"}, "*": {"lang"}}
+_ATTRIBUTES = {
+    "a": {"href", "title", "hreflang"}, "img": {"src", "alt"}, "th": {"scope", "align"}, "td": {"align"}, "*": {"lang"},
+}  # fmt: skip
 
 
 def normalise(text: str | bytes) -> str:
@@ -78,13 +84,30 @@ def _refused_blocks(text: str, above: int) -> list[str]:
     return found
 
 
+class _ForeignImages(Treeprocessor):
+    """An image of another site becomes a link to it: no page may show it, and what was written does not vanish."""
+
+    def run(self, root: Element) -> None:
+        for parent in root.iter():
+            for child in parent:
+                if child.tag == "img" and re.match(r"(?:https?:)?//", address := child.get("src", ""), re.I):
+                    child.tag, child.text = "span" if parent.tag == "a" else "a", child.get("alt") or address
+                    child.attrib = {"href": address}
+
+
+class _Images(Extension):
+    def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
+        md.treeprocessors.register(_ForeignImages(md), "foreign-images", 15)  # behind what reads a line's own marks
+
+
 def render(text: str) -> SafeString:
     """HTML of a body; raises ``ValueError`` with every refusal."""
     if (lines := text.count("\n")) > MAX_LINES:
         raise ValueError(f"The text has {lines} lines, at most {MAX_LINES} are taken: shorten it.")
     if found := refusals(text):
         raise ValueError(" ".join(found))
-    dirty = markdown.markdown(text, extensions=["tables", "fenced_code", "sane_lists"], output_format="html")
+    tables = TableExtension(use_align_attribute=True)  # the policy of the pages allows no inline style
+    dirty = markdown.markdown(text, extensions=[tables, "fenced_code", "sane_lists", _Images()], output_format="html")
     clean = nh3.clean(
         dirty,
         tags=_TAGS,

@@ -83,6 +83,23 @@ def test_images_come_from_the_site_alone(address: str) -> None:
     assert "src=" not in markdown.render(f"![x]({address})")
 
 
+def test_an_image_of_another_site_becomes_a_link_to_it() -> None:
+    html = markdown.render(
+        "![the chart](https://a.example/x.png) ![](//a.example/y.png)\n\n[![mark](https://a.example/z.png)](https://a.example/)"
+    )
+    assert "<img" not in html
+    assert re.search(r'<a href="https://a.example/x.png"[^>]*>the chart</a>', html)
+    assert re.search(r'<a href="//a.example/y.png"[^>]*>//a.example/y.png</a>', html)
+    assert re.search(r'<a href="https://a.example/"[^>]*>mark</a>', html)
+
+
+def test_a_column_stands_where_its_marks_put_it_without_a_style() -> None:
+    html = markdown.render("| a | b |\n| --- | ---: |\n| x | 1.5 |\n")
+    assert '<td align="right">1.5</td>' in html
+    assert '<th align="right">b</th>' in html
+    assert "style" not in html
+
+
 def test_an_image_of_the_site_stays() -> None:
     assert 'src="/static/img/x.png"' in markdown.render("![x](/static/img/x.png)")
 
