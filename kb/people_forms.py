@@ -30,6 +30,10 @@ class JoinForm(UserCreationForm):  # type: ignore[type-arg]
             "email": "May stay empty. For a forgotten password and for notices.",
         }
 
+    def validate_password_for_user(self, user: User, password_field_name: str = "password1") -> None:
+        """What is wrong with the password stands at the password, not at its repetition."""
+        super().validate_password_for_user(user, password_field_name)  # type: ignore[misc]
+
 
 class EmailForm(forms.ModelForm):  # type: ignore[type-arg]
     """One's own address."""

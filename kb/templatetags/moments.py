@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django import template
 from django.utils import timezone
 from django.utils.dateformat import format
+from django.utils.timesince import timesince
 
 register = template.Library()
 
@@ -18,6 +19,12 @@ def moment(value: datetime | None, shape: str = "j F Y, H:i") -> str:
         return ""
     local = timezone.localtime(value)
     return f"{format(local, shape)} {zone(local)}"
+
+
+@register.filter
+def ago(value: datetime) -> str:
+    """How long since: “3 minutes ago”."""
+    return f"{timesince(value)} ago" if timezone.now() - value >= timedelta(minutes=1) else "a moment ago"
 
 
 def zone(local: datetime) -> str:

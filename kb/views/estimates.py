@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -11,6 +12,8 @@ from kb import agreement, estimates, tasks
 from kb.cases import visible
 from kb.models import CaseEstimate, Refresh
 from kb.permissions import may, needs
+
+_NOBODY = "The broker does not answer, so no worker could be woken. Once it does, one begins within ten minutes."
 
 
 @require_safe
@@ -43,8 +46,8 @@ def as_data(request: HttpRequest) -> HttpResponse:
 def refresh(request: HttpRequest) -> HttpResponse:
     """Begins a run and wakes a worker."""
     run = estimates.begin(request.user, current())  # type: ignore[arg-type]
-    if run:
-        tasks.wake(run)
+    if run and not tasks.wake(run):
+        messages.error(request, _NOBODY)
     return redirect("kb:estimates")
 
 

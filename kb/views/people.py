@@ -74,7 +74,10 @@ def invitations(request: HttpRequest) -> HttpResponse:
         role, email = form.cleaned_data["role"], form.cleaned_data["email"]
         token = links.make(role, links.INVITATION_LIFETIME, made_by=by, email=email)
         audit.note(by, "invited", email, role.label)
-        form, until = InvitationForm(most=role_of(by)), timezone.now() + links.INVITATION_LIFETIME
+        form, until = (
+            InvitationForm(most=role_of(by), initial={"role": role}),
+            timezone.now() + links.INVITATION_LIFETIME,
+        )
         if mail.invite(email, token, saving.name_of(by), role.label, until):
             messages.success(request, f"Mailed to {email}.")
         else:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from diagnose.knowledge import Knowledge, current
 from kb import changes, comments, estimates, metrics, starters
 from kb.models import Document, Refresh, Revision
-from kb.templatetags.moments import moment
+from kb.templatetags.moments import ago, moment
 from tests.kb.conftest import created, document, edited
 
 pytestmark = pytest.mark.django_db
@@ -126,3 +126,8 @@ def test_a_new_page_is_reviewed_on_the_day_of_those_who_write_it(
 ) -> None:
     monkeypatch.setattr(timezone, "now", lambda: MIDNIGHT)
     assert "reviewed = 2026-11-23\n" in starters.text(Document.CASES)
+
+
+def test_what_was_typed_a_moment_ago_is_not_zero_minutes_old() -> None:
+    assert ago(timezone.now() - timedelta(seconds=20)) == "a moment ago"
+    assert ago(timezone.now() - timedelta(minutes=3, seconds=1)) == "3\xa0minutes ago"

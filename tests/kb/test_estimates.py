@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -227,3 +229,15 @@ def test_the_page_says_what_is_out_of_date_and_a_reviewer_begins_a_run(
     assert "every 2s" in progress
     client.post(reverse("kb:refresh_stop"))
     assert "Stopping after this chunk" in client.get(reverse("kb:progress")).content.decode()
+
+
+def test_a_run_that_nobody_could_be_woken_for_says_so(client: Client, case: Document, reviewer: User) -> None:
+    folder = Path(settings.CELERY_BROKER_TRANSPORT_OPTIONS["data_folder_out"])
+    away = folder.rename(folder.with_name("away"))
+    try:
+        page = client.post(reverse("kb:refresh"), follow=True).content.decode()
+    finally:
+        away.rename(folder)
+    assert "no worker could be woken" in page
+    assert "no worker has told of it yet" in page
+    assert "0.0" not in page.split("0 of 1")[1].split("</div>")[0]

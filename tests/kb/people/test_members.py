@@ -194,6 +194,16 @@ def test_a_misfit_is_shown_and_the_invitation_stays_open(fields: dict[str, str])
     assert User.objects.count() == 1
 
 
+def test_what_is_wrong_with_a_password_stands_at_the_password() -> None:
+    page = join(links.make(Role.EDITOR, links.INVITATION_LIFETIME), password1="password", password2="password")
+    assert list(page.context["form"].errors) == ["password1"]
+
+
+def test_the_form_of_the_next_invitation_keeps_the_role_of_the_last() -> None:
+    page = signed_in(member(Role.ADMIN)).post(reverse("kb:invitations"), {"role": "3"}).content.decode()
+    assert '<option value="3" selected>' in page
+
+
 def test_an_invitation_gives_its_role_and_no_other() -> None:
     token = links.make(Role.EDITOR, links.INVITATION_LIFETIME)
     browser = Client()
