@@ -207,6 +207,34 @@ def test_who_jumps_and_leaves_before_the_page_hears_of_the_jump_finds_the_answer
     answered(page, "32")
 
 
+def test_print_leaves_out_what_is_pressed_and_opens_what_is_folded(page, live_site):
+    diagnose(page, live_site)
+    shown = """() => Object.fromEntries([".top .nav", ".tools", ".ask", ".foot", ".patch .acts", ".share", ".phases", ".rx .patch .code",
+      "details:not([open]) .code", "#facts"].map((one) => [one, !!document.querySelector(one)?.checkVisibility()]))"""
+    on_screen = page.evaluate(shown)
+    page.emulate_media(media="print", color_scheme="dark")
+    on_paper = page.evaluate(shown)
+    assert [one for one in on_paper if on_paper[one]] == [".rx .patch .code", "details:not([open]) .code", "#facts"]
+    assert {one for one in on_screen if not on_screen[one]} == {"details:not([open]) .code"}
+    assert page.locator("body").evaluate("(one) => getComputedStyle(one).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator(".rail .facts").evaluate("(one) => getComputedStyle(one).columnCount") == "2"
+    wide = "(one) => one.getBoundingClientRect().left"
+    assert page.locator("#facts").evaluate(wide) == page.locator(".verdict").evaluate(wide)  # one column
+
+
+def test_buttons_are_dashed_while_an_answer_is_made_anew(page, live_site):
+    diagnose(page, live_site)
+    border = "() => getComputedStyle(document.querySelector('#ask .btn')).borderTopStyle"
+    held = []
+    page.route("**/result/", lambda route: held.append(route))
+    page.click("#ask [name=skip]")
+    page.wait_for_selector("#again.htmx-request", state="attached")
+    assert page.evaluate(border) == "dashed"
+    held[0].continue_()
+    page.wait_for_selector("#askh:focus")
+    assert page.evaluate(border) == "solid"
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     "path",
