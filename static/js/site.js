@@ -8,10 +8,10 @@
     setTimeout(leave, 6000);
   };
   const toast = (words) => {
-    const region = one("#toasts"), note = document.createElement("span");
+    const note = document.createElement("span");
     note.className = "toast";
     note.textContent = words;
-    region.replaceChildren(note);
+    one("#toasts").replaceChildren(note);
     fade(note);
   };
   all(".toast").forEach(fade);
@@ -136,6 +136,8 @@
     const button = detail.triggeringEvent?.submitter;
     if (button?.name) detail.formData.append(button.name, button.value);
   });
+
+  document.addEventListener("htmx:sendError", () => toast("The site did not answer: try again"));
 
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id !== "main") return;

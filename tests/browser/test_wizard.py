@@ -222,7 +222,7 @@ def test_print_leaves_out_what_is_pressed_and_opens_what_is_folded(page, live_si
     assert page.locator("#facts").evaluate(wide) == page.locator(".verdict").evaluate(wide)  # one column
 
 
-def test_buttons_are_dashed_while_an_answer_is_made_anew(page, live_site):
+def test_buttons_are_dashed_while_an_answer_is_made_anew_and_a_site_that_does_not_answer_is_told_of(page, live_site):
     diagnose(page, live_site)
     border = "() => getComputedStyle(document.querySelector('#ask .btn')).borderTopStyle"
     held = []
@@ -230,7 +230,12 @@ def test_buttons_are_dashed_while_an_answer_is_made_anew(page, live_site):
     page.click("#ask [name=skip]")
     page.wait_for_selector("#again.htmx-request", state="attached")
     assert page.evaluate(border) == "dashed"
-    held[0].continue_()
+    held.pop().abort()
+    page.wait_for_selector(".toast >> text=The site did not answer")
+    assert page.evaluate(border) == "solid"
+    page.click("#ask [name=skip]")
+    page.wait_for_selector("#again.htmx-request", state="attached")
+    held.pop().continue_()
     page.wait_for_selector("#askh:focus")
     assert page.evaluate(border) == "solid"
 
