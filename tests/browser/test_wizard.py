@@ -218,6 +218,9 @@ def test_print_leaves_out_what_is_pressed_and_opens_what_is_folded(page, live_si
     assert {one for one in on_screen if not on_screen[one]} == {"details:not([open]) .code"}
     assert page.locator("body").evaluate("(one) => getComputedStyle(one).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator(".rail .facts").evaluate("(one) => getComputedStyle(one).columnCount") == "2"
+    number, row = page.locator(".rx .patch td.n:not(:empty)").first, page.locator(".rx .patch tr").nth(1)
+    assert number.inner_text() == "11"
+    assert row.evaluate("(one) => one.offsetHeight") < 30  # its number stands in one line
     wide = "(one) => one.getBoundingClientRect().left"
     assert page.locator("#facts").evaluate(wide) == page.locator(".verdict").evaluate(wide)  # one column
 
