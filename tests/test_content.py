@@ -1,29 +1,21 @@
 """Everything under content/: it loads, it fits, and every [[example]] holds. A new file needs no edit here."""
 
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
 from diagnose.facts import read_facts
 from diagnose.facts.signature import matches
 from diagnose.ingest import read
-from diagnose.knowledge import CONTENT, Knowledge, read_content
+from diagnose.knowledge import CONTENT, Knowledge, current, read_content
 from diagnose.knowledge.check import cross_check
 from diagnose.knowledge.records import FRONT_MATTER_KINDS
 from diagnose.pipeline import diagnose
 
 
-@cache
-def content():
-    records, problems, _ = read_content(CONTENT)
-    knowledge = Knowledge(**records)
-    return knowledge, [*problems, *cross_check(knowledge)]
-
-
 def examples(kind):
     """Every example of one kind of record as a test of its own, named by file and by what it says."""
-    knowledge, _ = content()
+    knowledge = current()
     return [
         pytest.param(record, example, id=f"{record.slug}: {example.says}")
         for record in getattr(knowledge, kind).values()
@@ -32,23 +24,24 @@ def examples(kind):
 
 
 def test_no_record_has_a_problem():
-    assert [str(problem) for problem in content()[1]] == []
+    records, problems, _ = read_content(CONTENT)
+    assert [str(problem) for problem in (*problems, *cross_check(Knowledge(**records)))] == []
 
 
 def test_what_is_shown_as_it_stands_holds_no_markup():
-    knowledge, _ = content()
+    knowledge = current()
     assert [slug for slug, one in knowledge.signatures.items() if "`" in (one.not_memory or "")] == []
 
 
 @pytest.mark.parametrize("kind", FRONT_MATTER_KINDS)
 def test_every_file_is_a_record(kind):
-    knowledge, _ = content()
+    knowledge = current()
     files = {path.stem for path in (CONTENT / kind).glob("*.md")}
     assert files == set(getattr(knowledge, kind))
 
 
 def test_every_part_of_a_framework_is_joined():
-    knowledge, _ = content()
+    knowledge = current()
     files = {path.relative_to(CONTENT / "frameworks").as_posix() for path in (CONTENT / "frameworks").glob("*/*.md")}
     joined = {f"{part.slug}.md" for framework in knowledge.frameworks.values() for part in framework.parts[1:]}
     assert files == joined
@@ -61,7 +54,7 @@ def test_no_file_stands_where_no_record_is_read():
 
 
 def test_every_lever_of_a_case_is_a_record():
-    knowledge, _ = content()
+    knowledge = current()
     named = {fix.lever for case in knowledge.cases.values() for fix in case.fixes}
     assert named <= set(knowledge.levers)
 
@@ -190,7 +183,7 @@ def test_a_framework_holds_its_example(framework, example):
     ],
 )
 def test_a_trainer_without_a_file_is_read_by_the_plain_keys(text, facts):
-    knowledge, _ = content()
+    knowledge = current()
     values = read_facts(read(text), {}, knowledge).values
     assert {id: values.get(id) for id in facts} == facts
 
@@ -204,7 +197,7 @@ def test_what_a_trainer_ships_for_a_model_holds_where_its_settings_tell_it(lengt
         "precision": "bf16",
         "max_length": length,
     }
-    facts = read_facts(read(""), run, content()[0])
+    facts = read_facts(read(""), run, current())
     assert facts.values.get("lora_layers") == layers
     assert layers is None or facts.stated["lora_layers"].why == "default of LitGPT"
 
@@ -223,14 +216,14 @@ def test_what_a_trainer_ships_for_a_model_holds_where_its_settings_tell_it(lengt
 def test_litgpt_peaks_where_its_own_code_does(model, rank, rows, layers, gib):
     run = {"framework": "litgpt", "model": model, "full_or_lora": "lora", "lora_rank": rank, "lora_layers": layers}
     rest = {"precision": "bf16", "micro_batch": rows, "max_length": 512, "n_gpus": 1, "gpu_model": "A10G"}
-    answer = diagnose("", run | rest, content()[0], ()).estimate
+    answer = diagnose("", run | rest, current(), ()).estimate
     assert answer.torch_allocated / 2**30 == pytest.approx(gib, rel=0.01)
 
 
 @pytest.mark.parametrize(("advisory", "example"), examples("advisories"))
 def test_an_advisory_holds_its_example(advisory, example):
     # alone, so that no other one takes its place
-    knowledge = replace(content()[0], advisories={advisory.slug: advisory})
+    knowledge = replace(current(), advisories={advisory.slug: advisory})
     diagnosis = diagnose(example.text, example.answers, knowledge, ())
     prescribed = any(advisory in given.advisories for given in diagnosis.prescriptions)
     outcome = "prescribed" if prescribed else "check" if diagnosis.checks else "nothing"
@@ -238,7 +231,7 @@ def test_an_advisory_holds_its_example(advisory, example):
 
 
 def _holds(example, answers):
-    knowledge, _ = content()
+    knowledge = current()
     values = read_facts(read(example.text), answers, knowledge).values
     assert {id: values.get(id) for id in example.facts} == dict(example.facts)
     assert [id for id in example.absent if id in values] == []

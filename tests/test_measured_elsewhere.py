@@ -9,7 +9,7 @@ import pytest
 from diagnose.estimate import estimate
 from diagnose.facts import read_facts
 from diagnose.ingest import read
-from diagnose.knowledge import CONTENT, Knowledge, read_content
+from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.vocabulary import FACTS
 
@@ -22,9 +22,7 @@ SILENT = 0.02  # of the rows: those whose model nobody can size by its name
 
 @pytest.fixture(scope="module")
 def knowledge():
-    records, misfits, _ = read_content(CONTENT)
-    assert not misfits
-    return Knowledge(**records)
+    return current()
 
 
 def test_each_row_names_file_and_commit_of_its_figure():

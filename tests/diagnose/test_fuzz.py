@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diagnose.ingest import read_stream
-from diagnose.knowledge import CONTENT, Knowledge, read_content
+from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.report import to_json, to_markdown, to_text
 
-KNOWLEDGE = Knowledge(**read_content(CONTENT)[0])
+KNOWLEDGE = current()
 CASES = tuple(KNOWLEDGE.cases.values())
 # Lines of every shape; hypothesis puts them together, cuts them and breaks them.
 LINES = tuple(example.text for one in KNOWLEDGE.signatures.values() for example in one.examples) + (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from diagnose.estimate import estimate
-from diagnose.knowledge import CONTENT, Knowledge, read_content
+from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Estimate, Facts, Term
 from diagnose.units import GIB
@@ -59,8 +59,7 @@ def test_the_last_layer_and_the_root_unit_have_their_moments_one_after_the_other
     assert not {"activations", "root_gradient"} <= set(terms)
 
 
-RECORDS: Any = read_content(CONTENT)[0]
-KNOWN = Knowledge(**RECORDS)
+KNOWN = current()
 SHARDED = "accelerate launch --num_processes 2 --fsdp_sharding_strategy 1"
 MEASURED = """{launch} -m tuning.sft_trainer
   --model_name_or_path {model} --torch_dtype bfloat16 --per_device_train_batch_size {rows} --max_seq_len 4096 --packing True

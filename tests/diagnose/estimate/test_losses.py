@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from diagnose.estimate import plan_of
-from diagnose.knowledge import CONTENT, Knowledge, read_content
+from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
 
-RECORDS: Any = read_content(CONTENT)[0]
-KNOWN = Knowledge(**RECORDS)
+KNOWN = current()
 VOCAB, TOKENS = 152_064, 8192
 SFT = (
     "swift sft --model Qwen/Qwen2.5-7B-Instruct --torch_dtype bfloat16 --max_length 8192 --packing true"

@@ -10,12 +10,11 @@ from diagnose.estimate import plan_of
 from diagnose.estimate.moments import MOMENTS
 from diagnose.estimate.terms_router import balancing_bytes, balancing_loss
 from diagnose.estimate.tokens import take
-from diagnose.knowledge import CONTENT, Knowledge, read_content
+from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Term
 
-RECORDS: Any = read_content(CONTENT)[0]
-KNOWN = Knowledge(**RECORDS)
+KNOWN = current()
 SFT = "swift sft --model {model} --tuner_type lora --max_length 4096 --per_device_train_batch_size 4 --deepspeed zero3"
 SPARSE, ASKED = SFT.format(model="Qwen/Qwen3-30B-A3B"), " --router_aux_loss_coef 1e-3"
 ROWS = {"real_response_length": 1000, "longest_response_length": 1000}

@@ -4,14 +4,14 @@ import pytest
 
 from diagnose.facts import read_facts
 from diagnose.ingest import read
-from diagnose.knowledge import CONTENT, Knowledge, current, read_content
+from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
 
 
 @pytest.fixture(scope="session")
 def knowledge():
-    return Knowledge(**read_content(CONTENT)[0])
+    return current()
 
 
 @pytest.fixture

@@ -11,17 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diagnose.knowledge import CONTENT, read_content
+from diagnose.knowledge import current
 from diagnose.knowledge.check_pattern import blanks_in_a_row, repeats_a_repeat
 
-RECORDS = read_content(CONTENT)[0]
 PATTERNS = {
     f"{slug}: {pattern.pattern}": pattern
-    for slug, signature in RECORDS["signatures"].items()
+    for slug, signature in current().signatures.items()
     for pattern in signature.patterns
 } | {
     f"{slug}: {measure.pattern.pattern}": measure.pattern
-    for slug, log in RECORDS["logs"].items()
+    for slug, log in current().logs.items()
     for measure in log.measures
 }  # fmt: skip
 SECONDS = 5  # of processor time; any pattern without a trap is done in a hundredth
