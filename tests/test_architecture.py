@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("diagnose", "kb", "wizard", "config")  # each may import itself and those before it
 FIRST_BASES = {"kb": "0007_refresh_runs", "wizard": "0001_saved_diagnoses"}
 CODE = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "migrations" not in path.parts)
+CORE = [path for path in CODE if path.is_relative_to(ROOT / "diagnose")]
 READS = ("diagnose/facts/", "diagnose/ingest/", "diagnose/knowledge/loader.py")
+NAMES = ("id", "attr", "name", "arg")  # the fields of a node that hold an identifier
 UNESCAPED = {"kb/markdown.py", "wizard/chart/svg.py"}
 
 
@@ -43,35 +45,43 @@ def imports(tree: ast.AST) -> Iterator[str]:
             yield node.module.split(".")[0]
 
 
-every_file = pytest.mark.parametrize("path", CODE, ids=name_of)
+def misfits(law: Callable[[Path], Iterable[object]], files: Iterable[Path] = CODE) -> list[str]:
+    """What breaks a law, each with its file: all files are looked at in one test, since thousands of tests cost more than the looking."""
+    return [f"{name_of(path)}: {said}" for path in files for said in law(path)]
 
 
-@every_file
-def test_imports_point_one_way(path: Path) -> None:
-    room = path.relative_to(ROOT).parts[0]
-    later = set(ROOMS[ROOMS.index(room) + 1 :])
-    assert not later & set(imports(tree_of(path)))
+def test_imports_point_one_way() -> None:
+    def later(path: Path) -> set[str]:
+        room = path.relative_to(ROOT).parts[0]
+        return set(ROOMS[ROOMS.index(room) + 1 :]) & set(imports(tree_of(path)))
+
+    assert misfits(later) == []
 
 
-@pytest.mark.parametrize("path", [path for path in CODE if name_of(path).startswith("diagnose/")], ids=name_of)
-def test_the_core_imports_the_standard_library_and_itself(path: Path) -> None:
-    assert set(imports(tree_of(path))) <= {*sys.stdlib_module_names, "diagnose"}
+def test_the_core_imports_the_standard_library_and_itself() -> None:
+    assert misfits(lambda path: set(imports(tree_of(path))) - {*sys.stdlib_module_names, "diagnose"}, CORE) == []
 
 
-@pytest.mark.parametrize("path", [path for path in CODE if name_of(path).startswith(READS)], ids=name_of)
-def test_what_reads_a_paste_takes_no_chinese_sign_for_a_letter_of_a_word(path: Path) -> None:
+def test_what_reads_a_paste_takes_no_chinese_sign_for_a_letter_of_a_word() -> None:
     """Chinese stands against names and figures without a blank: “在rollout阶段OOM”. Without re.A there is no end of a word there."""
+    assert misfits(unicode_words, [path for path in CORE if name_of(path).startswith(READS)]) == []
+
+
+def of_the_module_re(called: ast.expr) -> bool:
+    """Whether it takes a pattern: a function of ``re``, but for the one that makes a pattern of plain words."""
+    named = isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "re"
+    return named and called.attr != "escape"
+
+
+def unicode_words(path: Path) -> Iterator[str]:
+    """The patterns of a file in which a Chinese sign counts as a letter of a word."""
     source = path.read_text()
     for call in ast.walk(tree_of(path)):
-        if (
-            isinstance(call, ast.Call)
-            and ast.unparse(call.func).startswith("re.")
-            and call.args
-            and call.func.attr != "escape"
-        ):
+        if isinstance(call, ast.Call) and call.args and of_the_module_re(call.func):
             pattern, *flags = (ast.get_source_segment(source, part) or "" for part in call.args)
-            if re.search(r"\\[wWbB]", pattern) and not pattern.startswith(("b", "rb")):
-                assert any("re.A" in flag for flag in flags), f"line {call.lineno}: {pattern}"
+            of_text = re.search(r"\\[wWbB]", pattern) and not pattern.startswith(("b", "rb"))
+            if of_text and not any("re.A" in flag for flag in flags):
+                yield f"line {call.lineno}: {pattern}"
 
 
 def stage_of(module: str) -> int | None:
@@ -80,15 +90,16 @@ def stage_of(module: str) -> int | None:
     return stages.index(part) if part in stages else None
 
 
-@pytest.mark.parametrize("path", [path for path in CODE if name_of(path).startswith("diagnose/")], ids=name_of)
-def test_stages_import_only_what_comes_before_them(path: Path) -> None:
-    own = stage_of(name_of(path).removesuffix(".py").replace("/", "."))
-    if own is None:
-        return
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("diagnose."):
-            stage = stage_of(node.module)
-            assert stage is None or stage <= own, node.module
+def test_stages_import_only_what_comes_before_them() -> None:
+    def later(path: Path) -> Iterator[str]:
+        own = stage_of(name_of(path).removesuffix(".py").replace("/", "."))
+        for node in ast.walk(tree_of(path)):
+            if own is not None and isinstance(node, ast.ImportFrom) and (node.module or "").startswith("diagnose."):
+                stage = stage_of(node.module or "")
+                if stage is not None and stage > own:
+                    yield str(node.module)
+
+    assert misfits(later, CORE) == []
 
 
 def docstrings(tree: ast.Module) -> set[int]:
@@ -102,15 +113,15 @@ def docstrings(tree: ast.Module) -> set[int]:
     return found
 
 
-def words_of(tree: ast.Module) -> Iterator[str]:
+@cache
+def words_of(path: Path) -> set[str]:
     """Identifiers and string constants, docstrings left out."""
-    cited = docstrings(tree)
-    for node in ast.walk(tree):
+    cited, words = docstrings(tree_of(path)), set()
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in cited:
-            yield node.value
-        for field in ("id", "attr", "name", "arg"):
-            if isinstance(word := getattr(node, field, None), str):
-                yield word
+            words.add(node.value)
+        words.update(word for field in NAMES if isinstance(word := getattr(node, field, None), str))
+    return words
 
 
 @cache
@@ -122,21 +133,26 @@ def framework_names() -> list[str]:
     return sorted(words | {word.lower() for fork in forks for word in (fork.id, fork.title, *fork.detect.names)})
 
 
-@every_file
-def test_no_framework_is_named_in_code(path: Path) -> None:
+def test_no_framework_is_named_in_code() -> None:
     names = framework_names()
     assert names
     pattern = re.compile(rf"(?<![a-z0-9])({'|'.join(map(re.escape, names))})(?![a-z0-9])")
-    said = {hit[1] for word in words_of(tree_of(path)) if (hit := pattern.search(word.lower().replace("_", "-")))}
-    assert not said
+
+    def named(path: Path) -> set[str]:
+        return {hit[1] for word in words_of(path) if (hit := pattern.search(word.lower().replace("_", "-")))}
+
+    assert misfits(named) == []
 
 
-@pytest.mark.parametrize("path", [path for path in CODE if name_of(path).startswith("diagnose/")], ids=name_of)
-def test_only_the_module_of_units_reckons_in_1024(path: Path) -> None:
+def test_only_the_module_of_units_reckons_in_1024() -> None:
     """A plain 1024, as the most rows of a pass, is no size."""
-    sums = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.BinOp))
-    found = {part.lineno for node in sums for part in (node.left, node.right) if ast.unparse(part) == "1024"}
-    assert not found or name_of(path) == "diagnose/units.py"
+
+    def lines(path: Path) -> set[int]:
+        sums = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.BinOp))
+        return {part.lineno for node in sums for part in (node.left, node.right) if ast.unparse(part) == "1024"}
+
+    found = {path for path in CORE if lines(path)}
+    assert found == {ROOT / "diagnose/units.py"}
 
 
 @cache
@@ -147,25 +163,29 @@ def key_paths() -> set[str]:
     return dotted | {f"{name.rpartition('.')[0]}." for name in dotted}
 
 
-@every_file
-def test_no_key_of_a_framework_stands_in_code(path: Path) -> None:
+def test_no_key_of_a_framework_stands_in_code() -> None:
     paths = key_paths()
     assert paths
-    assert not paths & set(words_of(tree_of(path)))
+    assert misfits(lambda path: paths & words_of(path)) == []
 
 
-@every_file
-def test_only_the_markdown_renderer_and_the_drawing_vouch_for_markup(path: Path) -> None:
-    if name_of(path) not in UNESCAPED:
-        assert "mark_safe" not in set(words_of(tree_of(path)))
+def test_only_the_markdown_renderer_and_the_drawing_vouch_for_markup() -> None:
+    assert {name_of(path) for path in CODE if "mark_safe" in words_of(path)} == UNESCAPED
 
 
-@every_file
-def test_files_and_functions_stay_small(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 300
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            assert (node.end_lineno or 0) - node.lineno + 1 <= 40, node.name
+def test_files_and_functions_stay_small() -> None:
+    def large(path: Path) -> Iterator[str]:
+        if (lines := len(path.read_text().splitlines())) > 300:
+            yield f"{lines} lines"
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and length(node) > 40:
+                yield f"{node.name}: {length(node)} lines"
+
+    assert misfits(large) == []
+
+
+def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or 0) - node.lineno + 1
 
 
 VIEWS = [path for path in CODE if path.parent.name == "views" or path.name == "views.py"]
@@ -178,26 +198,32 @@ def decorator_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
 
 
-@pytest.mark.parametrize("path", VIEWS, ids=name_of)
-def test_every_view_says_which_methods_it_takes_and_is_short(path: Path) -> None:
-    for node in tree_of(path).body:
-        if not isinstance(node, ast.FunctionDef) or node.name.startswith("_") or not node.args.args:
-            continue
-        if node.args.args[0].arg == "request":
-            assert METHODS & {decorator_name(decorator) for decorator in node.decorator_list}, node.name
-            assert (node.end_lineno or 0) - node.lineno + 1 <= 25, node.name
+def views(path: Path) -> list[ast.FunctionDef]:
+    functions = [node for node in tree_of(path).body if isinstance(node, ast.FunctionDef) and node.args.args]
+    return [node for node in functions if not node.name.startswith("_") and node.args.args[0].arg == "request"]
+
+
+def test_every_view_says_which_methods_it_takes_and_is_short() -> None:
+    def wrong(path: Path) -> Iterator[str]:
+        for view in views(path):
+            if not METHODS & {decorator_name(decorator) for decorator in view.decorator_list}:
+                yield f"{view.name} takes any method"
+            if length(view) > 25:
+                yield f"{view.name}: {length(view)} lines"
+
+    assert any(map(views, VIEWS))
+    assert misfits(wrong, VIEWS) == []
 
 
 @cache
 def words_of_estimate() -> set[str]:
     """Those of the rooms in which a plan is worked out and looked at."""
     rooms = ("diagnose/estimate/", "diagnose/facts/", "diagnose/prescribe/")
-    return {word for path in CODE if name_of(path).startswith(rooms) for word in words_of(tree_of(path))}
+    return {word for path in CODE if name_of(path).startswith(rooms) for word in words_of(path)}
 
 
-@pytest.mark.parametrize("word", [*RESIDENTS, *BEHAVIOURS])
-def test_what_a_framework_file_may_say_of_memory_is_done_in_code(word: str) -> None:
-    assert word in words_of_estimate()
+def test_what_a_framework_file_may_say_of_memory_is_done_in_code() -> None:
+    assert {*RESIDENTS, *BEHAVIOURS} - words_of_estimate() == set()
 
 
 def test_there_is_no_drawer_for_odds_and_ends() -> None:
