@@ -52,11 +52,7 @@ def diagnose(
     passed("read")
     facts = _with_assumptions(read_facts(paste, answers, knowledge, command_alone=command_alone), paste, knowledge)
     passed("facts")
-    before = over_versions(estimate(facts, knowledge.fallback), facts, paste, knowledge.fallback)
-    facts = _of_a_pass(_with_only_phase(facts, before))
-    came = as_it_came_through(facts, before, paste, knowledge.fallback)
-    if came is not facts:
-        facts, before = came, over_versions(estimate(came, knowledge.fallback), came, paste, knowledge.fallback)
+    facts, before = _estimated(facts, paste, knowledge)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("estimate")
     found = cases(facts, paste.text) if callable(cases) else cases
@@ -112,6 +108,16 @@ def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
     day = [f"{case.date} 00:00"] if case.date else []
     paste = read("\n".join((*(f"{key}={value}" for key, value in case.config.items()), *case.sources, *day)))
     return estimate(_with_assumed_lengths(read_facts(paste, case.facts, knowledge), knowledge), knowledge.fallback)
+
+
+def _estimated(facts: Facts, paste: Paste, knowledge: Knowledge) -> tuple[Facts, Estimate]:
+    """The facts with what their estimate tells beside them, and the estimate of all of these."""
+    before = over_versions(estimate(facts, knowledge.fallback), facts, paste, knowledge.fallback)
+    facts = _of_a_pass(_with_only_phase(facts, before))
+    came = as_it_came_through(facts, before, paste, knowledge.fallback)
+    if came is facts:
+        return facts, before
+    return came, over_versions(estimate(came, knowledge.fallback), came, paste, knowledge.fallback)
 
 
 def _pool(facts: Facts, paste: Paste, kind: str | None, before: Estimate, phase: str | None) -> Pool | None:
