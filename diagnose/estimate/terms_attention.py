@@ -133,7 +133,11 @@ def _repeated_in_fp32(plan: Plan) -> float:
 
 
 def _pairs(plan: Plan, one: Pass) -> tuple[float, float, float]:
-    """Pairs of tokens in all rows of a pass: of rows that are not padded to one length the longest decides."""
-    row, uneven = one.row, plan.values.get("remove_padding") is True and not plan.online and not one.packed
+    """Pairs of tokens in all rows of a pass: of rows that are not padded to one length the longest decides, and fewer long ones fill a
+    pass that is packed."""
+    if one.packed:
+        low, mid, high = (max(length, tokens) * length for length, tokens in zip(one.row, one.tokens, strict=True))
+        return low, mid, high
+    row, uneven = one.row, plan.values.get("remove_padding") is True and not plan.online
     low, mid, high = (one.rows * length**2 for length in (row.low, row.high if uneven else row.mid, row.high))
     return low, mid, high

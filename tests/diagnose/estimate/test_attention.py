@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from diagnose.estimate import estimate_pool, plan_of
+from diagnose.estimate.tokens import take
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Fact, Term
@@ -110,3 +111,29 @@ def test_a_card_without_the_kernel_is_not_told_to_use_it() -> None:
     }
     told = diagnose(text, answers, current(), ())
     assert all(one.lever.slug != "attention.flash" for one in told.prescriptions)
+
+
+def test_fewer_long_rows_fill_a_pass_that_is_packed(facts: Any) -> None:
+    """Scores go with its tokens × the length of a row: as many rows as fit of usual ones are not all the longest."""
+    packed = {
+        "algo": "grpo",
+        "flash_attention": False,
+        "dynamic_batch": True,
+        "micro_tokens": 4096,
+        "remove_padding": True,
+    }
+    sizes = {
+        "rollout_n": 8,
+        "train_batch_size": 256,
+        "prompt_length": 2048,
+        "response_length": 2048,
+        "real_response_length": None,
+    }
+    run = facts(**{**SFT, **packed, **sizes})
+    plan = plan_of(run, None)
+    assert plan is not None
+    one, found = take(plan, "update"), scores(run)
+    assert found is not None
+    assert one.packed
+    assert one.tokens.mid == one.tokens.high
+    assert found.high == pytest.approx(found.bytes * one.row.high / one.row.mid, rel=0.05)
