@@ -15,6 +15,7 @@ from kb.search.tokens import Clause, Word, query_words, tokens_of
 
 CATALOGUE = ("levers", "signatures", "advisories", "gpus", "models", "frameworks", "datasets", "logs")
 SHORTEST = 5  # letters of a word that is corrected: shorter ones are near to everything
+_NOT_QUITE = 0.99  # a name of the same words in another order: model_max_length is no max_model_len
 MOST_PARTS = 16  # of a query that are looked up as names: what is longer is a sentence
 
 Page = tuple[str, str]  # kind and slug
@@ -78,7 +79,8 @@ class Names:
         wanted = clauses(strong(words))
         ways = [set().union(*(self._having(way) for way in clause)) for clause in wanted]
         for page in set.intersection(*ways) if ways else ():
-            yield page, max((self._covered(name, tokens, wanted) for name, tokens in self.names[page]), key=_score)
+            best = max((self._covered(name, tokens, wanted) for name, tokens in self.names[page]), key=_score)
+            yield page, Named(min(best.score, _NOT_QUITE), best.name)
 
     def _having(self, way: Iterable[tuple[str, bool]]) -> set[Page]:
         return set.intersection(*(self._with(token, begins) for token, begins in way))
