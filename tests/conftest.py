@@ -21,7 +21,6 @@ from typing import Any
 import pytest
 
 from tests.live import ROOT, Site, environment, missing, start_site
-from tests.windows import Windows
 
 POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432/postgres")
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
@@ -188,20 +187,14 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-@pytest.fixture(scope="session")
-def windows(browser: Any) -> Windows:
-    return Windows(browser)
-
-
 @pytest.fixture
-def page(windows: Windows) -> Iterator[Any]:
-    """A browser window without cookies; a page that breaks the content policy or throws fails the test."""
+def page(browser: Any) -> Iterator[Any]:
+    """A fresh browser window without cookies; a page that breaks the content policy or throws fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    window = context.new_page()
     errors: list[str] = []
-
-    def hear(line: Any) -> None:
-        if "Content Security Policy" in line.text:
-            errors.append(line.text)
-
-    with windows.opened({"pageerror": lambda error: errors.append(str(error)), "console": hear}) as window:
-        yield window
+    window.on("pageerror", lambda error: errors.append(str(error)))
+    window.on("console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None)
+    yield window
+    context.close()
     assert not errors, errors
