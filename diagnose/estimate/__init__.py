@@ -125,6 +125,8 @@ def _missing(plan: Plan) -> tuple[str, ...]:
     ids = list(take(plan, "update").missing)
     if "gradient_checkpointing" not in plan.values:
         ids.append("gradient_checkpointing")
+    if "zero_stage" in plan.assumed:
+        ids.append("zero_stage")
     if place_untold(plan):
         ids.append(WHERE)
     if missing_share(plan):

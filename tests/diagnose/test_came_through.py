@@ -39,6 +39,7 @@ def test_weights_that_no_card_holds_whole_were_shared_out() -> None:
     assert found.estimate.gpu is not None
     assert found.estimate.gpu.worst.need < 79 * GIB
     assert told(found) == ""
+    assert "zero_stage" in found.estimate.missing
     assert "zero_stage" in [asked.question.fact for asked in found.questions]
 
 
