@@ -7,10 +7,9 @@ from dataclasses import replace
 from diagnose.batch import resolve
 from diagnose.estimate import Plan, plan_of
 from diagnose.estimate.terms_held import held
-from diagnose.facts.complete import complete
 from diagnose.knowledge.records import Framework
 from diagnose.outlived import went_through
-from diagnose.types import Fact, Facts, Paste
+from diagnose.types import Fact, Facts
 from diagnose.units import from_gib, gib
 from diagnose.vocabulary import OF_ENGINE_START, PHASES
 
@@ -24,10 +23,11 @@ _OF_TRAINER = (
 _BEFORE_WEIGHTS_STAND = (None, "load", "init")
 
 
-def with_base_type(facts: Facts, paste: Paste, fallback: Framework | None) -> Facts:
-    """These facts with a base in 16 bits where the run came past loading; without the default where the script may ask for 16 bits.
+def with_base_type(facts: Facts, fallback: Framework | None) -> Facts:
+    """These facts with a base in 16 bits where the run came past loading; without the default where it may be in 16 bits.
 
-    A whole command or script that failed before, or not yet, is taken at its word: its base is loaded as the default says.
+    What failed in loading is taken at its word: its base is loaded as the default says. Else a script may ask for 16 bits, and
+    transformers 5 takes the type of the checkpoint.
     """
     told = facts.stated.get("precision")
     if told is None or told.origin != "default" or facts.values.get("full_or_lora") == "full":
@@ -39,7 +39,7 @@ def with_base_type(facts: Facts, paste: Paste, fallback: Framework | None) -> Fa
         return facts.with_fact(
             Fact("precision", "bf16", "assumed", why=f"in fp32, which is the default, its weights alone {why}")
         )
-    if "precision" not in plan.missing or facts.values.get("phase") == "load" or complete(paste):
+    if "precision" not in plan.missing or facts.values.get("phase") == "load":
         return facts
     stated = {id: fact for id, fact in facts.stated.items() if id != "precision"}
     return replace(facts, stated=stated, values=resolve(stated))

@@ -219,7 +219,7 @@ def _with_assumptions(facts: Facts, paste: Paste, knowledge: Knowledge) -> Facts
     """The number of cards, the type of a base and the real lengths that the estimate would take, stated as assumptions."""
     cards = assumed_cards(facts, knowledge.fallback, of_another_card(facts.hits, paste))
     facts = facts if cards is None else facts.with_fact(cards)
-    return _with_assumed_lengths(with_base_type(facts, paste, knowledge.fallback), knowledge, paste)
+    return _with_assumed_lengths(with_base_type(facts, knowledge.fallback), knowledge, paste)
 
 
 def _with_assumed_lengths(facts: Facts, knowledge: Knowledge, paste: Paste | None = None) -> Facts:

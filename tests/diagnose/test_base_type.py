@@ -69,19 +69,14 @@ def test_a_base_that_failed_in_loading_is_in_fp32() -> None:
     assert _weights(diagnosis)[0] == pytest.approx(_FP32, rel=0.02)
 
 
-def test_a_part_of_a_script_leaves_the_type_open() -> None:
-    diagnosis = _read(_CONFIG)
+@pytest.mark.parametrize("told", [_CONFIG, _COMMAND + "\n1x A100 80GB\n"], ids=["a part of a script", "a command"])
+def test_what_has_not_failed_in_loading_leaves_the_type_open(told: str) -> None:
+    diagnosis = _read(told)
     assert "precision" not in diagnosis.facts.values
     middle, high = _weights(diagnosis)
     assert middle == pytest.approx(_FP32 / 2, rel=0.02)
     assert high == pytest.approx(_FP32, rel=0.02)
     assert "precision" in diagnosis.estimate.missing
-
-
-def test_a_whole_command_is_taken_at_its_word() -> None:
-    diagnosis = _read(_COMMAND, gpu_model="A100", gpu_mem_gib=80, n_gpus=1)
-    assert diagnosis.facts.stated["precision"].origin == "default"
-    assert _weights(diagnosis)[0] == pytest.approx(_FP32, rel=0.02)
 
 
 @pytest.mark.parametrize(
