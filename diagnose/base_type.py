@@ -8,10 +8,10 @@ from diagnose.batch import resolve
 from diagnose.estimate import Plan, plan_of
 from diagnose.estimate.terms_held import held
 from diagnose.knowledge.records import Framework
-from diagnose.outlived import went_through
+from diagnose.outlived import how_far, went_through
 from diagnose.types import Fact, Facts
 from diagnose.units import from_gib, gib
-from diagnose.vocabulary import OF_ENGINE_START, PHASES
+from diagnose.vocabulary import OF_ENGINE_START
 
 _FP32 = 4.0  # bytes a parameter
 _OF_TRAINER = (
@@ -52,14 +52,9 @@ def _against(facts: Facts, plan: Plan) -> str:
         return f"would be {gib(weights.bytes)} GiB, and the message names {gib(stood)} GiB in use"
     if "precision" not in plan.missing:
         return ""
-    if went_through(facts):
-        return "would be more than the cards have, and steps went through"
     phase = facts.values.get("phase")
-    return (
-        ""
-        if phase in _BEFORE_WEIGHTS_STAND
-        else f"would be more than the cards have, and the run came to the {PHASES[str(phase)]}"
-    )
+    came = how_far(facts, str(phase)) if went_through(facts) or phase not in _BEFORE_WEIGHTS_STAND else ""
+    return f"would be more than the cards have, and {came}" if came else ""
 
 
 def _stood(facts: Facts) -> int:

@@ -10,7 +10,7 @@ from diagnose.batch import whole
 from diagnose.estimate import cache_room, estimate, plan_of
 from diagnose.facts.defaults import as_answered
 from diagnose.knowledge.records import Framework
-from diagnose.outlived import behind, outlived, went_through
+from diagnose.outlived import behind, how_far, outlived
 from diagnose.types import Estimate, Fact, Facts, Paste
 from diagnose.units import gib
 from diagnose.vocabulary import PHASES
@@ -37,7 +37,7 @@ def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste,
     if over is None or before.gpu is None or before.gpu.limit is None or cards == 1 or not _open(facts, *_SHARING):
         return facts
     why = f"whole on each card the {PHASES[over.phase]} takes {gib(over.least)} of {gib(before.gpu.limit)} GiB"
-    stage = Fact("zero_stage", 3, "assumed", why=f"{why}, {_came(facts, phase)}")
+    stage = Fact("zero_stage", 3, "assumed", why=f"{why}, and {how_far(facts, phase)}")
     shared = as_answered(facts, stage, paste)
     return shared if outlived(shared, estimate(shared, fallback), phase) is None else facts
 
@@ -48,7 +48,7 @@ def _engine_over_more(facts: Facts, phase: str | None, paste: Paste, fallback: F
     if room is None or room.verdict != "out" or "init" not in behind(facts, phase) or not _open(facts, "rollout_tp"):
         return facts
     cards, most = whole(facts.values, "rollout_tp") or 1, whole(facts.values, "gpus_per_node") or _ON_ONE_NODE
-    why = f"on {cards} its weights leave no room for a cache, {_came(facts, phase)}"
+    why = f"on {cards} its weights leave no room for a cache, and {how_far(facts, phase)}"
     while (cards := 2 * cards) <= most:
         spread = as_answered(facts, Fact("rollout_tp", cards, "assumed", why=why), paste)
         left = cache_room(plan_of(spread, fallback), facts.measured)
@@ -60,7 +60,3 @@ def _engine_over_more(facts: Facts, phase: str | None, paste: Paste, fallback: F
 def _open(facts: Facts, *ids: str) -> bool:
     """Whether nobody says any of these."""
     return all(id not in facts.stated or facts.stated[id].origin in _OPEN for id in ids)
-
-
-def _came(facts: Facts, phase: str | None) -> str:
-    return "and steps went through" if went_through(facts) else f"and the run came to the {PHASES[str(phase)]}"

@@ -34,6 +34,11 @@ def went_through(facts: Facts) -> bool:
     return facts.flag("steps_passed") is True or (facts.number("step") or 0) > 1
 
 
+def how_far(facts: Facts, phase: str | None) -> str:
+    """What shows how far the run came: steps that went through, or the phase in which it failed."""
+    return "steps went through" if went_through(facts) else f"the run came to the {PHASES[phase]}" if phase else ""
+
+
 def behind(facts: Facts, phase: str | None) -> tuple[str, ...]:
     """The phases that the run surely went through before it failed in this one: of the same step, or of the steps before."""
     if went_through(facts):
@@ -92,8 +97,8 @@ def told(diagnosis: Diagnosis) -> str:
     gpu, over = diagnosis.estimate.gpu, outlived(diagnosis.facts, diagnosis.estimate, diagnosis.phase)
     if over is None or gpu is None or gpu.limit is None:
         return ""
-    further = f"the run came to the {PHASES[diagnosis.phase]}, which is later in a step" if diagnosis.phase else ""
-    went = "steps went through" if went_through(diagnosis.facts) else further
+    went = how_far(diagnosis.facts, diagnosis.phase)
+    went += "" if went_through(diagnosis.facts) or not went else ", which is later in a step"
     return (
         f"By it the {PHASES[over.phase]} needs at least {gib(over.least)} GiB of {gib(gpu.limit)}, yet {went}. Either something "
         "read here is not what ran, or is not in the paste: compare model, cards, sharding and offloads with the launch command. Or the "
