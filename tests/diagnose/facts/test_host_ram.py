@@ -1,0 +1,103 @@
+"""The RAM of a node in words, keys and limits, and what is none of it."""
+
+import pytest
+
+
+def test_ram_of_a_whole_cluster_is_not_that_of_one_machine(values):
+    assert "host_ram_gb" not in values("64 GPUs with 6 TB of host memory")
+    assert values("64 GPUs, 2 TB of RAM per node")["host_ram_gb"] == 2048
+
+
+def test_a_terabyte_that_is_spelt_out_is_what_it_is_spelt_as(values):
+    assert values("4 台机器，每台内存 1T（1000G）")["host_ram_gb"] == 1000
+
+
+@pytest.mark.parametrize(
+    "text", ["it uses 400 GB of RAM", "内存涨到 500GB 就挂", "rank 0 needs about 320 GB of RAM more"]
+)
+def test_a_use_of_host_ram_is_no_capacity(values, text):
+    assert "host_ram_gb" not in values(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("物理内存 760GB", 760),
+        ("760GB 内存", 760),
+        ("a node with 2TB RAM", 2048),
+        ("CPU Memory\t: 1007.60 GB", 1007.6),
+        ("64GB of system RAM", 64),
+    ],
+)
+def test_it_reads_host_ram(values, text, size):
+    assert values(text)["host_ram_gb"] == size
+
+
+def test_gpu_memory_is_no_host_ram(values):
+    assert "host_ram_gb" not in values("显存 80GB 一直爆")
+
+
+def test_the_memory_of_a_card_is_no_ram_of_the_host(values):
+    assert "host_ram_gb" not in values("Unsloth: Your GPU has CUDA compute capability 7.5 with VRAM = 14.74 GB.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our pods have 1.5TB of RAM requested but the limit is 750Gi.",
+        "容器限制了 750G，机器内存 1.5T",
+        "docker memory limited to 750GB",
+    ],
+)
+def test_a_limit_of_a_container_in_words_outranks_what_is_requested_or_there(values, text):
+    assert values(text)["host_ram_gb"] == 750
+
+
+def test_the_ram_of_a_node_may_stand_behind_a_card(values):
+    assert values("verl 7B 8xA100, 512G 内存 killed")["host_ram_gb"] == 512
+    assert values("verl 7B 8xA100 80G 512G 内存 killed")["host_ram_gb"] == 512
+
+
+def test_a_limit_of_shared_memory_is_none_of_host_ram(values):
+    assert "host_ram_gb" not in values("容器的 shm 共享内存限制 64G")
+
+
+def test_a_limit_of_a_pod_in_chinese_is_the_ram_of_its_node(values):
+    assert values("8xH100，pod 内存 limit 800Gi")["host_ram_gb"] == 800
+
+
+def test_the_size_of_a_card_before_the_word_for_ram_is_not_the_ram(values):
+    found = values("单机 8*A100 80G 内存 1T")
+    assert (found["gpu_mem_gib"], found["host_ram_gb"]) == (80, 1024)
+
+
+def test_a_use_of_memory_is_no_card_s_size(values):
+    assert "gpu_mem_gib" not in values("单个环境约占用 10 GiB 显存，爆显存")
+
+
+def test_the_memory_on_an_npu_is_no_host_ram(values):
+    found = values("单 NPU 的片上内存为 64GB，跑 7B OOM")
+    assert "host_ram_gb" not in found
+    assert found["oom_kind"] == "gpu_oom"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("free -h says Mem: 125Gi total", 125),
+        ("free -g: 503 total, 420 used", 503),
+        ("free -h: total 125Gi used 120Gi", 125),
+        ("free -g shows 420 used", None),
+    ],
+)
+def test_what_somebody_tells_of_the_ram_that_free_prints_is_read(values, text, size):
+    assert values(f"verl, killed by signal 9. {text}").get("host_ram_gb") == size
+
+
+def test_what_ray_counts_against_outranks_the_rounded_size_that_people_tell(values):
+    node = (
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory. Memory on the node (IP: 10.0.0.3, ID: a1) "
+        "where the task (task ID: f, name=main_task, pid=1, memory used=6.11GB) was running was 480.20GB / 503.49GB (0.95)"
+    )
+    assert values(f"8 卡，内存 512G\n{node}")["host_ram_gb"] == 503.49
+    assert values(f"8 卡，容器内存限制 200G\n{node}")["host_ram_gb"] == 200
