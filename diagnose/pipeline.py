@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.any_version import over_versions
@@ -41,30 +41,31 @@ def diagnose(
     exclude: Sequence[str] = (),
     passed: Callable[[str], None] = lambda stage: None,
     command_alone: bool = False,
+    assumed: Collection[str] = (),
 ) -> Diagnosis:
     """What ran out, where and why, and what to change.
 
-    ``answers`` are in each fact's own unit and outrank the paste. ``cases`` are those that the viewer may see, or what finds the near
-    ones; one whose sources hold an address of ``exclude`` counts neither in match nor in evidence, and an advisory that rests on one
-    is not known. ``passed`` gets the name of each stage when it is done. ``command_alone``: a link gives what such a paste told.
+    ``answers`` are in each fact's own unit and outrank the paste; of a link, whether a ``command_alone`` told them, and which are
+    ``assumed``. ``cases`` are those that the viewer may see, or what finds the near ones; one whose sources hold an address of ``exclude``
+    counts neither in match nor in evidence, and an advisory that rests on one is not known. ``passed`` gets each stage that is done.
     """
     paste = text if isinstance(text, Paste) else read(text)
     passed("read")
-    facts = _with_assumptions(read_facts(paste, answers, knowledge, command_alone=command_alone), paste, knowledge)
+    told = read_facts(paste, answers, knowledge, command_alone=command_alone, assumed=assumed)
+    facts = _with_assumptions(told, paste, knowledge)
     passed("facts")
     facts, before = _estimated(facts, paste, knowledge)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     passed("estimate")
-    found = cases(facts, paste.text) if callable(cases) else cases
-    seen = tuple(case for case in found if not set(case.sources) & set(exclude))
+    seen = _seen(cases, facts, paste, exclude)
     room = _room(facts, kind, knowledge)
-    told = kind or _foreseen(before, room)
+    failed = kind or _foreseen(before, room)
     another = not_memory(facts) is not None
-    pool = None if another else _pool(facts, paste, told, before, phase)
+    pool = None if another else _pool(facts, paste, failed, before, phase)
     matches = () if another or _of_another_kind(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
-    situation = Situation(facts, before, told, phase, pool, paste, knowledge.fallback)
+    situation = Situation(facts, before, failed, phase, pool, paste, knowledge.fallback)
     advice = Advice() if another else prescribe(situation, knowledge, seen, matches, advisories)
     passed("prescribe")
     questions = ask(replace(situation, kind=kind), knowledge, advice.checks)
@@ -94,10 +95,10 @@ def facts_of(answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     return _with_assumed_lengths(read_facts(Paste(""), answers, knowledge), knowledge)
 
 
-def facts_alone(answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
-    """The facts of a diagnosis to which there are answers and no paste."""
+def facts_alone(answers: Mapping[str, Value], knowledge: Knowledge, assumed: Collection[str] = ()) -> Facts:
+    """The facts of a diagnosis to which there are answers and no paste; those ``assumed`` nobody gave."""
     paste = Paste("")
-    return _with_assumptions(read_facts(paste, answers, knowledge), paste, knowledge)
+    return _with_assumptions(read_facts(paste, answers, knowledge, assumed=assumed), paste, knowledge)
 
 
 def estimate_case(case: Case, knowledge: Knowledge) -> Estimate:
@@ -118,6 +119,11 @@ def _estimated(facts: Facts, paste: Paste, knowledge: Knowledge) -> tuple[Facts,
     if came is facts:
         return facts, before
     return came, over_versions(estimate(came, knowledge.fallback), came, paste, knowledge.fallback)
+
+
+def _seen(cases: Cases, facts: Facts, paste: Paste, exclude: Sequence[str]) -> tuple[Case, ...]:
+    found = cases(facts, paste.text) if callable(cases) else cases
+    return tuple(case for case in found if not set(case.sources) & set(exclude))
 
 
 def _pool(facts: Facts, paste: Paste, kind: str | None, before: Estimate, phase: str | None) -> Pool | None:

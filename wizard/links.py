@@ -9,26 +9,31 @@ from diagnose.pipeline import facts_alone
 from diagnose.types import Diagnosis, Facts
 from diagnose.vocabulary import FACTS, Value
 from wizard import state
+from wizard.state import Answers
 
 _MOST_ROUNDS = 6
 # taken anew from the limits, so that they come last
 _REAL = ("real_prompt_length", "real_response_length")
 
 
-def link(diagnosis: Diagnosis, knowledge: Knowledge) -> dict[str, Value]:
+def link(diagnosis: Diagnosis, knowledge: Knowledge) -> Answers:
     """The certain facts, and each that they alone would not lead to: a version that lines bound, the settings of a script that is named,
-    what a traceback or a sentence implies.
+    what a traceback or a sentence implies, and what was assumed, which stays an assumption.
 
     Facts are compared and nothing is estimated, since every page has a link.
     """
     facts = diagnosis.facts
     told = state.certain(diagnosis) | _name_of_model(facts)
     for _ in range(_MOST_ROUNDS):
-        missed = _missed(facts, facts_alone(told, knowledge), told)
+        missed = _missed(facts, facts_alone(told, knowledge, _assumed(facts, told)), told)
         if not missed:
             break
         told |= missed
-    return {id: told[id] for id in FACTS if id in told}
+    return Answers({id: told[id] for id in FACTS if id in told}, alone=facts.bare, assumed=_assumed(facts, told))
+
+
+def _assumed(facts: Facts, told: Mapping[str, Value]) -> tuple[str, ...]:
+    return tuple(id for id in FACTS if id in told and id in facts.stated and facts.stated[id].origin == "assumed")
 
 
 def _name_of_model(facts: Facts) -> dict[str, Value]:

@@ -43,7 +43,7 @@ def present(
         "grown": measured.grown(diagnosis),
         "ask": _next_question(diagnosis, answers),
         "near": near.cases(diagnosis.matches, pictures, trainers(knowledge)),
-        "link": state.query(links.link(diagnosis, knowledge), alone=diagnosis.facts.bare),
+        "link": state.link_of(links.link(diagnosis, knowledge)),
         "fit_link": state.query(fit_settings.of_diagnosis(diagnosis, knowledge))
         if pool and not diagnosis.facts.serves
         else "",

@@ -13,6 +13,7 @@ from diagnose.vocabulary import FACTS, Value
 
 DONT_KNOW = "unknown"
 ALONE = "command_alone"  # in a link: its facts are those of a launch command of which nobody says how it went
+ASSUMED = "assumed"  # in a link: names a fact of it that nobody told
 _NAMED = ("model", "gpu_model", "framework")  # free words unless the catalogue holds them
 _ALONE = ("rollout_mode", "rollout_engine")
 _WORD = re.compile(r"[a-z0-9][a-z0-9_+.-]{0,23}", re.I)
@@ -22,7 +23,7 @@ _WORD = re.compile(r"[a-z0-9][a-z0-9_+.-]{0,23}", re.I)
 class Answers:
     """What a person answered. ``errors`` holds the cure for each answer that does not fit, ``written`` the words as typed.
 
-    ``alone``: they came by the link of a launch command alone.
+    ``alone``: they came by the link of a launch command alone. ``assumed`` are those that nobody gave: a link holds what was assumed.
     """
 
     values: dict[str, Value] = field(default_factory=dict)
@@ -30,6 +31,7 @@ class Answers:
     errors: dict[str, str] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)
     alone: bool = False
+    assumed: tuple[str, ...] = ()
 
 
 def read_answers(pairs: Iterable[tuple[str, str]]) -> Answers:
@@ -38,6 +40,7 @@ def read_answers(pairs: Iterable[tuple[str, str]]) -> Answers:
     errors: dict[str, str] = {}
     written: dict[str, str] = {}
     skipped: dict[str, None] = {}
+    assumed: dict[str, None] = {}
     alone = False
     for name, text in _named(pairs):
         alone = alone or (name, text) == (ALONE, "true")
@@ -45,15 +48,17 @@ def read_answers(pairs: Iterable[tuple[str, str]]) -> Answers:
         if passed in FACTS:
             skipped[passed] = None
             values.pop(passed, None)
+        if name == ASSUMED and text in values:
+            assumed[text] = None
         if passed or name not in FACTS or not text.strip():
             continue
         try:
             values[name] = parse_answer(name, text[:200])
-            errors.pop(name, None)
-            skipped.pop(name, None)
+            for before in (errors, skipped, assumed):
+                before.pop(name, None)
         except ValueError as refusal:
             errors[name], written[name] = str(refusal), text[:200]
-    return Answers(values, tuple(skipped), errors, written, alone)
+    return Answers(values, tuple(skipped), errors, written, alone, tuple(id for id in assumed if id in values))
 
 
 def _named(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -106,13 +111,18 @@ def public(id: str, facts: Facts) -> Value | None:
     return value if FACTS[id].type == "choice" or _WORD.fullmatch(value) else None
 
 
-def query(values: Mapping[str, Value], skipped: Iterable[str] = (), *, alone: bool = False) -> str:
-    """The query string of answers, in their order; ``alone`` as in ``Answers``."""
-    told = as_pairs(Answers(dict(values), alone=alone and bool(values)))
-    return urlencode([*told, *(("skip", id) for id in skipped)])
+def query(values: Mapping[str, Value], skipped: Iterable[str] = ()) -> str:
+    """The query string of answers, in their order."""
+    return link_of(Answers(dict(values), tuple(skipped)))
+
+
+def link_of(answers: Answers) -> str:
+    """The query string of answers and of what was passed over."""
+    return urlencode([*as_pairs(answers), *(("skip", id) for id in answers.skipped)])
 
 
 def as_pairs(answers: Answers) -> list[tuple[str, str]]:
-    """Name and text of each answer, as a form and an address carry them."""
+    """Name and text of each answer, as a form and an address carry them; then which of them nobody gave."""
     told = [(id, as_text(value)) for id, value in answers.values.items()]
-    return [*told, (ALONE, "true")] if answers.alone else told
+    taken = [(ASSUMED, id) for id in answers.assumed]
+    return [*told, *taken, (ALONE, "true")] if answers.alone and told else [*told, *taken]

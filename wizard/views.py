@@ -70,9 +70,10 @@ def _read_link(request: HttpRequest) -> HttpResponse:
     if not answers.values and not answers.errors:
         return HttpResponseRedirect(reverse("wizard:start"))
     if not answers.errors and (SHORTHAND & request.GET.keys() or "" in request.GET.values()):
-        query = state.query(answers.values, answers.skipped, alone=answers.alone)
-        return HttpResponseRedirect(f"{reverse('wizard:result')}?{query}")
-    diagnosis = diagnose("", answers.values, current(), near(request.user), command_alone=answers.alone)
+        return HttpResponseRedirect(f"{reverse('wizard:result')}?{state.link_of(answers)}")
+    diagnosis = diagnose(
+        "", answers.values, current(), near(request.user), command_alone=answers.alone, assumed=answers.assumed
+    )
     return answer(request, diagnosis, answers, pasted=False)
 
 

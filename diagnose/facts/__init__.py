@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from diagnose.batch import resolve
@@ -64,17 +64,31 @@ _TRAINING = (
     "gradient_checkpointing",
     "optimizer",
 )
+_BY_LINK = "assumed when the link was made: nobody had told it"
 
 
 def read_facts(
-    paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge, *, command_alone: bool = False
+    paste: Paste,
+    answers: Mapping[str, Value],
+    knowledge: Knowledge,
+    *,
+    command_alone: bool = False,
+    assumed: Collection[str] = (),
 ) -> Facts:
     """Everything that the paste and the answers make known. An answer outranks the paste, a key the words, a traceback both.
 
-    ``command_alone`` says of answers without a paste that they are what a launch command alone told.
+    ``command_alone`` says of answers without a paste that they are what a launch command alone told, ``assumed`` names those of them
+    that nobody gave.
     """
     facts = _read(without_quoted(paste), answers, knowledge)
+    facts = replace(facts, stated={**facts.stated, **_taken(facts, assumed)})
     return replace(facts, command_alone=is_bare(paste, facts, command_alone))
+
+
+def _taken(facts: Facts, assumed: Collection[str]) -> dict[str, Fact]:
+    """The answers that nobody gave, as assumptions."""
+    given = {id: fact for id in assumed if (fact := facts.stated.get(id)) is not None and fact.origin == "answered"}
+    return {id: replace(fact, origin="assumed", why=_BY_LINK) for id, fact in given.items()}
 
 
 def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:

@@ -38,7 +38,8 @@ def parse_answer(id: str, text: str) -> Value:
         return words
     if words.lower() == "none" and "false" in dict(spec.options):
         return False  # of a choice that holds a no, which a key of the same name may leave unset instead
-    value = written.as_fact(spec, words)
+    # “none” is an answer where the options hold it, and not the empty value that it is of a key
+    value = written.choice(spec, words) if spec.type == "choice" else written.as_fact(spec, words)
     if value is None:
         raise ValueError(f"“{words}” {_cure(spec)}")
     if spec.type in ("int", "number") and isinstance(value, (int, float)):

@@ -3,6 +3,7 @@ import pytest
 from diagnose.facts import parse_answer
 from diagnose.facts.answers import read_answers
 from diagnose.knowledge import current
+from diagnose.vocabulary import FACTS
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,12 @@ def test_a_share_of_the_card_that_was_answered_tells_an_engine(facts):
     assert facts("", **told).values["rollout_engine"] == "hf"
     assert facts("", **told, gpu_memory_utilization=0.4).values["rollout_engine"] == "vllm"
     assert facts("", **told, phase="weight_sync").values["rollout_engine"] == "vllm"
+
+
+@pytest.mark.parametrize("id", [id for id, spec in FACTS.items() if spec.type == "choice"])
+def test_every_option_is_an_answer(id):
+    yes_or_no = {"true": True, "false": False}
+    assert all(parse_answer(id, option) == yes_or_no.get(option, option) for option, _ in FACTS[id].options)
 
 
 def test_none_is_a_no_where_the_options_hold_one():
