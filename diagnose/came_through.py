@@ -47,7 +47,8 @@ def _engine_over_more(facts: Facts, phase: str | None, paste: Paste, fallback: F
     room = cache_room(plan_of(facts, fallback), facts.measured)
     if room is None or room.verdict != "out" or "init" not in behind(facts, phase) or not _open(facts, "rollout_tp"):
         return facts
-    cards, most = whole(facts.values, "rollout_tp") or 1, whole(facts.values, "gpus_per_node") or _ON_ONE_NODE
+    cards, node = whole(facts.values, "rollout_tp") or 1, whole(facts.values, "gpus_per_node") or _ON_ONE_NODE
+    most = min(node, whole(facts.values, "n_gpus") or node)
     why = f"on {cards} its weights leave no room for a cache, and {how_far(facts, phase)}"
     while (cards := 2 * cards) <= most:
         spread = as_answered(facts, Fact("rollout_tp", cards, "assumed", why=why), paste)

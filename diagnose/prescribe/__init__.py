@@ -24,7 +24,7 @@ from diagnose.prescribe.of_phase import of_phase, sizes_its_pass
 from diagnose.prescribe.order import HARDWARE, Candidate, in_order, rank_of
 from diagnose.prescribe.outcome import Move, Refusal, Trial
 from diagnose.prescribe.patch import patch
-from diagnose.prescribe.situation import NOT_A_PEAK, Situation
+from diagnose.prescribe.situation import LEAST_GAIN, NOT_A_PEAK, Situation
 from diagnose.prescribe.together import together
 from diagnose.prescribe.trial import least, smallest, try_lever
 from diagnose.prescribe.why import why
@@ -182,8 +182,14 @@ def _moved(
 
 
 def _idle(candidate: Candidate) -> bool:
-    """Whether it changes no figure of a run that has not failed, of which figures are all that is known; other machines may still help."""
+    """Whether it changes no figure of a run that has not failed, of which figures are all that is known; other machines may still help.
+
+    Or too little of the card to matter, where by its figures the failing phase has room as it is.
+    """
     situation, trial = candidate.situation, candidate.trial
+    before, limit = situation.failing, situation.limit
+    if before and limit and trial.after and situation.explained is False and not situation.unexplained:
+        return before.bytes - trial.after.bytes < LEAST_GAIN * limit
     speaks = situation.kind is None and situation.failing is not None and situation.limit is not None
     return speaks and trial.after is None and candidate.lever.order < HARDWARE
 

@@ -83,8 +83,8 @@ def of_training(lever: Lever, situation: Situation) -> bool:
 
 
 def of_no_training(lever: Lever, situation: Situation) -> bool:
-    """Whether it is for what trains nothing, where a trainer or a setting of an update is known and nothing says otherwise."""
-    trained = situation.facts.trainer or any(situation.facts.certain(id) for id in _OF_UPDATES)
+    """Whether it is for what trains nothing, where a trainer, its algorithm or a setting of an update is known and nothing denies it."""
+    trained = situation.facts.trainer or any(situation.facts.certain(id) for id in ("algo", *_OF_UPDATES))
     return bool(trained) and situation.values.get("trains") is not False and lever.when.get("trains") is False
 
 

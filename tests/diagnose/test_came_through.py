@@ -79,6 +79,7 @@ def test_an_engine_that_generated_had_room_for_a_cache() -> None:
         ("OOM in update_actor", "tensor_model_parallel_size=2, OOM in update_actor", 2),
         ("72b", "7b", 2),
         ("72b", "32b", 2),
+        ("4 nodes x 8 H800 80G", "2 x H800 80G", 2),  # no more cards than the run has
     ],
 )
 def test_an_engine_that_is_told_or_has_room_stays_as_it_is(old: str, new: str, value: int) -> None:

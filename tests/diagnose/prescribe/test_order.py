@@ -359,3 +359,28 @@ def test_a_saving_that_nobody_would_notice_does_not_lead_where_the_settings_do_n
     found = [one.lever.slug for one in diagnose(text, {}, knowledge, ()).prescriptions]
     assert found[0] != "dataloader.workers.down"
     assert "dataloader.workers.down" in found
+
+
+def of_answers(**answers):
+    told = {"algo": "ppo", "gpu_mem_gib": 80, "n_gpus": 8, "oom_kind": "gpu_oom", **answers}
+    return {one.lever.slug: one for one in diagnose("", told, current(), ()).prescriptions}
+
+
+def test_where_the_failure_is_not_explained_a_saving_that_the_card_would_not_notice_is_not_said():
+    run = {
+        "framework": "logic-rl",
+        "model": "Qwen2.5-1.5B-Instruct",
+        "algo": "grpo",
+        "phase": "load",
+        "gpu_model": "A100",
+    }
+    advised = of_answers(**run)
+    assert {"hardware.more_gpus", "offload.ref.on"}.isdisjoint(advised)
+    assert "hardware.kill_stale" in advised
+    assert "offload.ref.on" in of_answers(**run | {"model": "Qwen2.5-72B-Instruct"})
+
+
+def test_what_is_for_a_merge_or_an_evaluation_is_not_said_of_an_algorithm():
+    advised = of_answers(model="Qwen2.5-1.5B-Instruct", framework="plain", phase="load")
+    assert advised
+    assert not [slug for slug, one in advised.items() if one.lever.when.get("trains") is False]
