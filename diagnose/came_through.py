@@ -10,7 +10,7 @@ from diagnose.batch import whole
 from diagnose.estimate import cache_room, estimate, plan_of
 from diagnose.facts.defaults import as_answered
 from diagnose.knowledge.records import Framework
-from diagnose.outlived import behind, how_far, outlived
+from diagnose.outlived import behind, how_far, kept_through, outlived
 from diagnose.types import Estimate, Fact, Facts, Paste
 from diagnose.units import gib
 from diagnose.vocabulary import PHASES
@@ -28,7 +28,8 @@ def as_it_came_through(facts: Facts, before: Estimate, paste: Paste, fallback: F
     told = facts.values.get("phase")
     phase = None if told is None else str(told)
     spread = _engine_over_more(facts, phase, paste, fallback)
-    return _shared_out(spread, before if spread is facts else estimate(spread, fallback), phase, paste, fallback)
+    shared = _shared_out(spread, before if spread is facts else estimate(spread, fallback), phase, paste, fallback)
+    return _recomputing(shared, before if shared is facts else estimate(shared, fallback), phase, paste, fallback)
 
 
 def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
@@ -37,9 +38,20 @@ def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste,
     if over is None or before.gpu is None or before.gpu.limit is None or cards == 1 or not _open(facts, *_SHARING):
         return facts
     why = f"whole on each card the {PHASES[over.phase]} takes {gib(over.least)} of {gib(before.gpu.limit)} GiB"
-    stage = Fact("zero_stage", 3, "assumed", why=f"{why}, and {how_far(facts, phase)}")
+    stage = Fact("zero_stage", 3, "assumed", why=f"{why}, and {how_far(facts, phase, over.phase)}")
     shared = as_answered(facts, stage, paste)
     return shared if outlived(shared, estimate(shared, fallback), phase) is None else facts
+
+
+def _recomputing(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
+    """The same with activations recomputed, where a card cannot have held those of all layers and did, or it would have failed earlier."""
+    kept, limit = kept_through(facts, before, phase), before.gpu.limit if before.gpu else None
+    off = facts.values.get("gradient_checkpointing") is False and _open(facts, "gradient_checkpointing")
+    if phase is None or not off or limit is None or kept <= limit:
+        return facts
+    why = f"without it the {PHASES[phase]} holds {gib(kept)} of {gib(limit)} GiB when its layers are through, and they were"
+    again = as_answered(facts, Fact("gradient_checkpointing", True, "assumed", why=why), paste)
+    return again if kept_through(again, estimate(again, fallback), phase) <= limit else facts
 
 
 def _engine_over_more(facts: Facts, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:

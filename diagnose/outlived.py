@@ -25,6 +25,10 @@ _BEHIND = {
 }
 _OF_TORCH = (None, "none", "ddp", "fsdp", "fsdp2")
 _STATE = ("actor_optimizer", "actor_moments", "critic_optimizer")
+_UPDATE = "actor_update"
+# gradients that may not have been made yet, and what the allocator gives back when it is needed
+_MAY_BE_GONE = ("actor_gradients", "allocator_slack", "allocator_growth")
+_CHECKPOINTING = "gradient_checkpointing"
 # where the reference's pass comes within the update's (TRL v0.25.0 trainer/online_dpo_trainer.py: training_step)
 _IN_ONE = ("online_dpo",)
 
@@ -34,8 +38,10 @@ def went_through(facts: Facts) -> bool:
     return facts.flag("steps_passed") is True or (facts.number("step") or 0) > 1
 
 
-def how_far(facts: Facts, phase: str | None) -> str:
-    """What shows how far the run came: steps that went through, or the phase in which it failed."""
+def how_far(facts: Facts, phase: str | None, over: str = "") -> str:
+    """What shows how far the run came: steps that went through, the phase in which it failed, or in that phase itself its loss."""
+    if phase and over == phase:
+        return "its layers were through when it failed"
     return "steps went through" if went_through(facts) else f"the run came to the {PHASES[phase]}" if phase else ""
 
 
@@ -59,10 +65,10 @@ class Outlived(NamedTuple):
 def outlived(facts: Facts, before: Estimate, phase: str | None) -> Outlived | None:
     """The phase that needs more of a card than it has, with its whole band, though the run went through it; None where none does.
 
-    Not the ``phase`` that failed: its rows may have grown. Where nothing names that one, not the highest.
+    Not the ``phase`` that failed, whose rows may have grown, but for what it had behind it. Where nothing names it, not the highest.
     """
     gpu, passed = before.gpu, behind(facts, phase)
-    if not passed or gpu is None or gpu.limit is None or not gpu.phases:
+    if gpu is None or gpu.limit is None or not gpu.phases:
         return None
     failed = phase or gpu.peak.phase
     least = [
@@ -73,12 +79,27 @@ def outlived(facts: Facts, before: Estimate, phase: str | None) -> Outlived | No
         and one.measured is None
         and PHASE_GROUPS.get(one.phase) != "sometimes"
     ]
+    least.append(Outlived(failed, kept_through(facts, before, phase)))
     return max((one for one in least if one.least > gpu.limit), key=lambda one: one.least, default=None)
 
 
 def _least(facts: Facts, phase: PhaseEstimate) -> int:
     """The low end of a phase that the run went through, in its first step perhaps, where Adam had no state."""
     return phase.low - (0 if went_through(facts) or phase.phase == "optimizer_step" else late_state(facts, phase))
+
+
+def kept_through(facts: Facts, before: Estimate, phase: str | None) -> int:
+    """Bytes that a card holds at least when the layers of the update are through, by the estimate; 0 where none shows that they were.
+
+    What stands on it, less gradients and a state that may not have been made yet, and what the forward pass keeps for the backward pass.
+    """
+    through = phase == _UPDATE and facts.layers_through and before.gpu is not None
+    update = before.gpu.phase(_UPDATE) if through and before.gpu else None
+    if update is None:
+        return 0
+    stays = (term for term in update.terms if term.id not in _MAY_BE_GONE)
+    kept = sum(term.low for term in stays if term.family != "work" or _CHECKPOINTING in term.moved_by)
+    return kept - (0 if went_through(facts) else late_state(facts, update))
 
 
 def late_state(facts: Facts, phase: PhaseEstimate) -> int:
@@ -97,8 +118,9 @@ def told(diagnosis: Diagnosis) -> str:
     gpu, over = diagnosis.estimate.gpu, outlived(diagnosis.facts, diagnosis.estimate, diagnosis.phase)
     if over is None or gpu is None or gpu.limit is None:
         return ""
-    went = how_far(diagnosis.facts, diagnosis.phase)
-    went += "" if went_through(diagnosis.facts) or not went else ", which is later in a step"
+    went = how_far(diagnosis.facts, diagnosis.phase, over.phase)
+    later = went and over.phase != diagnosis.phase and not went_through(diagnosis.facts)
+    went += ", which is later in a step" if later else ""
     return (
         f"By it the {PHASES[over.phase]} needs at least {gib(over.least)} GiB of {gib(gpu.limit)}, yet {went}. Either something "
         "read here is not what ran, or is not in the paste: compare model, cards, sharding and offloads with the launch command. Or the "

@@ -13,7 +13,8 @@ from diagnose.allocator import TENANT, foreign_gib
 from diagnose.estimate.phases import gpu_phases
 from diagnose.estimate.plan import Plan, plan_of
 from diagnose.estimate.refused import asked_for, known_sizes, widths
-from diagnose.estimate.rows import image_pixels, longest_row
+from diagnose.estimate.rows import longest_row
+from diagnose.estimate.shown import image_pixels, shows_images
 from diagnose.estimate.terms_attention import attention_beside
 from diagnose.estimate.terms_logits import in_pass, vocabulary_parts
 from diagnose.estimate.terms_router import balancing_loss
@@ -73,7 +74,7 @@ def _only_logits(plan: Plan, one: Pass, asked: int) -> bool:
 def _tower(plan: Plan, rows: float) -> float | None:
     """Bytes of the largest tensor of a vision tower over the largest images, gate and up of its MLP; None where nothing bounds them."""
     tower, pixels = plan.model.vision, image_pixels(plan)
-    if tower is None or plan.values.get("multimodal") is False or plan.values.get("text_data") is True:
+    if tower is None or not shows_images(plan):
         return 0.0
     patches = rows * pixels / tower.patch**2
     return 4 * patches * 2 * max(tower.intermediate, 4 * tower.hidden) if pixels else None

@@ -7,9 +7,9 @@ from dataclasses import replace
 from diagnose.batch import rows_met
 from diagnose.estimate.phases import gpu_phases
 from diagnose.estimate.plan import Plan, plan_of
-from diagnose.estimate.rows import MEAN_SHARE, real_row, row_limit, untold_prompt
+from diagnose.estimate.rows import MEAN_SHARE, limited_by_default, real_row, row_limit, untold_prompt
 from diagnose.estimate.term import Band
-from diagnose.estimate.tokens import take
+from diagnose.estimate.tokens import rows_drawn, take
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts
 
@@ -21,6 +21,7 @@ _WHY_OF_STEPS = (
 )
 _WHY_FAILED = "taken from the size that was asked for, which only the logits of the pass can have"
 _WHY_UNTOLD = "taken as the mean prompt of half of the public data sets of prompts, since no key limits it"
+_WHY_BY_DEFAULT = "taken as in half of the public data sets of prompts, since only a default limits it"
 _WHY_OF_DATA = (
     "taken between what half of the public data sets reach and the limit, nearer to the limit the fewer rows a pass has"
 )
@@ -40,7 +41,7 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
     one = take(plan, "update")
     if one.tokens.exact:
         return ()
-    real = real_row(plan, one.rows)
+    real = real_row(plan, rows_drawn(plan, one.rows))
     untold = _untold_prompt(plan, limits[0], real[0])
     if "real_response_length" not in one.moved_by:  # padded to its limit
         return untold
@@ -49,7 +50,8 @@ def assumed_lengths(facts: Facts, fallback: Framework | None = None) -> tuple[Fa
     why = _WHY.format(share=MEAN_SHARE) if plan.online else of_data
     ids = ("real_prompt_length", "real_response_length")
     usual = facts.stated.get("usual_response_length")
-    whys = (why, _WHY_FAILED if plan.failed_row else _WHY_USUAL.format(usual=usual.why) if usual else why)
+    of_prompt = _WHY_BY_DEFAULT if plan.online and limited_by_default(plan) else why
+    whys = (of_prompt, _WHY_FAILED if plan.failed_row else _WHY_USUAL.format(usual=usual.why) if usual else why)
     return (
         tuple(
             Fact(id, round(length.mid), "assumed", why=_WHY_AT_LIMIT if plan.online and length.mid >= limit else why)

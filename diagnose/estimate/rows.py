@@ -2,7 +2,8 @@
 
 Real lengths are what decides and what a configuration does not hold. Where they are unknown a row is taken to measure 0.4 of its
 limit on average, and the fewer rows a pass has the nearer its mean may come to the limit: limit x (m + (1 - m) / sqrt(rows)).
-The band runs from half of that to the limit. A padded batch is as long in every row as its longest, so that it counts like one row.
+The band runs from half of that to the limit. A prompt that a default alone limits is taken to measure what those of most sets do. A padded
+batch is as long in every row as its longest, so that it counts like one row.
 
 Where a data set is trained on as it is, the limit says little: of 101 text data sets for training half have a longest row under 2,000
 tokens, and half a mean under 250 (table in ms-swift docs/source_en/Instruction/Supported-models-and-datasets.md at 3602360).
@@ -17,9 +18,9 @@ import math
 from diagnose.batch import rows_met, whole
 from diagnose.estimate.once import once
 from diagnose.estimate.plan import FILLED, Plan
+from diagnose.estimate.shown import images_beside, images_shown, most_shown, shows_images
 from diagnose.estimate.term import Band, exactly
 from diagnose.estimate.turns import of_turns
-from diagnose.estimate.video import video_pixels
 from diagnose.knowledge.dataset import longest_drawn
 from diagnose.types import FailedRow
 
@@ -29,11 +30,8 @@ SET_MEAN, SET_LONGEST = Band(118, 242, 1081), Band(801, 1971, 19288)
 # deviation of the lengths of one set as a share of their mean: the median of the 86 text data sets of that table
 SET_DEVIATION = 0.53
 LONGEST = {"real_prompt_length": "longest_prompt_length", "real_response_length": "longest_response_length"}
-# Images of one set differ by as much as those of two sets: usual ones have a quarter or four times as many pixels elsewhere, and so has the
-# largest of a whole set, if the run's limit lets it through. The largest of a few rows has twice as many as a usual one.
-_LARGEST_OF_FEW, _OTHER_SETS = 2, 4
+_LARGEST_OF_FEW = 2  # the largest image of a few rows has so many times the pixels of a usual one
 _AT_MOST = 2.0  # so many times as far above a known mean as the worst of many passes is taken
-_PIXELS_PER_TOKEN = 784  # of a model whose tower is not known: patches of 14 joined by 2 x 2, as in Qwen2-VL
 # Deviation of one answer as a share of the mean: 0.34 and 0.43 in two public logs on one data set; the mean of a step lay between 0.9
 # and 1.2 of a run's mean, and that of another model at half (content/datasets/gsm8k.md). The worst of a thousand passes lies 3 off.
 _SAMPLED_SPREAD, _SAMPLED_LOW, _SAMPLED_HIGH, _WORST = 0.43, 0.5, 1.25, 3.0
@@ -68,7 +66,7 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
         0 if plan.online else _known(plan, "real_response_length")
     )
     if not longest and counted:
-        longest = counted + math.ceil(_beside(plan).high)
+        longest = counted + math.ceil(images_beside(plan).high)
     return (0, longest) if longest else (None, None)
 
 
@@ -94,7 +92,7 @@ def longest_row(plan: Plan) -> float:
     """Tokens of a row at its limits, 0 where they are unknown; with the longest usual prompt where nothing limits that."""
     prompt, response = row_limit(plan)
     if not prompt and response and plan.online:
-        return response + _shown(plan).high + untold_prompt(plan).high
+        return response + images_shown(plan).high + untold_prompt(plan).high
     return (prompt or 0) + (response or 0)
 
 
@@ -107,48 +105,13 @@ def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
     if prompt_limit is None or response_limit is None:
         return exactly(0), _UNKNOWN_LIMIT
     if not prompt_limit and plan.online:  # images at least are known of prompts without a limit
-        shown, text = _shown(plan), untold_prompt(plan)
+        shown, text = images_shown(plan), untold_prompt(plan)
         prompt = Band(shown.low + text.low, shown.mid + text.mid, shown.high + text.high)
     else:
         prompt = _real(plan, "real_prompt_length", prompt_limit, rows, together or rows)
     if plan.failed_row and not _known(plan, "real_response_length"):
         return _as_failed(plan, plan.failed_row, rows, prompt.mid)
     return prompt, _real(plan, "real_response_length", response_limit, rows, together or rows)
-
-
-def image_pixels(plan: Plan) -> float:
-    """Most pixels of the images or the video of one prompt, 0 where the run's prompts hold none as far as is known."""
-    pixels, images = whole(plan.values, "max_pixels"), plan.values.get("images_per_prompt")
-    if not plan.model.vision or plan.values.get("text_data") is True:
-        return 0.0
-    shown = (pixels or 0) * (float(images) if isinstance(images, (int, float)) else 1.0)
-    return max(shown, video_pixels(plan.model.vision, plan.values))
-
-
-@once
-def _beside(plan: Plan) -> Band:
-    """Tokens of the images that stand beside the counted text of a row: of small ones, of usual ones, of the largest."""
-    usual, most = whole(plan.values, "image_pixels"), whole(plan.values, "max_pixels")
-    if not usual or plan.values.get("multimodal") is False:
-        return exactly(0)
-    largest = whole(plan.values, "largest_image_pixels") or _OTHER_SETS * usual
-    largest = min(most or largest, largest)
-    least = float(whole(plan.values, "min_pixels") or 0)  # smaller images are scaled up
-    each = plan.model.vision.pixels_per_token if plan.model.vision else _PIXELS_PER_TOKEN
-    images = max(1, whole(plan.values, "images_per_prompt") or 1)
-    pixels = Band(usual / _OTHER_SETS, usual, largest).at_most(largest)
-    return Band(*(max(least, size) for size in pixels)).times(images / each)
-
-
-def _most_shown(plan: Plan) -> float:
-    """Tokens of the largest images that a prompt may hold."""
-    return image_pixels(plan) / plan.model.vision.pixels_per_token if plan.model.vision else 0.0
-
-
-def _shown(plan: Plan) -> Band:
-    """The same, half of them at least, since images come in all sizes."""
-    most = _most_shown(plan)
-    return Band(0.5 * most, most, most)
 
 
 def untold_prompt(plan: Plan) -> Band:
@@ -162,12 +125,17 @@ def untold_prompt(plan: Plan) -> Band:
     return exactly(told) if told and "real_prompt_length" not in plan.assumed else UNKNOWN_PROMPT
 
 
+def limited_by_default(plan: Plan) -> bool:
+    """Whether a default alone limits prompts of text, which says nothing of their length, and nothing is added to them in turns."""
+    return "prompt_length" in plan.defaults and not shows_images(plan) and not whole(plan.values, "max_turns")
+
+
 def image_tokens(plan: Plan, rows: float) -> Band:
     """Tokens that the images of one prompt become, as a mean over ``rows``; the prompt that holds them bounds them."""
-    beside = _beside(plan)
+    beside = images_beside(plan)
     if beside.mid:
         return _worst_of_many(exactly(0), beside, rows)
-    most = _most_shown(plan)
+    most = most_shown(plan)
     if not most:
         return exactly(0)
     prompt, response = real_row(plan, rows)
@@ -183,7 +151,7 @@ def image_patches(plan: Plan, rows: float) -> Band:
 def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band:
     known, longest = _known(plan, id), whole(plan.values, LONGEST[id])
     if known:
-        images = _beside(plan) if _holds_images(plan, id) else exactly(0)
+        images = images_beside(plan) if _holds_images(plan, id) else exactly(0)
         text = Band(known, known, max(known, longest or 0))
         met = whole(plan.values, "longest_met_length") if id == "real_response_length" and not plan.online else None
         return _worst_of_many(text, images, rows, met).at_most(limit)
@@ -195,6 +163,10 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
         return exactly(limit)
     if not plan.online:
         return _of_data_set(limit, rows, together, rows_met(plan.values))
+    if id == "real_prompt_length" and not longest and limited_by_default(plan):
+        # as of a set whose mean is that of half of all sets, at the worst of many passes
+        mid = UNKNOWN_PROMPT.mid * (1 + _WORST * SET_DEVIATION / math.sqrt(max(1.0, rows)))
+        return Band(UNKNOWN_PROMPT.low, mid, limit).at_most(limit)
     mean = limit * _mean_share(rows)
     # of a prompt the least is what most sets have: a limit may be far above all prompts
     low = 0.5 * mean if id == "real_response_length" else min(0.5 * mean, UNKNOWN_PROMPT.mid)

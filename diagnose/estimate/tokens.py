@@ -10,6 +10,7 @@ from diagnose.batch import rows_held, whole
 from diagnose.estimate.once import once
 from diagnose.estimate.plan import FILLED, PAIRED, Plan
 from diagnose.estimate.rows import LONGEST, longest_of_set, longest_row, real_row, row_limit
+from diagnose.estimate.shown import shows_images
 from diagnose.estimate.term import Band, counts, exactly
 from diagnose.estimate.terms_held import held_bytes
 
@@ -101,7 +102,7 @@ def _by_rows(plan: Plan, rows_id: str) -> Pass:
         how=f"{several} × {counts(row)} tokens{' padded' if padded else ''}{f' ÷ {sp}' if sp > 1 else ''}",
         moved_by=_moved_by(rows_id, padded),
         missing=missing,
-        uneven=not padded and _uneven(plan, row),
+        uneven=not padded and _uneven(plan, row, response),
     )
 
 
@@ -174,8 +175,10 @@ def _texts_of_row(plan: Plan) -> int:
     return int(texts) + (whole(plan.values, "negatives_of_row") or 0) if texts else 1
 
 
-def _uneven(plan: Plan, row: Band) -> bool | None:
+def _uneven(plan: Plan, row: Band, response: Band) -> bool | None:
     """Generated rows end where they end; rows of a data set differ, unless most are cut at the limit and not dropped above it."""
+    if plan.online and filled(plan) and response.mid == response.high and not shows_images(plan):
+        return False if row.exact else None  # one answer at its limit makes a pass as long as any: so may they all be
     if plan.online or plan.algo in FILLED:
         return plan.online and not row.exact
     longest = max((whole(plan.values, id) or 0 for id in LONGEST.values() if id not in plan.assumed), default=0)

@@ -9,7 +9,7 @@ from diagnose.batch import resolve
 from diagnose.facts.agreed import agreed
 from diagnose.facts.algo import read_algo, read_training, supervised
 from diagnose.facts.almost import words_alone
-from diagnose.facts.among import among
+from diagnose.facts.among import among, layers_through
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.banner import trained
 from diagnose.facts.bare import is_bare
@@ -129,6 +129,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         datasets=sets,
         notes=(*encoded(paste.lines), *refused, *readings.notes, *told),
         among=among(paste, heard.hits),
+        layers_through=layers_through(paste, heard.hits),
     )
 
 

@@ -75,15 +75,29 @@ def among(paste: Paste, hits: Sequence[Hit]) -> tuple[str, ...]:
         return ()
     if _meets(paths, (_SAMPLING,)):
         return ("rollout", "eval")
-    # not ``apply`` of torch/autograd/function.py: it calls both ways
-    backward = [frame.path for frame in frames if frame.function in ("backward", "_engine_run_backward")]
-    if _meets(backward, _OF_BACKWARD):
+    if _goes_back(frames):
         return _BACKWARD
-    if any(frame.function in _OF_LOGITS and "torch/" in frame.path for frame in frames):
+    if _takes_logits(frames):
         return _LOGITS
     if not frames and any(_LOGITS_SAID.search(line.words) for line in failures):
         return _LOGITS
     return _FORWARD if _meets(paths, _OF_A_PASS) else ()
+
+
+def layers_through(paste: Paste, hits: Sequence[Hit]) -> bool:
+    """Whether the traceback of the failure stands behind the forward pass of all layers: in its loss, or in the backward pass."""
+    frames = _of_failure(deepest_first(paste, hits))
+    return _goes_back(frames) or _takes_logits(frames)
+
+
+def _goes_back(frames: Sequence[Frame]) -> bool:
+    # not ``apply`` of torch/autograd/function.py: it calls both ways
+    backward = [frame.path for frame in frames if frame.function in ("backward", "_engine_run_backward")]
+    return _meets(backward, _OF_BACKWARD)
+
+
+def _takes_logits(frames: Sequence[Frame]) -> bool:
+    return any(frame.function in _OF_LOGITS and "torch/" in frame.path for frame in frames)
 
 
 def _of_card(paste: Paste, hits: Sequence[Hit]) -> list[Line]:

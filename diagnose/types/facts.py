@@ -86,7 +86,8 @@ class Facts:
     ``datasets`` are the catalogue's names of the data sets, each with the rows that the run takes of it (``name#rows``).
     ``versions`` are those of packages, by their plain name.
     ``config`` holds every memory-relevant key as the person wrote it.
-    ``among`` are the phases in which alone the traceback of the failure can stand, empty where it may be any.
+    ``among`` are the phases in which alone the traceback of the failure can stand, empty where it may be any; ``layers_through``: it stands
+    behind the forward pass of all layers.
     ``failed_row`` stays as it is when a lever changes the rest: it is of the run that failed.
     """
 
@@ -112,6 +113,7 @@ class Facts:
     notes: tuple[str, ...] = ()
     failed_row: FailedRow | None = None
     among: tuple[str, ...] = ()
+    layers_through: bool = False
     command_alone: bool = False
 
     @property

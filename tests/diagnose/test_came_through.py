@@ -95,3 +95,45 @@ def test_an_engine_that_failed_as_it_started_is_taken_as_the_default_is() -> Non
     found = _read(paste)
     assert found.phase == "init"
     assert found.facts.stated["rollout_tp"].origin == "default"
+
+
+_PASSED = """\
+TRL 0.19 GRPO of qwen2.5-3b on 4x A100 40GB, deepspeed zero2, per_device_train_batch_size 8, num_generations 8,
+max_completion_length 1024, use_vllm=True vllm_mode="colocate"
+  File "/venv/site-packages/trl/trainer/grpo_trainer.py", line 1180, in training_step
+  File "/venv/site-packages/torch/_tensor.py", line 648, in backward
+  File "/venv/site-packages/torch/autograd/graph.py", line 823, in _engine_run_backward
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.64 GiB. GPU 2 has a total capacity of 39.38 GiB of which 3.11 GiB is free.
+"""
+_LAYERS = '  File "/venv/site-packages/transformers/models/qwen2/modeling_qwen2.py", line 46, in forward\n'
+
+
+def test_layers_that_were_through_were_recomputed_where_a_card_cannot_have_kept_them() -> None:
+    found = _read(_PASSED)
+    checkpointing = found.facts.stated["gradient_checkpointing"]
+    assert found.phase == "actor_update"
+    assert (checkpointing.value, checkpointing.origin) == (True, "assumed")
+    assert checkpointing.why.endswith("GiB when its layers are through, and they were")
+    assert "checkpointing.activation.on" not in [one.lever.slug for one in found.prescriptions]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            _PASSED[_PASSED.index('  File "/venv/site-packages/torch/_t') : _PASSED.index("torch.Out")],
+            _LAYERS,
+        ),  # on its way
+        ("size 8", "size 1"),  # one row's activations have room
+        ("num_generations 8", "num_generations 8, gradient_checkpointing=False"),
+    ],
+)
+def test_activations_that_may_have_stood_or_are_said_to_are_kept(old: str, new: str) -> None:
+    assert old in _PASSED
+    checkpointing = _read(_PASSED.replace(old, new)).facts.stated["gradient_checkpointing"]
+    assert (checkpointing.value, checkpointing.origin == "assumed") == (False, False)
+
+
+def test_what_is_said_and_cannot_have_been_is_told() -> None:
+    found = _read(_PASSED.replace("num_generations 8", "num_generations 8, gradient_checkpointing=False"))
+    assert "yet its layers were through when it failed" in told(found)

@@ -60,15 +60,33 @@ def test_fewer_accumulated_passes_are_advised_where_generation_runs_out() -> Non
 def test_a_prompt_that_nothing_limits_is_taken_as_most_are_and_told_as_assumed() -> None:
     found = run(GRPO.format(version="1.0.0", more=""))
     assert f"{1024 + UNKNOWN_PROMPT.mid:,} (" in terms(found, "actor_update")["checkpoints"].how
-    assert {fact.id: fact.value for fact in assumed_lengths(found.facts)} == {"real_prompt_length": UNKNOWN_PROMPT.mid}
+    lengths = {"real_prompt_length": UNKNOWN_PROMPT.mid, "real_response_length": 1024}
+    assert {fact.id: fact.value for fact in assumed_lengths(found.facts)} == lengths
 
 
 def test_a_prompt_of_which_something_is_known_is_not_guessed() -> None:
     told = run(GRPO.format(version="1.0.0", more=""), real_prompt_length=300)
-    assert "× 1,324 tokens" in terms(told, "actor_update")["checkpoints"].how
-    assert not assumed_lengths(told.facts)
+    assert "× 1,324 (" in terms(told, "actor_update")["checkpoints"].how
+    assert [fact.id for fact in assumed_lengths(told.facts)] == ["real_response_length"]
     limited = run(GRPO.format(version="0.25.1", more=", max_prompt_length=700"))
-    assert "× 1,724 tokens" in terms(limited, "actor_update")["checkpoints"].how
+    assert "× 1,724 (" in terms(limited, "actor_update")["checkpoints"].how
+
+
+def test_a_prompt_that_a_default_alone_limits_is_taken_as_most_are() -> None:
+    by_default, told = (run(GRPO.format(version="0.19.0", more=more)) for more in ("", ", max_prompt_length=512"))
+    assert by_default.facts.stated["prompt_length"].value == told.facts.stated["prompt_length"].value == 512
+    assumed = {fact.id: fact for fact in assumed_lengths(by_default.facts)}["real_prompt_length"]
+    assert UNKNOWN_PROMPT.mid < assumed.value < 512
+    assert "since only a default limits it" in assumed.why
+    need = [terms(one, "actor_update")["activations"] for one in (by_default, told)]
+    assert need[0].bytes < need[1].bytes
+    assert need[0].high == need[1].high
+
+
+def test_rows_are_as_long_as_the_longest_that_are_generated_together() -> None:
+    """trl v0.19.0 trl/trainer/grpo_trainer.py: _generate_and_score_completions pads to the longest, not to the limits."""
+    short = run(GRPO.format(version="0.19.0", more=""), real_prompt_length=100, real_response_length=300)
+    assert "× 400 tokens" in terms(short, "actor_update")["activations"].how
 
 
 def test_the_launcher_without_ray_generates_with_the_actor_itself() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from diagnose.estimate import plan_of
-from diagnose.estimate.rows import image_pixels
+from diagnose.estimate.shown import image_pixels
 from diagnose.estimate.video import video_pixels
 from diagnose.facts import read_facts
 from diagnose.ingest import read
