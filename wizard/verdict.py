@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose.facts.kind import not_memory
+from diagnose.facts.memory_limits import job_limited
 from diagnose.types import CacheRoom, Diagnosis, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib, tenths
 from diagnose.vocabulary import PHASES
-from diagnose.words import job_limited
 from diagnose.words.figures import NBSP, band_words, gib, phase_tenths, rounded
 from wizard.chart.data import shown
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from diagnose.facts.memory_limits import job_limited
 from diagnose.knowledge.records import Case
 from diagnose.types import Diagnosis, Facts, PoolEstimate
 from diagnose.units import tenths
-from diagnose.words import job_limited, phase_words
+from diagnose.words import phase_words
 from diagnose.words.figures import NBSP, need_tenths
 from kb.sections import thread_name
 from wizard.chart.data import shown

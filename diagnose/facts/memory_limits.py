@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts.prose import span_of
-from diagnose.types import Fact, Line, Paste, Setting, Span
+from diagnose.types import Fact, Facts, Line, Paste, Setting, Span
 from diagnose.units import GIB, KIB, to_gib
 
 LIMIT = "a limit of the job or its container"
@@ -72,6 +72,12 @@ _QUANTITY = re.compile(r"(?P<size>\d{1,15}(?:\.\d{1,3})?)(?P<unit>[KMGTP]i?|k)?$
 _LIMIT_KEY = re.compile(r"(?:^|\.)limits\.memory$", re.I | re.A)
 _COMPOSE_KEY = re.compile(r"(?:^|\.)deploy\.resources\.limits\.memory$", re.A)
 _COMPOSE_SIZE = re.compile(r"(?P<size>\d{1,8})(?P<unit>[mgt])i?b?$", re.I | re.A)
+
+
+def job_limited(facts: Facts) -> bool:
+    """Whether what a node may give is what a scheduler or a container set, and not its RAM."""
+    ram = facts.stated.get("host_ram_gb")
+    return ram is not None and ram.why == LIMIT and "node_total_gb" not in facts.values
 
 
 def read_limits(paste: Paste, cards: Mapping[str, Fact]) -> dict[str, Fact]:

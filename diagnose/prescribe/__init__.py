@@ -190,6 +190,9 @@ def _idle(candidate: Candidate) -> bool:
     before, limit = situation.failing, situation.limit
     if before and limit and trial.after and situation.explained is False and not situation.unexplained:
         return before.bytes - trial.after.bytes < LEAST_GAIN * limit
+    pool = situation.before.pool(situation.pool) if situation.pool else None
+    if pool and pool.verdict() == "close" and _may_be_the_cause(candidate.lever, situation):
+        return False  # what the verdict waits for
     speaks = situation.kind is None and situation.failing is not None and situation.limit is not None
     return speaks and trial.after is None and candidate.lever.order < HARDWARE
 

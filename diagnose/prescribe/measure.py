@@ -71,6 +71,8 @@ def _no_gain(situation: Situation, changed: Estimate) -> Refusal:
         other = "is not what runs out"
     elif situation.possible and where.phase not in situation.possible:
         other = "is not where it can have failed"
+    elif before and failing.phase != before.peak.phase:
+        other = "has room"
     else:
         other = "is not the highest phase by the estimate"
     return Refusal("elsewhere", f"It takes {gib(saved)} GiB from the {_phase(where)}, which {other}. {held}")

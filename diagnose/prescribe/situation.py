@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from diagnose.allocator import foreign_gib, fragmented
 from diagnose.estimate import cache_room, estimate, plan_of, turning_length
+from diagnose.facts.memory_limits import job_limited
 from diagnose.facts.versions import last_day, possible
 from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
@@ -77,6 +78,7 @@ class Situation:
             "explained": self.explained,
             "images_uncapped": True if self._images and "max_pixels" not in self.facts.values else None,
             "weights_fit": weights_fit(self.facts),
+            "job_limited": True if job_limited(self.facts) else None,
             "message": self._message,
             "judged": not self.before.missing and self._has_limit,
         }
@@ -255,11 +257,13 @@ def explained(before: Estimate, kind: str | None, pool: Pool | None) -> bool | N
 def watched(
     estimate: Estimate, pool: Pool | None, phase: str | None, among: tuple[str, ...] = ()
 ) -> PhaseEstimate | None:
-    """The phase whose bytes decide: the failing one, or the highest of its pool, or of some of it, when nothing names it."""
+    """The phase whose bytes decide: the failing one; when nothing names it the highest of some, or that on which the verdict hangs."""
     estimated = estimate.pool(pool) if pool else None
     if estimated is None or not estimated.phases:
         return None
-    return estimated.phase(phase) if phase else estimated.highest(among)
+    if phase:
+        return estimated.phase(phase)
+    return estimated.highest(among) if among else estimated.deciding
 
 
 def verdict(estimate: Estimate, pool: Pool, phase: str | None) -> str:

@@ -247,6 +247,7 @@ SIGNS = {
     "images_uncapped": "true: the model sees images, and nothing limits their pixels",
     "own_neighbour": "true: the run itself has more than one process on each card, its engine among them",
     "weights_fit": "the weights of the model in 16 bits take less than one card, where nothing is trained",
+    "job_limited": "true: what a node may give is what a scheduler or a container set",
     "judged": "true: the estimate lacks nothing, and the limit is known",
     "explained": "false: the settings that are known leave a third of the card free in every phase",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diagnose.facts.kind import cause_open, not_memory
-from diagnose.facts.memory_limits import LIMIT
+from diagnose.facts.memory_limits import job_limited
 from diagnose.possible import ground, possible_phases
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
@@ -156,7 +156,7 @@ def _lead(diagnosis: Diagnosis) -> str:
     parts.append(untold(diagnosis))
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
     if diagnosis.kind == "memory_growth" and grown:
-        return " ".join((grown[0], *parts))
+        return " ".join(part for part in (grown[0], *parts) if part)
     if diagnosis.kind and pool.verdict(phase.computed) == "fits":
         parts.append(_unexplained(diagnosis, phase))
     parts.append(_elsewhere_too(diagnosis, pool))
@@ -218,12 +218,6 @@ def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
     if used := counted_beyond(diagnosis, phase):
         return f"The message counts {used:,.1f}{NBSP}GiB in use on the node; the settings that are known do not explain the rest."
     return "The settings that are known do not explain the failure."
-
-
-def job_limited(facts: Facts) -> bool:
-    """Whether what a node may give is what a scheduler or a container set, and not its RAM."""
-    ram = facts.stated.get("host_ram_gb")
-    return ram is not None and ram.why == LIMIT and "node_total_gb" not in facts.values
 
 
 def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:

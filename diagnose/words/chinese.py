@@ -12,10 +12,11 @@ from functools import reduce
 
 from diagnose import outlived
 from diagnose.facts.kind import cause_open, not_memory
+from diagnose.facts.memory_limits import job_limited
 from diagnose.held import weights
 from diagnose.possible import ground, only_out, possible_phases
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
-from diagnose.words import guessed, job_limited, presumed, worst
+from diagnose.words import guessed, presumed, worst
 from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.chinese_advice import Advised, advised, cache_left, together
 from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, VERDICTS, fact_name, joined

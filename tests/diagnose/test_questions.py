@@ -76,7 +76,7 @@ def test_of_a_card_that_is_named_only_the_sizes_are_asked_for_in_which_it_is_sol
 
 
 def test_the_answer_that_turns_the_verdict_by_the_highest_figure_is_kept():
-    run = "trl grpo, Qwen2.5-7B, 8xH100 80GB, deepspeed zero3, max_completion_length 2048, will it fit?"
+    run = "trl grpo, Qwen2.5-7B, 8xH100 80GB, deepspeed zero3, max_completion_length 3072, will it fit?"
     version = next(
         one for one in diagnose(run, {}, current(), ()).questions if one.question.fact == "framework_version"
     )

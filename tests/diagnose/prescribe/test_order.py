@@ -384,3 +384,25 @@ def test_what_is_for_a_merge_or_an_evaluation_is_not_said_of_an_algorithm():
     advised = of_answers(model="Qwen2.5-1.5B-Instruct", framework="plain", phase="load")
     assert advised
     assert not [slug for slug, one in advised.items() if one.lever.when.get("trains") is False]
+
+
+def test_a_limit_of_the_jobs_own_is_raised_first():
+    run = "verl grpo Qwen2.5-7B on 8 x H100, param_offload=True optimizer_offload=True\nray.exceptions.OutOfMemoryError: killed\n{}\n"
+    limited, machine = (
+        diagnose(run.format(ram), {"oom_kind": "host_ram"}, current(), ()).prescriptions
+        for ram in ("#SBATCH --mem=256G", "each node has 256 GB of RAM")
+    )
+    assert limited[0].lever.slug == "host.more_ram"
+    assert limited[0].why.startswith("It is the job’s own limit that is reached")
+    assert machine[0].lever.slug != "host.more_ram"
+
+
+def test_of_a_run_to_come_the_setting_that_nobody_tells_comes_first_and_not_a_phase_that_has_room():
+    asked = diagnose("can I do full GRPO of Qwen3-8B with 16k responses on 8x H100 with verl?", {}, current(), ())
+    pool = asked.estimate.gpu
+    assert pool is not None
+    assert (asked.verdict, pool.deciding.phase) == ("close", "actor_update")
+    assert pool.peak.phase != "actor_update"
+    first, *others = asked.prescriptions
+    assert (first.lever.slug, first.changes[0].after) == ("batch.micro.down", "1")
+    assert {one.phase for one in others if one.after} == {"actor_update"}
