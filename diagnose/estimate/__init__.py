@@ -6,7 +6,7 @@ from dataclasses import replace
 from operator import add
 
 from diagnose.estimate.capacity import left_by_others
-from diagnose.estimate.engine import cache_room, missing_share
+from diagnose.estimate.engine import cache_room, free_before, missing_share
 from diagnose.estimate.failed_row import with_failed_row
 from diagnose.estimate.frozen import base_type_unknown
 from diagnose.estimate.host import host_pool, used_bytes
@@ -31,6 +31,7 @@ __all__ = [
     "cache_room",
     "estimate",
     "estimate_pool",
+    "free_before",
     "plan_of",
     "turning_length",
     "with_failed_row",

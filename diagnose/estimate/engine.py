@@ -138,15 +138,18 @@ def _pool(plan: Plan) -> list[Term]:
     return [make_term("kv_pool", "KV pool", "engine", size, how, _RULES[rule], moved_by)]
 
 
-def cache_room(plan: Plan | None, measured: Sequence[Measured] = ()) -> CacheRoom | None:
+def cache_room(plan: Plan | None, measured: Sequence[Measured] = (), unseen: int = 0) -> CacheRoom | None:
     """What the engine's start leaves its cache; None without an engine of this kind, or where its share or the card is not known.
 
-    ``measured`` are the readings of the log, of which the last of a cache tells what is left.
+    ``measured`` are the readings of the log, of which the last of a cache tells what is left. ``unseen`` bytes stand on the card that the
+    plan does not know, as a reading of what was free showed before a change.
     """
     share, capacity = (plan.number("gpu_memory_utilization"), plan.capacity) if plan else (None, None)
     if plan is None or share is None or capacity is None or plan.does.get("kv_rule") == "dense":
         return None
     own, resident = _beside_pool(plan, _rule(plan))
+    unseen = _unseen(plan, capacity - resident, measured) or unseen
+    resident += unseen
     left, weights = _left(plan, share, capacity, own.mid, resident), weight_bytes(plan)
     if set_to := plan.number("kv_pool_gib"):
         left = set_to * GIB
@@ -154,13 +157,25 @@ def cache_room(plan: Plan | None, measured: Sequence[Measured] = ()) -> CacheRoo
     prompt, response = row_limit(plan)
     tokens = whole(plan.values, "max_model_len") or (prompt or 0) + (response or 0)
     token = token_bytes(plan)
-    parts = (own.mid + others + left, weights, own.mid - weights, others, left, tokens * token)
+    parts = (own.mid + others + left, weights, own.mid - weights, others - unseen, left, tokens * token)
     taken, weighed, worked, stands, rest, row = (round(part) for part in parts)
     refuses = plan.values.get("rollout_engine") not in _STARTS_ANYHOW
     caches = [one for one in measured if one.counter in ("kv_pool", "kv_tokens")]
     shown = round(caches[-1].tokens * token) or caches[-1].bytes if caches else None
     doubt = round(own.high - own.mid)
-    return CacheRoom(taken, weighed, worked, stands, rest, row, tokens, doubt, token, refuses, shown)
+    return CacheRoom(taken, weighed, worked, stands, rest, row, tokens, doubt, token, refuses, shown, unseen)
+
+
+def _unseen(plan: Plan, free: float, measured: Sequence[Measured]) -> int:
+    """Bytes by which less was free before the engine loaded than the plan leaves, where its share is one of what is free then."""
+    read = free_before(measured)
+    return max(0, round(free) - read) if read and _rule(plan) == "share_of_start" else 0
+
+
+def free_before(measured: Sequence[Measured]) -> int:
+    """Bytes that the log shows free before the engine loaded; 0 where it does not tell."""
+    read = [one.bytes for one in measured if (one.counter, one.phase, one.moment) == ("free", "init", "before")]
+    return read[-1] if read else 0
 
 
 def token_bytes(plan: Plan) -> float:

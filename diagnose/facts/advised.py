@@ -122,7 +122,7 @@ _TOLD = (
     ),
     # what may come of it
     re.compile(
-        rf"\b(?:may|might|could|can|would)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s+{_FEW}{FAILS}"
+        rf"\b(?:may|might|could|can|would)\s+(?:\w+\s+)?(?:cause|lead to|result in|trigger|throw|produce|run into)\s*{_FEW}{FAILS}"
         rf"|\brisk(?:s|ing)?\s+(?:of\s+)?(?:an?\s+)?{FAILS}"
         rf"|\byou(?:['’]re|\s+are)\s+(?:more\s+|less\s+|most\s+)?likely\s+to\s+{_FEW}{FAILS}",
         re.I | re.A,
@@ -131,9 +131,10 @@ _TOLD = (
     re.compile(
         rf"(?:\bif\s+(?:the\s+)?exit\s+code\s+is\s+-9\b[^.\n]{{0,20}}?)?\b(?:common|possible|potential)\s+(?:root\s+)?causes?"
         rf"\s+(?:is|are|includes?)\b[^.,;\n]{{0,50}}?{FAILS}(?:[ -]killer)?"
-        rf"|\bif\s+the\s+(?:process|worker)\s+was\s+killed\s+by\b[^.\n]{{0,20}}?{FAILS}[^.\n]{{0,60}}"
+        rf"|\bif\s+the\s+(?:process|worker)\s+was\s+killed\s+by\b[^.\n]{{0,20}}?{FAILS}[^.\n]{{0,300}}"
         rf"|\brun\s+[`'\"]?(?:sudo\s+)?dmesg\b[^.\n]{{0,40}}?\boom\b[`'\"]?\s+to\s+(?:check|see)"
-        rf"|\b(?:unexpected\s+failures|killed\s+by\s+the\s+OS)\s*\(e\.g\.,?\s*{FAILS}\)"
+        rf"|\b(?:unexpected\s+failures|killed\s+by\s+the\s+OS)\s*\(e\.g\.,?\s*{FAILS}\)|\bcrash(?:es|ed)?\s+unexpectedly\s+\({FAILS},\s*etc\.?\)"
+        rf"|\bif\s+(?:an?\s+)?{FAILS}\s+(?:errors?\s+)?(?:occurs?|happens?)\b[^.,;\n]{{0,50}},\s*(?:please\s+)?(?:consider|try|set|reduce|lower|decrease)\b"
         rf"|\bif\s+(?:it|this)\s+is\s+(?:an?\s+)?{FAILS}(?:\s+(?:problem|issue|error))?,\s*(?:set|reduce|lower|decrease|try|use)\b",
         re.I | re.A,
     ),

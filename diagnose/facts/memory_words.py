@@ -44,6 +44,7 @@ _FORMS = (
 _NOT_CAPACITY = re.compile(
     r"(?:\bus(?:e[sd]?|ing)|\btak(?:es?|ing)|\bneed\w*|\brequir\w*|\breach\w*|\bgr[eo]w\w*|\bclimb\w*|\bincreas\w*"
     r"|\bfrom|\bto|\bover|\bmore than|\bexceed\w*"
+    r"|\balloc(?:ates?|ating)|\brequest(?:s|ing)|\bpin(?:s|ned|ning)"
     r"|\boccup\w*|\bleak\w*|\bextra|\bconsum\w*|\babout|\b(?:under|below|at least)|占用?了?|用了?|需要|涨到?|到|超过|升到?|增长?到?"
     r"|吃掉?了?|预留|至少|一开始|刚开始|起初|开始时?|步(?:时|后|之后)?|\bsteps?\s*\d{1,6},?|\bat (?:the )?(?:start|beginning),?)"
     r"\s*(?:up to |about |around |roughly |约|大概)?$",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnose.batch import rows_held, whole
+from diagnose.estimate import free_before
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.older import of_new_keys
 from diagnose.prescribe.order import rank_of
@@ -119,6 +120,9 @@ def _cards(before: Facts, after: Facts, old: float, new: float) -> str:
 
 
 def _share(before: Facts, old: float, new: float) -> str:
+    if free := free_before(before.measured):
+        freed = f"{gib(round(abs(old - new) * free))} GiB {'less' if new < old else 'more'}"
+        return f"The engine may take {new:g} instead of {old:g} of what was free before it: {freed}."
     card = before.number("gpu_total_gib") or before.number("gpu_mem_gib")
     freed = f": {gib(from_gib(abs(old - new) * card))} GiB {'less' if new < old else 'more'}" if card else ""
     return f"The engine may take {new:g} instead of {old:g} of the card{freed}."

@@ -16,6 +16,7 @@ from diagnose.facts.memory_limits import job_limited
 from diagnose.held import weights
 from diagnose.possible import ground, only_out, possible_phases
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate
+from diagnose.units import GIB
 from diagnose.words import guessed, presumed, worst
 from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.chinese_advice import Advised, advised, cache_left, together
@@ -221,6 +222,7 @@ def _room(room: CacheRoom) -> str:
     taken = [f"权重占 {gib(room.weights)}"]
     taken += [f"最大的一步约占 {gib(room.work)}"] if room.work else []
     taken += [f"训练进程占 {gib(room.others)}"] if room.others else []
+    taken += [f"当时另有占用 {gib(room.unseen)}"] if room.unseen >= GIB else []
     parts = [f"引擎可用 {gib(room.share)}，{'，'.join(taken)}，{cache_left(room)}。"]
     parts += [f"一条 {room.tokens:,} token 的序列要 {gib(room.row)}。"] if room.row else []
     return "".join(parts)

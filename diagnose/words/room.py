@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnose.types import CacheRoom
+from diagnose.units import GIB
 from diagnose.words.figures import gib, rounded
 
 
@@ -16,6 +17,7 @@ def room_words(room: CacheRoom, failed: bool = True) -> str:
     before = [f"its weights take {gib(room.weights)} of it"]
     before += [f"its largest step about {gib(room.work)}"] if room.work else []
     before += [f"what stands there of the trainer {gib(room.others)}"] if room.others else []
+    before += [f"what else was in use by then {gib(room.unseen)}"] if room.unseen >= GIB else []
     left = "leaves nothing for its cache" if room.left <= 0 else f"leaves {gib(room.left)} for its cache"
     parts = [f"The engine may take {gib(room.share)} of the card; {', '.join(before)}: that {left}."]
     if room.shown is not None:

@@ -32,6 +32,13 @@ TOO_LONG = (
     "ValueError: To serve at least one request with the model's max seq len (131072), (32.00 GiB KV cache is needed, which is larger than"
     " the available KV cache memory (6.10 GiB). Based on the available memory, the estimated maximum model length is 24976.\n"
 )
+ON_A_FULL_CARD = (
+    "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct actor_rollout_ref.rollout.name=sglang"
+    " actor_rollout_ref.rollout.gpu_memory_utilization=0.5 actor_rollout_ref.rollout.tensor_model_parallel_size=1"
+    " trainer.n_gpus_per_node=8 trainer.nnodes=1\n8 x H100 80GB\n"
+    "[2025-06-01 10:00:00 TP0] Load weight begin. avail mem={free} GB\n"
+    "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n"
+)
 SGLANG = (
     "python -m sglang.launch_server --model-path Qwen/Qwen2.5-14B-Instruct --tp-size 1 --mem-fraction-static 0.9 --context-length 32768\n"
     f"1 x A100 80GB\n[2025-06-01 10:00:00] Capture cuda graph failed: {OOM}\n"
@@ -305,3 +312,21 @@ def test_a_model_that_is_published_in_8_bits_takes_a_byte_a_parameter(name: str,
     """github.com/MoonshotAI/Kimi-K2 README.md at c6157be, section 4: block-fp8; Megatron-Bridge: “~230GB fp8”."""
     weights = told(f"vllm serve {name} --tensor-parallel-size 16 --max-model-len 8192\n16 x H200\n").room.weights
     assert weights == pytest.approx(billions * 1e9 / 16, rel=0.02)
+
+
+def test_what_was_free_before_an_engine_loads_explains_a_share_of_it_that_is_too_small() -> None:
+    found = told(ON_A_FULL_CARD.format(free="27.20"))
+    assert found.room is not None
+    assert not found.room.enough
+    assert (found.room.others + found.room.unseen) / GIB == pytest.approx(79.11 - 27.2, abs=0.1)
+    share = next(one for one in found.prescriptions if one.lever.slug == "rollout.gpu_memory_utilization.up")
+    assert share.room is not None
+    assert (share.room[1].rest - share.room[0].rest) / GIB == pytest.approx(2.72, abs=0.01)
+    assert "2.7 GiB more" in share.why
+
+
+def test_a_card_that_was_empty_before_an_engine_loads_hides_nothing() -> None:
+    found = told(ON_A_FULL_CARD.format(free="78.60"))
+    assert found.room is not None
+    assert found.room.enough
+    assert found.room.unseen == 0

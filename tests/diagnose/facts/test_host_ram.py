@@ -13,7 +13,14 @@ def test_a_terabyte_that_is_spelt_out_is_what_it_is_spelt_as(values):
 
 
 @pytest.mark.parametrize(
-    "text", ["it uses 400 GB of RAM", "内存涨到 500GB 就挂", "rank 0 needs about 320 GB of RAM more"]
+    "text",
+    [
+        "it uses 400 GB of RAM",
+        "内存涨到 500GB 就挂",
+        "rank 0 needs about 320 GB of RAM more",
+        "[2026-02-02 03:04:06 TP1] Allocating 96.00 GB host memory for hierarchical KV cache.",
+        "pinning 200 GB of host memory",
+    ],
 )
 def test_a_use_of_host_ram_is_no_capacity(values, text):
     assert "host_ram_gb" not in values(text)
