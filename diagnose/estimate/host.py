@@ -81,8 +81,11 @@ def used_bytes(plan: Plan, phase: PhaseEstimate) -> int:
 
 
 def gpus_of_node(plan: Plan) -> int | None:
-    """GPUs of a node, as said or because there is only one node or no room for two."""
-    stated, nodes, gpus = (whole(plan.values, id) for id in ("gpus_per_node", "n_nodes", "n_gpus"))
+    """GPUs of a node, as said or because there is only one node or no room for two; those that train where no others are known."""
+    stated, nodes, everything, train = (
+        whole(plan.values, id) for id in ("gpus_per_node", "n_nodes", "n_gpus", "trainer_gpus")
+    )
+    gpus = everything or train
     if stated:
         return stated
     if nodes and gpus:

@@ -33,6 +33,7 @@ from diagnose.facts.offload_words import offload_words
 from diagnose.facts.proven import known, left_open
 from diagnose.facts.quantized import with_quantized
 from diagnose.facts.quoted import without_quoted
+from diagnose.facts.role_sizes import with_role_sizes
 from diagnose.facts.run_words import run_words
 from diagnose.facts.shared import with_shared
 from diagnose.facts.spelling import normal
@@ -102,7 +103,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
     if chosen := _told_by_words(stated, {**keyed.stated, **answered}):
         before, keyed = keyed, _keys(heard, detected, version, {**answered, **chosen}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
-    stated = with_sizes(_on_machine(stated, heard, knowledge), knowledge)
+    stated = with_role_sizes(with_sizes(_on_machine(stated, heard, knowledge), knowledge), heard.speech)
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)

@@ -34,6 +34,8 @@ def launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     Of more cards that somebody answers, fewer processes than these train on as many as they are.
     """
     found = _launchers(paste, stated["n_nodes"].value if "n_nodes" in stated else None)
+    if (mode := stated.get("rollout_mode")) is not None and mode.value == "server":
+        found = _of_trainer(found, stated)
     keyed = [stated.get(id) for id in ("n_nodes", "gpus_per_node")]
     if all(fact is not None and fact.certain for fact in keyed):
         return {id: fact for id, fact in found.items() if id not in ("n_gpus", "trainer_gpus", "cards_per_process")}
@@ -44,6 +46,16 @@ def launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     if cards and started and answered and _all_of_them(found) and float(started.value) < float(cards.value):
         found.setdefault("trainer_gpus", replace(started, id="trainer_gpus"))
     return found
+
+
+def _of_trainer(found: dict[str, Fact], stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """What is known of a run whose engine is served from cards of its own: processes, and as many devices, are those that train alone."""
+    cards = found.get("n_gpus")
+    trains = "trains" not in stated or stated["trains"].value is True
+    if cards is None or not trains or "trainer_gpus" in found:
+        return found
+    kept = {id: fact for id, fact in found.items() if id not in ("n_gpus", "gpus_per_node")}
+    return {**kept, "trainer_gpus": replace(cards, id="trainer_gpus")}
 
 
 def _fewer_seen(found: Mapping[str, Fact], each: Fact) -> bool:

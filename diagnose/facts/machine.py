@@ -23,6 +23,7 @@ from diagnose.facts.prose import span_of
 from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, role_cards
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.facts.told_roles import told_roles
+from diagnose.facts.used_of import used_of_card
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line, Paste, Span
@@ -72,6 +73,8 @@ def read_machine(
     _put(found, read_allocation(paste))
     _put(found, table)
     _spoken(found, stated, speech, said, knowledge.gpus)
+    if not {"gpu_mem_gib", "gpu_model"} & {**found, **stated}.keys():
+        _put(found, used_of_card(speech, knowledge.gpus))
     if "n_gpus" not in {**found, **stated}:
         _put(found, processes(paste.lines))
     if not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():

@@ -28,6 +28,8 @@ _FORMS = (
         r"(?:my |the |our |this |a )?(?:cgroup|container|pod|job|docker|容器)",
         re.I | re.A,
     ),
+    # what is used of it stands before it
+    re.compile(rf"{_RAM}[^\n\d]{{0,16}}\d{{1,4}}(?:\.\d{{1,2}})?\s*[GT]?i?B?\s*/\s*{_SIZE}", re.I | re.A),
     re.compile(
         rf"(?<![\d.]){_SIZE}\s*(?:的|of)?\s*(?:total\s+|free\s+)?{_RAM}(?!\s*[:：]?\s*\d+(?:\.\d+)?\s*[gt])",
         re.I | re.A,

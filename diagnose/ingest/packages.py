@@ -21,7 +21,7 @@ _PIN = re.compile(
 _COLUMN = re.compile(
     rf"[\s│|]*({_NAME})(?:[ \t]{{2,}}|\t|[ \t]*[│|][ \t]*)v?(\d{{1,4}}\.[\w.+!-]{{1,60}}|\d{{8}})(?=[\s│|]|$)", re.A
 )
-_SAYS = r"[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]?(?:version|版本|ver)[ \t]{0,2}(?:[:=：是为]|is|of)?[ \t]{0,2}|[ \t]{1,2}"
+_SAYS = r"[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]?(?:version(?: \(GPU\?\))?|版本|ver)[ \t]{0,2}(?:[:=：是为]|is|of)?[ \t]{0,2}|[ \t]{1,2}"
 _WORDY = re.compile(
     rf"(?<![\w./@-])({_NAME})[\"'`]?(?:{_SAYS})[\"'`]?[vV]?({_LONG}|{_SHORT}){_END}", re.IGNORECASE | re.A
 )
@@ -57,6 +57,8 @@ _LOOK = re.compile(r"\d(?:(?<![\d.:=：]\d)\d{0,3}\.\d|\.\d{1,4}\.[\ddx])", re.A
 _FOLLOWED = re.compile(
     r"[ \t]{0,2}(?:[%xX×]|[KMGT]i?B?\b|GB|[bB]\b|s\b|sec|it/|tokens?|hours?|min|days?|亿|个|张|卡|万)", re.A
 )
+# what ``pip show`` prints in two lines
+_SHOWN = re.compile(rf"\s{{0,8}}(?:Name: (?P<name>{_NAME})|Version: (?P<version>\d[\w.+!-]{{0,60}}))\s{{0,8}}", re.A)
 _NO_VERSIONS = frozenset({"127.0.0.1", "0.0.0.0"})
 _COLON = re.compile(r"[:=：]", re.A)
 _NO_NAMES = frozenset({
@@ -70,9 +72,14 @@ _NO_NAMES = frozenset({
 def read_packages(rows: Sequence[Row]) -> list[Package]:
     """Every package with a version, by line; a name that looks like a setting (``top_p 0.8``) is none."""
     packages: list[Package] = []
+    named = ""
     for row in rows:
-        if "." in row.words:
+        shown = _SHOWN.fullmatch(row.words)
+        if shown and shown["version"] and named:
+            packages.append(Package(named, shown["version"], row.line.number))
+        elif "." in row.words:
             packages.extend(_of_row(row))
+        named = (shown["name"] or "") if shown else ""
     return packages
 
 

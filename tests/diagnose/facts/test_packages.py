@@ -99,3 +99,17 @@ def test_a_limit_of_the_prompt_is_written_for_versions_that_have_one():
     assert "prompt_length" not in read_facts(read(text), {}, current()).keys
     old = "python3 -m openrlhf.cli.train_ppo_ray --pretrain Qwen/Qwen2.5-7B --micro_rollout_batch_size 4 --prompt_max_len 512"
     assert read_facts(read(old), {}, current()).keys["prompt_length"] == "prompt_max_len"
+
+
+def test_pip_show_tells_a_version_in_the_line_below_the_name() -> None:
+    shown = f"{VERL}\n$ pip show vllm\nName: vllm\nVersion: 0.8.5.post1\nSummary: An engine\n---\nName: torch\nVersion: 2.6.0+cu124\n"
+    assert versions(shown)["vllm"] == "0.8.5.post1"
+    assert versions(shown)["torch"] == "2.6.0+cu124"
+
+
+def test_a_version_below_no_name_is_nobodys() -> None:
+    assert "vllm" not in versions(f"{VERL}\nName: vllm\nSummary: An engine\nVersion: 0.8.5\n")
+
+
+def test_the_environment_of_transformers_tells_torchs_version() -> None:
+    assert versions(f"{VERL}\n- PyTorch version (GPU?): 2.6.0+cu124 (True)\n")["torch"] == "2.6.0+cu124"

@@ -1,0 +1,48 @@
+"""Sizes of the models beside the one that is trained, in words: “a 7B reward model”, “teacher 14B”, “奖励模型用 3B”."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from diagnose.facts.prose import span_of
+from diagnose.types import Fact, Line
+
+_ROLES = {
+    "reward_b": r"(?:reward[ _-]?model|\bRM\b|奖励模型)",
+    "teacher_b": r"(?:teacher(?:[ _-]?model)?|教师(?:模型)?|老师模型)",
+    "critic_b": r"(?:critic(?:[ _-]?model)?|value model|价值模型)",
+}
+_SIZE = r"(?P<b>\d{1,3}(?:\.\d{1,2})?)\s*B(?![A-Za-z\d])"
+_B = rf"(?<![\w.]){_SIZE}"
+_NAMED = r"(?:[A-Z][A-Za-z]{2,12}\d?(?:\.\d)?-)?"
+_FORMS = {
+    id: (
+        re.compile(rf"{_B}\s*(?:的\s*)?{role}(?![A-Za-z_])", re.I | re.A),
+        re.compile(
+            rf"{role}(?![A-Za-z_])(?:\s{{0,2}}(?:\b(?:is|also|of|uses?|has|with|an?|the)\b|也|是|为|用|的|有|[:：=(（])){{0,4}}\s{{0,2}}"
+            rf"{_NAMED}{_SIZE}",
+            re.I | re.A,
+        ),
+    )
+    for id, role in _ROLES.items()
+}
+_MOST = 800
+
+
+def role_sizes(speech: Sequence[Line]) -> dict[str, Fact]:
+    """By fact the size that the words tell of a role's model, in billions; nothing of a role with two sizes."""
+    found: dict[str, dict[float, Fact]] = {}
+    for line in speech:
+        for id, forms in _FORMS.items() if len(line.words) < _MOST else ():
+            for form in forms:
+                for match in form.finditer(line.words):
+                    size = float(match["b"])
+                    fact = Fact(id, size, "read", written=match[0].strip(), span=span_of(line, match))
+                    found.setdefault(id, {}).setdefault(size, fact)
+    return {id: next(iter(sizes.values())) for id, sizes in found.items() if len(sizes) == 1}
+
+
+def with_role_sizes(stated: Mapping[str, Fact], speech: Sequence[Line]) -> dict[str, Fact]:
+    """The facts with these sizes, where nothing else tells them."""
+    return {**role_sizes(speech), **stated}

@@ -1,0 +1,31 @@
+"""Sizes of the models beside the one that is trained, in words."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("text", "id", "size"),
+    [
+        ("PPO, actor Qwen2.5-7B, reward model is a 3B, CUDA out of memory", "reward_b", 3),
+        ("GRPO Qwen2.5-3B，用 7B 的 reward model 打分，爆显存", "reward_b", 7),
+        ("GKD: student Qwen2.5-1.5B, teacher 14B, CUDA out of memory", "teacher_b", 14),
+        ("Qwen3-8B student with a 32B teacher model, CUDA out of memory", "teacher_b", 32),
+        ("学生 1.7B，教师 8B，爆显存", "teacher_b", 8),
+        ("actor Qwen2.5-7B, critic also 7B, PPO, CUDA out of memory", "critic_b", 7),
+    ],
+)
+def test_the_size_of_a_role_is_read(values, text, id, size):
+    assert values(text)[id] == size
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Qwen2.5-7B with critic and reward model, CUDA out of memory",
+        "reward model 8 GPUs, Qwen2.5-7B, CUDA out of memory",
+        "7B reward is low, CUDA out of memory",
+        "a 3B reward model and a 7B reward model, CUDA out of memory",
+    ],
+)
+def test_no_size_is_guessed_for_a_role(values, text):
+    assert not {"reward_b", "critic_b", "teacher_b"} & values(text).keys()
