@@ -49,10 +49,10 @@ def launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
 
 
 def _of_trainer(found: dict[str, Fact], stated: Mapping[str, Fact]) -> dict[str, Fact]:
-    """What is known of a run whose engine is served from cards of its own: processes, and as many devices, are those that train alone."""
+    """What is known of a run whose engine is served from cards of its own: processes are those that train."""
     cards = found.get("n_gpus")
     trains = "trains" not in stated or stated["trains"].value is True
-    if cards is None or not trains or "trainer_gpus" in found:
+    if cards is None or not trains or "trainer_gpus" in found or normal(cards.key) not in _TOTAL + _PER_NODE:
         return found
     kept = {id: fact for id, fact in found.items() if id not in ("n_gpus", "gpus_per_node")}
     return {**kept, "trainer_gpus": replace(cards, id="trainer_gpus")}
