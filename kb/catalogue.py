@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
@@ -194,7 +195,7 @@ def lever_keys(lever: Lever, knowledge: Knowledge) -> tuple[KeyRow, ...]:
 
 
 def _key_row(framework: Framework, fact: str) -> KeyRow | None:
-    keys = [key for key in framework.keys if _gives(key, fact) and not key.dead and not key.hidden]
+    keys = _open_keys(framework).get(fact, ())
     if not keys:
         return None
     default = usual(framework, fact)
@@ -221,8 +222,15 @@ def _default_words(fact: str, default: Usual, *, counts: bool) -> str:
     return " ".join([words, *told])
 
 
-def _gives(key: Key, fact: str) -> bool:
-    return key.fact == fact or any(fact in facts for facts in key.values.values())
+@lru_cache(maxsize=64)
+def _open_keys(framework: Framework) -> dict[str, list[Key]]:
+    """The keys that a person may write, by the facts that they give."""
+    given: dict[str, list[Key]] = {}
+    for key in framework.keys:
+        if not key.dead and not key.hidden:
+            for fact in {key.fact, *(fact for facts in key.values.values() for fact in facts)}:
+                given.setdefault(fact, []).append(key)
+    return given
 
 
 def told_of(fact: str, words: Iterable[str], cases: Iterable[Case]) -> tuple[Case, ...]:
