@@ -1,13 +1,15 @@
-"""What ``test_concurrent_saves`` runs in processes of their own: ``python fifty_saves.py start``, or ``save FIRST LAST``."""
+"""What ``test_concurrent_saves`` runs outside of its own process: ``python fifty_saves.py start``, then ``save``."""
 
 from __future__ import annotations
 
 import os
 import sys
+from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
 
 PEOPLE, SAME_LINE = 50, 10  # the last ten all change the first line
+PROCESSES = 5
 WORD = "word-of-{:02d}"
 
 
@@ -51,19 +53,40 @@ def save(number: int) -> None:
         connection.close()
 
 
+def save_of(people: range) -> None:
+    """The saves of one process, a thread for each person."""
+    threads = [Thread(target=save, args=[number]) for number in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def save_all() -> None:
+    """All saves at once. What every process needs is read before they part, as gunicorn does it: they all begin in the same moment."""
+    from diagnose.knowledge import current
+    from kb import saving  # noqa: F401
+
+    current()
+    share = PEOPLE // PROCESSES
+    parted = get_context("fork")
+    saving_now = [
+        parted.Process(target=save_of, args=[range(first, first + share)]) for first in range(0, PEOPLE, share)
+    ]
+    for process in saving_now:
+        process.start()
+    for process in saving_now:
+        process.join()
+    sys.exit(any(process.exitcode for process in saving_now))
+
+
 def main() -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     import django
 
     django.setup()
-    if sys.argv[1] == "start":
-        return start()
-    threads = [Thread(target=save, args=[number]) for number in range(int(sys.argv[2]), int(sys.argv[3]))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    {"start": start, "save": save_all}[sys.argv[1]]()
 
 
 if __name__ == "__main__":
