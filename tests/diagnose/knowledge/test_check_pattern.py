@@ -25,6 +25,8 @@ PATTERNS = {
 }  # fmt: skip
 SECONDS = 5  # of processor time; any pattern without a trap is done in a hundredth
 LINE = 4_000  # characters of a line that are looked at
+FILL = ("a", "1", " ", "1.", "1 ", "a b ", ".", "_", "GiB ", "显")
+Part = tuple[int, int]
 
 
 @pytest.mark.parametrize(
@@ -59,11 +61,11 @@ def test_it_lets_blanks_pass_that_something_parts(pattern: str) -> None:
 
 
 @contextmanager
-def at_most(seconds: float) -> Iterator[None]:
+def at_most(seconds: float, name: str = "the pattern") -> Iterator[None]:
     """Ends a search that hangs: the pattern engine looks for signals now and then."""
 
     def stop(number: int, frame: object) -> None:
-        raise TimeoutError("the pattern hangs")
+        raise TimeoutError(f"{name} hangs")
 
     before = signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
@@ -81,19 +83,21 @@ def test_the_guard_ends_a_pattern_that_hangs() -> None:
 
 def pieces(pattern: str) -> list[str]:
     """Words that the pattern asks for, without what only a pattern holds."""
-    return [word for word in re.split(r"[\\()\[\]{}|?*+^$.]+|(?<=\\).", pattern) if word]
+    return [word for word in re.split(r"[\\()\[\]{}|?*+^$.]+|(?<=\\).", pattern) if word] or ["a"]
 
 
-@pytest.mark.parametrize("name", sorted(PATTERNS))
-@settings(max_examples=15, deadline=None)
-@given(data=st.data())
-def test_no_pattern_hangs_on_a_line_made_against_it(name: str, data: st.DataObject) -> None:
-    pattern = PATTERNS[name]
-    fill = st.sampled_from(("a", "1", " ", "1.", "1 ", "a b ", ".", "_", "GiB ", "显"))
-    parts = st.one_of(st.sampled_from(pieces(pattern.pattern) or ["a"]), fill)
-    start = "".join(data.draw(st.lists(parts, max_size=6)))
-    unit = "".join(data.draw(st.lists(parts, min_size=1, max_size=3)))
-    end = "".join(data.draw(st.lists(parts, max_size=3)))
-    line = (start + unit * (LINE // len(unit)))[: LINE - len(end)] + end
-    with at_most(SECONDS):
-        pattern.search(line)
+# For each pattern its own words and what fills lines; a part of a line is drawn for all patterns at once: which of the two, and which one.
+PIECES = {name: (pieces(pattern.pattern), FILL) for name, pattern in PATTERNS.items()}
+PARTS = st.tuples(st.sampled_from((0, 1)), st.integers(0, 99))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(PARTS, max_size=6), st.lists(PARTS, min_size=1, max_size=3), st.lists(PARTS, max_size=3))
+def test_no_pattern_hangs_on_a_line_made_against_it(start: list[Part], unit: list[Part], end: list[Part]) -> None:
+    for name, pattern in PATTERNS.items():
+        head, middle, tail = (
+            "".join(PIECES[name][of][at % len(PIECES[name][of])] for of, at in parts) for parts in (start, unit, end)
+        )
+        line = (head + middle * (LINE // len(middle)))[: LINE - len(tail)] + tail
+        with at_most(SECONDS, name):
+            pattern.search(line)
