@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test check admin clean
+.PHONY: run test check lint types admin clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.stamp-run
@@ -13,10 +13,14 @@ run: $(VENV)/.stamp-run
 test: $(VENV)/.stamp-dev
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-check: $(VENV)/.stamp-dev
+check: lint types
+
+types: $(VENV)/.stamp-dev
+	$(BIN)/python -m mypy config diagnose kb wizard
+
+lint: $(VENV)/.stamp-dev
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m ruff check .
-	$(BIN)/python -m mypy config diagnose kb wizard
 	$(BIN)/python -m diagnose.knowledge.check
 	$(BIN)/python manage.py check --fail-level WARNING
 	$(BIN)/python manage.py makemigrations --check --dry-run
