@@ -51,12 +51,8 @@ def diagnose(
     """
     paste = text if isinstance(text, Paste) else read(text)
     passed("read")
-    told = read_facts(paste, answers, knowledge, command_alone=command_alone, assumed=assumed)
-    facts = _with_assumptions(told, paste, knowledge)
-    passed("facts")
-    facts, before = _estimated(facts, paste, knowledge)
+    facts, before = facts_and_estimate(paste, answers, knowledge, passed, command_alone=command_alone, assumed=assumed)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
-    passed("estimate")
     seen = _seen(cases, facts, paste, exclude)
     room = _room(facts, kind, knowledge)
     failed = kind or _foreseen(before, room)
@@ -73,6 +69,24 @@ def diagnose(
     failure = (kind, phase, pool, _verdict(before, pool, phase) if kind or not room else _of_server(before, room))
     given = (advice.prescriptions, advice.not_advised, advice.checks, questions)
     return Diagnosis(paste, facts, *failure, before, matches, *given, seen, room, advice.together, advice.ahead)
+
+
+def facts_and_estimate(
+    paste: Paste,
+    answers: Mapping[str, Value],
+    knowledge: Knowledge,
+    passed: Callable[[str], None] = lambda stage: None,
+    *,
+    command_alone: bool = False,
+    assumed: Collection[str] = (),
+) -> tuple[Facts, Estimate]:
+    """What a diagnosis rests on, without cases, advice and questions."""
+    told = read_facts(paste, answers, knowledge, command_alone=command_alone, assumed=assumed)
+    facts = _with_assumptions(told, paste, knowledge)
+    passed("facts")
+    facts, before = _estimated(facts, paste, knowledge)
+    passed("estimate")
+    return facts, before
 
 
 def foresee(answers: Mapping[str, Value], knowledge: Knowledge) -> Diagnosis:

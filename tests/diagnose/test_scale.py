@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from diagnose.estimate.phases import reserved_bytes, trainer_bytes
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Estimate, PhaseEstimate
+from tests.runs import run_of
 
 MEASURED = tomllib.loads((Path(__file__).parents[1] / "data" / "measured_scale.toml").read_text())
 EVEN = [pytest.param(point, id=point["id"]) for point in MEASURED["point"] if point["mean"] == point["length"]]
@@ -42,7 +41,7 @@ def _estimate(point: dict[str, Any]) -> Estimate:
     }
     if point["lora_rank"]:
         answers |= {"lora_rank": point["lora_rank"], "lora_layers": "all_linear", "adapter_dropout": False}
-    return diagnose("", answers, current(), ()).estimate
+    return run_of("", answers).estimate
 
 
 @pytest.mark.parametrize("phase", ["actor_update", "optimizer_step"])

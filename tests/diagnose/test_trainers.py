@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from diagnose.estimate.phases import reserved_bytes, trainer_bytes
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types.estimate import PoolEstimate
+from tests.runs import run_of
 
 STEP, RESERVED = 0.07, 0.12  # how far the estimate may be off
 OUTSIDE = 0.15 * 2**30  # bytes
@@ -51,7 +50,7 @@ def _estimated(point: dict[str, Any]) -> PoolEstimate:
 
 @cache
 def _read(text: str, answers: tuple[tuple[str, str], ...]) -> PoolEstimate:
-    found = diagnose(text, dict(answers), current(), ()).estimate
+    found = run_of(text, dict(answers)).estimate
     assert found.gpu, found.missing
     return found.gpu
 

@@ -14,10 +14,9 @@ from diagnose.estimate.layer import (
     layer_bytes_per_token,
 )
 from diagnose.estimate.moments import MOMENTS
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Facts, Term
 from diagnose.units import to_gib
+from tests.runs import run_of
 
 SFT = {"algo": "sft", "has_ref": None, "rollout_n": None, "micro_batch": 2, "n_gpus": 1, "strategy": None}
 GRPO = """
@@ -46,7 +45,7 @@ def _terms(run: Facts) -> dict[str, Term]:
 
 def _qlora(version: str, model: str = "Qwen3-1.7B", **answers: Any) -> Facts:
     stated = {"model": model, "n_gpus": 1, "gpu_mem_gib": 8, **answers}
-    return diagnose(GRPO.format(version=version), stated, current(), []).facts
+    return run_of(GRPO.format(version=version), stated).facts
 
 
 @pytest.mark.parametrize(("shared", "kept"), [(False, 13_382), (True, 11_257)])
@@ -114,7 +113,7 @@ def test_what_replaces_that_trainer_or_shards_what_is_trained_keeps_adapters_in_
     replaced = GRPO.format(version="0.29.0") + "from unsloth import FastLanguageModel\n"
     stated = {"model": "Qwen3-1.7B", "n_gpus": 1}
     for facts in (
-        diagnose(replaced, stated, current(), []).facts,
+        run_of(replaced, stated).facts,
         _qlora("0.29.0", strategy="fsdp2", zero_stage=3, n_gpus=2),
         _qlora("0.29.0", quantization="int4"),
     ):
@@ -168,7 +167,7 @@ def test_trained_copies_of_embedding_and_head_are_cast_to_16_bits_beside_4_bit_l
         "trl==0.14.0\nfrom trl import DPOTrainer\nload_in_4bit: true\nuse_peft: true\ntorch_dtype: bfloat16\n"
         f"lora_modules_to_save: ['lm_head', 'embed_tokens']\nbf16: {str(bf16).lower()}\n"
     )
-    found = diagnose(text, DPO, current(), ()).facts
+    found = run_of(text, DPO).facts
     assert f"× {each} B" in _terms(found)["actor_gradients"].how
 
 
@@ -192,7 +191,7 @@ def test_layers_that_a_default_alone_names_leave_more_in_doubt_than_named_ones()
     text = "trl sft --model_name_or_path Qwen/Qwen2.5-7B --use_peft --gradient_checkpointing false"
     answers = {"n_gpus": 1, "gpu_mem_gib": 80, "micro_batch": 1, "max_length": 512}
     few, named, all_of_them = (
-        _terms(diagnose(text + more, answers, current(), []).facts)["activations"]
+        _terms(run_of(text + more, answers).facts)["activations"]
         for more in ("", " --lora_target_modules q_proj v_proj", " --lora_target_modules all-linear")
     )
     assert few.bytes == named.bytes < all_of_them.bytes
@@ -203,7 +202,7 @@ def test_a_last_adapter_that_drops_out_in_fp32_stands_above_the_backward_pass() 
     """On its way forward: tests/data/trainers/swift-4.6.toml, reranker and embedding-lora, which lay 5 to 7 % too low without it."""
     h, f, text = 3584, 18944, "swift sft --model Qwen/Qwen2.5-7B --max_length 1024 --lora_dropout {share}"
     answers = {"n_gpus": 1, "gpu_mem_gib": 80, "real_response_length": 1024}
-    none, some = (_recomputed(diagnose(text.format(share=share), answers, current(), []).facts) for share in (0, 0.05))
+    none, some = (_recomputed(run_of(text.format(share=share), answers).facts) for share in (0, 0.05))
     masks = 6 * h + f
     assert (some - none) / 1024 == pytest.approx(2 * f + 4 * h + masks, rel=0.001)
 

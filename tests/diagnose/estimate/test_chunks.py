@@ -9,11 +9,10 @@ import pytest
 
 from diagnose.estimate import estimate
 from diagnose.estimate.terms_logits import chunk_bytes
-from diagnose.knowledge import current
 from diagnose.knowledge.records import Detect, Fork
-from diagnose.pipeline import diagnose
 from diagnose.types import Facts, Term
 from diagnose.units import GIB
+from tests.runs import run_of
 
 SFT = {"algo": "sft", "has_ref": None, "rollout_n": None, "micro_batch": 2, "n_gpus": 1, "strategy": None}
 
@@ -59,7 +58,7 @@ trainer = SFTTrainer(model = model, args = SFTConfig(per_device_train_batch_size
     ids=["half of what is free", "at most 4", "older code", "untold"],
 )
 def test_a_fork_of_an_old_release_does_as_it_did(banner: str, least: float, most: float) -> None:
-    gpu = diagnose(UNSLOTH.format(banner), {"algo": "sft"}, current(), ()).estimate.gpu
+    gpu = run_of(UNSLOTH.format(banner), {"algo": "sft"}).estimate.gpu
     assert gpu is not None
     update = gpu.phase("actor_update")
     assert update is not None
@@ -106,7 +105,7 @@ LIGER = "swift sft --model Qwen/Qwen2.5-7B-Instruct --train_type lora --max_leng
 )
 def test_a_loss_of_the_trainers_own_makes_the_logits_that_ligers_would_not(more: str, whole: bool) -> None:
     """ms-swift swift/trainers/seq2seq_trainer.py: compute_loss takes the labels away before the model's forward."""
-    gpu = diagnose(LIGER.format(more), {}, current(), ()).estimate.gpu
+    gpu = run_of(LIGER.format(more)).estimate.gpu
     assert gpu is not None
     found = gpu.phase("actor_update")
     assert found is not None
@@ -139,7 +138,7 @@ CHUNKED = "loss=torchtune.modules.loss.CEWithChunkedOutputLoss"
 def test_compiled_layers_and_a_loss_in_chunks_keep_as_much_less_as_torchtune_measured(flags: str, gib: float) -> None:
     """Peak of active memory by README.md of meta-pytorch/torchtune@1814feb, "Optimization flags"."""
     answers = {"model": "Llama-3.2-3B", "full_or_lora": "full", "gpu_mem_gib": 80, "n_gpus": 1}
-    found = diagnose(TORCHTUNE.format(flags), answers, current(), ()).estimate
+    found = run_of(TORCHTUNE.format(flags), answers).estimate
     assert found is not None
     assert found.torch_allocated == pytest.approx(gib * GIB, rel=0.05)
 

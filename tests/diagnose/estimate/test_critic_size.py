@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis, Term
+from diagnose.types import Term
+from tests.runs import Run, run_of
 
 CHAT = """
 deepspeed main.py --actor_model_name_or_path facebook/opt-13b --critic_model_name_or_path facebook/{critic} --actor_zero_stage 3 \\
@@ -19,11 +18,11 @@ python3 -m openrlhf.cli.train_ppo_ray --pretrain meta-llama/Meta-Llama-3-8B {mor
 """
 
 
-def run(text: str) -> Diagnosis:
-    return diagnose(text, {"gpu_mem_gib": 80, "n_gpus": 8}, current(), ())
+def run(text: str) -> Run:
+    return run_of(text, {"gpu_mem_gib": 80, "n_gpus": 8})
 
 
-def terms(found: Diagnosis, phase: str = "critic") -> dict[str, Term]:
+def terms(found: Run, phase: str = "critic") -> dict[str, Term]:
     assert found.estimate.gpu is not None
     here = found.estimate.gpu.phase(phase)
     assert here is not None

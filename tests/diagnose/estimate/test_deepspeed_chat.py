@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis
+from tests.runs import Run, run_of
 
 BOTH = {"ref_weights", "reward_weights"}
 REMAX = """
@@ -18,11 +16,11 @@ deepspeed main.py --actor_model_name_or_path facebook/opt-13b --critic_model_nam
 """
 
 
-def run(text: str) -> Diagnosis:
-    return diagnose(text, {"gpu_mem_gib": 80, "n_gpus": 8}, current(), ())
+def run(text: str) -> Run:
+    return run_of(text, {"gpu_mem_gib": 80, "n_gpus": 8})
 
 
-def standing(found: Diagnosis, pool: str = "gpu") -> dict[str, float]:
+def standing(found: Run, pool: str = "gpu") -> dict[str, float]:
     held = getattr(found.estimate, pool)
     assert held is not None
     phase = held.phase("actor_update")

@@ -3,8 +3,7 @@
 import pytest
 
 from diagnose.estimate.engine_weights import engine_weight_bytes
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
+from tests.runs import run_of
 
 PASTE = """
 python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct \\
@@ -14,7 +13,7 @@ python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.
 
 
 def weights(more=""):
-    found = diagnose(PASTE.format(more=more), {"gpu_mem_gib": 80}, current(), ())
+    found = run_of(PASTE.format(more=more), {"gpu_mem_gib": 80})
     rollout = found.estimate.gpu.phase("rollout")
     return next(term.bytes for term in rollout.terms if term.id == "engine_weights")
 
@@ -37,7 +36,7 @@ def test_the_copy_is_split_among_the_tensor_parallel_ranks(tp):
 @pytest.mark.parametrize("kind", ["nf4", "int4", "int8", "fp8"])
 def test_a_quantised_layer_takes_an_engine_as_many_bytes_as_a_trainer(kind):
     answers = {"gpu_mem_gib": 80, "engine_quantization": kind, "full_or_lora": "qlora", "quantization": kind}
-    found = diagnose(PASTE.format(more=""), answers, current(), ())
+    found = run_of(PASTE.format(more=""), answers)
     terms = {term.id: term.how for term in found.estimate.gpu.phase("rollout").terms}
     each = terms["engine_weights"].partition("× ")[2].partition(" B")[0]
     assert f"{each} B in linear layers" in terms["actor_weights"]

@@ -2,9 +2,8 @@
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.units import GIB
+from tests.runs import run_of
 
 COMMAND = """
 python3 -m {main} algorithm.adv_estimator={adv} actor_rollout_ref.model.path={model} \\
@@ -17,7 +16,7 @@ DENSE = "Qwen/Qwen2.5-7B-Instruct"
 def run(more="", main="verl.trainer.main_ppo", adv="grpo", model=DENSE, each=8, nodes=1, version=None):
     told = {"gpu_mem_gib": 80, **({"framework_version": version} if version else {})}
     text = COMMAND.format(main=main, adv=adv, model=model, each=each, nodes=nodes, more=more)
-    return diagnose(text, told, current(), ())
+    return run_of(text, told)
 
 
 def terms(found, phase, pool="gpu"):
@@ -90,7 +89,7 @@ def test_a_critic_that_is_switched_outranks_the_estimator(adv, told, has, first)
         main="verl.trainer.main_ppo", adv=adv, model=DENSE, each=8, nodes=1, more="" if first else switch
     )
     text = text.replace("main_ppo", "main_ppo" + switch) if first else text
-    assert diagnose(text, {"gpu_mem_gib": 80}, current(), ()).facts.values["has_critic"] is has
+    assert run_of(text, {"gpu_mem_gib": 80}).facts.values["has_critic"] is has
 
 
 @pytest.mark.parametrize(

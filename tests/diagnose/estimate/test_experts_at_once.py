@@ -10,7 +10,7 @@ from diagnose.estimate import plan_of
 from diagnose.estimate.terms_experts import at_once_bytes, experts_at_once
 from diagnose.estimate.tokens import take
 from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
+from tests.runs import run_of
 
 EASYR1 = (
     "python3 -m verl.trainer.main config=examples/config.yaml worker.actor.dynamic_batching=True"
@@ -26,7 +26,7 @@ SEES, TALKS, LOOPS = "Qwen/Qwen3-VL-30B-A3B-Instruct", "openai/gpt-oss-20b", "Qw
 def _bytes(paste: str, model: str, **answers: Any) -> int:
     told = {"n_gpus": 8, "gpu_mem_gib": 80, "logprob_tokens": 8192, **answers}
     knowledge = current()
-    plan = plan_of(diagnose(paste.format(model=model), told, knowledge, ()).facts, knowledge.fallback)
+    plan = plan_of(run_of(paste.format(model=model), told, knowledge).facts, knowledge.fallback)
     assert plan is not None
     return sum(term.bytes for term in experts_at_once(plan, take(plan, "logprob")))
 

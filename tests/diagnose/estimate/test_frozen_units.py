@@ -9,9 +9,9 @@ import pytest
 
 from diagnose.estimate import estimate
 from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Estimate, Facts, Term
 from diagnose.units import GIB
+from tests.runs import run_of
 
 SFT = {"algo": "sft", "has_ref": None, "rollout_n": None, "n_gpus": 4, "strategy": "fsdp", "zero_stage": 3}
 PACKED = {"micro_batch": 16, "max_length": 4096, "dynamic_batch": True, "logits_chunked": True}
@@ -72,7 +72,7 @@ NF4 = (
 
 
 def _estimate(text: str, **answers: Any) -> Estimate:
-    return diagnose(text, answers, KNOWN, ()).estimate
+    return run_of(text, answers, KNOWN).estimate
 
 
 # foundation-model-stack/fms-acceleration@876e2ed scripts/benchmarks/refs/a100_80gb.csv: allocated on rank 0, TRL 0.13.0
@@ -134,7 +134,7 @@ def test_experts_of_one_tensor_stay_in_16_bits_unless_they_are_quantized_by_name
     split = replace(
         KNOWN, models={**KNOWN.models, model.slug: replace(model, moe=replace(model.moe, split_to_quantize=True))}
     )
-    found = diagnose(EXPERTS, {"n_gpus": 1, "gpu_mem_gib": 80, "algo": "sft"}, split, ()).estimate.gpu
+    found = run_of(EXPERTS, {"n_gpus": 1, "gpu_mem_gib": 80, "algo": "sft"}, split).estimate.gpu
     assert found is not None
     least = next(term.bytes for term in found.phases[-1].terms if term.id == "actor_weights")
     assert least == weights(experts_quantized=True)
@@ -160,7 +160,7 @@ VL = "python finetune.py --model_name_or_path Qwen/{} --bf16 True --fix_vit True
 
 def test_adapters_on_a_base_model_are_joined_by_embedding_and_head_where_the_script_does_so() -> None:
     answers: dict[str, Any] = {"framework": "qwen finetune.py", "full_or_lora": "lora", "n_gpus": 1}
-    base, chat = (diagnose(VL.format(name), answers, KNOWN, ()).facts.values for name in ("Qwen-VL", "Qwen-VL-Chat"))
+    base, chat = (run_of(VL.format(name), answers, KNOWN).facts.values for name in ("Qwen-VL", "Qwen-VL-Chat"))
     assert base["trains_embeddings"] is True
     assert "trains_embeddings" not in chat
     assert base["framework"] == "qwen-finetune"
@@ -169,7 +169,7 @@ def test_adapters_on_a_base_model_are_joined_by_embedding_and_head_where_the_scr
 def test_a_trainer_that_always_shards_is_read_as_that() -> None:
     text = "python train.py --train_type qlora --use_gradient_checkpointing True --reentrant_checkpointing {}"
     for says in (True, False):
-        values = diagnose(text.format(says), {"framework": "fsdp_qlora"}, KNOWN, ()).facts.values
+        values = run_of(text.format(says), {"framework": "fsdp_qlora"}, KNOWN).facts.values
         assert (values["strategy"], values["zero_stage"], values["reentrant_checkpointing"]) == ("fsdp", 3, says)
 
 
@@ -183,7 +183,7 @@ def test_experts_that_are_quantized_by_name_are_one_tensor_without_adapters_and_
     experts = model.moe.experts * 3 * model.hidden * model.moe.width
 
     def terms(says: str) -> dict[str, Term]:
-        gpu = diagnose(text + says, answers, KNOWN, ()).estimate.gpu
+        gpu = run_of(text + says, answers, KNOWN).estimate.gpu
         assert gpu is not None
         update = gpu.phase("actor_update")
         assert update is not None
@@ -204,7 +204,7 @@ def test_a_value_head_beside_the_model_s_own_makes_logits_that_no_loss_reads(
     text = f"python src/train_bash.py --stage rm --finetuning_type lora --per_device_train_batch_size {rows} --fp16"
     answers: dict[str, Any] = {"framework": "ChatGLM-Efficient-Tuning", "model": "chatglm-6b", "n_gpus": 1, **bits}
     tuned = {"full_or_lora": "qlora" if rows == 1 else "lora", "gpu_mem_gib": 32, "precision": "fp16", "algo": "rm"}
-    gpu = diagnose(text, {**answers, **tuned}, KNOWN, ()).estimate.gpu
+    gpu = run_of(text, {**answers, **tuned}, KNOWN).estimate.gpu
     assert gpu is not None
     update = gpu.phase("actor_update")
     assert update is not None

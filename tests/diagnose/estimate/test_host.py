@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from diagnose.estimate import estimate
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import PoolEstimate, Term
 from diagnose.units import GIB
 from diagnose.vocabulary import Value
+from tests.runs import run_of
 
 PARAMETERS = 7_615_616_512
 
@@ -150,7 +149,7 @@ def test_checkpoints_that_are_offloaded_stand_on_the_host() -> None:
         "max_length": 4096,
         "full_or_lora": "lora",
     }
-    found = diagnose(script, answers, current(), ()).estimate
+    found = run_of(script, answers).estimate
     assert found is not None
     assert found.host is not None
     update = next(phase for phase in found.host.phases if phase.phase == "actor_update")
@@ -169,7 +168,7 @@ TRAINERS = {
 
 def _saved(trainer: str, stage: str, kind: str = "lora", more: str = "") -> Term:
     run = TRAINERS[trainer].format(stage=stage, kind=kind, lora="--use_peft true --lora_r 16" if kind == "lora" else "")
-    host = diagnose(f"{run}\n{more}", {"n_gpus": 8, "gpu_mem_gib": 80}, current(), ()).estimate.host
+    host = run_of(f"{run}\n{more}", {"n_gpus": 8, "gpu_mem_gib": 80}).estimate.host
     assert host is not None
     found = host.phase("checkpoint")
     assert found is not None
@@ -225,7 +224,7 @@ def _under_fsdp(
     run = FSDP[trainer].format(kind=kind, lora="--use_peft true --lora_r 16" if kind == "lora" else "")
     yaml = FSDP_YAML.format(version=version, shard=SHARDS[version]) + "".join(f"  {line}\n" for line in more)
     answers = {"n_gpus": 8 * nodes, "gpus_per_node": 8, "gpu_mem_gib": 80, "full_or_lora": kind, "lora_rank": 16}
-    host = diagnose(f"{yaml}{run}", answers, current(), ()).estimate.host
+    host = run_of(f"{yaml}{run}", answers).estimate.host
     assert host is not None
     found = host.phase(phase)
     assert found is not None
@@ -283,8 +282,7 @@ def test_what_is_swapped_to_a_drive_leaves_buffers_on_the_host_and_nothing_on_th
     run = TRAINERS[trainer].format(stage="zero3", kind="full", lora="")
     file = '{{"zero_optimization": {{"stage": 3, "offload_optimizer": {{"device": "{0}"}}, "offload_param": {{"device": "{0}"}}}}}}'
     on_host, on_drive = (
-        diagnose(f"{run}\n{file.format(device)}", {"n_gpus": 8, "gpu_mem_gib": 80}, current(), ()).estimate
-        for device in ("cpu", "nvme")
+        run_of(f"{run}\n{file.format(device)}", {"n_gpus": 8, "gpu_mem_gib": 80}).estimate for device in ("cpu", "nvme")
     )
     assert on_host.host is not None
     assert on_drive.host is not None
@@ -306,7 +304,7 @@ VERL = (
 
 def _saves(strategy: str = "fsdp", offload: bool = False, freq: int = 20) -> dict[str, int] | None:
     run = VERL.format(strategy=strategy, offload=offload, freq=freq)
-    host = diagnose(run, {"gpu_mem_gib": 80}, current(), ()).estimate.host
+    host = run_of(run, {"gpu_mem_gib": 80}).estimate.host
     assert host is not None
     phase = host.phase("checkpoint")
     return {term.id: term.bytes for term in phase.terms} if phase else None

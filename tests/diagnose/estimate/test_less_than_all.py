@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis
 from diagnose.units import GIB
+from tests.runs import Run, run_of
 
 FILE = """llamafactory-cli train run.yaml
 model_name_or_path: {model}
@@ -20,12 +18,12 @@ gradient_accumulation_steps: {steps}
 """
 
 
-def told(more: str = "", kind: str = "full", model: str = "meta-llama/Meta-Llama-3-8B", steps: int = 1) -> Diagnosis:
+def told(more: str = "", kind: str = "full", model: str = "meta-llama/Meta-Llama-3-8B", steps: int = 1) -> Run:
     text = FILE.format(model=model, kind=kind, steps=steps, more=more)
-    return diagnose(text, {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1}, current(), ())
+    return run_of(text, {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1})
 
 
-def size(run: Diagnosis, term: str, phase: str = "optimizer_step") -> float:
+def size(run: Run, term: str, phase: str = "optimizer_step") -> float:
     assert run.estimate is not None
     assert run.estimate.gpu is not None
     found = next(one for one in run.estimate.gpu.phases if one.phase == phase)
@@ -96,8 +94,8 @@ SWIFT = "swift sft --model Qwen/Qwen2.5-7B --tuner_type full --max_length 1024 {
 QWEN, TABLE = 7_615_616_512, 152_064 * 3584
 
 
-def swift(more: str) -> Diagnosis:
-    return diagnose(SWIFT.format(more=more), {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1}, current(), ())
+def swift(more: str) -> Run:
+    return run_of(SWIFT.format(more=more), {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1})
 
 
 def test_a_frozen_share_counts_from_the_first_tensor_and_cuts_no_table() -> None:
@@ -142,9 +140,9 @@ unfrozen_parameters:
 """
 
 
-def by_name(*names: str) -> Diagnosis:
+def by_name(*names: str) -> Run:
     text = NAMED.format(names="\n".join(f"  - {name}" for name in names))
-    return diagnose(text, {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1}, current(), ())
+    return run_of(text, {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1})
 
 
 @pytest.mark.parametrize(

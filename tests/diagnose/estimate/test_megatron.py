@@ -6,21 +6,20 @@ from typing import Any
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis, Term
+from diagnose.types import Term
 from diagnose.units import GIB
+from tests.runs import Run, run_of
 
 GPUS = {"n_gpus": 8, "gpu_mem_gib": 80}
 PACKED = "--packing true --max_length 8192 --micro_batch_size 1 --recompute_granularity full"
 SFT = f"megatron sft --model Qwen/Qwen2.5-7B-Instruct {PACKED} --sequence_parallel true"
 
 
-def _run(command: str, **answers: Any) -> Diagnosis:
-    return diagnose(command, {**GPUS, **answers}, current(), ())
+def _run(command: str, **answers: Any) -> Run:
+    return run_of(command, {**GPUS, **answers})
 
 
-def _terms(run: Diagnosis, phase: str = "actor_update") -> dict[str, Term]:
+def _terms(run: Run, phase: str = "actor_update") -> dict[str, Term]:
     assert run.estimate.gpu is not None
     found = run.estimate.gpu.phase(phase)
     assert found is not None
@@ -43,7 +42,7 @@ def test_the_loss_was_not_compiled_by_default_before_version_4() -> None:
 OFFLOAD = f"{SFT} --optimizer_cpu_offload true --use_precision_aware_optimizer true"
 
 
-def _bytes_of(run: Diagnosis, pool: str, term: str) -> int:
+def _bytes_of(run: Run, pool: str, term: str) -> int:
     found = run.estimate.pool(pool).phase("actor_update")
     return sum(one.bytes for one in found.terms if one.id == term)
 
@@ -294,7 +293,7 @@ REALHF = (
 def test_a_bridge_holds_no_model_on_the_host_but_a_conversion_that_is_written_does(
     run: str, nodes: int, models: float
 ) -> None:
-    host = diagnose(run, {"gpu_mem_gib": 80, "n_gpus": 8 * nodes}, current(), ()).estimate.host
+    host = run_of(run, {"gpu_mem_gib": 80, "n_gpus": 8 * nodes}).estimate.host
     assert host is not None
     found = host.phase("load")
     assert found is not None
@@ -304,6 +303,6 @@ def test_a_bridge_holds_no_model_on_the_host_but_a_conversion_that_is_written_do
 
 @pytest.mark.parametrize("run", [NEMO.format(nodes=1, more=""), SKYRL, AREAL.format(backend="megatron:d8", more="")])
 def test_buffers_stand_beside_the_weights_in_every_trainer_that_wraps_by_megatron(run: str) -> None:
-    terms = _terms(diagnose(run, GPUS, current(), ()), "load")
+    terms = _terms(run_of(run, GPUS), "load")
     assert terms["actor_weights"].bytes == 2 * TEXT
     assert terms["load_transient"].bytes >= 4 * TEXT

@@ -9,9 +9,8 @@ import pytest
 
 from diagnose.estimate.layer import Widths
 from diagnose.estimate.layer_te import te_frozen_layer_bytes_per_token, te_layer_bytes_per_token
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Term
+from tests.runs import run_of
 
 RUN = "--packing true --max_length 8192 --micro_batch_size 1 --sequence_parallel true --recompute_granularity"
 DENSE = f"megatron sft --model Qwen/Qwen2.5-7B-Instruct {RUN}"
@@ -22,7 +21,7 @@ ATTENTION = 2 * EACH_HEAD * (HEADS + 4 + 4 + HEADS) + 2 * EACH_HEAD * (HEADS + 4
 
 
 def _terms(command: str, phase: str = "actor_update", **answers: Any) -> dict[str, Term]:
-    run = diagnose(command, {"n_gpus": 8, "gpu_mem_gib": 80, **answers}, current(), ())
+    run = run_of(command, {"n_gpus": 8, "gpu_mem_gib": 80, **answers})
     assert run.estimate.gpu is not None
     found = run.estimate.gpu.phase(phase)
     assert found is not None
@@ -75,7 +74,7 @@ def test_the_last_norm_keeps_its_input_and_output_once() -> None:
 
 
 def _activations(command: str, moment: str) -> list[int]:
-    run = diagnose(command, {"n_gpus": 8, "gpu_mem_gib": 80}, current(), ())
+    run = run_of(command, {"n_gpus": 8, "gpu_mem_gib": 80})
     assert run.estimate.gpu is not None
     found = run.estimate.gpu.phase("actor_update")
     assert found is not None
@@ -121,7 +120,7 @@ SHIPPED = (
 
 
 def test_a_file_that_asks_for_modules_alone_recomputes_no_whole_layers() -> None:
-    run = diagnose(SHIPPED, {"framework": "nemo-rl"}, current(), ())
+    run = run_of(SHIPPED, {"framework": "nemo-rl"})
     assert run.facts.values["gradient_checkpointing"] == "selective"
     assert run.facts.values["recompute_modules"] == "[moe]"
 

@@ -6,20 +6,18 @@ from typing import Any
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis
+from tests.runs import Run, run_of
 
 TEXT = 7_615_616_512  # parameters of Qwen2.5-7B
 SFT = "megatron sft --model Qwen/Qwen2.5-7B-Instruct --packing true --max_length 4096 --micro_batch_size 1"
 ON_CPU = f"{SFT} --optimizer_cpu_offload true"
 
 
-def _run(command: str, **answers: Any) -> Diagnosis:
-    return diagnose(command, {"n_gpus": 8, "gpu_mem_gib": 80, **answers}, current(), ())
+def _run(command: str, **answers: Any) -> Run:
+    return run_of(command, {"n_gpus": 8, "gpu_mem_gib": 80, **answers})
 
 
-def _bytes(run: Diagnosis, term: str, phase: str = "optimizer_step", pool: str = "gpu") -> int:
+def _bytes(run: Run, term: str, phase: str = "optimizer_step", pool: str = "gpu") -> int:
     found = run.estimate.pool(pool).phase(phase)
     return sum(one.bytes for one in found.terms if one.id == term)
 

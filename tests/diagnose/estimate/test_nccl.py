@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Term
+from tests.runs import run_of
 
 CHANNEL = 512 * 2**10 + 4_915_200 + 4 * 2**20  # defaults of NCCL: LL, LL128, Simple
 DENSE = "megatron sft --model Qwen/Qwen2.5-7B-Instruct --max_length 2048 --micro_batch_size 1"
@@ -16,7 +15,7 @@ SPARSE = "megatron sft --model Qwen/Qwen3-30B-A3B --max_length 2048 --micro_batc
 
 
 def _nccl(command: str, **answers: Any) -> Term | None:
-    run = diagnose(command, {"gpu_mem_gib": 80, **answers}, current(), ())
+    run = run_of(command, {"gpu_mem_gib": 80, **answers})
     assert run.estimate.gpu is not None
     found = run.estimate.gpu.phase("actor_update")
     assert found is not None

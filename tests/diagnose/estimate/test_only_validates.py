@@ -1,7 +1,6 @@
 """A run that validates and ends."""
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
+from tests.runs import run_of
 
 COMMAND = (
     "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct "
@@ -10,9 +9,7 @@ COMMAND = (
 
 
 def test_it_makes_no_gradients_and_no_adam_state():
-    trains, validates = (
-        diagnose(COMMAND.format(told), {"gpu_mem_gib": 80}, current(), ()).estimate.gpu for told in ("False", "True")
-    )
+    trains, validates = (run_of(COMMAND.format(told), {"gpu_mem_gib": 80}).estimate.gpu for told in ("False", "True"))
     assert [phase.phase for phase in validates.phases] == ["load", "init", "weight_sync", "rollout"]
     held = [{term.id for term in pool.phase("rollout").terms} for pool in (trains, validates)]
     assert held[0] - held[1] == {"actor_optimizer"}

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import pytest
 
 from diagnose.estimate.sharding import parameter_bytes
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Term
 from diagnose.units import GIB
 from diagnose.vocabulary import Value
+from tests.runs import run_of
 
 ANSWERS = {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1}
 RECIPE = """model:
@@ -28,7 +27,7 @@ UNKNOWN = {"model": "Llama-2-7b", "algo": "sft", "full_or_lora": "full", "precis
 
 
 def term(text: str, answers: dict[str, object], id: str) -> Term | None:
-    found = diagnose(text, {**ANSWERS, **answers}, current(), ()).estimate  # type: ignore[dict-item]
+    found = run_of(text, {**ANSWERS, **answers}).estimate  # type: ignore[dict-item]
     assert found is not None
     assert found.gpu is not None
     phase = found.gpu.phase("optimizer_step")
@@ -76,7 +75,7 @@ class Pool(NamedTuple):
 def _paged(gpu_mem_gib: int, optimizer: str) -> Pool:
     answers = {"model": "Llama-2-7b", "full_or_lora": "full", "framework": "torchtune", "gpu_mem_gib": gpu_mem_gib}
     text = RECIPE.format(optimizer=optimizer)
-    found = diagnose(text, {**answers, "n_gpus": 1, "max_length": 512}, current(), ()).estimate
+    found = run_of(text, {**answers, "n_gpus": 1, "max_length": 512}).estimate
     assert found is not None
     assert found.gpu is not None
     assert found.torch_allocated is not None
@@ -106,7 +105,7 @@ def test_fp32_masters_beside_paged_moments_stay_on_the_card() -> None:
         "max_length": 512,
         "optimizer": "paged_adamw_32bit",
     }
-    found = diagnose("", run, current(), ()).estimate
+    found = run_of("", run).estimate
     assert found.gpu is not None
     terms = {term.title: term.bytes for term in found.gpu.phase("optimizer_step").terms}
     assert terms["fp32 masters"] == pytest.approx(4 * 8.03e9 / 8, rel=0.01)
@@ -128,8 +127,8 @@ def test_a_critic_shares_pages_and_dropped_gradients_with_its_actor() -> None:
         "n_gpus": 1,
     }
     run |= {"gpu_mem_gib": 80, "micro_batch": 8, "max_length": 512, "response_length": 58, "precision": "bf16"}
-    paged = diagnose("", {**run, "optimizer": "paged_adamw", "gradients_by_layer": True}, current(), ()).estimate
-    plain = diagnose("", {**run, "optimizer": "adamw"}, current(), ()).estimate
+    paged = run_of("", {**run, "optimizer": "paged_adamw", "gradients_by_layer": True}).estimate
+    plain = run_of("", {**run, "optimizer": "adamw"}).estimate
     assert paged.gpu is not None
     assert plain.gpu is not None
     sizes = [

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from diagnose.estimate.stages import stage_layers
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Term
+from tests.runs import run_of
 
 TABLE, BODY = 152_064 * 3584, 7_615_616_512 - 2 * 152_064 * 3584  # of Qwen2.5-7B, whose body has 28 layers
 RUN = (
@@ -17,7 +16,7 @@ RUN = (
 
 
 def _terms(more: str) -> dict[str, Term]:
-    run = diagnose(f"{RUN} {more}", {"n_gpus": 8, "gpu_mem_gib": 80}, current(), ())
+    run = run_of(f"{RUN} {more}", {"n_gpus": 8, "gpu_mem_gib": 80})
     assert run.estimate.gpu is not None
     found = run.estimate.gpu.phase("actor_update")
     assert found is not None
@@ -66,7 +65,7 @@ def test_a_stage_between_is_left_out_where_all_are_alike() -> None:
     ],
 )
 def test_every_trainer_on_megatron_says_so_by_its_name(command: str) -> None:
-    assert diagnose(command, {"n_gpus": 8}, current(), ()).facts.values["embedding_as_layer"] is True
+    assert run_of(command, {"n_gpus": 8}).facts.values["embedding_as_layer"] is True
 
 
 def test_stages_that_are_told_are_read_from_overrides() -> None:
@@ -75,7 +74,7 @@ def test_stages_that_are_told_are_read_from_overrides() -> None:
         "python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer algorithm.adv_estimator=grpo "
         f"{override}.num_layers_in_first_pipeline_stage=3 {override}.num_layers_in_last_pipeline_stage=2"
     )
-    values = diagnose(run, {}, current(), ()).facts.values
+    values = run_of(run).facts.values
     assert (values["first_stage_layers"], values["last_stage_layers"]) == (3, 2)
 
 
@@ -97,7 +96,7 @@ actor_train:
 
 
 def _activations(steps: int) -> int:
-    run = diagnose(ROLL.format(steps=steps), {"n_gpus": 8, "gpu_mem_gib": 80}, current(), ())
+    run = run_of(ROLL.format(steps=steps), {"n_gpus": 8, "gpu_mem_gib": 80})
     assert run.estimate.gpu is not None
     found = run.estimate.gpu.phase("actor_update")
     assert found is not None

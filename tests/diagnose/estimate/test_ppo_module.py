@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis, Term
+from diagnose.types import Term
 from diagnose.units import to_gib
+from tests.runs import Run, run_of
 
 SWIFT = """
 NPROC_PER_NODE=8 swift rlhf --rlhf_type ppo --model LLM-Research/Meta-Llama-3.1-8B-Instruct \\
@@ -16,11 +15,11 @@ NPROC_PER_NODE=8 swift rlhf --rlhf_type ppo --model LLM-Research/Meta-Llama-3.1-
 """
 
 
-def run(tuner: str = "full", zero: str = "zero3", **answers: object) -> Diagnosis:
-    return diagnose(SWIFT.format(tuner=tuner, zero=zero), {"gpu_mem_gib": 80, "n_gpus": 8, **answers}, current(), ())
+def run(tuner: str = "full", zero: str = "zero3", **answers: object) -> Run:
+    return run_of(SWIFT.format(tuner=tuner, zero=zero), {"gpu_mem_gib": 80, "n_gpus": 8, **answers})
 
 
-def terms(found: Diagnosis, phase: str) -> dict[str, Term]:
+def terms(found: Run, phase: str) -> dict[str, Term]:
     assert found.estimate.gpu is not None
     here = found.estimate.gpu.phase(phase)
     assert here is not None

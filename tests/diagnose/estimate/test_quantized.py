@@ -10,10 +10,9 @@ import pytest
 from diagnose.estimate import estimate
 from diagnose.estimate.layer import Widths, frozen_layer_bytes_per_token, quantized_input_bytes_per_token
 from diagnose.estimate.sharding import parameter_bytes
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Facts, Term
 from diagnose.units import GIB
+from tests.runs import run_of
 
 SFT = {"algo": "sft", "has_ref": None, "rollout_n": None, "micro_batch": 2, "n_gpus": 1, "strategy": None}
 
@@ -191,7 +190,7 @@ def test_4_bit_weights_that_every_rank_loads_stand_whole_on_its_card() -> None:
     )
     loads = []
     for one in ("false", "true"):
-        gpu = diagnose(text.format(one), {}, current(), ()).estimate.gpu
+        gpu = run_of(text.format(one)).estimate.gpu
         assert gpu is not None
         load = gpu.phase("load")
         assert load is not None
@@ -210,7 +209,7 @@ def test_4_bit_weights_that_every_rank_loads_stand_whole_on_its_card() -> None:
 )  # fmt: skip
 def test_a_base_in_four_bits_is_made_on_the_card_and_not_on_the_host(command: str, bits: str) -> None:
     def loads(text: str) -> float:
-        host = diagnose(f"{text}\n4 x A100 80GB", {}, current(), ()).estimate.host
+        host = run_of(f"{text}\n4 x A100 80GB").estimate.host
         assert host is not None
         load = host.phase("load")
         assert load is not None
@@ -221,8 +220,8 @@ def test_a_base_in_four_bits_is_made_on_the_card_and_not_on_the_host(command: st
 
 
 def test_a_base_that_words_call_qlora_is_made_on_the_card_as_well() -> None:
-    host = diagnose(
-        "axolotl, Llama-3.1-70B, QLoRA r=16, FSDP full shard on 4x RTX 3090, seq 2048, bs 1", {}, current(), ()
+    host = run_of(
+        "axolotl, Llama-3.1-70B, QLoRA r=16, FSDP full shard on 4x RTX 3090, seq 2048, bs 1", {}
     ).estimate.host
     assert host is not None
     load = host.phase("load")

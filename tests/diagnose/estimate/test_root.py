@@ -9,7 +9,7 @@ import pytest
 from diagnose.estimate import plan_of
 from diagnose.estimate.moments import MOMENTS
 from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
+from tests.runs import run_of
 
 TABLE, HEAD, LAYER = (
     152_064 * 3584,
@@ -122,7 +122,7 @@ def test_each_trainer_shards_and_reduces_in_its_own_way(
     text: str, answers: dict[str, str], units: str | None, reduced: int | None
 ) -> None:
     run = {"n_gpus": 8, "model": "Llama-3.1-8B", "algo": "sft", "full_or_lora": "full", "max_length": 2048, **answers}
-    plan = plan_of(diagnose(text, run, current(), ()).facts, current().fallback)
+    plan = plan_of(run_of(text, run).facts, current().fallback)
     assert plan is not None
     assert (plan.does.get("outer_units"), plan.does.get("reduce_bytes")) == (units, reduced)
 

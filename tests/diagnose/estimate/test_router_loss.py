@@ -11,8 +11,8 @@ from diagnose.estimate.moments import MOMENTS
 from diagnose.estimate.terms_router import balancing_bytes, balancing_loss
 from diagnose.estimate.tokens import take
 from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Term
+from tests.runs import run_of
 
 KNOWN = current()
 SFT = "swift sft --model {model} --tuner_type lora --max_length 4096 --per_device_train_batch_size 4 --deepspeed zero3"
@@ -22,7 +22,7 @@ TOKENS, LAYERS, ACTIVE, EXPERTS = 4 * 1000, 48, 8, 128
 
 
 def _term(text: str, before: str = "", **answers: Any) -> Term | None:
-    facts = diagnose(before + text, {"n_gpus": 4, "gpu_mem_gib": 80, **ROWS, **answers}, KNOWN, ()).facts
+    facts = run_of(before + text, {"n_gpus": 4, "gpu_mem_gib": 80, **ROWS, **answers}, KNOWN).facts
     plan = plan_of(facts, KNOWN.fallback)
     assert plan is not None
     return next(iter(balancing_loss(plan, take(plan, "update"))), None)
@@ -62,7 +62,7 @@ def test_a_run_of_no_known_version_may_go_without() -> None:
 
 
 def test_it_is_a_moment_of_its_own_after_the_logits() -> None:
-    facts = diagnose(SPARSE + ASKED, {"n_gpus": 4, "gpu_mem_gib": 80, **ROWS}, KNOWN, ()).facts
+    facts = run_of(SPARSE + ASKED, {"n_gpus": 4, "gpu_mem_gib": 80, **ROWS}, KNOWN).facts
     plan = plan_of(facts, KNOWN.fallback)
     assert plan is not None
     (moment,) = (terms for name, terms in MOMENTS["actor_update"](plan) if name == "loss on the routers")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis
 from diagnose.units import GIB
+from tests.runs import Run, run_of
 
 VERL = """python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen3-8B \\
  actor_rollout_ref.rollout.name=vllm actor_rollout_ref.rollout.gpu_memory_utilization=0.6 trainer.n_gpus_per_node=8 trainer.nnodes=1"""
@@ -16,8 +14,8 @@ MEGATRON = """torchrun --nproc-per-node 8 train_rl.py --tensor-model-parallel-si
 ANSWERS = {"gpu_model": "H100", "gpu_mem_gib": 80, "model": "Qwen3-8B"}
 
 
-def told(text: str) -> Diagnosis:
-    return diagnose(text, ANSWERS, current(), ())
+def told(text: str) -> Run:
+    return run_of(text, ANSWERS)
 
 
 def sizes(text: str, phase: str) -> dict[str, float]:

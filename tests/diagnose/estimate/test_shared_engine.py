@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from diagnose.estimate.tokens import rows_that_fit
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis, PoolEstimate
+from diagnose.types import PoolEstimate
 from diagnose.units import GIB
+from tests.runs import Run, run_of
 
 SCRIPT = """{standby}
 from unsloth import FastLanguageModel
@@ -26,17 +25,17 @@ args = GRPOConfig(per_device_train_batch_size = {rows}, gradient_accumulation_st
 """
 
 
-def told(standby: str = "", bits: str = "load_in_4bit = False,", rows: int = 4) -> Diagnosis:
-    return diagnose(SCRIPT.format(standby=standby, bits=bits, rows=rows), {}, current(), ())
+def told(standby: str = "", bits: str = "load_in_4bit = False,", rows: int = 4) -> Run:
+    return run_of(SCRIPT.format(standby=standby, bits=bits, rows=rows))
 
 
-def gpu_of(diagnosis: Diagnosis) -> PoolEstimate:
+def gpu_of(diagnosis: Run) -> PoolEstimate:
     assert diagnosis.estimate is not None
     assert diagnosis.estimate.gpu is not None
     return diagnosis.estimate.gpu
 
 
-def size(diagnosis: Diagnosis, phase: str, term: str) -> float:
+def size(diagnosis: Run, phase: str, term: str) -> float:
     found = next(one for one in gpu_of(diagnosis).phases if one.phase == phase)
     return sum(one.bytes for one in found.terms if one.id == term) / GIB
 

@@ -13,9 +13,9 @@ from diagnose.estimate import terms_zero_streams as zero
 from diagnose.estimate.terms_root import units
 from diagnose.estimate.terms_streams import gather_stream, reduce_stream
 from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Facts
 from diagnose.units import GIB
+from tests.runs import run_of
 
 TRAINERS = Path(__file__).parents[2] / "data" / "trainers"
 CARD, EASYR1 = (
@@ -39,7 +39,7 @@ def _beside(run: Facts) -> int:
 
 @pytest.mark.parametrize("point", ON_STREAMS, ids=lambda point: point["id"])
 def test_each_stream_has_on_a_real_card_what_the_code_puts_there(point: dict[str, Any]) -> None:
-    plan = plan_of(diagnose(point["config"], point["answers"], current(), ()).facts, None)
+    plan = plan_of(run_of(point["config"], point["answers"]).facts, None)
     reduces, gathers = point["streams_gib"][1], sum(point["streams_gib"][2:])
     # the loop of these points never waits for the card, so that FSDP 1 finds one layer more still taken
     last = 2 * units(plan)[1] if plan.values["strategy"] == "fsdp" else 0.0
@@ -50,7 +50,7 @@ def test_each_stream_has_on_a_real_card_what_the_code_puts_there(point: dict[str
 @pytest.mark.parametrize("point", ZERO, ids=lambda point: point["id"])
 def test_zero_3_has_on_each_stream_of_a_real_card_what_its_code_puts_there(point: dict[str, Any]) -> None:
     """To what the pieces between blocks come to, most where one matrix comes in eight micro batches: 0.8 GiB of 9.2."""
-    plan = plan_of(diagnose(f"{point['paste']}\n\n{point['config']}", point["answers"], current(), ()).facts, None)
+    plan = plan_of(run_of(f"{point['paste']}\n\n{point['config']}", point["answers"]).facts, None)
     _, gathers, reduces = point["streams_gib"]
     assert zero.reduce_stream(plan) / GIB == pytest.approx(reduces, abs=0.15)
     assert gathers - 0.85 < zero.gather_stream(plan) / GIB <= gathers
@@ -129,6 +129,6 @@ def test_a_trainers_own_loop_has_the_root_twice_and_three_layers_on_the_stream_t
     point: dict[str, Any],
 ) -> None:
     knowledge = current()
-    plan = plan_of(diagnose(f"{point['paste']}\n\n{point['config']}", point["answers"], knowledge, ()).facts, None)
+    plan = plan_of(run_of(f"{point['paste']}\n\n{point['config']}", point["answers"], knowledge).facts, None)
     towers = 2 * 2 * OUTSIDE[point["id"]]  # of the root, which is there twice in 16 bits
     assert (gather_stream(plan) + towers) / GIB == pytest.approx(sum(point["streams_gib"][2:]), rel=0.07)

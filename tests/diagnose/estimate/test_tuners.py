@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis
+from tests.runs import Run, run_of
 
 H, F, KEYS, LAYERS = 3584, 18944, 512, 28  # Qwen2.5-7B
 INPUTS, OUTPUTS = 6 * H + F, 2 * H + 2 * KEYS + 2 * F + H
 
 
-def told(more: str) -> Diagnosis:
+def told(more: str) -> Run:
     text = f"swift sft --model Qwen/Qwen2.5-7B --max_length 1024 {more}"
-    return diagnose(text, {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1}, current(), ())
+    return run_of(text, {"gpu_model": "A100", "gpu_mem_gib": 80, "n_gpus": 1})
 
 
-def size(run: Diagnosis, term: str, phase: str = "optimizer_step") -> float:
+def size(run: Run, term: str, phase: str = "optimizer_step") -> float:
     assert run.estimate is not None
     assert run.estimate.gpu is not None
     found = next(one for one in run.estimate.gpu.phases if one.phase == phase)
     return sum(one.bytes for one in found.terms if one.id == term)
 
 
-def weights(run: Diagnosis) -> float:
+def weights(run: Run) -> float:
     return size(run, "actor_weights") - 2 * 7_615_616_512
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.units import GIB
+from tests.runs import run_of
 
 FILE = """llamafactory-cli train run.yaml
 model_name_or_path: Qwen/Qwen2-72B-Instruct
@@ -24,7 +23,7 @@ ROLES = """python3 -m openrlhf.cli.train_ppo_ray --pretrain meta-llama/Meta-Llam
 
 
 def gathered(stage: str, zero: str) -> float:
-    run = diagnose(FILE.format(stage=stage, zero=zero), {"gpu_mem_gib": 80, "n_gpus": 8}, current(), ())
+    run = run_of(FILE.format(stage=stage, zero=zero), {"gpu_mem_gib": 80, "n_gpus": 8})
     assert run.estimate is not None
     assert run.estimate.gpu is not None
     terms = [term for phase in run.estimate.gpu.phases for term in phase.terms if term.id == "gathered_weights"]
@@ -43,7 +42,7 @@ def test_llamafactory_gathers_the_model_to_sample_for_ppo_at_stage_3() -> None:
 
 def reference(stage: int, offload: str) -> float:
     """GiB of the reference on a card of its own during its pass."""
-    run = diagnose(ROLES.format(stage=stage, offload=offload), {"gpu_mem_gib": 80}, current(), ())
+    run = run_of(ROLES.format(stage=stage, offload=offload), {"gpu_mem_gib": 80})
     assert run.estimate is not None
     assert run.estimate.gpu is not None
     own = next(phase for phase in run.estimate.gpu.phases if phase.phase == "ref_logprob")
@@ -54,7 +53,7 @@ def reward(launcher: str, more: str) -> float:
     """GiB of the reward model on a card during the rollout."""
     models = "--pretrain meta-llama/Meta-Llama-3-8B --reward_pretrain r/m-8b"
     text = f"deepspeed --module openrlhf.cli.{launcher} {models} --zero_stage 2 {more}"
-    run = diagnose(text, {"gpu_mem_gib": 80, "n_gpus": 8}, current(), ())
+    run = run_of(text, {"gpu_mem_gib": 80, "n_gpus": 8})
     assert run.estimate is not None
     assert run.estimate.gpu is not None
     rollout = next(phase for phase in run.estimate.gpu.phases if phase.phase == "rollout")

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
 from diagnose.types import Term
+from tests.runs import run_of
 
 RUN = "{packages}\ntorchrun --nproc_per_node 8 {script} --deepspeed ds.json --model_name_or_path Qwen/Qwen2.5-7B\nds.json:\n{file}"
 
@@ -20,7 +19,7 @@ def terms(
     file = json.dumps({"bf16": {"enabled": True}, "zero_optimization": zero}, indent=1)
     answers = {"algo": "sft", "full_or_lora": "full", "micro_batch": rows, "real_response_length": 512, "n_gpus": 8}
     text = RUN.format(packages=packages, script=script, file=file)
-    found = diagnose(text, {**answers, "max_length": 512, "gradient_checkpointing": True}, current(), ())
+    found = run_of(text, {**answers, "max_length": 512, "gradient_checkpointing": True})
     assert found.estimate.gpu, found.estimate.missing
     here = found.estimate.gpu.phase(phase)
     assert here
@@ -79,7 +78,7 @@ def test_what_a_trainers_own_files_set_does_not_hold_where_another_is_shown(
     run = f"{trainer} --model_name_or_path Qwen/Qwen2.5-7B --cutoff_len 512 --deepspeed"
     shown = json.dumps({"zero_optimization": {"stage": stage}}, indent=1)
     for text, bytes in ((f"{run} ds_z{stage}_config.json", shipped), (f"{run} ds.json\nds.json:\n{shown}", 1e9)):
-        gpu = diagnose(text, answers, current(), ()).estimate.gpu
+        gpu = run_of(text, answers).estimate.gpu
         here = gpu.phase("actor_update") if gpu else None
         assert here
         assert [term.bytes for term in here.terms if term.id in ("buckets", "actor_bucket")] == [bytes]

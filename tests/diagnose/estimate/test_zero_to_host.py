@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis
 from diagnose.types.estimate import PhaseEstimate
 from diagnose.units import GIB
+from tests.runs import Run, run_of
 
 STAGE_3 = """deepspeed train_sft.py --model_name_or_path {model} --max_length 512 --gradient_accumulation_steps 8
 {{"zero_optimization": {{"stage": 3, "overlap_comm": false,
@@ -34,12 +32,12 @@ UNKNOWN = {
 }
 
 
-def trained(model: str, **answers: object) -> Diagnosis:
+def trained(model: str, **answers: object) -> Run:
     known = {"algo": "sft", "full_or_lora": "full", "micro_batch": 1, "gradient_checkpointing": True, "gpu_mem_gib": 16}
-    return diagnose(STAGE_3.format(model=model), {**known, **answers}, current(), ())
+    return run_of(STAGE_3.format(model=model), {**known, **answers})
 
 
-def phase(found: Diagnosis, name: str) -> PhaseEstimate:
+def phase(found: Run, name: str) -> PhaseEstimate:
     assert found.estimate.gpu is not None
     here = found.estimate.gpu.phase(name)
     assert here is not None
@@ -61,14 +59,14 @@ def test_a_card_holds_what_passes_by_however_few_share_it(n_gpus: int, measured_
 def test_masters_are_kept_without_sharding_too(precision: str) -> None:
     """2 + 2 + 12 bytes: deepspeed@edaa722 runtime/fp16/fused_optimizer.py: FP16_Optimizer.__init__."""
     known = {**UNKNOWN, "algo": "sft", "strategy": "deepspeed", "zero_stage": 0, "precision": precision}
-    held = {term.id: term.bytes for term in phase(diagnose("", known, current(), ()), "optimizer_step").terms}
+    held = {term.id: term.bytes for term in phase(run_of("", known), "optimizer_step").terms}
     assert held["actor_optimizer"] == 6 * held["actor_weights"]
 
 
 def test_a_trainer_with_masters_of_its_own_computes_in_16_bits_and_pads_to_the_limit() -> None:
     """hpcaitech/ColossalAI@4f9953be: MixedPrecisionOptimizer; ColossalChat's make_experience."""
     known = {**UNKNOWN, "framework": "colossalchat", "algo": "ppo", "zero_stage": 0, "tp": 8, "max_length": 2048}
-    update = phase(diagnose("", {**known, "micro_batch": 4, "response_length": 512}, current(), ()), "actor_update")
+    update = phase(run_of("", {**known, "micro_batch": 4, "response_length": 512}), "actor_update")
     held = {term.id: term for term in update.terms}
     assert held["actor_optimizer"].bytes == 6 * held["actor_weights"].bytes
     assert "4 rows × 2,048 tokens padded" in held["logits"].how
@@ -86,7 +84,7 @@ def test_a_model_that_comes_whole_must_fit_before_it_is_parted(load_by: str | No
 @pytest.mark.parametrize(("offload", "here"), [("gradient_clipping: 1.0", True), (OFFLOAD, False)])
 def test_a_value_model_waits_where_the_policy_does(offload: str, here: bool) -> None:
     """trl v0.17.0 trl/trainer/ppo_trainer.py: PolicyAndValueWrapper; trl/trainer/utils.py: prepare_deepspeed."""
-    found = diagnose(PPO.format(offload=offload), {"gpu_mem_gib": 80, "n_gpus": 4}, current(), ())
+    found = run_of(PPO.format(offload=offload), {"gpu_mem_gib": 80, "n_gpus": 4})
     held = {"critic_weights", "critic_optimizer", "reward_weights", "ref_weights"}
     assert held & ids(phase(found, "rollout")) == (held if here else set())
 
@@ -94,14 +92,14 @@ def test_a_value_model_waits_where_the_policy_does(offload: str, here: bool) -> 
 @pytest.mark.parametrize("offloaded", [False, True])
 def test_an_unknown_trainer_is_believed_that_its_state_leaves_the_card(offloaded: bool) -> None:
     told = {"param_offload": offloaded, "optimizer_offload": offloaded, "rollout_engine": "vllm", "gpu_mem_gib": 141}
-    found = diagnose("python mine.py", {**UNKNOWN, **told}, current(), ())
+    found = run_of("python mine.py", {**UNKNOWN, **told})
     assert ("actor_optimizer" not in ids(phase(found, "rollout"))) is offloaded
     assert "actor_optimizer" in ids(phase(found, "actor_update"))
 
 
 def test_masters_as_megatron_has_them_are_gathered_by_nobody() -> None:
     told = {"precision": "megatron", "tp": 2, "pp": 2, "algo": "pretrain", "gpu_mem_gib": 80, "n_gpus": 16}
-    found = diagnose("python mine.py", {**UNKNOWN, **told}, current(), ())
+    found = run_of("python mine.py", {**UNKNOWN, **told})
     assert not {"gathers", "whole_gradients"} & ids(phase(found, "actor_update"))
 
 
@@ -119,7 +117,7 @@ def test_all_gradients_stay_on_the_card_at_stage_1_beside_an_optimizer_on_the_ho
     }
 
     def gradients(stage: int) -> int:
-        found = diagnose(text.replace('"stage": 3', f'"stage": {stage}'), known, current(), ())
+        found = run_of(text.replace('"stage": 3', f'"stage": {stage}'), known)
         return sum(term.bytes for term in phase(found, "actor_update").terms if term.id == "actor_gradients")
 
     assert gradients(1) > 7e9 * (2 if micro_batches > 1 else 0.1)
@@ -128,7 +126,7 @@ def test_all_gradients_stay_on_the_card_at_stage_1_beside_an_optimizer_on_the_ho
 
 def test_megatrons_gradients_stay_on_the_card_beside_an_optimizer_on_the_host() -> None:
     text = "megatron sft --model Qwen/Qwen3-8B --tensor_model_parallel_size 4 --micro_batch_size 1 --max_length 2048{}\n8 x A100 80GB\n"
-    stays, leaves = (diagnose(text.format(more), {}, current(), ()) for more in ("", " --optimizer_cpu_offload true"))
+    stays, leaves = (run_of(text.format(more)) for more in ("", " --optimizer_cpu_offload true"))
     here, there = (
         {term.id: term.bytes for term in phase(found, "actor_update").terms if term.family == "held"}
         for found in (stays, leaves)

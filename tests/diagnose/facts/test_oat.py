@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.knowledge import current
-from diagnose.pipeline import diagnose
-from diagnose.types import Diagnosis
 from diagnose.vocabulary import Value
+from tests.runs import Run, run_of
 
 RL = """
 python -m oat.experiment.run_math_rl --critic_type {critic} --gpus 8 --collocate --vllm_sleep --vllm_gpu_ratio 0.35 --beta {beta} \\
@@ -20,8 +18,8 @@ python -m oat.experiment.{module} --gpus 2 --collocate --algo {algo} --pretrain 
 """
 
 
-def run(text: str) -> Diagnosis:
-    return diagnose(text, {"gpu_mem_gib": 80}, current(), ())
+def run(text: str) -> Run:
+    return run_of(text, {"gpu_mem_gib": 80})
 
 
 def told(text: str, *ids: str) -> dict[str, Value | None]:
@@ -29,7 +27,7 @@ def told(text: str, *ids: str) -> dict[str, Value | None]:
     return {id: values.get(id) for id in ids}
 
 
-def standing(found: Diagnosis, phase: str = "actor_update") -> set[str]:
+def standing(found: Run, phase: str = "actor_update") -> set[str]:
     assert found.estimate.gpu is not None
     here = found.estimate.gpu.phase(phase)
     assert here is not None

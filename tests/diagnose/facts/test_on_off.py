@@ -3,7 +3,7 @@
 import pytest
 
 from diagnose.facts.on_off import never_on, switched
-from diagnose.pipeline import diagnose
+from tests.runs import run_of
 
 OFF = [
     "没有开 {}，更新的时候爆显存",
@@ -83,7 +83,7 @@ SAID = [
 
 @pytest.mark.parametrize(("text", "facts", "absent"), SAID)
 def test_a_run_is_read_as_it_is_said_to_be(text, facts, absent, knowledge):
-    found = diagnose(text, {}, knowledge, ()).facts
+    found = run_of(text, {}, knowledge).facts
     assert {id: found.values.get(id) for id in facts} == facts
     assert not any(id in found.stated and found.stated[id].origin == "read" for id in absent)
 
@@ -94,14 +94,14 @@ def test_what_was_not_on_was_not_tried(knowledge):
         + RUN
         + "rollout 的时候爆显存，没有开 optimizer_offload，gpu_memory_utilization 从 0.9 改成 0.85 还是 OOM"
     )
-    tried = {one.lever for one in diagnose(text, {}, knowledge, ()).facts.tried}
+    tried = {one.lever for one in run_of(text, {}, knowledge).facts.tried}
     assert "offload.optimizer.on" not in tried
     assert "rollout.gpu_memory_utilization.down" in tried
 
 
 def test_a_size_that_went_up_is_not_the_lever_that_takes_it_down(knowledge):
     text = "verl 32B rollout 爆显存 8 卡 A100 80G，tp=1 改成 tp=2 还是不行"
-    found = diagnose(text, {}, knowledge, ()).facts
+    found = run_of(text, {}, knowledge).facts
     assert found.values["rollout_tp"] == 2
     assert {one.lever for one in found.tried} == {"rollout.tensor_parallel.up"}
 
