@@ -64,14 +64,13 @@ def test_it_refuses_what_cannot_work_in_one_line(state_folder: Path, variables: 
     assert "Traceback" not in refused.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_answers_and_leaves_no_process_behind(prepared_folder: Path, number: signal.Signals) -> None:
+def test_it_answers_and_leaves_no_process_behind(prepared_folder: Path) -> None:
     site = start_site(prepared_folder)
     assert site.get("/healthz") == (200, '{"status": "ok"}')
     running = processes_of(prepared_folder)
     assert any("gunicorn" in line for line in running)
     assert any("celery" in line for line in running)
-    assert site.stop(number) == 0
+    assert site.stop(signal.SIGTERM) == 0
     assert processes_of(prepared_folder) == []
 
 
@@ -108,10 +107,12 @@ def test_another_start_keeps_what_is_there_and_offers_a_link_at_the_address_of_t
 
 
 def assert_offers_a_link(site: Site, address: str) -> None:
+    """And that Ctrl-C ends all of it."""
     link = re.search(rf"Become an admin .*: {address}(/setup/\S+/)", site.said())
     assert link
     status, body = site.get(link[1])
-    site.stop()
+    assert site.stop(signal.SIGINT) == 0
+    assert processes_of(site.state) == []
     assert status == 200
     assert 'type="password"' in body
 
