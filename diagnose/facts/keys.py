@@ -256,14 +256,15 @@ def writable(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Fact → the first key that a lever may write, in the person's spelling where the paste has one, and its unit.
 
-    What surely holds comes before what is only not ruled out, and that before what would have to be known.
+    What surely holds comes before what is only not ruled out, and that before what would have to be known. A key whose words name the
+    algorithm stands behind one that sets the fact alone.
     """
     (spelled, _), values = places(framework), {**_TRAINS, **resolve(stated)}
     keys: dict[str, str] = {}
     units: dict[str, str] = {}
     there = [one for one in framework.keys if not (one.hidden or one.dead) and in_range(one.since, one.until, version)]
     taken = [one for one in there if holds(one.when, values) is not False and framework.takes(one, values)]
-    for key in sorted(taken, key=lambda one: _open(one, values)):
+    for key in sorted(taken, key=lambda one: (_open(one, values), _names_algorithm(one))):
         for id in (key.fact,) if key.fact else dict.fromkeys(id for facts in key.values.values() for id in facts):
             if id not in keys:
                 keys[id] = key.key
@@ -277,6 +278,10 @@ def writable(
             if fact.unit:
                 units[id] = fact.unit
     return keys, units
+
+
+def _names_algorithm(key: Key) -> bool:
+    return any("algo" in facts for facts in key.values.values())
 
 
 def _open(key: Key, values: Mapping[str, Value]) -> int:

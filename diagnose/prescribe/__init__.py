@@ -125,6 +125,7 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
         return None
     apart = (
         refuse.on_other_cards(lever, situation)
+        or refuse.of_the_trainer(lever, situation)
         or refuse.of_the_actor(lever, situation)
         or refuse.not_in_pieces(lever, situation)
     )

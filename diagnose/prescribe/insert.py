@@ -12,7 +12,7 @@ from diagnose.knowledge.records import Framework
 from diagnose.types import Change, Command, Paste, Setting
 
 # Words at the end of a command that belong to the shell: pipes, redirections, the background, the caller's own arguments.
-_SHELL_TAIL = re.compile(r"""\s+(?:\d?>&?\d?|\d>&\d|\||&|"?\$\{?[@*]|;).*$""")
+_SHELL_TAIL = re.compile(r"""\s+(?:\d?>&?\d?|\d>&\d|\||&|"?\$\{?[@*]|;|#)""")
 # A last line behind which nothing can be put: an ellipsis, or the quote that ends a command given to another one.
 _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…)")
 _INDENT = re.compile(r"[ \t]*")
@@ -104,7 +104,7 @@ def _behind_command(paste: Paste, changes: Sequence[Change], command: int, forms
         return []
     words = [_command_words(change, settings, forms) for change in changes]
     text = texts[last]
-    tail = _SHELL_TAIL.search(text)
+    tail = next((found for found in _SHELL_TAIL.finditer(text) if not _in_quotes(text[: found.start()])), None)
     if tail is None and (above := _above_the_last(texts, span, settings, text, words)):
         return [above]
     if span.first_line == span.last_line or tail:
@@ -119,6 +119,11 @@ def _behind_command(paste: Paste, changes: Sequence[Change], command: int, forms
     return [Insertion(last, lines=lines, ending=None if continued else " \\")]
 
 
+def _in_quotes(text: str) -> bool:
+    """Whether a quote is open at the end of the text."""
+    return any(text.count(quote) % 2 for quote in "\"'")
+
+
 def _above_the_last(
     texts: dict[int, str], span: Command, settings: Sequence[Setting], text: str, words: Sequence[str]
 ) -> Insertion | None:
@@ -128,7 +133,7 @@ def _above_the_last(
     bare = any(
         setting.bare and setting.span.line == last and setting.span.end >= len(text.rstrip()) for setting in settings
     )
-    odd = any(text.count(quote) % 2 for quote in "\"'")
+    odd = _in_quotes(text)
     if not (bare or odd or _ELLIPSIS.match(text)) or not before.rstrip().endswith("\\"):
         return None
     if not any(setting.span.line == last - 1 for setting in settings):

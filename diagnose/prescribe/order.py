@@ -118,7 +118,7 @@ def _group(candidate: Candidate) -> float:
     if trial.verdict in enough or trial.sure:
         # where the run as it is seems to fit, or the changed one just might, a saving that nobody would notice is no answer
         unseen = trial.verdict == "close" and not trial.sure and _saved(candidate) < _UNSEEN
-        return 2 if (little and fitted) or unseen else 0
+        return 2 if (little and fitted and not _first_suspect(candidate)) or unseen else 0
     crosses = before and limit and trial.after and trial.after.bytes <= limit < before.bytes
     if little and not crosses:
         # of a card whose size nobody tells a little may be all that is lacking

@@ -33,6 +33,23 @@ _OFF_THE_ENGINE = (
     "optimizer_step",
     "checkpoint",
 )
+# What the trainer holds on its cards and what it takes in a pass; lengths and numbers of samples are the engine's as well.
+_HELD_BY_THE_TRAINER = (
+    "optimizer_offload",
+    "optimizer_on_cpu",
+    "param_offload",
+    "param_on_cpu",
+    "grad_offload",
+    "gradient_checkpointing",
+    "zero_stage",
+    "micro_batch",
+    "micro_tokens",
+    "full_or_lora",
+    "lora_rank",
+    "tp",
+    "pp",
+    "sp",
+)
 # How a pass is split or kept, set for each role by a key of its own.
 _OF_PASSES = ("sp", "activation_offload")
 # Settings of an update that somebody pastes who trains; the others may as well be those of a merge or of an inference.
@@ -166,6 +183,16 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
     if not trainers:
         return None
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own; what runs out is a card that trains.")
+
+
+def of_the_trainer(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """It acts on what the trainer holds, while its engine runs out as it samples, on cards of its own."""
+    if situation.phase != "rollout" or situation.pool != "gpu" or situation.values.get("rollout_mode") != "server":
+        return None
+    held = bool(lever.changes) and all(change.fact in _HELD_BY_THE_TRAINER for change in lever.changes)
+    if not held or not situation.facts.certain("rollout_engine"):
+        return None
+    return NotAdvised(lever, "elsewhere", "The engine has cards of its own, and one of these runs out.")
 
 
 def of_the_actor(lever: Lever, situation: Situation) -> NotAdvised | None:

@@ -17,7 +17,7 @@ from diagnose.knowledge.records import Framework
 from diagnose.possible import possible_phases
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
-from diagnose.vocabulary import NO_CACHE, ONLINE_ALGOS, Pool, Value
+from diagnose.vocabulary import NO_CACHE, OFFLINE_ALGOS, ONLINE_ALGOS, Pool, Value
 
 if TYPE_CHECKING:
     from diagnose.prescribe.writing import Written
@@ -65,6 +65,8 @@ class Situation:
             values["oom_kind"] = {"gpu": "gpu_oom", "host": "host_ram"}.get(self.pool or "", "other")
         if self.phase:
             values["phase"] = self.phase
+        if str(values.get("algo", "")).startswith(OFFLINE_ALGOS):
+            values.pop("sleep_level", None)  # rows of a data set need no engine that sleeps
         return values
 
     @cached_property

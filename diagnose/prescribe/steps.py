@@ -94,13 +94,16 @@ def _ladder(change: LeverChange, facts: Facts) -> list[Value]:
 
 
 def _bounded(change: LeverChange, value: float, now: float) -> float:
-    """Within the lever's bounds, whole where the fact is; never against the lever's direction."""
-    down = value < now
+    """Within the lever's bounds, whole where the fact is; never against the lever's direction.
+
+    A whole number that stands beyond the upper bound already is not held by it: an engine over two nodes may take four.
+    """
+    down, counts = value < now, FACTS[change.fact].type == "int"
     if down and change.at_least is not None:
         value = min(now, max(value, change.at_least))
-    if not down and change.at_most is not None:
+    if not down and change.at_most is not None and not (counts and now > change.at_most):
         value = max(now, min(value, change.at_most))
-    if FACTS[change.fact].type != "int":
+    if not counts:
         return round(value, 3)
     return math.floor(value) if down else math.ceil(value)
 

@@ -143,6 +143,18 @@ def test_a_new_key_stands_before_what_belongs_to_the_shell():
     )
 
 
+@pytest.mark.parametrize("tail", ["  # 8 x H100", " # one node; for trying"])
+def test_a_new_flag_stands_before_a_remark(tail):
+    text = f"python3 -m verl.trainer.main_ppo data.train_batch_size=8 trainer.nnodes=1{tail}"
+    changed = whole_command(read(text), [Change("sp", "actor.sp", None, "2")])
+    assert changed == f"python3 -m verl.trainer.main_ppo data.train_batch_size=8 trainer.nnodes=1 actor.sp=2{tail}"
+
+
+def test_a_mark_inside_quotes_ends_no_command():
+    text = 'python3 -m verl.trainer.main_ppo data.train_batch_size=8 trainer.name="a # b"'
+    assert whole_command(read(text), [Change("sp", "actor.sp", None, "2")]) == f"{text} actor.sp=2"
+
+
 def test_a_yaml_value_is_replaced_in_place():
     paste = read("worker:\n  actor:\n    offload:\n      offload_params: true\n      offload_optimizer: true\n")
     (line,) = added(patch(paste, [change(paste, "worker.actor.offload.offload_optimizer", "false")]))
