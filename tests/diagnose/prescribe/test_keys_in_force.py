@@ -169,7 +169,8 @@ def test_an_engine_over_two_nodes_may_take_four() -> None:
     text = (
         "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=meta-llama/Llama-3.1-405B-Instruct "
         "actor_rollout_ref.rollout.name=vllm actor_rollout_ref.rollout.tensor_model_parallel_size={} data.train_batch_size=64 "
-        "data.max_prompt_length=1024 data.max_response_length=2048 actor_rollout_ref.rollout.n=4 trainer.n_gpus_per_node=8 trainer.nnodes=8\n"
+        "data.max_prompt_length=1024 data.max_response_length=2048 actor_rollout_ref.rollout.n=4 "
+        "trainer.n_gpus_per_node=8 trainer.nnodes=8\n"
         '  File "/opt/vllm/worker/worker.py", line 140, in determine_available_memory\n8 x H100 80GB per node\n'
     )
     change = given(told(text.format(16) + FULL), "rollout.tensor_parallel.up").changes[0]
