@@ -12,9 +12,10 @@ from dataclasses import replace
 from diagnose.allocator import TENANT, foreign_gib
 from diagnose.estimate.phases import gpu_phases
 from diagnose.estimate.plan import Plan, plan_of
-from diagnose.estimate.refused import asked_for, known_sizes, widths
-from diagnose.estimate.rows import longest_row
+from diagnose.estimate.refused import Piece, asked_for, asked_in, known_sizes, widths
+from diagnose.estimate.rows import longest_row, real_row
 from diagnose.estimate.shown import image_pixels, shows_images
+from diagnose.estimate.term import exactly
 from diagnose.estimate.terms_attention import attention_beside
 from diagnose.estimate.terms_logits import in_pass, vocabulary_parts
 from diagnose.estimate.terms_router import balancing_loss
@@ -35,7 +36,7 @@ def with_failed_row(facts: Facts, fallback: Framework | None = None, paste: Past
 
 
 def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste | None = None) -> FailedRow | None:
-    """The mean row of the pass that failed, in tokens; None where another tensor may have had that size, or a length is known.
+    """The mean row of the pass that failed, in tokens; None where another tensor may have had that size.
 
     A number of it has 4 bytes where the innermost frame of the ``paste`` makes it so, or the trainer's loss is sure to get it so.
     """
@@ -46,7 +47,11 @@ def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste | N
     plan, kind = plan_of(facts, fallback), _PASSES[str(phase.value)]
     one = take(plan, kind) if plan and not (plan.serves or plan.otherwise) else None
     plan = in_pass(plan, kind) if plan else None
-    if plan is None or one is None or not _only_logits(plan, one, asked) or known_sizes(facts):
+    if plan is None or one is None:
+        return None
+    if pieces := known_sizes(facts):
+        return _at_its_limit(plan, one, pieces, asked) if str(phase.value) in asked_in(facts) else None
+    if not _only_logits(plan, one, asked):
         return None
     lengths = [_row(plan, one, asked / each) for each in widths(plan, paste)]
     possible = [length for length in lengths if length <= longest_row(plan)]
@@ -55,6 +60,16 @@ def failed_row(facts: Facts, fallback: Framework | None = None, paste: Paste | N
     drawn = rows_drawn(plan, one.rows)
     rows = [FailedRow(possible[0], length, possible[-1], drawn) for length in possible]
     return next((row for row in rows[:-1] if _enough(facts, plan, row, str(phase.value))), rows[-1])
+
+
+def _at_its_limit(plan: Plan, one: Pass, pieces: tuple[Piece, ...], asked: int) -> FailedRow | None:
+    """The row whose logits have this size at a limit; beside an answer that alone has logits stands a prompt of any length."""
+    if one.missing or one.packed or one.tokens.exact:
+        return None
+    drawn, counted = rows_drawn(plan, one.rows), asked / pieces[0].each * vocabulary_parts(plan) / plan.model.vocab
+    beside = real_row(plan, drawn)[0] if one.response < 1 else exactly(0)
+    row = beside.plus(counted * plan.whole("sp") / one.rows).at_most(longest_row(plan))
+    return FailedRow(row.low, row.mid, row.high, drawn)
 
 
 def _only_logits(plan: Plan, one: Pass, asked: int) -> bool:

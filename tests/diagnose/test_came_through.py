@@ -130,10 +130,22 @@ def test_layers_that_were_through_were_recomputed_where_a_card_cannot_have_kept_
 )
 def test_activations_that_may_have_stood_or_are_said_to_are_kept(old: str, new: str) -> None:
     assert old in _PASSED
-    checkpointing = _read(_PASSED.replace(old, new)).facts.stated["gradient_checkpointing"]
+    checkpointing = _read(_PASSED.replace(old, new).replace("4.64", "0.44")).facts.stated["gradient_checkpointing"]
     assert (checkpointing.value, checkpointing.origin == "assumed") == (False, False)
 
 
 def test_what_is_said_and_cannot_have_been_is_told() -> None:
     found = _read(_PASSED.replace("num_generations 8", "num_generations 8, gradient_checkpointing=False"))
     assert "yet its layers were through when it failed" in told(found)
+
+
+def test_a_request_of_the_size_of_logits_shows_that_the_layers_were_through_and_how_long_the_rows() -> None:
+    frames = _PASSED[_PASSED.index('  File "/venv/site-packages/torch/_t') : _PASSED.index("torch.Out")]
+    asked = _PASSED.replace(frames, "").replace("training_step", "_compute_loss")
+    found = _read(asked)
+    assert not found.facts.layers_through
+    assert found.facts.stated["gradient_checkpointing"].origin == "assumed"
+    row = found.facts.failed_row
+    assert row is not None
+    assert 1024 < row.shortest < row.likely < row.longest == 1536  # an answer at its limit, and a prompt
+    assert _read(asked.replace("4.64", "3.11")).facts.stated["gradient_checkpointing"].origin == "default"
