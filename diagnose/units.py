@@ -46,12 +46,18 @@ def gib(size: float) -> str:
     return f"{size / GIB:,.1f}"
 
 
-def parse_size(text: str) -> int:
-    """Bytes of a printed size such as ``5.11 GiB``; raises ``ValueError`` when number or unit is unknown."""
+def number_and_unit(text: str) -> tuple[str, str]:
+    """Both parts of a printed size, with or without a blank between them; raises ``ValueError`` when either is unknown."""
     found = _SIZE.fullmatch(text.strip())
     if not found or found[2].lower() not in PRINTED:
         raise ValueError(f"“{text}” is no size: write a number with a unit, as 760 GiB")
-    size = float(found[1].replace(",", "")) * PRINTED[found[2].lower()]
+    return found[1].replace(",", ""), found[2]
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a printed size such as ``5.11 GiB``; raises ``ValueError`` when number or unit is unknown."""
+    number, unit = number_and_unit(text)
+    size = float(number) * PRINTED[unit.lower()]
     if size == float("inf"):
         raise ValueError(f"“{text[:40]}…” is no size that memory can have")
     return round(size)

@@ -16,7 +16,7 @@ from diagnose.estimate.shape import head_dim, layer
 from diagnose.estimate.terms_logits import vocabulary_parts
 from diagnose.knowledge.hardware import Model
 from diagnose.types import Facts, FailedRow, Paste
-from diagnose.units import MIB, parse_size
+from diagnose.units import MIB, number_and_unit, parse_size
 from diagnose.vocabulary import OFFLINE_ALGOS
 
 _ROUND = 2 * MIB
@@ -130,7 +130,7 @@ def asked_in(facts: Facts) -> tuple[str, ...]:
 
 def _window(words: str, asked: int) -> tuple[float, float]:
     """Bounds of the tensor: half a digit of the print to both sides, and what the allocator rounds up."""
-    number, unit = words.split()[0], words.split()[-1]
+    number, unit = number_and_unit(words)
     digits = len(number.partition(".")[2])
     half = parse_size(f"1 {unit}") / 10**digits / 2
     return asked - half - _ROUND, asked + half

@@ -27,6 +27,7 @@ _SWITCHED = (
 _ALL = re.compile(
     rf"(?:所有|全部|各种|能开的?)(?:的)?\s*(?:cpu[ _-]?)?(?:的\s*)?offload\w*"
     rf"|(?<!\w)offload\w*\s*(?:选项|开关)?\s*(?:全部?|都|均|全都)\s*{_SWITCHED}"
+    r"|(?<![\w.])offload(?:s|ing)?\s+(?:all|everything)(?:\s+(?:set to|to|is|are))?\s*(?:true|on|enabled)\b"
     r"|\b(?:all|every)\s+(?:(?:the|of|possible|kinds?|available|cpu)\s+){0,3}offload\w*|\bevery ?thing\s+(?:is\s+)?offloaded"
     r"|\bfull(?:y)? (?:cpu )?offload\w*|\boffload(?:ing|ed)? everything",
     re.I | re.A,

@@ -24,6 +24,7 @@ LINES = tuple(example.text for one in KNOWLEDGE.signatures.values() for example 
     "limits:\n  memory: 512Gi\n  nvidia.com/gpu: 8",
     "#SBATCH --nodes=2 --gres=gpu:8 --mem=900G",
     "8 x A100 80G, 7B model, GRPO, 第 3 步爆显存",
+    "verl grpo Qwen3-8B 8xH100: update_actor OOM, Tried to allocate 11.6GiB, 32k context",
     "step:12 - perf/cpu_memory_used_gb:61.9 - actor/loss:0.1",
     "n_gpus=0 tp=0 micro_batch_size=0 rollout.n=-1 max_length=1e999 --num_generations 99999999999999999999",
 )

@@ -10,7 +10,10 @@ import pytest
 from diagnose.estimate import assumed_lengths, estimate, with_failed_row
 from diagnose.estimate.failed_row import failed_row
 from diagnose.ingest import read
+from diagnose.knowledge import current
 from diagnose.knowledge.hardware import Moe
+from diagnose.pipeline import diagnose
+from diagnose.report import to_markdown
 from diagnose.types import Fact, Facts, FailedRow
 from diagnose.units import GIB, from_gib
 
@@ -177,3 +180,9 @@ def test_rows_that_are_sent_to_several_experts_could_be_as_large(facts: Any) -> 
     assert failed_row(_asked(facts, widest - 0.1, model=sparse, router_loss=False)) is None
     assert failed_row(_asked(facts, widest + 8, model=sparse, router_loss=False)) is not None
     assert failed_row(_asked(facts, widest + 8, model=sparse, router_loss=True)) is None
+
+
+@pytest.mark.parametrize("size", ["11.6GiB", "11.59GiB", "11.59 GiB", "11870.00MiB"])
+def test_a_size_is_read_with_and_without_a_blank_before_its_unit(size: str) -> None:
+    paste = f"verl grpo qwen3-4b on 8xH200, ppo_max_token_len_per_gpu=40960, use_dynamic_bsz, update_actor OOM, Tried to allocate {size}"
+    assert "the size of the logits of an update token budget" in to_markdown(diagnose(paste, {}, current(), ()))

@@ -56,3 +56,14 @@ def test_a_card_in_the_singular_is_not_alone_where_the_model_is_spread_over_seve
     text = "verl: actor_rollout_ref.rollout.tensor_model_parallel_size=4, Qwen2.5-7B. Will this fit on H100 80GB?"
     assert "n_gpus" not in values(text)
     assert values(text.replace("=4", "=1"))["n_gpus"] == 1
+
+
+def test_no_default_limits_a_run_whose_rows_are_said_to_be_longer(facts):
+    said = facts("verl grpo Qwen3-8B on 8xH100, 32k context, OOM in update_actor")
+    assert said.values["max_length"] == 32768
+    assert not {"prompt_length", "response_length"} & said.values.keys()
+    assert facts("verl grpo Qwen3-8B on 8xH100, OOM in update_actor").values["response_length"] == 512
+    keyed = facts(
+        "from unsloth import FastLanguageModel\nmax_seq_length = 8192\nGRPOConfig(num_generations=8)\nQwen3-8B"
+    )
+    assert keyed.stated["max_length"].key

@@ -212,6 +212,7 @@ def test_it_reads_the_algorithm_and_no_key_that_bears_its_name(values, text, alg
     ("text", "found"),
     [
         ("verl GRPO，offload 都开了", {"param_offload": True, "optimizer_offload": True, "ref_offload": True}),
+        ("verl GRPO, offload all true", {"param_offload": True, "optimizer_offload": True, "ref_offload": True}),
         ("verl GRPO, I turned on every offload there is", {"param_offload": True, "optimizer_offload": True}),
         ("EasyR1，所有 offload 都打开了", {"param_offload": True, "optimizer_offload": True}),
         ("OpenRLHF，开了 zero3、adam_offload", {"optimizer_on_cpu": True}),
