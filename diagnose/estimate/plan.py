@@ -57,8 +57,8 @@ class Plan:
     ``stage``: the plan is that of the "first", the "last" or a stage "between" of a pipeline, with so many layers.
     ``serves``: nobody trains; an engine runs alone. ``recorded``: a record tells of this very trainer. ``card``: the catalogue's record of
     the GPU; ``transformers``, ``deepspeed``: those packages' versions. ``failed_row``: what the size that was asked for tells of the rows
-    of the pass that failed. ``otherwise`` is the same run on other numbers of cards, where nobody tells it. ``known`` keeps what was
-    worked out of this plan and is asked for again (once.py).
+    of the pass that failed. ``prompts_open``: the trainer's own default alone limits prompts. ``otherwise`` is the same run on other
+    numbers of cards, where nobody tells it. ``known`` keeps what was worked out of this plan and is asked for again (once.py).
     """
 
     values: Values
@@ -88,6 +88,7 @@ class Plan:
     transformers: str | None = None
     deepspeed: str | None = None
     failed_row: FailedRow | None = None
+    prompts_open: bool = False
     otherwise: tuple[Plan, ...] = ()
     known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -194,6 +195,7 @@ def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Pla
         transformers=_version_of(facts, "transformers"),
         deepspeed=_version_of(facts, "deepspeed"),
         failed_row=facts.failed_row,
+        prompts_open=facts.own_default("prompt_length"),
     )
 
 

@@ -127,7 +127,7 @@ def untold_prompt(plan: Plan) -> Band:
 
 def limited_by_default(plan: Plan) -> bool:
     """Whether a default alone limits prompts of text, which says nothing of their length, and nothing is added to them in turns."""
-    return "prompt_length" in plan.defaults and not shows_images(plan) and not whole(plan.values, "max_turns")
+    return plan.prompts_open and not shows_images(plan) and not whole(plan.values, "max_turns")
 
 
 def image_tokens(plan: Plan, rows: float) -> Band:

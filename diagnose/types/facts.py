@@ -123,6 +123,12 @@ class Facts:
             return self.fork.title
         return self.framework.title if self.framework is not None and not self.framework.fallback else ""
 
+    def own_default(self, id: str) -> bool:
+        """Whether a value is the trainer's own default, and not what a shipped script sets for its data."""
+        fact, defaults = self.stated.get(id), self.framework.defaults if self.framework else ()
+        scripts = {default.why or default.script for default in defaults if default.script}
+        return fact is not None and fact.origin == "default" and fact.why not in scripts
+
     @property
     def serves(self) -> bool:
         """Whether the command runs an engine alone: nothing is trained beside it. What a trainer would do by default says nothing of it."""
