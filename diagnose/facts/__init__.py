@@ -65,7 +65,7 @@ _TRAINING = (
     "gradient_checkpointing",
     "optimizer",
 )
-_BY_LINK = "assumed when the link was made: nobody had told it"
+_BY_LINK = "nobody had told it when the link was made"
 
 
 def read_facts(
