@@ -27,20 +27,24 @@ def as_it_came_through(facts: Facts, before: Estimate, paste: Paste, fallback: F
     """
     told = facts.values.get("phase")
     phase = None if told is None else str(told)
-    spread = _engine_over_more(facts, phase, paste, fallback)
-    shared = _shared_out(spread, before if spread is facts else estimate(spread, fallback), phase, paste, fallback)
-    return _recomputing(shared, before if shared is facts else estimate(shared, fallback), phase, paste, fallback)
+    found = _engine_over_more(facts, phase, paste, fallback)
+    # activations once more where only what is shared out leaves them room
+    for change in (_recomputing, _shared_out, _recomputing):
+        found = change(found, before if found is facts else estimate(found, fallback), phase, paste, fallback)
+    return found
 
 
 def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
     """The same with everything shared out, where a card cannot have held all of it."""
-    over, cards = outlived(facts, before, phase), whole(facts.values, "n_gpus") or 1
+    cards, elsewhere = whole(facts.values, "n_gpus") or 1, outlived(facts, before, phase, within=False)
+    over = elsewhere or outlived(facts, before, phase)
     if over is None or before.gpu is None or before.gpu.limit is None or cards == 1 or not _open(facts, *_SHARING):
         return facts
     why = f"whole on each card the {PHASES[over.phase]} takes {gib(over.least)} of {gib(before.gpu.limit)} GiB"
     stage = Fact("zero_stage", 3, "assumed", why=f"{why}, and {how_far(facts, phase, over.phase)}")
     shared = as_answered(facts, stage, paste)
-    return shared if outlived(shared, estimate(shared, fallback), phase) is None else facts
+    left = outlived(shared, estimate(shared, fallback), phase, within=elsewhere is None)
+    return shared if left is None else facts
 
 
 def _recomputing(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:

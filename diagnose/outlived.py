@@ -64,10 +64,11 @@ class Outlived(NamedTuple):
     least: int
 
 
-def outlived(facts: Facts, before: Estimate, phase: str | None) -> Outlived | None:
+def outlived(facts: Facts, before: Estimate, phase: str | None, within: bool = True) -> Outlived | None:
     """The phase that needs more of a card than it has, with its whole band, though the run went through it; None where none does.
 
-    Not the ``phase`` that failed, whose rows may have grown, but for what it had behind it. Where nothing names it, not the highest.
+    Not the ``phase`` that failed, whose rows may have grown, but for what it had behind it ``within``. Where nothing names it, not the
+    highest.
     """
     gpu, passed = before.gpu, behind(facts, phase)
     if gpu is None or gpu.limit is None or not gpu.phases:
@@ -81,7 +82,7 @@ def outlived(facts: Facts, before: Estimate, phase: str | None) -> Outlived | No
         and one.measured is None
         and PHASE_GROUPS.get(one.phase) != "sometimes"
     ]
-    least.append(Outlived(failed, kept_through(facts, before, phase)))
+    least += [Outlived(failed, kept_through(facts, before, phase))] if within else []
     return max((one for one in least if one.least > gpu.limit), key=lambda one: one.least, default=None)
 
 

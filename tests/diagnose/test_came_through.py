@@ -149,3 +149,18 @@ def test_a_request_of_the_size_of_logits_shows_that_the_layers_were_through_and_
     assert row is not None
     assert 1024 < row.shortest < row.likely < row.longest == 1536  # an answer at its limit, and a prompt
     assert _read(asked.replace("4.64", "3.11")).facts.stated["gradient_checkpointing"].origin == "default"
+
+
+def test_a_run_that_must_have_shared_out_and_recomputed_is_taken_as_both() -> None:
+    both = _PASSED.replace("qwen2.5-3b on 4x A100 40GB, deepspeed zero2", "Qwen2.5-32B on 2 nodes of 8xH100 80GB")
+    both = both.replace('vllm_mode="colocate"', 'vllm_mode="server"')
+    found = _read(both.replace("39.38", "79.25").replace("4.64", "0.44")).facts.stated
+    assert (found["zero_stage"].value, found["zero_stage"].origin) == (3, "assumed")
+    assert (found["gradient_checkpointing"].value, found["gradient_checkpointing"].origin) == (True, "assumed")
+
+
+def test_of_two_that_would_do_the_one_that_costs_no_cards_is_taken() -> None:
+    found = _read(
+        _PASSED.replace(", deepspeed zero2", "").replace("40GB", "80GB").replace("39.38", "79.25")
+    ).facts.stated
+    assert found["zero_stage"].origin == "default"
