@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from diagnose.batch import whole
 from diagnose.estimate import cache_room, estimate, plan_of
+from diagnose.facts.complete import complete
 from diagnose.facts.defaults import as_answered
 from diagnose.knowledge.records import Framework
 from diagnose.outlived import behind, how_far, kept_through, outlived
@@ -37,7 +38,7 @@ def as_it_came_through(facts: Facts, before: Estimate, paste: Paste, fallback: F
 def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
     """The same with everything shared out, where a card cannot have held all of it."""
     cards, elsewhere = whole(facts.values, "n_gpus") or 1, outlived(facts, before, phase, within=False)
-    over = elsewhere or outlived(facts, before, phase)
+    over = elsewhere or (None if complete(paste) else outlived(facts, before, phase))
     if over is None or before.gpu is None or before.gpu.limit is None or cards == 1 or not _open(facts, *_SHARING):
         return facts
     why = f"whole on each card the {PHASES[over.phase]} takes {gib(over.least)} of {gib(before.gpu.limit)} GiB"
@@ -48,10 +49,13 @@ def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste,
 
 
 def _recomputing(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
-    """The same with activations recomputed, where a card cannot have held those of all layers and did, or it would have failed earlier."""
+    """The same with activations recomputed, where a card cannot have held those of all layers and did, or it would have failed earlier.
+
+    Not of a whole command: it says all that ran, so that the estimate is what is doubted.
+    """
     kept, limit = kept_through(facts, before, phase), before.gpu.limit if before.gpu else None
     off = facts.values.get("gradient_checkpointing") is False and _open(facts, "gradient_checkpointing")
-    if phase is None or not off or limit is None or kept <= limit:
+    if phase is None or not off or limit is None or kept <= limit or complete(paste):
         return facts
     why = f"without it the {PHASES[phase]} holds {gib(kept)} of {gib(limit)} GiB when its layers are through, and they were"
     again = as_answered(facts, Fact("gradient_checkpointing", True, "assumed", why=why), paste)
