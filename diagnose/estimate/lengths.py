@@ -21,7 +21,7 @@ _WHY_OF_STEPS = (
 )
 _WHY_FAILED = "taken from the size that was asked for, which only the logits of the pass can have"
 _WHY_UNTOLD = "taken as the mean prompt of half of the public data sets of prompts, since no key limits it"
-_WHY_BY_DEFAULT = "taken as in half of the public data sets of prompts, since only a default limits it"
+_WHY_BY_DEFAULT = "taken from half of the public data sets of prompts, the longer the fewer rows a pass has, since only a default limits it"
 _WHY_OF_DATA = (
     "taken between what half of the public data sets reach and the limit, nearer to the limit the fewer rows a pass has"
 )

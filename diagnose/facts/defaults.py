@@ -36,7 +36,7 @@ def with_defaults(
     for id, value in fork.facts.items() if fork else ():
         if id not in stated and id not in untold:
             facts[id] = Fact(id, value, "default", units.get(id, ""), why=f"default of {fork.title if fork else ''}")
-    settled, values = {*facts, *untold, *_longer(stated)}, resolve(facts)
+    settled, values = {*facts, *untold, *_bounded_by_rows(stated)}, resolve(facts)
     for default in framework.defaults:
         if default.fork and (fork is None or fork.id != default.fork):
             continue
@@ -63,8 +63,8 @@ def _counted(stated: Mapping[str, Fact]) -> Collection[str]:
     return ("n_nodes", "gpus_per_node") if "gpus_per_node" in stated else ("gpus_per_node",)
 
 
-def _longer(stated: Mapping[str, Fact]) -> Collection[str]:
-    """Limits that no default sets of a run whose rows a person says to be so long, by no key of its own."""
+def _bounded_by_rows(stated: Mapping[str, Fact]) -> Collection[str]:
+    """The limits that no default sets where a person says how long whole rows are, by no key of the trainer."""
     told = stated.get("max_length")
     return () if told is None or told.key or not told.certain else ("prompt_length", "response_length")
 
