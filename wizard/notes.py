@@ -8,12 +8,12 @@ from diagnose import outlived
 from diagnose.facts.kind import not_memory
 from diagnose.types import Diagnosis
 from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import ahead, in_sentence, phase_words, refusal, worst
+from diagnose.words import ahead, in_sentence, phase_words, refusal, stand_in, worst
 from diagnose.words.figures import gib, phase_gib, phase_tenths
 from diagnose.words.files import FILES
+from diagnose.words.lists import listed
 from diagnose.words.measured import growth_words, reached
 from wizard.chart.data import shown
-from wizard.words import listed
 
 _NAMED = 3  # keys of a framework that nobody here knows
 
@@ -90,15 +90,8 @@ def _tie(diagnosis: Diagnosis) -> Note | None:
 
 
 def _model(diagnosis: Diagnosis) -> Note | None:
-    name = diagnosis.facts.unknown_model
-    if not name:
-        return None
-    known = "Its size is taken from the number of parameters; the shape is a guess." if diagnosis.estimate.gpu else ""
-    return Note(
-        "This model is not in the catalogue",
-        f"{known} Say under “Model” what it was made from, or give its parameters in billions.".strip(),
-        (name,),
-    )
+    said, name = stand_in.told(diagnosis), diagnosis.facts.unknown_model
+    return Note(stand_in.UNKNOWN if name else stand_in.UNNAMED, said, (name,) if name else ()) if said else None
 
 
 def _card(diagnosis: Diagnosis) -> Note | None:

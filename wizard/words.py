@@ -10,6 +10,7 @@ from diagnose.types import Diagnosis, Facts, PoolEstimate
 from diagnose.units import tenths
 from diagnose.words import phase_words
 from diagnose.words.figures import NBSP, need_tenths
+from diagnose.words.lists import listed
 from kb.sections import thread_name
 from wizard.chart.data import shown
 
@@ -21,11 +22,6 @@ def names_of(cases: Iterable[Case]) -> dict[str, str]:
 
 def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """``a, b and c``."""
-    return " and ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)
 
 
 def nothing_given(empty: Sequence[str]) -> str:

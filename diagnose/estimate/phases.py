@@ -11,6 +11,7 @@ from diagnose.estimate.moments import MOMENTS, Moment, nothing
 from diagnose.estimate.once import once
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.roles import on_cards
+from diagnose.estimate.stand_in import assumed
 from diagnose.estimate.term import Band, make_term, total
 from diagnose.estimate.terms_fixed import (
     broadcast_copies,
@@ -124,7 +125,9 @@ def _phase(
 
     def band() -> tuple[int, int]:
         most = most_cached(plan, stays, goes, logits, bool(beyond) and left is None) + total(pages).high + on_streams
-        return bounds(counts, slack, most, pieces(plan, stays, goes), plan.capacity, plan.recorded)
+        return bounds(
+            counts, slack, most, pieces(plan, stays, goes), plan.capacity, plan.recorded and not assumed(plan.model)
+        )
 
     return PhaseEstimate(
         phase,

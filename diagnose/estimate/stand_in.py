@@ -12,6 +12,11 @@ from diagnose.knowledge.hardware import Model, Moe
 ASSUMED = "assumed"
 
 
+def assumed(model: Model) -> bool:
+    """Whether a model is no record of the catalogue and no pasted shape, but what stands in for one."""
+    return model.slug == ASSUMED
+
+
 @dataclass(frozen=True, slots=True)
 class _Size:
     params_b: float

@@ -26,6 +26,7 @@ from diagnose.facts.mapped import engine_place, role_places
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import run_config
 from diagnose.facts.model import Read, of_model, read_model
+from diagnose.facts.model_names import alike
 from diagnose.facts.moved_engine import moved_engine
 from diagnose.facts.notes import remarks
 from diagnose.facts.numerals import in_digits
@@ -127,6 +128,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         versions=versions,
         candidates=detected.candidates,
         unknown_model=model.unknown,
+        alike=alike(model.unknown, knowledge.catalogue),
         datasets=sets,
         notes=(*encoded(paste.lines), *refused, *readings.notes, *told),
         among=among(paste, heard.hits),

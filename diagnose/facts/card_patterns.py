@@ -43,12 +43,12 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
     counted = rf"(?P<card>{_card((*words, *short))})s?{_ENDS}"
     card = rf"(?<![A-Za-z0-9.])(?P<card>{_card(words)})s?{_ENDS}"
     count = rf"{_ALONE}{_NO_SETTING}(?P<count>{NUMERAL}|an?(?=\s))"
-    # a table has two blanks between the index of a card and its name
-    link = rf"(?!\s{{2,}}(?!{_TIMES}|{_MEASURE}))\s*(?:{_TIMES}|{_MEASURE}|\s|-(?=[A-Za-z]))\s*(?:{_MEASURE}\s*)?"
+    # 8A100, 双4090; a table has two blanks between the index of a card and its name
+    link = rf"(?!\s{{2,}}(?!{_TIMES}|{_MEASURE}))\s*(?:{_TIMES}|{_MEASURE}|\s|-(?=[A-Za-z])|(?<=双)|(?-i:(?=[A-Z])))\s*(?:{_MEASURE}\s*)?"
     after = _AFTER.replace("(\\d{2,3})", "(?P<size>\\d{2,3})", 1)
     before = _BEFORE.replace("(\\d{2,3})", "(?P<size0>\\d{2,3})", 1)
     trailing = (
-        rf"\s*[)）]?\s*(?:{_TIMES}\s*(?P<times>\d{{1,4}})(?![\d.GgBb])(?:\s*{_TIMES}\s*(?P<machines>\d{{1,3}})\s*(?={_MACHINES})"
+        rf"\s*[)）]?\s*(?:{_TIMES}\s*(?P<times>\d{{1,4}})(?![\d.GgBb]|\s*(?:nodes|机|个?节点))(?:\s*{_TIMES}\s*(?P<machines>\d{{1,3}})\s*(?={_MACHINES})"
         rf"|(?!\s*{_TIMES}\s*\d))"
         r"(?:\s*[(（]?\s*(?P<size1>\d{2,3})\s*G(?:i?B)?\b)?)?"
     )
@@ -67,7 +67,7 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
 
 def _bare(short: tuple[str, ...], trailing: str) -> tuple[re.Pattern[str], ...]:
     """A bare number, which is a card only beside a count, beside its size, called somebody's, or where a run is on it."""
-    card = rf"(?P<card>{_card(short) if short else '(?!)'})"
+    card = rf"(?P<card>{_card(short) if short else '(?!)'})(?:\s?super)?"
     return (
         re.compile(
             rf"{_ALONE}{card}s?\s*(?:{_TIMES}\s*(?P<times>\d{{1,2}})(?![\d.GgBb])"
@@ -83,6 +83,7 @@ def _bare(short: tuple[str, ...], trailing: str) -> tuple[re.Pattern[str], ...]:
             rf"(?:\b(?:my|the|our)\s+|(?:[用租买]的?是?|我的|一块|一张)\s*){card}(?![A-Za-z0-9])",
             re.I | re.A,
         ),
+        re.compile(rf"\b(?:on|using)\s+{card}(?=\s*(?:[,，;；。:：]|\.?\s*$))", re.I | re.A),
         re.compile(
             rf"{_ALONE}(?<!step ){card}(?=\s*(?:上(?![下升])|跑|训练|微调|显卡|单卡))",
             re.I | re.A,
@@ -144,8 +145,8 @@ NODES = re.compile(
     rf"|{_ALONE}(?:{NUMERAL}|a single)\s+(?:nodes?|machines?|servers?|hosts?)\b[^.;\n]{{0,40}}?"
     rf"(?<!\bran )(?<!\bruns )(?<!\brun )(?<!\brunning )\b(?:out of|of (?:the|our|all))\s+"
     rf"(?P<whole>{NUMERAL})(?=[\s-]*(?:nodes?|machines?|servers?|hosts?|in\b|\.?\s*$|\.\s|[,;:!?()（），。]))"
-    rf"|{_ALONE}(?<!第)(?<!第 )(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机"
-    rf"|个?节点)(?![A-Za-z_\-])",
+    rf"|(?:{_ALONE}|(?<=[\d卡张块][x×*]))(?<!第)(?<!第 )(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?"
+    r"(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机|个?节点)(?![A-Za-z_\-])",
     re.I | re.A,
 )
 ONE_NODE = re.compile(
@@ -196,9 +197,9 @@ NODES_BEHIND = re.compile(
     rf"\s*[)）]?\s*[,，/]?\s*(?:\d{{1,3}}|[两双二三四五六七八])\s*{_MACHINES}(?![A-Za-z])", re.I | re.A
 )
 IN_ALL = re.compile(r"[^,，.;；]{0,16}(?:\b(?:total|in all|altogether|overall)\b|共|总)", re.I | re.A)
-COUNTED_BY = re.compile(rf"\d\s*{_TIMES}\s*\D", re.A)
+COUNTED_BY = re.compile(rf"双|\d\s*(?:{_TIMES}\s*(?:\D|\d{{2,3}}\s*G)|[卡张块])", re.I | re.A)
 # “2 H200 nodes” counts the nodes
-OF_MACHINES = re.compile(r"\s*(?:nodes|machines|servers|boxes|instances)\b", re.I | re.A)
+OF_MACHINES = re.compile(r"\s*(?:(?:nodes|machines|servers|boxes|instances)\b|的?(?:机器|节点|服务器))", re.I | re.A)
 # “an H100 node” says nothing of how many cards it has
 MACHINE_WORD = re.compile(
     r"\s*-?(?:gpus?\s+|cards?\s+)?(?:node|cluster|machine|server|box|pod|instance|setup|workstation)|\s*的?(?:机器|节点|服务器)",
@@ -211,7 +212,8 @@ MACHINE_HOLDS = re.compile(
     re.I | re.A,
 )
 EACH_AFTER = re.compile(
-    r"^\s*[)）]?\s*(?:GPUs?\s*)?(?:on |in |for )?(?:each|per (?:node|machine)|every (?:node|machine)|/\s*node|a node)\b",
+    r"^\s*[)）]?\s*(?:GPUs?\s*)?(?:on |in |for )?(?:each|per (?:node|machine)|every (?:node|machine)|/\s*node|a node)\b"
+    rf"|^\s*[)）]?\s*{_TIMES}\s*\d{{1,3}}\s*{_MACHINES}(?![A-Za-z])",
     re.I | re.A,
 )
 # a run that went well, or a machine beside the one that is asked about

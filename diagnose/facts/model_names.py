@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from os.path import commonprefix
 
 from diagnose.knowledge.hardware import Model, Models
 from diagnose.types import Span
@@ -16,7 +17,8 @@ NAMED = re.compile(
 )
 SIZE_IN_NAME = re.compile(r"(?<![A-Za-z\d.])(\d{1,4}(?:[._]\d{1,2})?)\s?([bBmM])(?![A-Za-z0-9])", re.A)
 # 30B-A3B, 17B-128E: what a token passes through is not the size
-_MOE_ACTIVE = re.compile(r"[-_]A\d+(?:\.\d+)?[bB]|[-_]\d+B(?=[-_]\d+E(?![A-Za-z0-9]))", re.I | re.A)
+_ACTIVE = re.compile(r"[-_]A\d+(?:\.\d+)?[bB]", re.I | re.A)
+_MOE_ACTIVE = re.compile(rf"{_ACTIVE.pattern}|[-_]\d+B(?=[-_]\d+E(?![A-Za-z0-9]))", re.I | re.A)
 _DECIMAL = re.compile(r"(?<=-[01])_(?=\d{1,2}[bB](?![A-Za-z0-9]))", re.A)  # internlm2-1_8b, but llama-3_8b
 # words of a name that change neither shape nor size
 _NEUTRAL = frozenset(("instruct", "chat", "base", "it", "hf", "inst"))
@@ -41,6 +43,9 @@ _OF_ANOTHER_KIND = re.compile(
     r"llava|cog|vision|video|omni|audio|eagle|medusa|draft|(?<![a-z])(?:vl|vlm|ov|moe|v(?!\d))(?![a-z])", re.I | re.A
 )
 _BEGINNING = 4  # letters by which names are looked up
+_STEM = re.compile(r"[A-Za-z]{3,}(?:[-_ ]?[rv]?\d)?", re.I | re.A)  # a family, with its generation where one is told
+_ALIKE = 3  # models that are named where one is meant that nobody knows
+_ROUNDED = 0.25  # a size in a name lies this near the model's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +70,21 @@ def packed(name: str) -> str:
 
 @lru_cache(maxsize=4)
 def aliases(models: Models) -> dict[str, str]:
-    """Packed name → slug, the longest first."""
-    known = {packed(name): model.slug for model in models for name in (model.title, *model.aliases)}
+    """Packed name → slug, the longest first; what a record calls its own comes before a shortened name of another."""
+    known = {packed(name): model.slug for model in models for name in _shortened(model)}
+    known |= {packed(name): model.slug for model in models for name in (model.title, *model.aliases)}
     return dict(sorted(known.items(), key=lambda item: -len(item[0])))
+
+
+def _shortened(model: Model) -> set[str]:
+    """Names of a sparse model without what a token passes through, as people write them: Qwen3-235B."""
+    return {short for name in (model.title, *model.aliases) if (short := _ACTIVE.sub("", name)) != name}
+
+
+@lru_cache(maxsize=4)
+def _sizes(models: Models) -> dict[str, float]:
+    """Slug → billions of parameters."""
+    return {model.slug: model.params_b for model in models}
 
 
 @lru_cache(maxsize=4)
@@ -102,11 +119,11 @@ def _parts(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def spoken_names(models: Models) -> re.Pattern[str]:
-    """Any name of the catalogue in running words; dots, dashes and blanks may be missing or exchanged.
+    """Any name of the catalogue in running words; dots, dashes, colons and blanks may be missing or exchanged.
 
     One that goes on with a point and a digit is a later version, of another shape.
     """
-    forms = {name for model in models for name in (model.title, *model.aliases)}
+    forms = {name for model in models for name in (model.title, *model.aliases, *_shortened(model))}
     loose = sorted((_loose(form) for form in forms), key=len, reverse=True)
     return re.compile(
         rf"(?<![A-Za-z0-9])(?P<name>(?:{'|'.join(loose)}))(?P<tail>(?:[-_](?:[A-Za-z0-9]+(?:\.\d+)*))*)(?![A-Za-z0-9]|\.\d)",
@@ -116,7 +133,7 @@ def spoken_names(models: Models) -> re.Pattern[str]:
 
 def _loose(name: str) -> str:
     parts = re.findall(r"[A-Za-z]+|\d+", name)
-    return r"[-_. ]?".join(r"(?:Qwen|(?:通义)?千问)" if part == "Qwen" else re.escape(part) for part in parts)
+    return r"[-_. :]?".join(r"(?:Qwen|(?:通义)?千问)" if part == "Qwen" else re.escape(part) for part in parts)
 
 
 def find_model(name: str, models: Models) -> str:
@@ -146,11 +163,18 @@ def _begins_with(name: str, models: Models) -> str:
         if not words.startswith(alias):
             continue
         rest, behind = words[len(alias) :], _behind(alias, name)
-        other = re.match(r"[\dab](?:\d|$)", rest) or _OTHER.match(rest)
+        sized = None if _SIZED.search(alias) else _size(behind)
+        other = (sized is None and re.match(r"[\dab](?:\d|$)", rest)) or _OTHER.match(rest)
         sibling = _SIBLING.match(behind) and not _SIZED.search(alias)
-        if not other and not sibling and (len(alias) >= 5 or behind[:1] in "-_ "):
+        same = not (other or sibling) and _of_size(sized, _sizes(models)[slug])
+        if same and (len(alias) >= 5 or behind[:1] in "-_ "):
             return slug
     return ""
+
+
+def _of_size(size: float | None, params_b: float) -> bool:
+    """Whether a model of so many billions may be told by this size, if any is told."""
+    return size is None or abs(size - params_b) <= _ROUNDED * params_b
 
 
 def _behind(alias: str, name: str) -> str:
@@ -174,13 +198,41 @@ def params_of(name: Name, record: Model | None) -> float | int | None:
 
     A sparse model may bear what a token passes through before its whole size, or alone (OLMoE-1B-7B, Llama-4-Scout-17B-16E).
     """
-    words = _DECIMAL.sub(".", _MOE_ACTIVE.sub("", name.written))
-    found = SIZE_IN_NAME.search(words.replace("_", "-"))
-    if found:
-        number = float(found[1].replace("_", ".").replace("-", "."))
-        size = number / 1000 if found[2] in "mM" else number
+    size = _size(name.written)
+    if size is not None:
         return plain(record.params_b if record and record.moe and size < record.params_b / 2 else size)
     return plain(record.params_b) if record else None
+
+
+def _size(name: str) -> float | None:
+    """Billions of parameters by the words of a name, without what a token passes through; None where they tell none."""
+    words = _DECIMAL.sub(".", _MOE_ACTIVE.sub("", name))
+    found = SIZE_IN_NAME.search(words.replace("_", "-"))
+    if not found:
+        return None
+    number = float(found[1].replace("_", ".").replace("-", "."))
+    return number / 1000 if found[2] in "mM" else number
+
+
+def alike(name: str, models: Models) -> tuple[str, ...]:
+    """Names of the catalogue's models of the same family and about the same size as one that it does not hold, the likest first."""
+    size, stem = _size(name), _STEM.match(name)
+    if size is None or stem is None:
+        return ()
+    words, near = packed(name), [model for model in models if _of_size(size, model.params_b)]
+    found = [(_like(model, words), model) for model in near]
+    kin = [(other, model) for other, model in found if packed(other).startswith(packed(stem[0]))]
+    kin.sort(key=lambda one: (-_shared(one[0], words), abs(one[1].params_b - size)))
+    return tuple(other for other, _ in kin[:_ALIKE])
+
+
+def _like(model: Model, words: str) -> str:
+    """The name of the model that has most of the packed words' beginning; its title of equals."""
+    return max((model.title, *model.aliases), key=lambda name: _shared(name, words))
+
+
+def _shared(name: str, words: str) -> int:
+    return len(commonprefix((packed(name), words)))
 
 
 def plain(number: float) -> float | int:

@@ -6,7 +6,7 @@ from diagnose import outlived, words
 from diagnose.types import Asked, Change, Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
-from diagnose.words import advisory, ahead, chinese, figures, files, killed, measured, refusal
+from diagnose.words import advisory, ahead, chinese, figures, files, killed, measured, refusal, stand_in
 from diagnose.words.change import effect_words, evidence_words, range_words, sure_words
 from diagnose.words.headline import headline
 from diagnose.words.together import costs, title, why
@@ -29,6 +29,9 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
     lines += [f"{head}{headline(diagnosis)}", "", lead]
     if further := outlived.told(diagnosis):
         lines += ["", f"{outlived.TITLE}. {further}"]
+    if said := stand_in.told(diagnosis):
+        name = diagnosis.facts.unknown_model
+        lines += ["", f"{stand_in.UNKNOWN}: {name}. {said}" if name else f"{stand_in.UNNAMED}. {said}"]
     if kind := diagnosis.paste.file or ("binary" if diagnosis.paste.binary else ""):
         lines += ["", files.told(kind)]
     if run := words.run_words(diagnosis.facts):

@@ -82,6 +82,7 @@ class Facts:
     ``values`` is computed from ``stated`` by ``diagnose.batch.resolve``; a lever changes ``stated`` through ``with_fact``.
     ``fork`` is the trainer that was recognised where it is not ``framework`` itself but read by its keys.
     ``keys`` maps a fact to the key that the run's framework and version uses for it, also where the paste does not set it.
+    ``unknown_model`` is the name of a model that the catalogue does not hold, ``alike`` those of models named much like it.
     ``untold`` maps a fact to the setting that gives it a variable's value, where nothing in the paste sets that variable.
     ``datasets`` are the catalogue's names of the data sets, each with the rows that the run takes of it (``name#rows``).
     ``versions`` are those of packages, by their plain name.
@@ -109,6 +110,7 @@ class Facts:
     versions: Mapping[str, Fact] = field(default_factory=dict)
     candidates: tuple[str, ...] = ()
     unknown_model: str = ""
+    alike: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     failed_row: FailedRow | None = None

@@ -10,6 +10,8 @@ import pytest
         "Sleep mode freed 40.00 GiB memory, 8 x more than before",
         "The H100 box and the A100 box behave alike",
         "step 4090 上升到 3.2，训练到 3090 步",
+        "evaluated on 3090 samples",
+        "uuid 8A100F, id 4b8A100-2",
     ],
 )
 def test_it_does_not_take_other_numbers_for_cards(values, text):
@@ -53,6 +55,16 @@ def test_a_card_may_be_written_small(values, text):
     [
         ("we have 8 x H100 80GB", "H100", 80, 8),
         ("on 8*A100 40G", "A100", 40, 8),
+        ("on 8H100 80G", "H100", 80, 8),
+        ("双4090服务器，OOM", "RTX 4090", 24, 2),
+        ("4 台 H800 服务器，每台 8 卡", "H800", 80, 32),
+        ("H800 8卡*4机，OOM", "H800", 80, 32),
+        ("8卡H800*4机", "H800", 80, 32),
+        ("H100 8卡x2节点", "H100", 80, 16),
+        ("一台 8*40GB A100 的机器", "A100", 40, 8),
+        ("2 x NVIDIA H20-3e", "H20-3e", 141, 2),
+        ("2x 4080 super 16g", "RTX 4080", 16, 2),
+        ("one NVIDIA GeForce RTX 4090 Laptop GPU", "RTX 4090 Laptop", 16, 1),
         ("will it fit on 2x A100 80?", "A100", 80, 2),
         ("the run was on 8xH100, but I only have 8xA6000", "RTX A6000", 48, 8),
         ("two A100-40GB", "A100", 40, 2),

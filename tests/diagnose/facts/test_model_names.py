@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.facts.model_names import alike, find_model
+from diagnose.knowledge import current
+
 COMMANDS = (
     "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path={}",
     "swift rlhf --rlhf_type grpo --model {} --train_type full",
@@ -152,3 +155,43 @@ def test_what_was_trained_of_a_model_has_its_shape(facts, name, model):
 )
 def test_what_is_made_of_a_model_with_more_beside_it_has_not(facts, name):
     assert facts(f"trl sft --model_name_or_path {name} --max_length 512").model is None
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("deepseek-r1:7b", "Qwen2.5-7B"),
+        ("DeepSeek-R1-Distill-32B", "Qwen2.5-32B"),
+        ("deepseek-r1-70b", "Llama-3.1-70B"),
+        ("DeepSeek-R1-671B", "DeepSeek-V3"),
+        ("Qwen3-235B", "Qwen3-235B-A22B"),
+        ("qwen3-vl-235b-instruct", "Qwen3-VL-235B-A22B"),
+        ("Llama-4-Scout-17B", "Llama-4-Scout-17B-16E"),
+    ],
+)
+def test_a_name_as_people_shorten_it(name, title):
+    models = current().catalogue
+    assert {model.slug: model.title for model in models}[find_model(name, models)] == title
+
+
+@pytest.mark.parametrize("name", ["DeepSeek-R1-8B", "DeepSeek-V3-16B", "GLM-4.5-9B", "qwq-7b"])
+def test_a_name_that_goes_on_with_another_size_is_of_another_model(name):
+    assert find_model(name, current().catalogue) == ""
+
+
+def test_the_size_behind_a_name_in_words_is_the_models(values):
+    assert values("GRPO of deepseek-r1 14B on 4x A100 80G, CUDA out of memory")["params_b"] == 14
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("Qwen3-2B", ("Qwen3-VL-2B", "Qwen3.5-2B", "Qwen3-1.7B")),
+        ("Qwen2-2B", ("Qwen2-VL-2B",)),
+        ("DeepSeek-R1-8B", ("DeepSeek-R1-Llama-8B", "DeepSeek-R1-0528-Qwen3-8B", "DeepSeek-R1-7B")),
+        ("Foo-Bar-13B", ()),
+        ("", ()),
+    ],
+)
+def test_names_that_may_be_meant_by_one_that_nobody_knows(name, names):
+    assert alike(name, current().catalogue) == names
