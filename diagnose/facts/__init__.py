@@ -84,7 +84,8 @@ def read_facts(
     """
     facts = _read(without_quoted(paste), answers, knowledge)
     facts = replace(facts, stated={**facts.stated, **_taken(facts, assumed)})
-    return replace(facts, command_alone=is_bare(paste, facts, command_alone))
+    like = alike(facts.unknown_model, knowledge.catalogue)
+    return replace(facts, alike=like, command_alone=is_bare(paste, facts, command_alone))
 
 
 def _taken(facts: Facts, assumed: Collection[str]) -> dict[str, Fact]:
@@ -128,7 +129,6 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         versions=versions,
         candidates=detected.candidates,
         unknown_model=model.unknown,
-        alike=alike(model.unknown, knowledge.catalogue),
         datasets=sets,
         notes=(*encoded(paste.lines), *refused, *readings.notes, *told),
         among=among(paste, heard.hits),
