@@ -66,23 +66,30 @@ def ask(situation: Situation, knowledge: Knowledge, checks: Sequence[Check] = ()
     have = {one.question.fact for one in asked}
     ids = (id for id in _lacking(estimate, pool, facts) if id in words and _open(facts, id) and id not in have)
     lacking = sorted((words[id] for id in ids), key=lambda question: question.rank)
-    behind = place if facts.configured and explained(estimate, kind, pool) is False else []
+    nothing_explains = facts.configured and explained(estimate, kind, pool) is False
+    behind = place if nothing_explains else []
+    unexplained = nothing_explains or (facts.configured and bool(situation.phase) and bench.word(estimate) == "fits")
     asked += [] if behind else place
     asked += [one for one in (missing(question, bench) for question in lacking) if not _idle(one, bench)]
     asked += first if facts.planned or facts.bare else []
     most = MOST - len(last)
     if len(asked) < most:
-        asked += _further(bench, words, behind, checks, {one.question.fact for one in (*asked, *last)})
+        asked += _further(bench, words, behind, checks, {one.question.fact for one in (*asked, *last)}, unexplained)
     return (*asked[:most], *last)
 
 
 def _further(
-    bench: Bench, words: Mapping[str, Question], place: list[Asked], checks: Sequence[Check], have: set[str]
+    bench: Bench,
+    words: Mapping[str, Question],
+    place: list[Asked],
+    checks: Sequence[Check],
+    have: set[str],
+    unexplained: bool,
 ) -> list[Asked]:
     """What an estimate does not need to be whole: what moves it, and the versions that an advisory hangs on."""
     facts = bench.facts
     moving = _moving([words[id] for id in _candidates(facts, words) if id not in have], bench)
-    ordered = {one.question.fact: one for one in _with_place(moving, place, words, facts)}
+    ordered = {one.question.fact: one for one in (_with_place(moving, place, words, facts) if unexplained else moving)}
     hang = sorted({version_fact(check.advisory.package, facts) for check in checks} - have)
     versions = {id: ordered.get(id) or untried(words[id], facts) for id in hang if id in words}
     if facts.configured:
@@ -153,11 +160,13 @@ def _idle(asked: Asked, bench: Bench) -> bool:
 
 
 def _with_place(moving: list[Asked], place: list[Asked], words: Mapping[str, Question], facts: Facts) -> list[Asked]:
-    """Where the settings explain nothing: what could explain it, whether older versions held, and only then the phase."""
-    if not place:
-        return moving
+    """Where the settings explain nothing: what could explain it, whether older versions held, and only then the phase.
+
+    Where the phase is told and no answer explains it, the versions are what is left.
+    """
     before = [untried(words[id], facts) for id in ("worked_before",) if id in words and _open(facts, id)]
-    return [*moving[:2], *before, *place, *moving[2:]]
+    could = 2 if place or any(one.turn for one in moving) else 0
+    return [*moving[:could], *before, *place, *moving[could:]]
 
 
 def _open(facts: Facts, id: str) -> bool:
