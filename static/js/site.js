@@ -137,7 +137,15 @@
     if (button?.name) detail.formData.append(button.name, button.value);
   });
 
-  document.addEventListener("htmx:sendError", () => toast("The site did not answer: try again"));
+  // said where it was asked, until the site answers again; of words that it only suggests nobody waits
+  const silence = Object.assign(document.createElement("p"), { className: "err", role: "alert" });
+  document.addEventListener("htmx:sendError", ({ detail: { elt, target, requestConfig } }) => {
+    const asked = requestConfig.triggeringEvent?.submitter || (elt.hidden ? target : elt);
+    if (asked.matches("[data-seek]")) return;
+    asked.after(silence);
+    silence.textContent = "The site did not answer. What you wrote still stands here: try again.";
+  });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => { if (detail.successful) silence.remove(); });
 
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id !== "main") return;

@@ -234,12 +234,14 @@ def test_buttons_are_dashed_while_an_answer_is_made_anew_and_a_site_that_does_no
     page.wait_for_selector("#again.htmx-request", state="attached")
     assert page.evaluate(border) == "dashed"
     held.pop().abort()
-    page.wait_for_selector(".toast >> text=The site did not answer")
+    page.wait_for_selector("#ask [name=skip] + [role=alert] >> text=The site did not answer")
+    assert page.locator(".toast").count() == 0
     assert page.evaluate(border) == "solid"
     page.click("#ask [name=skip]")
     page.wait_for_selector("#again.htmx-request", state="attached")
     held.pop().continue_()
     page.wait_for_selector("#askh:focus")
+    assert page.locator("[role=alert] >> text=The site did not answer").count() == 0
     assert page.evaluate(border) == "solid"
 
 
