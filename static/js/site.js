@@ -1,6 +1,6 @@
-// Copy, keys, dropped files and the focus after a swap. Every page works without this file.
+// Copy, keys, what the site does not answer and the focus after a swap. Every page works without this file.
 (() => {
-  const one = (query, root = document) => root.querySelector(query);
+  const one = (query) => document.querySelector(query);
   const all = (query) => [...document.querySelectorAll(query)];
 
   const fade = (note) => {
@@ -33,51 +33,9 @@
     toast(button.dataset.said || "Copied");
   };
 
-  const size = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
-  const said = (files) => [...files].map((file) => `${file.name}, ${size(file.size)}`).join(" · ");
-  const picked = (input) => {
-    const place = one("[data-picked]", input.form);  // elsewhere the browser itself says what was picked
-    if (place) place.textContent = said(input.files);
-  };
-
-  // what the site would refuse is told beside the box, where it still stands
-  const weight = ({ files, value }) => files  // a line end is sent as two letters
-    ? [...files].reduce((sum, file) => sum + file.size, 0) : value.length + value.split("\n").length - 1;
-  document.addEventListener("submit", (event) => {
-    const large = [...event.target.querySelectorAll("[data-most]")].find((field) => weight(field) > field.dataset.most);
-    if (!large) return;
-    event.preventDefault();
-    const note = one("#paste-error");
-    note.textContent = `${size(weight(large))} ${large.dataset.large}`;
-    note.hidden = false;
-    large.ariaInvalid = "true";
-    note.tabIndex = -1;
-    note.focus();
-  });
-
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy]");
     if (button) copy(button);
-  });
-  document.addEventListener("change", (event) => { if (event.target.type === "file") picked(event.target); });
-
-  document.addEventListener("dragover", (event) => {
-    const sheet = one(".paste:has(input[type=file])"), files = event.dataTransfer;
-    if (!sheet || ![...files.types].includes("Files")) return;
-    event.preventDefault();
-    const count = files.items.length;
-    one("[data-drop]", sheet).textContent = `Drop to read ${count} ${count === 1 ? "file" : "files"}`;
-    sheet.classList.add("drop");
-  });
-  const leave = () => all(".paste.drop").forEach((sheet) => sheet.classList.remove("drop"));
-  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) leave(); });
-  document.addEventListener("drop", (event) => {
-    const input = one(".paste input[type=file]");
-    if (!input || !event.dataTransfer.files.length) return;
-    event.preventDefault();
-    leave();
-    input.files = event.dataTransfer.files;
-    picked(input);
   });
 
   // below the width of its words the navigation scrolls: to where one is
@@ -116,12 +74,6 @@
     sessionStorage.setItem("log", text);
     location.assign(box.dataset.seek);
   });
-  const carried = sessionStorage.getItem("log"), sheet = one("#paste");
-  if (carried && sheet) {
-    sessionStorage.removeItem("log");
-    sheet.value = carried;
-    sheet.form.requestSubmit();
-  }
 
   // a sign-in in another tab wears the token of this page: what is sent has the one of now
   const token = () => document.cookie.match(/(?:^|; )csrftoken=(\w+)/)?.[1];
