@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from xml.etree.ElementTree import Element
 
 import markdown
@@ -10,7 +11,10 @@ import nh3
 from django.utils.safestring import SafeString, mark_safe
 from markdown.extensions import Extension
 from markdown.extensions.tables import TableExtension
+from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
+
+from kb.list_indents import reindented
 
 MAX_BYTES = 64 * 1024
 MAX_LINES = 3_000
@@ -21,7 +25,7 @@ MAX_OPEN = 200
 MAX_BLOCK = 1_000  # lines without a blank one between
 # How often a document may hold a sign that begins something: the parser takes 0.02 to 0.15 ms for each that leads nowhere.
 MAX_SIGNS = {"[": 1_500, "<": 1_000, "&": 2_000, "\\": 4_000, "`": 4_000, "*": 6_000, "|": 6_000, "_": 12_000}
-RENDERER = 3  # raise it when the HTML of an unchanged text changes: stored pages are then made anew
+RENDERER = 4  # raise it when the HTML of an unchanged text changes: stored pages are then made anew
 
 _RUN = re.compile(rf"[\[\](){{}}<>`]{{{MAX_RUN + 1},}}")
 # A whole tag of clean HTML: in an attribute's quotes a “<” stands as it was written, between tags none does.
@@ -95,6 +99,18 @@ class _ForeignImages(Treeprocessor):
                     child.attrib = {"href": address}
 
 
+class _Lists(Preprocessor):
+    def run(self, lines: list[str]) -> list[str]:
+        return reindented(lines, lambda code: self.md.htmlStash.store(f"<pre><code>{escape(code)}\n</code></pre>"))
+
+
+class _ListIndents(Extension):
+    def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
+        md.preprocessors.register(
+            _Lists(md), "list-indents", 28
+        )  # behind what makes lines plain, before what takes fences out
+
+
 class _Images(Extension):
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
         md.treeprocessors.register(_ForeignImages(md), "foreign-images", 15)  # behind what reads a line's own marks
@@ -107,7 +123,8 @@ def render(text: str) -> SafeString:
     if found := refusals(text):
         raise ValueError(" ".join(found))
     tables = TableExtension(use_align_attribute=True)  # the policy of the pages allows no inline style
-    dirty = markdown.markdown(text, extensions=[tables, "fenced_code", "sane_lists", _Images()], output_format="html")
+    extensions: list[str | Extension] = [tables, "fenced_code", "sane_lists", _ListIndents(), _Images()]
+    dirty = markdown.markdown(text, extensions=extensions, output_format="html")
     clean = nh3.clean(
         dirty,
         tags=_TAGS,
