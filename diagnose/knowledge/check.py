@@ -37,6 +37,9 @@ def cross_check(knowledge: Knowledge) -> list[Problem]:
         problems += check_log(log)
     for lever in knowledge.levers.values():
         problems += [*_lever(lever), *_below(f"levers/{lever.slug}.md", lever.body)]
+        if (other := lever.makes_room_for) and other not in knowledge.levers:
+            place = f"levers/{lever.slug}.md: makes_room_for"
+            problems.append(Problem(place, f"unknown lever{did_you_mean(other, knowledge.levers)}"))
     for advisory in knowledge.advisories.values():
         problems += check_advisory(advisory, knowledge)
         problems += condition_misfits(f"advisories/{advisory.slug}.md", "when", advisory.when)

@@ -113,7 +113,7 @@ class Lever(Record):
     ``on`` are conditions under which it is on already; ``keyless`` levers change nothing that a configuration holds.
     Lower ``order`` comes first; the first of ``ranks`` that holds replaces it. With ``only_ranked`` one of them must hold;
     ``only_advised`` ones are said only where an advisory names the version. One that ``frees_unused`` wins nothing but memory that
-    torch holds and does not use.
+    torch holds and does not use. One may save nothing alone and be what lets another go further: that lever's slug is ``makes_room_for``.
     """
 
     pools: tuple[str, ...]
@@ -129,6 +129,7 @@ class Lever(Record):
     only_ranked: bool = False
     only_advised: bool = False
     frees_unused: bool = False
+    makes_room_for: str = ""
     keyless: bool = False
     words: tuple[str, ...] = ()
 

@@ -29,7 +29,7 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
         return Refusal("no_gain", "With it, the memory can no longer be computed.")
     if before.bytes - after.bytes < before.bytes * LEAST_GAIN or after.shown == before.shown:
         return _no_gain(situation, changed)
-    full = pushed_over(situation.before.pool(pool), changed.pool(pool)) or _engine_starves(situation, changed, made)
+    full = pushed_over(situation.before.pool(pool), changed.pool(pool)) or engine_starves(situation, changed, made)
     if full:
         return Refusal("elsewhere", crowded(full, pool), shifts=True)
     phase = situation.phase or (after.phase if situation.possible else None)
@@ -84,7 +84,7 @@ def _beside(failing: PhaseEstimate, changed: PhaseEstimate | None) -> str:
     return f"as it is and {changed.shown} with it" if changed and differs else "with it or without"
 
 
-def _engine_starves(situation: Situation, changed: Estimate, made: Written) -> PhaseEstimate | None:
+def engine_starves(situation: Situation, changed: Estimate, made: Written) -> PhaseEstimate | None:
     """A smaller engine share that leaves the KV cache nothing: the engine would refuse to start."""
     if not any(change.fact == "gpu_memory_utilization" for change in made.changes):
         return None

@@ -7,7 +7,7 @@ advice and saves much. So the set is short and cheap, not proven to be the short
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.conditions import holds
@@ -15,7 +15,7 @@ from diagnose.estimate import estimate_pool, plan_of
 from diagnose.knowledge.records import Framework, Lever
 from diagnose.outlived import outlived
 from diagnose.prescribe import already, refuse
-from diagnose.prescribe.measure import measure
+from diagnose.prescribe.measure import engine_starves, measure
 from diagnose.prescribe.older import of_new_keys
 from diagnose.prescribe.order import SAVED, Candidate, rank_of
 from diagnose.prescribe.outcome import Trial
@@ -35,6 +35,7 @@ MOST = 5  # changes at once
 _FINAL = ("on", "tried", "cured", "refused", "absent")
 
 Step = tuple[Lever, Targets]
+Found = tuple[Lever, list[Step], Trial]  # a lever, with what is taken then
 
 
 def together(
@@ -115,16 +116,16 @@ def _comes_near(one: Candidate | NotAdvised, situation: Situation, below: int) -
 def _gathered(start: Situation, pool: Pool, levers: Sequence[Lever]) -> tuple[list[Step], Situation]:
     """Levers as far as they go, until the pool fits or none is left that helps."""
     taken: list[Step] = []
-    now, left = start, list(levers)
+    now, left, known = start, list(levers), {lever.slug: lever for lever in levers}
     for results in (("same",), ("same", "may_change")):
         while _word(now.before, pool) != "fits":
-            usable = (lever for lever in left if lever.results in results)
+            usable = [lever for lever in left if lever.results in results]
             found = [one for lever in usable if (one := _furthest(lever, start, taken, now))]
+            found = found or [one for lever in usable if (one := _with_opened(lever, known, start, taken, now))]
             if not found:
                 break
-            lever, step, trial = min(found, key=lambda one: (_place(one[0], one[2], now), one[0].slug))
-            taken.append((lever, step))
-            left.remove(lever)
+            _, taken, trial = min(found, key=lambda one: (_place(one[0], one[2], now), one[0].slug))
+            left = [lever for lever in left if all(lever is not one for one, _ in taken)]
             now = replace(now, facts=trial.facts, before=_estimated(trial.facts, now.fallback))
     return taken, now
 
@@ -136,24 +137,47 @@ def _place(lever: Lever, trial: Trial, now: Situation) -> float:
     return (rank.order if rank else lever.order) - SAVED * saved
 
 
-def _furthest(lever: Lever, start: Situation, taken: list[Step], now: Situation) -> tuple[Lever, Targets, Trial] | None:
+def _furthest(lever: Lever, start: Situation, taken: list[Step], now: Situation) -> Found | None:
     """The largest step that can be written and saves something at the peak; None where the lever has no place in this run."""
+    if not _has_place(lever, now):
+        return None
+    more = ([*taken, (lever, step)] for step in reversed(steps(lever, now.facts)))
+    return next((found for one in more if (found := _tried(lever, start, one, now))), None)
+
+
+def _with_opened(
+    lever: Lever, known: Mapping[str, Lever], start: Situation, taken: list[Step], now: Situation
+) -> Found | None:
+    """The smallest step that, with the lever for which it makes room as far as that goes, is enough, else the last that saves something."""
+    other, found = known.get(lever.makes_room_for), None
+    if other is None or not (_has_place(lever, now) and counted(other, now)):
+        return None
+    rest = [(one, step) for one, step in taken if one is not other]
+    for step in steps(lever, now.facts):
+        wider = _applied(start, [*rest, (lever, step)])
+        further = reversed(steps(other, wider.facts)) if wider else ()
+        tried = (_tried(lever, start, [*rest, (lever, step), (other, far)], now) for far in further)
+        found = next((one for one in tried if one), None) or found
+        if found and found[2].verdict == "fits":
+            break
+    return found
+
+
+def _has_place(lever: Lever, now: Situation) -> bool:
     peak = now.failing
     if peak is None or not counted(lever, now) or (lever.only_ranked and rank_of(lever, now) is None):
+        return False
+    values = {**now.values, "phase": peak.phase}
+    return not (holds(lever.when, values) is False or already.on(lever, now) or refuse.dead(lever, now))
+
+
+def _tried(lever: Lever, start: Situation, taken: list[Step], now: Situation) -> Found | None:
+    """All of these written and measured; None where they cannot be, or save nothing at the peak."""
+    made = _applied(start, taken)
+    if made is None or made.facts.values == now.facts.values:
         return None
-    if (
-        holds(lever.when, {**now.values, "phase": peak.phase}) is False
-        or already.on(lever, now)
-        or refuse.dead(lever, now)
-    ):
-        return None
-    for step in reversed(steps(lever, now.facts)):
-        made = _applied(start, [*taken, (lever, step)])
-        if made and made.facts.values != now.facts.values:
-            trial = measure(lever, now, made)
-            if isinstance(trial, Trial):
-                return lever, step, trial
-    return None
+    trial = measure(lever, now, made)
+    return (lever, taken, trial) if isinstance(trial, Trial) else None
 
 
 def _taken_back(start: Situation, pool: Pool, taken: list[Step], word: str) -> list[Step]:
@@ -222,8 +246,8 @@ def _gives(facts: Facts, change: Change, fact: str) -> bool:
 
 def _earns(start: Situation, pool: Pool, made: Written, word: str) -> bool:
     """Whether the changed run still earns the word, and the other pool does not run out for it."""
-    other = OTHER_POOL[pool]
-    if _word(estimate_pool(made.plan, pool), pool) not in ("fits", word):
+    other, after = OTHER_POOL[pool], estimate_pool(made.plan, pool)
+    if _word(after, pool) not in ("fits", word) or engine_starves(start, after, made):
         return False
     return _word(start.before, other) == "out" or _word(estimate_pool(made.plan, other), other) != "out"
 

@@ -108,6 +108,10 @@ def test_a_lever_that_is_said_only_where_it_is_ranked_has_ranks(problems):
     assert "only_ranked" in problems("levers", 'pools=["gpu"]\nonly_ranked=true')
 
 
+def test_a_lever_makes_room_for_another(problems):
+    assert "makes_room_for: unknown lever" in problems("levers", 'pools=["gpu"]\nmakes_room_for="rollout.nope"')
+
+
 def test_what_a_signature_gives_is_a_fact(problems):
     text = "kind='other'\nliterals=[['x']]\ngives={nope=true}\n[[example]]\nsays='x'\ntext='x'"
     assert "unknown fact" in problems("signatures", text)

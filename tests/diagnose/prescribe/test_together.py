@@ -141,3 +141,19 @@ def test_adapters_are_part_of_the_set_where_settings_are_not_enough_and_what_com
     assert {lever.slug for lever in found.together.levers} == {"peft.lora", "batch.micro.down"}
     assert found.prescriptions[0].lever.slug == "peft.lora"
     assert "Train a LoRA adapter: may change results. Less capacity than full training" in to_text(found)
+
+
+def test_an_engine_over_more_cards_may_be_given_less(knowledge: Knowledge) -> None:
+    """Alone it fills its share of the card all the same; a smaller share alone would not hold its weights."""
+    text = (
+        "Can I train Qwen3-14B with GRPO full parameter on 8xA100 40GB using OpenRLHF? "
+        "prompt 1024, response 4096, n=8, zero3, adam offload, vllm colocated"
+    )
+    found = diagnose(text, {}, knowledge, ())
+    assert found.together is not None
+    assert found.together.after_verdict == "fits"
+    after = {change.fact: change.after for change in found.together.changes}
+    assert after["rollout_tp"] == "2"
+    assert float(after["gpu_memory_utilization"]) < 0.75
+    rollout = diagnose(text, found.together.settings, knowledge, ()).estimate.gpu.phase("rollout")
+    assert next(term.bytes for term in rollout.terms if term.id == "kv_pool") > 1 << 30
