@@ -1,17 +1,18 @@
-"""What would run out next: a phase that comes after the one that failed, of which the failure itself shows nothing yet."""
+"""What would run out next: a phase that comes after the one that failed, of which the failure itself shows nothing yet, or one of the
+next step, when Adam has a state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from diagnose.estimate import estimate
 from diagnose.knowledge.records import Lever
-from diagnose.outlived import went_through
+from diagnose.outlived import late_state, went_through
 from diagnose.prescribe.outcome import Trial
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
-from diagnose.types import Ahead, PhaseEstimate, PoolEstimate
+from diagnose.types import Ahead, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import PHASE_GROUPS
 from diagnose.words.untold import on_defaults
 
@@ -24,11 +25,14 @@ def ahead(situation: Situation, first: Trial | None, levers: Iterable[Lever]) ->
     if first is None or not _speaks(situation):
         return None
     then = estimate(first.facts, situation.fallback)
-    over = _later(then.gpu, situation.phase) if then.gpu else None
-    if over is None or then.gpu is None or then.gpu.limit is None:
+    if then.gpu is None or then.gpu.limit is None:
+        return None
+    this_step = _later(then.gpu, situation.phase)
+    over = this_step or _in_next_step(then.gpu, then.gpu.limit, first.facts, situation.phase)
+    if over is None:
         return None
     run = replace(situation, facts=first.facts, before=then, kind=None, phase=None, pool="gpu")
-    return Ahead(over, then.gpu.limit, together(run, levers, fewest=1))
+    return Ahead(over, then.gpu.limit, together(run, levers, fewest=1), next_step=this_step is None)
 
 
 def _speaks(situation: Situation) -> bool:
@@ -38,7 +42,20 @@ def _speaks(situation: Situation) -> bool:
 
 
 def _later(pool: PoolEstimate, failed: str | None) -> PhaseEstimate | None:
-    order = [phase.phase for phase in pool.phases]
-    later = pool.phases[order.index(failed) + 1 :] if failed in order else ()
+    _, later = _around(pool, failed)
     out = (one for one in later if pool.verdict(one) == "out" and PHASE_GROUPS.get(one.phase) != "sometimes")
     return next(out, None)
+
+
+def _in_next_step(pool: PoolEstimate, limit: int, facts: Facts, failed: str | None) -> PhaseEstimate | None:
+    """The first phase that the run came through while Adam had no state, and that has no room beside it."""
+    earlier, _ = _around(pool, failed)
+    out = (one for one in earlier if one.phase not in PHASE_GROUPS and pool.verdict(one) == "out")
+    return next((one for one in out if one.low - late_state(facts, one) <= limit), None)
+
+
+def _around(pool: PoolEstimate, failed: str | None) -> tuple[Sequence[PhaseEstimate], Sequence[PhaseEstimate]]:
+    """The phases of a step before the one that failed, and those behind it; none where it is no phase of this run."""
+    order = [phase.phase for phase in pool.phases]
+    at = order.index(failed) if failed in order else None
+    return ((), ()) if at is None else (pool.phases[:at], pool.phases[at + 1 :])

@@ -126,12 +126,13 @@ class Together:
 
 class Ahead(NamedTuple):
     """A later phase that has no room either, once the first change is made: its estimate, the bytes that a card has, and the further
-    changes by which the whole run fits, where such are known.
+    changes by which the whole run fits, where such are known. ``next_step``: it went through once, before Adam had a state.
     """
 
     phase: PhaseEstimate
     limit: int
     together: Together | None
+    next_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ def told(ahead: Ahead) -> str:
     else:
         word = "fits" if ahead.together.after_verdict == "fits" else "comes near to fitting"
         cure = f"The whole run {word} if you also {gained(ahead.together, ahead.limit)}"
-    return f"Even with the first change below, this phase needs {need} by the estimate. {cure}"
+    when = " from the second step on, with Adam’s state on the cards" if ahead.next_step else ""
+    return f"Even with the first change below, this phase needs {need} by the estimate{when}. {cure}"
 
 
 def changed(ahead: Ahead) -> tuple[str, ...]:

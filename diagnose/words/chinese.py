@@ -172,7 +172,8 @@ def _doubts(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> I
         yield "日志显示训练越过了估算认为放不下的阶段：读到的配置可能不是实际运行的，或者估算有误，先核对再用这些数字。"
     if ahead := diagnosis.ahead:
         need, has = phase_tenths(ahead.phase)[0] / 10, gib(ahead.limit)
-        yield f"即使做了第一处改动，按估算{PHASES[ahead.phase.phase]}随后也会溢出：需要 {need:,.1f} GiB，单卡只有 {has}。"
+        when = "从第二步起（优化器状态已在卡上）" if ahead.next_step else "随后"
+        yield f"即使做了第一处改动，按估算{PHASES[ahead.phase.phase]}{when}也会溢出：需要 {need:,.1f} GiB，单卡只有 {has}。"
     if other := other_out(diagnosis, pool):
         yield f"按估算，{POOLS[other.pool]}也会溢出。"
 

@@ -82,3 +82,32 @@ def test_two_libraries_never_shard_beside_each_other(knowledge: Knowledge) -> No
     assert found.ahead is not None
     keys = {change.key for change in (found.ahead.together.changes if found.ahead.together else ())}
     assert not {"config_file", "fsdp"} <= keys
+
+
+PPO = (
+    "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=gae data.max_prompt_length=512 data.max_response_length=512 "
+    "actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct actor_rollout_ref.model.use_remove_padding=False "
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=16 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=32 "
+    "actor_rollout_ref.rollout.name=vllm actor_rollout_ref.rollout.gpu_memory_utilization={share} "
+    "critic.model.path=Qwen/Qwen2.5-7B-Instruct critic.ppo_micro_batch_size_per_gpu=32 trainer.n_gpus_per_node=4 trainer.nnodes=1\n"
+    '4 x A100 80G\n{passed}  File "verl/workers/critic/dp_critic.py", line 198, in update_critic\n    loss.backward()\n'
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.06 GiB. GPU 2 has a total capacity of 79.14 GiB of which 1.50 GiB "
+    "is free.\n"
+)
+
+
+def test_a_phase_that_went_through_before_adam_had_a_state_is_foreseen(knowledge: Knowledge) -> None:
+    found = diagnose(PPO.format(share=0.8, passed=""), {}, knowledge, ())
+    assert found.phase == "critic"
+    assert found.ahead is not None
+    assert (found.ahead.phase.phase, found.ahead.next_step) == ("rollout", True)
+    assert "from the second step on" in told(found.ahead)
+    assert found.ahead.together is not None
+    assert any("gpu_memory_utilization" in one for one in changed(found.ahead))
+
+
+@pytest.mark.parametrize(("share", "passed"), [(0.4, ""), (0.8, "step:31 - actor/loss:0.1\n")])
+def test_it_is_not_where_the_next_step_has_room_or_steps_went_through(
+    knowledge: Knowledge, share: float, passed: str
+) -> None:
+    assert diagnose(PPO.format(share=share, passed=passed), {}, knowledge, ()).ahead is None
