@@ -10,7 +10,8 @@ from diagnose.facts import written
 from diagnose.facts.config_json import of_config, params_of_config
 from diagnose.facts.experts import by_sizes
 from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, aliases, find_model, packed, params_of
-from diagnose.facts.model_words import of_family, of_words, size_in_words
+from diagnose.facts.model_sizes import size_in_words
+from diagnose.facts.model_words import of_family, of_words
 from diagnose.facts.shape_flags import of_flags
 from diagnose.facts.spelling import normal
 from diagnose.knowledge import Knowledge

@@ -6,40 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from diagnose.facts.cards import names
-from diagnose.facts.model_names import NAMED, Name, find_model, named_in, packed, plain, spoken_names, whole_name
+from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, find_model, named_in, packed, spoken_names, whole_name
 from diagnose.facts.others import of_others
 from diagnose.facts.prose import clause_of, span_of
 from diagnose.facts.said import FAILURE
-from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Models
-from diagnose.types import Fact, Line
+from diagnose.types import Line
+from diagnose.vocabulary import OFFLINE_ALGOS, ONLINE_ALGOS
 
 _FILE = re.compile(r"\.(?:png|jpe?g|gif|sh|py|ya?ml|jsonl?|log|txt|md)$", re.I | re.A)
-_SIZE_WORDS = re.compile(
-    r"(?<![A-Za-z0-9_.\-/:])(\d{1,3}(?:\.\d{1,2})?)\s?[-]?([bB])(?=$|\.(?!\d)|[\s,，。、;；:：)）?？!！\u4e00-\u9fff]|\s*(?:model|模型"
-    r"|规模))(?!:\d)(?!\s*(?:param\w*\s+)?(?:tokens|images))",
-    re.A,
-)
-_SIZED = re.compile(r"\d[bB]", re.A)  # in every name with a size
-# several sizes of one family
-_SIZES = re.compile(
-    r"(?<![\w.])(?:[A-Za-z][\w.]{1,20}-)?\d{1,3}(?:\.\d{1,2})?[bB]?(?:\s?(?:/|、|和|与|\band\b|\bor\b|&)\s?\d{1,3}(?:\.\d{1,2})?[bB]?){1,4}"
-    r"(?<=[bB])(?![\w/])",
-    re.A,
-)
-_CALLED = re.compile(r"\s*-?(?:sized?\s+)?(?:的)?(?:models?\b|模型|规模|policy\b|actor\b|LLM\b)", re.I | re.A)
-# a size of a model beside the one that is trained: “a remote reward model 70B”, “70B 的裁判模型”
-_OTHERS = (
-    r"(?:(?:(?:external|remote|frozen)\s+)?(?:reward|judge|verifier|embedding|teacher|draft)(?:\s+(?:model|server))"
-    r"|genrm|奖励模型|裁判模型|打分模型|教师模型)"
-)
-_OTHERS_BEFORE = re.compile(
-    r"(?<!train )(?<!training )(?<!train a )(?<!training a )(?<!训练)(?<!训)(?<!训练 )(?<!训 )(?<![\w-])"
-    rf"{_OTHERS}\s*(?:is|of|是|用的?是?|为|[:：=(（])?\s*(?:an?\s+)?$",
-    re.I | re.A,
-)
-_OTHERS_BEHIND = re.compile(rf"\s*-?(?:sized?\s+)?(?:的)?\s*{_OTHERS}", re.I | re.A)
+SIZED = re.compile(r"\d[bB]", re.A)  # in every name with a size
 # what stands before the name of such a model: one that is never trained, and one that may be
 _ROLE = r"(?:\s*(?:model|server))?\s*(?:is|was|[:：=(（]|用的?是?|是|为)?\s*(?:an?\s+)?[\w./-]{0,60}$"
 _NEVER_TRAINED = re.compile(
@@ -86,6 +62,24 @@ _MIXED = re.compile(
     r"(?<![\w/.-])(?P<word>(?=[A-Za-z]*[a-z])[A-Z][A-Za-z]*[A-Z][A-Za-z]*)[ -](?P<size>\d{1,3}(?:\.\d{1,2})?\s?[BM])\s+(?:models?\b|模型)",
     re.A,
 )
+_OF_RUNS = frozenset(
+    (
+        "train",
+        "training",
+        "run",
+        "job",
+        "exp",
+        "test",
+        "debug",
+        "baseline",
+        "my",
+        "rl",
+        "rlhf",
+        "full",
+        *ONLINE_ALGOS,
+        *OFFLINE_ALGOS,
+    )
+)
 _NOT_MODELS = frozenset(("lora", "qlora", "dora", "zero", "deepspeed"))
 _TRAINED = re.compile(
     r"(?:\b(?:train|fine-?tune)(?:s|ing|ed)?\s+(?:of\s+)?(?:the\s+)?|训练?\s*|微调\s*)(?P<name>[A-Za-z]{2,20}-?\d\.\d(?:-?[A-Za-z]{1,10})?)(?![\w.-])",
@@ -93,8 +87,7 @@ _TRAINED = re.compile(
 )
 # a family and a size inside a script's name: train_…_qwen_7b_… may be of any generation
 _FAMILY = re.compile(r"[A-Za-z]+[-_]\d+[bB]", re.A)
-_SCRIPT_SIZE = re.compile(r"(?<![A-Za-z0-9.])([1-9]\d{0,2}(?:[.p]\d{1,2})?|0[.p]\d{1,2})b(?![A-Za-z0-9])", re.I | re.A)
-_SCRIPT = re.compile(r"(?<![\w.-])[\w./-]{1,120}\.(?:sh|py|ya?ml)\b", re.A)
+SCRIPT = re.compile(r"(?<![\w.-])[\w./-]{1,120}\.(?:sh|py|ya?ml)\b", re.A)
 
 
 def of_words(speech: Sequence[Line], models: Models) -> list[Name]:
@@ -118,8 +111,8 @@ def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]
                 other = whole_name(name, models)
                 # words joined by underscores are a folder's or an experiment's name
                 certain = bool(other) or "_" not in found["tail"]
-                aside, moved = _standing(line.words, found)
-                scripts = [script.span() for script in _SCRIPT.finditer(line.words)]
+                aside, moved = standing(line.words, found)
+                scripts = [script.span() for script in SCRIPT.finditer(line.words)]
                 shipped = any(start <= found.start() < end for start, end in scripts)  # a shipped example's name
                 if _never_trained(line.words, found):
                     continue
@@ -129,8 +122,10 @@ def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]
                 yield Name(other or name.strip(), span_of(line, found), certain=certain, slug=slug, aside=aside), moved
             elif slug:
                 taken.append(found.start())
-        for found in NAMED.finditer(line.words) if _SIZED.search(line.words) else ():
+        for found in NAMED.finditer(line.words) if SIZED.search(line.words) else ():
             slug = find_model(found["name"], models)
+            if not slug and of_a_run(found["name"]):
+                continue
             several = _MORE_SIZES.match(line.words[found.end() :])
             if (
                 _ONE_TO_ANOTHER.search(found["name"])
@@ -140,9 +135,16 @@ def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]
                 or _never_trained(line.words, found)
             ):
                 continue
-            aside, moved = _standing(line.words, found)
+            aside, moved = standing(line.words, found)
             written = (slug and whole_name(found["name"], models)) or found["name"]
             yield Name(written, span_of(line, found, "name"), slug=slug, aside=aside), moved
+
+
+def of_a_run(name: str) -> bool:
+    """Whether a name with a size is made of nothing but words by which runs are told apart: ``grpo-7b``, ``my-sft-run-7b``."""
+    size = SIZE_IN_NAME.search(name)
+    parts = re.split(r"[-_.]+", name[: size.start()].lower()) if size else []
+    return any(parts) and all(part in _OF_RUNS or part.isdigit() for part in parts if part)
 
 
 def _never_trained(words: str, found: re.Match[str]) -> bool:
@@ -154,7 +156,7 @@ def _long_enough(name: str) -> bool:
     return len(packed(name)) >= 5 or bool(re.search(r"[A-Za-z]-\d|[a-z][A-Z]", name))
 
 
-def _standing(words: str, found: re.Match[str]) -> tuple[bool, bool]:
+def standing(words: str, found: re.Match[str]) -> tuple[bool, bool]:
     """Whether the clause says that all went well with it or only compares, and whether the person moved to it."""
     _, clause = clause_of(words, found)
     before = words[max(0, found.start() - 32) : found.start()]
@@ -219,7 +221,7 @@ def _turned(speech: Sequence[Line], models: Models) -> Name | None:
     if len(slugs) != 1 or not (slug := slugs.pop()):
         return None
     match, line = found[0]
-    aside, _ = _standing(line.words, match)
+    aside, _ = standing(line.words, match)
     title = next(model.title for model in models if model.slug == slug)
     return None if aside else Name(title, span_of(line, match), slug=slug)
 
@@ -227,7 +229,7 @@ def _turned(speech: Sequence[Line], models: Models) -> Name | None:
 def _of_script(speech: Sequence[Line], models: Models) -> Name | None:
     """A script whose name holds a family of the catalogue and a size."""
     for line in speech:
-        for found in _SCRIPT.finditer(line.words):
+        for found in SCRIPT.finditer(line.words):
             parts = re.split(r"[/_.-]", found[0].lower())
             stem = next((stem for stem in _stems(models) if stem.lower() in parts), "")
             size = next((part for part in parts if re.fullmatch(r"\d{1,3}b", part)), "")
@@ -243,55 +245,3 @@ def _trained(speech: Sequence[Line], others: frozenset[str]) -> Name | None:
         if found and re.split(r"[\d-]", found["name"])[0].lower() not in others:
             return Name(found["name"], span_of(line, found, "name"))
     return None
-
-
-def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
-    """``7B`` in words; of several sizes the only one that is called a model's, else none. A card's name is no size."""
-    cards = names(knowledge.gpus).words
-    found: dict[float, Fact] = {}
-    called: set[float] = set()
-    compared: set[float] = set()
-    for line in speech:
-        for listed in _SIZES.finditer(line.words) if _SIZED.search(line.words) else ():
-            for size in re.findall(r"(?<![\w.])\d{1,3}(?:\.\d{1,2})?(?=[bB]?(?:\W|$))", listed[0], re.A):
-                value = plain(float(size))
-                found.setdefault(
-                    float(value), Fact("params_b", value, "read", written=listed[0], span=span_of(line, listed))
-                )
-        for match in _SIZE_WORDS.finditer(line.words):
-            if f"{match[1]}b" in cards or not float(match[1]) or _of_another(line.words, match):
-                continue
-            value = plain(float(match[1]))
-            aside, moved = _standing(line.words, match)
-            if aside:
-                compared.add(float(value))
-            if moved:
-                called.add(float(value))
-            found.setdefault(float(value), Fact("params_b", value, "read", written=match[0], span=span_of(line, match)))
-            if _CALLED.match(line.words[match.end() :]):
-                called.add(float(value))
-    sizes = called if len(called) == 1 else (set(found) - compared or set(found))
-    if not found:
-        return _size_of_script(speech)
-    return found[sizes.pop()] if len(sizes) == 1 else None
-
-
-def _of_another(words: str, size: re.Match[str]) -> bool:
-    """Whether the size is that of a model beside the one that is trained; a reward model may be what is trained."""
-    before = words[max(0, size.start() - 60) : size.start()]
-    behind = _OTHERS_BEHIND.match(words, size.end()) and not re.search(
-        r"\btrain\w*\s+(?:an?\s+)?$|训练?\s*$", before, re.I | re.A
-    )
-    return bool(_OTHERS_BEFORE.search(before) or behind)
-
-
-def _size_of_script(speech: Sequence[Line]) -> Fact | None:
-    """The only size in the names of scripts, as in ``orz_32b_ppo.py`` and ``7b_16k.sh``; a p may stand for the point."""
-    found: dict[float, Fact] = {}
-    for line in speech:
-        for script in _SCRIPT.finditer(line.words):
-            for size in _SCRIPT_SIZE.finditer(script[0]):
-                value = plain(float(size[1].lower().replace("p", ".")))
-                place = span_of(line, script)
-                found.setdefault(float(value), Fact("params_b", value, "read", written=script[0], span=place))
-    return next(iter(found.values())) if len(found) == 1 else None

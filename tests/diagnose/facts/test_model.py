@@ -39,6 +39,9 @@ def test_it_does_not_guess_a_size(values, text):
         ("我想用 Qwen2.5-7B，后来换成 Qwen2.5-3B 还是爆显存", "Qwen2.5-3B", 3),
         ("Running Qwen3-8B instead of Qwen2.5-7B, CUDA OOM", "Qwen3-8B", 8),
         ("原来用 7B 没问题，换成 14B 就爆显存", None, 14),
+        ("the job grpo-7b ran out of memory", None, 7),
+        ("run my-ppo-exp-32b-v2 dies", None, 32),
+        ("DPO of tulu-2-dpo-7b", "tulu-2-dpo-7b", 7),
     ],
 )
 def test_it_reads_a_model_in_words(values, text, name, size):
