@@ -124,12 +124,9 @@ def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]
                 taken.append(found.start())
         for found in NAMED.finditer(line.words) if SIZED.search(line.words) else ():
             slug = find_model(found["name"], models)
-            if not slug and of_a_run(found["name"]):
-                continue
             several = _MORE_SIZES.match(line.words[found.end() :])
             if (
-                _ONE_TO_ANOTHER.search(found["name"])
-                or several
+                (_ONE_TO_ANOTHER.search(found["name"]) or several or (not slug and of_a_run(found["name"])))
                 or _FILE.search(found["name"])
                 or any(found.start() <= at < found.end() for at in taken)
                 or _never_trained(line.words, found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from diagnose.bears import bears_on
 from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever, LeverRank
 from diagnose.prescribe.evidence import Record
@@ -102,9 +103,9 @@ def _group(candidate: Candidate) -> float:
         return 0
     before, limit = situation.failing, situation.limit
     fitted = bool(before and limit and before.high <= limit and not situation.unexplained)
-    if fitted and situation.before.missing:
+    if fitted and (suspects := _suspects(situation)):
         # the figure rests on a guess and leaves room: what was guessed is the first suspect, and that another change fits tells nothing
-        return 0 if candidate.lever.changes and candidate.lever.changes[0].fact in situation.before.missing else 1
+        return 0 if candidate.lever.changes and candidate.lever.changes[0].fact in suspects else 1
     if _supposed(candidate):
         return 1
     if situation.pass_unexplained and _first_suspect(candidate):
@@ -124,6 +125,12 @@ def _group(candidate: Candidate) -> float:
         # of a card whose size nobody tells a little may be all that is lacking
         return 1 if limit is None and _first_suspect(candidate) else 2
     return 0.5 if trial.verdict == "close" and not situation.before.missing else 1
+
+
+def _suspects(situation: Situation) -> tuple[str, ...]:
+    """The facts of which the failing phase's figure rests on a guess."""
+    phase = situation.failing.phase if situation.failing else ""
+    return tuple(id for id in situation.before.missing if bears_on(id, phase, situation.values))
 
 
 def _first_suspect(candidate: Candidate) -> bool:

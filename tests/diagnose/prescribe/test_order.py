@@ -406,3 +406,12 @@ def test_of_a_run_to_come_the_setting_that_nobody_tells_comes_first_and_not_a_ph
     first, *others = asked.prescriptions
     assert (first.lever.slug, first.changes[0].after) == ("batch.micro.down", "1")
     assert {one.phase for one in others if one.after} == {"actor_update"}
+
+
+def test_a_share_that_nobody_tells_is_no_suspect_where_the_engine_sleeps():
+    text = (
+        "NeMo RL grpo llama-3.1-8b, 1 node 8xH100, dtensor tp=1, seq len 8192, train_micro_batch_size 1, logprob_batch_size 4: "
+        "torch.OutOfMemoryError: CUDA out of memory in get_logprobs, tried to allocate 15.66 GiB"
+    )
+    first = diagnose(text, {}, current(), ()).prescriptions[0]
+    assert first.lever.slug == "batch.logprob_micro.down"
