@@ -143,6 +143,8 @@ def _evidence(marks: Detect, paste: Paste, whole: Haystack, lowered: Haystack) -
 
 # what parts a name in two, as people write it
 _PART = re.compile(r"[-_ ]", re.A)
+# a version that is written right behind the name, and no size of a model
+_VERSION_NEXT = r"(?=v?\d{1,2}(?:\.\d{1,3}){1,2}(?:\.?(?:post|rc|dev)\d{0,8})?(?![A-Za-z0-9]))"
 _BESIDE = re.compile(
     r"(?:\bnot?|\bwithout|\bunlike|\binstead of|\bcompared? (?:to|with)|\bthan|\bvs\.?|\bneither|\bnor"
     r"|不是|而不是|没用|没有用|不用|相比|对比|不像)\s*[`'\"“]?$",
@@ -152,6 +154,7 @@ _DENIED = re.compile(r"[`'\"”]?[ ]?[?？][ ]?(?:no\b|nope\b|不|没)", re.I | 
 _WELL = re.compile(r"\b(?:works?|worked|fine(?![ -]?tun)|ok|no problem|no oom)\b|能训|能跑|没问题|正常", re.I | re.A)
 
 
+_BRACKETS = re.compile(r"[(（][^()（）\n]{0,80}[)）]", re.A)
 # in this clause it is told how far the run came that failed later
 _OF_THE_RUN = re.compile(
     r"\b(?:steps?|iter\w*|epochs?|batch(?:es)?|rollouts?|generat\w*|validation|first|initially|at first|before|until|offload\w*)\b"
@@ -160,15 +163,13 @@ _OF_THE_RUN = re.compile(
     r"|步|轮|step|一开始|刚开始|前几|开了",
     re.I | re.A,
 )
-
-
 # an earlier version of the same trainer went well
 _MOVED_ON = re.compile(r"\bupgrad\w+|\bnew(?:er)? version\b|升级|新版本?|更新到", re.I | re.A)
 
 
 def _aside(text: str, found: re.Match[str]) -> bool:
     """Whether another trainer is merely compared: named after “not”, or in a clause in which all goes well."""
-    _, clause = clause_of(text, found)
+    clause = _without_remarks(text, found)
     well = (
         _WELL.search(clause) and not (FAILURE.search(clause) or _OF_THE_RUN.search(clause)) and len(clause) < len(text)
     ) and not _MOVED_ON.search(text, found.end())
@@ -176,12 +177,23 @@ def _aside(text: str, found: re.Match[str]) -> bool:
     return bool(well or denied)
 
 
+def _without_remarks(text: str, found: re.Match[str]) -> str:
+    """The clause of a name without brackets beside it: “name 0.4 (0.3 works fine)” is a remark on another version."""
+    start, clause = clause_of(text, found)
+    at = found.start() - start
+    return _BRACKETS.sub(lambda one: one[0] if one.start() <= at < one.end() else " ", clause)
+
+
 @lru_cache(maxsize=512)
 def _as_word(name: str) -> tuple[list[str], re.Pattern[str]]:
-    """Its parts in lower case and the name as a word; a dash, an underscore or a blank may stand for one another or be left out."""
-    parts = "[-_ ]?".join(re.escape(part) for part in _PART.split(name))
-    after = "(?![A-Za-z0-9])" if name[-1].isascii() else ""
-    return _PART.split(name.lower()), re.compile(rf"(?<![A-Za-z0-9]){parts}{after}", re.I | re.A)
+    """Its parts in lower case and the name as a word, or right before its version."""
+    after = rf"(?:(?![A-Za-z0-9])|(?<=[A-Za-z]){_VERSION_NEXT})" if name[-1].isascii() else ""
+    return _PART.split(name.lower()), re.compile(rf"(?<![A-Za-z0-9]){loose(name)}{after}", re.I | re.A)
+
+
+def loose(name: str) -> str:
+    """The name as a pattern; a dash, an underscore or a blank may stand for one another or be left out."""
+    return "[-_ ]?".join(re.escape(part) for part in _PART.split(name))
 
 
 def _marks(marks: Detect, paste: Paste, whole: Haystack) -> Iterator[Span | None]:

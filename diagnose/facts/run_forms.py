@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from diagnose.facts.place_forms import PLACE_FORMS
+
 IS = (
     r"\s*(?:(?:现在|目前|已经?|都|也|就|只)+\s*)?(?:=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到"
     r"|(?:is |was )?(?:set|cut|lowered|reduced|down) to|to)?\s*"
@@ -45,7 +47,6 @@ _WORDS = (
     ),
     ("zero_stage", rf"(?<![\w-])(?:deepspeed[\s_-]*)?zero[\s_-]*stage{IS}(?P<n>[123])(?![\w.]*[A-Za-z\d])"),
     ("zero_stage", r"\bfsdp\b[\s,(（+]*(?P<full>full[ _-]?shard)\b"),
-    ("strategy", r"\b(?P<word>fsdp)[\s,(（+]*full[ _-]?shard\b"),
     ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*(?:z|stage[\s_-]?)(?P<n>[123])(?![A-Za-z\d])"),
     ("zero_stage", r"(?<![A-Za-z\d])z(?P<n>[23])[\s_-]*(?:cpu[\s_-]*)?offload"),
     ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){IS}{_N}"),
@@ -168,100 +169,12 @@ _WORDS = (
         "sp",
         r"(?<![\w-])(?:ulysses|sp|sequence[ -]parallel(?:ism)?)(?:[ _-]?size)?\s*(?:of|is)?\s*[=:：]?\s*(?P<n>[248]|16|32)(?![\w.%])",
     ),
-    ("rollout_engine", r"\b(?P<word>vllm|sglang)[ -]?(?:rollout|engine|backend|server|colocated?|引擎|推理|后端|采样)"),
-    (
-        "rollout_engine",
-        r"(?:\brollout|\b(?:rollout|inference|generation)[ -](?:engine|backend)|推理|引擎|采样)\s*"
-        r"(?:with|by|in|on|using|is|=|:|：|用的?是?|是|后端)?\s*(?P<word>vllm|sglang)\b(?![\w/.-])",
-    ),
-    # an engine of which somebody says that it fails
-    (
-        "rollout_engine",
-        r"(?<![\w./-])(?<!和)(?<!和 )(?<!与)(?<!与 )(?<!/ )(?<!、)(?<!and )(?<!or )(?P<word>vllm|sglang)\s*"
-        r"(?:(?:就|会|直接|又|还是|总是|一直|也|goes|gets|runs|hits|always|still|cuda|启动|初始化|这边|侧|端|的时候|时)\s*){0,3}"
-        r"(?:爆|炸|OOM\w*|挂|崩|起不来|显存不[够足]|out of memory|crash\w*|fails?\b|dies\b)",
-    ),
-    (
-        "rollout_engine",
-        r"(?:OOM\w*|out of memory|爆显存)\s+(?:error\s+)?(?:in|on|from|inside|at|with)\s+(?:the\s+)?"
-        r"(?P<word>vllm|sglang)\b(?![\w/.-]|\s*(?:and|or|/))",
-    ),
-    ("rollout_engine", r"(?<![\w./-])(?P<word>sglang)\s*(?:的\s*)?mem[_ -]fraction"),
-    ("rollout_engine", r"(?:权重|weights?)[^。；;,，\n]{0,12}?(?:到|给|to|into)\s*(?P<word>vllm|sglang)\b(?![\w/.-])"),
-    ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
-    # an asynchronous server is one on the trainers' cards as well
-    ("rollout_mode", r"(?<!async )(?<!asynchronous )(?<!异步)\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
-    ("rollout_mode", r"(?:^|[,，;；])\s*(?P<word>colocated?)\s*(?=[,，;；。]|\.?\s*$)"),
-    ("rollout_mode", r"(?<![A-Za-z\d])vllm[ -]?(?P<word>colocated?)\b(?!_)"),
-    # by itself, of the engine and the trainer, where no other role stands beside it
-    (
-        "rollout_mode",
-        r"(?<![\w./=-])(?<!\bno )(?<!\bnot )(?<!\bnon )(?<!without )(?<!\b(?:ref|and|the) )(?<!critic )(?<!reward )"
-        r"(?<!model )(?<!models )(?<!are )(?<!is )(?<![不非没])(?<![不非没] )(?<!没有)(?<!没有 )(?P<word>colocated?)"
-        r"(?![\w=-]|\.\w|\s*(?:[=:：?？]|了?吗|\b(?:with|the|all|actor|critic|ref\w*|reward|judge|retriever|models?)\b))",
-    ),
-    (
-        "rollout_mode",
-        r"(?:(?:[不非]|没有?|\bnot |\bnon-?)\s*colocated?(?![\w=-]|\s*[?？])|(?:训推|推训)分离)(?P<apart>)",
-    ),
-    ("rollout_mode", r"\b(?P<word>colocated?)\s+(?:with\s+|的\s*)?(?:vllm|sglang)\b"),
-    ("rollout_engine", r"\bcolocated?\s+(?:with\s+|的\s*)?(?P<word>vllm|sglang)\b"),
-    ("rollout_mode", r"(?<!-)\bvllm-(?P<word>serve)\b"),
-    ("rollout_engine", r"(?<!-)\b(?P<word>vllm)-serve\b"),
-    (
-        "rollout_mode",
-        r"\b(?:vllm|sglang)\s+(?P<word>server)\s*(?:用的?是?|放?在|跑在|单独|(?:is |runs? )?on|uses?|with)\s*"
-        r"(?:另外?|其他|别的|单独|独立|one|another|a |an? extra|separate|its own|the other)",
-    ),
-    # “4 张卡训练，另外 4 张卡跑 vllm”
-    (
-        "rollout_mode",
-        r"(?:另外?|其他|其余|剩下)的?\s*[\d一两二三四八]{1,3}\s*[张块个]?\s*(?:卡|gpus?)\s*(?:用来|用于|负责|单独)?\s*(?:跑|做|起|给|部署)?\s*"
-        r"(?:vllm|sglang|推理|rollout|采样)(?P<apart>)",
-    ),
-    (
-        "rollout_mode",
-        r"\d{1,3}\s*[张块]?\s*卡\s*(?:来|用来|做)?训练?[^。;；\n]{0,12}?\d{1,3}\s*[张块]?\s*卡\s*(?:用来|用于|来)?\s*(?:跑|做|起|给|部署)?\s*"
-        r"(?:vllm|sglang|推理|rollout|采样)(?P<apart>)",
-    ),
-    (
-        "rollout_mode",
-        r"\d{1,3}\s*[张块]?\s*卡\s*(?:用来|用于|做|跑|给)?\s*(?:vllm|sglang|推理|rollout|采样)[^。;；\n\d]{0,12}?\d{1,3}\s*[张块]?\s*卡\s*"
-        r"(?:用来|用于|做|跑|给)?\s*训练?(?P<apart>)",
-    ),
-    (
-        "rollout_mode",
-        r"\b\d{1,3}\s+(?:gpus?|cards?)\s+(?:for|to|runs?|serv(?:es?|ing))\s+(?:the\s+)?(?:vllm|sglang|inference|generat\w*|rollouts?)"
-        r"[^.;\n]{0,40}?\b\d{1,3}\s+(?:gpus?\s+|cards?\s+)?(?:for|to)\s+(?:the\s+)?train(?P<apart>)",
-    ),
-    (
-        "rollout_mode",
-        r"(?P<first>训练|推理)用?\s*\d{1,3}\s*[张块个]?卡[^。；;\n\d]{0,8}?(?!(?P=first))(?:训练|推理|采样)用?\s*\d{1,3}\s*[张块个]?卡(?P<apart>)",
-    ),
-    (
-        "rollout_mode",
-        r"\b(?:other|another|remaining|extra|separate)\s+(?:\d{1,3}|two|four|eight)?\s*(?:gpus?|cards?)\s+(?:for|run(?:s|ning)?|serv(?:e|es|ing))\s+"
-        r"(?:the\s+)?(?:vllm|sglang|rollout|inference|generation)(?P<apart>)",
-    ),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
     ("flash_attention", r"(?<![\w.='\"/-])(?<!no )(?<!without )(?P<on>flash_attention_2)(?![\w=:-]|\.\w)"),
     (
         "double_quant",
         r"(?<![\w.=-])(?<!\bno )(?<!without )(?<!disabled )(?<!disable )(?P<on>double[ -]?quant(?:i[sz](?:ation|ed))?)(?![\w=:-])",
     ),
-    (
-        "strategy",
-        r"(?:\b(?:with|using|on|via)\s|(?<!不)用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))",
-    ),
-    (
-        "strategy",
-        r"(?<![\w./-])(?<!不用)(?<!不用 )(?<!no )(?<!without )(?P<word>megatron)(?![\w./=:-]|\s*(?:lm|core)\b)",
-    ),
-    ("strategy", r"(?<![\w./-])(?P<word>fsdp2)(?![\w./=:-])"),
-    ("strategy", r"(?:[+＋]\s*|(?<!\w)Q?LoRA[ -])(?P<word>fsdp)\b(?![\w/.=:-])"),
-    ("strategy", r"(?<![\w./-])(?P<word>fsdp)\s*[+＋]"),
-    ("strategy", r"\baccelerate[ ,+]+(?P<word>fsdp2?)\b(?![\w/.=:-])"),
-    ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
 # in lower case; whatever a form of the fact matches holds one of them, and few lines do
@@ -293,5 +206,5 @@ MARKS = {
     "strategy": ("megatron", "fsdp"),
 }
 FORMS: dict[str, list[re.Pattern[str]]] = {}
-for _fact, _form in _WORDS:
+for _fact, _form in (*_WORDS, *PLACE_FORMS):
     FORMS.setdefault(_fact, []).append(re.compile(_form, re.I | re.A))

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from diagnose.conditions import holds, version
 from diagnose.facts.cards import aside
+from diagnose.facts.framework import loose
 from diagnose.facts.prose import asked, clause_of, place_of
 from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Behaviour, Default, Fork, Framework, Resident
@@ -22,7 +23,12 @@ from diagnose.types import Fact, Package, Paste, Span
 from diagnose.vocabulary import Origin
 
 _NUMBER = r"v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev|a|b)\d{0,8})?)(?![\w%]|\.\d)"
-_SAYS = r"(?:[ \t]{0,2}(?:version|ver\.?|版本)?[ \t]{0,2}[:=：是为@]{0,2}[ \t]{0,2})"
+_SAYS = r"(?:[ \t_]{0,2}[(（]?(?:version|ver\.?|release|tag|的?版本|[用装]的)?[ \t]{0,2}[:=：是为@]{0,2}[ \t]{0,2})"
+# a share, a size or a span of time, with what it counts behind it
+_NO_VERSION = (
+    r"(?!\s*(?:gpu[ _-]?|vllm[ _-]?)?(?:mem\w*[ _-]?)?(?:util|frac|share|ratio)|\s*的?(?:显存|利用率|占比|比例)"
+    r"|\s*(?:[x×*]|hours?|days?|min|sec|tokens?|epochs?|GiB|GB)(?![A-Za-z]))"
+)
 # a day with a time of day behind it is a log's
 _DAY = re.compile(r"(?<!\d)(20[12]\d)[-/](\d\d)[-/](\d\d)[ T_,]{1,2}\d\d:\d\d", re.A)
 
@@ -96,8 +102,10 @@ def _of_words(framework: Framework, paste: Paste) -> Fact | None:
     """“… 0.4” or “… v0.3.1” behind one of the framework's names."""
     if not framework.releases:
         return None
-    names = "|".join(re.escape(name) for name in {framework.title, framework.slug, *framework.detect.names})
-    said = re.compile(rf"(?<![A-Za-z0-9/_.-])(?:{names}){_SAYS}{_NUMBER}", re.I | re.A)
+    names = {framework.title, framework.slug, *framework.detect.names}
+    names |= {name.rstrip("0123456789").rstrip() for name in names}  # “name 3” is told by the major version
+    forms = "|".join(loose(name) for name in sorted(names, key=len, reverse=True))
+    said = re.compile(rf"(?<![A-Za-z0-9/_.-])(?:{forms}){_SAYS}{_NUMBER}{_NO_VERSION}", re.I | re.A)
     for line in paste.lines:
         places = list(said.finditer(line.text)) if "." in line.text else []
         if found := next((one for one in places if not aside(line.text, one)), next(iter(places), None)):

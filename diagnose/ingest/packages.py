@@ -26,6 +26,8 @@ _WORDY = re.compile(
     rf"(?<![\w./@-])({_NAME})[\"'`]?(?:{_SAYS})[\"'`]?[vV]?({_LONG}|{_SHORT}){_END}", re.IGNORECASE | re.A
 )
 _JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][A-Za-z_]{{1,30}})-?[vV]?({_LONG}){_END}", re.A)
+# of these people write two numbers right behind the name; of a model (name2.5) they are a part of it
+_GLUED = re.compile(rf"(?<![\w./@-])((?:py)?torch|transformers)[vV]?({_SHORT}){_END}", re.I | re.A)
 # “upgrading name from 0.8.5 to 0.11”, “name 0.8.5 -> 0.11.0”: the run has the second
 _MOVED = re.compile(
     rf"(?<![\w./@-])(?P<name>{_NAME})[ \t]{{0,2}}(?:(?:was[ ])?(?:upgraded|updated|bumped)[ ])?(?:from[ ]|从[ ]?)?"
@@ -99,7 +101,7 @@ def _of_row(row: Row) -> list[Package]:
     for found in _WORDY.finditer(words):
         if _is_package(found, words):
             taken.setdefault(found.start(2), Package(found[1], found[2], number))
-    for found in _JOINED.finditer(words):
+    for found in (*_JOINED.finditer(words), *_GLUED.finditer(words)):
         taken.setdefault(found.start(2), Package(found[1], found[2], number))
     return [taken[start] for start in sorted(taken)]
 

@@ -164,3 +164,51 @@ def test_what_fails_before_the_first_step_was_set(values):
 )
 def test_a_trainer_is_named_by_its_name_before_what_it_trains(values, said, trainer):
     assert values(said)["framework"] == trainer
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ("verl0.4", "0.4"),
+        ("verl (0.4.1)", "0.4.1"),
+        ("verl（v0.4.1）", "0.4.1"),
+        ("verl release v0.4.1", "0.4.1"),
+        ("verl_0.4.1", "0.4.1"),
+        ("verl 用的 0.4.1", "0.4.1"),
+        ("框架verl0.5 vllm0.9.1", "0.5"),
+        ("verl 0.4.1 (0.3 works fine)", "0.4.1"),
+        ("verl 0.6 gpu util", None),
+        ("verl 0.5 显存占比", None),
+        ("verl 2.5 hours", None),
+    ],
+)
+def test_a_version_stands_beside_the_trainers_name(values, said, version):
+    found = values(f"grpo Qwen2.5-7B on 8xA100 80G, {said}, CUDA out of memory in update_actor")
+    assert (found["framework"], found.get("framework_version")) == ("verl", version)
+
+
+@pytest.mark.parametrize(
+    ("said", "framework", "version"),
+    [
+        ("swift 3.5", "ms-swift", "3.5"),
+        ("ms swift 3.6", "ms-swift", "3.6"),
+        ("swift3.4.0", "ms-swift", "3.4.0"),
+        ("trl0.19.0", "trl", "0.19.0"),
+        ("LLaMaFactory0.9.1", "llamafactory", "0.9.1"),
+        ("EasyR1 (v0.3)", "easyr1", "0.3"),
+    ],
+)
+def test_a_trainers_name_may_be_joined_with_its_version(values, said, framework, version):
+    found = values(f"grpo Qwen2.5-7B on 8xA100 80G, {said}, CUDA out of memory")
+    assert (found["framework"], found["framework_version"]) == (framework, version)
+
+
+def test_the_only_engine_whose_version_is_told_is_the_runs(values):
+    found = values("verl grpo Qwen2.5-7B on 8xA100 80G, sglang 0.4.6.post5, torch2.6, CUDA out of memory")
+    assert (found["rollout_engine"], found["engine_version"], found["torch_version"]) == (
+        "sglang",
+        "0.4.6.post5",
+        "2.6",
+    )
+    both = values("verl grpo Qwen2.5-7B on 8xA100 80G, sglang 0.4.6, vllm 0.8.5, CUDA out of memory")
+    assert both["rollout_engine"] == "vllm"
