@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from diagnose.batch import resolve
 from diagnose.facts.agreed import agreed
-from diagnose.facts.algo import read_algo, read_training, supervised
+from diagnose.facts.algo import read_algo, supervised
 from diagnose.facts.almost import words_alone
 from diagnose.facts.among import among, layers_through
 from diagnose.facts.answers import parse_answer, read_answers
@@ -44,6 +44,7 @@ from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
 from diagnose.facts.told_growth import told_growth
 from diagnose.facts.told_tenants import told_tenants, words_of
+from diagnose.facts.training import read_training
 from diagnose.facts.trains import read_trains, without_training
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of

@@ -1,4 +1,4 @@
-"""The algorithm, and whether all parameters are trained, by keys, commands and words."""
+"""The algorithm, by keys, commands and words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from diagnose.facts import written
 from diagnose.facts.narrow_head import of_head
-from diagnose.facts.prose import clause_of, is_help, place_of, span_of
+from diagnose.facts.prose import clause_of, place_of, span_of
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste
@@ -27,7 +27,7 @@ _SPOKEN = {
     for algo, words in _WORDS.items()
 }
 _LOSSES = ("orpo", "kto", "simpo", "cpo", "ipo")
-_ANY_SPOKEN = re.compile("|".join(_WORDS.values()), re.I | re.A)
+ANY_SPOKEN = re.compile("|".join(_WORDS.values()), re.I | re.A)
 # a script that is named in a sentence: its name ends with what it does
 _IN_SCRIPT = re.compile(
     r"(?<![A-Za-z0-9.])(online_dpo|dpo_online|dapo|gspo|rloo|grpo|kto|orpo|dpo|gkd)(?:[_\-]\w{1,40}|_trainer/[\w.\-]{1,80})?\.(?:sh|py|ya?ml)\b"
@@ -70,37 +70,8 @@ _SAMPLES = (
     "trains",
 )
 
-_LORA = re.compile(
-    r"(?<![A-Za-z_])(?:(?:(?P<q>Q)-?|rs|Ada)?LoRA|DoRA)(?![A-Za-z])(?!\s*(?:(?:was|is|has been)\s+)?(?:already\s+)?(?:merged|已?合并))"
-    r"|(?<=[_\-])(?P<q1>q)?lora\w{0,40}\.(?:py|sh|ya?ml|json)\b",
-    re.I | re.A,
-)
-_ADAPTER_SCRIPT = re.compile(r"(?<![A-Za-z])(?P<q>q)?lora\w{0,40}\.(?:py|sh|ya?ml)$", re.I | re.A)
-_ADAPTER_FRAMES = ("peft/peft_model", "peft/tuners/lora")
-_NO = re.compile(
-    r"(?:\bno|\bnot|\bwithout|\bnon|n't use|instead of|不用|没用|没有用?|非|关掉|不开|without any)[\s\-]*(?:use\s+|using\s+)?$",
-    re.I | re.A,
-)
 _WELL = re.compile(
     r"\b(?:fine|works?|worked|fits?|runs?)\b|可以|能跑|没问题|没事|正常|不会?(?:爆|炸|OOM)|没爆", re.I | re.A
-)
-_FULL = re.compile(
-    r"全参|全量(?:微调|训练|参数)|\bfull[-\s](?:parameters?|params?|weights?|fine[-\s]?tun\w*|ft|sft|finetun\w*)"
-    r"|\bfull train(?:ing)?\b|no LoRA|without LoRA|\bLoRA to full\b|LoRA\s*[换改][到成为]\s*(?:full|全)"
-    # beside what trains or shards, and alone in a list: “full zero3”, “sft full, 8 GPUs”, “7B, full, bs 1”
-    r"|\bfull[-\s]+(?:grpo|ppo|dpo|kto|orpo|dapo|rloo|rl\b|zero[-_ ]?[123](?!\d))"
-    r"|\b(?:sft|grpo|ppo|dpo|kto|orpo|dapo|rloo)\s+full\b(?=\s*(?:[,，、;；+.。)）]|$|zero|fsdp|deepspeed|\d{1,4}\s*(?:[x*×]|gpu|卡|张)))"
-    r"|(?:^|[,，、;；(（+])\s*full\s*(?=[,，、;；)）+]|$)",
-    re.I | re.A,
-)
-# in lower case; whatever tells of adapters, or that all is trained, holds one
-_MARKS = ("full", "全", "lora", "dora")
-
-
-_FOUR_BIT = re.compile(
-    r"\bload_in_4bit\W{0,4}(?:=|:)?\W{0,3}true|(?<!--)\bquant_bits\W{1,3}4\b|(?<=[_/-])qlora_|(?<![\d.])4[-\s]?bits?\s*(?:\+|and|with"
-    r"|,)?\s*(?:Q?LoRA|base|model|quanti[sz]\w*|\d+B)\b|[-_]int4\b|[-_]gptq\b|[-_]awq\b|bnb[-_]4bit|\bnf4\b",
-    re.I | re.A,
 )
 
 
@@ -188,10 +159,10 @@ def _of_words(speech: Sequence[Line]) -> Fact | None:
     """The algorithm that the words name; of several the online one that stands first, then the first."""
     found: dict[str, Fact] = {}
     for line in speech:
-        if not _ANY_SPOKEN.search(line.words):
+        if not ANY_SPOKEN.search(line.words):
             continue
         places = [(match.start(), algo, match) for algo, form in _SPOKEN.items() for match in form.finditer(line.words)]
-        places = [place for place in places if not _other_failed(line.words, place[2], _ANY_SPOKEN)]
+        places = [place for place in places if not other_failed(line.words, place[2], ANY_SPOKEN)]
         for _, algo, match in sorted(places, key=lambda place: place[0]):
             found.setdefault(algo, Fact("algo", algo, "read", written=match[0], span=span_of(line, match)))
     if "dapo" in found:
@@ -200,89 +171,9 @@ def _of_words(speech: Sequence[Line]) -> Fact | None:
     return next(iter(online or found.values()), None)
 
 
-def read_training(
-    paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None
-) -> Fact | None:
-    """``full_or_lora`` by words, or by a framework that has no other way; None leaves it to keys and defaults."""
-    given = stated.get("full_or_lora")
-    if given is not None:
-        return None
-    rank = stated.get("lora_rank")
-    if rank is not None and rank.origin == "read":
-        # a rank belongs to what the words of its line call it: “QLoRA r=16”
-        beside = [line for line in speech if rank.span and line.number == rank.span.line]
-        said = _training_in_words(paste, beside)
-        low = _quantised(paste) or (said is not None and said.value == "qlora")
-        value = ("qlora" if low else "lora") if int(rank.value) > 0 else "full"
-        return Fact("full_or_lora", value, "read", key=rank.key, written=rank.written, span=rank.span)
-    said = _training_in_words(paste, speech) or _in_scripts(paste) or _in_frames(paste) or _in_code(paste)
-    if said is not None:
-        return said
-    trains = bool(paste.settings or paste.commands or any(_ANY_SPOKEN.search(line.words) for line in speech))
-    if trains and framework is not None and not framework.fallback and framework.keys and not _has_lora(framework):
-        return Fact("full_or_lora", "full", "derived", why=f"{framework.title} has no other way")
-    return None
-
-
-def _in_scripts(paste: Paste) -> Fact | None:
-    """A script or a configuration that a command names after adapters."""
-    for command in paste.commands:
-        found = next((match for word in command.words if (match := _ADAPTER_SCRIPT.search(word))), None)
-        if found:
-            value = "qlora" if found["q"] or _quantised(paste) else "lora"
-            return Fact("full_or_lora", value, "read", written=found[0], span=place_of(paste, command.first_line))
-    return None
-
-
-def _in_frames(paste: Paste) -> Fact | None:
-    """A forward pass that goes through an adapter's wrapper."""
-    for frame in paste.frames:
-        if any(part in frame.path for part in _ADAPTER_FRAMES):
-            value = "qlora" if _quantised(paste) else "lora"
-            return Fact("full_or_lora", value, "read", span=place_of(paste, frame.line))
-    return None
-
-
-def _in_code(paste: Paste) -> Fact | None:
-    """Adapters that a script makes, whatever their rank."""
-    made = next((setting for setting in paste.settings if setting.key == "adapters_made_as"), None)
-    if made is None:
-        return None
-    value = "qlora" if _quantised(paste) else "lora"
-    return Fact("full_or_lora", value, "read", written=made.value, span=made.span)
-
-
-def _has_lora(framework: Framework) -> bool:
-    """Whether any key of the framework can make the run anything but full."""
-    return bool(framework.told_by_keys() & {"full_or_lora", "lora_rank"})
-
-
-def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
-    speech = [line for line in speech if any(mark in line.words.lower() for mark in _MARKS)]
-    for line in speech:
-        if found := _FULL.search(line.words):
-            return Fact("full_or_lora", "full", "read", written=found[0], span=span_of(line, found))
-    for line in speech:
-        for found in _LORA.finditer(line.words):
-            before = line.words[: found.start()][-24:]
-            if (
-                not _NO.search(before)
-                and not _other_failed(line.words, found, _LORA)
-                and line.words[found.end() : found.end() + 1] not in ("?", "？")
-            ):
-                value = "qlora" if found["q"] or found["q1"] or _quantised(paste) else "lora"
-                return Fact("full_or_lora", value, "read", written=found[0], span=span_of(line, found))
-    return None
-
-
-def _other_failed(words: str, found: re.Match[str], names: re.Pattern[str]) -> bool:
+def other_failed(words: str, found: re.Match[str], names: re.Pattern[str]) -> bool:
     """Whether all went well with this one, and another failed behind it: “QLoRA 可以跑，LoRA 就爆显存”."""
     _, clause = clause_of(words, found)
     rest = words[found.end() :]
     failed = FAILURE.search(_WELL.sub("", clause))
     return bool(_WELL.search(clause) and not failed and FAILURE.search(_WELL.sub("", rest)) and names.search(rest))
-
-
-def _quantised(paste: Paste) -> bool:
-    """Whether the base model's weights have 4 bits."""
-    return any(_FOUR_BIT.search(line.words) and not is_help(line.words) for line in paste.lines)

@@ -229,8 +229,8 @@ def test_the_words_say_what_is_trained(text, mode):
     assert facts(text).values["full_or_lora"] == mode
 
 
-def test_lora_that_is_denied_is_not_read():
-    assert "full_or_lora" not in facts("we do not use LoRA here").values
+def test_where_lora_is_denied_all_is_trained():
+    assert facts("we do not use LoRA here").values["full_or_lora"] == "full"
 
 
 @pytest.mark.parametrize(

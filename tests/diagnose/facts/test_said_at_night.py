@@ -212,3 +212,44 @@ def test_the_only_engine_whose_version_is_told_is_the_runs(values):
     )
     both = values("verl grpo Qwen2.5-7B on 8xA100 80G, sglang 0.4.6, vllm 0.8.5, CUDA out of memory")
     assert both["rollout_engine"] == "vllm"
+
+
+@pytest.mark.parametrize(
+    ("said", "mode"),
+    [
+        ("w/o lora", "full"),
+        ("LoRA off", "full"),
+        ("not using lora", "full"),
+        ("no PEFT", "full"),
+        ("没开lora", "full"),
+        ("未使用LoRA", "full"),
+        ("不用lora", "full"),
+        ("全量", "full"),
+        ("full OOMs but LoRA is fine", "full"),
+        ("lora works, full fails", "full"),
+        ("LoRA instead of full parameter", "lora"),
+        ("不是全参，是lora", "lora"),
+        ("全参跑不动，换成lora还是爆", "lora"),
+        ("全参爆，换成lora就能跑", "full"),
+        ("lora + 4bit", "qlora"),
+        ("4bit量化lora", "qlora"),
+        ("would LoRA help?", None),
+        ("should I use lora?", None),
+        ("will try lora next", None),
+        ("thinking of QLoRA", None),
+        ("if I use LoRA it works", None),
+        ("I don't want LoRA", None),
+        ("LoRA isn't an option", None),
+        ("打算换lora", None),
+        ("不想用lora", None),
+        ("I want to train with LoRA", "lora"),
+        ("want to use lora on this", "lora"),
+        ("想用lora训", "lora"),
+        ("tried LoRA as well", "lora"),
+        ("no critic and LoRA", "lora"),
+        ("can't train LoRA", "lora"),
+    ],
+)
+def test_adapters_that_are_off_or_only_thought_of_are_none(facts, said, mode):
+    told = facts(f"ms-swift grpo Qwen2.5-7B 8*A100 80G, {said}, CUDA out of memory").stated.get("full_or_lora")
+    assert (told.value if told is not None and told.origin == "read" else None) == mode

@@ -1,0 +1,173 @@
+"""Whether all parameters are trained, or adapters, by words, scripts, frames and the framework."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from diagnose.facts.algo import ANY_SPOKEN, other_failed
+from diagnose.facts.prose import is_help, place_of, span_of
+from diagnose.knowledge.records import Framework
+from diagnose.types import Fact, Line, Paste
+
+_LORA = re.compile(
+    r"(?<![A-Za-z_])(?:(?:(?P<q>Q)-?|rs|Ada)?LoRA|DoRA)(?![A-Za-z])(?!\s*(?:(?:was|is|has been)\s+)?(?:already\s+)?(?:merged|已?合并))"
+    r"|(?<=[_\-])(?P<q1>q)?lora\w{0,40}\.(?:py|sh|ya?ml|json)\b",
+    re.I | re.A,
+)
+_ADAPTER_SCRIPT = re.compile(r"(?<![A-Za-z])(?P<q>q)?lora\w{0,40}\.(?:py|sh|ya?ml)$", re.I | re.A)
+_ADAPTER_FRAMES = ("peft/peft_model", "peft/tuners/lora")
+# that there are none, which is that all is trained …
+_NONE = re.compile(
+    r"(?:\bnon?|\bnot|\bwithout(?: any)?|\bw/o|(?:n['’]t|\bnot) us(?:e|ing)|(?<!用)不(?:使用|用|开|加)|没有?(?:使用|[用开加])?"
+    r"|未(?:使用|[用开])|非|关[掉了])[\s\-]*$",
+    re.I | re.A,
+)
+_NONE_AFTER = re.compile(
+    r"\s*(?:[:=：]\s*(?:no|none|off|false)\b|(?:is |was )?(?:turned |switched )?(?:off|disabled|not used)\b|没[开加]|关[了着掉])",
+    re.I | re.A,
+)
+# … and that this run is not the one that has them: compared, asked about, planned or refused
+_NOT_YET = re.compile(
+    r"(?:\binstead of"
+    r"|\b(?:should|shall|would|does|do|could)\s+(?:(?:i|we|it|using|use|try|trying|need|switch|switching|mov(?:e|ing)|to)\s+)*"
+    r"|\b(?:will|going to|about to|plan(?:ning)? to|want to)\s+(?:try|switch(?: to)?|move(?: to)?)"
+    r"|\b(?:thinking (?:of|about)|consider(?:ing)?)(?:\s+(?:using|switching to))?"
+    r"|(?:n['’]t|\bnot|\bcannot)\s+(?:want|wish|plan)\s+(?:to\s+use)?|(?:\bcan['’]?t|\bcannot)\s+use"
+    r"|不(?:想|打算|愿意?|能|敢)用|(?:打算|准备|计划|考虑|想)(?:试试?|[换改]成?|切换?到|上)|要不要(?:用|上|[换改]成?|试试?)?"
+    r"|(?:是否|能不能|应该|应不应该)(?:用|上|[换改]成?|试试?))\s*$",
+    re.I | re.A,
+)
+_NO_OPTION = re.compile(r"\s*(?:is|was)(?:n['’]t| not| no)\s+(?:an?\s+)?option\b|不(?:考虑|想用|能用)", re.I | re.A)
+_IF = re.compile(r"\bif\s+(?:i|we)\s+(?:us(?:e|ed)|switch(?:ed)? to|tr(?:y|ied))\s*$|(?:如果|要是)用?\s*$", re.I | re.A)
+# all is trained no more, or never was: “can't do full FT so …”, “不是全参”
+_NOT_FULL = re.compile(
+    r"(?:\bnot|\binstead of|\brather than|(?:\bcan['’]?t|\bcannot)\s+(?:do|run|afford|fit)|不是|没用|没有用?|不用|非)\s*(?:a\s+|the\s+)?$",
+    re.I | re.A,
+)
+_TO_ADAPTERS = re.compile(
+    r"(?:[换改切]|换用)[成到为用了]{0,2}\s*(?:Q-?)?LoRA|\b(?:switched|moved|changed)\s+(?:[^.;,，。；\n]{0,32}\s)?to\s+(?:Q-?)?LoRA",
+    re.I | re.A,
+)
+_HELPED = re.compile(
+    r"\s*(?:之?后)?(?:就|才|都)*\s*(?:好了|可以|能跑|没问题|正常|不爆|行了)|\s*(?:and\s+)?(?:it\s+)?(?:works?|worked|fixed|solved|helped|fits?)\b"
+    r"|[^.;。；\n]{0,12}[?？吗]",
+    re.I | re.A,
+)
+_FULL = re.compile(
+    r"全参|全量(?:微调|训练|参数)|全量(?=\s*(?:[,，、;；。)）]|$|zero|fsdp))|\bfull[-\s](?:parameters?|params?|weights?|fine[-\s]?tun\w*|ft|sft|finetun\w*)"
+    r"|\bfull train(?:ing)?\b|\b(?:no|without|w/o) (?:PEFT|adapters?)\b|\bLoRA to full\b|LoRA\s*[换改][到成为]\s*(?:full|全)"
+    # beside what trains or shards, and alone in a list: “full zero3”, “sft full, 8 GPUs”, “7B, full, bs 1”
+    r"|\bfull[-\s]+(?:grpo|ppo|dpo|kto|orpo|dapo|rloo|rl\b|zero[-_ ]?[123](?!\d))"
+    r"|\b(?:sft|grpo|ppo|dpo|kto|orpo|dapo|rloo)\s+full\b(?=\s*(?:[,，、;；+.。)）]|$|zero|fsdp|deepspeed|\d{1,4}\s*(?:[x*×]|gpu|卡|张)))"
+    r"|(?:^|[,，、;；(（+])\s*full\s*(?=[,，、;；)）+]|$)|(?<!is )(?<!are )\bfull\s+(?:OOMs|goes OOM|runs out|fails|crashes)\b",
+    re.I | re.A,
+)
+_MODES = re.compile(
+    r"(?<![A-Za-z_])(?:(?:Q-?)?LoRA|DoRA)(?![A-Za-z])|\bfull\b(?!\s*(?:logs?|trace\w*|error|output|message))|全参|全量",
+    re.I | re.A,
+)
+# in lower case; whatever tells of adapters, or that all is trained, holds one
+_MARKS = ("full", "全", "lora", "dora", "peft", "adapter")
+_FOUR_BIT = re.compile(
+    r"\bload_in_4bit\W{0,4}(?:=|:)?\W{0,3}true|(?<!--)\bquant_bits\W{1,3}4\b|(?<=[_/-])qlora_|(?<![\d.])4[-\s]?bits?\s*(?:量化的?)?\s*(?:\+|and|with"
+    r"|,)?\s*(?:Q?LoRA|base|model|quanti[sz]\w*|\d+B)\b|[-_]int4\b|[-_]gptq\b|[-_]awq\b|bnb[-_]4bit|\bnf4\b"
+    r"|\bLoRA\s*(?:\+|with|and|[,，(（])?\s*(?:a\s+)?4[-\s]?bits?\b(?!\s*(?:adam|optim))",
+    re.I | re.A,
+)
+
+
+def read_training(
+    paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None
+) -> Fact | None:
+    """``full_or_lora`` by words, or by a framework that has no other way; None leaves it to keys and defaults."""
+    given = stated.get("full_or_lora")
+    if given is not None:
+        return None
+    rank = stated.get("lora_rank")
+    if rank is not None and rank.origin == "read":
+        # a rank belongs to what the words of its line call it: “QLoRA r=16”
+        beside = [line for line in speech if rank.span and line.number == rank.span.line]
+        said = _training_in_words(paste, beside)
+        low = _quantised(paste) or (said is not None and said.value == "qlora")
+        value = ("qlora" if low else "lora") if int(rank.value) > 0 else "full"
+        return Fact("full_or_lora", value, "read", key=rank.key, written=rank.written, span=rank.span)
+    said = _training_in_words(paste, speech) or _in_scripts(paste) or _in_frames(paste) or _in_code(paste)
+    if said is not None:
+        return said
+    trains = bool(paste.settings or paste.commands or any(ANY_SPOKEN.search(line.words) for line in speech))
+    if trains and framework is not None and not framework.fallback and framework.keys and not _has_lora(framework):
+        return Fact("full_or_lora", "full", "derived", why=f"{framework.title} has no other way")
+    return None
+
+
+def _in_scripts(paste: Paste) -> Fact | None:
+    """A script or a configuration that a command names after adapters."""
+    for command in paste.commands:
+        found = next((match for word in command.words if (match := _ADAPTER_SCRIPT.search(word))), None)
+        if found:
+            value = "qlora" if found["q"] or _quantised(paste) else "lora"
+            return Fact("full_or_lora", value, "read", written=found[0], span=place_of(paste, command.first_line))
+    return None
+
+
+def _in_frames(paste: Paste) -> Fact | None:
+    """A forward pass that goes through an adapter's wrapper."""
+    for frame in paste.frames:
+        if any(part in frame.path for part in _ADAPTER_FRAMES):
+            value = "qlora" if _quantised(paste) else "lora"
+            return Fact("full_or_lora", value, "read", span=place_of(paste, frame.line))
+    return None
+
+
+def _in_code(paste: Paste) -> Fact | None:
+    """Adapters that a script makes, whatever their rank."""
+    made = next((setting for setting in paste.settings if setting.key == "adapters_made_as"), None)
+    if made is None:
+        return None
+    value = "qlora" if _quantised(paste) else "lora"
+    return Fact("full_or_lora", value, "read", written=made.value, span=made.span)
+
+
+def _has_lora(framework: Framework) -> bool:
+    """Whether any key of the framework can make the run anything but full."""
+    return bool(framework.told_by_keys() & {"full_or_lora", "lora_rank"})
+
+
+def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
+    speech = [line for line in speech if any(mark in line.words.lower() for mark in _MARKS)]
+    for line in speech:
+        for found in _FULL.finditer(line.words):
+            if not _left(line.words, found):
+                return Fact("full_or_lora", "full", "read", written=found[0], span=span_of(line, found))
+    for line in speech:
+        for found in _LORA.finditer(line.words):
+            if (said := _of_adapters(line.words, found)) is None:
+                continue
+            value = "qlora" if said and (found["q"] or found["q1"] or _quantised(paste)) else "lora" if said else "full"
+            return Fact("full_or_lora", value, "read", written=found[0], span=span_of(line, found))
+    return None
+
+
+def _left(words: str, found: re.Match[str]) -> bool:
+    """Whether all parameters are not trained: denied, or given up for adapters with which it fails as well."""
+    moved = _TO_ADAPTERS.search(words, found.end())
+    return bool(
+        _NOT_FULL.search(words[: found.start()][-24:])
+        or (moved and not (_HELPED.match(words, moved.end()) or _NOT_YET.search(words[: moved.end() - 4][-32:])))
+    )
+
+
+def _of_adapters(words: str, found: re.Match[str]) -> bool | None:
+    """Whether the run has adapters by this mention; None where it tells of another run, of a plan or a question."""
+    before, after = words[: found.start()][-48:], words[found.end() :]
+    if _NONE.search(before) or _NONE_AFTER.match(after):
+        return False
+    if _NOT_YET.search(before) or _IF.search(before) or _NO_OPTION.match(after) or after[:1] in ("?", "？"):
+        return None
+    return None if other_failed(words, found, _MODES) else True
+
+
+def _quantised(paste: Paste) -> bool:
+    """Whether the base model's weights have 4 bits."""
+    return any(_FOUR_BIT.search(line.words) and not is_help(line.words) for line in paste.lines)
