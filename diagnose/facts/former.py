@@ -20,13 +20,17 @@ WELL = (
     r"|\bno (?:problem|issue|oom)s?\b"
     r"|\b(?:works?|worked|fits?)\b(?:\s+(?:fine|ok|well|great|perfectly|without (?:problem|issue|oom)s?)\b)?)"
 )
-_WENT_WELL = rf"(?:{WELL})?"
+# how it went: well, or as badly as with the later value
+_WENT_WELL = (
+    rf"(?:{WELL}|\s*[,，;；]?\s*(?:(?:but|and|it|还是|仍然?|就|也|都|会|直接|still|gave|gives|cuda)\s*)*"
+    r"(?:OOM(?:s|ed|了)?|爆(?:显存|了)?|炸了?|不行|不够|out of memory|failed|fails))?"
+)
 _CHANGED = (
-    r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]了?|-{1,2}>|=>|→|\b(?:then|now)(?:\s+to)?\b"
-    r"|(?:(?:chang|increas|reduc|lower|rais|cut|set)\w*\s+(?:it\s+)?)?(?:down\s+|up\s+)?to\b)"
+    r"(?:(?:就|再|又|我|后来|然后)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]了?|改(?=\s*[\d.])|换(?=[A-Za-z])|(?:现在|目前)(?:是|用|改[到成为])?|-{1,2}>|=>|→|\b(?:then|now|currently)(?:\s+(?:to|at|is|it['’]?s))?\b"
+    r"|(?:(?:chang|increas|reduc|lower|rais|cut|set|mov|switch)\w*\s+(?:it\s+)?)?(?:down\s+|up\s+)?to\b)"
 )
 _FORMER = re.compile(
-    rf"(?P<key>[A-Za-z][\w.]*\s*=\s*)?(?P<old>(?:从|\bfrom)?\s*(?<![\w.-]){_NUMBER}){_WENT_WELL}\s*[,，;；]?\s*(?:但是?|but|then|然后)?"
+    rf"(?P<key>[A-Za-z][\w.]*\s*=\s*)?(?P<old>(?:从|\bfrom|(?:原来|之前|以前|原先)是?)?\s*(?<![\w.-]){_NUMBER}){_WENT_WELL}\s*[,，;；]?\s*(?:但是?|but|then|然后)?"
     rf"\s*{_CHANGED}\s*(?P<again>[A-Za-z][\w.]*\s*=\s*)?(?={_NUMBER})",
     re.I | re.A,
 )
@@ -60,6 +64,16 @@ _WORKED = re.compile(
     # … with the same word before both: “bs=8 ok, bs=16 OOM”
     rf"|(?<![\w.])(?P<word>[A-Za-z][A-Za-z_ ]{{1,24}}?)\s*[=: ]\s*(?P<same>{_NUMBER}\s*{WELL}{_BUT}{_WITH})"
     rf"(?=(?P=word)\s*[=: ]\s*{_NUMBER}[^.;,，。\d\n]{{0,16}}?{_FAILS})",
+    re.I | re.A,
+)
+# “works with 4k but OOM with 8k”, “planned 16k, currently 8k”
+_SET_AGAINST = re.compile(
+    rf"\b(?:works?|worked|(?:runs?|trains?|goes|is) (?:fine|ok)|fits?)\s+(?:fine\s+)?(?:with|at|using|for)\s+"
+    rf"(?:[A-Za-z][\w ]{{0,32}}?[ =:])?"
+    rf"(?P<old>(?<![\w.-]){_NUMBER}{_BUT}(?:it\s+|we\s+|i\s+)?(?:{_FAILS}|not|n['’]t)\s+(?:error\s+)?(?:with|at|using|for|on)\s+)(?={_NUMBER})"
+    r"|(?:\b(?:planned|want(?:ed)?|goal|target|aim\w*)\b|想要?|目标是?|计划|打算)[^,;.，。；\d\n]{0,30}"
+    rf"(?P<goal>(?<![\w.-]){_NUMBER}{_BUT}(?:currently|now|so far|right now|at the moment|目前|现在)\s*"
+    rf"(?:at\s+|only\s+|只|是|用)*)(?={_NUMBER})",
     re.I | re.A,
 )
 # “OOMs at 0.9, works at 0.5”
@@ -190,6 +204,7 @@ def _blanked(line: Line) -> Line:
         words = words[:start] + f"{unit} ".rjust(end - start) + words[end:]
     line = replace(line, words=words) if words != line.words else line
     places = [found.span("old") for found in _FORMER_LAST.finditer(line.words)]
+    places += [found.span(found.lastgroup or 0) for found in _SET_AGAINST.finditer(line.words)]
     for found in _FORMER_WORD.finditer(line.words):
         new = line.words[found.end() + len(found["word"]) :].lstrip(" -_")
         if not _HELPED.match(new) and (failed_after(line.words, found) or not _PLANNED.search(line.words)):

@@ -84,15 +84,15 @@ PLACE_FORMS = (
     ),
     (
         "strategy",
-        r"(?:\b(?:with|using|on|via)\s|(?<!不)用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/.]|-(?:lm|core|swift))",
+        r"(?:\b(?:with|using|on|via)\s|(?<!不)用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/]|\.\w|-(?:lm|core|swift))",
     ),
     (
         "strategy",
-        r"(?<![\w./-])(?<!不用)(?<!不用 )(?<!no )(?<!without )(?P<word>megatron)(?![\w./=:-]|\s*(?:lm|core)\b)",
+        r"(?<![\w./-])(?<!不用)(?<!不用 )(?<!no )(?<!without )(?P<word>megatron)(?![\w/=:-]|\.\w|\s*(?:lm|core)\b)",
     ),
-    ("strategy", r"(?<![\w./-])(?P<word>fsdp2)(?![\w./=:-])"),
-    ("strategy", r"(?:[+＋]\s*|(?<!\w)Q?LoRA[ -])(?P<word>fsdp)\b(?![\w/.=:-])"),
+    ("strategy", r"(?<![\w./-])(?P<word>fsdp2)(?![\w/=:-]|\.\w)"),
+    ("strategy", r"(?:[+＋]\s*|(?<!\w)Q?LoRA[ -])(?P<word>fsdp)\b(?![\w/=:-]|\.\w)"),
     ("strategy", r"(?<![\w./-])(?P<word>fsdp)\s*[+＋]"),
-    ("strategy", r"\baccelerate[ ,+]+(?P<word>fsdp2?)\b(?![\w/.=:-])"),
+    ("strategy", r"\baccelerate[ ,+]+(?P<word>fsdp2?)\b(?![\w/=:-]|\.\w)"),
     ("strategy", r"(?<![\w./-])(?P<word>megatron|fsdp2?)[ -]?(?:backend|strategy|后端|训练)"),
 )

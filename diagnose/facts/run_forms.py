@@ -8,14 +8,33 @@ from diagnose.facts.place_forms import PLACE_FORMS
 
 IS = (
     r"\s*(?:(?:现在|目前|已经?|都|也|就|只)+\s*)?(?:=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到"
-    r"|(?:is |was )?(?:set|cut|lowered|reduced|down) to|to)?\s*"
+    r"|(?:is |was )?(?:set|cut|lowered|reduced|down)(?: to)?|to)?\s*"
 )
 # of “8 → 2” the run has the second
 _N = r"(?:\d{1,6}[kK]?\s*(?:-{1,2}>|=>|→|⇒)\s*)?(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?P<k>[kK]\b)?(?![\w.]*[A-Za-z\d%])"
 _LONG = r"(?:length|len|长度|tokens?)"
-_MICRO = (
-    r"\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
+# of another pass or model than the update
+_NO_UPDATE = "".join(
+    rf"(?<!{word}{apart})"
+    for word in (
+        "log prob",
+        "log-prob",
+        "logprob",
+        "log_prob",
+        "logp",
+        "ref",
+        "reference",
+        "critic",
+        "reward",
+        "rollout",
+        "infer",
+        "eval",
+        "forward",
+    )
+    for apart in (" ", "的", "_", "-", " 的 ")
 )
+_MICRO_BATCH = r"[ _-]?micro[ _-]?(?:batch(?:[ _-]?size)?|bsz?)(?:[ _-]per[ _-](?:gpu|card|device))?"
+_MICRO = rf"{_NO_UPDATE}\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
 _FAILS = r"OOM|爆|炸|挂|崩|out of memory|runs? out|crash|fails?\b|dies\b"
 _TRAIN_BATCH = r"\btrain(?:ing)?[ _-](?:batch(?:[ _-]?size)?|bsz?)"
 # a batch of no kind
@@ -26,6 +45,7 @@ ANY_BATCH = (
 # a number that counts tokens for sure: thousands of them, or so called
 # … behind a word of its own it belongs to that: “prompt 4k response 16k”
 _KILO = (
+    r"(?<!输入)(?<!输入 )(?<!提示词)(?<!提示词 )(?<!输出)(?<!输出 )(?<!回复)(?<!回复 )(?<!生成)(?<!生成 )"
     r"(?<!prompt )(?<!prompt:)(?<!prompt=)(?<!prompts )(?<!input )(?<!response )(?<!output )(?<!answer )(?<!completion )"
     r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])"
 )
@@ -34,8 +54,14 @@ _ROUND = (
     r"(?P<round>)(?P<n>\d{3,6})(?![\w%]|[.,:]\d|\s*(?:s|sec\w*|ms|min\w*|times|rows|samples|steps|prompts?|GB|G|MB)\b)"
 )
 _TOKENS = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?:(?P<k>[kK])(?!\w|\.\d)|\s*tokens?\b)"
-_ABOUT = r"\s*(?:(?:is|are|of|at|about|around|up to|limit|max|最长|最大|大概|约)\s*){0,2}[:：=~≈]?\s*"
-_REPLY = r"(?:response|completion|output|answer|generation|生成|回复|回答|输出)"
+_ABOUT = (
+    r"\s*(?:(?:is|are|of|at|about|around|up to|limit|max|(?:limited|reduced|lowered|cut|set)(?: to)?|最长|最大|大概|约)\s*){0,2}"
+    r"[:：=~≈]?\s*"
+)
+_REPLY = r"(?:response|resp(?!o)|completion|output|answer|generation|生成|回复|回答|输出)"
+_PAIR = rf"(?<![\w-])(?:prompt|input|输入)s?\s*/\s*{_REPLY}s?(?:[ _-]*{_LONG})?\s*[=:：]?\s*"
+_TOWER = r"(?:vit|vision(?:[ _-](?:tower|encoder))?|视觉(?:编码器|塔|部分)?)"
+_NO_FREEZE = r"(?<!not )(?<!n't )(?<!no )(?<!without )(?<![没不未])(?<!没有)"
 _REPLIES = r"(?:samples|completions|responses|rollouts|generations|answers)"
 _BEFORE = r"(?<![\w.])(?P<round>)(?P<n>\d{3,6})(?:\s*tokens?)?"
 # the engine's share of the card is told as a fraction; in per cent it is mostly what a monitor shows. Keys are read as keys
@@ -50,9 +76,11 @@ _WORDS = (
     ("zero_stage", r"\b(?:deepspeed|ds)[\s_-]*(?:z|stage[\s_-]?)(?P<n>[123])(?![A-Za-z\d])"),
     ("zero_stage", r"(?<![A-Za-z\d])z(?P<n>[23])[\s_-]*(?:cpu[\s_-]*)?offload"),
     ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){IS}{_N}"),
+    ("lora_rank", r"\brank-?(?P<n>\d{1,4})[ -]LoRA\b"),
+    ("lora_rank", rf"\bLoRA\s*的?秩{IS}{_N}"),
     ("lora_rank", rf"\brank{IS}{_N}\s*(?:的\s*)?LoRA"),
     ("micro_batch", rf"{_MICRO}{IS}{_N}"),
-    ("micro_batch", rf"(?<![\w-])micro[ _-]bsz?{IS}{_N}"),
+    ("micro_batch", rf"{_NO_UPDATE}(?<![\w-])micro[ _-]bsz?{IS}{_N}"),
     ("micro_batch", rf"(?<![\w-])per[ _-]device(?:[ _-](?:train[ _-]?)?bsz?)?{IS}{_N}"),
     ("micro_batch", rf"\bbatch(?:[ _-]?size)?\s+(?:per (?:gpu|card|device)|on (?:each|every) (?:gpu|card)){IS}{_N}"),
     # the rows on a card with which it fails
@@ -66,7 +94,7 @@ _WORDS = (
         r"(?<![\w.-])(?P<n>[1-9]\d{0,2})\s+(?:samples?\s+|sequences?\s+|rows?\s+)?per (?:gpu|card|device)\s+"
         rf"(?:(?:goes?|gives?|gets?|cuda|gpu|always|still)\s+){{0,3}}(?={_FAILS})",
     ),
-    ("micro_batch", r"(?<![\w-])mbsz?\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?![\w.%])"),
+    ("micro_batch", r"(?<![\w-])mbsz?\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?![\w%]|\.\d)"),
     ("micro_batch", r"(?<![\w-])micro\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?=\s*(?:[,，;；。、)）]|$|\.\s))"),
     ("micro_batch", rf"每(?:张)?卡\s*(?:的)?\s*(?:batch(?:[ _-]?size)?|bs){IS}{_N}"),
     # one row in all is one row on a card, whatever batch is meant
@@ -78,14 +106,24 @@ _WORDS = (
     ("micro_batch", rf"{_TRAIN_BATCH}{IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b)(?=[^\n]{{0,40}}\beval)"),
     ("micro_batch", rf"\beval[^\n]{{0,40}}{_TRAIN_BATCH}{IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b)"),
     ("eval_micro_batch", rf"\beval(?:uation)?[ _-](?:batch(?:[ _-]?size)?|bsz?){IS}{_N}"),
-    ("mini_batch_size", rf"\b(?:ppo[ _-])?mini[ _-]?batch(?:[ _-]?size)?{IS}{_N}"),
+    ("logprob_micro_batch", rf"(?<!ref )(?<!ref_)(?<!ref-)\blog[ _-]?p(?:robs?)?{_MICRO_BATCH}{IS}{_N}"),
+    (
+        "ref_logprob_micro_batch",
+        rf"\bref(?:erence)?(?:[ _-]model)?(?:\s*的\s*)?(?:[ _-]log[ _-]?p(?:robs?)?)?{_MICRO_BATCH}{IS}{_N}",
+    ),
+    ("critic_micro_batch", rf"\bcritic(?:\s*的\s*)?{_MICRO_BATCH}{IS}{_N}"),
+    ("mini_batch_size", rf"\b(?:ppo[ _-])?mini[ _-]?(?:batch(?:[ _-]?size)?|bsz?){IS}{_N}"),
     ("gradient_accumulation", rf"\b(?:gradient|grad)[ _-]accum\w*(?:\s+steps?)?{IS}{_N}"),
+    (
+        "gradient_accumulation",
+        r"(?<![\w.-])(?:(?-i:ga|GA)s?|accum\w*)\s*(?:=|:|：|of|is|是)?\s*(?P<n>\d{1,3})(?![\w%]|\.\d)",
+    ),
     ("gradient_accumulation", rf"梯度累[积计](?:步数)?{IS}{_N}"),
     (
         "response_length",
-        rf"\b(?:max(?:imum)?[ _-])?(?:response|completion|output|answer|generation)[ _-]{_LONG}{IS}{_N}",
+        rf"(?<!/)(?<!/ )\b(?:max(?:imum)?[ _-])?(?:resp(?:onse)?|completion|output|answer|generation)[ _-]{_LONG}{IS}{_N}",
     ),
-    ("response_length", rf"(?:回复|回答|输出|响应|生成)(?:的)?(?:最大)?长度{IS}{_N}"),
+    ("response_length", rf"(?:回复|回答|输出|响应|生成|response|completion)(?:的)?(?:最大)?长度{IS}{_N}"),
     ("prompt_length", rf"\b(?:max(?:imum)?[ _-])?(?:prompt|input)[ _-]{_LONG}{IS}{_N}"),
     ("prompt_length", rf"(?:输入|提示词?|prompt)(?:的)?(?:最大)?长度{IS}{_N}"),
     ("prompt_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:prompt|input|输入|提示词?)(?!s)"),
@@ -101,7 +139,13 @@ _WORDS = (
         rf"(?P<n>\d{{1,3}})(?P<k>[kK])\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}",
     ),
     ("response_length", rf"\bgenerat(?:e|es|ing)\s+(?:up to\s+|about\s+|at most\s+)?{_TOKENS}"),
-    ("response_length", rf"(?<![\w-]){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"),
+    (
+        "response_length",
+        rf"(?:(?<![\w/-])(?<!/ )|(?<=[\dkK])(?=[回生输])){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}",
+    ),
+    # “prompt/response 1k/8k”
+    ("prompt_length", rf"{_PAIR}(?P<n>\d{{1,6}})(?P<k>[kK])?\s*/\s*\d{{1,6}}[kK]?(?![\w.]*[A-Za-z\d%])"),
+    ("response_length", rf"{_PAIR}\d{{1,6}}[kK]?\s*/\s*(?P<n>\d{{1,6}})(?P<k>[kK])?(?![\w.]*[A-Za-z\d%])"),
     # of “1024 prompt 7168 completion” each number stands before its word
     ("prompt_length", rf"(?<![\w-])(?:prompt|input){_ABOUT}{_ROUND}(?!\s*{_REPLY}s?(?!{_ABOUT}\d))"),
     ("prompt_length", rf"{_BEFORE}\s*(?:prompt|input)s?[\s,+/&]*(?:and\s+)?(?=\d{{3,6}}\s*(?:tokens?\s*)?{_REPLY})"),
@@ -109,20 +153,24 @@ _WORDS = (
         "response_length",
         rf"(?<![\w.])\d{{3,6}}\s*(?:tokens?\s*)?(?:prompt|input)s?[\s,+/&]*(?:and\s+)?{_BEFORE}\s*{_REPLY}(?!s?{_ABOUT}\d)",
     ),
-    ("response_length", rf"(?<![\w-])(?:response|completion|output|answer|gen){_ABOUT}{_ROUND}"),
+    ("response_length", rf"(?<![\w/-])(?<!/ )(?:resp(?:onse)?|completion|output|answer|gen){_ABOUT}{_ROUND}"),
     (
         "response_length",
         rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
     ),
     (
         "max_length",
-        rf"(?:\b(?:(?:sequence|seq|total)[ _-]|context[ -]){_LONG}|序列长度|上下文(?:长度)?|总长度?){IS}{_N}",
+        r"(?:\b(?:(?:sequence|total)[ _-]|seq[ _-]?|context[ -]|(?<!prompt )(?<!response )(?<!completion )(?<!model )max[ -])"
+        rf"{_LONG}|序列长度|上下文(?:长度)?|总长度?){IS}{_N}",
     ),
     ("max_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:序列|上下文|context|sequences?\b|seqs?\b)"),
     ("max_length", rf"\b(?:seq|ctx){_ABOUT}{_ROUND}"),
+    ("max_length", rf"\bcontext(?:\s+window)?{_ABOUT}{_KILO}\b"),
     ("max_length", rf"\bcut-?off(?:[ _-]?(?:len|length))?{IS}{_N}"),
     ("rollout_n", rf"\bgroup[ _-]size{IS}{_N}"),
-    ("rollout_n", r"(?<![\w.])(?-i:G)\s?=\s?(?P<n>[2-9]|\d{2,3})(?![\w.%])"),
+    ("rollout_n", rf"(?<![\w.])rollout[ _]n{IS}{_N}"),
+    ("rollout_n", rf"(?:组大小|(?:rollout|采样)(?:次数|个数|数量?)){IS}(?:n\s*=\s*)?{_N}"),
+    ("rollout_n", r"(?<![\w.])(?-i:G)\s?=\s?(?P<n>[2-9]|\d{2,3})(?![\w%]|\.\d)"),
     (
         "rollout_n",
         r"(?<![\w.])(?P<n>[2-9]|\d{2,3})\s+generations\b(?!\s+(?:per|a|each)\s+(?!prompt)|\s+(?:in total|so far))",
@@ -141,6 +189,10 @@ _WORDS = (
     (
         "gpu_memory_utilization",
         r"\b(?:vllm|sglang|rollout)\b[^。;；\n]{0,50}?(?:(?<=[,，、])\s*|\s)util\s*(?:=|:|：|of)?\s*(?P<share>0?\.\d{1,3})(?![\w%]|\.\d)",
+    ),
+    (
+        "gpu_memory_utilization",
+        r"(?<![\w.])(?P<share>0?\.\d{1,2})\s+gpu[ _-]?(?:mem(?:ory)?[ _-]?)?util(?:i[sz]ation)?\b(?!\s*[=:]?\s*\d)",
     ),
     ("gpu_memory_utilization", rf"(?:显存|gpu)\s*的?(?:利用率|占比|比例){_SHARE}"),
     (
@@ -167,10 +219,19 @@ _WORDS = (
     ),
     (
         "sp",
-        r"(?<![\w-])(?:ulysses|sp|sequence[ -]parallel(?:ism)?)(?:[ _-]?size)?\s*(?:of|is)?\s*[=:：]?\s*(?P<n>[248]|16|32)(?![\w.%])",
+        r"(?<![\w-])(?:ulysses|sp|sequence[ -]parallel(?:ism)?|序列并行度?)(?:[ _-]?size)?\s*(?:of|is)?\s*[=:：]?\s*(?:[改设调][到成为])?"
+        r"\s*(?P<n>[248]|16|32)(?![\w%]|\.\d)",
     ),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
     ("flash_attention", r"(?<![\w.='\"/-])(?<!no )(?<!without )(?P<on>flash_attention_2)(?![\w=:-]|\.\w)"),
+    (
+        "freeze_vision",
+        rf"(?<![\w-]){_NO_FREEZE}(?:freez(?:e|ing)|frozen|冻[结住]了?)\s*(?:the\s+)?{_TOWER}(?![\w=])(?P<on>)",
+    ),
+    (
+        "freeze_vision",
+        rf"(?<![\w-]){_TOWER}\s*(?:(?:is|was|都|也|已经?)\s*)?(?:frozen|冻[结住])(?![\w=])(?P<on>)",
+    ),
     (
         "double_quant",
         r"(?<![\w.=-])(?<!\bno )(?<!without )(?<!disabled )(?<!disable )(?P<on>double[ -]?quant(?:i[sz](?:ation|ed))?)(?![\w=:-])",
@@ -182,22 +243,38 @@ MARKS = {
     "zero_stage": ("zero", "z1", "z2", "z3", "fsdp", "stage"),
     "lora_rank": ("lora",),
     "micro_batch": ("batch", "bs", "device", "micro", "per gpu", "per card", "每"),
-    "mini_batch_size": ("batch",),
+    "mini_batch_size": ("batch", "bs"),
+    "logprob_micro_batch": ("micro",),
+    "ref_logprob_micro_batch": ("micro",),
+    "critic_micro_batch": ("micro",),
+    "freeze_vision": ("vit", "vision", "视觉"),
     "eval_micro_batch": ("eval",),
-    "gradient_accumulation": ("accum", "梯度累"),
+    "gradient_accumulation": ("accum", "ga", "梯度累"),
     "response_length": (
-        *("response", "completion", "output", "answer", "gen"),
+        *("resp", "completion", "output", "answer", "gen"),
         *("生成", "回复", "回答", "输出", "响应", "长度"),
     ),
     "prompt_length": ("prompt", "input", "输入", "提示"),
     "gpu_memory_utilization": ("colocate", "util", "frac", "利用率", "占比", "比例"),
     "logits_chunked": ("liger",),
-    "max_length": ("cutoff", "cut-off", "ctx", "seq", "total", "context", "序列", "上下文", "总长"),
+    "max_length": (
+        "cutoff",
+        "cut-off",
+        "max len",
+        "max-len",
+        "ctx",
+        "seq",
+        "total",
+        "context",
+        "序列",
+        "上下文",
+        "总长",
+    ),
     "optimizer": ("bit",),
     "has_ref": ("kl", "ref", "参考"),
-    "rollout_n": ("group", "g=", "g =", "prompt", "generations", "每"),
+    "rollout_n": ("group", "g=", "g =", "prompt", "generations", "每", "组", "rollout", "采样"),
     "rollout_tp": ("tp",),
-    "sp": ("sp", "ulysses", "sequence"),
+    "sp": ("sp", "ulysses", "sequence", "序列"),
     "rollout_engine": ("vllm", "sglang"),
     "rollout_mode": ("serve", "colocate", "卡", "gpu", "card", "分离"),
     "quantization": ("bit",),

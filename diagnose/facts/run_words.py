@@ -21,6 +21,12 @@ from diagnose.vocabulary import Value
 
 _OF_CHECKPOINTS = ("checkpointing", "梯度检查点", "重计算")
 _ROUND_TOKENS = 128
+# a length that rows have, which is no limit of them
+_USUAL = re.compile(
+    r"(?:\b(?:mean|average|avg\.?|median|typical|usual|min(?:imum)?)|平均的?|实际的?|最短的?)\s*(?:real\s+|train\w*\s+)?$",
+    re.I | re.A,
+)
+_USUALLY = re.compile(r"\s*(?:tokens?\s*)?[(（]?(?:on average|in average|avg\b|mean\b)", re.I | re.A)
 _MODES = {"colocate": "colocated", "serve": "server"}
 # so few rows are those of one card, as nearly everybody who fine-tunes counts them; in a batch of a whole step there are more
 _ROWS = (
@@ -35,11 +41,16 @@ _RANKS = tuple(
     (
         id,
         re.compile(
-            rf"(?<![\w-])(?<!vllm )(?<!sglang )(?<!rollout )(?<!infer )(?<!推理 )(?<!推理){form}\s*[=:：]?\s*(?P<n>\d{{1,3}})(?![\w.])",
+            rf"(?:(?<![\w-])|(?<=[pP]\d)|(?<=[pP]\d\d))(?<!vllm )(?<!sglang )(?<!rollout )(?<!infer )(?<!推理 )(?<!推理){form}"
+            r"\s*[=:：]?\s*(?P<n>\d{1,3})(?![\d_%]|\.\d|[A-Za-z](?!P\d|p\d))",
             re.A,
         ),
     )
-    for id, form in (("tp", "[Tt][Pp]"), ("pp", "[Pp][Pp]"), ("ep", r"(?:EP|ep(?=\d))"))
+    for id, form in (
+        ("tp", "(?:[Tt][Pp]|[Tt]ensor[ -][Pp]arallel(?:ism)?)"),
+        ("pp", "(?:[Pp][Pp]|[Pp]ipeline[ -][Pp]arallel(?:ism)?)"),
+        ("ep", r"(?:EP|ep(?=\d))"),
+    )
 )
 # the same of a trainer that splits no layer: then only its engine does
 _OF_ENGINE = (
@@ -47,7 +58,8 @@ _OF_ENGINE = (
         "rollout_tp",
         re.compile(
             # in “TP1]” a rank stands before its message (sglang/srt/utils: configure_logger)
-            r"(?<![\w-])(?:tp|tensor[ _-]parallel(?:ism)?|张量并行)(?:[ _-]?size)?\s*[=:：]?\s*(?P<n>[1-9]\d?)(?![\w.]|[A-Z\d ]{0,12}\])",
+            r"(?<![\w-])(?:tp|tensor[ _-]parallel(?:ism)?|张量并行)(?:[ _-]?size)?\s*(?:[=:：]|[改设调换][到成为])?\s*"
+            r"(?P<n>[1-9]\d?)(?![\w%]|\.\d|[A-Z\d ]{0,12}\])",
             re.I | re.A,
         ),
     ),
@@ -145,7 +157,7 @@ def _of_line(
         for match in form.finditer(line.words):
             if counts(line.words, match) and switched(line.words, match.start(), match.end()) is not False:
                 value = _value(id, match)
-                if value is None:
+                if value is None or (id.endswith("_length") and _usual(line.words, match)):
                     continue
                 yield Fact(id, value, "read", written=match[0].strip(), span=span_of(line, match))
     if not any(mark in words for mark in _OF_CHECKPOINTS):
@@ -158,6 +170,11 @@ def _of_line(
             if switch is not None:
                 yield Fact("gradient_checkpointing", switch, "read", written=match[0], span=span_of(line, match))
             return
+
+
+def _usual(words: str, match: re.Match[str]) -> bool:
+    """Whether a length is what rows have, and no limit of them."""
+    return bool(_USUAL.search(words[: match.start()][-32:]) or _USUALLY.match(words, match.end()))
 
 
 def _value(id: str, match: re.Match[str]) -> Value | None:

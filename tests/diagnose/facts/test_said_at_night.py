@@ -253,3 +253,85 @@ def test_the_only_engine_whose_version_is_told_is_the_runs(values):
 def test_adapters_that_are_off_or_only_thought_of_are_none(facts, said, mode):
     told = facts(f"ms-swift grpo Qwen2.5-7B 8*A100 80G, {said}, CUDA out of memory").stated.get("full_or_lora")
     assert (told.value if told is not None and told.origin == "read" else None) == mode
+
+
+_VERL = "verl grpo Qwen2.5-7B on 8xA100 80G, {}. CUDA out of memory in update_actor"
+
+
+@pytest.mark.parametrize(
+    ("said", "id", "value"),
+    [
+        ("ulysses sp=8", "sp", 8),
+        ("序列并行4", "sp", 4),
+        ("mbs 2", "micro_batch", 2),
+        ("G=8", "rollout_n", 8),
+        ("fsdp2", "strategy", "fsdp2"),
+        ("tp=2", "rollout_tp", 2),
+        ("tp改成4", "rollout_tp", 4),
+        ("rollout n 16", "rollout_n", 16),
+        ("组大小16", "rollout_n", 16),
+        ("rollout次数8", "rollout_n", 8),
+        ("train bsz 256 mini bsz 64", "mini_batch_size", 64),
+        ("log prob micro batch 8", "logprob_micro_batch", 8),
+        ("log prob micro batch 8", "micro_batch", None),
+        ("ref micro batch 4", "ref_logprob_micro_batch", 4),
+        ("ref micro batch 4", "micro_batch", None),
+        ("critic 的 micro batch 4", "micro_batch", None),
+        ("logprob micro bsz 8, actor micro bsz 2", "micro_batch", 2),
+        ("prompt/response 1k/8k", "prompt_length", 1024),
+        ("prompt/response 1k/8k", "response_length", 8192),
+        ("prompt/response length 512/2048", "response_length", 2048),
+        ("max prompt len 1024 max resp len 4096", "response_length", 4096),
+        ("resp len 16k", "response_length", 16384),
+        ("输入2k输出6k", "prompt_length", 2048),
+        ("输入2k输出6k", "response_length", 6144),
+        ("response长度16k", "response_length", 16384),
+        ("max response reduced from 16k to 8k", "response_length", 8192),
+        ("mean response length 3000, max 8192", "response_length", None),
+        ("平均回复长度3000", "response_length", None),
+        ("response length 3000 on average", "response_length", None),
+        ("0.6 gpu util", "gpu_memory_utilization", 0.6),
+        # what it was, and what it is
+        ("gpu_memory_utilization 0.5 still OOM, now 0.3", "gpu_memory_utilization", 0.3),
+        ("显存利用率0.6改0.4", "gpu_memory_utilization", 0.4),
+        ("之前micro batch是8，现在4", "micro_batch", 4),
+        ("micro batch原来8现在4", "micro_batch", 4),
+        ("works with micro batch 1 but not with 2", "micro_batch", 2),
+        ("works with response 4k but OOM with 8k", "response_length", 8192),
+        ("planned response 16k, currently 8k", "response_length", 8192),
+        ("tp 2不行换成4", "rollout_tp", 4),
+        ("rollout n 从8改成4", "rollout_n", 4),
+    ],
+)
+def test_a_setting_is_read_as_people_shorten_and_correct_it(facts, said, id, value):
+    told = facts(_VERL.format(said)).stated.get(id)
+    assert (told.value if told is not None and told.certain else None) == value
+
+
+@pytest.mark.parametrize(
+    ("said", "id", "value"),
+    [
+        ("trl grpo 7b, bs=4 ga=8", "gradient_accumulation", 8),
+        ("trl grpo 7b, batch 2 x accum 16", "gradient_accumulation", 16),
+        ("trl grpo 7b, rank-64 LoRA", "lora_rank", 64),
+        ("trl grpo 7b, lora秩64", "lora_rank", 64),
+        ("ms-swift sft 7b, max len 16384", "max_length", 16384),
+        ("llamafactory sft 7b, seqlen=4096", "max_length", 4096),
+        ("llamafactory sft 7b, context 4k", "max_length", 4096),
+        ("trl grpo 7b, ZeRO-2 OOMs, moved to ZeRO-3 and still OOM", "zero_stage", 3),
+        ("ms-swift grpo 7b, zero2爆，换zero3还是爆", "zero_stage", 3),
+        ("ms-swift grpo Qwen2.5-VL-7B, freeze vit", "freeze_vision", True),
+        ("ms-swift grpo Qwen2.5-VL-7B, vision tower frozen", "freeze_vision", True),
+        ("verl megatron 72B, TP8PP4", "tp", 8),
+        ("verl megatron 72B, TP8PP4", "pp", 4),
+        ("verl megatron 72B, tensor parallel 8 pipeline parallel 4", "pp", 4),
+    ],
+)
+def test_a_trainers_setting_is_read_as_people_shorten_it(values, said, id, value):
+    assert values(f"{said}. 8xA100 80G CUDA out of memory").get(id) == value
+
+
+@pytest.mark.parametrize("said", ["vit not frozen", "unfreeze vit", "没冻结vit"])
+def test_a_tower_that_is_not_frozen_is_not_read_as_frozen(facts, said):
+    told = facts(f"ms-swift grpo Qwen2.5-VL-7B, {said}. 8xA100 80G CUDA out of memory").stated.get("freeze_vision")
+    assert told is None or told.origin != "read"
