@@ -14,8 +14,8 @@ from diagnose.types import Fact, Line, Paste
 from diagnose.vocabulary import ONLINE_ALGOS
 
 _WORDS = {
-    "dapo": r"DAPO", "gigpo": r"GiGPO", "gspo": r"GSPO", "dr_grpo": r"Dr\.?\s?GRPO", "rloo": r"RLOO", "remax": r"ReMax",
-    "reinforce++": r"REINFORCE(?:\+\+|_plus_plus"
+    "dapo": r"DAPO", "gigpo": r"GiGPO", "gspo": r"GSPO", "dr_grpo": r"Dr[._]?\s?GRPO", "rloo": r"RLOO", "remax": r"ReMax",
+    "reinforce++": r"REINFORCE(?:\+\+|[_ ]plus[_ ]plus"
     r"|pp)(?:[-_ ]baseline)?", "grpo": r"GRPO", "ppo": r"PPO", "orpo": r"ORPO", "kto": r"KTO",
     "gkd": r"GKD", "online_dpo": r"(?:online[-_ ]?DPO|在线\s?DPO)",
     "dpo": r"DPO", "sft": r"SFT(?:_trainer)?", "pretrain": r"(?:continued\s+)?pre-?training",
@@ -27,6 +27,9 @@ _SPOKEN = {
     for algo, words in _WORDS.items()
 }
 _LOSSES = ("orpo", "kto", "simpo", "cpo", "ipo")
+_DENIED = re.compile(r"(?:\bnot|\binstead of|\brather than|\bunlike|不是|没用|不用)\s*(?:the\s+|a\s+)?$", re.I | re.A)
+_FROM = re.compile(r"(?:\bfrom\s+|从\s*)$", re.I | re.A)
+_TO = re.compile(r"\s*(?:\w{1,12}\s+)?(?:to\b|[换改切转]|->|→)", re.I | re.A)
 ANY_SPOKEN = re.compile("|".join(_WORDS.values()), re.I | re.A)
 # a script that is named in a sentence: its name ends with what it does
 _IN_SCRIPT = re.compile(
@@ -162,13 +165,23 @@ def _of_words(speech: Sequence[Line]) -> Fact | None:
         if not ANY_SPOKEN.search(line.words):
             continue
         places = [(match.start(), algo, match) for algo, form in _SPOKEN.items() for match in form.finditer(line.words)]
-        places = [place for place in places if not other_failed(line.words, place[2], ANY_SPOKEN)]
+        places = [
+            place
+            for place in places
+            if not (other_failed(line.words, place[2], ANY_SPOKEN) or _left(line.words, place[2]))
+        ]
         for _, algo, match in sorted(places, key=lambda place: place[0]):
             found.setdefault(algo, Fact("algo", algo, "read", written=match[0], span=span_of(line, match)))
     if "dapo" in found:
         return found["dapo"]
     online = [fact for algo, fact in found.items() if algo in ONLINE_ALGOS]
     return next(iter(online or found.values()), None)
+
+
+def _left(words: str, found: re.Match[str]) -> bool:
+    """Whether the words deny this one, or moved from it: “from PPO to GRPO”, “not PPO but GRPO”."""
+    before = words[: found.start()][-24:]
+    return bool(_DENIED.search(before) or (_FROM.search(before) and _TO.match(words, found.end())))
 
 
 def other_failed(words: str, found: re.Match[str], names: re.Pattern[str]) -> bool:

@@ -14,7 +14,10 @@ _RAM = (
     r"|(?:系统|主机|物理|机器|cpu)\s*内存"
     r"|(?<![显片])(?<!共享)(?<!片上)(?<!npu)(?<!npu )(?<!gpu)(?<!gpu )(?<!设备)内存)"
 )
-_LIMIT = r"(?:\blimits?|\bk8s|\bpods?|\bcontainers?|\bcgroups?|容器)[^\n]{0,24}?\bmem(?:ory)?\s*(?:limit)?"
+# what a pod asks for is no limit of it
+_LIMIT = (
+    r"(?:\blimits?|\bk8s|\bpods?|\bcontainers?|\bcgroups?|容器)(?:(?!request)[^\n]){0,24}?\bmem(?:ory)?\s*(?:limit)?"
+)
 _SIZE = r"(?P<size>\d{1,3}(?:,\d{3})+|\d{2,4}(?:\.\d+)?|\d(?:\.\d+)?(?=\s*t))\s*(?P<unit>[gt])(?:i?b|i)?(?![a-z])"
 # a limit comes first: what the machine has may stand beside it
 _FORMS = (
@@ -24,23 +27,33 @@ _FORMS = (
         re.I | re.A,
     ),
     re.compile(
-        rf"(?:\bonly|\bjust|只有|只给)\s*{_SIZE}\s*(?:of (?:it )?)?(?:for|in|to|给)\s*"
+        rf"(?:\bonly|\bjust|\bbut|只有|只给)\s*{_SIZE}\s*(?:of (?:it )?)?(?:for|in|to|给)\s*"
         r"(?:my |the |our |this |a )?(?:cgroup|container|pod|job|docker|容器)",
         re.I | re.A,
     ),
     # what is used of it stands before it
-    re.compile(rf"{_RAM}[^\n\d]{{0,16}}\d{{1,4}}(?:\.\d{{1,2}})?\s*[GT]?i?B?\s*/\s*{_SIZE}", re.I | re.A),
+    re.compile(
+        rf"{_RAM}[^\n\d]{{0,16}}\d{{1,4}}(?:\.\d{{1,2}})?\s*[GT]?i?B?\s*(?:/|(?:used\s+)?(?:out\s+)?of)\s*(?:total\s+)?{_SIZE}",
+        re.I | re.A,
+    ),
     re.compile(
         rf"(?<![\d.]){_SIZE}\s*(?:的|of)?\s*(?:total\s+|free\s+)?{_RAM}(?!\s*[:：]?\s*\d+(?:\.\d+)?\s*[gt])",
         re.I | re.A,
     ),
     re.compile(
-        rf"{_RAM}\s*(?:total|size|大小|总共|一共|共|有|是|为|：|:|=|\||of|is|limit(?:ed)? (?:to|of)"
+        rf"{_RAM}\s*(?:total|size|大小|总共|一共|共|只有|仅有?|就|才|有|是|为|：|:|=|\||of|is|limit(?:ed)? (?:to|of)"
         rf"|limit|上限|限制|限额|[(（])?\s*[:：]?\s*{_SIZE}",
         re.I | re.A,
     ),
     re.compile(rf"(?<![\d.]){_SIZE}\s*DDR\d", re.I | re.A),
     re.compile(rf"{_LIMIT}\s*[:=]?\s*\"?{_SIZE}", re.I | re.A),
+)
+# a scheduler's or a container's option that somebody tells
+_OPTIONS = (
+    re.compile(
+        rf"(?<![\w#])(?:slurm|sbatch|salloc|srun|#SBATCH)\b[^\n]{{0,60}}?(?<![\w-])--mem[= ]{_SIZE}", re.I | re.A
+    ),
+    re.compile(rf"\b(?:docker|podman)\b[^\n]{{0,60}}?(?<![\w-])(?:--memory|--mem[-_]limit|-m)[= ]{_SIZE}", re.I | re.A),
 )
 # a use, a need or a growth is no capacity
 _NOT_CAPACITY = re.compile(
@@ -69,6 +82,7 @@ _FREE_TOLD = re.compile(
     r"(?P<size>\d[\d.]*)\s?(?P<unit>[KMGT]i?(?=B?\b))?",
     re.I | re.A,
 )
+_MARKS = ("ram", "mem", "内存", "docker", "podman")  # in lower case; whatever a form matches holds one
 _FREE_UNITS = {"": KIB / GIB, "k": KIB / GIB, "m": MIB / GIB, "g": 1.0, "t": TIB / GIB}
 
 
@@ -100,13 +114,11 @@ def of_node(total: Fact, said: Fact | None) -> Fact:
 
 def _of_words(line: Line) -> Fact | None:
     words = line.words.lower()
-    if "ram" not in words and "mem" not in words and "内存" not in words:
+    if not any(mark in words for mark in _MARKS):
         return None
-    for form in _FORMS:
+    for form in (*_OPTIONS, *_FORMS):
         for match in form.finditer(line.words):
-            if _NOT_CAPACITY.search(line.words[: match.start()][-40:]) or _NOT_CAPACITY_AFTER.search(
-                line.words[match.end() :]
-            ):
+            if form in _FORMS and _is_use(line.words, match):
                 continue
             again = _AGAIN.match(line.words, match.end("unit"))
             size = float(match["size"].replace(",", "")) * (KIB if match["unit"].lower() == "t" else 1)
@@ -117,6 +129,10 @@ def _of_words(line: Line) -> Fact | None:
                 value = int(size) if size.is_integer() else size
                 return Fact("host_ram_gb", value, "read", written=match[0].strip(), span=span_of(line, match))
     return None
+
+
+def _is_use(words: str, match: re.Match[str]) -> bool:
+    return bool(_NOT_CAPACITY.search(words[: match.start()][-40:]) or _NOT_CAPACITY_AFTER.search(words[match.end() :]))
 
 
 def _of_free(line: Line) -> Fact | None:

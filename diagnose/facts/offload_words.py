@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.conditions import holds, in_range
+from diagnose.facts.on_off import switched
 from diagnose.facts.prose import asked, clause_of, span_of
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line
@@ -43,6 +44,7 @@ _STAGE = re.compile(
     r"(?<![A-Za-z])(?:zero[-_ ]?|(?:ds[-_ ]?)?z)(?P<stage>[23])[\s_-]*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload",
     re.I | re.A,
 )
+_ZERO = re.compile(r"(?<![A-Za-z])(?:zero[-_ ]?(?:stage[-_ ]?)?|(?:ds|deepspeed)[-_ ]?z?)[23](?!\d)", re.I | re.A)
 # what that word means whoever trains: DeepSpeed keeps it on the host for good
 _OF_ZERO = {"param": ("param_on_cpu",), "optimizer": ("optimizer_on_cpu",)}
 _WHAT = {
@@ -51,8 +53,22 @@ _WHAT = {
     "grad": r"(?:grads?|gradients?|梯度)",
     "ref": r"(?:ref(?:erence)?(?:[ _-]model)?|参考模型)",
 }
+_ANY = f"(?:{'|'.join(_WHAT.values())})"
+# “param and optimizer offload” names both
+_OTHERS = rf"(?:\s*(?:/|\+|&|、|,|和|与|及|\band\b)\s*{_ANY})"
 _NAMED = tuple(
-    (what, re.compile(rf"(?<![\w.]){words}[ _-]?(?:的\s*|也\s*|都\s*)?offload\w*", re.I | re.A))
+    (what, re.compile(rf"(?<![\w.]){words}{_OTHERS}{{0,3}}[ _-]?(?:的\s*|也\s*|都\s*)?offload\w*", re.I | re.A))
+    for what, words in _WHAT.items()
+)
+# an offload that is one thing's is not all of them
+_OF_ONE = re.compile(rf"(?<![\w.])(?:{_ANY}|actor|critic|reward|engine)[ _-]?(?:的\s*|也\s*)?$", re.I | re.A)
+_BUT = tuple(
+    (
+        what,
+        re.compile(
+            rf"(?:\b(?:except|besides|but not|apart from)\s+(?:for\s+)?(?:the\s+)?|除了?\s*){words}(?!\w)", re.I | re.A
+        ),
+    )
     for what, words in _WHAT.items()
 )
 _ON_BEFORE = re.compile(
@@ -96,11 +112,19 @@ def offload_words(speech: Sequence[Line], framework: Framework | None, stated: M
         if "offload" not in line.words.lower():
             continue
         for what, on, match in _of_stage(line.words) if framework is None else _told(line.words):
-            of_zero = _STAGE.fullmatch(match[0]) and _has(framework, _OF_ZERO[what])
+            of_zero = what in _OF_ZERO and _of_zero(line.words, match) and _has(framework, _OF_ZERO[what])
             for id in _OF_ZERO[what] if of_zero else own.get(what, ()):
                 if id not in stated:
                     found.setdefault(id, Fact(id, on, "read", written=match[0].strip(), span=span_of(line, match)))
     return found
+
+
+def _of_zero(words: str, match: re.Match[str]) -> bool:
+    """Whether it is an offload of DeepSpeed's: with a stage in one word, or what a line switches on that names a stage."""
+    return bool(
+        _STAGE.fullmatch(match[0])
+        or (_ZERO.search(words) and not (_NONE.fullmatch(match[0]) or _ALL.fullmatch(match[0])))
+    )
 
 
 def _has(framework: Framework | None, ids: tuple[str, ...]) -> bool:
@@ -114,14 +138,24 @@ def _has(framework: Framework | None, ids: tuple[str, ...]) -> bool:
 def _told(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:
     """What is switched, whether on, and where; a choice by name before all."""
     for form, on in ((_NONE, False), (_ALL, True)):
-        if (match := form.search(words)) and not (on and _open(words, match)):
-            yield from ((what, on, match) for what in _FACTS)
+        match = next((one for one in form.finditer(words) if not _OF_ONE.search(words[: one.start()])), None)
+        if match and not (on and _open(words, match)):
+            left = {what for what, but in _BUT if but.search(words)}
+            yield from ((what, on != (what in left), match) for what in _FACTS)
             return
     yield from _of_stage(words)
     for what, pattern in _NAMED:
-        match = pattern.search(words)
-        if match and not _open(words, match) and _switched(words, match):
-            yield what, True, match
+        for match in pattern.finditer(words):
+            if (told := _on(words, match)) is not None:
+                yield what, told, match
+                break
+
+
+def _on(words: str, match: re.Match[str]) -> bool | None:
+    """Whether the words have this offload on or off; None where they ask, advise or only name it."""
+    if switched(words, match.start(), match.end()) is False:
+        return None if asked(words, *clause_of(words, match)) else False
+    return True if not _open(words, match) and _switched(words, match) else None
 
 
 def _of_stage(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:

@@ -22,7 +22,7 @@ _NOT_ON = (
     ),
     # “zero3 没用” is that it did not help
     re.compile(
-        rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|还|全|一直|暂时|根本|现在|目前|是)*\s*(?:{_NOT}(?:打开|开启|启用|设置|加上|用上|开|加)"
+        rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|还|全|一直|暂时|根本|现在|目前|是)*\s*(?:{_NOT}(?:打开|开启|启用|设置|加上|用上|开|加)(?![A-Za-z]|\s?offload)"
         r"|(?:is|was|are|were)(?:n['’]t| not) (?:on|enabled|used|set)\b|not (?:on|enabled|set)\b)",
         re.I | re.A,
     ),

@@ -116,7 +116,7 @@ _WORDS = (
     ("gradient_accumulation", rf"\b(?:gradient|grad)[ _-]accum\w*(?:\s+steps?)?{IS}{_N}"),
     (
         "gradient_accumulation",
-        r"(?<![\w.-])(?:(?-i:ga|GA)s?|accum\w*)\s*(?:=|:|：|of|is|是)?\s*(?P<n>\d{1,3})(?![\w%]|\.\d)",
+        r"(?<![\w.-])(?:(?-i:ga|GA)s?|accum(?:ulat(?:ion|e|ing))?)\s*(?:=|of|is|是)?\s*(?P<n>\d{1,3})(?![\w%/]|\.\d)",
     ),
     ("gradient_accumulation", rf"梯度累[积计](?:步数)?{IS}{_N}"),
     (

@@ -30,13 +30,19 @@ _NONE_AFTER = re.compile(
 # … and that this run is not the one that has them: compared, asked about, planned or refused
 _NOT_YET = re.compile(
     r"(?:\binstead of"
-    r"|\b(?:should|shall|would|does|do|could)\s+(?:(?:i|we|it|using|use|try|trying|need|switch|switching|mov(?:e|ing)|to)\s+)*"
+    r"|\b(?:should|shall|would|could|do(?= (?:i|we|you)\b))\s+"
+    r"(?:(?:i|we|it|using|use|try|trying|need|switch|switching|mov(?:e|ing)|to)\s+)*"
     r"|\b(?:will|going to|about to|plan(?:ning)? to|want to)\s+(?:try|switch(?: to)?|move(?: to)?)"
     r"|\b(?:thinking (?:of|about)|consider(?:ing)?)(?:\s+(?:using|switching to))?"
     r"|(?:n['’]t|\bnot|\bcannot)\s+(?:want|wish|plan)\s+(?:to\s+use)?|(?:\bcan['’]?t|\bcannot)\s+use"
     r"|不(?:想|打算|愿意?|能|敢)用|(?:打算|准备|计划|考虑|想)(?:试试?|[换改]成?|切换?到|上)|要不要(?:用|上|[换改]成?|试试?)?"
     r"|(?:是否|能不能|应该|应不应该)(?:用|上|[换改]成?|试试?))\s*$",
     re.I | re.A,
+)
+# “does LoRA help?”
+_HELPS = (
+    re.compile(r"\b(?:does|do|will|would|can|could)\s+$", re.I | re.A),
+    re.compile(r"\s+(?:help|fix|solve|matter|make)", re.I | re.A),
 )
 _NO_OPTION = re.compile(r"\s*(?:is|was)(?:n['’]t| not| no)\s+(?:an?\s+)?option\b|不(?:考虑|想用|能用)", re.I | re.A)
 _IF = re.compile(r"\bif\s+(?:i|we)\s+(?:us(?:e|ed)|switch(?:ed)? to|tr(?:y|ied))\s*$|(?:如果|要是)用?\s*$", re.I | re.A)
@@ -158,12 +164,22 @@ def _left(words: str, found: re.Match[str]) -> bool:
     )
 
 
+def _helps(before: str, after: str) -> bool:
+    return bool(_HELPS[0].search(before) and _HELPS[1].match(after))
+
+
 def _of_adapters(words: str, found: re.Match[str]) -> bool | None:
     """Whether the run has adapters by this mention; None where it tells of another run, of a plan or a question."""
     before, after = words[: found.start()][-48:], words[found.end() :]
     if _NONE.search(before) or _NONE_AFTER.match(after):
         return False
-    if _NOT_YET.search(before) or _IF.search(before) or _NO_OPTION.match(after) or after[:1] in ("?", "？"):
+    if (
+        _NOT_YET.search(before)
+        or _IF.search(before)
+        or _NO_OPTION.match(after)
+        or _helps(before, after)
+        or after[:1] in ("?", "？")
+    ):
         return None
     return None if other_failed(words, found, _MODES) else True
 

@@ -20,6 +20,9 @@ def test_a_terabyte_that_is_spelt_out_is_what_it_is_spelt_as(values):
         "rank 0 needs about 320 GB of RAM more",
         "[2026-02-02 03:04:06 TP1] Allocating 96.00 GB host memory for hierarchical KV cache.",
         "pinning 200 GB of host memory",
+        "k8s requests memory: 100Gi",
+        "srun --mem-per-gpu=64G",
+        "docker run --shm-size 64g",
     ],
 )
 def test_a_use_of_host_ram_is_no_capacity(values, text):
@@ -34,6 +37,14 @@ def test_a_use_of_host_ram_is_no_capacity(values, text):
         ("a node with 2TB RAM", 2048),
         ("CPU Memory\t: 1007.60 GB", 1007.6),
         ("64GB of system RAM", 64),
+        ("内存只有256G", 256),
+        ("RAM usage 480GB of 503GB", 503),
+        ("RAM used 480GB / total 503GB", 503),
+        ("using sbatch --mem=400G", 400),
+        ("Slurm --mem 400G", 400),
+        ("we use docker run --memory=256g", 256),
+        ("docker -m 256g", 256),
+        ("RAM 1TB but 256GB in the container", 256),
     ],
 )
 def test_it_reads_host_ram(values, text, size):
