@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from diagnose.facts import written
 from diagnose.facts.narrow_head import of_head
-from diagnose.facts.prose import clause_of, place_of, span_of
+from diagnose.facts.prose import clause_of, moved_from, place_of, span_of
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste
@@ -28,8 +28,6 @@ _SPOKEN = {
 }
 _LOSSES = ("orpo", "kto", "simpo", "cpo", "ipo")
 _DENIED = re.compile(r"(?:\bnot|\binstead of|\brather than|\bunlike|不是|没用|不用)\s*(?:the\s+|a\s+)?$", re.I | re.A)
-_FROM = re.compile(r"(?:\bfrom\s+|从\s*)$", re.I | re.A)
-_TO = re.compile(r"\s*(?:\w{1,12}\s+)?(?:to\b|[换改切转]|->|→)", re.I | re.A)
 ANY_SPOKEN = re.compile("|".join(_WORDS.values()), re.I | re.A)
 # a script that is named in a sentence: its name ends with what it does
 _IN_SCRIPT = re.compile(
@@ -180,8 +178,7 @@ def _of_words(speech: Sequence[Line]) -> Fact | None:
 
 def _left(words: str, found: re.Match[str]) -> bool:
     """Whether the words deny this one, or moved from it: “from PPO to GRPO”, “not PPO but GRPO”."""
-    before = words[: found.start()][-24:]
-    return bool(_DENIED.search(before) or (_FROM.search(before) and _TO.match(words, found.end())))
+    return bool(_DENIED.search(words[: found.start()][-24:])) or moved_from(words, found)
 
 
 def other_failed(words: str, found: re.Match[str], names: re.Pattern[str]) -> bool:

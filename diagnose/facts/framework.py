@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from diagnose.facts.prose import clause_of
+from diagnose.facts.prose import clause_of, moved_from
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Detect, Fork, Framework
@@ -174,7 +174,7 @@ def _aside(text: str, found: re.Match[str]) -> bool:
         _WELL.search(clause) and not (FAILURE.search(clause) or _OF_THE_RUN.search(clause)) and len(clause) < len(text)
     ) and not _MOVED_ON.search(text, found.end())
     denied = _DENIED.match(text, found.end()) or _BESIDE.search(text[max(0, found.start() - 24) : found.start()])
-    return bool(well or denied)
+    return bool(well or denied) or moved_from(text, found)
 
 
 def _without_remarks(text: str, found: re.Match[str]) -> str:

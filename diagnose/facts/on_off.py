@@ -60,6 +60,14 @@ _ON_AFTER = re.compile(
 )
 
 
+# “was off, turned it on”
+_SINCE_ON = re.compile(
+    r"[^.;。；\n]{0,32}?(?:[,，]|\bbut|\band|\bthen)\s*(?:i |we |now |then |so )*"
+    r"(?:(?:turned|switched|put) (?:it |this |that )?(?:back )?on\b|(?:后来|现在|又|已经?)(?:打?开了|开启了))",
+    re.I | re.A,
+)
+
+
 def never_on(words: str, start: int, end: int) -> bool:
     """Whether the words say that what stands from ``start`` to ``end`` was not on: “没有开 zero3”."""
     return _beside(_NOT_ON, words, start, end)
@@ -76,7 +84,7 @@ def left_out(words: str, start: int, end: int) -> bool:
 def switched(words: str, start: int, end: int) -> bool | None:
     """Whether what stands from ``start`` to ``end`` is on, or off; None where the words do not say."""
     if never_on(words, start, end) or _beside(_PUT_OFF, words, start, end):
-        return False
+        return bool(_SINCE_ON.match(words[end : end + _NEAR]))
     return True if _beside((_ON_BEFORE, _ON_AFTER), words, start, end) else None
 
 

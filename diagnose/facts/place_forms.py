@@ -27,7 +27,12 @@ PLACE_FORMS = (
         r"^(?![^\n]*vllm)[^\n]*?(?:[,，+、]|\b(?:with|using|on|and)\s|用的?是?)\s*(?P<word>sglang)\s*(?:version|版本)?\s*v?\d\.\d",
     ),
     ("rollout_engine", r"(?:权重|weights?)[^。；;,，\n]{0,12}?(?:到|给|to|into)\s*(?P<word>vllm|sglang)\b(?![\w/.-])"),
-    ("rollout_engine", r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"),
+    (
+        "rollout_engine",
+        r"(?:\bw/o|\bwithout|\bno|不用|没用|不开)\s*(?P<none>vllm)\b"
+        # “no vllm server” denies something else
+        r"(?=\s*(?:[,，;；.。)）:：、]|$|and\b|for\b|so\b|at all|yet|used|in use|rollout|engine|generat|infer|backend|[\u4e00-\u9fff]))",
+    ),
     # an asynchronous server is one on the trainers' cards as well
     ("rollout_mode", r"(?<!async )(?<!asynchronous )(?<!异步)\b(?P<word>server|colocated?)\s*(?:模式|mode\b)"),
     ("rollout_mode", r"(?:^|[,，;；])\s*(?P<word>colocated?)\s*(?=[,，;；。]|\.?\s*$)"),
@@ -84,11 +89,12 @@ PLACE_FORMS = (
     ),
     (
         "strategy",
-        r"(?:\b(?:with|using|on|via)\s|(?<!不)用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/]|\.\w|-(?:lm|core|swift))",
+        r"(?:\b(?:with|using|on|via)\s|(?<![不没])(?<!没有)用的?是?)\s*(?P<word>megatron|fsdp2?)\b(?![\w/]|\.\w|-(?:lm|core|swift))",
     ),
     (
         "strategy",
-        r"(?<![\w./-])(?<!不用)(?<!不用 )(?<!no )(?<!without )(?P<word>megatron)(?![\w/=:-]|\.\w|\s*(?:lm|core)\b)",
+        r"(?<![\w./-])(?<![不没]用)(?<![不没]用 )(?<!没有用)(?<![不没]开)(?<!no )(?<!without )"
+        r"(?P<word>megatron)(?![\w/=:-]|\.\w|\s*(?:lm|core)\b)",
     ),
     ("strategy", r"(?<![\w./-])(?P<word>fsdp2)(?![\w/=:-]|\.\w)"),
     ("strategy", r"(?:[+＋]\s*|(?<!\w)Q?LoRA[ -])(?P<word>fsdp)\b(?![\w/=:-]|\.\w)"),

@@ -125,6 +125,15 @@ def clause_of(words: str, found: re.Match[str]) -> tuple[int, str]:
     return start, words[start : end.start() if end else high]
 
 
+_FROM = re.compile(r"(?:\bfrom\s+|从\s*)[`'\"“]?$", re.I | re.A)
+_TO = re.compile(r"[`'\"”]?\s*(?:\w{1,12}\s+)?(?:to\b|[换改切转迁]|-{1,2}>|→)", re.I | re.A)
+
+
+def moved_from(words: str, found: re.Match[str]) -> bool:
+    """Whether somebody moved from what is named here to another: “from A to B”, “从 A 换到 B”."""
+    return bool(_FROM.search(words[max(0, found.start() - 16) : found.start()]) and _TO.match(words, found.end()))
+
+
 def asked(words: str, start: int, clause: str) -> bool:
     """Whether the mark that ends this clause, which begins at ``start``, is that of a question."""
     return words[start + len(clause) :][:1] in ("?", "？")

@@ -78,11 +78,14 @@ _WORDS = (
     ("lora_rank", rf"\bLoRA[\s,(（]*(?:with\s+|的\s*)?(?:a\s+)?(?:rank|r){IS}{_N}"),
     ("lora_rank", r"\brank-?(?P<n>\d{1,4})[ -]LoRA\b"),
     ("lora_rank", rf"\bLoRA\s*的?秩{IS}{_N}"),
-    ("lora_rank", rf"\brank{IS}{_N}\s*(?:的\s*)?LoRA"),
+    ("lora_rank", rf"\brank{IS}(?!0\b){_N}\s*(?:的\s*)?LoRA"),
     ("micro_batch", rf"{_MICRO}{IS}{_N}"),
     ("micro_batch", rf"{_NO_UPDATE}(?<![\w-])micro[ _-]bsz?{IS}{_N}"),
     ("micro_batch", rf"(?<![\w-])per[ _-]device(?:[ _-](?:train[ _-]?)?bsz?)?{IS}{_N}"),
-    ("micro_batch", rf"\bbatch(?:[ _-]?size)?\s+(?:per (?:gpu|card|device)|on (?:each|every) (?:gpu|card)){IS}{_N}"),
+    (
+        "micro_batch",
+        rf"(?<!micro )(?<!micro-)\bbatch(?:[ _-]?size)?\s+(?:per (?:gpu|card|device)|on (?:each|every) (?:gpu|card)){IS}{_N}",
+    ),
     # the rows on a card with which it fails
     (
         "micro_batch",
@@ -123,7 +126,7 @@ _WORDS = (
         "response_length",
         rf"(?<!/)(?<!/ )\b(?:max(?:imum)?[ _-])?(?:resp(?:onse)?|completion|output|answer|generation)[ _-]{_LONG}{IS}{_N}",
     ),
-    ("response_length", rf"(?:回复|回答|输出|响应|生成|response|completion)(?:的)?(?:最大)?长度{IS}{_N}"),
+    ("response_length", rf"(?:回复|回答|输出|响应|生成|response|completion)(?:的)?(?:最大)?长度(?:限制|上限)?{IS}{_N}"),
     ("prompt_length", rf"\b(?:max(?:imum)?[ _-])?(?:prompt|input)[ _-]{_LONG}{IS}{_N}"),
     ("prompt_length", rf"(?:输入|提示词?|prompt)(?:的)?(?:最大)?长度{IS}{_N}"),
     ("prompt_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:prompt|input|输入|提示词?)(?!s)"),
@@ -141,7 +144,7 @@ _WORDS = (
     ("response_length", rf"\bgenerat(?:e|es|ing)\s+(?:up to\s+|about\s+|at most\s+)?{_TOKENS}"),
     (
         "response_length",
-        rf"(?:(?<![\w/-])(?<!/ )|(?<=[\dkK])(?=[回生输])){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}",
+        rf"(?:(?<![\w/+-])(?<![/+] )|(?<=[\dkK])(?=[回生输])){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}",
     ),
     # “prompt/response 1k/8k”
     ("prompt_length", rf"{_PAIR}(?P<n>\d{{1,6}})(?P<k>[kK])?\s*/\s*\d{{1,6}}[kK]?(?![\w.]*[A-Za-z\d%])"),
@@ -153,7 +156,7 @@ _WORDS = (
         "response_length",
         rf"(?<![\w.])\d{{3,6}}\s*(?:tokens?\s*)?(?:prompt|input)s?[\s,+/&]*(?:and\s+)?{_BEFORE}\s*{_REPLY}(?!s?{_ABOUT}\d)",
     ),
-    ("response_length", rf"(?<![\w/-])(?<!/ )(?:resp(?:onse)?|completion|output|answer|gen){_ABOUT}{_ROUND}"),
+    ("response_length", rf"(?<![\w/+-])(?<![/+] )(?:resp(?:onse)?|completion|output|answer|gen){_ABOUT}{_ROUND}"),
     (
         "response_length",
         rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
@@ -168,7 +171,7 @@ _WORDS = (
     ("max_length", rf"\bcontext(?:\s+window)?{_ABOUT}{_KILO}\b"),
     ("max_length", rf"\bcut-?off(?:[ _-]?(?:len|length))?{IS}{_N}"),
     ("rollout_n", rf"\bgroup[ _-]size{IS}{_N}"),
-    ("rollout_n", rf"(?<![\w.])rollout[ _]n{IS}{_N}"),
+    ("rollout_n", rf"(?<![\w.])rollout[ _.]n{IS}{_N}"),
     ("rollout_n", rf"(?:组大小|(?:rollout|采样)(?:次数|个数|数量?)){IS}(?:n\s*=\s*)?{_N}"),
     ("rollout_n", r"(?<![\w.])(?-i:G)\s?=\s?(?P<n>[2-9]|\d{2,3})(?![\w%]|\.\d)"),
     (

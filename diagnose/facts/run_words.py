@@ -23,7 +23,7 @@ _OF_CHECKPOINTS = ("checkpointing", "梯度检查点", "重计算")
 _ROUND_TOKENS = 128
 # a length that rows have, which is no limit of them
 _USUAL = re.compile(
-    r"(?:\b(?:mean|average|avg\.?|median|typical|usual|min(?:imum)?)|平均的?|实际的?|最短的?)\s*(?:real\s+|train\w*\s+)?$",
+    r"(?:\b(?:mean|average|avg\.?|median|typical|usual|real|actual|min(?:imum)?)|平均的?|实际的?|最短的?)\s*(?:real\s+|train\w*\s+)?$",
     re.I | re.A,
 )
 _USUALLY = re.compile(r"\s*(?:tokens?\s*)?[(（]?(?:on average|in average|avg\b|mean\b)", re.I | re.A)

@@ -186,4 +186,8 @@ def _of_adapters(words: str, found: re.Match[str]) -> bool | None:
 
 def _quantised(paste: Paste) -> bool:
     """Whether the base model's weights have 4 bits."""
-    return any(_FOUR_BIT.search(line.words) and not is_help(line.words) for line in paste.lines)
+    return any(
+        not (_NONE.search(line.words[: found.start()][-24:]) or is_help(line.words))
+        for line in paste.lines
+        for found in _FOUR_BIT.finditer(line.words)
+    )

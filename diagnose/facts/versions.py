@@ -22,8 +22,8 @@ from diagnose.knowledge.records import Behaviour, Default, Fork, Framework, Resi
 from diagnose.types import Fact, Package, Paste, Span
 from diagnose.vocabulary import Origin
 
-_NUMBER = r"v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev|a|b)\d{0,8})?)(?![\w%]|\.\d)"
-_SAYS = r"(?:[ \t_]{0,2}[(（]?(?:version|ver\.?|release|tag|的?版本|[用装]的)?[ \t]{0,2}[:=：是为@]{0,2}[ \t]{0,2})"
+_NUMBER = r"v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:(?:post|rc|dev)\d{0,8}|[ab]\d{1,3}))?)(?![\w%]|\.\d)"
+_SAYS = r"(?:[ \t_]{0,2}[(（]?(?:version|ver\.?|release|tag|main|的?版本|[用装]?的)?[ \t]{0,2}[:=：是为@(（]{0,2}[ \t]{0,2})"
 # a share, a size or a span of time, with what it counts behind it
 _NO_VERSION = (
     r"(?!\s*(?:gpu[ _-]?|vllm[ _-]?)?(?:mem\w*[ _-]?)?(?:util|frac|share|ratio)|\s*的?(?:显存|利用率|占比|比例)"
