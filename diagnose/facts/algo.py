@@ -72,7 +72,8 @@ _SAMPLES = (
 )
 
 _WELL = re.compile(
-    r"\b(?:fine|works?|worked|fits?|runs?)\b|可以|能跑|没问题|没事|正常|不会?(?:爆|炸|OOM)|没爆", re.I | re.A
+    r"\b(?:fine|works?|worked|fits?|runs?|no (?:cuda )?OOMs?)\b|可以|能跑|没问题|没事|正常|不会?(?:爆|炸|OOM)|没爆",
+    re.I | re.A,
 )
 
 

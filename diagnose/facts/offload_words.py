@@ -36,7 +36,7 @@ _ALL = re.compile(
 _NONE = re.compile(
     r"(?:没有?|未|不)(?:开|用|启用)(?:任何)?\s*(?:cpu[ _-]?)?offload|offload\w*\s*(?:都|也|全)?\s*(?:没有?|未|不)(?:开|用|启用)"
     r"|\b(?:no|without(?: any)?)\s+(?:cpu[ -])?offload\w*|(?<![\w.])offload\s*[=:：]\s*(?:false|off|0)\b"
-    r"|\boffload(?:ing)? (?:is )?(?:all )?(?:off|disabled)\b",
+    r"|\boffload(?:ing)? (?:is )?(?:all )?(?:off|disabled)\b(?!\s+(?:for|of|on)\b)",
     re.I | re.A,
 )
 # one word for a stage and where its optimizer lives; the third stage takes the weights along

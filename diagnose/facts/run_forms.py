@@ -34,7 +34,10 @@ _NO_UPDATE = "".join(
     for apart in (" ", "的", "_", "-", " 的 ")
 )
 _MICRO_BATCH = r"[ _-]?micro[ _-]?(?:batch(?:[ _-]?size)?|bsz?)(?:[ _-]per[ _-](?:gpu|card|device))?"
-_MICRO = rf"{_NO_UPDATE}\b(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
+_MICRO = (
+    rf"(?=micro|per){_NO_UPDATE}\b"
+    r"(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"
+)
 _FAILS = r"OOM|爆|炸|挂|崩|out of memory|runs? out|crash|fails?\b|dies\b"
 _TRAIN_BATCH = r"\btrain(?:ing)?[ _-](?:batch(?:[ _-]?size)?|bsz?)"
 # a batch of no kind
@@ -45,7 +48,7 @@ ANY_BATCH = (
 # a number that counts tokens for sure: thousands of them, or so called
 # … behind a word of its own it belongs to that: “prompt 4k response 16k”
 _KILO = (
-    r"(?<!输入)(?<!输入 )(?<!提示词)(?<!提示词 )(?<!输出)(?<!输出 )(?<!回复)(?<!回复 )(?<!生成)(?<!生成 )"
+    r"(?=\d)(?<!输入)(?<!输入 )(?<!提示词)(?<!提示词 )(?<!输出)(?<!输出 )(?<!回复)(?<!回复 )(?<!生成)(?<!生成 )"
     r"(?<!prompt )(?<!prompt:)(?<!prompt=)(?<!prompts )(?<!input )(?<!response )(?<!output )(?<!answer )(?<!completion )"
     r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])"
 )
@@ -55,7 +58,7 @@ _ROUND = (
 )
 _TOKENS = r"(?P<n>\d{1,3}(?:,\d{3})+|\d{1,6})(?:(?P<k>[kK])(?!\w|\.\d)|\s*tokens?\b)"
 _ABOUT = (
-    r"\s*(?:(?:is|are|of|at|about|around|up to|limit|max|(?:limited|reduced|lowered|cut|set)(?: to)?|最长|最大|大概|约)\s*){0,2}"
+    r"\s*(?:(?:is|are|of|at|about|around|up to|to|limit|max|(?:limited|reduced|lowered|cut|set)(?: to)?|最长|最大|大概|约)\s*){0,2}"
     r"[:：=~≈]?\s*"
 )
 _REPLY = r"(?:response|resp(?!o)|completion|output|answer|generation|生成|回复|回答|输出)"
@@ -80,7 +83,7 @@ _WORDS = (
     ("lora_rank", rf"\bLoRA\s*的?秩{IS}{_N}"),
     ("lora_rank", rf"\brank{IS}(?!0\b){_N}\s*(?:的\s*)?LoRA"),
     ("micro_batch", rf"{_MICRO}{IS}{_N}"),
-    ("micro_batch", rf"{_NO_UPDATE}(?<![\w-])micro[ _-]bsz?{IS}{_N}"),
+    ("micro_batch", rf"(?=micro){_NO_UPDATE}(?<![\w-])micro[ _-](?:train[ _-])?bsz?{IS}{_N}"),
     ("micro_batch", rf"(?<![\w-])per[ _-]device(?:[ _-](?:train[ _-]?)?bsz?)?{IS}{_N}"),
     (
         "micro_batch",

@@ -128,9 +128,10 @@ def _spoken(framework: Framework, type: str) -> _Spoken:
     names = (
         "|".join(re.escape(words).replace(r"\ ", "[ -]") for words in sorted(keys, key=len, reverse=True)) or r"(?!)"
     )
+    names = names.replace("batch[ -]size", "(?:batch[ -]size|bsz?)")  # “train bsz 128”
     form = re.compile(rf"(?<![\w.-])(?P<key>{names}){_IS}{_VALUE[type]}", re.I | re.A)
     return _Spoken(form, keys, tuple({words.split(" ", 1)[0] for words in keys}))
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[ _-]+", " ", name).strip().lower()
+    return re.sub(r"(?<= )bsz?$", "batch size", re.sub(r"[ _-]+", " ", name).strip().lower())

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from diagnose.facts.algo import ANY_SPOKEN, other_failed
+from diagnose.facts.on_off import left_out
 from diagnose.facts.prose import is_help, place_of, span_of
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste
@@ -44,7 +45,10 @@ _HELPS = (
     re.compile(r"\b(?:does|do|will|would|can|could)\s+$", re.I | re.A),
     re.compile(r"\s+(?:help|fix|solve|matter|make)", re.I | re.A),
 )
-_NO_OPTION = re.compile(r"\s*(?:is|was)(?:n['’]t| not| no)\s+(?:an?\s+)?option\b|不(?:考虑|想用|能用)", re.I | re.A)
+_NO_OPTION = re.compile(
+    r"\s*(?:is|was)(?:n['’]t| not| no)\s+(?:an?\s+)?option\b|\s*(?:is |was )?(?:not supported|unsupported)|不(?:考虑|想用|能用)",
+    re.I | re.A,
+)
 _IF = re.compile(r"\bif\s+(?:i|we)\s+(?:us(?:e|ed)|switch(?:ed)? to|tr(?:y|ied))\s*$|(?:如果|要是)用?\s*$", re.I | re.A)
 # all is trained no more, or never was: “can't do full FT so …”, “不是全参”
 _NOT_FULL = re.compile(
@@ -62,7 +66,9 @@ _HELPED = re.compile(
 )
 _FULL = re.compile(
     r"全参|全量(?:微调|训练|参数)|全量(?=\s*(?:[,，、;；。)）]|$|zero|fsdp))|\bfull[-\s](?:parameters?|params?|weights?|fine[-\s]?tun\w*|ft|sft|finetun\w*)"
-    r"|\bfull train(?:ing)?\b|\b(?:no|without|w/o) (?:PEFT|adapters?)\b|\bLoRA to full\b|LoRA\s*[换改][到成为]\s*(?:full|全)"
+    r"|\bfull train(?:ing)?\b|\b(?:no|without|w/o) (?:PEFT|adapters?)\b"
+    r"|\b(?:moved|switched|changed|went|going) (?:[^.;,，。；\n]{0,32}\s)?to full\b"
+    r"|\bLoRA to full\b|LoRA\s*[换改][到成为]\s*(?:full|全)"
     # beside what trains or shards, and alone in a list: “full zero3”, “sft full, 8 GPUs”, “7B, full, bs 1”
     r"|\bfull[-\s]+(?:grpo|ppo|dpo|kto|orpo|dapo|rloo|rl\b|zero[-_ ]?[123](?!\d))"
     r"|\b(?:sft|grpo|ppo|dpo|kto|orpo|dapo|rloo)\s+full\b(?=\s*(?:[,，、;；+.。)）]|$|zero|fsdp|deepspeed|\d{1,4}\s*(?:[x*×]|gpu|卡|张)))"
@@ -171,6 +177,8 @@ def _helps(before: str, after: str) -> bool:
 def _of_adapters(words: str, found: re.Match[str]) -> bool | None:
     """Whether the run has adapters by this mention; None where it tells of another run, of a plan or a question."""
     before, after = words[: found.start()][-48:], words[found.end() :]
+    if other_failed(words, found, _MODES) or left_out(words, found.start(), found.end()):
+        return None
     if _NONE.search(before) or _NONE_AFTER.match(after):
         return False
     if (
@@ -181,7 +189,7 @@ def _of_adapters(words: str, found: re.Match[str]) -> bool | None:
         or after[:1] in ("?", "？")
     ):
         return None
-    return None if other_failed(words, found, _MODES) else True
+    return True
 
 
 def _quantised(paste: Paste) -> bool:
