@@ -23,7 +23,7 @@ _FACTS = {
     "critic": ("critic_param_offload", "critic_optimizer_offload"),
 }
 _SWITCHED = (
-    r"(?:已经?)?(?:(?:打?开|开启|启用|用上|上)(?:了|着)?|设(?:置)?[为成]\s*(?:true|on)|(?:set to|=)\s*(?:true|on))"
+    r"(?:已经?)?(?:(?:打?开|开启|启用|用上|上)(?:了|着)?|设(?:置)?[为成]\s*(?:true|on)|(?:set to|[=:：])\s*(?:true|on))"
 )
 _ALL = re.compile(
     rf"(?:所有|全部|各种|能开的?)(?:的)?\s*(?:cpu[ _-]?)?(?:的\s*)?offload\w*"
@@ -34,7 +34,7 @@ _ALL = re.compile(
     re.I | re.A,
 )
 _NONE = re.compile(
-    r"(?:没有?|未|不)(?:开|用|启用)(?:任何)?\s*(?:cpu[ _-]?)?offload|offload\w*\s*(?:都|也|全)?\s*(?:没有?|未|不)(?:开|用|启用)"
+    r"(?:没有?|未|不)(?:开|用|启用)(?:任何)?\s*(?:cpu[ _-]?)?offload|offload\w*\s*(?:都|也|全)?\s*(?:没有?|未|不)(?:开|用|启用)(?!全)"
     r"|\b(?:no|without(?: any)?)\s+(?:cpu[ -])?offload\w*|(?<![\w.])offload\s*[=:：]\s*(?:false|off|0)\b"
     r"|\boffload(?:ing)? (?:is )?(?:all )?(?:off|disabled)\b(?!\s+(?:for|of|on)\b)",
     re.I | re.A,
@@ -61,7 +61,9 @@ _NAMED = tuple(
     for what, words in _WHAT.items()
 )
 # an offload that is one thing's is not all of them
-_OF_ONE = re.compile(rf"(?<![\w.])(?:{_ANY}|actor|critic|reward|engine)[ _-]?(?:的\s*|也\s*)?$", re.I | re.A)
+_OF_ONE = re.compile(
+    rf"(?<![\w.])(?<!除)(?<!除了)(?<!except )(?:{_ANY}|actor|critic|reward|engine)[ _-]?(?:的\s*|也\s*)?$", re.I | re.A
+)
 _BUT = tuple(
     (
         what,

@@ -33,7 +33,8 @@ _NO_UPDATE = "".join(
     )
     for apart in (" ", "的", "_", "-", " 的 ")
 )
-_MICRO_BATCH = r"[ _-]?micro[ _-]?(?:batch(?:[ _-]?size)?|bsz?)(?:[ _-]per[ _-](?:gpu|card|device))?"
+# in words alone: a key may count the rows of all cards
+_MICRO_BATCH = r"[ -]?micro[ -]?(?:batch(?:[ -]?size)?|bsz?)(?:[ -]per[ -](?:gpu|card|device))?"
 _MICRO = (
     rf"(?=micro|per){_NO_UPDATE}\b"
     r"(?:micro|per[- ](?:device|gpu|card))[ _-]?(?:train[ _-]?)?batch(?:[ _-]?size)?(?:\s+per (?:gpu|card|device))?"

@@ -20,7 +20,8 @@ _ADAPTER_SCRIPT = re.compile(r"(?<![A-Za-z])(?P<q>q)?lora\w{0,40}\.(?:py|sh|ya?m
 _ADAPTER_FRAMES = ("peft/peft_model", "peft/tuners/lora")
 # that there are none, which is that all is trained …
 _NONE = re.compile(
-    r"(?:\bnon?|\bnot|\bwithout(?: any)?|\bw/o|(?:n['’]t|\bnot) us(?:e|ing)|(?<!用)不(?:使用|用|开|加)|没有?(?:使用|[用开加])?"
+    r"(?:\bnon?|\bnot(?: a)?|n['’]t(?: a)?|\bwithout(?: any)?|\bw/o|(?:n['’]t|\bnot) us(?:e|ing)"
+    r"|\bnever used|(?<!用)不(?:使用|用|开|加)|没有?(?:使用|[用开加])?"
     r"|未(?:使用|[用开])|非|关[掉了])[\s\-]*$",
     re.I | re.A,
 )
@@ -177,17 +178,11 @@ def _helps(before: str, after: str) -> bool:
 def _of_adapters(words: str, found: re.Match[str]) -> bool | None:
     """Whether the run has adapters by this mention; None where it tells of another run, of a plan or a question."""
     before, after = words[: found.start()][-48:], words[found.end() :]
-    if other_failed(words, found, _MODES) or left_out(words, found.start(), found.end()):
+    if other_failed(words, found, _MODES) or left_out(words, found.start(), found.end()) or after[:1] in ("?", "？"):
         return None
     if _NONE.search(before) or _NONE_AFTER.match(after):
-        return False
-    if (
-        _NOT_YET.search(before)
-        or _IF.search(before)
-        or _NO_OPTION.match(after)
-        or _helps(before, after)
-        or after[:1] in ("?", "？")
-    ):
+        return None if found["q"] else False
+    if _NOT_YET.search(before) or _IF.search(before) or _NO_OPTION.match(after) or _helps(before, after):
         return None
     return True
 

@@ -256,6 +256,12 @@ def test_it_reads_the_algorithm_and_no_key_that_bears_its_name(values, text, alg
         ("verl GRPO, with param and optimizer offload", {"param_offload": True, "optimizer_offload": True}),
         ("verl GRPO, param/optimizer offload enabled", {"param_offload": True, "optimizer_offload": True}),
         ("verl GRPO, offload off for ref, on for actor", {"param_offload": None, "optimizer_offload": None}),
+        ("verl GRPO，除了ref offload都开了", {"param_offload": True, "ref_offload": False}),
+        ("verl GRPO，offload没开全", {"param_offload": None, "optimizer_offload": None}),
+        (
+            "verl GRPO, param offload: true, optimizer offload: false",
+            {"param_offload": True, "optimizer_offload": False},
+        ),
         ("verl GRPO, all offloads on except ref", {"param_offload": True, "ref_offload": False}),
         ("ms-swift GRPO, zero3没开offload", {"zero_stage": 3, "optimizer_offload": False}),
         ("see https://example.org/configs/zero3_offload.json, 7B", {"param_on_cpu": None, "optimizer_on_cpu": None}),
