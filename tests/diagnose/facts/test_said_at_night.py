@@ -199,11 +199,24 @@ def test_a_version_stands_beside_the_trainers_name(values, said, version):
         ("trl0.19.0", "trl", "0.19.0"),
         ("LLaMaFactory0.9.1", "llamafactory", "0.9.1"),
         ("EasyR1 (v0.3)", "easyr1", "0.3"),
+        ("swift版本3.6", "ms-swift", "3.6"),
+        ("trl main (0.20.0.dev0)", "trl", "0.20.0.dev0"),
     ],
 )
 def test_a_trainers_name_may_be_joined_with_its_version(values, said, framework, version):
     found = values(f"grpo Qwen2.5-7B on 8xA100 80G, {said}, CUDA out of memory")
     assert (found["framework"], found["framework_version"]) == (framework, version)
+
+
+@pytest.mark.parametrize(
+    ("said", "framework"), [("huggingface/open-r1", "trl"), ("open-r1 recipe", "trl"), ("alibaba ROLL", "roll")]
+)
+def test_a_trainer_goes_by_the_name_of_its_recipe_or_owner(values, said, framework):
+    assert values(f"grpo Qwen2.5-7B on 8xA100 80G, {said}, CUDA out of memory")["framework"] == framework
+
+
+def test_a_key_of_no_known_trainer_is_not_read_as_words(facts):
+    assert "logprob_micro_batch" not in facts("grpo 7b 8xA100 80G, log_prob_micro_batch_size=16, CUDA OOM").stated
 
 
 def test_the_only_engine_whose_version_is_told_is_the_runs(values):
@@ -291,6 +304,7 @@ _VERL = "verl grpo Qwen2.5-7B on 8xA100 80G, {}. CUDA out of memory in update_ac
         ("输出长度限制8192", "response_length", 8192),
         ("没用megatron", "strategy", None),
         ("no vllm sleep mode", "rollout_engine", None),
+        ("micro batch 从 8 一路降到 1 都爆", "micro_batch", 1),
         ("组大小16", "rollout_n", 16),
         ("rollout次数8", "rollout_n", 8),
         ("train bsz 256 mini bsz 64", "mini_batch_size", 64),
