@@ -36,7 +36,14 @@ _ROWS = (
 _FEW = re.compile(_ROWS % "[2-8]", re.I | re.A)
 # … of a trainer that is told no other batch
 _ANY = re.compile(_ROWS % r"[2-9]|[1-5]\d|6[0-4]", re.I | re.A)
-# the ranks of a model-parallel trainer, where no engine is named right before; capitals, since “ep” is also an epoch
+# “pp 8, ep 8”: capitals else, since “ep” is also an epoch
+_BEHIND_A_DEGREE = "|".join(
+    rf"(?<=[tpcdTPCD][pP]{mark}{number}{apart})"
+    for mark in ("", "[ =:]")
+    for number in (r"\d", r"\d\d")
+    for apart in ("[ ,/+、]", ", ")
+)
+# the ranks of a model-parallel trainer, where no engine is named right before
 _RANKS = tuple(
     (
         id,
@@ -49,7 +56,7 @@ _RANKS = tuple(
     for id, form in (
         ("tp", "(?:[Tt][Pp]|[Tt]ensor[ -][Pp]arallel(?:ism)?)"),
         ("pp", "(?:[Pp][Pp]|[Pp]ipeline[ -][Pp]arallel(?:ism)?)"),
-        ("ep", r"(?:EP|ep(?=\d))"),
+        ("ep", rf"(?:EP|ep(?=\d)|(?:{_BEHIND_A_DEGREE})ep)"),
     )
 )
 # the same of a trainer that splits no layer: then only its engine does

@@ -119,6 +119,8 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
         ("megatron 后端，TP4 PP2 EP8", "tp", 4),
         ("megatron 后端，TP4 PP2 EP8", "pp", 2),
         ("megatron 后端，TP4 PP2 EP8", "ep", 8),
+        ("megatron, tp 4, pp 8, ep 8", "ep", 8),
+        ("megatron tp=4 pp=2 ep=16", "ep", 16),
         ("fsdp, tp 4", "tp", None),
         ("megatron 训练，推理 tp 4", "tp", None),
         ("16k responses", "response_length", 16384),
