@@ -45,7 +45,8 @@ WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls", 
 WITHOUT_HEAD = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls")
 BETWEEN = "between"  # a stage of a pipeline that is neither the first nor the last
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
-_SAMPLING = ("init", "weight_sync", "rollout")
+_OF_ENGINE = ("init", "weight_sync")
+_SAMPLING = (*_OF_ENGINE, "rollout")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
 
 
@@ -271,9 +272,13 @@ def _phases(framework: Framework, values: Values, online: bool, writes: bool) ->
     listed = framework.phases if "rollout" in framework.phases else _ONLINE_PHASES
     if values.get("only_validates") is True:
         return tuple(phase for phase in PHASES if phase in listed and phase in ("load", *_SAMPLING))
-    absent = set()
-    if not has_critic(values):
-        absent |= {"values", "critic"}
+    absent = set() if has_critic(values) else {"values", "critic"}
+    if (
+        values.get("rollout_engine") == "hf"
+        and values.get("phase") not in _OF_ENGINE
+        and values.get("sync_ref") is not True
+    ):
+        absent.update(_OF_ENGINE)
     if values.get("has_ref") is not True:
         absent.add("ref_logprob")
     if values.get("saves") is False and values.get("phase") != "checkpoint":

@@ -131,6 +131,8 @@ def _key(place: str, where: str, key: Key) -> Iterator[Problem]:
         yield Problem(f"{place}: {where}.product", misfit)
     if key.new_in:
         yield from word_misfits(place, f"{where}.new_in", key.new_in, ("command", "file", "nowhere"))
+    for written in key.call:
+        yield from word_misfits(place, f"{where}.call", written, tuple(key.values or ("true", "false")))
     for written, facts in key.values.items():
         yield from fact_misfits(place, f"{where}.values.{written}", facts)
     for written in key.along:

@@ -42,15 +42,14 @@ class Key:
 
     ``negated`` turns a yes/no around. ``above`` turns a number into a yes/no: true when it is above that. ``product`` is a pattern with
     one group: the number is the product of those that it finds in a word such as ``x:d4p1t2``, behind the colon; ``part`` tells which part
-    of ``x:d4+y:d2`` is meant. ``dead`` says why the key has no effect (then no lever may use it). ``note`` says what a key changes that no
-    fact tells. ``hidden`` keys are read but never written by a lever. A ``switch`` is a flag that takes no word behind it. ``along``
-    names, by the word that is written (``*``: any), keys without which the framework refuses it, each with its own word. ``alike`` names
-    keys of other roles that must have the same word, since all share what it sets, each with the yes/no fact that says that the role is
-    there: then it is written also where the paste does not set it (""; only there). ``leads`` names those of them whose word is in force
-    for all where they differ, and since which version; else this key's. ``times`` spells the key whose number, times this one's, is cards
-    that stay. ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a ``command`` alone since a call in
-    Python does not take it, in a ``file`` alone that the command only names, or ``nowhere`` since it belongs to the launcher before the
-    script. ``unnamed``: not every release's own file names it, so that a command takes it with ++ before it alone."""
+    of ``x:d4+y:d2`` is meant. ``dead`` says why the key has no effect. ``note`` says what a key changes that no fact tells. ``hidden``
+    keys are read but never written by a lever. A ``switch`` is a flag that takes no word behind it. ``along`` names, by the written word
+    (``*``: any), keys without which the framework refuses it, each with its own word. ``alike`` names keys of other roles that must have
+    the same word, each with the yes/no fact that the role is there: then it is written also where the paste does not set it (""; only
+    there). ``leads`` names those of them whose word is in force for all where they differ, and since which version. ``times`` spells the
+    key whose number, times this one's, is cards that stay. ``new_in`` says where a new one may be written: in the framework's own shapes
+    (""), in a ``command`` alone since a call in Python takes none (``call`` says by the word what it takes instead), in a ``file`` alone
+    that the command only names, or ``nowhere`` (the launcher's). ``unnamed``: a command takes it with ++ alone."""
 
     key: str
     aliases: tuple[str, ...] = ()
@@ -73,6 +72,7 @@ class Key:
     leads: Mapping[str, str] = field(default_factory=dict)
     times: tuple[str, ...] = ()
     new_in: str = ""
+    call: Mapping[str, str] = field(default_factory=dict)
     unnamed: bool = False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from diagnose.facts.spelling import normal
 from diagnose.facts.written import not_set, number
@@ -17,6 +18,26 @@ def company(situation: Situation, change: Change, key: Key) -> Iterator[Change]:
     yield from _along(situation, change, key)
     yield from _alike(situation, change, key)
     yield from _times(situation, change, key)
+
+
+def as_call(situation: Situation, change: Change, key: Key) -> Change:
+    """The change as the person's own script makes it, where that calls Python and takes no such flag: ``peft_config=LoraConfig()``."""
+    name, _, value = key.call.get(change.after, "").partition("=")
+    if not name or change.span is not None or not _calls_python(situation):
+        return change
+    return replace(change, key=name, after=value)
+
+
+def _calls_python(situation: Situation) -> bool:
+    """Whether the run is configured by calls in a script of the person's own, and none of the trainer's flags is given."""
+    framework = situation.facts.framework
+    keys = framework.keys if framework else ()
+    known, of_launcher = set[str](), set[str]()
+    for key in keys:
+        names = of_launcher if key.new_in in ("file", "nowhere") else known
+        names.update(normal(name) for name in (key.key, *key.aliases))
+    shapes = {one.shape for one in situation.paste.settings if normal(one.key) in known - of_launcher}
+    return "python" in shapes and not shapes - {"python", "env"}
 
 
 def broken(situation: Situation, change: Change, key: Key) -> str:

@@ -15,7 +15,7 @@ from diagnose.estimate import Plan, plan_of
 from diagnose.facts.spelling import normal
 from diagnose.facts.written import bare, truth
 from diagnose.knowledge.records import Framework, Key
-from diagnose.prescribe.company import company, same_key
+from diagnose.prescribe.company import as_call, company, same_key
 from diagnose.prescribe.key_words import by_spelling, by_values, words_of
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts
@@ -54,7 +54,7 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
         beside = [change, *(company(situation, change, key) if key else ())]
         for one in beside if key else ():
             facts = facts.with_facts([fact for fact in _also_says(facts, one) if fact.id not in targets])
-        changes += beside
+        changes += [as_call(situation, one, key) if key else one for one in beside]
     return Written(facts, tuple(changes), situation.fallback)
 
 

@@ -34,6 +34,15 @@ def test_it_gives_no_pool_without_a_model_or_its_size(facts: Any) -> None:
     assert "model" in answer.missing
 
 
+@pytest.mark.parametrize(("engine", "there"), [("hf", False), ("vllm", True)])
+def test_a_trainer_that_generates_by_itself_starts_no_engine(facts: Any, record: Any, engine: str, there: bool) -> None:
+    online = replace(record(), phases=("load", "init", "weight_sync", "rollout", "actor_update"))
+    names = _phases(facts(online, algo="grpo", rollout_engine=engine))
+    assert ("init" in names) is there
+    assert ("weight_sync" in names) is there
+    assert "rollout" in names
+
+
 def test_it_gives_no_pool_without_the_number_of_gpus(facts: Any) -> None:
     answer = estimate(facts(n_gpus=None))
     assert answer.gpu is None
@@ -333,7 +342,7 @@ def _synced(**known: Value) -> dict[str, float]:
         "algo": "grpo", "full_or_lora": "full", "has_ref": True, "strategy": "deepspeed", "zero_stage": 3, "sync_ref": True,
     }  # fmt: skip
     told = estimate(facts_of({**answers, **known}, current()))
-    return next(_terms(phase) for phase in told.gpu.phases if phase.phase == "weight_sync")
+    return next((_terms(phase) for phase in told.gpu.phases if phase.phase == "weight_sync"), {})
 
 
 def _terms(phase: PhaseEstimate) -> dict[str, float]:

@@ -339,3 +339,45 @@ def test_what_shipped_scripts_turn_on_is_taken_so_in_a_part_of_a_command() -> No
     assert said == "Taken as on, since every shipped script that trains turns it on: see that it is."
     whole = "python3 -m openrlhf.cli.train_ppo_ray --pretrain Qwen/Qwen2.5-7B " + flags + "8xA100-80G\n"
     assert told(whole + OOM).facts.values["gradient_checkpointing"] is False
+
+
+SCRIPT = """from trl import DPOConfig, DPOTrainer
+args = DPOConfig(per_device_train_batch_size=4, max_length=2048, output_dir="out")
+trainer = DPOTrainer("Qwen/Qwen2.5-7B-Instruct", args=args, train_dataset=rows)
+4 x A100 80GB
+  File "/x/torch/optim/adamw.py", line 173, in _init_group
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "key", "word"),
+    [
+        (SCRIPT, "peft_config", "LoraConfig(r=32)"),
+        ("accelerate launch --config_file zero2.yaml train.py\n" + SCRIPT, "peft_config", "LoraConfig(r=32)"),
+        (
+            "trl dpo --model_name_or_path Qwen/Qwen2.5-7B-Instruct --max_length 2048\n4 x A100 80GB\n",
+            "use_peft",
+            "true",
+        ),
+    ],
+)
+def test_a_script_of_ones_own_is_told_what_its_call_takes(run: str, key: str, word: str) -> None:
+    found = told(run + OOM)
+    assert changes(found)["peft.lora"][0] == (key, None, word)
+    lora = next(one for one in found.prescriptions if one.lever.slug == "peft.lora")
+    assert not any("peft_config" in line.text for line in lora.patch if line.mark == "+")
+
+
+OLD_RLOO = """trl=={}
+args = RLOOConfig(rloo_k=4, response_length=256, per_device_train_batch_size=16)
+trainer = RLOOTrainer(config=args, policy=policy, ref_policy=ref_policy, reward_model=reward_model)
+EleutherAI/pythia-6.9b on 8 x H100 80GB
+  File "/x/torch/optim/adamw.py", line 173, in _init_group
+"""
+
+
+@pytest.mark.parametrize("version", ["0.9.6", "0.11.4", "0.21.0"])
+def test_the_old_rloo_takes_neither_adapter_nor_beta(version: str) -> None:
+    written = changes(told(OLD_RLOO.format(version) + OOM))
+    assert "peft.lora" not in written
+    assert "algo.drop_ref" not in written
