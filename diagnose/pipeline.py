@@ -227,7 +227,8 @@ def _with_only_phase(facts: Facts, before: Estimate) -> Facts:
 def _of_a_pass(facts: Facts) -> Facts:
     """The cards as what probably ran out, where a person's words name no memory and put the failure in a pass of a model."""
     told, phase = facts.stated.get("oom_kind"), _word(facts, "phase")
-    if told is None or told.value != "other" or cause_open(facts) or phase not in _PASSES:
+    passes = (*_PASSES, "rollout") if facts.values.get("rollout_engine", "hf") == "hf" else _PASSES
+    if told is None or told.value != "other" or cause_open(facts) or phase not in passes:
         return facts
     if any(hit.signature.kind in POOL_OF_KIND for hit in facts.hits):
         return facts

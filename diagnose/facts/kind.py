@@ -21,7 +21,8 @@ def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
     growth = [hit for hit in hits if hit.signature.kind == "memory_growth"]
     hit = growth[0] if growth else min(hits, key=_rank)
     kind = hit.signature.kind
-    pools = {found.signature.kind for found in hits if found.signature.strength == hit.signature.strength}
+    as_strong = [found.signature for found in hits if found.signature.strength == hit.signature.strength]
+    pools = {one.kind for one in as_strong if not one.presumed}
     if hit.signature.strength == 1 and {"gpu_oom", "host_ram"} <= pools and not growth:
         kind = "other"
     if kind == "other" and (_raised_on_card(paste) or (hit.signature.strength == 1 and _speaks_of_cards(paste))):
@@ -121,6 +122,10 @@ def spoken_pool(words: str, start: int = 0, end: int | None = None) -> Pool | No
     return pools.pop() if len(pools) == 1 else None
 
 
-def _rank(hit: Hit) -> tuple[bool, int, bool, int]:
+def _rank(hit: Hit) -> tuple[bool, int, bool, bool, int]:
     signature = hit.signature
-    return signature.kind == "other", -signature.strength, signature.kind not in ("host_ram", "host_shm"), hit.span.line
+    presumed = (
+        bool(signature.presumed) and signature.strength == 1
+    )  # words that name a memory outrank those that only let it be likely
+    host = signature.kind in ("host_ram", "host_shm")
+    return signature.kind == "other", -signature.strength, presumed, not host, hit.span.line

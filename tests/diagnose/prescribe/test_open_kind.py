@@ -69,3 +69,24 @@ def test_cards_that_have_room_are_not_taken_for_what_ran_out() -> None:
     assert found.estimate.gpu is not None
     assert found.estimate.gpu.verdict() == "fits"
     assert "The advice is for GPU memory" not in lead(found)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("verl GRPO 7B gets killed while saving the checkpoint", "host_ram"),
+        ("CUDA out of memory, then the worker is killed, verl GRPO 7B", "gpu_oom"),
+        ("显存爆了,进程被杀, verl GRPO 7B", "gpu_oom"),
+        ("TRL GRPO 7B without vllm, OOM in generate()", "gpu_oom"),
+        ("verl GRPO 7B with vllm, OOM in generate_sequences", "other"),
+        ("verl GRPO 7B, wake_up的时候OOM了", "gpu_oom"),
+    ],
+)
+def test_words_without_a_memory_tell_the_likely_one(said: str, kind: str) -> None:
+    assert diagnose(said, {}, current(), ()).kind == kind
+
+
+def test_an_engine_that_cannot_wake_is_told_to_take_less() -> None:
+    said = "verl GRPO Qwen2.5-14B 8 x A100 40GB, OOM at wake_up, gpu_memory_utilization=0.8"
+    found = diagnose(said, {}, current(), ())
+    assert "rollout.gpu_memory_utilization.down" in [one.lever.slug for one in found.prescriptions[:3]]
