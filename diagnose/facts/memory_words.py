@@ -46,6 +46,11 @@ _FORMS = (
         re.I | re.A,
     ),
     re.compile(rf"(?<![\d.]){_SIZE}\s*DDR\d", re.I | re.A),
+    re.compile(
+        rf"\bhost\s+(?:has|have|with)\s*{_SIZE}"
+        r"(?!\s*(?:of\s+|total\s+){0,2}(?:gpu|vram|hbm|显存|disk|ssd|nvme|swap|shm|/dev|cards?|free|left|[a-z]+ cards?))",
+        re.I | re.A,
+    ),
     re.compile(rf"{_LIMIT}\s*[:=]?\s*\"?{_SIZE}", re.I | re.A),
 )
 # a scheduler's or a container's option that somebody tells
@@ -110,6 +115,9 @@ def of_node(total: Fact, said: Fact | None) -> Fact:
     """What a message counts a node against; the lower of it and the text: people round what a machine has, and a limit may be below it."""
     printed = Fact("host_ram_gb", total.value, "read", written=total.written, span=total.span)
     return min(printed, said or printed, key=lambda fact: float(fact.value))
+
+
+_MARKS = ("ram", "mem", "内存", "ddr", "host has", "host have", "host with")
 
 
 def _of_words(line: Line) -> Fact | None:

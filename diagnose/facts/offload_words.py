@@ -36,7 +36,10 @@ _ALL = re.compile(
 _NONE = re.compile(
     r"(?:没有?|未|不)(?:开|用|启用)(?:任何)?\s*(?:cpu[ _-]?)?offload|offload\w*\s*(?:都|也|全)?\s*(?:没有?|未|不)(?:开|用|启用)(?!全)"
     r"|\b(?:no|without(?: any)?)\s+(?:cpu[ -])?offload\w*|(?<![\w.])offload\s*[=:：]\s*(?:false|off|0)\b"
-    r"|\boffload(?:ing)? (?:is )?(?:all )?(?:off|disabled)\b(?!\s+(?:for|of|on)\b)",
+    r"|\boffload(?:ing)? (?:is )?(?:all )?(?:off|disabled)\b(?!\s+(?:for|of|on)\b)"
+    r"|(?:\b(?:all|every|any)\s+(?:(?:the|cpu)\s+)?|所有的?|全部的?)offload\w*\s*(?:options?|flags?|选项|开关)?"
+    r"\s*(?:(?:set )?to|is|are|都|全|也|设为|[=:：])*\s*(?:false|off|disabled|no(?:ne)?\b|关)"
+    r"|(?<![\w.])offload(?:s|ing)?\s+(?:all|everything)\s+(?:set to |to |is |are )?(?:false|off|disabled)\b",
     re.I | re.A,
 )
 # one word for a stage and where its optimizer lives; the third stage takes the weights along

@@ -71,6 +71,11 @@ _APART = re.compile(
 # “bash train.sh on 8*A100 with …”: no script is called with such a word
 _GOES_ON = re.compile(r"\s+(?:on|with|for|in|using|and|at)\s+\S", re.A)
 _BRACKET = re.compile(r"\s[(（](?=\w)", re.A)
+# “trl vllm-serve --model … on 2x L40S”: no flag takes such a word
+_ON_CARDS = re.compile(
+    r"\s(?:on|with)\s(?=(?:(?:an?|one|single|two|four|eight|\d{1,4})\s?[x×*]?\s?){1,3}(?:nvidia\s|amd\s)?[A-Z]{1,3}\d)",
+    re.A,
+)
 
 
 def _behind_commands(paste: Paste) -> Iterator[Line]:
@@ -86,7 +91,12 @@ def _behind_commands(paste: Paste) -> Iterator[Line]:
         settings = [end - line.offset for end in ends.get(line.number, ())]
         started = [found.end() for found in _PROGRAM.finditer(line.words)]
         first = min([end for end in settings if not started or end > started[0]], default=len(line.words))
-        breaks = (_APART.search(line.words, first), _BRACKET.search(line.words, max(started, default=first)))
+        behind = max([0, *settings, *started])
+        breaks = (
+            _APART.search(line.words, first),
+            _BRACKET.search(line.words, max(started, default=first)),
+            _ON_CARDS.search(line.words, behind),
+        )
         apart = min((found.start() for found in breaks if found), default=None)
         if apart is not None and line.words.count("'", apart) % 2:
             apart = None  # inside a quoted value

@@ -137,7 +137,8 @@ _WORDS = (
     ("response_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}(?!s?\s+(?:per|each|in total|for|a)\b)"),
     (
         "prompt_length",
-        rf"(?<![\w-])(?:prompt|input|输入|提示词?)(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}(?!\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}s?(?!{_ABOUT}\d))",
+        rf"(?<![\w-])(?:max_)?(?:prompt|input|输入|提示词?)(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}"
+        rf"(?!\s*(?:tokens?\s*)?(?:的\s*)?{_REPLY}s?(?!{_ABOUT}\d))",
     ),
     # of “2k prompt 8k response” as well
     (
@@ -148,19 +149,19 @@ _WORDS = (
     ("response_length", rf"\bgenerat(?:e|es|ing)\s+(?:up to\s+|about\s+|at most\s+)?{_TOKENS}"),
     (
         "response_length",
-        rf"(?:(?<![\w/+-])(?<![/+] )|(?<=[\dkK])(?=[回生输])){_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}",
+        rf"(?:(?<![\w/+-])(?<![/+] )|(?<=[\dkK])(?=[回生输]))(?:max_)?{_REPLY}(?:s|\s+(?:is|are|of))?{_ABOUT}{_TOKENS}",
     ),
     # “prompt/response 1k/8k”
     ("prompt_length", rf"{_PAIR}(?P<n>\d{{1,6}})(?P<k>[kK])?\s*/\s*\d{{1,6}}[kK]?(?![\w.]*[A-Za-z\d%])"),
     ("response_length", rf"{_PAIR}\d{{1,6}}[kK]?\s*/\s*(?P<n>\d{{1,6}})(?P<k>[kK])?(?![\w.]*[A-Za-z\d%])"),
     # of “1024 prompt 7168 completion” each number stands before its word
-    ("prompt_length", rf"(?<![\w-])(?:prompt|input){_ABOUT}{_ROUND}(?!\s*{_REPLY}s?(?!{_ABOUT}\d))"),
+    ("prompt_length", rf"(?<![\w-])(?:max_)?(?:prompt|input){_ABOUT}{_ROUND}(?!\s*{_REPLY}s?(?!{_ABOUT}\d))"),
     ("prompt_length", rf"{_BEFORE}\s*(?:prompt|input)s?[\s,+/&]*(?:and\s+)?(?=\d{{3,6}}\s*(?:tokens?\s*)?{_REPLY})"),
     (
         "response_length",
         rf"(?<![\w.])\d{{3,6}}\s*(?:tokens?\s*)?(?:prompt|input)s?[\s,+/&]*(?:and\s+)?{_BEFORE}\s*{_REPLY}(?!s?{_ABOUT}\d)",
     ),
-    ("response_length", rf"(?<![\w/+-])(?<![/+] )(?:resp(?:onse)?|completion|output|answer|gen){_ABOUT}{_ROUND}"),
+    ("response_length", rf"(?<![\w/+-])(?<![/+] )(?:max_)?(?:resp(?:onse)?|completion|output|answer|gen){_ABOUT}{_ROUND}"),
     (
         "response_length",
         rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
@@ -201,6 +202,7 @@ _WORDS = (
         "gpu_memory_utilization",
         r"(?<![\w.])(?P<share>0?\.\d{1,2})\s+gpu[ _-]?(?:mem(?:ory)?[ _-]?)?util(?:i[sz]ation)?\b(?!\s*[=:]?\s*\d)",
     ),
+    ("gpu_memory_utilization", rf"(?:^|[,，、;；(（])\s*(?:with\s+)?utili[sz]ation{_SHARE}"),
     ("gpu_memory_utilization", rf"(?:显存|gpu)\s*的?(?:利用率|占比|比例){_SHARE}"),
     (
         "optimizer",
@@ -250,7 +252,7 @@ MARKS = {
     "zero_stage": ("zero", "z1", "z2", "z3", "fsdp", "stage"),
     "lora_rank": ("lora",),
     "micro_batch": ("batch", "bs", "device", "micro", "per gpu", "per card", "每"),
-    "mini_batch_size": ("batch", "bs"),
+    "mini_batch_size": ("batch", "bs", "mini"),
     "logprob_micro_batch": ("micro",),
     "ref_logprob_micro_batch": ("micro",),
     "critic_micro_batch": ("micro",),

@@ -29,6 +29,7 @@ _LONG = 2000
 _FILES = ("yaml", "json")
 # of a card, of a step or of the whole run: no key's words alone
 _EVERYDAY = ("batch size",)
+_SHORT = re.compile(r"\bbsz?\b", re.A)
 
 
 class _Spoken(NamedTuple):
@@ -125,13 +126,15 @@ def _spoken(framework: Framework, type: str) -> _Spoken:
         if " " in words and words not in _EVERYDAY and len({(key.fact, key.unit, key.negated) for key in own}) == 1
         if FACTS[own[0].fact].type == type and not own[0].when
     }
-    names = (
-        "|".join(re.escape(words).replace(r"\ ", "[ -]") for words in sorted(keys, key=len, reverse=True)) or r"(?!)"
-    )
-    names = names.replace("batch[ -]size", "(?:batch[ -]size|bsz?)")  # “train bsz 128”
+    names = "|".join(_said(words) for words in sorted(keys, key=len, reverse=True)) or r"(?!)"
     form = re.compile(rf"(?<![\w.-])(?P<key>{names}){_IS}{_VALUE[type]}", re.I | re.A)
     return _Spoken(form, keys, tuple({words.split(" ", 1)[0] for words in keys}))
 
 
+def _said(words: str) -> str:
+    """A key's words as people write them, the size of a batch in short as well: “train bs 256”."""
+    return re.escape(words).replace(r"batch\ size", r"(?:batch\ size|bsz?)").replace(r"\ ", "[ -]")
+
+
 def _plain(name: str) -> str:
-    return re.sub(r"(?<= )bsz?$", "batch size", re.sub(r"[ _-]+", " ", name).strip().lower())
+    return _SHORT.sub("batch size", re.sub(r"[ _-]+", " ", name).strip().lower())

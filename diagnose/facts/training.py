@@ -26,7 +26,8 @@ _NONE = re.compile(
     re.I | re.A,
 )
 _NONE_AFTER = re.compile(
-    r"\s*(?:[:=：]\s*(?:no|none|off|false)\b|(?:is |was )?(?:turned |switched )?(?:off|disabled|not used)\b|没[开加]|关[了着掉])",
+    r"\s*(?:[:=：]\s*(?:no|none|off|false)\b|(?:is |was )?(?:turned |switched )?(?:off|disabled|not used)\b|没[开加]|关[了着掉]"
+    r"|(?:no|否|不[开用])(?=\s*(?:[,，、;；.。)）]|$)))",
     re.I | re.A,
 )
 # … and that this run is not the one that has them: compared, asked about, planned or refused
