@@ -246,7 +246,7 @@ def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
         phase=before.phase if before else (situation.phase or ""),
         before=situation.seen(before),
         after=situation.seen(trial.after),
-        after_verdict=trial.verdict,
+        after_verdict=situation.told(trial.verdict),
         evidence=candidate.record.evidence,
         why=_why(candidate),
         patch=() if move else patch(situation.paste, trial.changes, situation.facts.framework),

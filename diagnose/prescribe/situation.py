@@ -215,9 +215,13 @@ class Situation:
         if not self.unexplained or self.limit is None:
             return ""
         left = after.bytes + self.unexplained
-        if left > self.limit:
-            return "out"
-        return "close" if left > self.limit * _ROOM else "fits"
+        return "out" if left > self.limit else "close" if left > self.limit * _ROOM else "fits"
+
+    def told(self, word: str) -> str:
+        """The word of a change: not that it fits, where by the same figures the run that failed did."""
+        pool = self.before.pool(self.pool) if self.pool and self.kind and not self.room else None
+        explained = pool is None or self.failing is None or self.unexplained or pool.verdict(self.failing) != "fits"
+        return word if explained or word != "fits" else "open"
 
     def seen(self, phase: PhaseEstimate | None) -> PhaseEstimate | None:
         """A phase with what was measured beyond the settings on top, as it is told beside the verdict."""

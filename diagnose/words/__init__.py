@@ -16,7 +16,13 @@ from diagnose.words.measured import growth_words
 from diagnose.words.room import room_words
 from diagnose.words.untold import OPEN, cards_untold, for_cards, untold
 
-VERDICTS = {"out": "runs out", "close": "too close to call", "fits": "fits", "unknown": "facts missing"}
+VERDICTS = {
+    "out": "runs out",
+    "close": "too close to call",
+    "fits": "fits",
+    "unknown": "facts missing",
+    "open": "by an estimate that does not explain the failure",
+}
 
 # Units that have another form for one.
 _ONE = {"tokens": "token", "prompts": "prompt", "sequences": "sequence", "sequences per GPU": "sequence per GPU"}
@@ -148,7 +154,7 @@ def _lead(diagnosis: Diagnosis) -> str:
     parts = [apart] if apart else []
     parts.append(f"{_need(phase, pool, limited=job_limited(diagnosis.facts))} {cards_untold(pool, phase)}".rstrip())
     if largest is not None and largest.bytes:
-        whose = "the " if largest.title.startswith("engine's") else ""
+        whose = "the " if largest.title.startswith(("engine's", "sleeping engine")) else ""
         parts.append(f"The largest part is {whose}{in_sentence(largest.title)}, {gib(largest.bytes)}.")
     parts.append(_first_step(diagnosis, pool, phase))
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
@@ -161,6 +167,7 @@ def _lead(diagnosis: Diagnosis) -> str:
         return " ".join(part for part in (grown[0], *parts) if part)
     if diagnosis.kind and pool.verdict(phase.computed) == "fits":
         parts.append(_unexplained(diagnosis, phase))
+    parts.append(_seen(diagnosis))
     parts.append(_elsewhere_too(diagnosis, pool))
     parts.append(_of_open_kind(diagnosis))
     return " ".join(part for part in parts if part)
@@ -220,6 +227,16 @@ def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
     if used := counted_beyond(diagnosis, phase):
         return f"The message counts {used:,.1f}{NBSP}GiB in use on the node; the settings that are known do not explain the rest."
     return "The settings that are known do not explain the failure."
+
+
+def _seen(diagnosis: Diagnosis) -> str:
+    """What message and log come to beyond the settings, where the changes start from there."""
+    seen = next((given.before.measured for given in diagnosis.prescriptions if given.before), None)
+    return (
+        f"By the figures of the message it is {gib(seen)}: the changes below start from there."
+        if seen is not None
+        else ""
+    )
 
 
 def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:

@@ -35,7 +35,13 @@ KINDS = {
     "other": "有内存耗尽，但文本没有说明是显存还是主机内存",
 }
 
-VERDICTS = {"out": "仍放不下", "close": "难以判断", "fits": "放得下", "unknown": "缺少信息"}
+VERDICTS = {
+    "out": "仍放不下",
+    "close": "难以判断",
+    "fits": "放得下",
+    "unknown": "缺少信息",
+    "open": "但估算不能解释这次失败",
+}
 
 RESULTS = {"same": "不改变训练结果", "may_change": "可能改变训练结果"}
 

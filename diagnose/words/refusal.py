@@ -19,7 +19,7 @@ def told(diagnosis: Diagnosis) -> list[str]:
     refused = explain(facts, diagnosis.paste)
     return [
         *_request(refused),
-        *_shortage(facts),
+        *_shortage(facts, refused),
         *_before_start(diagnosis),
         *_tenant(facts),
         *_idle(facts),
@@ -66,9 +66,14 @@ def _piece(piece: Piece) -> str:
     return f"{article} {piece.name} in {_TYPES[piece.each]} ({product} × {piece.each} bytes)"
 
 
-def _shortage(facts: Facts) -> list[str]:
+def _shortage(facts: Facts, refused: Refused | None) -> list[str]:
     if beyond_card(facts):
         whole = _gib(facts.number("tried_alloc_gib") or 0.0)
+        if _is_logits(refused):
+            return [
+                f"{whole} in one piece is more than the whole card: only a smaller tensor helps, by fewer rows or tokens in a pass or by "
+                "logits in chunks."
+            ]
         return [
             f"{whole} in one piece is more than the whole card: no other setting makes room for that. Such a size is a product of two "
             "lengths (attention computed in full over long rows or image patches), or a wrong shape."
@@ -80,6 +85,14 @@ def _shortage(facts: Facts) -> list[str]:
         f"{_gib(free)} were free and {_gib(asked)} were asked for: the card was not short of memory when this was printed. "
         "Memory came free just before, the process has a limit of its own, or the driver refused for another reason."
     ]
+
+
+def _is_logits(refused: Refused | None) -> bool:
+    """Whether what was asked for is told to be logits, which go with the rows of a pass and their length alone."""
+    if refused is None:
+        return False
+    named = bool(refused.pieces) and all(piece.name.startswith("logits") for piece in refused.pieces)
+    return named or bool(refused.tokens or refused.row)
 
 
 def _factor(words: str, factor: int) -> str:

@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from diagnose.words import lead
 from tests.diagnose.prescribe.conftest import GROUPED, Advice
 
 Advise = Callable[..., Advice]
@@ -44,3 +47,13 @@ def test_without_a_phase_the_card_is_not_taken_for_the_phase_that_is_highest(adv
 def test_more_free_than_asked_for_leaves_the_verdict_to_the_estimate_and_the_room(advise: Advise) -> None:
     pieces = FULL.replace("1.15 GiB is free", "30.00 GiB is free")
     assert all(one.after_verdict != "out" for one in advise(pieces).prescriptions if one.after)
+
+
+def test_a_change_of_a_run_that_fits_by_the_estimate_is_not_said_to_fit(advise: Advise) -> None:
+    found = advise(SMALL.replace("Tried to allocate 9.10 GiB.", ""))
+    assert {one.after_verdict for one in found.prescriptions if one.after} == {"open"}
+
+
+def test_the_figure_that_the_changes_start_from_is_told(advise: Advise) -> None:
+    said = lead(diagnose(FULL, {}, current(), ()))
+    assert "By the figures of the message it is 87.1" in said

@@ -90,6 +90,17 @@ def test_more_than_the_whole_card_is_no_matter_of_settings():
     assert "more than the whole card" in sentences(tried="910.00 GiB")
 
 
+def test_logits_beyond_the_card_are_a_matter_of_rows():
+    keys = (
+        "trl grpo --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 128 "
+        "--max_prompt_length 512 --max_completion_length 1536"
+    )
+    # 128 rows × 2048 tokens × 152064 × 4 bytes = 148.5 GiB
+    said = sentences(keys, tried="148.50 GiB")
+    assert "only a smaller tensor helps, by fewer rows or tokens in a pass" in said
+    assert "product of two lengths" not in said
+
+
 def test_what_is_neither_free_nor_the_processes_own_is_another_tenants():
     said = sentences(free="5.11 GiB", held="42.64 GiB", allocated="40.00 GiB", unused="1.00 GiB", tried="7.25 GiB")
     assert "31.4 GiB of the card are neither this process’s nor free" in said
