@@ -83,8 +83,8 @@ _MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时|
 # … or the function: “at backward in update_policy, …”, “failing run: update_actor”
 _IN_FUNCTION = re.compile(
     r"(?:\b(?:at|in|inside|during)\s+(?:the\s+)?|(?:\b(?:run|fail\w*|error|crash\w*|phase|stage|where)|报错|位置|阶段)\s*[:：]\s*"
-    r"|^\s*(?:[卡挂死停]?在|[走跑]?到了?)\s*)`?"
-    r"(?=[a-z]+_[a-z_]+(?:\(\))?`?\s*(?:[里中]|这里|这一?步|的时候)?\s*(?:[,.;)，。；]|$))",
+    r"|(?:^|(?<=[\s)）]))\s*(?:[卡挂死停]?在|[走跑]?到了?)\s*)`?"
+    r"(?=(?:[a-z]+\.)?[a-z]+_[a-z_]+(?:\(\))?`?\s*(?:[里中]|这里|这一?步|的时候)?\s*(?:[,.;)，。；]|$))",
     re.I | re.A,
 )
 # “Backward pass of the first step:”, with the error itself in the next line
