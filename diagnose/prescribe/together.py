@@ -43,15 +43,18 @@ def together(
 ) -> Together | None:
     """The set, with its figures; None where one lever of ``judged`` is enough, where figures do not speak, or where not even all are.
 
-    That last is not said: a run of which the estimate shows far too much may not be the one that was estimated.
+    Where only levers that may change results are enough alone it is one of those that do not. That not even all are is not said: a run
+    of which the estimate shows far too much may not be the one that was estimated.
     """
     if situation.pool is None or situation.failing is None or not _speaks(situation):
         return None
     spoken_against = {one.lever.slug for one in judged if isinstance(one, NotAdvised) and one.reason in _FINAL}
     left = [lever for lever in levers if lever.slug not in spoken_against]
     for below in (OTHERWISE, ANOTHER_RUN):
-        if any(_is_enough(one, below) for one in judged):
-            return None
+        if enough := {one.lever.results for one in judged if _is_enough(one, below)}:
+            free = [lever for lever in left if _usable(lever, below) and lever.results == "same"]
+            found = None if "same" in enough else _set(free, situation, True, 2)
+            return replace(found, spares=True) if found else None
         near = any(_comes_near(one, situation, below) for one in judged)
         if found := _set([lever for lever in left if _usable(lever, below)], situation, near, fewest):
             return found

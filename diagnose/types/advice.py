@@ -104,7 +104,7 @@ class Together:
     """Several levers at once, where none alone is enough: ``before`` is the failing phase, ``after`` the highest then.
 
     ``settings`` are the facts that change, each in its own unit; ``other_pool`` the peaks of the other pool, before and after.
-    ``older`` tells what releases before call the keys that are new.
+    ``older`` tells what releases before call the keys that are new. ``spares``: one change alone is enough as well, and may change results.
     """
 
     levers: tuple[Lever, ...]
@@ -117,6 +117,7 @@ class Together:
     other_pool: tuple[PhaseEstimate, PhaseEstimate] | None = None
     patch: tuple[PatchLine, ...] = ()
     older: str = ""
+    spares: bool = False
 
     @property
     def phase(self) -> str:

@@ -19,6 +19,7 @@ def why(together: Together, limit: int | None) -> str:
     """What they are, what is left of ``limit`` in bytes then, and what older releases call their keys."""
     told = gained(together, limit)
     alone = "No change is enough alone. " if len(together.levers) > 1 else ""
+    alone = "No change that leaves the results as they are is enough alone. " if together.spares else alone
     return f"{alone}{told[0].upper()}{told[1:]} {together.older}".rstrip()
 
 

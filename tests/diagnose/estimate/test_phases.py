@@ -368,6 +368,6 @@ def test_an_algorithm_that_nobody_here_knows_is_what_its_trainer_is_for(facts: A
 def test_a_trainer_that_gives_every_row_a_mask_of_ones_leaves_none_in_attention() -> None:
     answers: dict[str, Value] = {
         "framework": "nemo-rl", "model": "Qwen2.5-7B-Instruct", "n_gpus": 8, "gpu_model": "H100", "algo": "grpo", "full_or_lora": "full",
-        "micro_batch": 4, "logprob_micro_batch": 4, "max_length": 4096, "real_response_length": 3000,
+        "micro_batch": 4, "logprob_micro_batch": 4, "max_length": 4096, "real_response_length": 3000, "remove_padding": False,
     }  # fmt: skip
     assert "attention_mask" not in _ids(estimate(facts_of(answers, current())).gpu.phase("actor_update"))

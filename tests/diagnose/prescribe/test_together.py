@@ -157,3 +157,29 @@ def test_an_engine_over_more_cards_may_be_given_less(knowledge: Knowledge) -> No
     assert float(after["gpu_memory_utilization"]) < 0.75
     rollout = diagnose(text, found.together.settings, knowledge, ()).estimate.gpu.phase("rollout")
     assert next(term.bytes for term in rollout.terms if term.id == "kv_pool") > 1 << 30
+
+
+PAIRS = """
+### model
+model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct
+stage: dpo
+finetuning_type: full
+deepspeed: examples/deepspeed/ds_z2_config.json
+cutoff_len: 4096
+per_device_train_batch_size: 2
+gradient_accumulation_steps: 8
+bf16: true
+4 x A100 80GB, LLaMA-Factory 0.9.2
+  File "/LLaMA-Factory/src/llamafactory/train/dpo/trainer.py", line 190, in concatenated_forward
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.83 GiB. GPU 1 has a total capacity of 79.14 GiB of which 3.02 GiB is free.
+"""
+
+
+def test_where_only_what_changes_results_is_enough_alone_a_set_that_leaves_them_is_shown(knowledge: Knowledge) -> None:
+    found = diagnose(PAIRS, {}, knowledge, ())
+    enough = [one.lever for one in found.prescriptions if one.after_verdict == "fits"]
+    assert enough
+    assert all(lever.results != "same" for lever in enough if lever.changes and not lever.keyless)
+    assert found.together is not None
+    assert all(lever.results == "same" for lever in found.together.levers)
+    assert "No change that leaves the results as they are is enough alone" in to_text(found)
