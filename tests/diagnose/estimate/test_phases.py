@@ -11,7 +11,7 @@ from diagnose.estimate import estimate
 from diagnose.estimate.phases import trainer_bytes
 from diagnose.knowledge import current
 from diagnose.knowledge.records import Behaviour, Resident
-from diagnose.pipeline import facts_of
+from diagnose.pipeline import diagnose, facts_of
 from diagnose.types import Diagnosis, Estimate, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import GIB
 from diagnose.vocabulary import Value
@@ -365,9 +365,25 @@ def test_an_algorithm_that_nobody_here_knows_is_what_its_trainer_is_for(facts: A
     assert ("rollout" in phases) is samples
 
 
+MASKED = """8xH100
+policy:
+  model_name: Qwen/Qwen2.5-7B-Instruct
+  train_micro_batch_size: 4
+  max_total_sequence_length: 4096
+  dtensor_cfg:
+    enabled: true
+    activation_checkpointing: false
+grpo:
+  num_prompts_per_step: 32
+  num_generations_per_prompt: 16
+cluster:
+  gpus_per_node: 8
+  num_nodes: 1
+"""
+
+
 def test_a_trainer_that_gives_every_row_a_mask_of_ones_leaves_none_in_attention() -> None:
-    answers: dict[str, Value] = {
-        "framework": "nemo-rl", "model": "Qwen2.5-7B-Instruct", "n_gpus": 8, "gpu_model": "H100", "algo": "grpo", "full_or_lora": "full",
-        "micro_batch": 4, "logprob_micro_batch": 4, "max_length": 4096, "real_response_length": 3000, "remove_padding": False,
-    }  # fmt: skip
-    assert "attention_mask" not in _ids(estimate(facts_of(answers, current())).gpu.phase("actor_update"))
+    found = diagnose(MASKED, {}, current(), ())
+    assert found.facts.values["framework"] == "nemo-rl"
+    assert found.estimate.gpu is not None
+    assert "attention_mask" not in _ids(found.estimate.gpu.phase("actor_update"))
