@@ -16,6 +16,8 @@ def implied(facts: Mapping[str, Fact], whole_run: bool) -> Iterator[Fact]:
     """What outranks a trainer's defaults; what is pasted whole has no engine that its command does not start."""
     if not whole_run and (engine := _engine(facts)):
         yield engine
+    if sleeps := _sleeps(facts):
+        yield sleeps
     if not whole_run and (packed := _packed(facts)):
         yield packed
     if model := _model(facts):
@@ -39,6 +41,17 @@ def _engine(facts: Mapping[str, Fact]) -> Fact | None:
     if (place := facts.get("phase")) and place.origin == "answered" and place.value in ("init", "weight_sync"):
         return Fact("rollout_engine", "vllm", "derived", why="it failed where an engine has a part")
     return None
+
+
+def _sleeps(facts: Mapping[str, Fact]) -> Fact | None:
+    """An engine that sleeps, where its own allocator failed, which it has for nothing else.
+
+    (vLLM v0.8.5 v1/worker/gpu_worker.py: load_model, initialize_from_config: CuMemAllocator with enable_sleep_mode alone.)
+    """
+    maps, level = facts.get("engine_maps_pool"), facts.get("sleep_level")
+    if maps is None or maps.value is not True or level is None or level.origin != "default" or level.value != 0:
+        return None
+    return Fact("sleep_level", 1, "derived", why="its allocator is that of an engine that sleeps")
 
 
 def _packed(facts: Mapping[str, Fact]) -> Fact | None:

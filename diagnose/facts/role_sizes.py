@@ -14,6 +14,7 @@ _ROLES = {
     "critic_b": r"(?:critic(?:[ _-]?model)?|value model|价值模型)",
 }
 _SIZE = r"(?P<b>\d{1,3}(?:\.\d{1,2})?)\s*B(?![A-Za-z\d])"
+_SMALL = r"(?:(?P<b>\d{1,3}(?:\.\d{1,2})?)\s*B|(?P<m>\d{2,3})\s*M)(?![A-Za-z\d])"
 _B = rf"(?<![\w.]){_SIZE}"
 _NAMED = r"(?:[A-Z][A-Za-z]{2,12}\d?(?:\.\d)?-)?"
 _FORMS = {
@@ -24,6 +25,8 @@ _FORMS = {
             rf"{_NAMED}{_SIZE}",
             re.I | re.A,
         ),
+        # the name of a family between them: “reward model Skywork 8B”, “critic opt-350m”
+        re.compile(rf"{role}(?![A-Za-z_])[\s:：=]{{1,3}}(?-i:[A-Za-z]{{2,12}}\d?(?:\.\d)?)[- ]{_SMALL}", re.I | re.A),
     )
     for id, role in _ROLES.items()
 }
@@ -37,7 +40,7 @@ def role_sizes(speech: Sequence[Line]) -> dict[str, Fact]:
         for id, forms in _FORMS.items() if len(line.words) < _MOST else ():
             for form in forms:
                 for match in form.finditer(line.words):
-                    size = float(match["b"])
+                    size = float(match["b"]) if match["b"] else float(match["m"]) / 1000
                     fact = Fact(id, size, "read", written=match[0].strip(), span=span_of(line, match))
                     found.setdefault(id, {}).setdefault(size, fact)
     return {id: next(iter(sizes.values())) for id, sizes in found.items() if len(sizes) == 1}
