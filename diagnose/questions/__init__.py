@@ -151,12 +151,12 @@ def _of_unknown_name(id: str, facts: Facts) -> str:
 
 
 def _idle(asked: Asked, bench: Bench) -> bool:
-    """Whether every answer that was tried leaves the failing phase and the word on it as they are."""
+    """Whether every answer that was tried leaves the failing phase as it is, and the word on it, or says the same of it."""
     before, word = bench.peak(bench.before), bench.means(bench.before)
     told = [says for _, _, says in asked.options if says]
-    return (
-        before is not None and bool(told) and asked.moves < before * _LEAST_MOVE and all(word in says for says in told)
-    )
+    if before is None or not told or asked.moves >= before * _LEAST_MOVE:
+        return False
+    return all(word in says for says in told) or (len(told) > 1 and len(set(told)) == 1)
 
 
 def _with_place(moving: list[Asked], place: list[Asked], words: Mapping[str, Question], facts: Facts) -> list[Asked]:
