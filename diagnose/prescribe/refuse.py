@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from diagnose.allocator import crammed, idle_gib
+from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
@@ -111,9 +112,14 @@ def fixed(lever: Lever, situation: Situation) -> bool:
     return fork is not None and bool(moves) and all(fact in fork.fixed for fact in moves)
 
 
+# what the failure is, and how passes are cut, of which people name either way
+_OF_FAILURE = ("oom_kind", "phase", "dynamic_batch")
+
+
 def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It acts on the other memory than the one that runs out."""
-    if situation.pool is None or situation.pool in lever.pools:
+    """It acts on the other memory than the one that runs out; nothing is said of what this run could not do in either."""
+    run = {id: asked for id, asked in lever.when.items() if id not in _OF_FAILURE}
+    if situation.pool is None or situation.pool in lever.pools or holds(run, situation.values) is False:
         return None
     acts = " and ".join(POOL_WORDS[pool] for pool in ("gpu", "host") if pool in lever.pools)
     out = KINDS["host_shm"] if situation.kind == "host_shm" else POOL_WORDS[situation.pool]

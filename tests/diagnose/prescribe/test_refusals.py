@@ -64,6 +64,11 @@ def test_a_smaller_micro_batch_is_named_as_no_help_for_host_ram(advise):
     assert "host RAM" in refused.why
 
 
+def test_what_this_run_could_not_do_for_either_memory_is_not_named(advise):
+    named = [one.lever.slug for one in advise(ON_THE_HOST).not_advised]
+    assert "optimizer.precision_aware.on" not in named
+
+
 def test_a_saving_outside_the_failing_phase_is_worth_nothing(advise):
     advice = advise(GROUPED + "\n", phase="optimizer_step")
     assert "batch.train.down" not in advice.levers
