@@ -26,6 +26,7 @@ from diagnose.estimate.residents import (
     is_online,
     of_server,
     residents,
+    without_engine,
 )
 from diagnose.estimate.shape import Shape, shape
 from diagnose.estimate.sharding import ParameterBytes, Split, parameter_bytes, zero_stage
@@ -45,8 +46,7 @@ WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls", 
 WITHOUT_HEAD = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls")
 BETWEEN = "between"  # a stage of a pipeline that is neither the first nor the last
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
-_OF_ENGINE = ("init", "weight_sync")
-_SAMPLING = (*_OF_ENGINE, "rollout")
+_SAMPLING = ("init", "weight_sync", "rollout")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
 
 
@@ -273,12 +273,7 @@ def _phases(framework: Framework, values: Values, online: bool, writes: bool) ->
     if values.get("only_validates") is True:
         return tuple(phase for phase in PHASES if phase in listed and phase in ("load", *_SAMPLING))
     absent = set() if has_critic(values) else {"values", "critic"}
-    if (
-        values.get("rollout_engine") == "hf"
-        and values.get("phase") not in _OF_ENGINE
-        and values.get("sync_ref") is not True
-    ):
-        absent.update(_OF_ENGINE)
+    absent |= set(without_engine(values))
     if values.get("has_ref") is not True:
         absent.add("ref_logprob")
     if values.get("saves") is False and values.get("phase") != "checkpoint":

@@ -71,6 +71,13 @@ def has_engine(framework: Framework, values: Values) -> bool:
     return any(id in values for id in ("gpu_memory_utilization", "kv_pool_gib", "rollout_tp", "engine_version"))
 
 
+def without_engine(values: Values) -> tuple[str, ...]:
+    """The phases of an engine that a trainer does not have which generates by itself; a reference may be brought up to date in one."""
+    phases = ("init", "weight_sync")
+    own = values.get("rollout_engine") == "hf" and values.get("sync_ref") is not True
+    return phases if own and values.get("phase") not in phases else ()
+
+
 def residents(
     entries: tuple[Resident, ...],
     framework: Framework,

@@ -12,7 +12,7 @@ from diagnose.words import untrained
 from diagnose.words.apart import of_phase
 from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths
-from diagnose.words.measured import growth_words
+from diagnose.words.measured import growth_words, starts_from
 from diagnose.words.room import room_words
 from diagnose.words.untold import OPEN, cards_untold, for_cards, untold
 
@@ -160,14 +160,13 @@ def _lead(diagnosis: Diagnosis) -> str:
     if diagnosis.kind and diagnosis.phase is None and diagnosis.kind in ("gpu_oom", "gpu_oom_raw"):
         parts.append("The text itself does not settle the phase.")
         parts.append(_left(diagnosis.facts, pool))
-    parts.append(_taken(diagnosis, pool, phase))
-    parts.append(untold(diagnosis))
+    parts += [_taken(diagnosis, pool, phase), untold(diagnosis)]
     grown = [growth_words(one, diagnosis.estimate) for one in diagnosis.facts.growth if one.pool == diagnosis.pool]
     if diagnosis.kind == "memory_growth" and grown:
         return " ".join(part for part in (grown[0], *parts) if part)
     if diagnosis.kind and pool.verdict(phase.computed) == "fits":
         parts.append(_unexplained(diagnosis, phase))
-    parts.append(_seen(diagnosis))
+    parts.append(starts_from(diagnosis))
     parts.append(_elsewhere_too(diagnosis, pool))
     parts.append(_of_open_kind(diagnosis))
     return " ".join(part for part in parts if part)
@@ -227,16 +226,6 @@ def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
     if used := counted_beyond(diagnosis, phase):
         return f"The message counts {used:,.1f}{NBSP}GiB in use on the node; the settings that are known do not explain the rest."
     return "The settings that are known do not explain the failure."
-
-
-def _seen(diagnosis: Diagnosis) -> str:
-    """What message and log come to beyond the settings, where the changes start from there."""
-    seen = next((given.before.measured for given in diagnosis.prescriptions if given.before), None)
-    return (
-        f"By the figures of the message it is {gib(seen)}: the changes below start from there."
-        if seen is not None
-        else ""
-    )
 
 
 def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:

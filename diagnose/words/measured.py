@@ -27,6 +27,16 @@ _POOLS = {"gpu": "GPU memory", "host": "Host RAM"}
 _MOST = 12
 
 
+def starts_from(diagnosis: Diagnosis) -> str:
+    """What message and log come to beyond the settings, where the changes start from there."""
+    seen = next((given.before.measured for given in diagnosis.prescriptions if given.before), None)
+    return (
+        f"By the figures of message and log it is {gib(seen)}{_GIB}: the changes below start from there."
+        if seen is not None
+        else ""
+    )
+
+
 def unheld(measured: tuple[Measured, ...]) -> tuple[Compared, ...]:
     """Readings where there is no estimate to hold them against."""
     return tuple(Compared(one) for one in measured)

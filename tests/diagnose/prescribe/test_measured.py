@@ -56,4 +56,4 @@ def test_a_change_of_a_run_that_fits_by_the_estimate_is_not_said_to_fit(advise: 
 
 def test_the_figure_that_the_changes_start_from_is_told(advise: Advise) -> None:
     said = lead(diagnose(FULL, {}, current(), ()))
-    assert "By the figures of the message it is 87.1" in said
+    assert "By the figures of message and log it is 87.1" in said
