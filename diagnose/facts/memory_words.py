@@ -87,7 +87,17 @@ _FREE_TOLD = re.compile(
     r"(?P<size>\d[\d.]*)\s?(?P<unit>[KMGT]i?(?=B?\b))?",
     re.I | re.A,
 )
-_MARKS = ("ram", "mem", "内存", "docker", "podman")  # in lower case; whatever a form matches holds one
+_MARKS = (
+    "ram",
+    "mem",
+    "内存",
+    "ddr",
+    "docker",
+    "podman",
+    "host has",
+    "host have",
+    "host with",
+)  # in lower case; whatever a form matches holds one
 _FREE_UNITS = {"": KIB / GIB, "k": KIB / GIB, "m": MIB / GIB, "g": 1.0, "t": TIB / GIB}
 
 
@@ -115,9 +125,6 @@ def of_node(total: Fact, said: Fact | None) -> Fact:
     """What a message counts a node against; the lower of it and the text: people round what a machine has, and a limit may be below it."""
     printed = Fact("host_ram_gb", total.value, "read", written=total.written, span=total.span)
     return min(printed, said or printed, key=lambda fact: float(fact.value))
-
-
-_MARKS = ("ram", "mem", "内存", "ddr", "host has", "host have", "host with")
 
 
 def _of_words(line: Line) -> Fact | None:

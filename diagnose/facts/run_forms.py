@@ -161,7 +161,10 @@ _WORDS = (
         "response_length",
         rf"(?<![\w.])\d{{3,6}}\s*(?:tokens?\s*)?(?:prompt|input)s?[\s,+/&]*(?:and\s+)?{_BEFORE}\s*{_REPLY}(?!s?{_ABOUT}\d)",
     ),
-    ("response_length", rf"(?<![\w/+-])(?<![/+] )(?:max_)?(?:resp(?:onse)?|completion|output|answer|gen){_ABOUT}{_ROUND}"),
+    (
+        "response_length",
+        rf"(?<![\w/+-])(?<![/+] )(?:max_)?(?:resp(?:onse)?|completion|output|answer|gen){_ABOUT}{_ROUND}",
+    ),
     (
         "response_length",
         rf"长度[^。；;\n]{{0,24}}?{_KILO}\s*(?:的时候|时)?\s*(?:就|会|直接|还是|又)+\s*(?:炸|爆|OOM|挂|崩)",
