@@ -32,7 +32,8 @@ class Widths(NamedTuple):
     tokens where that is not attention, 0 where nothing does; ``alone``: a layer is either that or an MLP, with one norm.
     ``values``: the width of the tensor that holds the value, 0 for that of the keys; ``out``: of what attention gives, copies of it
     included, and ``given`` of what the next product reads of that, 0 for the queries'. ``ranks``: narrow widths that are normed on the
-    way to query and key. ``after``: norms on what attention and MLP give. ``fp32_norm``, ``clamped``, ``stepwise``: as in a model's record.
+    way to query and key. ``after``: norms on what attention and MLP give. ``fp32_norm``, ``clamped``,
+    ``stepwise``, ``relu``: as in a model's record.
     ``routing``: bytes a hidden number that the choice of experts keeps, ``shared`` those of the shared expert's gate.
     ``joined``: so are query, key and value, and gate and up, and the value is a view of what the first of these products gave.
     ``repeats``: how often each head of key and value stands on the ranks that share the heads of a sequence.
@@ -60,6 +61,7 @@ class Widths(NamedTuple):
     fp32_norm: bool = False
     clamped: bool = False
     stepwise: bool = False
+    relu: bool = False
     routing: int = 0
     shared: int = 0
     joined: bool = False
@@ -103,6 +105,7 @@ def widths(model: Model, fused: bool = False) -> Widths:
         fp32_norm=model.fp32_norm,
         clamped=model.clamped,
         stepwise=model.stepwise,
+        relu=model.relu,
         routing=4 if model.moe and model.moe.fp32_router else 0,
         shared=2 if model.moe and model.moe.shared_gate else 0,
         joined=joined,
@@ -175,11 +178,12 @@ def layer_bytes_per_token(w: Widths, autocast: bool = False) -> float:
 
     Rows for an expert are copied out and its outputs kept for the router's weight: 4 h for each chosen expert. A clamped gate and up
     are kept before and after (transformers 5.23 models/gpt_oss: GptOssExperts._apply_gate). A GELU in steps keeps what its cube, its tanh
-    and its last product read, which autocast makes fp32 from the cube on (PyTorch’s list of operations that autocast to fp32: pow).
+    and its last product read, which autocast makes fp32 from the cube on (PyTorch’s list of operations that autocast to fp32: pow). Of a
+    ReLU only the result is kept, which the next product reads as well (torch 2.6 tools/autograd/derivatives.yaml: relu).
     """
     norms = _norms(w, autocast) * w.hidden + _inner_norms(w)
     steps = 16 if autocast else 10
-    mlp = (14 if w.clamped else 8 if w.gated else steps if w.stepwise else 4) * w.mlp + 4 * w.routed
+    mlp = (14 if w.clamped else 8 if w.gated else steps if w.stepwise else 2 if w.relu else 4) * w.mlp + 4 * w.routed
     return norms + attention_bytes_per_token(w) + mlp + (w.routing + w.shared) * w.hidden
 
 

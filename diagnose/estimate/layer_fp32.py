@@ -20,7 +20,7 @@ def fp32_layer_bytes_per_token(w: Widths) -> float:
     a_norm = 8 if w.layer_norm else 12
     norms = ((1 if w.alone else 2) * a_norm - (4 if w.layer_norm and w.parallel else 0) + 8 * w.after) * w.hidden
     inner = (8 * (w.q + w.keys) if w.qk_norm else 0) + 12 * w.ranks
-    mlp = (28 if w.clamped else 16 if w.gated else 20 if w.stepwise else 8) * w.mlp + 8 * w.routed
+    mlp = (28 if w.clamped else 16 if w.gated else 20 if w.stepwise else 4 if w.relu else 8) * w.mlp + 8 * w.routed
     return norms + inner + _attention(w) + mlp + (w.routing + 2 * w.shared) * w.hidden
 
 

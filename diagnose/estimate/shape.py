@@ -53,9 +53,9 @@ def embedding(model: Model) -> int:
 
 
 def root(model: Model) -> int:
-    """Embedding, head where it is not tied, and final norm; the table of all layers' own embeddings where there is one."""
+    """Embedding, head where it is not tied, and final norm; tables of positions and of all layers' own embeddings where there are any."""
     norm = model.hidden * (2 if model.layer_norm else 1)
-    table = embedding(model) * (1 if model.tied else 2)
+    table = embedding(model) * (1 if model.tied else 2) + model.positions * model.hidden
     return table + norm + (model.vocab if model.head_bias else 0) + _layers_table(model)
 
 

@@ -82,6 +82,22 @@ def _shortened(model: Model) -> set[str]:
 
 
 @lru_cache(maxsize=4)
+def _namesakes(models: Models) -> dict[str, tuple[str, ...]]:
+    """Packed names that several models share, since a point is no letter: OPT-13B before OPT-1.3B."""
+    slugs: dict[str, list[str]] = {}
+    for model in models:
+        for name in {packed(name) for name in (model.title, *model.aliases)}:
+            slugs.setdefault(name, []).append(model.slug)
+    return {name: tuple(sorted(of, key=lambda slug: slug.count("."))) for name, of in slugs.items() if len(of) > 1}
+
+
+def _meant(alias: str, name: str, models: Models) -> str:
+    """The slug of a packed name; of several the one of the size that the name tells."""
+    of, size = _namesakes(models).get(alias, ()), _size(name)
+    return next((slug for slug in of if _of_size(size, _sizes(models)[slug])), aliases(models)[alias])
+
+
+@lru_cache(maxsize=4)
 def _sizes(models: Models) -> dict[str, float]:
     """Slug → billions of parameters."""
     return {model.slug: model.params_b for model in models}
@@ -145,7 +161,7 @@ def find_model(name: str, models: Models) -> str:
     words = packed(name)
     known = aliases(models)
     if words in known:
-        return known[words]
+        return _meant(words, name, models)
     if slug := _by_parts(models).get(_parts(name)):
         return slug
     if slug := _begins_with(name, models):
@@ -159,9 +175,10 @@ def find_model(name: str, models: Models) -> str:
 def _begins_with(name: str, models: Models) -> str:
     """The slug of the model whose name stands at the beginning of another, the longest of them; "" for none."""
     words = packed(name)
-    for alias, slug in aliases(models).items():
+    for alias in aliases(models):
         if not words.startswith(alias):
             continue
+        slug = _meant(alias, name, models)
         rest, behind = words[len(alias) :], _behind(alias, name)
         sized = None if _SIZED.search(alias) else _size(behind)
         other = (sized is None and re.match(r"[\dab](?:\d|$)", rest)) or _OTHER.match(rest)

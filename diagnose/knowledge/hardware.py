@@ -178,6 +178,7 @@ class Model(Record):
     ``stepwise``: its GELU is written as one operation after another (transformers activations.py: NewGELUActivation).
     ``published_in``: an engine loads its weights in so few bits as they are. ``unpatched``: fused kernels that a trainer puts in the place
     of a model's own (Liger's) do not know its type, and leave it as it is.
+    ``positions``: rows of a table of positions that are learned; ``relu``: the MLP's function, of which only the result is kept.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
@@ -212,6 +213,8 @@ class Model(Record):
     fused_qkv: bool = False
     clamped: bool = False
     stepwise: bool = False
+    relu: bool = False
+    positions: int = 0
     published_in: str = ""
     unpatched: bool = False
     attention_layers: int = 0
