@@ -132,8 +132,8 @@ present, after the causes were looked up in the trainers' own code.
 The settings of 139 rows were completed after a first look at the answers (that rows were packed, the version that ran, a block of
 YAML for the flags that it stands for) and one row was dropped, whose number of cards nobody tells. As first written the median
 was 35 %, nine in ten within 223 %. The 87 rows of fms-hf-tuning were given the versions that ran, from the requirements beside their
-tables, 93 of Unsloth's on 2026-11-27 the one that their notebooks print, three of DeepSpeed-Chat on 2026-11-28 that attention was written out, as
-that of OPT was in 2023. In the columns "in band" allocated and reserved memory are
+tables, 93 of Unsloth's on 2026-11-27 the one that their notebooks print, three of DeepSpeed-Chat on 2026-11-28 that
+attention was written out, as that of OPT was in 2023. In the columns "in band" allocated and reserved memory are
 held against the band of the card, as the first time; the last column holds them against that of the same terms.
 
 The rows of the second time were held against commit 57aed4e on 2026-11-23: the scripts and the manual of ms-swift 1 and 2 (2023 and

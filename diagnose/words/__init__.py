@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diagnose.bears import bears_on
 from diagnose.facts.kind import cause_open, not_memory
 from diagnose.facts.memory_limits import job_limited
 from diagnose.possible import ground, possible_phases
@@ -200,7 +201,7 @@ def _elsewhere_too(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
 
 def _taken(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> str:
     """What stands in for what nobody says; of a run that is asked about also that it trains all."""
-    open_facts = guessed(diagnosis.estimate, pool, phase)
+    open_facts = guessed(diagnosis, pool, phase)
     names = [OPEN.get(id) or in_sentence(FACTS[id].title.partition(" (")[0]) for id in open_facts]
     told = f"Nothing says {' or '.join(names[:4])}: the figure rests on a guess there." if names else ""
     whole = diagnosis.facts.planned and not diagnosis.facts.serves and "full_or_lora" not in diagnosis.facts.values
@@ -209,7 +210,7 @@ def _taken(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> st
     )
 
 
-def guessed(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> list[str]:
+def guessed(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> list[str]:
     """Which facts of this pool nothing says, so that a guess stands in the figure: those on which a term of the phase hangs.
 
     Where rows pass through the cards a setting beyond the sizes counts as well, since its term may be the one that is missing.
@@ -217,8 +218,13 @@ def guessed(estimate: Estimate, pool: PoolEstimate, phase: PhaseEstimate) -> lis
     hang = {id for term in phase.terms for id in term.moved_by}
     passes = pool.pool == "gpu" and phase.phase not in _WITHOUT_ROWS
     counted = ("n_gpus",) if pool.otherwise else ()  # told in a sentence of its own
-    found = (id for id in estimate.guessed(pool.pool) if id in FACTS and id not in counted)
-    return [id for id in found if id in hang or (passes and FACTS[id].group != "sizes")]
+    found = [id for id in diagnosis.estimate.guessed(pool.pool) if id in FACTS and id not in counted]
+    may = [
+        id
+        for id in found
+        if passes and FACTS[id].group != "sizes" and bears_on(id, phase.phase, diagnosis.facts.values)
+    ]
+    return [id for id in found if id in hang or id in may]
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:

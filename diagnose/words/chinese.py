@@ -148,7 +148,7 @@ def _guesses(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> 
         here = f"{pool.cards} 张卡算" + ("，多卡但不切分时每张不会更少" if pool.cards == 1 and sharded else "")
         there = f"{pool.otherwise.cards} 张卡" + ("全切分（ZeRO-3 或 FSDP）" if sharded and not fewer else "") + "时"
         yield f"没有给出卡数：数字按 {here}；{there}每张约 {gib(other.bytes)}。"
-    if names := [fact_name(id) for id in guessed(diagnosis.estimate, pool, phase)]:
+    if names := [fact_name(id) for id in guessed(diagnosis, pool, phase)]:
         yield f"没有给出：{'、'.join(names[:4])}；数字里含有猜测。"
     if on_defaults(diagnosis.facts):
         yield f"没有读到任何配置，没说的都按 {diagnosis.facts.trainer} 的默认值算。"

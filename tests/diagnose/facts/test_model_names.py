@@ -167,6 +167,9 @@ def test_what_is_made_of_a_model_with_more_beside_it_has_not(facts, name):
         ("Qwen3-235B", "Qwen3-235B-A22B"),
         ("qwen3-vl-235b-instruct", "Qwen3-VL-235B-A22B"),
         ("Llama-4-Scout-17B", "Llama-4-Scout-17B-16E"),
+        ("opt-1.3b", "OPT-1.3B"),
+        ("opt-13b-sft", "OPT-13B"),
+        ("opt13b", "OPT-13B"),
     ],
 )
 def test_a_name_as_people_shorten_it(name, title):

@@ -7,6 +7,7 @@ import pytest
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.report import to_text
+from diagnose.words import lead
 from diagnose.words.change import effect_words
 from tests.diagnose.prescribe.conftest import GROUPED, make_case
 
@@ -415,3 +416,4 @@ def test_a_share_that_nobody_tells_is_no_suspect_where_the_engine_sleeps():
     )
     first = diagnose(text, {}, current(), ()).prescriptions[0]
     assert first.lever.slug == "batch.logprob_micro.down"
+    assert "GPU memory utilization" not in lead(diagnose(text, {}, current(), ()))
