@@ -114,7 +114,7 @@ def address(entry: Entry) -> str:
 
 
 def _said(query: str, words: tuple[Word, ...], knowledge: Knowledge) -> dict[Page, int]:
-    """The messages that the query holds, with their strength; those in people's words only where they tell a failure or a phase."""
+    """The messages that the query holds, with their strength; those in people’s words where they surely tell a failure or a phase."""
     if not words:
         return {}
     paste = read(query)
@@ -124,7 +124,7 @@ def _said(query: str, words: tuple[Word, ...], knowledge: Knowledge) -> dict[Pag
         ("signatures", one.slug): one.strength
         for one in sorted(told, key=lambda one: (-one.strength, one.kind == "other"))
         if one.strength > 1
-        or one.kind != "other"
+        or (one.kind != "other" and not one.presumed)
         or is_mark(one)
         or one.phase
         or all(word.weak or word.empty for word in words)
