@@ -3,27 +3,34 @@ before it where the trainer's own file does not name it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from diagnose.conditions import holds, told_version, version
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.company import same_key
 from diagnose.prescribe.writing import key_of
 from diagnose.types import Change, Facts
+from diagnose.words.lists import listed
 
 
 def in_older_releases(facts: Facts, changes: Iterable[Change]) -> str:
-    """A sentence for each key that stands nowhere in the paste and had another name that takes the same words; empty where none had."""
+    """A sentence for each release before which keys that stand nowhere in the paste had other names that take the same words; empty
+    where none had."""
     if facts.framework is None or told_version(facts.values):
         return ""
-    said: dict[str, str] = {}
+    renamed: dict[str, dict[str, str]] = {}
     for change in changes:
         key = key_of(facts, change.fact) if change.span is None and change.key else None
         if key and key.since and same_key(change.key, key.key) and (before := _before(key, facts, facts.framework)):
-            said[key.key] = f"Before {key.since}, {key.key} is called {before}."
+            renamed.setdefault(key.since, {})[key.key] = before
         elif key and (plain := _without_dots(change, key, facts.framework)):
-            said[key.key] = f"Before {facts.framework.dotted_since}, {change.key} is called {plain}."
-    return " ".join(said.values())
+            renamed.setdefault(facts.framework.dotted_since, {})[change.key] = plain
+    return " ".join(_renamed(since, names) for since, names in renamed.items())
+
+
+def _renamed(since: str, names: Mapping[str, str]) -> str:
+    verb = "is" if len(names) == 1 else "are"
+    return f"Before {since}, {listed(tuple(names))} {verb} called {listed(tuple(names.values()))}."
 
 
 def _without_dots(change: Change, key: Key, framework: Framework) -> str:
@@ -44,8 +51,7 @@ def _unnamed(facts: Facts, changes: Iterable[Change]) -> str:
     new = [change.key.rpartition(".")[2] for change in changes if change.span is None and change.key in names]
     if not new:
         return ""
-    named = " and ".join(part for part in (", ".join(new[:-1]), new[-1]) if part)
-    return f"The trainer’s own file does not name {named}: a command takes {'it' if len(new) == 1 else 'them'} with ++ in front."
+    return f"The trainer’s own file does not name {listed(new)}: a command takes {'it' if len(new) == 1 else 'them'} with ++ in front."
 
 
 def _before(key: Key, facts: Facts, framework: Framework) -> str:

@@ -61,3 +61,14 @@ def test_a_release_gets_the_names_that_it_has(release: str, key: str, told: bool
     one = next(one for one in found if one.lever.slug == "shard.zero_stage.up")
     assert one.changes[0].key == key
     assert ("Before 0.10.2, ds.zero_stage is called zero_stage." in one.why) is told
+
+
+def test_keys_that_were_renamed_in_one_release_are_told_in_one_sentence() -> None:
+    text = (
+        "Can I train Qwen3-14B with GRPO full parameter on 8xA100 40GB using OpenRLHF? "
+        "prompt 1024, response 4096, n=8, zero3, adam offload, vllm colocated"
+    )
+    found = diagnose(text, {}, current(), ())
+    assert found.together is not None
+    assert "vllm.enable_sleep, vllm.tensor_parallel_size and" in found.together.older
+    assert found.together.older.count("Before 0.10.2") == 1
