@@ -106,9 +106,8 @@ class _Lists(Preprocessor):
 
 class _ListIndents(Extension):
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
-        md.preprocessors.register(
-            _Lists(md), "list-indents", 28
-        )  # behind what makes lines plain, before what takes fences out
+        # behind what makes lines plain, before what takes fences out
+        md.preprocessors.register(_Lists(md), "list-indents", 28)
 
 
 class _Images(Extension):

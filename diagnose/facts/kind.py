@@ -56,8 +56,15 @@ def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
         said = [without_advice(line.words) for line in paste.lines]
         if other or not any(_MEMORY.search(words) for words in said) or _only_hangs(said):
             return []
+    if all(hit.signature.state for hit in found) and not any(_ended(line.words) for line in paste.lines):
+        return []
     well = max((line.number for line in paste.lines if _ENDED_WELL.match(line.words)), default=0)
     return [hit for hit in found if hit.span.line > well]
+
+
+def _ended(words: str) -> bool:
+    """Whether words say that something failed, or is there no more."""
+    return bool(FAILURE.search(without_advice(words)) or _GONE.search(words))
 
 
 def _only_hangs(said: Sequence[str]) -> bool:
@@ -77,6 +84,10 @@ def _without_aftermath(hits: list[Hit]) -> list[Hit]:
 
 _BY_DRIVER = "gpu_oom_raw"
 _MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)
+_GONE = re.compile(
+    r"\b(?:disappear(?:s|ed)?|vanish(?:es|ed)?|(?:is|are|was|were) gone|exit(?:s|ed)|terminated|lost)\b|消失|不见了|没了|退出|中断|断了",
+    re.I | re.A,
+)
 _HANGS = re.compile(r"卡[死住](?:不动)?|\bhangs?\b|\bhung\b|\bstuck\b|\bfreez\w+", re.I | re.A)
 # what a log ends with where the run did: an error before it was got over
 _ENDED_WELL = re.compile(r"\W{0,8}training (?:has )?(?:completed|finished)(?: successfully)?\W{0,8}$", re.I | re.A)
@@ -124,8 +135,7 @@ def spoken_pool(words: str, start: int = 0, end: int | None = None) -> Pool | No
 
 def _rank(hit: Hit) -> tuple[bool, int, bool, bool, int]:
     signature = hit.signature
-    presumed = (
-        bool(signature.presumed) and signature.strength == 1
-    )  # words that name a memory outrank those that only let it be likely
+    # words that name a memory outrank those that only let it be likely
+    presumed = bool(signature.presumed) and signature.strength == 1
     host = signature.kind in ("host_ram", "host_shm")
     return signature.kind == "other", -signature.strength, presumed, not host, hit.span.line

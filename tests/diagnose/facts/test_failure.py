@@ -456,3 +456,14 @@ def test_moments_made_by_a_fused_optimizer_are_its_step(values):
 def test_a_server_of_rewards_fails_in_the_reward_phase(values):
     text = f'Traceback (most recent call last):\n  File "/x/openrlhf/cli/serve_rm.py", line 54, in get_reward\n    s = 1\n{TORCH}'
     assert values(text)["phase"] == "reward"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("verl-run  3120.4%   498.7GiB / 503.5GiB   99.05%\nverl grpo Qwen2.5-7B 8xH100: all fine, it trains", None),
+        ("verl-run  3120.4%   498.7GiB / 503.5GiB   99.05%\nthe workers are gone without a traceback", "host_ram"),
+    ],
+)
+def test_a_full_host_tells_a_failure_only_beside_one(values, text, kind):
+    assert values(text).get("oom_kind") == kind
