@@ -69,3 +69,14 @@ def test_deepspeed_chat_shards_them_as_the_actor_and_the_critic(more: str, gone:
     """DeepSpeedExamples 45b4b715 applications/DeepSpeed-Chat/dschat/rlhf/rlhf_engine.py: _init_ref, _init_reward."""
     found = run(CHAT.format(more=f"{more} --offload_reference_model --offload_reward_model"))
     assert BOTH - set(standing(found)) == gone
+
+
+def test_a_step_of_opt_takes_about_what_its_log_shows() -> None:
+    """22.95 GiB, MaxMemAllocated of step1_supervised_finetuning/training_log_output/opt-1.3b-globalBatchSize128.log of April 2023 (DeepSpeedExamples
+    45b4b715), when OPT wrote its attention scores out (transformers v4.28 models/opt/modeling_opt.py: OPTAttention)."""
+    text = (
+        "deepspeed main.py --model_name_or_path facebook/opt-1.3b --per_device_train_batch_size 8 --max_seq_len 512 "
+        "--gradient_accumulation_steps 1 --zero_stage 2 --deepspeed"
+    )
+    told = {"n_gpus": 16, "framework": "deepspeed-chat", "algo": "sft", "precision": "fp16", "flash_attention": False}
+    assert run_of(text, told).estimate.torch_allocated / 2**30 == pytest.approx(22.95, rel=0.15)

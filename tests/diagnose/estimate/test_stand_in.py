@@ -47,3 +47,12 @@ def test_stand_ins_grow_with_the_size():
     counts = [shape.parameters(stand_in.shape_from_params(size / 10)) for size in range(1, 1500, 3)]
 
     assert counts == sorted(counts)
+
+
+def test_what_a_stand_in_holds_is_near_what_models_of_its_size_hold():
+    """Nine in ten of the dense models of text, by the size that their names tell (diagnose/estimate/doubt.py)."""
+    models = [model for model in current().models.values() if not (model.moe or model.vision)]
+    pairs = [(stand_in.shape_from_params(model.params_b), model.published) for model in models]
+    apart = sorted(abs(shape.parameters(one) / count - 1) for one, count in pairs if one)
+    assert len(apart) > 100
+    assert apart[int(0.9 * len(apart))] < 0.09
