@@ -72,8 +72,11 @@ def test_deepspeed_chat_shards_them_as_the_actor_and_the_critic(more: str, gone:
 
 
 def test_a_step_of_opt_takes_about_what_its_log_shows() -> None:
-    """22.95 GiB, MaxMemAllocated of step1_supervised_finetuning/training_log_output/opt-1.3b-globalBatchSize128.log of April 2023 (DeepSpeedExamples
-    45b4b715), when OPT wrote its attention scores out (transformers v4.28 models/opt/modeling_opt.py: OPTAttention)."""
+    """22.95 GiB, MaxMemAllocated of a log of April 2023, when OPT wrote its attention scores out.
+
+    (DeepSpeedExamples 45b4b715 step1_supervised_finetuning/training_log_output/opt-1.3b-globalBatchSize128.log; transformers v4.28
+    models/opt/modeling_opt.py: OPTAttention.)
+    """
     text = (
         "deepspeed main.py --model_name_or_path facebook/opt-1.3b --per_device_train_batch_size 8 --max_seq_len 512 "
         "--gradient_accumulation_steps 1 --zero_stage 2 --deepspeed"
