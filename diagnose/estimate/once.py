@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
 from diagnose.estimate.plan import Plan
 
 Given = TypeVarTuple("Given")
 Made = TypeVar("Made")
+_UNMADE: Any = object()
 
 
 def once(make: Callable[[Plan, *Given], Made]) -> Callable[[Plan, *Given], Made]:
@@ -18,9 +19,9 @@ def once(make: Callable[[Plan, *Given], Made]) -> Callable[[Plan, *Given], Made]
     @wraps(make)
     def known(plan: Plan, *given: *Given) -> Made:
         key = (make, *given) if given else make
-        if key not in plan.known:
-            plan.known[key] = make(plan, *given)
-        made: Made = plan.known[key]
+        made: Made = plan.known.get(key, _UNMADE)
+        if made is _UNMADE:
+            made = plan.known[key] = make(plan, *given)
         return made
 
     return known

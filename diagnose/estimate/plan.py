@@ -34,7 +34,7 @@ from diagnose.estimate.spread import Spread, spread
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.knowledge.records import Framework
 from diagnose.types import Facts, FailedRow
-from diagnose.vocabulary import PHASES, Origin, Pool, Value, is_number
+from diagnose.vocabulary import PHASES, Origin, Pool, Value
 
 # Algorithms that train on pairs: every row of a batch is two sequences.
 PAIRED = ("dpo", "spin", "simpo", "orpo", "cpo", "rm", "online_dpo")
@@ -95,10 +95,10 @@ class Plan:
 
     def number(self, id: str) -> float | None:
         """A behaviour or fact that is a number."""
-        value = self.does.get(id)
-        if value is None:
-            value = self.values.get(id)
-        return float(value) if is_number(value) else None
+        value = self.does.get(id, self.values.get(id))
+        if type(value) is float:
+            return value
+        return float(value) if type(value) is int else None
 
     def whole(self, id: str) -> int:
         """A whole number that divides something: 1 when it is unknown."""
