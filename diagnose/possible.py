@@ -15,9 +15,10 @@ _LARGE, _OF_SEVERAL_KINDS, _SURE = 1.0 * GIB, 8, 1.25
 
 
 def possible_phases(facts: Facts, pool: PoolEstimate | None = None) -> tuple[str, ...]:
-    """The phases in which alone it can have failed on a card; empty where it may be any, or where size and traceback disagree.
+    """The phases in which alone it can have failed; empty where it may be any, or where size and traceback disagree.
 
-    Where neither tells, those that by the estimate of the cards (``pool``) may.
+    Where neither tells, those that by the estimate of the cards (``pool``) may. On a node a run that ended in its first step has not
+    come to a checkpoint.
     """
     return _left(facts, pool)[1]
 
@@ -40,12 +41,15 @@ def only_phase(facts: Facts, pool: PoolEstimate | None) -> str | None:
 
 
 def _left(facts: Facts, pool: PoolEstimate | None) -> tuple[str, tuple[str, ...]]:
+    if pool is not None and pool.pool == "host":
+        saved = facts.number("step") != 1 or facts.flag("steps_passed") is True
+        return ("", ()) if saved else ("step", tuple(one.phase for one in pool.phases if one.phase != "checkpoint"))
     passes, asked = _passes(facts), asked_in(facts)
     if passes:
         return "traceback", tuple(phase for phase in asked if phase in passes) if asked else passes
     if asked:
         return "size", asked
-    if pool is None or pool.pool != "gpu" or not pool.phases or facts.values.get("oom_kind") != "gpu_oom":
+    if pool is None or not pool.phases or facts.values.get("oom_kind") != "gpu_oom":
         return "", ()
     large = _as_large(facts, pool)
     return ("size", _in_doubt(pool, large)) if large else ("estimate", _may_take_more(pool))

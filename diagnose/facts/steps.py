@@ -36,7 +36,7 @@ OF_COUNTERS = ("step", "iter", "%|")
 # in lower case; any of the forms above holds one of the first
 _STEP = ("step", "iter", "步", "迭代")
 _FAILURE = re.compile(
-    r"oom|out of memory|爆|挂|崩|炸|溢出|报错|fail|crash|dies|died|dead\b|stops?\b|kill|runs? out|ran out", re.A
+    r"oom|out of memory|爆|挂|崩|炸|溢出|报错|失败|杀|fail|crash|dies|died|dead\b|stops?\b|kill|runs? out|ran out", re.A
 )
 # a step that went well is none at which it failed, and neither is a number that a program prints for itself
 _WELL = re.compile(

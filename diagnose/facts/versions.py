@@ -161,8 +161,11 @@ def _union(ranges: Sequence[tuple[str, str]]) -> tuple[str, str]:
 
 
 def _of_literals(framework: Framework, paste: Paste, likely: bool = False) -> Iterator[_Bound]:
+    keys = {setting.key for setting in paste.settings}  # whole, where a printed configuration nests their parts
     for mark in framework.marks:
-        if mark.likely is likely and any(mark.literal in line.text for line in paste.lines):
+        if mark.likely is not likely:
+            continue
+        if any(mark.literal in line.text for line in paste.lines) or any(mark.literal in key for key in keys):
             yield _Bound(mark.since, mark.until, f"“{mark.literal}”")
 
 

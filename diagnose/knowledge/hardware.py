@@ -39,6 +39,11 @@ class Gpu(Record):
         """The size as sold where there is just one."""
         return float(next(iter(self.sizes))) if len(self.sizes) == 1 else None
 
+    @property
+    def most_gib(self) -> float:
+        """What the driver shows of the largest (GiB)."""
+        return max(self.sizes.values())
+
     def __hash__(self) -> int:
         """Of the name alone: the names of all cards are looked up by their records."""
         return hash(self.slug)

@@ -9,8 +9,8 @@ from diagnose.knowledge.records import Lever
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import LEAST_GAIN, Situation, moved_peaks, pushed_over, verdict, watched
 from diagnose.prescribe.writing import Written
-from diagnose.types import Estimate, PhaseEstimate
-from diagnose.units import gib
+from diagnose.types import Estimate, PhaseEstimate, PoolEstimate
+from diagnose.units import from_gib, gib
 from diagnose.vocabulary import OTHER_POOL, PHASES, Pool
 
 
@@ -107,11 +107,20 @@ def _with_other_pool(trial: Trial, situation: Situation, other: Pool, changed: E
         return trial
     was, now = moved
     word = now.verdict() if now.peak.bytes > was.peak.bytes else ""
-    if word == "out":
-        figures = f"{now.peak.shown} GiB" + (f" of {gib(now.limit)}" if now.limit else "")
+    beyond = _on_no_size(situation, other, now) if word == "unknown" else ""
+    if word == "out" or beyond:
+        figures = f"{now.peak.shown} GiB" + (f" of {gib(now.limit)}" if now.limit else beyond)
         why = f"Then {POOL_WORDS[other]} runs out: the {_phase(now.peak)} needs {figures}."
         return Refusal("elsewhere", why, shifts=True)
     return replace(trial, other_pool=(was.peak, now.peak), other_verdict=word)
+
+
+def _on_no_size(situation: Situation, pool: Pool, now: PoolEstimate) -> str:
+    """What the largest of the named card has, where nobody tells which of its sizes and not even that one would do; else nothing."""
+    card = situation.facts.gpu
+    if pool != "gpu" or card is None or now.peak.low <= from_gib(card.most_gib):
+        return ""
+    return f", and the largest {card.title} has {gib(from_gib(card.most_gib))}"
 
 
 def _phase(phase: PhaseEstimate) -> str:

@@ -161,7 +161,7 @@ class Situation:
     @cached_property
     def possible(self) -> tuple[str, ...]:
         """The phases in which alone it can have failed, where nothing names the phase."""
-        return possible_phases(self.facts, self.before.gpu) if self.phase is None and self.pool == "gpu" else ()
+        return possible_phases(self.facts, self.before.pool(self.pool)) if self.phase is None and self.pool else ()
 
     def watched(self, estimate: Estimate) -> PhaseEstimate | None:
         """The phase of an estimate of this run, as it is or changed, whose bytes decide."""

@@ -272,7 +272,7 @@ def _without_cache(phase: PhaseEstimate) -> bool:
 
 def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
     """The failing phase where it is known and estimated, else the one that the verdict hangs on."""
-    if diagnosis.phase is None and pool.pool == "gpu" and (left := possible_phases(diagnosis.facts, pool)):
+    if diagnosis.phase is None and (left := possible_phases(diagnosis.facts, pool)):
         return pool.highest(left)
     return (pool.phase(diagnosis.phase) if diagnosis.phase else None) or pool.deciding
 

@@ -145,6 +145,8 @@ def _idle(facts: Facts) -> list[str]:
         return [
             f"{what} ({_gib(unused or 0.0)} of it reserved), and {_gib(asked)} were asked for: enough, but not in one piece."
         ]
+    if _gib(idle) == _gib(asked):
+        return [f"{what}, a little less than was asked for: a full card, not a fragmented one."]
     return [f"{what}, less than the {_gib(asked)} asked for: a full card, not a fragmented one."]
 
 

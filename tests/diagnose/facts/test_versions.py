@@ -19,6 +19,7 @@ mark = [
   { literal = "NibWorker", until = "2.0" },
   { literal = "InkServer", since = "2.0" },
   { literal = "--feather", until = "1.2", likely = true },
+  { literal = "nib.width", since = "1.1", until = "1.2" },
 ]
 
 [releases]
@@ -152,6 +153,11 @@ def test_bounded_on_both_sides_it_is_the_release_in_the_middle(version):
     assert fact.value == "1.2"
     assert "since 1.1" in fact.why
     assert "before 2.0" in fact.why
+
+
+def test_a_key_bounds_it_where_a_printed_configuration_nests_its_parts(version):
+    fact = version("\n{'pen': {'nib': {'width': 2}},\n 'batch': {'rows': 4}}")
+    assert (fact.value, fact.why) == ("1.1", "since 1.1, by batch.rows, and before 1.2, by “nib.width”")
 
 
 def test_the_line_of_a_function_bounds_it_on_both_sides(version):

@@ -10,7 +10,9 @@ import pytest
 from diagnose.conditions import in_range, version
 from diagnose.knowledge import current
 
-FIRST = tomllib.loads((Path(__file__).parents[2] / "data" / "released_keys.toml").read_text(encoding="utf-8"))
+DATA = Path(__file__).parents[2] / "data"
+FIRST = tomllib.loads((DATA / "released_keys.toml").read_text(encoding="utf-8"))
+THERE = tomllib.loads((DATA / "configured_keys.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,14 @@ def test_a_key_is_of_no_release_before_the_first_that_has_it(slug: str, key: str
     assert before
     assert not [one for one in rows for release in before if in_range(one.since, one.until, release)]
     assert [one for one in rows if in_range(one.since, one.until, first)]
+
+
+@pytest.mark.parametrize(("slug", "key"), [(slug, key) for slug, rows in THERE.items() for key in rows])
+def test_a_key_that_a_release_has_speaks_against_none_such(slug: str, key: str) -> None:
+    framework = current().frameworks[slug]
+    first, last = THERE[slug][key]
+    ranges = [(one.since, one.until) for one in framework.keys if key in (one.key, *one.aliases)]
+    releases = sorted(framework.releases, key=version)
+    there = releases[releases.index(first) : releases.index(last) + 1]
+    assert ranges
+    assert not [release for release in there if not any(in_range(*bounds, release) for bounds in ranges)]

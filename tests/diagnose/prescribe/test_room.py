@@ -151,3 +151,17 @@ def test_what_the_log_lacks_stands_before_what_is_reckoned():
     before, after = advice(found, "rollout.gpu_memory_utilization.up").room
     assert after.rest - before.rest == pytest.approx(0.1 * 79.1 * GIB, rel=0.01)
     assert "still lack 3.1" in refused(found, "length.response.down")
+
+
+@pytest.mark.parametrize(("card", "refused"), [("A100", True), ("GH200", False)])  # of 40 or 80 GB, of 96 or 144
+def test_what_no_size_of_the_card_holds_is_no_way_out(advise, card, refused):
+    text = (
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=88213.0. Some of the step tasks have been OOM Killed.\n#SBATCH --mem=480G\n"
+        f"8 x {card}\n"
+        "deepspeed --num_gpus 8 openrlhf/cli/train_ppo_ray.py --pretrain Qwen/Qwen2.5-14B --zero_stage 3 --adam_offload "
+        "--micro_train_batch_size 2 --rollout_batch_size 128"
+    )
+    advice = advise(text)
+    assert ("offload.optimizer.off" not in advice.levers) is refused
+    if refused:
+        assert "the largest A100 has 79.2" in advice.refused("offload.optimizer.off").why

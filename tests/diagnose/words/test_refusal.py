@@ -116,6 +116,11 @@ def test_idle_memory_that_would_not_have_done_is_a_full_card():
     assert "a full card, not a fragmented one" in sentences()
 
 
+def test_of_two_sizes_that_look_alike_neither_is_called_less_than_the_other():
+    said = sentences(tried="2.32 GiB", free="1.81 GiB", unused="0.50 GiB")
+    assert "2.3 GiB are free or reserved and unused, a little less than was asked for: a full card" in said
+
+
 @pytest.mark.parametrize(
     ("figures", "words"),
     [
