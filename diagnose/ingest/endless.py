@@ -1,6 +1,7 @@
-"""Many lines of a log that became one: a table's cell, a form of one line or a chat took the line ends out.
+"""Lines too long to be one: a table's cell, a form of one line or a chat took the ends of many out, or a program prints its arguments.
 
-A line end is put back before what begins a line of its own: a frame, a worker's mark, a time, an error.
+A line end is put back before what begins a line of its own: a frame, a worker's mark, a time, an error; and between the arguments that a
+trainer prints as one object or one dictionary (ms-swift v4.6.0 swift/pipelines/base.py, 15 kB; OpenRLHF v0.11.2 cli/train_ppo_ray.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ _BEGINS = re.compile(
     rb"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|[A-Za-z][\w.]{0,80}(?:Error|Exception)(?:\(\w{1,80}\))?: ))"
 )
 _SOURCE = re.compile(rb"(" + _FRAME + rb")[ \t]++(?=\S)")
+_OBJECT, _NEXT_ARGUMENT = re.compile(rb"\w\((?=[A-Za-z_]\w{0,60}=)"), re.compile(rb",[ ](?=[A-Za-z_]\w{0,60}=)")
+_DICTIONARY, _NEXT_KEY = re.compile(rb"\{(?=['\"][\w.]{1,80}['\"]:)"), re.compile(rb",[ ]?(?=['\"][\w.]{1,80}['\"]:)")
+_FEW = 20  # arguments, below which a long line is something else
 _HEADER = b"Traceback (most recent call last):"
 _MARK = b'", line '
 
@@ -34,4 +38,16 @@ def _is_joined(line: bytes) -> bool:
 
 
 def _parted(line: bytes) -> bytes:
+    if len(line) > _LONG:
+        line = _in_rows(_in_rows(line, _OBJECT, _NEXT_ARGUMENT, b""), _DICTIONARY, _NEXT_KEY, b"\n")
     return _BEGINS.sub(b"\n", _SOURCE.sub(rb"\1\n    ", line))
+
+
+def _in_rows(line: bytes, opens: re.Pattern[bytes], parts: re.Pattern[bytes], before: bytes) -> bytes:
+    """A line with each argument in a row of its own, where it opens a list of them; ``before`` stands between it and what is before it."""
+    begins = opens.search(line)
+    if begins is None:
+        return line
+    head, arguments = line[: begins.start()], line[begins.start() :]
+    rows, number = parts.subn(b",\n ", arguments)
+    return head + before * bool(head) + rows if number >= _FEW else line

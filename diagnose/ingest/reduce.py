@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from diagnose.ingest.credentials import hide_key_blocks
 from diagnose.ingest.normalise import count_lines, numbered, with_gaps
+from diagnose.ingest.printed import printed, without_blanks
 from diagnose.ingest.redact import redact
 from diagnose.ingest.telling import SAME_FORM, Fold, classify, forms
 
@@ -49,8 +50,10 @@ class _Choice:
         self.total = len(self.lines)
         if "⋯ ".encode() in data:
             self._count_gaps(data.decode())
-            data = b"\n".join(self.lines)
-        self.forms = forms(data)
+        self.whole = [at for run in printed(self.lines) for at in run]
+        for at in self.whole:
+            self.lines[at] = without_blanks(self.lines[at])
+        self.forms = forms(b"\n".join(self.lines))
         if len(max(self.lines, key=len)) > LONGEST:
             self.lines = [_cut(line) for line in self.lines]
         self.last = set(dict(zip(self.forms, range(len(self.lines)), strict=True)).values())
@@ -67,6 +70,7 @@ class _Choice:
     def of(self, budget: int) -> list[tuple[int, bytes]]:
         """Numbered lines of at most ``budget`` bytes in all."""
         picker = _Picker(self, budget)
+        picker.take(self.whole, budget * 2 // 3)
         picker.take(range(len(self.lines)), min(_HEAD, budget // 6))
         picker.take(range(len(self.lines) - 1, -1, -1), min(_TAIL, budget // 4))
         for name, share in _SHARES:
