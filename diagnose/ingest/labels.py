@@ -20,6 +20,9 @@ _LABEL = re.compile(
     re.A,
 )
 _FEW = 3  # lines that begin alike by chance
+_CELL = re.compile(
+    r"\d+\.\d+\t", re.A
+)  # behind the number a table has its next column, as Ray's of processes and what they hold
 # What a program prints at the margin, and nothing else puts there.
 _ANCHOR = re.compile(
     r"Traceback \(most recent call last\)|[ ]{2}File \"[^\"\n]{1,400}\", line \d"
@@ -56,7 +59,7 @@ def counted_or_named(lines: Iterable[tuple[int, str]]) -> dict[int, tuple[int, s
 
 def _labelled(run: Sequence[tuple[int, re.Match[str]]]) -> dict[int, tuple[int, str]]:
     """The labels of lines in a row; numbers that count the lines tell no process, others do."""
-    if len(run) < _FEW:
+    if len(run) < _FEW or all(_CELL.match(found.string, found.end()) for _, found in run):
         return {}
     # a blank is the label's where all have it, else the text's
     parted = all(found[0][-1] == " " for _, found in run if found.end() < len(found.string))

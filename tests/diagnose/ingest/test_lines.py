@@ -164,3 +164,8 @@ def test_lines_of_one_form_have_no_label(line: str) -> None:
 def test_an_error_that_a_sentence_names_makes_no_label() -> None:
     text = "I get ValueError: x\nI get nothing else\nand run on"
     assert words(text) == text.split("\n")
+
+
+def test_numbers_of_processes_that_follow_each_other_are_a_column_of_their_table() -> None:
+    rows = read_rows([(1, "PID\tMEM(GB)\tCOMMAND"), *((n, f"{4000 + n}\t12.{n}\tray::A.b") for n in range(2, 9))])
+    assert [row.line.words for row in rows[1:3]] == ["4002\t12.2\tray::A.b", "4003\t12.3\tray::A.b"]
