@@ -146,7 +146,10 @@ NODES = re.compile(
     rf"(?<!\bran )(?<!\bruns )(?<!\brun )(?<!\brunning )\b(?:out of|of (?:the|our|all))\s+"
     rf"(?P<whole>{NUMERAL})(?=[\s-]*(?:nodes?|machines?|servers?|hosts?|in\b|\.?\s*$|\.\s|[,;:!?()（），。]))"
     rf"|(?:{_ALONE}|(?<=[\d卡张块][x×*]))(?<!第)(?<!第 )(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?"
-    r"(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机|个?节点)(?![A-Za-z_\-])",
+    r"(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机|个?节点"
+    # what has a whole machine's cards is one, whatever a scheduler calls it
+    r"|(?:ray )?(?:workers?|pods?|instances?|replicas)(?= (?:of|with|having|x|each with) (?:8|16) ?[x×*]? ?"
+    r"(?:NVIDIA )?(?:[AHBV]\d{2,3}\b|gpus?\b|cards?\b)))(?![A-Za-z_\-])",
     re.I | re.A,
 )
 ONE_NODE = re.compile(
@@ -175,7 +178,8 @@ ONE_OF_SEVERAL = re.compile(
 WHERE_IT_RUNS = re.compile(r"\b(?:on|in|with|using|have|has|a|my|our|the)\s+$|(?:在|用|我有|就)\s*$", re.I | re.A)
 # in lower case; a line that tells of machines in either of the two ways above holds one
 MACHINES = (
-    "node", "machine", "server", "host", "box", "workstation", "pod", "notebook", "colab", "kaggle", "台", "机", "节点", "服务器",
+    "node", "machine", "server", "host", "box", "workstation", "pod", "worker", "instance",
+    "replica", "notebook", "colab", "kaggle", "台", "机", "节点", "服务器",
 )  # fmt: skip
 EACH = re.compile(
     r"(?:每(?:台|机|个?节点|台机器)(?:各|都|有|是){0,2}|(?:节点|机器|服务器)[,，、]?\s*每[个台](?:各|都|有|是){0,2}|单(?:机|台|节点)|一台(?:机器|服务器)?"

@@ -22,7 +22,8 @@ _SIZE = r"(?P<size>\d{1,3}(?:,\d{3})+|\d{2,4}(?:\.\d+)?|\d(?:\.\d+)?(?=\s*t))\s*
 # a limit comes first: what the machine has may stand beside it
 _FORMS = (
     re.compile(
-        rf"(?:\bk8s|\bpods?|\bcontainers?|\bcgroups?|\bdocker|容器)(?:(?!shm|共享|显存)[^\n]){{0,60}}?(?:\blimit(?:s|ed)?|限制|上限|限额)"
+        r"(?:\bk8s|\bkubernetes|\bkuberay|\braycluster|\bpods?|\bcontainers?|\bcgroups?|\bdocker|容器)"
+        rf"(?:(?!shm|共享|显存|gpu.?mem)[^\n]){{0,60}}?(?:\blimit(?:s|ed)?|限制|上限|限额)"
         rf"\s*(?:is|are|to|of|at|是|为|到|了|[:：=])?\s*(?:--memory[ =])?{_SIZE}",
         re.I | re.A,
     ),

@@ -87,6 +87,8 @@ def test_a_card_may_be_written_small(values, text):
         ("两台机器 每台 8 张 A100 80G", "A100", 80, 16),
         ("4机32卡 H100", "H100", 80, 32),
         ("4 nodes with 8 H100s each", "H100", 80, 32),
+        ("RayCluster with 8 workers of 8xH100 each", "H100", 80, 64),
+        ("4 pods with 8 H100 80GB each", "H100", 80, 32),
         ("3090 双卡", "RTX 3090", 24, 2),
         ("my 3090 is full", "RTX 3090", 24, None),
         ("GRPO on a colab T4", "T4", 16, 1),

@@ -65,6 +65,7 @@ def test_the_memory_of_a_card_is_no_ram_of_the_host(values):
         "Our pods have 1.5TB of RAM requested but the limit is 750Gi.",
         "容器限制了 750G，机器内存 1.5T",
         "docker memory limited to 750GB",
+        "KubeRay, 8 workers of 8xH100 each, memory limit 750Gi",
     ],
 )
 def test_a_limit_of_a_container_in_words_outranks_what_is_requested_or_there(values, text):
