@@ -8,6 +8,9 @@ from diagnose.batch import whole
 from diagnose.types import Fact
 from diagnose.vocabulary import OF_ENGINE_START, ONLINE_ALGOS
 
+_OF_SHARE = ("gpu_total_gib", "gpu_free_gib", "process_gib", "gpu_memory_utilization")
+# What an engine that is awake holds, of its share: a little less where blocks do not divide it, and its context and graphs beside it.
+_AWAKE = (0.95, 1.1)
 # The models that a phase has, whatever a trainer has by default.
 _MODEL_OF = {"ref_logprob": "has_ref", "critic": "has_critic", "values": "has_critic"}
 
@@ -26,6 +29,8 @@ def implied(facts: Mapping[str, Fact], whole_run: bool) -> Iterator[Fact]:
         yield algo
     if cards := _cards_of_process(facts):
         yield cards
+    if awake := _cache_awake(facts):
+        yield awake
 
 
 def _engine(facts: Mapping[str, Fact]) -> Fact | None:
@@ -52,6 +57,23 @@ def _sleeps(facts: Mapping[str, Fact]) -> Fact | None:
     if maps is None or maps.value is not True or level is None or level.origin != "default" or level.value != 0:
         return None
     return Fact("sleep_level", 1, "derived", why="its allocator is that of an engine that sleeps")
+
+
+def _cache_awake(facts: Mapping[str, Fact]) -> Fact | None:
+    """An engine's cache that stands while weights go to it, where another process on the card holds what the engine may take awake.
+
+    Weights alone, of an engine that wakes in two steps, are less than that: the rest of its share is its cache.
+    """
+    values = {id: fact.value for id, fact in facts.items()}
+    if "engine_maps_pool" in facts or values.get("phase") != "weight_sync" or values.get("rollout_mode") == "server":
+        return None
+    total, free, held, share = (values.get(id) for id in _OF_SHARE)
+    if not all(isinstance(one, int | float) for one in (total, free, held, share)):
+        return None
+    others, may = float(total) - float(free) - float(held), float(total) * float(share)  # type: ignore[arg-type]
+    if not may * _AWAKE[0] <= others <= may * _AWAKE[1]:
+        return None
+    return Fact("engine_maps_pool", True, "derived", why="another process holds as much as the engine may take")
 
 
 def _packed(facts: Mapping[str, Fact]) -> Fact | None:

@@ -185,6 +185,9 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
     """It acts on the engine alone, which has cards of its own, while a card that trains runs out: as told, or by the estimate."""
     if not of_an_engine(lever) or situation.values.get("rollout_mode") != "server":
         return None
+    if situation.pool == "host" and all(change.fact == "rollout_tp" for change in lever.changes):
+        why = "The engine has cards of its own and stays awake: no copy of its weights stands on the host."
+        return NotAdvised(lever, "elsewhere", why)
     trainers = situation.phase in _OFF_THE_ENGINE or _in_trainers_frame(situation) or _trainer_runs_out(situation)
     if not trainers:
         return None

@@ -100,8 +100,8 @@ class Situation:
     @property
     def _own_neighbour(self) -> bool | None:
         """Whether what others hold on the card may be the run's own engine, which shares it in a process of its own."""
-        if "others_gib" in self.values:
-            return None  # somebody says whose they are
+        if "others_gib" in self.values or self.facts.engine_awake:
+            return self.facts.engine_awake or None  # the size of it tells that it is, or somebody says whose it is
         if self.values.get("rollout_mode") != "colocated" or self.values.get("algo") not in ONLINE_ALGOS:
             return None
         plan = plan_of(self._as_usual, self.fallback)

@@ -139,6 +139,12 @@ class Facts:
         return alone and self.values.get("trains") is False
 
     @property
+    def engine_awake(self) -> bool:
+        """Whether what another process holds on the card is told by its size to be the run's own engine, awake."""
+        pool = self.stated.get("engine_maps_pool")
+        return pool is not None and pool.origin == "derived"
+
+    @property
     def read_by_keys(self) -> bool:
         """Whether it is known what the keys mean: those of a trainer that was recognised, or of an engine that runs alone."""
         alone = self.serves and "rollout_engine" in self.values

@@ -126,6 +126,12 @@ def _tenant(facts: Facts) -> list[str]:
     others = foreign_gib(facts)
     if others is None or others < TENANT or contradictions(facts):
         return []
+    if facts.engine_awake:
+        share = facts.number("gpu_memory_utilization") or 0.0
+        return [
+            f"{_gib(others)} of the card are neither this process’s nor free: another process holds as much as the engine may take "
+            f"({share:g} of the card). So the engine is awake, its cache with it, while the weights go to it."
+        ]
     return [
         f"{_gib(others)} of the card are neither this process’s nor free: another process holds them, an engine, another rank or a job "
         "that was left behind."

@@ -364,6 +364,13 @@ def test_of_two_like_processes_the_one_with_least_beside_torch_is_assumed(facts)
     assert (own.value, own.origin) == (3.1, "assumed")
 
 
+def test_a_process_of_many_groups_is_the_own_where_no_other_is_near(facts):
+    split = TWO.replace("2.88 GiB is allocated", "30.21 GiB is allocated").replace("112.11 MiB", "6.95 GiB")
+    own = facts(split.format(other="98.02").replace("3.46", "39.88")).stated["process_gib"]
+    assert (own.value, own.origin) == (39.88, "assumed")
+    assert "process_gib" not in facts(split.format(other="41.02").replace("3.46", "39.88")).stated
+
+
 KERNEL = "Memory cgroup out of memory: Killed process {pid} ({name}) total-vm:9kB, anon-rss:{kib}kB, file-rss:0kB, shmem-rss:{shm}kB"
 
 

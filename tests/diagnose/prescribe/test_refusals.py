@@ -496,3 +496,37 @@ def test_who_asks_what_a_run_takes_is_advised_no_cards_where_it_fits(advise):
     advice = advise(run)
     assert advice.before.gpu.verdict() == "fits"
     assert not advice.levers
+
+
+def test_an_engine_on_cards_of_its_own_keeps_no_weights_on_the_host(advise):
+    ray = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory."
+    command = (
+        "python3 -m openrlhf.cli.train_ppo_ray --pretrain Qwen/Qwen2.5-72B-Instruct --actor_num_nodes 2 --actor_num_gpus_per_node 8 "
+        "--ref_num_nodes 2 --ref_num_gpus_per_node 8 --colocate_actor_ref --vllm_num_engines 4 --vllm_tensor_parallel_size 4 "
+        "--micro_train_batch_size 1 --prompt_max_len 1024 --generate_max_len 7168 --zero_stage 3 --adam_offload --init_kl_coef 1e-3"
+    )
+    advice = advise(f"{ray}\n4 nodes, 8xA100 80GB each, 1 TB RAM per node\n{command}")
+    assert "rollout.tensor_parallel.up" not in advice.levers
+    assert "stays awake" in advice.refused("rollout.tensor_parallel.up").why
+
+
+def test_an_engine_whose_whole_share_another_process_holds_is_awake(advise):
+    text = (
+        '  File "verl/workers/megatron_workers.py", line 730, in rollout_mode\n    await self.rollout.update_weights(per_tensor_param)\n'
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 6 has a total capacity of 139.80 GiB of which "
+        "1.88 GiB is free. Process 22123 has {} GiB memory in use. Process 22881 has 38.88 GiB memory in use. Of the allocated memory "
+        "30.21 GiB is allocated by PyTorch, and 6.95 GiB is reserved by PyTorch but unallocated.\n"
+        "python3 -m verl.trainer.main_ppo --config-name='ppo_megatron_trainer' algorithm.adv_estimator=grpo data.train_batch_size=256 "
+        "actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B data.max_prompt_length=1024 data.max_response_length=4096 "
+        "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4 actor_rollout_ref.actor.megatron.param_offload=True "
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 actor_rollout_ref.rollout.name=vllm actor_rollout_ref.rollout.n=8 "
+        "actor_rollout_ref.rollout.tensor_model_parallel_size=2 actor_rollout_ref.rollout.gpu_memory_utilization=0.7 "
+        "trainer.nnodes=2 trainer.n_gpus_per_node=8"
+    )
+    awake, woken = (
+        advise(text.format("99.04")),
+        advise(text.format("56.04").replace("1.88 GiB is free", "44.88 GiB is free")),
+    )
+    assert awake.facts.values["engine_maps_pool"] is True
+    assert awake.levers[0] == "rollout.gpu_memory_utilization.down"
+    assert "engine_maps_pool" not in woken.facts.values
