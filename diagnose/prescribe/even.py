@@ -62,7 +62,7 @@ def _groups(facts: Facts, does: _Does) -> _Found:
     values, span = facts.values, does.get("whole_groups")
     micro, n, ranks = whole(values, "micro_batch"), whole(values, "rollout_n"), data_parallel(values) or 1
     passes = whole(values, "gradient_accumulation") if span == "step" else 1
-    if span is None or not (micro and n and passes):
+    if span in (None, "sampled") or not (micro and n and passes):
         return None
     rows = micro * ranks * passes
     return rows, n, f"{rows} rows hold no whole number of groups of {n} samples."

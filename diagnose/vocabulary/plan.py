@@ -87,8 +87,8 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("sequences", "prompts", "whole_prompts"),
     ),
     "whole_groups": (
-        "which rows must hold whole groups of samples: those of one pass of all GPUs, or of a step",
-        ("pass", "step"),
+        "which rows must hold whole groups of samples: those of one pass of all GPUs, of a step, or only those sampled at once",
+        ("pass", "step", "sampled"),
     ),
     "engine_step": ("whether a step of the engine must hold the longest row", ("row", "any")),
     "router_loss": ("whether a loss balances the experts of a sparse model unless it is set off", ("yes", "no")),
