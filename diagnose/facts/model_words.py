@@ -52,6 +52,9 @@ _SWITCHED = re.compile(
     r"|(?:换成|改成|换到|改用|换为|换了)\s*$",
     re.I | re.A,
 )
+_MACHINE = re.compile(
+    r"\d[bB]-(?:[a-z0-9]+-){0,3}(?:worker|head|master|launcher|node|pod|trainer|rank)(?:-?\d+|-[a-z0-9]{5})$", re.A
+)
 # the owner's page of a model with its size behind it
 _HUB_SIZED = re.compile(
     r"(?<![\w/.:-])[A-Za-z][\w.-]{1,40}/(?P<name>[A-Za-z][\w.-]{1,80})[`*]*\s*[(（]\s*~?(?P<size>\d{1,3}(?:\.\d+)?)\s?B\b",
@@ -138,7 +141,12 @@ def _names(speech: Sequence[Line], models: Models) -> Iterator[tuple[Name, bool]
 
 
 def of_a_run(name: str) -> bool:
-    """Whether a name with a size is made of nothing but words by which runs are told apart: ``grpo-7b``, ``my-sft-run-7b``."""
+    """Whether a name with a size is made of nothing but words by which runs are told apart: ``grpo-7b``, ``my-sft-run-7b``.
+
+    Or is that of one of the run's machines: ``big-32b-worker-3``.
+    """
+    if _MACHINE.search(name):
+        return True
     size = SIZE_IN_NAME.search(name)
     parts = re.split(r"[-_.]+", name[: size.start()].lower()) if size else []
     return any(parts) and all(part in _OF_RUNS or part.isdigit() for part in parts if part)

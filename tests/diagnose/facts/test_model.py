@@ -222,6 +222,11 @@ def test_what_reads_or_judges_answers_is_not_the_model(values, setting):
     assert (named["model"], named["params_b"]) == ("Qwen3-8B", 8)
 
 
+def test_a_machine_of_the_run_is_no_model(values):
+    assert values("pod/verl-235b-worker-7 was killed, Qwen3-235B-A22B GRPO")["model"] == "Qwen3-235B-A22B"
+    assert "model" not in values("kubectl describe pod grpo-32b-head-x7k2p")
+
+
 def test_the_name_of_a_run_counts_as_a_folder(values):
     text = "grpo:\n  num_prompts_per_step: 64\ncheckpointing:\n  checkpoint_dir: results/{0}\nlogger:\n  log_dir: logs/{0}\n"
     assert values(text.format("grpo-llama3.1-8b-instruct-2n8g"))["params_b"] == 8
