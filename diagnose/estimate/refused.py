@@ -27,6 +27,8 @@ _NARROW = 0.01
 _MOST = 2
 # what a pass takes in rows, and in tokens; the update first
 _PASSES = (("micro_batch", "micro_tokens", "an update"), ("logprob_micro_batch", "logprob_tokens", "a log-prob"))
+# in which no rows pass through a model, so that nothing is made of their tokens
+_WITHOUT_PASS = ("load", "weight_sync", "optimizer_step", "checkpoint")
 _OF_ENGINE = ("init", "weight_sync", "rollout")
 _UPCAST = re.compile(r"\.float\(\)|\btorch\.float32\b", re.A)
 _HEAD = re.compile(
@@ -111,7 +113,10 @@ def _fitting(facts: Facts, model: Model, written: str, asked: int) -> tuple[Piec
     low, high = _window(written, asked)
     if (high - low) / asked > _NARROW:
         return ()
-    return _different([piece for piece in _pieces(facts, model) if low <= piece.bytes <= high])
+    fitting = [piece for piece in _pieces(facts, model) if low <= piece.bytes <= high]
+    if facts.values.get("phase") in _WITHOUT_PASS:
+        fitting = [piece for piece in fitting if not any(words == "tokens" for words, _ in piece.factors)]
+    return _different(fitting)
 
 
 def asked_in(facts: Facts) -> tuple[str, ...]:
@@ -144,7 +149,7 @@ def _different(pieces: list[Piece]) -> tuple[Piece, ...]:
 
 
 def _logits(asked: int, facts: Facts, model: Model, paste: Paste) -> Refused | None:
-    if not any(_LOGITS.search(line.words) for line in paste.lines):
+    if facts.values.get("phase") in _WITHOUT_PASS or not any(_LOGITS.search(line.words) for line in paste.lines):
         return None
     plan, parts = _plan(facts), _parts(facts)
     tokens = tuple((each, round(asked * parts / (model.vocab * each))) for each in reversed(widths(plan, paste)))

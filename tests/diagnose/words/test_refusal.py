@@ -76,6 +76,14 @@ def test_without_lengths_logits_are_told_as_tokens_where_the_traceback_is_about_
     assert "fp32 logits of 14,758 tokens" in said
 
 
+def test_no_logits_are_told_where_no_rows_pass_through_a_model():
+    code = '  File "/x/torch/optim/adam.py", line 800, in _multi_tensor_adam\n    exp_avg_sq_sqrt = torch._foreach_sqrt(exp_avg_sqs)'
+    keys = (
+        "verl, actor_rollout_ref.model.path=Qwen/Qwen2.5-7B actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=4"
+    )
+    assert "logits" not in sentences(f"{keys}\n{code}", tried="8.36 GiB")
+
+
 def test_a_small_piece_is_the_allocators_own():
     assert "20 MiB is the allocator’s own piece for a tensor of 1 to 10 MiB" in sentences(tried="20.00 MiB")
 
