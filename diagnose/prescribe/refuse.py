@@ -50,6 +50,11 @@ _HELD_BY_THE_TRAINER = (
     "tp",
     "pp",
     "sp",
+    "n_gpus",
+    "trainer_gpus",
+    "critic_gpus",
+    "ref_gpus",
+    "reward_gpus",
 )
 # How a pass is split or kept, set for each role by a key of its own.
 _OF_PASSES = ("sp", "activation_offload")
@@ -195,11 +200,15 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
 
 
 def of_the_trainer(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It acts on what the trainer holds, while its engine runs out as it samples, on cards of its own."""
-    if situation.phase != "rollout" or situation.pool != "gpu" or situation.values.get("rollout_mode") != "server":
+    """It acts on what the trainer holds, while its engine runs out as it samples or gets its weights, on cards of its own."""
+    if (
+        (situation.phase != "rollout" and not situation.facts.engine_card)
+        or situation.pool != "gpu"
+        or situation.values.get("rollout_mode") != "server"
+    ):
         return None
     held = bool(lever.changes) and all(change.fact in _HELD_BY_THE_TRAINER for change in lever.changes)
-    if not held or not situation.facts.certain("rollout_engine"):
+    if not held or not (situation.facts.certain("rollout_engine") or situation.facts.engine_card):
         return None
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own, and one of these runs out.")
 

@@ -156,7 +156,7 @@ class Situation:
     @cached_property
     def failing(self) -> PhaseEstimate | None:
         """The failing phase of the run as it is; None when no peak can be computed for this failure."""
-        return None if self.kind in NOT_A_PEAK else self.watched(self.before)
+        return None if self.kind in NOT_A_PEAK or self.facts.engine_card else self.watched(self.before)
 
     @cached_property
     def possible(self) -> tuple[str, ...]:

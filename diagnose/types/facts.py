@@ -139,6 +139,13 @@ class Facts:
         return alone and self.values.get("trains") is False
 
     @property
+    def engine_card(self) -> bool:
+        """Whether a card ran out that only an engine has: as its own process tells, which shares none with the trainer."""
+        told = self.values.get("phase") in self.among and "rollout" in self.among and "actor_update" not in self.among
+        card = self.values.get("oom_kind") in ("gpu_oom", "gpu_oom_raw")
+        return told and card and self.values.get("rollout_mode") == "server"
+
+    @property
     def engine_awake(self) -> bool:
         """Whether what another process holds on the card is told by its size to be the run's own engine, awake."""
         pool = self.stated.get("engine_maps_pool")

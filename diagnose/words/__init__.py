@@ -10,7 +10,7 @@ from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstima
 from diagnose.units import from_gib
 from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
 from diagnose.words import untrained
-from diagnose.words.apart import of_phase
+from diagnose.words.apart import ON_ENGINES_CARD, of_phase
 from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths
 from diagnose.words.measured import growth_words, starts_from
@@ -138,6 +138,8 @@ def _lead(diagnosis: Diagnosis) -> str:
         return _NEXT["host_shm"]
     if pool is None or not pool.phases:
         return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)
+    if diagnosis.facts.engine_card:
+        return ON_ENGINES_CARD
     phase = worst(diagnosis, pool)
     if diagnosis.room:
         # all that stands on the card when the engine alone has started is told where it may be too much
@@ -152,8 +154,7 @@ def _lead(diagnosis: Diagnosis) -> str:
         return " ".join(part for part in told if part)
     apart = of_phase(diagnosis, pool, phase_words(diagnosis.phase))
     largest = max(phase.terms, key=lambda term: term.bytes, default=None)
-    parts = [apart] if apart else []
-    parts.append(f"{_need(phase, pool, limited=job_limited(diagnosis.facts))} {cards_untold(pool, phase)}".rstrip())
+    parts = [apart, f"{_need(phase, pool, limited=job_limited(diagnosis.facts))} {cards_untold(pool, phase)}".rstrip()]
     if largest is not None and largest.bytes:
         whose = "the " if largest.title.startswith(("engine's", "sleeping engine")) else ""
         parts.append(f"The largest part is {whose}{in_sentence(largest.title)}, {gib(largest.bytes)}.")
@@ -167,9 +168,7 @@ def _lead(diagnosis: Diagnosis) -> str:
         return " ".join(part for part in (grown[0], *parts) if part)
     if diagnosis.kind and pool.verdict(phase.computed) == "fits":
         parts.append(_unexplained(diagnosis, phase))
-    parts.append(starts_from(diagnosis))
-    parts.append(_elsewhere_too(diagnosis, pool))
-    parts.append(_of_open_kind(diagnosis))
+    parts += [starts_from(diagnosis), _elsewhere_too(diagnosis, pool), _of_open_kind(diagnosis)]
     return " ".join(part for part in parts if part)
 
 

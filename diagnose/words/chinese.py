@@ -119,6 +119,9 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
     if pool is None or not pool.phases:
         yield from _lacking(diagnosis)
         return
+    if diagnosis.facts.engine_card:
+        yield "失败的是引擎自己的进程，引擎独占它的卡：占满的是它的显存份额，加上份额之外的开销。下面的估算是训练卡的。"
+        return
     phase = worst(diagnosis, pool)
     if diagnosis.phase and pool.phase(diagnosis.phase) is None and not diagnosis.room:
         yield f"失败的阶段没有估算：{PHASES[diagnosis.phase]}，请核对阶段和算法。"
