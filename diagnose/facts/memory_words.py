@@ -52,6 +52,15 @@ _FORMS = (
         r"(?!\s*(?:of\s+|total\s+){0,2}(?:gpu|vram|hbm|显存|disk|ssd|nvme|swap|shm|/dev|cards?|free|left|[a-z]+ cards?))",
         re.I | re.A,
     ),
+    # no card has a terabyte
+    re.compile(
+        r"(?<![\d./])(?P<size>\d(?:\.\d+)?)\s*(?P<unit>t)i?b?\s*(?:of\s+)?mem(?:ory)?\b(?!\s*band)", re.I | re.A
+    ),
+    re.compile(
+        r"\b(?:nodes?|machines?|servers?|hosts?)\b[^\n]{0,30}?\beach\s*(?:with\s+|has\s+|having\s+)?"
+        r"(?P<size>\d(?:\.\d+)?)\s*(?P<unit>t)i?b\b(?!\s*(?:of\s+)?(?:disk|ssd|nvme|storage|scratch))",
+        re.I | re.A,
+    ),
     re.compile(rf"{_LIMIT}\s*[:=]?\s*\"?{_SIZE}", re.I | re.A),
 )
 # a scheduler's or a container's option that somebody tells
@@ -98,6 +107,7 @@ _MARKS = (
     "host has",
     "host have",
     "host with",
+    "tb",
 )  # in lower case; whatever a form matches holds one
 _FREE_UNITS = {"": KIB / GIB, "k": KIB / GIB, "m": MIB / GIB, "g": 1.0, "t": TIB / GIB}
 

@@ -42,6 +42,8 @@ def test_a_use_of_host_ram_is_no_capacity(values, text):
         ("RAM used 480GB / total 503GB", 503),
         ("using sbatch --mem=400G", 400),
         ("Slurm --mem 400G", 400),
+        ("each node 8xA100 80GB and 1TB memory", 1024),
+        ("2 nodes x 8 H800, each 1TB.", 1024),
         ("we use docker run --memory=256g", 256),
         ("docker -m 256g", 256),
         ("RAM 1TB but 256GB in the container", 256),
@@ -120,3 +122,7 @@ def test_what_ray_counts_against_outranks_the_rounded_size_that_people_tell(valu
     )
     assert values(f"8 卡，内存 512G\n{node}")["host_ram_gb"] == 503.49
     assert values(f"8 卡，容器内存限制 200G\n{node}")["host_ram_gb"] == 200
+
+
+def test_a_disk_of_each_node_is_no_ram(values):
+    assert "host_ram_gb" not in values("2 nodes x 8 H800, each 1TB NVMe")
