@@ -74,8 +74,16 @@ def version_of(framework: Framework | None, fork: Fork | None, paste: Paste, ans
 
 
 def _sure(framework: Framework, paste: Paste) -> list[_Bound]:
-    """What keys, literals and lines of code say for certain."""
-    return [*_of_keys(framework, paste), *_of_literals(framework, paste), *_of_code(framework, paste)]
+    """What keys, literals and lines of code say for certain; not the lines of a code that contradicts its keys: somebody edited it."""
+    written, code = [*_of_keys(framework, paste), *_of_literals(framework, paste)], [*_of_code(framework, paste)]
+    return [*written, *code] if _span([*written, *code]) else written
+
+
+def _span(bounds: Sequence[_Bound]) -> tuple[str, str] | None:
+    """From which version on and before which; "" is open. None where the bounds contradict each other."""
+    since = max((bound.since for bound in bounds if bound.since), key=version, default="")
+    until = min((bound.until for bound in bounds if bound.until), key=version, default="")
+    return None if since and until and version(until) <= version(since) else (since, until)
 
 
 def _of_package(framework: Framework, paste: Paste) -> Fact | None:
@@ -238,10 +246,7 @@ def possible(framework: Framework | None, paste: Paste) -> tuple[str, str]:
     """
     if framework is None:
         return "", ""
-    sure = _sure(framework, paste)
-    since = max((bound.since for bound in sure if bound.since), key=version, default="")
-    until = min((bound.until for bound in sure if bound.until), key=version, default="")
-    return ("", "") if since and until and version(until) <= version(since) else (since, until)
+    return _span(_sure(framework, paste)) or ("", "")
 
 
 def turns(framework: Framework | None, since: str = "", until: str = "", most: int = 3) -> tuple[str, ...]:

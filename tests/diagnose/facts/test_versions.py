@@ -112,6 +112,15 @@ def test_a_lower_bound_alone_tells_nothing(version):
     assert version("engine.nap=true\nInkServer is up") is None
 
 
+def test_lines_of_an_edited_code_do_not_undo_what_its_keys_say(knowledge):
+    text = (
+        "python3 -m openrlhf.cli.train_ppo_ray --prompt_max_len 1024 --generate_max_len 1024 --ring_attn_size 8\n"
+        '  File "/openrlhf/openrlhf/trainer/ray/ppo_actor.py", line {}, in training_step\n    x()\n'
+    )
+    edited = read_facts(read(text.format(301)), {}, knowledge).values["framework_version"]
+    assert edited.startswith(("0.6", "0.7", "0.8", "0.9"))
+
+
 def test_bounds_that_contradict_each_other_tell_nothing(version):
     assert version("\nInkServer is up\nNibWorker is up") is None
 
