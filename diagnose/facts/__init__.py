@@ -132,7 +132,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         unknown_model=model.unknown,
         datasets=sets,
         notes=(*encoded(paste.lines), *refused, *readings.notes, *told),
-        among=among(paste, heard.hits),
+        among=among(paste, heard.hits, framework),
         layers_through=layers_through(paste, heard.hits),
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from diagnose.facts.phase import deepest_first
 from diagnose.facts.signature import is_mark
+from diagnose.knowledge.records import Framework
 from diagnose.types import Frame, Hit, Line, Paste
 from diagnose.vocabulary import POOL_OF_KIND
 
@@ -64,13 +65,15 @@ _LOGITS = ("logprob", "ref_logprob", "actor_update")
 _LOGITS_SAID = re.compile(r"\b(?:log[_ ]softmax|cross[_ -]entropy)\b(?!\s*[:=])", re.A | re.I)
 
 
-def among(paste: Paste, hits: Sequence[Hit]) -> tuple[str, ...]:
+def among(paste: Paste, hits: Sequence[Hit], framework: Framework | None = None) -> tuple[str, ...]:
     """The phases in which alone the traceback of the failure can stand; empty where it may be any."""
     frames = _of_failure(deepest_first(paste, hits))
     paths, failures = [frame.path for frame in frames], _of_card(paste, hits)
     pools = any(hit.signature.gives.get("engine_maps_pool") for hit in hits)  # an engine alone maps its pool
     if _meets(paths, _OF_ENGINES) or pools or _in_engine(failures):
         return _ENGINE
+    if roles := _of_roles(deepest_first(paste, hits), framework):
+        return roles
     if any(frame.function in _OF_NO_PASS for frame in frames):
         return ()
     if _meets(paths, (_SAMPLING,)):
@@ -88,6 +91,16 @@ def layers_through(paste: Paste, hits: Sequence[Hit]) -> bool:
     """Whether the traceback of the failure stands behind the forward pass of all layers: in its loss, or in the backward pass."""
     frames = _of_failure(deepest_first(paste, hits))
     return _goes_back(frames) or _takes_logits(frames)
+
+
+def _of_roles(frames: Iterable[Frame], framework: Framework | None) -> tuple[str, ...]:
+    """The phases of a pass that several roles make alike, where nothing tells whose process it was."""
+    for frame in frames:
+        entries = [one for one in framework.frames if one.function == frame.function] if framework else []
+        if entries:
+            here = {one.phase for one in entries if one.process and (not frame.path or one.path in frame.path)}
+            return tuple(phase for phase in _FORWARD if phase in here) if len(here) > 1 else ()
+    return ()
 
 
 def _goes_back(frames: Sequence[Frame]) -> bool:

@@ -38,6 +38,16 @@ def test_one_role_that_serves_two_is_told_by_what_it_is_called_for(values, name,
     assert values(CALLS.format(name))["phase"] == phase
 
 
+def test_a_pass_of_an_unnamed_role_is_one_of_those_that_make_it(facts):
+    command = "python examples/start_rlvr_pipeline.py\nactor_train.strategy_args.strategy_name=megatron_train\n"
+    call = (
+        "ray.exceptions.RayTaskError(OutOfMemoryError): ray::ActorWorker.compute_log_probs() (pid=3312, ip=10.0.0.1)\n"
+    )
+    found = facts(f"ROLL\n{command}{call}{FULL}")
+    assert found.among == ("logprob", "ref_logprob")
+    assert "phase" not in found.values
+
+
 def test_a_frame_is_no_remark_of_a_person(values):
     frame = '  File "/x/my_trainer.py", line 12, in compute_log_probs\n    return self.model(x)\n'
     assert "phase" not in values(f"python my_trainer.py --model_name Qwen/Qwen2.5-7B\n{frame}{FULL}")
