@@ -114,9 +114,17 @@ def _fitting(facts: Facts, model: Model, written: str, asked: int) -> tuple[Piec
     if (high - low) / asked > _NARROW:
         return ()
     fitting = [piece for piece in _pieces(facts, model) if low <= piece.bytes <= high]
-    if facts.values.get("phase") in _WITHOUT_PASS:
-        fitting = [piece for piece in fitting if not any(words == "tokens" for words, _ in piece.factors)]
-    return _different(fitting)
+    return _different([piece for piece in fitting if _of_phase(piece, facts)])
+
+
+def _of_phase(piece: Piece, facts: Facts) -> bool:
+    """Whether a shape is one of the failing phase: of its own pass, where each has limits of its own, and of none where no rows pass."""
+    phase = facts.values.get("phase")
+    if phase in _WITHOUT_PASS:
+        return not any(words == "tokens" for words, _ in piece.factors)
+    own = any(id in facts.values for id in ("logprob_micro_batch", "logprob_tokens"))
+    other = {"actor_update": "a log-prob", "logprob": "an update", "ref_logprob": "an update"}.get(str(phase))
+    return not (own and other and f" of {other} " in piece.name)
 
 
 def asked_in(facts: Facts) -> tuple[str, ...]:
@@ -149,7 +157,9 @@ def _different(pieces: list[Piece]) -> tuple[Piece, ...]:
 
 
 def _logits(asked: int, facts: Facts, model: Model, paste: Paste) -> Refused | None:
-    if facts.values.get("phase") in _WITHOUT_PASS or not any(_LOGITS.search(line.words) for line in paste.lines):
+    settings = {setting.span.line for setting in paste.settings}  # whose keys may speak of log-probs and entropy
+    told = any(_LOGITS.search(line.words) for line in paste.lines if line.number not in settings)
+    if facts.values.get("phase") in _WITHOUT_PASS or not told:
         return None
     plan, parts = _plan(facts), _parts(facts)
     tokens = tuple((each, round(asked * parts / (model.vocab * each))) for each in reversed(widths(plan, paste)))

@@ -84,6 +84,28 @@ def test_no_logits_are_told_where_no_rows_pass_through_a_model():
     assert "logits" not in sentences(f"{keys}\n{code}", tried="8.36 GiB")
 
 
+def test_keys_that_speak_of_log_probs_are_no_traceback_about_logits():
+    keys = (
+        "verl\nactor_rollout_ref.model.path=Qwen/Qwen2.5-7B actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=4"
+    )
+    code = '  File "/x/vllm/model_executor/layers/fused_moe/fused_moe.py", line 1640, in fused_experts_impl'
+    assert "logits" not in sentences(f"{keys}\n{code}", tried="1.51 GiB")
+
+
+def test_a_size_is_named_as_one_of_the_pass_that_failed():
+    keys = (
+        "verl, 8 x H100, python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B "
+        "data.max_prompt_length=512 data.max_response_length=1536 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 "
+        "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=4"
+    )
+    frame = '  File "verl/workers/actor/dp_actor.py", line 248, in {}\n    x()'
+    update, logprob = (
+        sentences(f"{keys}\n{frame.format(one)}", tried="4.64 GiB") for one in ("update_policy", "compute_log_prob")
+    )
+    assert ("an update micro batch" in update, "a log-prob micro batch" in update) == (True, False)
+    assert ("an update micro batch" in logprob, "a log-prob micro batch" in logprob) == (False, True)
+
+
 def test_a_small_piece_is_the_allocators_own():
     assert "20 MiB is the allocator’s own piece for a tensor of 1 to 10 MiB" in sentences(tried="20.00 MiB")
 
