@@ -13,7 +13,7 @@ from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
 from diagnose.types import NotAdvised
 from diagnose.units import KIB
-from diagnose.vocabulary import FACTS, KINDS, OFFLINE_ALGOS, ONLINE_ALGOS
+from diagnose.vocabulary import FACTS, KINDS, OF_ENGINE_START, OFFLINE_ALGOS, ONLINE_ALGOS
 
 MOST = 8
 # Levers with an order up to this are what anybody names first.
@@ -193,7 +193,10 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
     if situation.pool == "host" and all(change.fact == "rollout_tp" for change in lever.changes):
         why = "The engine has cards of its own and stays awake: no copy of its weights stands on the host."
         return NotAdvised(lever, "elsewhere", why)
-    trainers = situation.phase in _OFF_THE_ENGINE or _in_trainers_frame(situation) or _trainer_runs_out(situation)
+    sends = situation.phase == "weight_sync" and bool(situation.paste.frames) and "rollout" not in situation.facts.among
+    trainers = (
+        situation.phase in _OFF_THE_ENGINE or sends or _in_trainers_frame(situation) or _trainer_runs_out(situation)
+    )
     if not trainers:
         return None
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own; what runs out is a card that trains.")
@@ -201,11 +204,8 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
 
 def of_the_trainer(lever: Lever, situation: Situation) -> NotAdvised | None:
     """It acts on what the trainer holds, while its engine runs out as it samples or gets its weights, on cards of its own."""
-    if (
-        (situation.phase != "rollout" and not situation.facts.engine_card)
-        or situation.pool != "gpu"
-        or situation.values.get("rollout_mode") != "server"
-    ):
+    engines = situation.phase == "rollout" or situation.kind in OF_ENGINE_START or situation.facts.engine_card
+    if not engines or situation.pool != "gpu" or situation.values.get("rollout_mode") != "server":
         return None
     held = bool(lever.changes) and all(change.fact in _HELD_BY_THE_TRAINER for change in lever.changes)
     if not held or not (situation.facts.certain("rollout_engine") or situation.facts.engine_card):

@@ -44,3 +44,34 @@ def test_the_answer_says_whose_card_it_is(before, said):
 
 def test_on_shared_cards_what_the_trainer_holds_counts():
     assert "engine has cards of its own, and" not in to_text(found("--colocate")).partition("NOT ADVISED")[0]
+
+
+SYNC = """
+2 nodes x 8 A100 80GB
+[rank0]:   File "/x/swift/trainers/rlhf_trainer/grpo_trainer.py", line 1020, in _move_full_model_to_vllm
+[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 79.15 GiB
+swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-72B-Instruct --use_vllm true --vllm_mode server --deepspeed zero3 \\
+    --per_device_train_batch_size 1 --num_generations 8 --max_length 4096 --max_completion_length 8192 --tuner_type lora
+"""
+START = """
+ValueError: Free memory on device (61.22/79.11 GiB) on startup is less than desired GPU memory utilization (0.9, 71.2 GiB).
+python open_instruct/grpo_fast.py --model_name_or_path Qwen/Qwen2.5-32B --deepspeed_stage 3 --num_learners_per_node 8 8 \\
+    --vllm_num_engines 16 --vllm_tensor_parallel_size 1 --response_length 16384 --pack_length 18432 --max_prompt_token_length 2048
+"""
+
+
+def levers(text):
+    knowledge = current()
+    return [one.lever.slug for one in diagnose(text, {}, knowledge, tuple(knowledge.cases.values())).prescriptions]
+
+
+def test_a_trainer_that_sends_weights_to_other_cards_gets_no_room_by_the_engines_share():
+    found = levers(SYNC)
+    assert found[0] == "sync.gather_batched"
+    assert not {"rollout.gpu_memory_utilization.down", "rollout.tensor_parallel.up"} & set(found)
+
+
+def test_an_engine_that_finds_its_own_card_taken_gets_none_by_offloads_of_the_trainer():
+    found = levers(START)
+    assert found[0] == "hardware.kill_stale"
+    assert not {"offload.param.on", "offload.optimizer.on"} & set(found)
