@@ -34,6 +34,7 @@ _OF_THE_RUN = re.compile(
     re.A,
 )
 _OF_CODE = re.compile(r"(?:^|\.)(?:model_type|architectures)\b", re.A)
+_TYPE = re.compile(r"[-_](?:bf16|fp8)(?=$|[-_])", re.I | re.A)
 _FILE_WORD = re.compile(r"\.(?:py|sh|ya?ml|json|jsonl|txt|toml)$|[$={}]", re.A)
 # the configurations of a trainer that names them by family and size: llama3_1/8B_full
 _RECIPE = re.compile(r"([a-z]+\d*(?:_\d+)?)/(\d+(?:\.\d+)?[BM])_(?:full|lora|qlora|dora|qat|qdora|ppo)", re.A)
@@ -77,6 +78,7 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
         folder = next((name.written for name in names if not name.certain), "")
         size = params_of_config(pasted) if pasted else size
         return Read({"params_b": size} if size else {}, pasted, folder)
+    best = _in_its_type(best, names)
     facts = {"model": Fact("model", best.written, "read", "", best.key, best.written, best.span)}
     record = knowledge.models.get(best.slug) if best.slug else None
     params = params_of(best, record)
@@ -125,6 +127,13 @@ def _of_folder(names: list[Name], knowledge: Knowledge) -> Name | None:
         return None
     name = next(name for name in names if name.slug)
     return Name(knowledge.models[name.slug].title, name.span, name.key, slug=name.slug)
+
+
+def _in_its_type(best: Name, names: list[Name]) -> Name:
+    """The name with the type of numbers that the checkpoint's folder tells and the model's own name leaves out."""
+    folders = (name for name in names if name.key and not name.certain and name.slug == best.slug != "")
+    found = next((type for name in folders if (type := _TYPE.search(name.written))), None)
+    return replace(best, written=best.written + found[0]) if found and not _TYPE.search(best.written) else best
 
 
 def _of_type(paste: Paste, names: list[Name], knowledge: Knowledge) -> Name | None:

@@ -222,6 +222,13 @@ def test_what_reads_or_judges_answers_is_not_the_model(values, setting):
     assert (named["model"], named["params_b"]) == ("Qwen3-8B", 8)
 
 
+@pytest.mark.parametrize("said", ["", "DeepSeek-R1 671B, "])
+@pytest.mark.parametrize(("folder", "bits"), [("DeepSeek-R1-bf16", None), ("DeepSeek-R1", "fp8")])
+def test_a_checkpoint_that_was_turned_into_bf16_is_served_so(values, said, folder, bits):
+    run = f"slime, {said}256 H800\npython3 train.py --hf-checkpoint /root/{folder} --rollout-num-gpus-per-engine 64 --colocate"
+    assert values(run).get("engine_quantization") == bits
+
+
 def test_a_machine_of_the_run_is_no_model(values):
     assert values("pod/verl-235b-worker-7 was killed, Qwen3-235B-A22B GRPO")["model"] == "Qwen3-235B-A22B"
     assert "model" not in values("kubectl describe pod grpo-32b-head-x7k2p")
