@@ -48,7 +48,8 @@ _HELPS = (
     re.compile(r"\s+(?:help|fix|solve|matter|make)", re.I | re.A),
 )
 _NO_OPTION = re.compile(
-    r"\s*(?:is|was)(?:n['’]t| not| no)\s+(?:an?\s+)?option\b|\s*(?:is |was )?(?:not supported|unsupported)|不(?:考虑|想用|能用)",
+    r"\s*(?:would|could|might|may)\s+(?:fit|work|run|do|be)\b"
+    r"|\s*(?:is|was)(?:n['’]t| not| no)\s+(?:an?\s+)?option\b|\s*(?:is |was )?(?:not supported|unsupported)|不(?:考虑|想用|能用)",
     re.I | re.A,
 )
 _IF = re.compile(r"\bif\s+(?:i|we)\s+(?:us(?:e|ed)|switch(?:ed)? to|tr(?:y|ied))\s*$|(?:如果|要是)用?\s*$", re.I | re.A)
@@ -70,6 +71,7 @@ _FULL = re.compile(
     r"全参|全量(?:微调|训练|参数)|全量(?=\s*(?:[,，、;；。)）]|$|zero|fsdp))|\bfull[-\s](?:parameters?|params?|weights?|fine[-\s]?tun\w*|ft|sft|finetun\w*)"
     r"|\bfull train(?:ing)?\b|\b(?:no|without|w/o) (?:PEFT|adapters?)\b"
     r"|\b(?:moved|switched|changed|went|going) (?:[^.;,，。；\n]{0,32}\s)?to full\b"
+    r"|\b(?:now|currently|need(?:ed|s)?) full\b(?!\s*(?:logs?|trace\w*|error|output|message|shard\w*|of))"
     r"|\bLoRA to full\b|LoRA\s*[换改][到成为]\s*(?:full|全)"
     # beside what trains or shards, and alone in a list: “full zero3”, “sft full, 8 GPUs”, “7B, full, bs 1”
     r"|\bfull[-\s]+(?:grpo|ppo|dpo|kto|orpo|dapo|rloo|rl\b|zero[-_ ]?[123](?!\d))"
@@ -81,6 +83,25 @@ _MODES = re.compile(
     r"(?<![A-Za-z_])(?:(?:Q-?)?LoRA|DoRA)(?![A-Za-z])|\bfull\b(?!\s*(?:logs?|trace\w*|error|output|message))|全参|全量",
     re.I | re.A,
 )
+# both ways fail alike, so that neither is the run's: “LoRA and full both OOM”, “LoRA OOMs too”, “无论 lora 还是全参都爆”
+_LORA_OR_FULL = re.compile(
+    r"(?<![A-Za-z_])(?:Q-?)?LoRA\s*(?:/|、|和|与|或|还是|and|or|,\s*or)\s*(?:(?:Q-?)?LoRA\s*(?:and|or|和|与)\s*)?(?:full\b(?!\s*(?:logs?|shard))|全参|全量)"
+    r"|(?:\bfull|全参(?:微调|训练|数)?|全量(?:微调|训练)?)\s*(?:/|、|和|与|或|还是|,|，|and|or)\s*"
+    r"(?:Q-?)?LoRA\b(?:\s*(?:and|or|和|与)\s*(?:Q-?)?LoRA\b|(?=\s*(?:都|均|both)))"
+    r"|(?:\bfull|全参(?:微调|训练|数)?|全量(?:微调|训练)?)\s*(?:/|和|与|或|还是|and|or)\s*(?:Q-?)?LoRA\b"
+    r"|\b(?:regardless of|no matter)\s+(?:full|(?:Q-?)?LoRA)\b",
+    re.I | re.A,
+)
+_TOO = re.compile(
+    r"\s*(?:(?:run|training)s?\s+)?(?:goes |runs |gets? |hits? )?(?:OOM\w*|out of memory|fails?|crash\w*|dies)"
+    r"\s*,?\s*(?:too|as well|also)\b"
+    r"|\s+(?:also|too)\s+(?:goes |runs |gets? |hits? )?(?:OOM\w*|out of memory|fails?|crash\w*|dies)"
+    r"|\s*(?:训练|微调)?\s*也\s*(?:会|是|直接|一样)?\s*(?:OOM|爆|炸|挂|崩)",
+    re.I | re.A,
+)
+# … but for one that came in the place of the other: “换成 LoRA 也爆”
+_NOW = re.compile(r"(?:[换改切][成到为用了]{0,2}|\b(?:to|now|with))\s*$", re.I | re.A)
+_BESIDE = 60  # characters
 # in lower case; whatever tells of adapters, or that all is trained, holds one
 _MARKS = ("full", "全", "lora", "dora", "peft", "adapter")
 _FOUR_BIT = re.compile(
@@ -152,7 +173,7 @@ def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
     speech = [line for line in speech if any(mark in line.words.lower() for mark in _MARKS)]
     for line in speech:
         for found in _FULL.finditer(line.words):
-            if not _left(line.words, found):
+            if not (_left(line.words, found) or _alike(line.words, found)):
                 return Fact("full_or_lora", "full", "read", written=found[0], span=span_of(line, found))
     for line in speech:
         for found in _LORA.finditer(line.words):
@@ -172,6 +193,14 @@ def _left(words: str, found: re.Match[str]) -> bool:
     )
 
 
+def _alike(words: str, found: re.Match[str]) -> bool:
+    """Whether a way of training is named beside the other one, as one with which it is the same."""
+    return any(
+        place.start() < found.end() and found.start() < place.end()
+        for place in _LORA_OR_FULL.finditer(words, max(0, found.start() - _BESIDE))
+    )
+
+
 def _helps(before: str, after: str) -> bool:
     return bool(_HELPS[0].search(before) and _HELPS[1].match(after))
 
@@ -179,6 +208,8 @@ def _helps(before: str, after: str) -> bool:
 def _of_adapters(words: str, found: re.Match[str]) -> bool | None:
     """Whether the run has adapters by this mention; None where it tells of another run, of a plan or a question."""
     before, after = words[: found.start()][-48:], words[found.end() :]
+    if _alike(words, found) or (_TOO.match(after) and not _NOW.search(before)):
+        return None
     if other_failed(words, found, _MODES) or left_out(words, found.start(), found.end()) or after[:1] in ("?", "？"):
         return None
     if _NONE.search(before) or _NONE_AFTER.match(after):

@@ -19,8 +19,10 @@ _FAILED = re.compile(
     r"|still (?:(?:goes|go|gets?|gives?|hits?)\s+(?:an?\s+)?)?(?:(?:cuda|gpu)\s+)?"
     r"(?:oom\w*|out of memory|fail\w*|runs? out|crash\w*|dies|died|the same|happen\w*)"
     r"|makes? no difference|made no difference|same (?:error|result|problem|oom|behaviou?r)|without success|in vain"
+    r"|\b(?:oom(?:s|ed)?|fails|crashes|dies|runs out)(?: of memory)?,? (?:too|as well|also)\b"
+    r"|\balso (?:ooms?|fails|crashes|dies|runs out)\b"
     r"|useless|nothing (?:helps?|changed)"
-    r"|没效果|没有效果|没用|无效|不管用|没有?变化|没有?改善|没有?解决|没(?:什么|啥)用|没有?区别|还是\s*(?:一样)?(?:会)?\s*(?:oom|爆|报|不行|崩|挂)|还是一样(?![的爆报])|还是老样子|照样|依然|仍然|也不行|不起作用|一样(?:爆|oom|报错)",
+    r"|没效果|没有效果|没用|无效|不管用|没有?变化|没有?改善|没有?解决|没(?:什么|啥)用|没有?区别|还是\s*(?:一样)?(?:会)?\s*(?:oom|爆|报|不行|崩|挂)|还是一样(?![的爆报])|还是老样子|照样|依然|仍然|也(?:会|直接)?\s*(?:不行|oom|爆|炸)|不起作用|一样(?:爆|oom|报错)",
     re.I | re.A,
 )
 _HELPED = re.compile(

@@ -1,0 +1,33 @@
+"""Settings in so few words as people use in a chat: what they mean, and what they leave open."""
+
+import pytest
+
+from diagnose.pipeline import diagnose
+
+
+@pytest.mark.parametrize(
+    ("said", "mode"),
+    [
+        ("LoRA OOMs too, same as full", None),
+        ("LoRA also OOMs", None),
+        ("LoRA 也爆", None),
+        ("both LoRA and full run out", None),
+        ("with full, LoRA and QLoRA", None),
+        ("LoRA 和全参都 OOM", None),
+        ("无论lora还是全参都爆", None),
+        ("regardless of LoRA", None),
+        ("LoRA would fit but I can not use it", None),
+        ("LoRA also OOMs, full finetune", "full"),
+        ("previously LoRA, now full", "full"),
+        ("换成 LoRA 也爆", "lora"),
+        ("even LoRA OOMs", "lora"),
+    ],
+)
+def test_two_ways_of_training_that_fail_alike_leave_open_which_one_is_meant(facts, said, mode):
+    told = facts(f"trl grpo Qwen2.5-7B 8*A100 80G. {said}. CUDA out of memory").stated.get("full_or_lora")
+    assert (told.value if told is not None and told.origin == "read" else None) == mode
+
+
+def test_what_fails_too_was_tried(knowledge):
+    said = "trl grpo Qwen2.5-7B on 8xA100 80GB OOM in loss.backward. LoRA OOMs too, same as full."
+    assert "peft.lora" in {one.lever for one in diagnose(said, {}, knowledge, ()).facts.tried}
