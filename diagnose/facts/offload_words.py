@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.conditions import holds, in_range
-from diagnose.facts.on_off import switched
+from diagnose.facts.on_off import OF_ANOTHER, goes_well, switched
 from diagnose.facts.prose import asked, clause_of, span_of
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line
@@ -26,15 +26,16 @@ _SWITCHED = (
     r"(?:已经?)?(?:(?:打?开|开启|启用|用上|上)(?:了|着)?|设(?:置)?[为成]\s*(?:true|on)|(?:set to|[=:：])\s*(?:true|on))"
 )
 _ALL = re.compile(
-    rf"(?:所有|全部|各种|能开的?)(?:的)?\s*(?:cpu[ _-]?)?(?:的\s*)?offload\w*"
+    rf"(?:所有|全部|各种|(?<![不否])能开的?)(?:的)?\s*(?:cpu[ _-]?)?(?:的\s*)?offload\w*"
     rf"|(?<!\w)offload\w*\s*(?:选项|开关)?\s*(?:全部?|都|均|全都)\s*{_SWITCHED}"
     r"|(?<![\w.])offload(?:s|ing)?\s+(?:all|everything)(?:\s+(?:set to|to|is|are))?\s*(?:true|on|enabled)\b"
     r"|\b(?:all|every)\s+(?:(?:the|of|possible|kinds?|available|cpu)\s+){0,3}offload\w*|\bevery ?thing\s+(?:is\s+)?offloaded"
-    r"|\bfull(?:y)? (?:cpu )?offload\w*|\boffload(?:ing|ed)? everything",
+    r"|\bboth offloads (?:are )?(?:on|enabled)\b|\bfull(?:y)? (?:cpu )?offload\w*|\boffload(?:ing|ed)? everything",
     re.I | re.A,
 )
 _NONE = re.compile(
-    r"(?:没有?|未|不)(?:开|用|启用)(?:任何)?\s*(?:cpu[ _-]?)?offload|offload\w*\s*(?:都|也|全)?\s*(?:没有?|未|不)(?:开|用|启用)(?!全)"
+    r"(?<![能要该开用])(?:没有?|未|不)(?:能|敢|想|打算|法)?(?:开|用|启用)(?:任何)?\s*(?:cpu[ _-]?)?offload"
+    r"|offload\w*\s*(?:都|也|全)?\s*(?:没有?|未|不)(?:开|用|启用)(?!全)|\bboth offloads (?:are )?(?:off|disabled)\b"
     r"|\b(?:no|without(?: any)?)\s+(?:cpu[ -])?offload\w*|(?<![\w.])offload\s*[=:：]\s*(?:false|off|0)\b"
     r"|\boffload(?:ing)? (?:is )?(?:all )?(?:off|disabled)\b(?!\s+(?:for|of|on)\b)"
     r"|(?:\b(?:all|every|any)\s+(?:(?:the|cpu)\s+)?|所有的?|全部的?)offload\w*\s*(?:options?|flags?|选项|开关)?"
@@ -44,7 +45,8 @@ _NONE = re.compile(
 )
 # one word for a stage and where its optimizer lives; the third stage takes the weights along
 _STAGE = re.compile(
-    r"(?<![A-Za-z])(?:zero[-_ ]?|(?:ds[-_ ]?)?z)(?P<stage>[23])[\s_-]*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload",
+    r"(?<![A-Za-z])(?:zero[-_ ]?|(?:ds[-_ ]?)?z)(?P<stage>[23])[\s_-]*(?:[+,，]|with|和|加)?\s*(?:cpu[ _-]?)?offload"
+    r"(?!\s+(?:the\s+)?(?:optim|adam)|\s*优化器)",
     re.I | re.A,
 )
 _ZERO = re.compile(r"(?<![A-Za-z])(?:zero[-_ ]?(?:stage[-_ ]?)?|(?:ds|deepspeed)[-_ ]?z?)[23](?!\d)", re.I | re.A)
@@ -54,13 +56,19 @@ _WHAT = {
     "param": r"(?:params?|parameters?|model|weights?|权重|参数)",
     "optimizer": r"(?:optim(?:izer)?|adam|优化器)(?:[ _-]?states?|状态)?",
     "grad": r"(?:grads?|gradients?|梯度)",
-    "ref": r"(?:ref(?:erence)?(?:[ _-]model)?|参考模型)",
+    "ref": r"(?:ref(?:erence)?(?:[ _-]model)?(?:\s*的)?(?:[ _-]?(?:params?|parameters?|weights?|参数|权重))?|参考模型(?:的?参数)?)",
 }
 _ANY = f"(?:{'|'.join(_WHAT.values())})"
 # “param and optimizer offload” names both
 _OTHERS = rf"(?:\s*(?:/|\+|&|、|,|和|与|及|\band\b)\s*{_ANY})"
 _NAMED = tuple(
-    (what, re.compile(rf"(?<![\w.]){words}{_OTHERS}{{0,3}}[ _-]?(?:的\s*|也\s*|都\s*)?offload\w*", re.I | re.A))
+    (
+        what,
+        re.compile(
+            rf"(?<![\w.]){'' if what == 'ref' else OF_ANOTHER}{words}{_OTHERS}{{0,3}}[ _-]?(?:的\s*|也\s*|都\s*)?offload\w*",
+            re.I | re.A,
+        ),
+    )
     for what, words in _WHAT.items()
 )
 # an offload that is one thing's is not all of them
@@ -87,7 +95,10 @@ _ON_AFTER = re.compile(
 # a word for itself between those of a list of settings: “zero3, adam offload, micro batch 2”
 _LISTED = (
     re.compile(r"(?:[,，、;；+＋(（&/]|[加和与]|\b(?:and|with|plus))\s*(?:cpu\s+)?$", re.I | re.A),
-    re.compile(r"\s*(?:[,，、;；+＋)）&/.。]|\band\b|(?:还是|也|都|就)*\s*(?:爆|炸|OOM|挂)|$)", re.I | re.A),
+    re.compile(
+        r"\s*(?:[,，、;；+＋)）&/.。]|only\b|\band\b|(?:还是|也|都|就)*\s*(?:爆|炸|OOM|挂)|$)",
+        re.I | re.A,
+    ),
 )
 # … in a sentence that lists what one may do, or did, to need less
 _REMEDIES = re.compile(
@@ -188,7 +199,11 @@ def _switched(words: str, match: re.Match[str]) -> bool:
 def _open(words: str, match: re.Match[str]) -> bool:
     """Whether the clause asks or advises: that is no setting."""
     start, clause = clause_of(words, match)
-    return bool(_OPEN.search(clause) or _REFUSED.match(words, match.end())) or asked(words, start, clause)
+    return (
+        bool(_OPEN.search(clause) or _REFUSED.match(words, match.end()))
+        or goes_well(words, match)
+        or asked(words, start, clause)
+    )
 
 
 def _own(framework: Framework, stated: Mapping[str, Fact]) -> dict[str, tuple[str, ...]]:

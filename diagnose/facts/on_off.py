@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import re
 
+from diagnose.facts.prose import clause_of
+
 _TO_SWITCH = r"(?:打开|开启|启用|使用|配置|设置|加上|用上|开|用|加|配|设)"
-_NOT = r"(?<![开用])(?:没有?|未|不|无)"  # “开不开” asks
+_NOT = r"(?<![开用要能该])(?:没有?|未|不|无)(?:能|敢|想|愿意?|打算|法|法去)?"  # “开不开” asks
 _NEAR = 80  # characters
+# … right before it is no word of another model than the trained one: “ref param offload on”
+OF_ANOTHER = "".join(
+    f"(?<!{role}{mark})"
+    for role in ("ref", "reference", "critic", "reward", "rm", "参考模型", "奖励模型", "价值模型")
+    for mark in (" ", "_", "-", "的", " 的 ")
+)
+_GOES_WELL = re.compile(
+    r"(?<!not )(?<!n['’]t )\b(?:works|worked|fits|runs fine|is fine)\b|能跑|可以跑|跑得[动起]|就不爆|就好了|没问题",
+    re.I | re.A,
+)
 # what holds of one holds of those beside it: “没有开 param_offload 和 optimizer_offload”
 _AND = r"(?:\s*(?:和|与|以及|及|、|/|\band\b|\bor\b|\bnor\b)\s*)"
 _OTHERS_BEFORE = rf"(?:[\w.-]{{2,60}}{_AND}){{0,3}}"
@@ -22,7 +34,8 @@ _NOT_ON = (
     ),
     # “zero3 没用” is that it did not help
     re.compile(
-        rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|还|全|一直|暂时|根本|现在|目前|是)*\s*(?:{_NOT}(?:打开|开启|启用|设置|加上|用上|开|加)(?![A-Za-z]|\s?offload)"
+        rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|还|全|一直|暂时|根本|现在|目前|是)*\s*(?:{_NOT}(?:打开|开启|启用|设置|加上|用上|开|加)"
+        r"(?![A-Za-z]|\s?(?:[A-Za-z]\w*[ _-])?offload)"
         r"|(?:is|was|are|were)(?:n['’]t| not) (?:on|enabled|used|set)\b|not (?:on|enabled|set)\b)",
         re.I | re.A,
     ),
@@ -30,12 +43,13 @@ _NOT_ON = (
 # … and that somebody put it off
 _PUT_OFF = (
     re.compile(
-        r"(?:关闭|关掉|(?<![有相无开])关了?|禁用|去掉|\b(?:disabl(?:e|ed|ing)|(?:turn|switch)(?:ed|ing)? off))了?\s*(?:the\s+|a\s+)?"
+        r"(?:关闭|关掉|(?<![有相无开\w])(?<!\w )关了?|禁用|去掉|\b(?:disabl(?:e|ed|ing)|(?:turn|switch)(?:ed|ing)? off))"
+        r"了?\s*(?:the\s+|a\s+)?"
         rf"{_OTHERS_BEFORE}[`'\"“]?$",
         re.I | re.A,
     ),
     re.compile(
-        rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|还|全|一直|暂时|是)*\s*(?:关闭|关掉|关着|关了|禁用"
+        rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|还|全|一直|暂时|是)*\s*(?:关闭|关掉|关着|关了|关(?=\s*(?:[,，、;；.。)）]|$|\w))|禁用"
         r"|(?:is |was |are |were )?(?:turned |switched )?(?:off|disabled)\b|[=:：]\s*(?:false|off)\b)",
         re.I | re.A,
     ),
@@ -55,7 +69,7 @@ _ON_BEFORE = re.compile(
 _ON_AFTER = re.compile(
     rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|已经?|全|是)*\s*(?:(?:打开|开启|启用|开|加|用上|设)(?:了|着|的)"
     r"|(?:is |was |are |were )?(?:already |both )?(?:turned |switched )?(?:on|enabled)\b"
-    r"|打开(?=[，,。;；\s]|$))",
+    r"|打?开(?=[，,。;；、\s]|$))",
     re.I | re.A,
 )
 
@@ -86,6 +100,12 @@ def switched(words: str, start: int, end: int) -> bool | None:
     if never_on(words, start, end) or _beside(_PUT_OFF, words, start, end):
         return bool(_SINCE_ON.match(words[end : end + _NEAR]))
     return True if _beside((_ON_BEFORE, _ON_AFTER), words, start, end) else None
+
+
+def goes_well(words: str, found: re.Match[str]) -> bool:
+    """Whether the run goes well with it, so that the one that failed goes without: “with offload it works but is slow”."""
+    start, clause = clause_of(words, found)
+    return bool(_GOES_WELL.search(words, found.end(), start + len(clause)))
 
 
 def _beside(forms: tuple[re.Pattern[str], re.Pattern[str]], words: str, start: int, end: int) -> bool:

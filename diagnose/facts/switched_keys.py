@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from diagnose.facts.almost import almost
-from diagnose.facts.on_off import switched
+from diagnose.facts.on_off import OF_ANOTHER, goes_well, switched
 from diagnose.facts.prose import span_of
 from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Framework
@@ -35,7 +35,9 @@ def _settings(speech: Sequence[Line], framework: Framework, given: Collection[st
             continue
         for match in form.finditer(line.words):
             name = normal(match[0].replace(" ", "_"))
-            if name not in given and (on := _state(line.words, match)) is not None and not almost(line.words, match):
+            if name in given or almost(line.words, match) or goes_well(line.words, match):
+                continue
+            if (on := _state(line.words, match)) is not None:
                 setting = Setting(name, str(on).lower(), "sentence", span_of(line, match))
                 found.setdefault(name, []).append(setting)
     for settings in found.values():
@@ -64,4 +66,4 @@ def _switches(framework: Framework) -> re.Pattern[str]:
     }
     words = sorted((name for name in names if "_" in name), key=len, reverse=True)
     parts = "|".join(re.escape(word).replace("_", "[ _-]") for word in words) or r"(?!)"
-    return re.compile(rf"(?<![\w.=/-])(?:{parts})(?![\w=/.-])", re.I | re.A)
+    return re.compile(rf"(?<![\w.=/-]){OF_ANOTHER}(?:{parts})(?![\w=/.-])", re.I | re.A)

@@ -31,3 +31,29 @@ def test_two_ways_of_training_that_fail_alike_leave_open_which_one_is_meant(fact
 def test_what_fails_too_was_tried(knowledge):
     said = "trl grpo Qwen2.5-7B on 8xA100 80GB OOM in loss.backward. LoRA OOMs too, same as full."
     assert "peft.lora" in {one.lever for one in diagnose(said, {}, knowledge, ()).facts.tried}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("开了 param offload 没开 optimizer offload", {"param_offload": True, "optimizer_offload": False}),
+        ("param_offload 开 optimizer_offload 关", {"param_offload": True, "optimizer_offload": False}),
+        ("param offload 关, optimizer offload 开", {"param_offload": False, "optimizer_offload": True}),
+        ("内存不够不能开offload", {"param_offload": False, "optimizer_offload": False}),
+        ("开不开 offload 都一样", {}),
+        ("both offloads on", {"param_offload": True, "optimizer_offload": True}),
+        ("both offloads off", {"param_offload": False, "optimizer_offload": False}),
+        ("optimizer offload only", {"optimizer_offload": True}),
+        ("ref param offload on", {}),
+        ("with param offload on it works but slow", {}),
+    ],
+)
+def test_an_offload_belongs_to_the_word_beside_it(facts, said, told):
+    stated = facts(f"verl grpo Qwen2.5-7B 8*A100 80G CUDA out of memory, {said}").stated
+    ids = ("param_offload", "optimizer_offload")
+    assert {id: stated[id].value for id in ids if id in stated and stated[id].origin == "read"} == told
+
+
+def test_an_offload_of_the_optimizer_alone_leaves_the_weights_on_the_card(facts):
+    stated = facts("trl grpo Qwen2.5-7B 8*A100 80G CUDA out of memory, zero3 offload optimizer only").stated
+    assert "param_on_cpu" not in stated or stated["param_on_cpu"].value is False
