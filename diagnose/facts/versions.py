@@ -26,7 +26,8 @@ _NUMBER = r"v?(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:(?:post|rc|dev)\d{0,8}|[ab
 _SAYS = r"(?:[ \t_]{0,2}[(（]?(?:version|ver\.?|release|tag|main|的?版本|[用装]?的)?[ \t]{0,2}[:=：是为@(（]{0,2}[ \t]{0,2})"
 # a share, a size or a span of time, with what it counts behind it
 _NO_VERSION = (
-    r"(?!\s*(?:gpu[ _-]?|vllm[ _-]?)?(?:mem\w*[ _-]?)?(?:util|frac|share|ratio)|\s*的?(?:显存|利用率|占比|比例)"
+    r"(?!\s*(?:gpu[ _-]?|vllm[ _-]?)?(?:mem\w*[ _-]?)?(?:util|frac|share|ratio|gmu\b)|\s*的?(?:显存|利用率|占比|比例)"
+    r"|\s*(?:s|sec\w*|ms|it|its|iters?|steps?|samples?|tok\w*)\s*/|\s*(?:T?FLOPs?|s|ms)(?![A-Za-z])"
     r"|\s*(?:[x×*]|hours?|days?|min|sec|tokens?|epochs?|GiB|GB)(?![A-Za-z]))"
 )
 # a day with a time of day behind it is a log's

@@ -57,7 +57,9 @@ _TAGGED = re.compile(rf"([A-Za-z][A-Za-z_]{{1,30}})v?({_LONG}|{_SHORT})", re.A)
 # a number of two parts that is not the value behind a colon, or one of three: what a version in a sentence looks like
 _LOOK = re.compile(r"\d(?:(?<![\d.:=：]\d)\d{0,3}\.\d|\.\d{1,4}\.[\ddx])", re.A)
 _FOLLOWED = re.compile(
-    r"[ \t]{0,2}(?:[%xX×]|[KMGT]i?B?\b|GB|[bB]\b|s\b|sec|it/|tokens?|hours?|min|days?|亿|个|张|卡|万)", re.A
+    r"[ \t]{0,2}(?:[%xX×]|[KMGT]i?B?\b|GB|[bB]\b|s\b|ms\b|s/|sec|it/|iter|steps?/|T?FLOPs?\b|gmu\b|util|frac|mem(?:ory)?\b|"
+    r"tokens?|hours?|min|days?|亿|个|张|卡|万)",
+    re.A,
 )
 # what ``pip show`` prints in two lines
 _SHOWN = re.compile(rf"\s{{0,8}}(?:Name: (?P<name>{_NAME})|Version: (?P<version>\d[\w.+!-]{{0,60}}))\s{{0,8}}", re.A)

@@ -57,3 +57,20 @@ def test_an_offload_belongs_to_the_word_beside_it(facts, said, told):
 def test_an_offload_of_the_optimizer_alone_leaves_the_weights_on_the_card(facts):
     stated = facts("trl grpo Qwen2.5-7B 8*A100 80G CUDA out of memory, zero3 offload optimizer only").stated
     assert "param_on_cpu" not in stated or stated["param_on_cpu"].value is False
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ("swift 2.5 s/it then OOM, Qwen2.5-7B sft", None),
+        ("swift 3.5 s per step, Qwen2.5-7B sft OOM", None),
+        ("trl 0.5 it/s grpo OOM", None),
+        ("trl 0.16 TFLOPs grpo OOM", None),
+        ("verl 0.5 gmu grpo OOM", None),
+        ("verl 0.5, grpo OOM", "0.5"),
+        ("swift 3.5 sft OOM", "3.5"),
+    ],
+)
+def test_a_speed_or_a_share_behind_a_name_is_no_version(facts, said, version):
+    told = facts(said).stated.get("framework_version")
+    assert (told.value if told is not None and told.origin == "read" else None) == version
