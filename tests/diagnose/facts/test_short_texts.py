@@ -74,3 +74,19 @@ def test_an_offload_of_the_optimizer_alone_leaves_the_weights_on_the_card(facts)
 def test_a_speed_or_a_share_behind_a_name_is_no_version(facts, said, version):
     told = facts(said).stated.get("framework_version")
     assert (told.value if told is not None and told.origin == "read" else None) == version
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("actor 7B, critic 7B, reward 1.5B", {"params_b": 7, "critic_b": 7, "reward_b": 1.5}),
+        ("actor 14B critic 7B", {"params_b": 14, "critic_b": 7}),
+        ("14B actor 7B critic", {"params_b": 14, "critic_b": 7}),
+        ("actor 7B, reward 1.5B, judge 72B by API", {"params_b": 7, "reward_b": 1.5}),
+        ("7B, reward 1.2B tokens seen", {"params_b": 7}),
+    ],
+)
+def test_the_size_beside_a_role_is_its_models(facts, said, told):
+    stated = facts(f"verl ppo CUDA out of memory, {said}").stated
+    ids = ("params_b", "critic_b", "reward_b")
+    assert {id: stated[id].value for id in ids if id in stated and stated[id].origin == "read"} == told
