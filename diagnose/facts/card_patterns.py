@@ -125,6 +125,10 @@ UNNAMED = (
     # one card by its size
     re.compile(r"\b(?P<count>an?|one|single)\s+(?P<size>\d{2,3})\s?-?GB?\s+(?:gpu|card|vram card)\b", re.I | re.A),
     # the size of one card alone
+    re.compile(
+        r"(?:^|[,，;；、(（])\s*显存\s*(?:是|为|[:：])?\s*(?P<size>\d{2,3})\s*Gi?B?(?=\s*(?:[,，;；、)）。]|$))",
+        re.I | re.A,
+    ),
     re.compile(r"每(?:张|卡|块|个)(?:卡|GPU)?\s*(?:显存)?\s*(?P<size>\d{2,3})\s*G", re.I | re.A),
     re.compile(
         r"(?<![\d.])(?P<size>\d{1,3})\s?-?G(?:i?B)?\s*(?:of\s+)?(?:VRAM|显存)?\s*(?:each\b|per (?:gpu|card)|/\s*(?:gpu"
@@ -198,7 +202,8 @@ NODES_BEFORE = re.compile(
     r"(?<!\w)(?:\d{1,3}|two|three|four|eight)\s*(?:nodes?|machines?|servers?)\s*[,:(（]?\s*$", re.I | re.A
 )
 NODES_BEHIND = re.compile(
-    rf"\s*[)）]?\s*[,，/]?\s*(?:\d{{1,3}}|[两双二三四五六七八])\s*{_MACHINES}(?![A-Za-z])", re.I | re.A
+    rf"\s*[)）]?\s*(?:(?:的?(?:服务器|机器)|(?:servers?|machines?|nodes?|boxes|box))\s*)?[,，/]?\s*(?:\d{{1,3}}|[两双二三四五六七八])\s*{_MACHINES}(?![A-Za-z])",
+    re.I | re.A,
 )
 IN_ALL = re.compile(r"[^,，.;；]{0,16}(?:\b(?:total|in all|altogether|overall)\b|共|总)", re.I | re.A)
 COUNTED_BY = re.compile(rf"双|\d\s*(?:{_TIMES}\s*(?:\D|\d{{2,3}}\s*G)|[卡张块])", re.I | re.A)
@@ -241,6 +246,7 @@ TRIED = re.compile(
 ONE_CARD = re.compile(
     r"\b(?:the|my|this|our) (?:only |own )?(?:card|gpu) (?:has|is an?|with)\b|\bnothing else (?:is )?(?:running )?on the (?:card|gpu)\b"
     r"|\bmy (?:own |local )?(?:laptop|desktop|gaming pc)\b|\b(?:google )?colab\b"
+    r"|\d\s?GB?,?\s+single(?=\s*(?:[,，;；。)]|$|gpu\b|card\b))"
     r"|(?:我的|这张|这块)(?:显?卡|GPU)(?:是|有|只有)|卡上没有?(?:别的|其他)",
     re.I | re.A,
 )

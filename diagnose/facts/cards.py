@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from diagnose.facts.advised import without_advice
@@ -42,6 +42,7 @@ from diagnose.facts.card_patterns import (
     WHERE_IT_RUNS,
     named,
 )
+from diagnose.facts.card_sizes import behind_title, told_size
 from diagnose.facts.others import of_others, supposed
 from diagnose.facts.prose import asked, clause_of, numeral, span_of
 from diagnose.facts.said import FAILURE
@@ -49,6 +50,10 @@ from diagnose.knowledge.hardware import USUAL_MAKER, Gpu
 from diagnose.types import Fact, Line, Span
 
 _ON_ONE = 8
+_RAN = re.compile(
+    r"\s*(?:上|就|都|也|时|的时候){0,2}\s*(?:(?:能跑|没问题|可以跑?|正常|没事)(?!吗)|(?:works?|worked|(?:is|are|was|runs?|ran)? ?fine)\b)",
+    re.I | re.A,
+)
 _LETTER = re.compile(r"[a-z]\d", re.A)
 
 
@@ -122,17 +127,14 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
                     continue
                 if pattern in UNNAMED and (SPLIT.search(line.words) or _no_count(found, line.words, known)):
                     continue
-                if of_others(line.words, found.start()):
+                if of_others(line.words, found.start()) or _only_supposed(line.words, found.start(), speech):
                     continue
-                mention = _mention(found, known, span_of(line, found), line.words)
-                if not mention.aside and supposed(line.words, found.start()) and _failed(speech):
-                    mention = replace(mention, aside=True)
-                yield mention
+                yield _mention(found, known, span_of(line, found), line.words)
 
 
-def _failed(speech: Sequence[Line]) -> bool:
-    """Whether the words tell a failure: then a machine that is asked about is another than the run's."""
-    return any(FAILURE.search(without_advice(line.words)) for line in speech)
+def _only_supposed(words: str, at: int, speech: Sequence[Line]) -> bool:
+    """Whether cards are asked about where the words tell a failure: then they are others than the run's."""
+    return supposed(words, at) and any(FAILURE.search(without_advice(line.words)) for line in speech)
 
 
 def _told_a_card(found: re.Match[str], words: str) -> bool:
@@ -162,11 +164,9 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         and OF_MACHINES.match(words[found.end() :])
     ):
         machines, word = str(numeral(word)), ""
-    size = next((groups[name] for name in ("size", "size0", "size1", "size2") if groups.get(name)), None)
     card = re.sub(r"[-\s]+", " ", groups.get("card") or "").lower()
     slug = _slug(card, known)
-    if size is None and (inside := re.search(r"(?<![\da-z])(\d{2,3})\s?g", _behind_title(card, slug, known))):
-        size = inside[1]
+    inside = behind_title(card, [name for name, of in known.tight.items() if of == slug])
     many = int(machines) if machines else None
     return Mention(
         aside=aside(words, found),
@@ -174,7 +174,7 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         span=span,
         gpu=slug,
         count=numeral(word) * (many or 1) if word else None,
-        size=float(size) if size else None,
+        size=told_size(groups, inside, words[: found.start()]),
         per_node=_per_node(words, found, numeral(word) if word else 0),
         of_machine=bool(MACHINE_WORD.match(words[found.end() :]) or MACHINE_HOLDS.search(words[: found.start()][-40:])),
     )
@@ -190,6 +190,7 @@ def aside(words: str, found: re.Match[str]) -> bool:
     """Whether its clause says that all went well there, and does not ask it, or names it beside the machine that failed."""
     start, clause = clause_of(words, found)
     well = WENT_WELL.search(clause) and not (FAILURE.search(clause) or "吗" in clause or asked(words, start, clause))
+    well = well or (_RAN.match(words, found.end()) and not asked(words, start, clause))
     return bool(well or BESIDE.search(words[max(start, found.start() - 32) : found.start()]))
 
 
@@ -206,12 +207,6 @@ def _per_node(words: str, found: re.Match[str], count: int) -> bool:
 def _slug(card: str, known: Names) -> str:
     """The record of a name whose blanks may have been dashes or left out."""
     return known.known.get(card) or known.tight.get(card.replace(" ", ""), "")
-
-
-def _behind_title(card: str, slug: str, known: Names) -> str:
-    """What a name adds to the shortest one of the same card: a10080g its size."""
-    short = min((name for name, of in known.tight.items() if of == slug and card.startswith(name)), key=len, default="")
-    return card[len(short) :] if re.match(r"\d{2,3}g", card[len(short) :]) else card
 
 
 def tight(words: str) -> str:

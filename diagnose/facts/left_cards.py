@@ -44,6 +44,10 @@ _USES = re.compile(
     re.I | re.A,
 )
 _OF = re.compile(rf"(?<![\w.-]){_N}\s+(?:out\s+)?of\s+(?P<all>\d{{1,3}}){OF_CARDS}", re.I | re.A)
+# … and the others do something else
+_FOR_ONE_ROLE = re.compile(
+    r"\s*(?:for|to)\s+(?:the\s+)?(?:run\s+|serve\s+)?(?:vllm|sglang|rollout|infer|generat|serv|train)", re.I | re.A
+)
 _ONLY_SOME_FAIL = re.compile(r"\b(?:on|in|gpu|card|rank|device|index|#)\s*$", re.I | re.A)
 _NEAR = 160  # characters to either side of what is lost
 _SENTENCE = re.compile(r"[.。；;!?！？](?:\s|$)|[。；！？]|\n", re.A)
@@ -84,6 +88,8 @@ def _is_node(words: str, count: re.Match[str]) -> bool:
 def _used(words: str, id: str) -> Iterator[tuple[re.Match[str], int]]:
     """A part that is used of what there is; where only some cards fail, all of them run."""
     for found in _USES.finditer(words):
+        if _FOR_ONE_ROLE.match(words, found.end()):
+            continue
         groups = found.groupdict()
         nodes = any(groups[name] for name in ("nodes", "nodes1", "nodes2", "nodes3"))
         unit = _last_counted(words, found) if groups["them"] else "n_nodes" if nodes else "n_gpus"
@@ -93,6 +99,7 @@ def _used(words: str, id: str) -> Iterator[tuple[re.Match[str], int]]:
         before = words[max(0, found.start() - 40) : found.start()]
         behind = re.split(r"[,;.)，；。]", words[found.end() : found.end() + 24])[0]
         some = FAILURE.search(before) or _ONLY_SOME_FAIL.search(before) or FAILURE.search(behind)
+        some = some or _FOR_ONE_ROLE.match(words, found.end())
         if numeral(found["n"]) < int(found["all"]) and not some and not PART_OF.search(words):
             yield found, numeral(found["n"])
 

@@ -26,6 +26,21 @@ PLACE_FORMS = (
         "rollout_engine",
         r"^(?![^\n]*vllm)[^\n]*?(?:[,，+、]|\b(?:with|using|on|and)\s|用的?是?)\s*(?P<word>sglang)\s*(?:version|版本)?\s*v?\d\.\d",
     ),
+    # … or in the line that tells of a run with samples
+    *(
+        (
+            "rollout_engine",
+            rf"^(?![^\n]*{other})(?=[^\n]*(?:GRPO|PPO|RLOO|DAPO|GSPO))[^\n]*?(?<![\w./-])(?<!\bno )(?<!without )(?<!\bw/o )(?<!\bnot )"
+            rf"(?<!using )(?<!不用)(?<!不用 )(?<!没用)(?<!没用 )(?P<word>{engine})\s*(?:version|版本)?\s*v?\d\.\d",
+        )
+        for engine, other in (("vllm", "sglang"), ("sglang", "vllm"))
+    ),
+    # cards that it has for itself
+    (
+        "rollout_engine",
+        r"(?<![\w.])\d{1,3}\s*(?:(?:gpus?|cards?|[张块]?卡)\s*(?:for|to run|runs?|serv\w{1,3}|跑|给|用于|做|起)?|for)\s*(?:the\s+)?"
+        r"(?P<word>vllm|sglang)(?![\w/-]|\s*[\d=:])",
+    ),
     ("rollout_engine", r"(?:权重|weights?)[^。；;,，\n]{0,12}?(?:到|给|to|into)\s*(?P<word>vllm|sglang)\b(?![\w/.-])"),
     (
         "rollout_engine",

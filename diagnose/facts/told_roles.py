@@ -62,6 +62,17 @@ _APART = (
         r"\s+(?:\w{2,8}\s+)?(?:for|to|runs?|running|serv\w*|host\w*)\s+(?:\w{2,8}\s+)?(?:vllm|sglang|inference|generat\w*|rollouts?)",
         re.I | re.A,
     ),
+    # a part of all
+    re.compile(
+        rf"(?<![\w.-])(?P<infer>{NUMERAL})\s+(?:out\s+)?of\s+(?:the\s+|my\s+|our\s+)?(?P<all>\d{{1,3}})\s*(?:gpus?|cards?)\s+"
+        r"(?:for|to run|run|runs|serve|to serve)\s+"
+        r"(?:the\s+)?(?:vllm|sglang|inference|generat\w*|rollouts?)",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?<![\w.-])(?P<train>{NUMERAL})\s+train(?:ing|er)?\s+(?:gpus?|cards?)\s+(?:out\s+)?of\s+(?:the\s+)?(?P<all>\d{{1,3}})(?![\w.])",
+        re.I | re.A,
+    ),
     # those that generate come first
     re.compile(
         rf"\b(?P<infer>{NUMERAL})\s+(?:for\s+)?(?:vllm|sglang|rollouts?|inference)\s*[,/+&]\s*(?:and\s+)?(?P<train>{NUMERAL})\s+(?:for\s+)?train"
@@ -118,13 +129,23 @@ def _trained_and_generating(speech: Sequence[Line]) -> dict[str, Fact]:
             continue
         found = next((match for form in _APART if (match := form.search(line.words))), None)
         if found:
-            train, infer = numeral(found["train"]), numeral(found["infer"])
-            span = span_of(line, found)
+            groups, span = found.groupdict(), span_of(line, found)
+            if not (counts := _counts(groups)):
+                continue
+            train, infer = counts
             return {
                 "n_gpus": Fact("n_gpus", train + infer, "read", written=found[0], span=span),
                 "trainer_gpus": Fact("trainer_gpus", train, "read", written=found[0], span=span),
             }
     return {}
+
+
+def _counts(groups: Mapping[str, str | None]) -> tuple[int, int] | None:
+    """How many train and how many generate; of a part of all the rest does the other."""
+    train, infer, whole = (numeral(word) if (word := groups.get(id)) else 0 for id in ("train", "infer", "all"))
+    if whole:
+        train, infer = train or whole - infer, infer or whole - train
+    return (train, infer) if train > 0 and infer > 0 else None
 
 
 def _of_roles(counts: Mapping[str, int], written: str, whole: Fact) -> dict[str, Fact]:

@@ -90,3 +90,44 @@ def test_the_size_beside_a_role_is_its_models(facts, said, told):
     stated = facts(f"verl ppo CUDA out of memory, {said}").stated
     ids = ("params_b", "critic_b", "reward_b")
     assert {id: stated[id].value for id in ids if id in stated and stated[id].origin == "read"} == told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("verl GRPO OOM, 8张A100服务器，2台", {"n_gpus": 16, "n_nodes": 2}),
+        ("verl GRPO OOM, host 256G A100 80G x4", {"gpu_mem_gib": 80, "n_gpus": 4}),
+        ("verl GRPO OOM, host 256G A100 x4", {"n_gpus": 4}),
+        ("verl GRPO OOM，内存1T，显存80G，8卡", {"gpu_mem_gib": 80, "n_gpus": 8}),
+        ("verl GRPO OOM，显存 80G 不够", {}),
+        ("A100 80GB single, trl grpo OOM", {"gpu_mem_gib": 80, "n_gpus": 1}),
+        ("trl sft OOM, A100 40GB, single node", {"gpu_mem_gib": 40}),
+        ("4卡能跑8卡反而OOM verl grpo", {"n_gpus": 8}),
+        ("verl grpo OOM: 8 GPUs works, 4 GPUs OOM", {"n_gpus": 4}),
+        ("trl grpo OOM with bs=1, would 2 GPUs help?", {}),
+        ("use 4 of the 8 GPUs for vLLM, rest train, trl grpo OOM", {"n_gpus": 8, "trainer_gpus": 4}),
+        ("6 training cards of 8, vllm server on the other 2, trl grpo OOM", {"n_gpus": 8, "trainer_gpus": 6}),
+    ],
+)
+def test_cards_are_counted_as_they_are_said_in_short(facts, said, told):
+    stated = facts(said).stated
+    ids = ("gpu_mem_gib", "n_gpus", "trainer_gpus")
+    read = {id: stated[id].value for id in ids if id in stated and stated[id].origin == "read"}
+    assert read == {id: value for id, value in told.items() if id in ids}
+    assert "n_nodes" not in told or stated["n_nodes"].value == told["n_nodes"]
+
+
+@pytest.mark.parametrize(
+    ("said", "engine"),
+    [
+        ("trl 0.17 vllm 0.8.5 grpo", ("vllm", "0.8.5")),
+        ("TRL 0.19 with vLLM 0.9.1 grpo", ("vllm", "0.9.1")),
+        ("verl v0.5.0 sglang 0.4.9 grpo", ("sglang", "0.4.9")),
+        ("6卡训练2卡vllm trl grpo", ("vllm", None)),
+        ("trl grpo, not using vllm 0.8.5", ("hf", None)),
+        ("trl sft, vllm 0.9.2 torch 2.7", (None, None)),
+    ],
+)
+def test_an_engine_with_a_version_in_the_line_of_a_run_is_its_engine(facts, said, engine):
+    values = facts(f"{said} Qwen2.5-7B, CUDA out of memory").values
+    assert (values.get("rollout_engine"), values.get("engine_version")) == engine

@@ -1,0 +1,27 @@
+"""The size that the words give a card: behind its name, within it, or before it where that is not what the host has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+_INSIDE = re.compile(r"(?<![\da-z])(\d{2,3})\s?g", re.A)
+# “host 256G A100”: the size before the name is the machine's
+_OF_HOST = re.compile(
+    r"(?:\b(?:host|cpu|ram|memory|node|system)(?:\s*(?:has|of|is|[:=：]))?|内存|主机)\s*$", re.I | re.A
+)
+_MOST = 300  # GB: no card has as much
+
+
+def told_size(groups: Mapping[str, str | None], inside: str, before: str) -> float | None:
+    """In GB; ``groups`` are those of a mention, ``inside`` is what the name adds to the card's title."""
+    within = _INSIDE.search(inside)
+    first = "" if _OF_HOST.search(before[-24:]) else groups.get("size0")
+    told = (groups.get("size"), within[1] if within else None, first, groups.get("size1"), groups.get("size2"))
+    return next((float(size) for size in told if size and float(size) < _MOST), None)
+
+
+def behind_title(card: str, names: Iterable[str]) -> str:
+    """What a name adds to the shortest of the same card's ``names``: a10080g its size."""
+    short = min((name for name in names if card.startswith(name)), key=len, default="")
+    return card[len(short) :] if re.match(r"\d{2,3}g", card[len(short) :]) else card
