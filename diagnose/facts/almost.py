@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from diagnose.facts.prose import asked, clause_of
+from diagnose.facts.prose import asked, clause_of, one_of_several
 from diagnose.facts.tried import failed_after
 from diagnose.types import Paste
 
 ALMOST = re.compile(
     r"\b(?:tried(?! to allocate)|try|should|could|would|if|whether|instead of|previous\w*"
     r"|before(?!\s+(?:the\s+|any\s+|first\s+){0,2}(?:steps?|training|epoch|iteration|rollout)\b)|need|recommend\w*|suggest\w*"
-    r"|or|does|do|maybe)\b|试过?|换成|建议|应该|如果|需要|吗|或者?",
+    r"|or|does|do|maybe)\b|要不要|该不该|试过?|换成|建议|应该|如果|需要|吗|或者?",
     re.I | re.A,
 )
 # a question of memory, beside which what the run is to have is told
@@ -27,6 +27,8 @@ _TRIED = re.compile(r"\b(?:tried|trying)\b(?! to allocate)|试[过了]*|换成�
 
 def almost(words: str, found: re.Match[str]) -> bool:
     """Whether the clause says that it was tried, is advised or asked about."""
+    if one_of_several(words, found.end()):
+        return True
     start, clause = clause_of(words, found)
     fits = _WHETHER_IT_FITS.search(clause)
     if fits is None or found[0] in fits[0]:

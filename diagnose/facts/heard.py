@@ -11,7 +11,7 @@ from diagnose.facts.former import with_later, without_removed
 from diagnose.facts.framework import Detected
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.manuals import of_no_run, without_hits
-from diagnose.facts.not_done import without_asked, without_plans, without_untried
+from diagnose.facts.not_done import without_asked, without_letters, without_plans, without_untried
 from diagnose.facts.numbered import without_items, without_numbers
 from diagnose.facts.other_runs import of_failing_run
 from diagnose.facts.over import without_past
@@ -44,7 +44,7 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     said = tuple(line for line in spoken(paste, lowered.new) if line.number not in aside)
     speech = tuple(map(without_numbers, said))
     paste = without_removed(without_items(without_asked(without_past(paste, said), said), said, speech))
-    paste = with_later(paste, speech)
+    paste = with_later(without_letters(paste), speech)
     speech = without_plans(tuple(map(without_untried, speech)))
     paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from diagnose.facts.advised import without_advice
+from diagnose.facts.prose import one_of_several
 from diagnose.facts.said import FAILURE
 from diagnose.types import Line, Paste, Setting
 
@@ -24,6 +25,12 @@ _ASKED = re.compile(
     r"|应不应该)[^.?!。？！\n]{0,60}$",
     re.I | re.A,
 )
+# “would key 1 help?”
+_WOULD = re.compile(
+    r"(?:^|[.,;:，。；：]\s*)(?:(?:and|but|so)\s+)?(?:would|will|could|can|does)\s+(?:setting\s+|using\s+)?[\w.\-]{0,80}\s?=?\s?$",
+    re.I | re.A,
+)
+_ADAPTERS = re.compile(r"lora|dora|peft|adapter|\brank\b|低秩|适配", re.I | re.A)
 _QUESTION = re.compile(r"[^.!。！\n]{0,60}?[?？]|[^.!。！\n]{0,60}?吗", re.A)
 # what stands over a list of what nobody did yet
 _PLANS = re.compile(
@@ -73,6 +80,17 @@ def without_asked(paste: Paste, speech: Sequence[Line]) -> Paste:
     return replace(paste, settings=tuple(one for one in paste.settings if one not in asked))
 
 
+def without_letters(paste: Paste) -> Paste:
+    """The paste without “p=512 r=2048”, where nothing speaks of the adapters whose rank such a letter is."""
+    letters = [one for one in paste.settings if one.key == "r" and one.command < 0]
+    if not letters or any(_ADAPTERS.search(line.words) for line in paste.lines):
+        return paste
+    return replace(paste, settings=tuple(one for one in paste.settings if one not in letters))
+
+
 def _is_asked(setting: Setting, line: Line) -> bool:
     start, end = setting.span.start - line.offset, setting.span.end - line.offset
-    return bool(_ASKED.search(line.words[: max(start, 0)]) and _QUESTION.match(line.words, max(end, 0)))
+    before = line.words[: max(start, 0)]
+    asks = _ASKED.search(before) or _WOULD.search(before[-120:])
+    several = one_of_several(line.words, max(end, 0))
+    return bool(several or (asks and _QUESTION.match(line.words, max(end, 0))))

@@ -123,7 +123,7 @@ def _either(words: str) -> bool:
     return " else " in words and "=" in words and bool(_EITHER.search(words))
 
 
-_CLAUSE_END = re.compile(r"[,，;；。！？!?\n]|\.(?=\s)|\bbut\b|\bwhile\b|但是?|而", re.A)
+_CLAUSE_END = re.compile(r"[,，;；。！？!?\n]|\.(?=\s)|\bbut\b|\bwhile\b|但是?|(?<![反然从进])而", re.A)
 _CLAUSE = 240  # characters to either side that a clause may reach
 
 
@@ -142,6 +142,18 @@ _TO = re.compile(r"[`'\"”]?\s*(?:\w{1,12}\s+)?(?:to\b|[换改切转迁]|-{1,2}
 def moved_from(words: str, found: re.Match[str]) -> bool:
     """Whether somebody moved from what is named here to another: “from A to B”, “从 A 换到 B”."""
     return bool(_FROM.search(words[max(0, found.start() - 16) : found.start()]) and _TO.match(words, found.end()))
+
+
+# “8/4/2 all OOM”, “0.5, 0.3 both”: values of several runs
+_SEVERAL = re.compile(
+    r"(?:\s{0,2}(?:[,，/、]|and|和|或|or)\s{0,2}\d{0,6}\.?\d{1,6}[kK]?){1,4}\s{0,2}(?:都|全|均|both\b|all\b)",
+    re.I | re.A,
+)
+
+
+def one_of_several(words: str, end: int) -> bool:
+    """Whether a value that ends here is one of several that failed alike."""
+    return bool(_SEVERAL.match(words, end))
 
 
 def asked(words: str, start: int, clause: str) -> bool:

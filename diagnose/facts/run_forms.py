@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from diagnose.facts.place_forms import PLACE_FORMS
+from diagnose.facts.short_forms import SHORT_FORMS
 
 IS = (
-    r"\s*(?:(?:现在|目前|已经?|都|也|就|只)+\s*)?(?:=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到"
+    r"\s*(?:(?:现在|目前|已经?|都|也|就|只)+\s*)?(?:(?:is|was)\s+(?:already|currently|only|just|now|still)|(?:now|already)(?=\s+\d)|=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到"
     r"|(?:is |was )?(?:set|cut|lowered|reduced|down)(?: to)?|to)?\s*"
 )
 # of “8 → 2” the run has the second
@@ -49,7 +50,8 @@ ANY_BATCH = (
 # a number that counts tokens for sure: thousands of them, or so called
 # … behind a word of its own it belongs to that: “prompt 4k response 16k”
 _KILO = (
-    r"(?=\d)(?<!输入)(?<!输入 )(?<!提示词)(?<!提示词 )(?<!输出)(?<!输出 )(?<!回复)(?<!回复 )(?<!生成)(?<!生成 )"
+    r"(?=\d)(?<!长度)(?<!长度 )(?<!\blen )(?<!length )(?<!length=)"
+    r"(?<!输入)(?<!输入 )(?<!提示词)(?<!提示词 )(?<!输出)(?<!输出 )(?<!回复)(?<!回复 )(?<!生成)(?<!生成 )"
     r"(?<!prompt )(?<!prompt:)(?<!prompt=)(?<!prompts )(?<!input )(?<!response )(?<!output )(?<!answer )(?<!completion )"
     r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])"
 )
@@ -250,50 +252,6 @@ _WORDS = (
     ),
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
-# in lower case; whatever a form of the fact matches holds one of them, and few lines do
-MARKS = {
-    "zero_stage": ("zero", "z1", "z2", "z3", "fsdp", "stage"),
-    "lora_rank": ("lora",),
-    "micro_batch": ("batch", "bs", "device", "micro", "per gpu", "per card", "每"),
-    "mini_batch_size": ("batch", "bs", "mini"),
-    "logprob_micro_batch": ("micro",),
-    "ref_logprob_micro_batch": ("micro",),
-    "critic_micro_batch": ("micro",),
-    "freeze_vision": ("vit", "vision", "视觉"),
-    "eval_micro_batch": ("eval",),
-    "gradient_accumulation": ("accum", "ga", "梯度累"),
-    "response_length": (
-        *("resp", "completion", "output", "answer", "gen"),
-        *("生成", "回复", "回答", "输出", "响应", "长度"),
-    ),
-    "prompt_length": ("prompt", "input", "输入", "提示"),
-    "gpu_memory_utilization": ("colocate", "util", "frac", "利用率", "占比", "比例"),
-    "logits_chunked": ("liger",),
-    "max_length": (
-        "cutoff",
-        "cut-off",
-        "max len",
-        "max-len",
-        "ctx",
-        "seq",
-        "total",
-        "context",
-        "序列",
-        "上下文",
-        "总长",
-    ),
-    "optimizer": ("bit",),
-    "has_ref": ("kl", "ref", "参考"),
-    "rollout_n": ("group", "g=", "g =", "prompt", "generations", "每", "组", "rollout", "采样"),
-    "rollout_tp": ("tp",),
-    "sp": ("sp", "ulysses", "sequence", "序列"),
-    "rollout_engine": ("vllm", "sglang"),
-    "rollout_mode": ("serve", "colocate", "卡", "gpu", "card", "分离"),
-    "quantization": ("bit",),
-    "double_quant": ("quant",),
-    "flash_attention": ("flash_attention_2",),
-    "strategy": ("megatron", "fsdp"),
-}
 FORMS: dict[str, list[re.Pattern[str]]] = {}
-for _fact, _form in (*_WORDS, *PLACE_FORMS):
+for _fact, _form in (*_WORDS, *PLACE_FORMS, *SHORT_FORMS):
     FORMS.setdefault(_fact, []).append(re.compile(_form, re.I | re.A))

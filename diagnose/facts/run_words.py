@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from diagnose.facts import written
 from diagnose.facts.almost import almost, in_vain
+from diagnose.facts.form_marks import MARKS
 from diagnose.facts.on_off import switched
 from diagnose.facts.prose import span_of
-from diagnose.facts.run_forms import ANY_BATCH, FORMS, IS, MARKS
+from diagnose.facts.run_forms import ANY_BATCH, FORMS, IS
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Span
 from diagnose.units import KIB

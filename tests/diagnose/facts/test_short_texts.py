@@ -125,9 +125,67 @@ def test_cards_are_counted_as_they_are_said_in_short(facts, said, told):
         ("verl v0.5.0 sglang 0.4.9 grpo", ("sglang", "0.4.9")),
         ("6卡训练2卡vllm trl grpo", ("vllm", None)),
         ("trl grpo, not using vllm 0.8.5", ("hf", None)),
-        ("trl sft, vllm 0.9.2 torch 2.7", (None, None)),
+        ("trl sft, vllm 0.9.2 torch 2.7", ("hf", None)),
     ],
 )
 def test_an_engine_with_a_version_in_the_line_of_a_run_is_its_engine(facts, said, engine):
     values = facts(f"{said} Qwen2.5-7B, CUDA out of memory").values
     assert (values.get("rollout_engine"), values.get("engine_version")) == engine
+
+
+@pytest.mark.parametrize(
+    ("said", "id", "value"),
+    [
+        ("gmu 0.6", "gpu_memory_utilization", 0.6),
+        ("util 0.85", "gpu_memory_utilization", 0.85),
+        ("vllm mem 0.6", "gpu_memory_utilization", 0.6),
+        ("vllm 0.6 util", "gpu_memory_utilization", 0.6),
+        ("util 0.8改成0.4还是不行", "gpu_memory_utilization", 0.4),
+        ("cpu util 0.9", "gpu_memory_utilization", None),
+        ("gpu util drops to 0.3 while generating", "gpu_memory_utilization", None),
+        ("vllm gpu 0.6 s per request", "gpu_memory_utilization", None),
+        ("gmu 0.4 or 0.5?", "gpu_memory_utilization", None),
+        ("gpu_memory_utilization 0.5, 0.3 both OOM", "gpu_memory_utilization", None),
+        ("micro batch 8/4/2 all OOM", "micro_batch", None),
+        ("micro batch 2 和 1 都爆", "micro_batch", None),
+        ("micro batch is already 1", "micro_batch", 1),
+        ("微批=1", "micro_batch", 1),
+        ("would ppo_micro_batch_size_per_gpu 1 help?", "micro_batch", None),
+        ("enforce eager", "enforce_eager", True),
+        ("no cuda graphs", "enforce_eager", True),
+        ("is enforce eager needed?", "enforce_eager", None),
+        ("while capturing cuda graphs", "enforce_eager", None),
+        ("fp8 kv cache", "kv_cache_dtype", "fp8"),
+        ("no fp8 kv cache", "kv_cache_dtype", None),
+        ("n 16, 8xH100", "rollout_n", 16),
+        ("edit: n is 16, not 8", "rollout_n", 16),
+        ("top n 16", "rollout_n", None),
+        ("prompt长度1k 回复长度8k", "response_length", 8192),
+        ("提示词1024 回复8192", "prompt_length", 1024),
+        ("生成 1024 条之后", "response_length", None),
+        ("max_new_tokens 4096", "response_length", 4096),
+    ],
+)
+def test_a_setting_in_few_words(facts, said, id, value):
+    told = facts(f"verl grpo Qwen2.5-7B CUDA out of memory, {said}").stated.get(id)
+    assert (told.value if told is not None and told.origin == "read" else None) == value
+
+
+@pytest.mark.parametrize(
+    ("said", "id", "value"),
+    [
+        ("bs 1 x 8 accum, 8 generations", "gradient_accumulation", 8),
+        ("每卡batch 1，累积16步", "gradient_accumulation", 16),
+        ("1 sample per device, 8 accumulation steps", "micro_batch", 1),
+        ("at 累计100步", "gradient_accumulation", None),
+        ("fsdp, bs 1", "strategy", "fsdp"),
+        ("no fsdp", "strategy", None),
+        ("pure bf16", "precision", "bf16"),
+        ("要不要上zero3", "zero_stage", None),
+        ("p=512 r=2048", "lora_rank", None),
+        ("lora r=64", "lora_rank", 64),
+    ],
+)
+def test_a_setting_of_a_trainer_by_device_in_few_words(facts, said, id, value):
+    told = facts(f"trl grpo Qwen2.5-7B CUDA out of memory, {said}").stated.get(id)
+    assert (told.value if told is not None and told.origin == "read" else None) == value

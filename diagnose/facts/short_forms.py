@@ -1,0 +1,57 @@
+"""Forms of settings as they are said in a chat, in as few words as may be; groups as in run_forms."""
+
+_END = r"(?=\s*(?:[,，、;；。)）+]|$|\.(?:\s|$)))"
+_SHARE = r"\s*(?:=|:|：|of|at|is|to|为|是|(?:设|调|开|给|改)(?:置|的|了)?(?:为|成|到)?)?\s*(?P<share>0?\.\d{1,2})(?![\w%]|\.\d)"
+_NO_SHARE = r"(?!\s*(?:GB|GiB|G\b|s\b|sec|it/))"
+_OFF = r"(?<!\bno )(?<!without )(?<!\bnot )(?<!disable )(?<!disabled )"
+SHORT_FORMS = (
+    ("gpu_memory_utilization", rf"(?<![\w.-])gmu{_SHARE}"),
+    ("gpu_memory_utilization", r"(?<![\w.])(?P<share>0?\.\d{1,2})\s*gmu(?![\w=])(?!\s*[=:]?\s*\d?\.\d)"),
+    (
+        "gpu_memory_utilization",
+        r"(?<![\w.-])(?<!cpu )(?<!host )(?<!node )(?<!disk )(?<!io )(?<!network )util\s+(?P<share>0?\.\d{1,2})(?![\w%]|\.\d)",
+    ),
+    ("gpu_memory_utilization", rf"(?<![\w./-])(?:vllm|sglang)\s+(?:mem(?:ory)?|gpu){_SHARE}{_NO_SHARE}"),
+    (
+        "gpu_memory_utilization",
+        r"(?<![\w./-])(?:vllm|sglang)\s+(?P<share>0\.[1-9]\d?)\s+(?:util\w*|gmu|mem(?:ory)?(?:[ _-](?:frac|util)\w*)?)(?![\w=])",
+    ),
+    ("enforce_eager", rf"(?<![\w.-]){_OFF}(?:with\s+)?enforce[ _-]eager(?P<on>){_END}"),
+    ("enforce_eager", r"\b(?:no|without|disabled?)\s+cuda[ -]?graphs?(?P<on>)(?![\w-]|\s+(?:memory|capture|for)\b)"),
+    ("enforce_eager", r"\bcuda[ -]?graphs?\s+(?:are |is )?(?:turned )?(?:off|disabled)(?P<on>)(?!\w)"),
+    ("enforce_eager", r"关[了掉]?\s*cuda[ -]?graphs?(?P<on>)(?![\w-])"),
+    ("kv_cache_dtype", rf"(?<![\w.-]){_OFF}(?P<word>fp8)[ _-]kv(?:[ _-]?cache)?(?![\w=-])"),
+    ("kv_cache_dtype", r"(?<![\w.-])kv[ _-]?cache\s*(?:dtype\s*)?(?:=|:|：|in|is|at|用的?)?\s*(?P<word>fp8)(?![\w-])"),
+    ("precision", r"(?<![\w.-])(?<!\bnot )(?:pure|纯)[ _-]?(?P<word>bf16)(?!\w)"),
+    ("gradient_accumulation", r"(?<!\w)(?<!梯度)累积\s*(?P<n>\d{1,3})\s*(?:步|次|(?=[,，、;；。)）]|$))"),
+    ("gradient_accumulation", r"(?<![\w.-])(?:gacc|grad[ _-]?acc)\s*[=:]?\s*(?P<n>\d{1,3})(?![\w%/]|\.\d)"),
+    # “1 x 8 accum”, “8 accumulation steps”
+    (
+        "gradient_accumulation",
+        r"(?<![\w.-])(?:(?<=[x×*] )|(?<=[,，;；、] )|(?<=[,，;；、])|(?<=and )|(?<=with ))(?P<n>\d{1,3})\s+(?:grad(?:ient)?[ _-])?"
+        r"accum(?:ulation)?(?:[ _-]?steps?)?(?![\w-])(?!\s*(?:[=:]|of|is|为|是)?\s*\d)",
+    ),
+    ("micro_batch", r"微批(?:次|量)?(?:大小)?\s*(?:=|:|：|为|是)?\s*(?P<n>\d{1,3})(?![\w%]|\.\d)"),
+    ("micro_batch", r"(?<![\w.-])pdt?bs\s*(?:=|:|：)?\s*(?P<n>\d{1,3})(?![\w%]|\.\d)"),
+    ("micro_batch", r"(?<![\w.-])(?P<n>[1-9]\d?)\s+(?:samples?|sequences?|rows?)\s+per\s+device\b"),
+    (
+        "rollout_n",
+        rf"(?:(?<=[,，、;；(（] )|(?<=[,，、;；(（])|(?<=PO )|(?<=po )|(?<=[:：] ))(?-i:n)\s(?:is\s+)?(?P<n>[2-9]|\d{{2,3}}){_END}",
+    ),
+    (
+        "response_length",
+        r"(?<![\w.-])max[ _-]new[ _-]tokens\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,6})(?P<k>[kK]\b)?(?![\w.]*[A-Za-z\d%])",
+    ),
+    # “提示词 1024 回复 8192”
+    ("prompt_length", r"(?:输入|提示词?)\s*(?:=|:|：|是|为)?\s*(?P<round>)(?P<n>\d{3,6})(?![\w%]|[.,:]\d|\s*[条个张])"),
+    (
+        "response_length",
+        r"(?:回复|回答|输出|生成)\s*(?:=|:|：|是|为)?\s*(?P<round>)(?P<n>\d{3,6})(?![\w%]|[.,:]\d|\s*[条个张次])",
+    ),
+    (
+        "max_length",
+        r"(?<![\w.-])(?:ctx|max[ _-]?seq)(?:[ _-]?len(?:gth)?)?\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?P<k>[kK])(?![\w.])",
+    ),
+    # by itself in a list of settings
+    ("strategy", rf"(?:(?<=[,，、;；] )|(?<=[,，、;；])|(?<=PO )|(?<=FT )|(?<=po )|(?<=ft ))(?P<word>fsdp){_END}"),
+)
