@@ -48,13 +48,15 @@ def head_dim(model: Model) -> int:
 
 
 def embedding(model: Model) -> int:
-    """The embedding table, V x h; the head has as many where it is not tied."""
-    return model.vocab * model.hidden
+    """The embedding table, V x h, or as wide as words are embedded; the head has as many where it is not tied."""
+    return model.vocab * (model.word_width or model.hidden)
 
 
 def root(model: Model) -> int:
     """Embedding, head where it is not tied, and final norm; tables of positions and of all layers' own embeddings where there are any."""
     norm = model.hidden * (2 if model.layer_norm else 1)
+    if model.word_width:  # two projections, and the last layer's own norm is the final one
+        norm = 2 * model.word_width * model.hidden
     table = embedding(model) * (1 if model.tied else 2) + model.positions * model.hidden
     return table + norm + (model.vocab if model.head_bias else 0) + _layers_table(model)
 

@@ -184,6 +184,7 @@ class Model(Record):
     ``published_in``: an engine loads its weights in so few bits as they are. ``unpatched``: fused kernels that a trainer puts in the place
     of a model's own (Liger's) do not know its type, and leave it as it is.
     ``positions``: rows of a table of positions that are learned; ``relu``: the MLP's function, of which only the result is kept.
+    ``word_width``: words are embedded in so many numbers and projected to the width of the layers, and back behind the last one.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
     """
 
@@ -213,6 +214,7 @@ class Model(Record):
     keyed: int = 0
     doubled: int = 0
     per_layer: int = 0
+    word_width: int = 0
     fp16_overflows: bool = False
     fp32_norm: bool = False
     fused_qkv: bool = False
