@@ -27,6 +27,22 @@ _USED_AS = re.compile(
     r"[`*)）\s]*(?:as|is|做|作为?|当作?|是)\s*(?:an?|the|our)?\s*(?:teacher|judge|verifier|draft|裁判|教师|打分)",
     re.I | re.A,
 )
+# the same behind the name, where no other name stands behind the role: “Qwen2.5-72B judge, …”
+_NO_NAME = (
+    r"(?!\s*(?:models?\s*)?(?:[:：=(（]|is\b|was\b|用|是)?\s*(?:[A-Za-z][\w.]{0,40}[-_ ]?)?\d)"
+    r"(?![\w-]|\s*(?:forcing|train)|模型?训练)"
+)
+_NEVER_BEHIND = re.compile(
+    rf"[`*)）\s]{{0,4}}(?:的\s*)?(?:teacher|judge|verifier|裁判(?:模型)?|教师模型|老师模型|打分模型)(?:\s+model)?{_NO_NAME}",
+    re.I | re.A,
+)
+_SELDOM_BEHIND = re.compile(
+    rf"[`*)）\s]{{0,4}}(?:的\s*)?(?:reward model|RM|critic|value model|奖励模型|价值模型)(?:\s+model)?{_NO_NAME}",
+    re.I | re.A,
+)
+_TO_TRAIN = re.compile(
+    r"(?:\btrain(?:s|ed|ing)?|\btun(?:e|ed|ing)|训练?)\s*(?:an?\s+|the\s+|my\s+|our\s+)?$", re.I | re.A
+)
 _SELDOM_TRAINED = re.compile(
     rf"(?<!train )(?<!training )(?<!train a )(?<!training a )(?<!训练)(?<!训)(?<!训练 )(?<!训 )(?<![\w/.-])"
     rf"(?:reward|critic|value|奖励模型){_ROLE}",
@@ -153,7 +169,10 @@ def of_a_run(name: str) -> bool:
 
 
 def _never_trained(words: str, found: re.Match[str]) -> bool:
-    return bool(_NEVER_TRAINED.search(words[: found.start()]) or _USED_AS.match(words, found.end()))
+    behind = _NEVER_BEHIND.match(words, found.end()) and not _TO_TRAIN.search(
+        words[max(0, found.start() - 24) : found.start()]
+    )
+    return bool(behind or _NEVER_TRAINED.search(words[: found.start()]) or _USED_AS.match(words, found.end()))
 
 
 def _long_enough(name: str) -> bool:
@@ -166,7 +185,8 @@ def standing(words: str, found: re.Match[str]) -> tuple[bool, bool]:
     _, clause = clause_of(words, found)
     before = words[max(0, found.start() - 32) : found.start()]
     well = bool(_WELL.search(clause)) and not FAILURE.search(clause)
-    other = _SELDOM_TRAINED.search(words[: found.start()]) or of_others(words, found.start())
+    behind = _SELDOM_BEHIND.match(words, found.end()) and not _TO_TRAIN.search(before)
+    other = behind or _SELDOM_TRAINED.search(words[: found.start()]) or of_others(words, found.start())
     return well or bool(_BESIDE.search(before) or other), bool(_SWITCHED.search(before))
 
 

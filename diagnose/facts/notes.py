@@ -12,6 +12,7 @@ from diagnose.facts.keys import KeyFacts
 from diagnose.facts.machine import gpu_of
 from diagnose.facts.proven import Proofs
 from diagnose.facts.run_words import run_words
+from diagnose.facts.strange_cards import told_strange
 from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line
 from diagnose.vocabulary import FACTS
@@ -37,6 +38,8 @@ def remarks(
     yield from _of_variables(keyed)
     yield from _of_part(stated)
     yield from _of_card(stated, gpu_of(stated, gpus))
+    if "gpu_model" not in stated:
+        yield from told_strange(speech, gpus)
     yield from _unlike(proven, keyed, speech)
     yield from _uneven(stated)
     yield from known_to_work(speech)

@@ -39,8 +39,8 @@ def test_the_third_step_of_deepspeed_chat_is_read_by_its_own_keys() -> None:
         "logprob_micro_batch": 8,
         "prompt_length": 512,
         "response_length": 256,
-        "critic_b": 0.35,
-        "reward_b": 0.35,
+        "critic_b": 0.331196416,
+        "reward_b": 0.331196416,
         "has_reward_model": True,
         "rollout_engine": "hf",
     }

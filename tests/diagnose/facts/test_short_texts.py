@@ -189,3 +189,46 @@ def test_a_setting_in_few_words(facts, said, id, value):
 def test_a_setting_of_a_trainer_by_device_in_few_words(facts, said, id, value):
     told = facts(f"trl grpo Qwen2.5-7B CUDA out of memory, {said}").stated.get(id)
     assert (told.value if told is not None and told.origin == "read" else None) == value
+
+
+@pytest.mark.parametrize(
+    ("said", "model"),
+    [
+        ("Qwen2.5-72B judge, Qwen2.5-7B policy, verl grpo", "Qwen2.5-7B"),
+        ("policy Qwen2.5-7B judge Qwen2.5-72B verl grpo", "Qwen2.5-7B"),
+        ("Qwen2.5-3B critic, Qwen2.5-7B actor, verl ppo", "Qwen2.5-7B"),
+        ("facebook/opt-350m reward model, opt-1.3b actor, ppo", "OPT-1.3B"),
+        ("Qwen2.5-32B裁判模型 Qwen2.5-7B verl grpo", "Qwen2.5-7B"),
+        ("train a Qwen2.5-7B judge with trl sft", "Qwen2.5-7B"),
+        ("training a Qwen2.5-7B reward model with trl", "Qwen2.5-7B"),
+    ],
+)
+def test_a_model_before_the_role_of_another_is_not_the_trained_one(facts, said, model):
+    found = facts(f"{said}, CUDA out of memory").model
+    assert found is not None
+    assert found.title == model
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "size", "count"),
+    [
+        ("4x GTX 1080 Ti 11GB", "GTX 1080 Ti", 11, 4),
+        ("2 x A16 16GB", "A16", 16, 2),
+        ("RX 7900 XTX 24GB", "RX 7900 XTX", 24, None),
+        ("8 x Gaudi2 96GB", "Gaudi2", 96, 8),
+        ("海光 DCU K100 64G 8卡", "海光 DCU K100", 64, 8),
+        ("DGX Spark 128GB", "DGX Spark", None, None),
+        ("a Mac Studio M2 Ultra 192GB", "Mac Studio M2 Ultra", None, None),
+        ("TPU v4-8", "TPU v4-8", None, None),
+    ],
+)
+def test_a_card_that_the_catalogue_does_not_hold_is_said_to_be_such(facts, said, name, size, count):
+    found = facts(f"trl sft Qwen2.5-0.5B on {said}, out of memory")
+    assert "gpu_model" not in found.stated
+    assert any(note.startswith(f"{name} is not in the catalogue") for note in found.notes)
+    assert (found.values.get("gpu_mem_gib"), found.values.get("n_gpus")) == (size, count)
+
+
+def test_no_card_of_the_catalogue_is_said_to_be_strange(facts, knowledge):
+    for gpu in knowledge.gpus.values():
+        assert not any("is not in the catalogue" in note for note in facts(f"verl grpo on 8 x {gpu.title}, OOM").notes)
