@@ -234,7 +234,7 @@ WENT_WELL = re.compile(
 BESIDE = re.compile(
     r"\b(?:also (?:tried|tested)|had|was (?:run |trained )?on|originally"
     r"|another|borrowed|previous(?:ly)?|used to|earlier|moved from|instead of|compared (?:to|with)|my (?:desktop|laptop))\b"
-    r"[^,，;；.。]{0,24}$|(?:也试|还试|之前|以前|原来|借了?|相比)[^,，;；。]{0,10}$",
+    r"(?:(?! to |\bnow\b)[^,，;；.。]){0,24}$|(?:也试|还试|之前|以前|原来|借了?|相比)(?:(?!现在|目前|[换改]成|换到)[^,，;；。]){0,10}$",
     re.I | re.A,
 )
 # “one of the 4 nodes ran out”: where some of them failed, all of them run

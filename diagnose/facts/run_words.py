@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from diagnose.facts import written
 from diagnose.facts.almost import almost, in_vain
 from diagnose.facts.form_marks import MARKS
-from diagnose.facts.on_off import switched
+from diagnose.facts.on_off import goes_well, switched
 from diagnose.facts.prose import span_of
 from diagnose.facts.run_forms import ANY_BATCH, FORMS, IS
 from diagnose.knowledge.records import Framework
@@ -96,7 +96,9 @@ def run_words(
     if alone:
         tried = facts_by_id(fact for line in lines for fact in _of_line(line, ranks, in_vain) if fact.id not in stated)
         found = tried | found
-    told = the_only(found)
+    # of several values those with which it fails
+    left = facts_by_id(fact for line in lines for fact in _of_line(line, ranks, _fails) if fact.id not in stated)
+    told = the_only(left) | the_only(found)
     if "micro_batch" not in {**stated, **found} and (few := _few_rows(speech, framework)):
         told["micro_batch"] = few
     return told
@@ -151,6 +153,10 @@ def the_only(found: Mapping[str, Sequence[Fact]]) -> dict[str, Fact]:
 
 def _holds(words: str, match: re.Match[str]) -> bool:
     return not almost(words, match)
+
+
+def _fails(words: str, match: re.Match[str]) -> bool:
+    return not (almost(words, match) or goes_well(words, match))
 
 
 def _of_line(

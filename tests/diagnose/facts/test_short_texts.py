@@ -232,3 +232,20 @@ def test_a_card_that_the_catalogue_does_not_hold_is_said_to_be_such(facts, said,
 def test_no_card_of_the_catalogue_is_said_to_be_strange(facts, knowledge):
     for gpu in knowledge.gpus.values():
         assert not any("is not in the catalogue" in note for note in facts(f"verl grpo on 8 x {gpu.title}, OOM").notes)
+
+
+@pytest.mark.parametrize(
+    ("said", "id", "value"),
+    [
+        ("zero3 works but is slow; zero2 OOMs", "zero_stage", 2),
+        ("zero2爆，zero3能跑但慢", "zero_stage", 2),
+        ("zero2 and zero3 both OOM", "zero_stage", None),
+        ("之前 A100 现在 H100", "gpu_model", "H100"),
+        ("moved from A100 to H100", "gpu_model", "H100"),
+        ("was on A100s, now on H100s", "gpu_model", "H100"),
+        ("A100 or H100, both", "gpu_model", None),
+    ],
+)
+def test_of_two_values_the_one_that_fails_or_that_came_last_is_the_runs(facts, said, id, value):
+    told = facts(f"trl grpo Qwen2.5-7B CUDA out of memory: {said}").stated.get(id)
+    assert (told.value if told is not None and told.origin == "read" else None) == value
