@@ -105,7 +105,7 @@ UNNAMED = (
         re.I | re.A,
     ),
     re.compile(
-        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:(?P<size>\d{{2,3}})\s*-?\s*[Gg][Bb]?\s*)?(?:NVIDIA\s*)?(?:GPUs?|cards?|GCDs?|gpu卡)(?![A-Za-z0-9]|:(?!\s*[A-Za-z]))(?:\s*[(（,]?\s*(?:each\s*)?(?P<size1>\d{{2,3}})\s*[Gg][Bb]?(?:\s*each|\s*[)）]|\s*每))?",
+        rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:{_TIMES}\s*)?(?:(?P<size>\d{{2,3}})\s*-?\s*[Gg][Bb]?\s*)?(?:NVIDIA\s*)?(?:GPUs?|cards?|GCDs?|gpu卡)(?![A-Za-z0-9_]|:(?!\s*[A-Za-z]))(?:\s*[(（,]?\s*(?:each\s*)?(?P<size1>\d{{2,3}})\s*[Gg][Bb]?(?:\s*each|\s*[)）]|\s*每))?",
         re.I | re.A,
     ),
     re.compile(
@@ -153,7 +153,7 @@ NODES = re.compile(
     r"(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机|个?节点"
     # what has a whole machine's cards is one, whatever a scheduler calls it
     r"|(?:ray )?(?:workers?|pods?|instances?|replicas)(?= (?:of|with|having|x|each with) (?:8|16) ?[x×*]? ?"
-    r"(?:NVIDIA )?(?:[AHBV]\d{2,3}\b|gpus?\b|cards?\b)))(?![A-Za-z_\-])",
+    r"(?:NVIDIA )?(?:[AHBV]\d{2,3}\b|gpus?\b|cards?\b)))(?!(?![AHBLV]\d)[A-Za-z_\-])",
     re.I | re.A,
 )
 ONE_NODE = re.compile(

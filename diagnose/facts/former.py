@@ -13,7 +13,7 @@ from diagnose.facts.said import FAILURE
 from diagnose.facts.tried import failed_after
 from diagnose.types import Line, Paste, Setting, Span
 
-_NUMBER = r"\d+(?:\.\d+)?[kK]?(?![\w.]*[A-Za-z\d])"
+_NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)[kK]?(?![\w.]*[A-Za-z\d])"
 WELL = (
     r"(?:\s*(?:都|还|是|就|时|的时候|is|was|it|runs?|ran|trains?|goes)){0,3}\s*(?:没问题|没有问题|可以|正常|能[跑训过]|跑得[动通]|没事"
     r"|\b(?:ok|okay|fine|well)\b"
@@ -112,7 +112,7 @@ _SWITCHED_TO = re.compile(
 _HUNK = 12  # lines of a patch that stand together
 # then the run that failed is the one before
 _HELPED = re.compile(
-    rf"^{_NUMBER}\s*[,，]?\s*(?:(?:就|也|才|都|后|之后)*\s*(?:好了|可以|行了|不(?:再|会)?\s*(?:爆|炸|OOM|报错)|没问题|正常|能跑|过了)|(?:and\s+)?(?:it\s+)?(?:works?|worked|fixed|solved|helped))",
+    rf"^{_NUMBER}\s*[,，]?\s*(?:(?:就|也|才|都|后|之后)*\s*(?:好了|(?<=才)行|可以|行了|不(?:再|会)?\s*(?:爆|炸|OOM|报错)|没问题|正常|能跑|过了)|(?:and\s+)?(?:it\s+)?(?:works?|worked|fixed|solved|helped))",
     re.I | re.A,
 )
 

@@ -40,6 +40,7 @@ _USES = re.compile(
     rf"\s+(?P<n3>{NUMERAL})(?:{OF_CARDS}|(?P<nodes3>{_OF_NODES}))"
     r"|(?:(?:只|仅|就)(?:能|会)?(?:用|分到|拿到|申请到|给)(?:了|到)?|实际(?:只)?(?:用|分到|拿到)(?:了|的是)?|(?<![没不])用了?其中的?)"
     rf"(?:其中的?)?\s*(?P<n1>{NUMERAL})(?:{OF_CARDS}|(?P<nodes1>{_OF_NODES}))"
+    rf"|\b(?:job|run|training|experiment)\s+(?:only\s+|just\s+)?uses\s+(?:only\s+|just\s+)?(?P<n4>{NUMERAL})(?:{OF_CARDS}|{_BARE})"
     rf"|(?:只|仅)有\s*(?P<n2>{NUMERAL})(?:{OF_CARDS}|(?P<nodes2>{_OF_NODES}))\s*(?:是)?(?:空闲|可用|能用))",
     re.I | re.A,
 )
@@ -94,7 +95,7 @@ def _used(words: str, id: str) -> Iterator[tuple[re.Match[str], int]]:
         nodes = any(groups[name] for name in ("nodes", "nodes1", "nodes2", "nodes3"))
         unit = _last_counted(words, found) if groups["them"] else "n_nodes" if nodes else "n_gpus"
         if unit == id:
-            yield found, numeral(next(groups[name] for name in ("n", "n1", "n2", "n3") if groups[name]))
+            yield found, numeral(next(groups[name] for name in ("n", "n1", "n2", "n3", "n4") if groups[name]))
     for found in _OF.finditer(words) if id == "n_gpus" else ():
         before = words[max(0, found.start() - 40) : found.start()]
         behind = re.split(r"[,;.)，；。]", words[found.end() : found.end() + 24])[0]

@@ -30,6 +30,7 @@ _WOULD = re.compile(
     r"(?:^|[.,;:，。；：]\s*)(?:(?:and|but|so)\s+)?(?:would|will|could|can|does)\s+(?:setting\s+|using\s+)?[\w.\-]{0,80}\s?=?\s?$",
     re.I | re.A,
 )
+_MOST_RANK = 1024
 _ADAPTERS = re.compile(r"lora|dora|peft|adapter|\brank\b|低秩|适配", re.I | re.A)
 _QUESTION = re.compile(r"[^.!。！\n]{0,60}?[?？]|[^.!。！\n]{0,60}?吗", re.A)
 # what stands over a list of what nobody did yet
@@ -81,9 +82,10 @@ def without_asked(paste: Paste, speech: Sequence[Line]) -> Paste:
 
 
 def without_letters(paste: Paste) -> Paste:
-    """The paste without “p=512 r=2048”, where nothing speaks of the adapters whose rank such a letter is."""
-    letters = [one for one in paste.settings if one.key == "r" and one.command < 0]
-    if not letters or any(_ADAPTERS.search(line.words) for line in paste.lines):
+    """The paste without “p=512 r=2048”, which are lengths where nothing speaks of the adapters whose rank such a letter is."""
+    letters = [one for one in paste.settings if one.key in ("p", "r") and one.command < 0 and one.value.isdigit()]
+    lengths = {one.key for one in letters} == {"p", "r"} or any(int(one.value) > _MOST_RANK for one in letters)
+    if not lengths or any(_ADAPTERS.search(line.words) for line in paste.lines):
         return paste
     return replace(paste, settings=tuple(one for one in paste.settings if one not in letters))
 

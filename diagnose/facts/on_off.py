@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from diagnose.facts.prose import clause_of
+from diagnose.facts.said import FAILURE
 
 _TO_SWITCH = r"(?:打开|开启|启用|使用|配置|设置|加上|用上|开|用|加|配|设)"
 _NOT = r"(?<![开用要能该])(?:没有?|未|不|无)(?:能|敢|想|愿意?|打算|法|法去)?"  # “开不开” asks
@@ -81,6 +82,10 @@ _SINCE_ON = re.compile(
     re.I | re.A,
 )
 
+_FINE = re.compile(
+    r"(?<!not )(?<!n['’]t )\b(?:works? (?:fine |ok )?(?:with|at)|fine|ok)\b|没问题|能跑|可以跑", re.I | re.A
+)
+
 
 def never_on(words: str, start: int, end: int) -> bool:
     """Whether the words say that what stands from ``start`` to ``end`` was not on: “没有开 zero3”."""
@@ -105,7 +110,8 @@ def switched(words: str, start: int, end: int) -> bool | None:
 def goes_well(words: str, found: re.Match[str]) -> bool:
     """Whether the run goes well with it, so that the one that failed goes without: “with offload it works but is slow”."""
     start, clause = clause_of(words, found)
-    return bool(_GOES_WELL.search(words, found.end(), start + len(clause)))
+    behind = _GOES_WELL.search(words, found.end(), start + len(clause))
+    return bool(behind or (_FINE.search(clause) and not FAILURE.search(clause)))
 
 
 def _beside(forms: tuple[re.Pattern[str], re.Pattern[str]], words: str, start: int, end: int) -> bool:

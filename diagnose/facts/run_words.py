@@ -99,7 +99,7 @@ def run_words(
     # of several values those with which it fails
     left = facts_by_id(fact for line in lines for fact in _of_line(line, ranks, _fails) if fact.id not in stated)
     told = the_only(left) | the_only(found)
-    if "micro_batch" not in {**stated, **found} and (few := _few_rows(speech, framework)):
+    if "micro_batch" not in {**stated, **left} and (few := _few_rows(speech, framework)):
         told["micro_batch"] = few
     return told
 
@@ -127,7 +127,7 @@ def _few_rows(speech: Sequence[Line], framework: Framework | None) -> Fact | Non
         for line in speech
         if len(line.words) <= 2000
         for match in (_ANY if each else _FEW).finditer(line.words)
-        if not almost(line.words, match)
+        if _fails(line.words, match)
     ]
     if len({match["n"] for _, match in places}) != 1:
         return None

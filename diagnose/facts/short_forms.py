@@ -52,6 +52,14 @@ SHORT_FORMS = (
         "max_length",
         r"(?<![\w.-])(?:ctx|max[ _-]?seq)(?:[ _-]?len(?:gth)?)?\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?P<k>[kK])(?![\w.])",
     ),
+    ("zero_stage", r"(?<![A-Za-z\d_.\-/])(?-i:z)(?P<n>[23])(?![\w.\-/])"),
+    ("rollout_n", r"(?<![\w.])(?P<n>[2-9]|\d{2,3})\s+gens\b"),
+    (
+        "remove_padding",
+        r"(?:(?:没有?|未|不)开|关[了掉]|\bno|\bwithout|\bdisabled?)\s*(?:use[ _-])?(?:remove[ _-]padding|rmpad)(?P<off>)(?![\w=])",
+    ),
+    ("has_ref", r"\bKL[ _-](?:loss|penalty)\s*(?:(?:打?开了|打开)|(?:is )?(?:on|enabled)\b)(?P<on>)"),
+    ("rollout_engine", rf"(?:(?<=[,，、;；.] )|(?<=[,，、;；]))(?P<word>sglang){_END}"),
     # by itself in a list of settings
     ("strategy", rf"(?:(?<=[,，、;；] )|(?<=[,，、;；])|(?<=PO )|(?<=FT )|(?<=po )|(?<=ft ))(?P<word>fsdp){_END}"),
 )

@@ -75,7 +75,7 @@ _FULL = re.compile(
     r"|\bLoRA to full\b|LoRA\s*[换改][到成为]\s*(?:full|全)"
     # beside what trains or shards, and alone in a list: “full zero3”, “sft full, 8 GPUs”, “7B, full, bs 1”
     r"|\bfull[-\s]+(?:grpo|ppo|dpo|kto|orpo|dapo|rloo|rl\b|zero[-_ ]?[123](?!\d))"
-    r"|\b(?:sft|grpo|ppo|dpo|kto|orpo|dapo|rloo)\s+full\b(?=\s*(?:[,，、;；+.。)）]|$|zero|fsdp|deepspeed|\d{1,4}\s*(?:[x*×]|gpu|卡|张)))"
+    r"|\b(?:sft|grpo|ppo|dpo|kto|orpo|dapo|rloo)\s+full\b(?=\s*(?:[,，、;；+.。)）]|$|zero|fsdp|deepspeed|\d{1,3}(?:\.\d)?b\b|\d{1,4}\s*(?:[x*×]|gpu|卡|张)))"
     r"|(?:^|[,，、;；(（+])\s*full\s*(?=[,，、;；)）+]|$)|(?<!is )(?<!are )\bfull\s+(?:OOMs|goes OOM|runs out|fails|crashes)\b",
     re.I | re.A,
 )

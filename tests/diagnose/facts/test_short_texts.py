@@ -249,3 +249,28 @@ def test_no_card_of_the_catalogue_is_said_to_be_strange(facts, knowledge):
 def test_of_two_values_the_one_that_fails_or_that_came_last_is_the_runs(facts, said, id, value):
     told = facts(f"trl grpo Qwen2.5-7B CUDA out of memory: {said}").stated.get(id)
     assert (told.value if told is not None and told.origin == "read" else None) == value
+
+
+@pytest.mark.parametrize(
+    ("said", "id", "value"),
+    [
+        ("TRL GRPO bs 2 OOM, bs 1 fine", "micro_batch", 2),
+        ("TRL GRPO works with bs 1, OOM with bs 2", "micro_batch", 2),
+        ("TRL GRPO OOM with bs 1", "micro_batch", 1),
+        ("TRL GRPO OOM, 8 gens", "rollout_n", 8),
+        ("verl GRPO OOM: gmu .8→.4 no help", "gpu_memory_utilization", 0.4),
+        ("verl GRPO OOM, response 从 8k 降到 4k 才行", "response_length", None),
+        ("verl grpo OOM tensor_model_parallel_size 4 gpu_memory_utilization .5", "n_gpus", None),
+        ("verl grpo OOM, cluster of 64 H800, this job uses 16", "n_gpus", 16),
+        ("verl GRPO 32B 4机H800 OOM", "n_nodes", 4),
+        ("verl grpo OOM 没开remove padding", "remove_padding", False),
+        ("verl grpo OOM，KL loss开了", "has_ref", True),
+        ("verl grpo oom. 7b. sglang. tp4.", "rollout_engine", "sglang"),
+        ("llamafactory sft full 7B 4xA100 z2 bs 2 OOM", "full_or_lora", "full"),
+        ("llamafactory sft full 7B 4xA100 z2 bs 2 OOM", "zero_stage", 2),
+        ("unsloth grpo qwen3-4b oom max_seq_length 2048 r=32", "lora_rank", 32),
+    ],
+)
+def test_a_run_in_one_short_line(facts, said, id, value):
+    told = facts(said).stated.get(id)
+    assert (told.value if told is not None and told.origin == "read" else None) == value
