@@ -50,6 +50,7 @@ from diagnose.knowledge.hardware import USUAL_MAKER, Gpu
 from diagnose.types import Fact, Line, Span
 
 _ON_ONE = 8
+_ENOUGH = re.compile(r"\b(?:enough|suffic\w+)\b|够", re.I | re.A)
 _RAN = re.compile(
     r"\s*(?:上|就|都|也|时|的时候){0,2}\s*(?:(?:能跑|没问题|可以跑?|正常|没事)(?!吗)|(?:works?|worked|(?:is|are|was|runs?|ran)? ?fine)\b)",
     re.I | re.A,
@@ -133,8 +134,12 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
 
 
 def _only_supposed(words: str, at: int, speech: Sequence[Line]) -> bool:
-    """Whether cards are asked about where the words tell a failure: then they are others than the run's."""
-    return supposed(words, at) and any(FAILURE.search(without_advice(line.words)) for line in speech)
+    """Whether more cards are asked about where the words tell a failure; whether they are enough is asked of the run's own."""
+    return (
+        supposed(words, at)
+        and not _ENOUGH.search(words)
+        and any(FAILURE.search(without_advice(line.words)) for line in speech)
+    )
 
 
 def _told_a_card(found: re.Match[str], words: str) -> bool:

@@ -21,7 +21,7 @@ from diagnose.facts.memory_words import host_ram, of_node
 from diagnose.facts.printed_card import known, possible
 from diagnose.facts.prose import span_of
 from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, role_cards
-from diagnose.facts.strange_cards import strange_mentions
+from diagnose.facts.strange_cards import mentions
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.facts.told_roles import told_roles
 from diagnose.facts.used_of import used_of_card
@@ -58,9 +58,7 @@ def read_machine(
 ) -> dict[str, Fact]:
     """All facts of the machine: those that ``stated`` (answers and keys) holds and what the text adds."""
     found: dict[str, Fact] = {}
-    said, printed = list(cards.mentions(speech, knowledge.gpus)), captured.get("gpu_total_gib")
-    if not any(mention.gpu for mention in said):
-        said = [*strange_mentions(speech, knowledge.gpus), *said]
+    said, printed = mentions(speech, knowledge.gpus), captured.get("gpu_total_gib")
     table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
     said, table = possible(said, printed, knowledge.gpus), known(table, printed, knowledge.gpus)
     roles = {id: fact for id, fact in _by_role(paste).items() if not _answered(stated, id)}

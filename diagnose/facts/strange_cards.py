@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts.cards import Mention, aside, names, tight
+from diagnose.facts.cards import mentions as known_mentions
 from diagnose.facts.others import of_others
 from diagnose.facts.prose import NUMERAL, numeral, span_of
 from diagnose.knowledge.hardware import Gpu
@@ -47,7 +48,13 @@ def strange_cards(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[t
                 yield line, found
 
 
-def strange_mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mention]:
+def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> list[Mention]:
+    """Every mention of cards; where none of the catalogue is named, those of others first."""
+    said = list(known_mentions(speech, gpus))
+    return said if any(mention.gpu for mention in said) else [*_strange_mentions(speech, gpus), *said]
+
+
+def _strange_mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mention]:
     """How many there are and what each holds, where the words tell it; of what shares the host's memory nothing."""
     for line, found in strange_cards(speech, gpus):
         word = found["count"] or found["times"] or found["behind"]
