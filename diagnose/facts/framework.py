@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from diagnose.facts.contrasted import of_one_run
 from diagnose.facts.prose import clause_of, moved_from
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge import Knowledge
@@ -172,7 +173,7 @@ def _aside(text: str, found: re.Match[str]) -> bool:
     clause = _without_remarks(text, found)
     well = (
         _WELL.search(clause) and not (FAILURE.search(clause) or _OF_THE_RUN.search(clause)) and len(clause) < len(text)
-    ) and not _MOVED_ON.search(text, found.end())
+    ) and not (_MOVED_ON.search(text, found.end()) or of_one_run(text, found.end()))
     denied = _DENIED.match(text, found.end()) or _BESIDE.search(text[max(0, found.start() - 24) : found.start()])
     return bool(well or denied) or moved_from(text, found)
 

@@ -31,7 +31,8 @@ PLACE_FORMS = (
         (
             "rollout_engine",
             rf"^(?![^\n]*{other})(?=[^\n]*(?:GRPO|PPO|RLOO|DAPO|GSPO))[^\n]*?(?<![\w./-])(?<!\bno )(?<!without )(?<!\bw/o )(?<!\bnot )"
-            rf"(?<!using )(?<!不用)(?<!不用 )(?<!没用)(?<!没用 )(?P<word>{engine})\s*(?:version|版本)?\s*v?\d\.\d",
+            rf"(?<!using )(?<!requires )(?<!needs )(?<!supports )(?<!upgrade to )"
+            rf"(?<!不用)(?<!不用 )(?<!没用)(?<!没用 )(?P<word>{engine})\s*(?:version|版本)?\s*v?\d\.\d",
         )
         for engine, other in (("vllm", "sglang"), ("sglang", "vllm"))
     ),

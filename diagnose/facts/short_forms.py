@@ -52,7 +52,10 @@ SHORT_FORMS = (
         "max_length",
         r"(?<![\w.-])(?:ctx|max[ _-]?seq)(?:[ _-]?len(?:gth)?)?\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?P<k>[kK])(?![\w.])",
     ),
-    ("zero_stage", r"(?<![A-Za-z\d_.\-/])(?-i:z)(?P<n>[23])(?![\w.\-/])"),
+    (
+        "zero_stage",
+        rf"(?<![A-Za-z\d_.\-/])(?-i:z)(?P<n>[23])(?![\w.\-/])(?:{_END}|(?=\s+(?:bs|batch|offload|lora|full|with|no|on)\b))",
+    ),
     ("rollout_n", r"(?<![\w.])(?P<n>[2-9]|\d{2,3})\s+gens\b"),
     (
         "remove_padding",

@@ -274,3 +274,19 @@ def test_of_two_values_the_one_that_fails_or_that_came_last_is_the_runs(facts, s
 def test_a_run_in_one_short_line(facts, said, id, value):
     told = facts(said).stated.get(id)
     assert (told.value if told is not None and told.origin != "default" else None) == value
+
+
+@pytest.mark.parametrize(
+    ("said", "framework"),
+    [
+        ("verl grpo: 7B works, 32B OOM", "verl"),
+        ("verl GRPO worked on H100 but OOM on A100", "verl"),
+        ("verl grpo 8 GPUs works, 4 GPUs OOM", "verl"),
+        ("verl H100 上没问题，A100 上 OOM", "verl"),
+        ("TRL GRPO 7B works fine, verl 7B OOMs", "verl"),
+        ("I use verl. EasyR1 works fine with it. OOM", "verl"),
+    ],
+)
+def test_what_goes_well_beside_what_fails_is_of_the_same_trainer(facts, said, framework):
+    told = facts(said).stated.get("framework")
+    assert (told.value if told else None) == framework
