@@ -22,6 +22,7 @@ from diagnose.types import Change, Fact, Facts
 from diagnose.vocabulary import FACTS, Value
 
 _NUMBER = re.compile(r"\d(?=\D*$)", re.A)  # the last of a name
+_FILE = re.compile(r"\.(?:json|ya?ml|toml|py|sh)$", re.I | re.A)
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,8 @@ def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Ch
         switches, switched = stated.written.lower() in _SWITCH, plain.lower() in _SWITCH
         if (switches and not switched) or (switched and stated.written and truth(stated.written) is None):
             plain = ""
+        if _FILE.search(bare(stated.written)):
+            plain = ""
         if after := _spelled(facts, stated, target) or plain:
             change = Change(id, stated.key, stated.written or word(stated.value), after, stated.span)
     return (Fact(id, target, "answered"),), change
@@ -128,25 +131,22 @@ def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Ch
 def _spelled(facts: Facts, stated: Fact, target: Value) -> str:
     """The written value with the word for the target in the place of the present one; empty where the key has no words of its own.
 
-    ``max_split_size_mb:512,expandable_segments:True`` keeps its other part.
+    ``max_split_size_mb:512,expandable_segments:True`` keeps its other part. A file of which no part tells the present value has none.
     """
-    keys = facts.framework.keys if facts.framework else ()
+    keys = [key for key in (facts.framework.keys if facts.framework else ()) if stated.key in (key.key, *key.aliases)]
+    new = ""
     for key in keys:
-        if stated.key not in (key.key, *key.aliases) or not key.values:
-            continue
-        new = next(
-            (
-                word
-                for word, given in key.values.items()
-                if alike(given.get(stated.id), target) and not _adds(facts, stated.id, given)
-            ),
-            "",
-        )
+        words = [word for word in key.values if _means(facts, stated.id, key.values[word], target)]
         old = [written for written, given in key.values.items() if alike(given.get(stated.id), stated.value)]
         present = next((written for written in old if written in stated.written), "")
-        if new:
-            return stated.written.replace(present, new) if present else new
-    return ""
+        if words and present:
+            return stated.written.replace(present, words[0])
+        new = new or next(iter(words), "")
+    return "" if _FILE.search(bare(stated.written)) else new
+
+
+def _means(facts: Facts, id: str, given: Mapping[str, Value], target: Value) -> bool:
+    return alike(given.get(id), target) and not _adds(facts, id, given)
 
 
 def _adds(facts: Facts, id: str, given: Mapping[str, Value]) -> bool:
@@ -219,6 +219,8 @@ def _beside(key: Key, present: str, new: str) -> str:
 
 def _styled(key: Key, name: str, situation: Situation) -> str:
     """The spelling of a new key that goes with the release and the paste: without dots where none of its flags and known keys has any."""
+    if key.new_in == "nowhere" and (path := _beside_the_stage(key, situation.facts)):
+        return path
     if "." not in name or situation.facts.framework is None:
         return name
     plain = next((alias for alias in key.aliases if "." not in alias), name)
@@ -233,6 +235,17 @@ def _styled(key: Key, name: str, situation: Situation) -> str:
     if not keys or pathed or any("." in key for key in keys):
         return name
     return plain
+
+
+def _beside_the_stage(key: Key, facts: Facts) -> str:
+    """The spelling that belongs to the file from which the stage was read: under the same head, or in a file of nested tables."""
+    for told in (facts.stated.get(id) for id in ("zero_stage", "strategy")):
+        if told is None or not ("." in told.key or told.written.endswith(".json")):
+            continue
+        head = told.key.partition(".")[0] + "." if "." in told.key else ""
+        nested = [name for name in (key.key, *key.aliases) if "." in name and name.startswith(head)]
+        return max(nested, key=lambda name: name.count("."), default="")
+    return ""
 
 
 def _by_number(

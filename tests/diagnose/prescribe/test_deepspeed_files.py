@@ -1,0 +1,47 @@
+"""What DeepSpeed is told goes where the person told it the rest: into its JSON, or into the launcher's file; no file is made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 28.00 GiB. GPU 0 has a total capacity of 79.25 GiB of which "
+    "5.02 GiB is free.\n"
+)
+TRL = "trl sft --model_name_or_path Qwen/Qwen2.5-7B --dtype bfloat16 --per_device_train_batch_size 1 --max_length 2048"
+LAUNCHED = "accelerate launch --config_file ds.yaml sft.py --model_name_or_path Qwen/Qwen2.5-7B --dtype bfloat16 --max_length 2048\nTRL\n"
+JSON = '{\n  "zero_optimization": {"stage": 2, "overlap_comm": true},\n  "bf16": {"enabled": true}\n}\n'
+YAML = "deepspeed_config:\n  gradient_accumulation_steps: 1\n  zero_stage: 2\ndistributed_type: DEEPSPEED\nnum_processes: 2\n"
+
+
+def changed(text: str, slug: str) -> list[tuple[str, str]]:
+    found = diagnose(text + "2x A100 80GB\n" + OOM, {}, current(), ())
+    return [(one.key, one.after) for lever in found.prescriptions if lever.lever.slug == slug for one in lever.changes]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (f"{TRL} --deepspeed local/zero2.json\n", "zero_optimization.offload_optimizer.device"),
+        (f"{JSON}{TRL} --deepspeed ds.json\n", "zero_optimization.offload_optimizer.device"),
+        (YAML + LAUNCHED, "deepspeed_config.offload_optimizer_device"),
+    ],
+)
+def test_an_offload_is_spelled_as_the_file_that_tells_the_stage_takes_it(text, key):
+    assert changed(text, "offload.optimizer.on") == [(key, "cpu")]
+
+
+@pytest.mark.parametrize(
+    ("file", "after"),
+    [
+        ("ds_config_zero2.json", "ds_config_zero3.json"),
+        ("deepspeed_configs/zero2.json", "deepspeed_configs/zero3.json"),
+        ("conf/ds_z2_bf16.json", "conf/ds_z3_bf16.json"),
+    ],
+)
+def test_a_file_of_one_s_own_keeps_its_name_but_for_the_stage(file, after):
+    text = f"deepspeed --num_gpus 2 train.py --deepspeed {file} --model_name_or_path Qwen/Qwen2.5-7B --bf16 --gradient_checkpointing\n"
+    assert changed(text, "shard.zero_stage.up") == [("deepspeed", after)]
