@@ -78,8 +78,12 @@ _ON_CARDS = re.compile(
 )
 
 
+# a comment of the shell's
+_REMARK = re.compile(r"(?<=\s)#\s{0,4}(?=[^\s#])", re.A)
+
+
 def _behind_commands(paste: Paste) -> Iterator[Line]:
-    """What somebody wrote behind a command, in its last line: of a failure, or behind a comma or in brackets."""
+    """What somebody wrote behind a command, in its last line: of a failure, behind a comma, in brackets or as a comment."""
     last = {command.last_line for command in paste.commands}
     ends: dict[int, list[int]] = {}
     for setting in paste.settings if last else ():
@@ -96,6 +100,7 @@ def _behind_commands(paste: Paste) -> Iterator[Line]:
             _APART.search(line.words, first),
             _BRACKET.search(line.words, max(started, default=first)),
             _ON_CARDS.search(line.words, behind),
+            _REMARK.search(line.words, behind),
         )
         apart = min((found.start() for found in breaks if found), default=None)
         if apart is not None and line.words.count("'", apart) % 2:

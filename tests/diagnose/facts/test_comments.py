@@ -66,3 +66,10 @@ def test_a_comment_asks_nothing_of_this_run(comment: str) -> None:
 )
 def test_a_heading_and_a_failure_elsewhere_tell_one(text: str) -> None:
     assert kind(text) is not None
+
+
+def test_a_remark_behind_a_command_tells_of_the_machine() -> None:
+    values = read_facts(read("accelerate launch -m axolotl.cli.train c.yml   # 2x A100 40GB"), {}, current()).values
+    assert (values["n_gpus"], values["gpu_model"], values["gpu_mem_gib"]) == (2, "A100", 40)
+    quoted = read_facts(read("python train.py --prompt 'a # 2x A100 40GB'"), {}, current()).values
+    assert "gpu_model" not in quoted
