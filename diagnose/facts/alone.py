@@ -44,6 +44,13 @@ _HOW_MANY = re.compile(
 )
 
 
+# asks how much memory a run takes, and counts nothing
+_HOW_MUCH = re.compile(
+    r"\bhow much\s+(?:v?ram|(?:gpu |video |cuda )?memory|vram memory)\b"
+    r"|(?:多少|多大)\s*(?:[gG][bB]?\s*)?(?:的)?\s*显存|显存(?:要|需要)?\s*(?:多少|多大)",
+    re.I | re.A,
+)
+_TRAINS = ("algo", "full_or_lora", "lora_rank", "micro_batch")
 _DEGREES = ("tp", "pp", "ep", "sp", "rollout_tp")
 
 
@@ -53,7 +60,9 @@ def one_asked_about(lines: Sequence[Line], said: Sequence[Mention], stated: Mapp
     Not where the run's settings spread a model over several.
     """
     read = [line for line in lines if len(line.words) <= _LONGEST]
-    if "planned" not in stated or not said or any((mention.count or 1) > 1 or mention.nodes for mention in said):
+    if not said:
+        return _one_measured_by(read, stated)
+    if "planned" not in stated or any((mention.count or 1) > 1 or mention.nodes for mention in said):
         return {}
     if any(id in stated and stated[id].value not in (0, 1) for id in _DEGREES):
         return {}
@@ -65,3 +74,18 @@ def one_asked_about(lines: Sequence[Line], said: Sequence[Mention], stated: Mapp
         return {}
     why = "a card that is named without a number"
     return {"n_gpus": Fact("n_gpus", 1, "assumed", written=words[0], span=said[0].span, why=why)}
+
+
+def _one_measured_by(lines: Sequence[Line], stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """One card, where somebody asks how much GPU memory a training takes, tells of no failure and counts no cards."""
+    if "oom_kind" in stated or not any(id in stated for id in _TRAINS):
+        return {}
+    if any(_SEVERAL.search(line.words) or _HOW_MANY.search(line.words) for line in lines):
+        return {}
+    if any(id in stated and stated[id].value not in (0, 1) for id in (*_DEGREES, "n_nodes")):
+        return {}
+    line, found = next(((one, it) for one in lines if (it := _HOW_MUCH.search(one.words))), (None, None))
+    if line is None or found is None:
+        return {}
+    why = "the memory of one card, where nobody counts them"
+    return {"n_gpus": Fact("n_gpus", 1, "assumed", written=found[0], span=span_of(line, found), why=why)}

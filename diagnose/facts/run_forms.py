@@ -107,10 +107,7 @@ _WORDS = (
     ("micro_batch", r"(?<![\w-])micro\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?=\s*(?:[,，;；。、)）]|$|\.\s))"),
     ("micro_batch", rf"每(?:张)?卡\s*(?:的)?\s*(?:batch(?:[ _-]?size)?|bs){IS}{_N}"),
     # one row in all is one row on a card, whatever batch is meant
-    (
-        "micro_batch",
-        rf"{ANY_BATCH}{IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b|\s*prompts?\b)",
-    ),
+    ("micro_batch", rf"{ANY_BATCH}{IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b|\s*prompts?\b)"),
     # of two kinds of batches the trained one, where it is one row
     ("micro_batch", rf"{_TRAIN_BATCH}{IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b)(?=[^\n]{{0,40}}\beval)"),
     ("micro_batch", rf"\beval[^\n]{{0,40}}{_TRAIN_BATCH}{IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b)"),
@@ -132,6 +129,9 @@ _WORDS = (
         "response_length",
         rf"(?<!/)(?<!/ )\b(?:max(?:imum)?[ _-])?(?:resp(?:onse)?|completion|output|answer|generation)[ _-]{_LONG}{IS}{_N}",
     ),
+    # “1024 completion length”
+    ("prompt_length", rf"{_BEFORE}\s+(?:prompt|input)[ _-]{_LONG}(?!{IS}\d)"),
+    ("response_length", rf"{_BEFORE}\s+(?:response|completion|output|generation)[ _-]{_LONG}(?!{IS}\d)"),
     ("response_length", rf"(?:回复|回答|输出|响应|生成|response|completion)(?:的)?(?:最大)?长度(?:限制|上限)?{IS}{_N}"),
     ("prompt_length", rf"\b(?:max(?:imum)?[ _-])?(?:prompt|input)[ _-]{_LONG}{IS}{_N}"),
     ("prompt_length", rf"(?:输入|提示词?|prompt)(?:的)?(?:最大)?长度{IS}{_N}"),
@@ -182,6 +182,7 @@ _WORDS = (
     ("max_length", rf"\bcut-?off(?:[ _-]?(?:len|length))?{IS}{_N}"),
     ("rollout_n", rf"\bgroup[ _-]size{IS}{_N}"),
     ("rollout_n", rf"(?<![\w.])rollout[ _.]n{IS}{_N}"),
+    ("rollout_n", rf"每[个条]?\s*(?:prompt|问题|题|提示词?)\s*(?:采样|生成|采)?\s*{_N}(?=\s*[个条次份])"),
     ("rollout_n", rf"(?:组大小|(?:rollout|采样)(?:次数|个数|数量?)){IS}(?:n\s*=\s*)?{_N}"),
     ("rollout_n", r"(?<![\w.])(?-i:G)\s?=\s?(?P<n>[2-9]|\d{2,3})(?![\w%]|\.\d)"),
     (
@@ -242,10 +243,7 @@ _WORDS = (
         "freeze_vision",
         rf"(?<![\w-]){_NO_FREEZE}(?:freez(?:e|ing)|frozen|冻[结住]了?)\s*(?:the\s+)?{_TOWER}(?![\w=])(?P<on>)",
     ),
-    (
-        "freeze_vision",
-        rf"(?<![\w-]){_TOWER}\s*(?:(?:is|was|都|也|已经?)\s*)?(?:frozen|冻[结住])(?![\w=])(?P<on>)",
-    ),
+    ("freeze_vision", rf"(?<![\w-]){_TOWER}\s*(?:(?:is|was|都|也|已经?)\s*)?(?:frozen|冻[结住])(?![\w=])(?P<on>)"),
     (
         "double_quant",
         r"(?<![\w.=-])(?<!\bno )(?<!without )(?<!disabled )(?<!disable )(?P<on>double[ -]?quant(?:i[sz](?:ation|ed))?)(?![\w=:-])",

@@ -52,6 +52,10 @@ _NO_OPTION = re.compile(
     r"|\s*(?:is|was)(?:n['’]t| not| no)\s+(?:an?\s+)?option\b|\s*(?:is |was )?(?:not supported|unsupported)|不(?:考虑|想用|能用)",
     re.I | re.A,
 )
+_ASKED_WITH = re.compile(
+    r"(?:\b(?:with|using|via|by|in|for|do|run|train|tune)\s+(?:an?\s+)?(?:(?:\d|4-|8-)?-?bit\s+)?|[用做跑上]\s*)$",
+    re.I | re.A,
+)
 _IF = re.compile(r"\bif\s+(?:i|we)\s+(?:us(?:e|ed)|switch(?:ed)? to|tr(?:y|ied))\s*$|(?:如果|要是)用?\s*$", re.I | re.A)
 # all is trained no more, or never was: “can't do full FT so …”, “不是全参”
 _NOT_FULL = re.compile(
@@ -127,7 +131,12 @@ def read_training(
         low = _quantised(paste) or (said is not None and said.value == "qlora")
         value = ("qlora" if low else "lora") if int(rank.value) > 0 else "full"
         return Fact("full_or_lora", value, "read", key=rank.key, written=rank.written, span=rank.span)
-    said = _training_in_words(paste, speech) or _in_scripts(paste) or _in_frames(paste) or _in_code(paste)
+    said = (
+        _training_in_words(paste, speech, planned=_is_planned(stated))
+        or _in_scripts(paste)
+        or _in_frames(paste)
+        or _in_code(paste)
+    )
     if said is not None:
         return said
     trains = bool(paste.settings or paste.commands or any(ANY_SPOKEN.search(line.words) for line in speech))
@@ -169,7 +178,12 @@ def _has_lora(framework: Framework) -> bool:
     return bool(framework.told_by_keys() & {"full_or_lora", "lora_rank"})
 
 
-def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
+def _is_planned(stated: Mapping[str, Fact]) -> bool:
+    """Whether the text asks of a run to come, and tells of none that failed."""
+    return "oom_kind" not in stated and any(id in stated for id in ("planned", "asks_hardware"))
+
+
+def _training_in_words(paste: Paste, speech: Sequence[Line], *, planned: bool = False) -> Fact | None:
     speech = [line for line in speech if any(mark in line.words.lower() for mark in _MARKS)]
     for line in speech:
         for found in _FULL.finditer(line.words):
@@ -177,7 +191,7 @@ def _training_in_words(paste: Paste, speech: Sequence[Line]) -> Fact | None:
                 return Fact("full_or_lora", "full", "read", written=found[0], span=span_of(line, found))
     for line in speech:
         for found in _LORA.finditer(line.words):
-            if (said := _of_adapters(line.words, found)) is None:
+            if (said := _of_adapters(line.words, found, planned)) is None:
                 continue
             value = "qlora" if said and (found["q"] or found["q1"] or _quantised(paste)) else "lora" if said else "full"
             return Fact("full_or_lora", value, "read", written=found[0], span=span_of(line, found))
@@ -205,12 +219,17 @@ def _helps(before: str, after: str) -> bool:
     return bool(_HELPS[0].search(before) and _HELPS[1].match(after))
 
 
-def _of_adapters(words: str, found: re.Match[str]) -> bool | None:
-    """Whether the run has adapters by this mention; None where it tells of another run, of a plan or a question."""
+def _of_adapters(words: str, found: re.Match[str], planned: bool) -> bool | None:
+    """Whether the run has adapters by this mention; None where it tells of another run, of a plan or a question.
+
+    Of a run to come the question is asked with them: “will it fit with LoRA?”.
+    """
     before, after = words[: found.start()][-48:], words[found.end() :]
     if _alike(words, found) or (_TOO.match(after) and not _NOW.search(before)):
         return None
-    if other_failed(words, found, _MODES) or left_out(words, found.start(), found.end()) or after[:1] in ("?", "？"):
+    if other_failed(words, found, _MODES) or left_out(words, found.start(), found.end()):
+        return None
+    if after[:1] in ("?", "？") and not (planned and _ASKED_WITH.search(before)):
         return None
     if _NONE.search(before) or _NONE_AFTER.match(after):
         return None if found["q"] else False

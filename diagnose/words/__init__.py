@@ -236,10 +236,10 @@ def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:
 def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:
     name, has = phase_words(phase.phase), "the node" if pool.pool == "host" else "the card"
     holds = "the job may use" if pool.pool == "host" and limited else f"{has} has"
+    band = f" ({told})" if (told := band_words(*phase_tenths(phase))) else ""
     if pool.capacity is None:
         beside = " beside the engine’s KV cache, a share of a card" if _without_cache(phase) else ""
-        return f"The {name} needs about {phase_gib(phase)}{beside}; how much {has} has is not known."
-    band = f" ({told})" if (told := band_words(*phase_tenths(phase))) else ""
+        return f"The {name} needs about {phase_gib(phase)}{band}{beside}; how much {has} has is not known."
     if phase.measured is not None:
         apart = ": they disagree by more than its band" if phase.disagrees else ""
         computed = f"by the estimate it needs {phase_gib(phase)}{band}{apart}"
