@@ -48,7 +48,7 @@ def named(words: tuple[str, ...], short: tuple[str, ...]) -> tuple[re.Pattern[st
     after = _AFTER.replace("(\\d{2,3})", "(?P<size>\\d{2,3})", 1)
     before = _BEFORE.replace("(\\d{2,3})", "(?P<size0>\\d{2,3})", 1)
     trailing = (
-        rf"\s*[)）]?\s*(?:{_TIMES}\s*(?P<times>\d{{1,4}})(?![\d.GgBb]|\s*(?:nodes|机|个?节点))(?:\s*{_TIMES}\s*(?P<machines>\d{{1,3}})\s*(?={_MACHINES})"
+        rf"\s*[)）]?\s*(?:{_TIMES}\s*(?P<times>\d{{1,4}})(?![\dGgBb]|\.\d|\s*(?:nodes|机|个?节点))(?:\s*{_TIMES}\s*(?P<machines>\d{{1,3}})\s*(?={_MACHINES})"
         rf"|(?!\s*{_TIMES}\s*\d))"
         r"(?:\s*[(（]?\s*(?P<size1>\d{2,3})\s*G(?:i?B)?\b)?)?"
     )
@@ -70,7 +70,7 @@ def _bare(short: tuple[str, ...], trailing: str) -> tuple[re.Pattern[str], ...]:
     card = rf"(?P<card>{_card(short) if short else '(?!)'})(?:\s?super)?"
     return (
         re.compile(
-            rf"{_ALONE}{card}s?\s*(?:{_TIMES}\s*(?P<times>\d{{1,2}})(?![\d.GgBb])"
+            rf"{_ALONE}{card}s?\s*(?:{_TIMES}\s*(?P<times>\d{{1,2}})(?![\dGgBb]|\.\d)"
             rf"|(?P<count>{NUMERAL})\s*(?:卡|张))",
             re.I | re.A,
         ),
@@ -81,6 +81,11 @@ def _bare(short: tuple[str, ...], trailing: str) -> tuple[re.Pattern[str], ...]:
         ),
         re.compile(
             rf"(?:\b(?:my|the|our)\s+|(?:[用租买]的?是?|我的|一块|一张)\s*){card}(?![A-Za-z0-9])",
+            re.I | re.A,
+        ),
+        # a part of a list, none beside it a number: “WSL, 4090, LoRA”
+        re.compile(
+            rf"(?:(?<=[^\d\s][,，;；])|(?<=[^\d\s][,，;；]\s)){card}(?=\s*(?:[,，;；]\s*[^\d\s]|[.。]?\s*$))",
             re.I | re.A,
         ),
         re.compile(rf"\b(?:on|using)\s+{card}(?=\s*(?:[,，;；。:：]|\.?\s*$))", re.I | re.A),

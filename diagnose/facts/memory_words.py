@@ -32,6 +32,12 @@ _FORMS = (
         r"(?:my |the |our |this |a )?(?:cgroup|container|pod|job|docker|容器)",
         re.I | re.A,
     ),
+    # learn.microsoft.com "Advanced settings in WSL": memory= of .wslconfig is the limit of the virtual machine
+    re.compile(
+        rf"(?<![\d.]){_SIZE}\s*(?:of (?:it |ram )?|ram )?(?:is |goes )?(?:for|to|in|inside|给)\s*(?:the )?WSL\s?2?\b",
+        re.I | re.A,
+    ),
+    re.compile(rf"\bWSL\s?2?\b[^\n\d]{{0,24}}\bmemory\s?=\s?{_SIZE}", re.I | re.A),
     # what is used of it stands before it
     re.compile(
         rf"{_RAM}[^\n\d]{{0,16}}\d{{1,4}}(?:\.\d{{1,2}})?\s*[GT]?i?B?\s*(?:/|(?:used\s+)?(?:out\s+)?of)\s*(?:total\s+)?{_SIZE}",
@@ -104,6 +110,7 @@ _MARKS = (
     "ddr",
     "docker",
     "podman",
+    "wsl",
     "host has",
     "host have",
     "host with",

@@ -227,3 +227,19 @@ def test_a_count_beside_a_size_that_only_cards_have(values, text, cards):
 def test_a_size_may_be_written_right_behind_the_name(values, text, card, size, cards):
     found = values(text)
     assert (found["gpu_model"], found["gpu_mem_gib"], found["n_gpus"]) == (card, size, cards)
+
+
+@pytest.mark.parametrize(
+    ("said", "card", "count"),
+    [
+        ("A100 80G x1. CUDA OOM", "A100", 1),
+        ("A100 80G x2. CUDA OOM", "A100", 2),
+        ("WSL2, 64GB RAM, 4090, deepspeed zero3 offload, 7B, OOM", "RTX 4090", None),
+        ("rows of 1024, 3090, 4096 tokens, OOM", None, None),
+        ("losses at steps: first, 3090, 4090", None, None),
+    ],
+)
+def test_a_count_may_end_a_sentence_and_a_bare_name_stand_in_a_list(values, said, card, count):
+    found = values(said)
+    assert found.get("gpu_model") == card
+    assert count is None or found["n_gpus"] == count

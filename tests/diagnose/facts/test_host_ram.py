@@ -126,3 +126,13 @@ def test_what_ray_counts_against_outranks_the_rounded_size_that_people_tell(valu
 
 def test_a_disk_of_each_node_is_no_ram(values):
     assert "host_ram_gb" not in values("2 nodes x 8 H800, each 1TB NVMe")
+@pytest.mark.parametrize(
+    ("said", "ram"),
+    [
+        ("WSL2, 64GB RAM (32GB for WSL), 4090: Killed", 32),
+        ("64GB RAM, 24 GB of it goes to WSL2: Killed", 24),
+        ("WSL (memory=24GB in .wslconfig), 64GB RAM: Killed", 24),
+    ],
+)
+def test_what_is_given_to_wsl_is_what_there_is(values, said, ram):
+    assert values(said)["host_ram_gb"] == ram
