@@ -31,6 +31,7 @@ from diagnose.facts.moved_engine import moved_engine
 from diagnose.facts.notes import remarks
 from diagnose.facts.numerals import in_digits
 from diagnose.facts.offload_words import offload_words
+from diagnose.facts.only_loads import only_loads
 from diagnose.facts.proven import known, left_open
 from diagnose.facts.quantized import with_quantized
 from diagnose.facts.quoted import without_quoted
@@ -218,6 +219,7 @@ def _run(
         engine_place(paste),
         *role_places(paste),
         moved_engine(speech, stated),
+        only_loads(paste, speech, stated),
     ]
     for fact in found:
         if fact is not None and fact.id not in answered:

@@ -60,7 +60,7 @@ _CODE = (
     ),
 )
 # what a script that trains holds, whatever else it does
-_TRAINS = re.compile(
+TRAINS = re.compile(
     r"\.backward\(|\.train\(\s*\)|\btrainer\.train\(|Trainer\(|TrainingArguments\(|\boptimizer\.step\(|\bis_trainable\s*=\s*True",
     re.A,
 )
@@ -70,7 +70,7 @@ _WORDS = re.compile(
     r"|\b(?:during|doing|run(?:ning)?|at|for|my|only|just) inference\b|\binference (?:script|code|time|only)\b",
     re.I | re.A,
 )
-_OF_TRAINING = re.compile(
+OF_TRAINING = re.compile(
     r"训练|微调|\b(?:pre)?train(?:ed|ing|er|s)?\b|fine-?tun|\b(?:lora|sft|dpo|ppo|grpo|rlhf|rollout|reward)\b",
     re.I | re.A,
 )
@@ -99,7 +99,7 @@ def idle_code(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
     for frame in frames:
         if frame.function in _CALLED:
             return told(_CALLED[frame.function], frame.function, place_of(paste, frame.line))
-    if "algo" in stated or any(_TRAINS.search(line.words) for line in paste.lines if len(line.words) < 2000):
+    if "algo" in stated or any(TRAINS.search(line.words) for line in paste.lines if len(line.words) < 2000):
         return {}
     named = [frame for frame in frames if frame.function == "<module>" and _idle_name(_file(frame.path))]
     if named:
@@ -119,7 +119,7 @@ def told(task: str, written: str, span: Span | None) -> dict[str, Fact]:
 
 def _by_words(speech: Sequence[Line]) -> dict[str, Fact]:
     """A sentence on inference, where none speaks of training."""
-    if any(_OF_TRAINING.search(line.words) for line in speech if len(line.words) < 2000):
+    if any(OF_TRAINING.search(line.words) for line in speech if len(line.words) < 2000):
         return {}
     for line in speech:
         if len(line.words) < 2000 and (found := _WORDS.search(line.words)):
