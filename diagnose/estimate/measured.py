@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from diagnose.estimate.engine import token_bytes
+from diagnose.estimate.engine_weights import shares_base, weight_bytes
 from diagnose.estimate.host import page_locked_bytes
 from diagnose.estimate.phases import reserved_bytes, trainer_bytes
 from diagnose.estimate.plan import Plan
@@ -58,6 +59,8 @@ def _first_step(measured: Measured) -> bool:
 def _compared(plan: Plan, one: Measured, gpu: PoolEstimate, host: PoolEstimate | None) -> Compared:
     if one.counter == "kv_tokens":
         one = replace(one, bytes=round(one.tokens * token_bytes(plan)))
+    if one.counter == "engine_weights" and shares_base(plan):
+        return Compared(one, estimate=round(weight_bytes(plan)))
     if one.counter in (*PARTS, "kv_tokens", "engine_freed"):
         return Compared(one, estimate=_part(one.counter, gpu))
     if one.counter in ("host", "host_used"):
