@@ -37,7 +37,6 @@ from diagnose.facts.quantized import with_quantized
 from diagnose.facts.quoted import without_quoted
 from diagnose.facts.role_sizes import with_role_sizes
 from diagnose.facts.run_words import run_words
-from diagnose.facts.senses import of_one_sense
 from diagnose.facts.shared import with_shared
 from diagnose.facts.spelling import normal
 from diagnose.facts.spoken_keys import in_words, spoken_keys
@@ -111,8 +110,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
     stated = with_role_sizes(with_sizes(_on_machine(stated, heard, knowledge), knowledge), heard.speech)
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
-    stated = without_training(with_quantized(of_one_sense(stated, framework), model.model))
-    sets, stated = with_lengths(stated, knowledge.datasets)
+    sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)
     told = remarks(detected, version, keyed, stated, heard.proven, heard.speech, knowledge.gpus)
     return Facts(
         stated=stated,

@@ -9,6 +9,7 @@ from diagnose.facts.defaults import with_defaults
 from diagnose.facts.implied import implied
 from diagnose.facts.keys import KeyFacts, writable
 from diagnose.facts.packages import with_versions
+from diagnose.facts.senses import of_one_sense
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Paste
 
@@ -32,7 +33,7 @@ def by_default(
         told, versions = with_versions(
             _with_defaults(stated, framework, version, keyed, paste, fork), paste, framework, fork
         )
-    stated = told
+    stated = of_one_sense(told, framework)
     if framework is not None:
         keys, units = writable(framework, str(version.value) if version else None, stated)
         keyed = replace(keyed, keys=keys, units=units)

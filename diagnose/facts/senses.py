@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from diagnose.batch import resolve
 from diagnose.conditions import holds
@@ -19,16 +19,17 @@ def of_one_sense(stated: Mapping[str, Fact], framework: Framework | None) -> dic
     if framework is None or not twice:
         return dict(stated)
     values = resolve(stated)
-    wrong = {fact.id for fact in twice if _rules_out(framework, fact, values)}
+    taken = {id for id, fact in stated.items() if fact.origin == "default"}
+    wrong = {fact.id for fact in twice if _rules_out(framework, fact, values, taken)}
     kept = {fact.span for fact in twice if fact.id not in wrong}
     return {id: fact for id, fact in stated.items() if id not in wrong or fact.span not in kept}
 
 
-def _rules_out(framework: Framework, fact: Fact, values: Mapping[str, Value]) -> bool:
-    """Whether every entry that reads the fact from this key hangs on what is not so."""
+def _rules_out(framework: Framework, fact: Fact, values: Mapping[str, Value], taken: Set[str]) -> bool:
+    """Whether every entry that reads the fact from this key hangs on what a default rules out."""
     senses = [
         key
         for key in framework.keys
         if key.fact == fact.id and normal(fact.key) in {normal(name) for name in (key.key, *key.aliases)}
     ]
-    return bool(senses) and all(holds(key.when, values) is False for key in senses)
+    return bool(senses) and all(taken & set(key.when) and holds(key.when, values) is False for key in senses)
