@@ -140,3 +140,10 @@ def test_it_names_the_phases_that_the_size_points_to_only_where_the_run_has_them
         "报错 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB."
     )
     assert "应在旧策略 log-prob 或策略更新。" in summary(diagnose(text, {}, current(), ())).lead
+
+
+def test_changes_without_a_key_are_named_in_chinese():
+    text = to_text(found("两张3090跑Qwen2.5-7B的GRPO全参可以吗？还是只能LoRA"))
+    assert "fused 优化器" in text
+    assert "权重放在主机内存里" in text
+    assert "Weights live on the host" not in text
