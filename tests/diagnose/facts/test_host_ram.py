@@ -126,6 +126,8 @@ def test_what_ray_counts_against_outranks_the_rounded_size_that_people_tell(valu
 
 def test_a_disk_of_each_node_is_no_ram(values):
     assert "host_ram_gb" not in values("2 nodes x 8 H800, each 1TB NVMe")
+
+
 @pytest.mark.parametrize(
     ("said", "ram"),
     [
