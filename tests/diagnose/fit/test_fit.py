@@ -12,7 +12,7 @@ from diagnose.fit import Bench, Fit, fit
 from diagnose.fit.bench import cards_fact
 from diagnose.knowledge import current
 from diagnose.pipeline import foresee
-from diagnose.types import Facts
+from diagnose.types import Facts, PoolEstimate
 from diagnose.vocabulary import Value
 
 TRAINERS = [slug for slug, framework in current().frameworks.items() if not framework.fallback]
@@ -112,6 +112,7 @@ def test_more_of_what_is_bisected_never_takes_less_of_any_pool(run: dict[str, An
         high = data.draw(st.floats(low, 0.99) if share else st.integers(int(low), 40_000), label=row.id)
         for before, after in zip(bench.at({row.id: low}).pools, bench.at({row.id: high}).pools, strict=True):
             spare = _cut_off(facts_of(run), high) if row.id == "rollout_n" else 16
+            spare += _added_up(before) if row.id == "micro_batch" else 0
             assert max(one.high for one in before.phases) <= max(one.high for one in after.phases) + spare, row.id
 
 
@@ -119,6 +120,12 @@ def _cut_off(facts: Facts, samples: float) -> float:
     """Bytes of rows that are cut off where the prompts of a step follow from its rows: fewer than one prompt has, 4 × 40 B a token."""
     tokens = sum(facts.number(id) or 0 for id in ("prompt_length", "response_length"))
     return 16 + 4 * 40 * samples * tokens
+
+
+def _added_up(pool: PoolEstimate) -> int:
+    """Bytes of gradients that need not wait for those of other micro batches once a single one takes all rows."""
+    terms = (term for phase in pool.phases for term in phase.terms)
+    return max((term.high for term in terms if term.id == "actor_gradients"), default=0)
 
 
 @quick
