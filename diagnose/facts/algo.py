@@ -23,7 +23,9 @@ _WORDS = {
     "embedding": r"(?:sentence[-_ ]?transformers?\w*|\w*NegativesRanking(?:Loss)?)",
 }  # fmt: skip
 _SPOKEN = {
-    algo: re.compile(rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9_])(?!-\d)", re.I | re.A)
+    algo: re.compile(
+        rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9_])(?!-\d)(?!['\"]\s{{0,4}}:|:\s{{0,4}}$)", re.I | re.A
+    )
     for algo, words in _WORDS.items()
 }
 _LOSSES = ("orpo", "kto", "simpo", "cpo", "ipo")

@@ -34,6 +34,16 @@ def test_it_reads_no_setting_from_a_comment_or_a_mention(text: str) -> None:
     assert "zero_stage" not in values(read(text))
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["uv run examples/run_sft.py a.b=8", "uv run --extra vllm examples/run_sft.py a.b=8", "uv run python x.py a.b=8"],
+)
+def test_what_uv_runs_is_a_command(line: str) -> None:
+    found = read(line)
+    assert [command.words[-1].rpartition(".")[2] for command in found.commands] == ["py"]
+    assert values(found)["a.b"] == "8"
+
+
 def test_it_reads_what_a_scheduler_is_handed() -> None:
     found = read(
         "ray job submit -- python3 train.py --colocate --hf-checkpoint Qwen/Qwen3-4B --rollout-batch-size 32\n8 x H100\n"
