@@ -41,9 +41,9 @@ def paste(size: int) -> str:
 
 
 def timed(name: str, call: Callable[..., object]) -> Callable[..., object]:
-    def run(*given: object) -> object:
+    def run(*given: object, **named: object) -> object:
         start = time.process_time()
-        answer = call(*given)
+        answer = call(*given, **named)
         stages[name].append((time.process_time() - start) * 1000)
         return answer
 

@@ -1,4 +1,4 @@
-"""What the slowest documents cost at the door: each is refused or rendered. ``python -m benchmarks.markdown`` prints the worst first.
+"""What the slowest documents cost at the door: each is refused or rendered. ``python -m benchmarks.documents`` prints the worst first.
 
 Processor time of the best of three runs, so that a busy machine tells the same.
 """
