@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,11 @@ def test_there_is_no_drawer_for_odds_and_ends() -> None:
 
 def test_the_content_is_read_from_the_repository() -> None:
     assert CONTENT == ROOT / "content"
+
+
+def test_no_script_hides_a_package_from_those_beside_it() -> None:
+    """``python benchmarks/pages.py`` looks for what it imports in its own folder first."""
+    assert not {path.stem for path in (ROOT / "benchmarks").glob("*.py")} & packages_distributions().keys()
 
 
 def later_operations() -> list[tuple[str, Operation]]:
