@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from diagnose.facts import written
 from diagnose.facts.narrow_head import of_head
-from diagnose.facts.prose import clause_of, moved_from, place_of, span_of
+from diagnose.facts.prose import clause_of, is_entry, moved_from, place_of, span_of
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste
@@ -154,7 +154,8 @@ def _named(word: str) -> str:
 
 def _of_trainer(paste: Paste) -> Fact | None:
     for line in paste.lines:
-        if ("rainer" in line.words or "Config" in line.words) and (found := _TRAINER.search(line.words)):
+        named = ("rainer" in line.words or "Config" in line.words) and not is_entry(line.words)
+        if named and (found := _TRAINER.search(line.words)):
             return Fact("algo", _named(found[1] or found[2]), "read", written=found[0], span=span_of(line, found))
     return None
 

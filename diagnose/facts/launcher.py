@@ -128,13 +128,17 @@ def _put_seen(
 
 
 def _put_configured(paste: Paste, found: dict[str, Fact]) -> None:
-    """Cards of each node and nodes, where a configuration gives both."""
-    last = {normal(setting.key).rsplit(".", 1)[-1]: setting for setting in paste.settings if "." in setting.key}
-    both = [next((last[name] for name in names if name in last), None) for names in _CONFIGURED]
-    numbers = [written.number(setting.value) if setting else None for setting in both]
-    for id, setting, number in zip(("gpus_per_node", "n_nodes"), both, numbers, strict=True):
-        if setting and isinstance(number, int) and None not in numbers:
-            found[id] = _read(id, number, setting)
+    """Cards of each node and nodes, where one section of a configuration gives both: a role that has no nodes of its own has 0."""
+    sections: dict[str, dict[str, Setting]] = {}
+    for setting in paste.settings:
+        head, _, name = normal(setting.key).rpartition(".")
+        if head and isinstance(number := written.number(setting.value), int) and number > 0:
+            sections.setdefault(head, {})[name] = setting
+    for last in sections.values():
+        each, nodes = (next((last[name] for name in names if name in last), None) for names in _CONFIGURED)
+        if each and nodes:
+            found["gpus_per_node"] = _read("gpus_per_node", written.number(each.value) or 0, each)
+            found["n_nodes"] = _read("n_nodes", written.number(nodes.value) or 0, nodes)
 
 
 def _visible(paste: Paste) -> list[tuple[Setting, frozenset[str]]]:

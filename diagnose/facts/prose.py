@@ -44,10 +44,16 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
         dump = line.number in dumped and _is_dump(line, dumped[line.number])
         code = line.number - 1 in frames and line.words.startswith("    ")
         unset = ":" in line.words and bool(_UNSET.match(line.words))
-        if not (dump or code or unset or _FLAG_LINE.match(line.words) or _either(line.words) or is_help(line.words)):
+        flags = bool(_FLAG_LINE.match(line.words))
+        if not (dump or code or unset or flags or is_entry(line.words) or _either(line.words) or is_help(line.words)):
             yield line
     yield from _before_commands(paste)
     yield from _behind_commands(paste)
+
+
+def is_entry(words: str) -> bool:
+    """Whether a line is one of a dictionary that a program prints: “'lora': {'rank': 0,”."""
+    return bool(_ENTRY.match(words))
 
 
 def _before_commands(paste: Paste) -> Iterator[Line]:
@@ -59,6 +65,7 @@ def _before_commands(paste: Paste) -> Iterator[Line]:
             yield replace(line, words=line.words[: colon.end()])
 
 
+_ENTRY = re.compile(r"[\s\[\]{}(),]{0,200}(?P<quote>['\"])[\w./:@*+-]{1,120}(?P=quote)\s{0,4}:\s.*[,\]}{\[]\s{0,80}$", re.A)
 _PROGRAM = re.compile(r"\S{1,200}\.(?:sh|py)\b|(?<!\S)-m \S{1,200}", re.A)
 
 

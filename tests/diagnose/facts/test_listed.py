@@ -46,3 +46,26 @@ def test_a_way_to_quantize_that_is_off_quantizes_nothing(on, kind):
 @pytest.mark.parametrize(("on", "engine"), [("True", "vllm"), ("False", "hf")])
 def test_an_engine_that_is_off_has_a_place_and_is_none(on, engine):
     assert values(TRL.format(on))["rollout_engine"] == engine
+
+
+CUT_OFF = """(TaskRunner pid=7)                                  'lora': {'a2a_experimental': False,
+(TaskRunner pid=7)                                           'alpha': 32},
+(TaskRunner pid=7)  'reward': {'_target_': 'verl.workers.config.RewardConfig',
+(TaskRunner pid=7)             'reward_model': {'enable': False, 'n_gpus_per_node': 0, 'nnodes': 0}}}
+verl GRPO: CUDA out of memory"""
+
+
+def test_rows_of_a_configuration_that_is_cut_off_are_no_words():
+    found = values(CUT_OFF)
+    assert (found["framework"], found["algo"]) == ("verl", "grpo")
+    assert found["full_or_lora"] == "full"
+
+
+def test_a_role_without_nodes_of_its_own_tells_none_of_the_run():
+    assert "n_nodes" not in values(
+        "rollout:\n  nnodes: 0\n  n_gpus_per_node: 0\ncluster:\n  gpus_per_node: 8\nCUDA out of memory"
+    )
+    found = values(
+        "cluster:\n  gpus_per_node: 8\n  num_nodes: 2\nrollout:\n  nnodes: 0\n  n_gpus_per_node: 0\nCUDA out of memory"
+    )
+    assert (found["n_nodes"], found["gpus_per_node"]) == (2, 8)
