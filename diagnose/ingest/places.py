@@ -24,7 +24,8 @@ _PATH = re.compile(
     re.ASCII,
 )
 _WINDOWS = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:(?:[\\/]{1,2})Users[\\/]{1,2}[^\\/\s\"':‹›]{1,60}", re.A)
-_MODEL_SIZE = re.compile(r"\d(?:\.\d+)?[bB](?![a-z0-9])", re.A)
+# what names a model by its size, or a data set by its rows: gsm8k, DAPO-Math-17k
+_SIZED = re.compile(r"\d(?:\.\d+)?[bB](?![a-z0-9])|[A-Za-z-]\d{1,3}[kK]$", re.A)
 _PLAIN = re.compile(r"[a-z]+", re.A)
 
 
@@ -56,4 +57,4 @@ def _private_parts(root: str, parts: list[str]) -> int | None:
     for place, part in enumerate(parts[:4]):
         if part in _OF_PEOPLE and place + 1 < len(parts):
             return place + 2
-    return 0 if len(parts) == 1 or _MODEL_SIZE.search(parts[0]) else 1
+    return 0 if len(parts) == 1 or _SIZED.search(parts[0]) else 1

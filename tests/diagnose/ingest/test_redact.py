@@ -48,6 +48,8 @@ def test_it_knows_a_private_key_whose_first_line_is_missing() -> None:
         ("/mnt/team/alice/verl/a.py", "‹path›/alice/verl/a.py"),
         ("/nas/Qwen2.5-7B-Instruct", "‹path›/Qwen2.5-7B-Instruct"),
         ("/data/Qwen2.5-7B-Instruct/checkpoint-80", "‹path›/Qwen2.5-7B-Instruct/checkpoint-80"),
+        ("/data/gsm8k/train.parquet", "‹path›/gsm8k/train.parquet"),
+        ("/mnt/DAPO-Math-17k/train.parquet", "‹path›/DAPO-Math-17k/train.parquet"),
         ("/data2/wang/ckpt/", "‹path›/ckpt/"),
         ("/workspace/Some-R1/pkg/a.py", "‹path›/Some-R1/pkg/a.py"),
         ("/workspace/alice/pkg/a.py", "‹path›/pkg/a.py"),
