@@ -69,11 +69,17 @@ def take(plan: Plan, kind: str) -> Pass:
     own = _KINDS[kind]
     rows_id = next((id for id in own.rows if id in plan.values), own.rows[-1])
     budget_id = next((id for id in own.budgets if id in plan.values), own.budgets[-1])
-    if plan.does.get("dynamic_length") == "packed" or True in (
-        plan.values.get(id) for id in ("dynamic_batch", "packed_rows")
-    ):
+    if _packs(plan, kind):
         return _packed(plan, rows_id, budget_id, own.prompts)
     return _by_rows(plan, rows_id)
+
+
+def _packs(plan: Plan, kind: str) -> bool:
+    """Whether a pass is filled up by tokens; passes of log-probs may have a switch of their own."""
+    if plan.does.get("dynamic_length") == "packed" or plan.values.get("packed_rows") is True:
+        return True
+    own = plan.values.get("logprob_dynamic_batch") if kind in ("logprob", "ref") else None
+    return (plan.values.get("dynamic_batch") if own is None else own) is True
 
 
 @once

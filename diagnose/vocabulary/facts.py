@@ -188,6 +188,7 @@ _ALL = (
     fact("critic_micro_batch", "int", "sizes", "Critic micro batch", "sequences per GPU"),
     fact("values_micro_batch", "int", "sizes", "Values micro batch", "sequences per GPU"),
     fact("dynamic_batch", "bool", "sizes", "Micro batches packed by tokens"),
+    fact("logprob_dynamic_batch", "bool", "sizes", "Log-prob passes packed by tokens"),
     fact("critic_dynamic_batch", "bool", "sizes", "Critic's micro batches packed by tokens"),
     fact("packed_rows", "bool", "sizes", "Rows joined to full length"),
     fact("padded_rows", "bool", "sizes", "Rows padded to the limit of their length"),
