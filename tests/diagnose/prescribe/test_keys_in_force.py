@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.prescribe.patch import patch
 from diagnose.types import Diagnosis, Prescription
 
 OOM = (
@@ -187,3 +188,22 @@ def test_a_fault_of_deepspeed_s_offload_is_not_asked_after_where_megatron_shards
         "8 x H100 80GB\n"
     )
     assert "deepspeed" not in [check.advisory.package for check in told(text + FULL).checks]
+
+
+SLIME = """
+dmesg: Out of memory: Killed process 123 (ray::MegatronTr) total-vm:900000000kB, anon-rss:500000000kB, file-rss:0kB, shmem-rss:0kB
+slime, 8x H100 80GB on one node
+python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate --hf-checkpoint /root/Qwen3-8B --advantage-estimator grpo \\
+ --use-kl-loss --kl-loss-coef 0.00 --kl-loss-type low_var_kl --kl-coef 0.00 \\
+ --rollout-batch-size 32 --n-samples-per-prompt 8 --rollout-max-response-len 16384 --tensor-model-parallel-size 2 \\
+ --rollout-num-gpus-per-engine 2 --sglang-mem-fraction-static 0.8
+"""
+
+
+def test_it_takes_out_the_switch_that_loads_the_reference() -> None:
+    found = told(SLIME)
+    (change,) = given(found, "algo.drop_ref").changes
+    assert (change.key, change.after) == ("use-kl-loss", "false")
+    (line,) = [line.text for line in patch(found.paste, [change], found.facts.framework) if line.mark == "+"]
+    assert line.startswith(" --kl-loss-coef 0.00")
+    assert "use-kl-loss" not in line
