@@ -21,6 +21,7 @@ from diagnose.facts.memory_words import host_ram, of_node
 from diagnose.facts.printed_card import known, possible
 from diagnose.facts.prose import span_of
 from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, role_cards
+from diagnose.facts.shared_memory import shared_memory
 from diagnose.facts.strange_cards import mentions
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.facts.told_roles import told_roles
@@ -73,6 +74,7 @@ def read_machine(
     _put(found, launched(paste, stated))
     _put(found, read_allocation(paste))
     _put(found, table)
+    _put(found, shared_memory(paste, speech))
     _spoken(found, stated, speech, said, knowledge.gpus)
     if not {"gpu_mem_gib", "gpu_model"} & {**found, **stated}.keys():
         _put(found, used_of_card(speech, knowledge.gpus))

@@ -54,7 +54,7 @@ _CGROUP_FILE = re.compile(
 _BYTES = re.compile(r"^\s*(?P<bytes>\d{9,15})\s*$", re.A)
 _MEM_TOTAL = re.compile(r"^\s*MemTotal:\s+(?P<kib>\d{6,12}) kB", re.A)
 
-_CONTAINER = re.compile(
+CONTAINER = re.compile(
     r"\b(?:docker|podman|nerdctl|apptainer|singularity)\s+(?:container\s+)?(?:run|create|exec)\b", re.A
 )
 _CONTAINER_MEMORY = re.compile(
@@ -163,7 +163,7 @@ def _containers(lines: Sequence[Line]) -> Iterator[Fact]:
     """The memory of ``docker run`` and its kin, also in the lines that continue it."""
     inside = False
     for line in lines:
-        inside = inside or bool(_CONTAINER.search(line.words))
+        inside = inside or bool(CONTAINER.search(line.words))
         if inside and (found := _CONTAINER_MEMORY.search(line.words)):
             yield _fact(line, found, _gib(found))
         inside = inside and line.words.rstrip().endswith("\\")

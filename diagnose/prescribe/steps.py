@@ -99,6 +99,8 @@ def _bounded(change: LeverChange, value: float, now: float) -> float:
     A whole number that stands beyond the upper bound already is not held by it: an engine over two nodes may take four.
     """
     down, counts = value < now, FACTS[change.fact].type == "int"
+    if not down and change.at_least is not None:
+        value = max(value, change.at_least)
     if down and change.at_least is not None:
         value = min(now, max(value, change.at_least))
     if not down and change.at_most is not None and not (counts and now > change.at_most):

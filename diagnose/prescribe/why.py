@@ -23,6 +23,8 @@ _ROWS = {
     "critic_micro_batch": "A critic pass takes {new} instead of {old} on each GPU.",
 }
 _TOKENS = {
+    "shm_gib": "/dev/shm has {old} GiB, which is not enough: give it more, such as docker run --shm-size={new}g, or the same in compose "
+    "(shm_size), in Kubernetes (an emptyDir with medium: Memory at /dev/shm) or by mount -o remount,size={new}G /dev/shm.",
     "micro_tokens": "One pass of the update holds at most {new} tokens on a GPU instead of {old}.",
     "logprob_tokens": "One log-prob pass holds at most {new} tokens on a GPU instead of {old}.",
     "ref_logprob_tokens": "One pass of the reference model holds at most {new} tokens on a GPU instead of {old}.",
@@ -46,7 +48,7 @@ def _effect(lever: Lever, trial: Trial, situation: Situation) -> str:
     """What changes in sequences, tokens or shares, then the term that falls most; the lever's own words where nothing is computed."""
     rank = rank_of(lever, situation)
     blind = trial.after is None and not situation.facts.configured  # both numbers would be those of a default
-    changed = () if blind else _changed(trial)
+    changed = [id for id in _changed(trial) if not blind or situation.facts.certain(id)]
     first = next((said for id in changed if (said := _fact_sentence(id, situation.facts, trial.facts))), "")
     if trial.after is None:
         said_here = (rank.why if rank else "", first or opening(lever), _no_figure(lever, situation))
@@ -80,7 +82,7 @@ def _fact_sentence(id: str, before: Facts, after: Facts) -> str:
     if id in _ROWS:
         return _ROWS[id].format(new=_sequences(new), old=f"{old:,.0f}")
     if id in _TOKENS:
-        return _TOKENS[id].format(new=f"{new:,.0f}", old=f"{old:,.0f}")
+        return _TOKENS[id].format(new=f"{new:,.0f}", old=f"{old:,.0f}" if old >= 1 else f"{old:g}")
     if id == "gpu_memory_utilization":
         return _share(before, old, new)
     if id in ("n_gpus", "trainer_gpus"):
@@ -171,6 +173,7 @@ def _moved(trial: Trial, situation: Situation) -> str:
 def _no_figure(lever: Lever, situation: Situation) -> str:
     if (
         situation.room is None
+        and situation.kind != "host_shm"
         and situation.before.missing
         and lever.changes
         and situation.failing is None

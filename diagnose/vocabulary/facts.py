@@ -43,6 +43,7 @@ _ALL = (
     fact("layers_spread", "bool", "machine", "Layers laid over all cards of a process"),
     fact("others_gib", "number", "machine", "Held on a card by others", "GiB"),
     fact("host_ram_gb", "number", "machine", "Host RAM per node", "GiB"),
+    fact("shm_gib", "number", "machine", "Size of /dev/shm", "GiB"),
     # run
     fact("framework", "text", "run", "Framework"),
     fact("framework_version", "text", "run", "Version"),

@@ -15,6 +15,7 @@ from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths
 from diagnose.words.measured import growth_words, starts_from
 from diagnose.words.room import room_words
+from diagnose.words.shared import shared_words
 from diagnose.words.untold import OPEN, cards_untold, for_cards, untold
 
 VERDICTS = {
@@ -32,8 +33,6 @@ _NEXT = {
     "other": "Give the last 20 lines of the worker that failed first, or the line of the kernel or of Ray that names the memory.",
     "unknown": "Paste the launch command, or set model, cards and lengths beside.",
     "cards": "The advice is for GPU memory, the likelier of the two in a training; host RAM would need other changes.",
-    "host_shm": "/dev/shm, where Ray’s object store lies too, is a part of RAM with a limit of its own, of which no estimate speaks. "
-    "A container has 64 MiB of it unless told otherwise.",
     "serves": "This command runs an engine alone: there is no optimizer and no phase of training, only its weights, graphs and cache.",
 }
 
@@ -135,7 +134,7 @@ def _lead(diagnosis: Diagnosis) -> str:
     """The figure, or what is missing for one."""
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
     if diagnosis.kind == "host_shm":
-        return _NEXT["host_shm"]
+        return shared_words(diagnosis.facts)
     if pool is None or not pool.phases:
         return " ".join(part for part in (lacking(diagnosis.estimate), next_step(diagnosis)) if part)
     if diagnosis.facts.engine_card:

@@ -55,6 +55,7 @@ _FACTS = {
     "gpus_per_node": "每个节点的卡数",
     "others_gib": "单卡上其他进程占用的显存",
     "host_ram_gb": "主机内存",
+    "shm_gib": "/dev/shm 的大小",
     "framework": "框架",
     "model": "模型",
     "params_b": "参数量",
