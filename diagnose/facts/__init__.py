@@ -111,6 +111,8 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)
+    if "oom_kind" in stated:
+        stated.pop("planned", None)  # what is asked beside a failure is asked of the next run
     told = remarks(detected, version, keyed, stated, heard.proven, heard.speech, knowledge.gpus)
     return Facts(
         stated=stated,

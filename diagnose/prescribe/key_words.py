@@ -12,6 +12,8 @@ from diagnose.types import Fact, Facts
 from diagnose.vocabulary import Value, is_number
 
 Words = Mapping[str, Mapping[str, Value]]
+# one switch for both in some trainers, so that neither comes back to the cards alone
+_ON_HOST = ("param_on_cpu", "optimizer_on_cpu")
 
 
 @lru_cache(maxsize=128)
@@ -42,7 +44,7 @@ def by_values(words: Words, facts: Facts, id: str, target: Value) -> tuple[tuple
     possible = [
         (written, given)
         for written, given in words.items()
-        if not any(_spoils(facts, other, value) for other, value in given.items() if other != id)
+        if not any(_spoils(facts, other, value) for other, value in given.items() if not _of_one(id, other))
     ]
     target = _nearest([given.get(id) for _, given in possible], target, facts.values.get(id))
     fitting = [(written, given) for written, given in possible if alike(given.get(id), target)]
@@ -60,6 +62,10 @@ def _nearest(values: Sequence[Value | None], target: Value, now: Value | None) -
         return target
     beyond = [value for value in values if is_number(value) and (value > target > now or value < target < now)]
     return min(beyond, key=lambda value: abs(value - target), default=target)
+
+
+def _of_one(id: str, other: str) -> bool:
+    return id == other or (id in _ON_HOST and other in _ON_HOST)
 
 
 def _spoils(facts: Facts, id: str, value: Value) -> bool:

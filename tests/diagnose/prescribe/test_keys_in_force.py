@@ -207,3 +207,17 @@ def test_it_takes_out_the_switch_that_loads_the_reference() -> None:
     (line,) = [line.text for line in patch(found.paste, [change], found.facts.framework) if line.mark == "+"]
     assert line.startswith(" --kl-loss-coef 0.00")
     assert "use-kl-loss" not in line
+
+
+def test_one_switch_brings_weights_and_adam_back_to_the_cards() -> None:
+    found = told(
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+        "Memory on the node (IP: 10.0.0.1, ID: abc) where the task (actor ID: x, name=DTensorPolicyWorker.__init__, pid=100, memory "
+        "used=40.00GB) was running was 250.10GB / 256.00GB (0.976953), which exceeds the memory usage threshold of 0.95.\n"
+        "8x H100 80GB\n"
+        "uv run examples/run_grpo.py policy.model_name=Qwen/Qwen2.5-7B-Instruct policy.dtensor_cfg.enabled=true "
+        "policy.dtensor_cfg.cpu_offload=true cluster.gpus_per_node=8 cluster.num_nodes=1 policy.max_total_sequence_length=4096 policy.train_micro_batch_size=1\n"
+    )
+    (change,) = given(found, "offload.optimizer.off").changes
+    assert (change.key, change.before, change.after) == ("policy.dtensor_cfg.cpu_offload", "true", "false")
+    assert not [one for one in found.not_advised if one.lever.slug == "offload.param.off" and one.reason == "absent"]
