@@ -207,7 +207,12 @@ NODES_BEFORE = re.compile(
     r"(?<!\w)(?:\d{1,3}|two|three|four|eight)\s*(?:nodes?|machines?|servers?)\s*[,:(（]?\s*$", re.I | re.A
 )
 NODES_BEHIND = re.compile(
-    rf"\s*[)）]?\s*(?:(?:的?(?:服务器|机器)|(?:servers?|machines?|nodes?|boxes|box))\s*)?[,，/]?\s*(?:\d{{1,3}}|[两双二三四五六七八])\s*{_MACHINES}(?![A-Za-z])",
+    rf"\s*[)）]?\s*(?:(?:的?(?:服务器|机器)|(?:servers?|machines?|nodes?|boxes|box|setup))\s*)?[,，/]?\s*(?:\d{{1,3}}|[两双二三四五六七八])\s*{_MACHINES}(?![A-Za-z])",
+    re.I | re.A,
+)
+# “64 nodes? no 8”
+DENIED = re.compile(
+    r"\s*[?？]\s*(?:no\b|nope\b|不是?|没有?)[\s,，:]*(?:only\s|just\s|只有|是)?\s*(?P<count>\d{1,3}(?!\w|\.\d))?",
     re.I | re.A,
 )
 IN_ALL = re.compile(r"[^,，.;；]{0,16}(?:\b(?:total|in all|altogether|overall)\b|共|总)", re.I | re.A)

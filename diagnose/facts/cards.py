@@ -14,6 +14,7 @@ from diagnose.facts.card_patterns import (
     CALLED_BEHIND,
     CARD_WORD,
     COUNTED_BY,
+    DENIED,
     EACH,
     EACH_AFTER,
     IN_ALL,
@@ -244,6 +245,9 @@ def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> dict[str, Fac
         ):
             if _tried(line.words, place) or _of_several(line.words, place) or not 1 <= count <= 512:
                 continue
+            if (taken_back := DENIED.match(line.words, place.end())) is not None:
+                count = int(taken_back["count"] or 0)
+                return _nodes(count, span_of(line, taken_back)) if count else {}
             if not aside(line.words, place) or not _on_one(line.words):
                 return _nodes(count, span_of(line, place))
         if (found := ONE_NODE.search(line.words)) and not _of_several(line.words, found):
