@@ -23,7 +23,6 @@ from diagnose.types import Command, Setting
 _MORE = re.compile(r"(?:\\{1,2}|(?<=[ ])[`^])[ \t]*(?:#.*)?$", re.A)
 _ELLIPSIS = re.compile(r"[#\s]*(?:\.{3,}|…+|⋯)[^=]{0,80}$|[#\s]*[<(\[](?:\.{3,}|…+)[^=]{0,80}$", re.A)
 _PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:\[?‹user›@‹host›[^$#%\n]{0,120}[$#%] ?|[$%+]{1,3} (?=\S)|>>> )", re.A)
-_SCRIPT = re.compile(r"\S{1,200}\.py$", re.A)
 _SCRIPT_RUNNER = re.compile(r"(?:\S{0,200}/)?(?:bash|sh|source|zsh|\.)$", re.A)
 _BEFORE_LAUNCHER = frozenset({"nohup", "sudo", "time", "env", "exec", "uv", "run", "poetry", "export", "-E", "numactl"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.A)
@@ -185,12 +184,9 @@ def _starts_command(found: list[Token], row: Row, after: Sequence[Row]) -> bool:
     if at == len(words):
         return more and at > 0 and not is_argument(words[0])
     rest = words[at:]
-    if words[at - 1 : at] == ["run"] and (
-        rest[0][0] == "-" or words[at - 2 : at - 1] == ["uv"] and _SCRIPT.match(rest[0])
-    ):
-        # options of the runner stand before the program
-        return any(word == "-m" or LAUNCHER.match(word) or _SCRIPT.match(word) for word in rest[:12])
-    if (handed := _hands_on(rest)) or LAUNCHER.match(rest[0]):
+    if words[at - 1 : at] == ["run"] and rest[0][0] == "-":  # options of the runner stand before the program
+        return any(word == "-m" or LAUNCHER.match(word) or word.endswith(".py") for word in rest[:12])
+    if (handed := _hands_on(rest) or _runs_file(words[:at], rest)) or LAUNCHER.match(rest[0]):
         return handed or any(_TARGET.match(word) for word in rest[1:4]) or (more and len(rest) == 1)
     if _SCRIPT_RUNNER.match(rest[0]):
         return any(".sh" in word for word in rest[1:3])
@@ -217,6 +213,12 @@ def _hands_on(words: Sequence[str]) -> bool:
     program = words[words.index("--") + 1 :] if "--" in words[1:_WRAPPED] else ()
     runs = bool(program) and LAUNCHER.match(program[0]) is not None
     return runs and any(word != "--" and _TARGET.match(word) for word in program[1:4])
+
+
+def _runs_file(before: Sequence[str], rest: Sequence[str]) -> bool:
+    """Whether a runner starts a script by itself, with settings behind it: uv run train.py a.b=c."""
+    settings = any(is_override(word) or is_argument(word) for word in rest[1:])
+    return before[-1:] == ["run"] and rest[0].endswith(".py") and settings
 
 
 def _continues(row: Row) -> bool:

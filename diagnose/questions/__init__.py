@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from diagnose.conditions import holds
+from diagnose.facts.complete import complete
 from diagnose.facts.packages import version_fact
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
 from diagnose.possible import only_out
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation, explained
 from diagnose.questions.bench import Bench, missing, plausible, tried, unsettled, untried
-from diagnose.types import Asked, Check, Estimate, Facts
+from diagnose.types import Asked, Check, Estimate, Facts, Paste
 from diagnose.vocabulary import Pool
 
 MOST = 5
@@ -88,7 +89,7 @@ def _further(
 ) -> list[Asked]:
     """What an estimate does not need to be whole: what moves it, and the versions that an advisory hangs on."""
     facts = bench.facts
-    moving = _moving([words[id] for id in _candidates(facts, words) if id not in have], bench)
+    moving = _moving([words[id] for id in _candidates(facts, words, bench.paste) if id not in have], bench)
     ordered = {one.question.fact: one for one in (_with_place(moving, place, words, facts) if unexplained else moving)}
     hang = sorted({version_fact(check.advisory.package, facts) for check in checks} - have)
     versions = {id: ordered.get(id) or untried(words[id], facts) for id in hang if id in words}
@@ -173,15 +174,24 @@ def _open(facts: Facts, id: str) -> bool:
     return id not in facts.stated or not facts.stated[id].certain
 
 
-def _candidates(facts: Facts, words: Mapping[str, Question]) -> list[str]:
+def _candidates(facts: Facts, words: Mapping[str, Question], paste: Paste) -> list[str]:
     """Facts with a question that nobody has settled, those that are assumed before defaults, then by rank."""
     told = facts.framework.told_by_keys() if facts.framework else frozenset()
+    # a whole command that does not move the engine leaves it where it is by default
+    placed = ("rollout_mode",) if _by_default(facts, "rollout_mode") and complete(paste) else ()
     ids = [
         id
         for id in words
-        if id not in _NEVER and _open(facts, id) and not _derived(facts, id) and _can_differ(facts, id, told)
+        if id not in (*_NEVER, *placed)
+        and _open(facts, id)
+        and not _derived(facts, id)
+        and _can_differ(facts, id, told)
     ]
     return sorted(ids, key=lambda id: (facts.configured and _certainty(facts, id), words[id].rank, id))
+
+
+def _by_default(facts: Facts, id: str) -> bool:
+    return id in facts.stated and facts.stated[id].origin == "default"
 
 
 def _derived(facts: Facts, id: str) -> bool:

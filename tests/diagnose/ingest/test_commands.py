@@ -364,3 +364,9 @@ def test_punctuation_of_a_sentence_that_lists_settings_is_no_part_of_their_value
 )
 def test_commas_between_quoted_words_make_one_list(text: str, value: str) -> None:
     assert values(read(text))["names"] == value
+
+
+def test_a_runner_starts_a_script_by_itself() -> None:
+    (command,) = read("uv run examples/run_grpo.py policy.a=1 cluster.num_nodes=2\n").commands
+    assert command.words == ("uv", "run", "examples/run_grpo.py")
+    assert not read("uv run train.py fails with OOM\n").commands

@@ -216,7 +216,8 @@ def test_one_switch_brings_weights_and_adam_back_to_the_cards() -> None:
         "used=40.00GB) was running was 250.10GB / 256.00GB (0.976953), which exceeds the memory usage threshold of 0.95.\n"
         "8x H100 80GB\n"
         "uv run examples/run_grpo.py policy.model_name=Qwen/Qwen2.5-7B-Instruct policy.dtensor_cfg.enabled=true "
-        "policy.dtensor_cfg.cpu_offload=true cluster.gpus_per_node=8 cluster.num_nodes=1 policy.max_total_sequence_length=4096 policy.train_micro_batch_size=1\n"
+        "policy.dtensor_cfg.cpu_offload=true cluster.gpus_per_node=8 cluster.num_nodes=1 "
+        "policy.max_total_sequence_length=4096 policy.train_micro_batch_size=1\n"
     )
     (change,) = given(found, "offload.optimizer.off").changes
     assert (change.key, change.before, change.after) == ("policy.dtensor_cfg.cpu_offload", "true", "false")
