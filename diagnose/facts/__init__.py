@@ -110,9 +110,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
     stated = with_role_sizes(with_sizes(_on_machine(stated, heard, knowledge), knowledge), heard.speech)
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
-    sets, stated = with_lengths(without_training(with_quantized(stated, model.model)), knowledge.datasets)
-    if "oom_kind" in stated:
-        stated.pop("planned", None)  # what is asked beside a failure is asked of the next run
+    sets, stated = with_lengths(_begun(without_training(with_quantized(stated, model.model))), knowledge.datasets)
     told = remarks(detected, version, keyed, stated, heard.proven, heard.speech, knowledge.gpus)
     return Facts(
         stated=stated,
@@ -138,6 +136,11 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         among=among(paste, heard.hits, framework),
         layers_through=layers_through(paste, heard.hits),
     )
+
+
+def _begun(stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Without the question whether it fits, where a failure is told: that is asked of the next run."""
+    return {id: fact for id, fact in stated.items() if id != "planned" or "oom_kind" not in stated}
 
 
 def _keys(
