@@ -24,7 +24,7 @@ _BEHIND = {
     **dict.fromkeys(("critic", "actor_update", "optimizer_step"), (*_STARTED, "rollout", *_SCORES)),
     "checkpoint": (*_STARTED, "rollout", *_SCORES, *_UPDATES, "optimizer_step"),
 }
-_OF_TORCH = (None, "none", "ddp", "fsdp", "fsdp2")
+_OF_LATE_STATE = (None, "none", "ddp", "fsdp", "fsdp2", "deepspeed")
 _STATE = ("actor_optimizer", "actor_moments", "critic_optimizer")
 _UPDATE = "actor_update"
 # gradients that may not have been made yet, and what the allocator gives back when it is needed
@@ -109,10 +109,11 @@ def kept_through(facts: Facts, before: Estimate, phase: str | None) -> int:
 def late_state(facts: Facts, phase: PhaseEstimate) -> int:
     """Bytes of Adam's state in a phase, where it comes with the first optimizer step.
 
-    torch's optimizers make it when they step for the first time (torch 2.6 optim/adam.py: _init_group), DeepSpeed's and Megatron's before
-    training (runtime/zero/stage3.py: initialize_optimizer_states; core/optimizer/distrib_optimizer.py).
+    torch's optimizers make it when they step for the first time (torch 2.6 optim/adam.py: _init_group), under DeepSpeed too since
+    deepspeedai/DeepSpeed@1817980; its masters alone come before, and count here with the rest. Megatron's comes before training
+    (core/optimizer/distrib_optimizer.py).
     """
-    if facts.values.get("strategy") not in _OF_TORCH:
+    if facts.values.get("strategy") not in _OF_LATE_STATE:
         return 0
     return sum(term.bytes for term in phase.terms if term.id in _STATE)
 

@@ -30,7 +30,7 @@ from diagnose.estimate.terms_gather import (
 )
 from diagnose.estimate.terms_held import gradients_so_far
 from diagnose.estimate.terms_hooks import kept_by_hooks
-from diagnose.estimate.terms_load import load_transient
+from diagnose.estimate.terms_load import load_transient, optimizer_built
 from diagnose.estimate.terms_logits import logits_after, logits_forward, logits_left, logits_train, loss_in_chunks
 from diagnose.estimate.terms_megatron import gradient_stand_ins, left_by_dispatchers
 from diagnose.estimate.terms_quantized import dequantized, head_cast, quantized_inputs
@@ -58,7 +58,11 @@ def nothing(plan: Plan) -> list[Moment]:
 
 
 def _load(plan: Plan) -> list[Moment]:
-    return [("loading", [] if plan.serves else load_transient(plan))]
+    if plan.serves:
+        return [("loading", [])]
+    return (
+        [("building the optimizer", built)] if (built := optimizer_built(plan)) else [("loading", load_transient(plan))]
+    )
 
 
 def _rollout(plan: Plan) -> list[Moment]:

@@ -58,8 +58,8 @@ class Plan:
     ``stage``: the plan is that of the "first", the "last" or a stage "between" of a pipeline, with so many layers.
     ``serves``: nobody trains; an engine runs alone. ``recorded``: a record tells of this very trainer. ``card``: the catalogue's record of
     the GPU; ``transformers``, ``deepspeed``: those packages' versions. ``failed_row``: what the size that was asked for tells of the rows
-    of the pass that failed. ``prompts_open``: the trainer's own default alone limits prompts. ``otherwise`` is the same run on other
-    numbers of cards, where nobody tells it. ``known`` keeps what was worked out of this plan and is asked for again (once.py).
+    of the pass that failed. ``prompts_open``: the trainer's own default alone limits prompts. ``builds_optimizer``: as in Facts.
+    ``otherwise`` is the same run on other numbers of cards, where nobody tells it. ``known``: what was worked out of this plan (once.py).
     """
 
     values: Values
@@ -90,6 +90,7 @@ class Plan:
     deepspeed: str | None = None
     failed_row: FailedRow | None = None
     prompts_open: bool = False
+    builds_optimizer: bool = False
     otherwise: tuple[Plan, ...] = ()
     known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -197,6 +198,7 @@ def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Pla
         deepspeed=_version_of(facts, "deepspeed"),
         failed_row=facts.failed_row,
         prompts_open=facts.own_default("prompt_length"),
+        builds_optimizer=facts.builds_optimizer,
     )
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, count, make_term
-from diagnose.estimate.terms_held import held
+from diagnose.estimate.terms_held import held, trained_shard
+from diagnose.estimate.untold_state import place_untold
 from diagnose.types import Term
 
 _FSDP = "torch 2.6 distributed/fsdp/_runtime_utils.py:482-496, 745-757, 880-892"
+_BUILT = (
+    "DeepSpeed v0.16.4 runtime/zero/stage_1_and_2.py: initialize_optimizer_states; stage3.py: _setup_for_real_optimizer"
+)
+_BUILT_BY = ("zero_stage", "shard_size", "tp", "pp", "full_or_lora", "lora_rank", "optimizer_on_cpu")
 _BUFFERS = "Megatron-LM core/distributed/param_and_grad_buffer.py: param_data and grad_data, which stand before old_param_data is freed"
 
 
@@ -29,6 +34,23 @@ def load_transient(plan: Plan) -> list[Term]:
     else:
         return []
     return [make_term("load_transient", "loading", "work", size, how, _FSDP, ("zero_stage",))]
+
+
+def optimizer_built(plan: Plan) -> list[Term]:
+    """What stands beside the weights where the failure is known to be in the building of the optimizer: its fp32 weights.
+
+    DeepSpeed gives them fp32 gradients of zeros. Before deepspeedai/DeepSpeed@1817980 it made a step with these, at stage 3 one for each
+    group of weights, so that Adam's moments came as well.
+    """
+    if not plan.builds_optimizer or "actor_optimizer" not in plan.holds("optimizer_step", "gpu"):
+        return []
+    shard, each, stage = trained_shard(plan, 1), plan.each.masters, plan.split.stage
+    zeros = 0.0 if plan.values.get("strategy") == "megatron" else 4.0
+    most = plan.each.optimizer if zeros and stage >= 3 else each
+    least = 0.0 if place_untold(plan) else each * shard
+    how = f"{count(shard)} × {each:g} B of fp32 weights" + (f" + {zeros:g} B of fp32 gradients" if zeros else "")
+    size = Band(least, (each + zeros) * shard, (most + zeros) * shard)
+    return [make_term("optimizer_built", "the optimizer as it is built", "work", size, how, _BUILT, _BUILT_BY)]
 
 
 def _as_loaded(plan: Plan) -> float:

@@ -9,7 +9,7 @@ from diagnose.batch import resolve
 from diagnose.facts.agreed import agreed
 from diagnose.facts.algo import read_algo, supervised
 from diagnose.facts.almost import words_alone
-from diagnose.facts.among import among, layers_through
+from diagnose.facts.among import among, builds_optimizer, layers_through
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.banner import trained
 from diagnose.facts.bare import is_bare
@@ -135,6 +135,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         notes=(*encoded(paste.lines), *refused, *readings.notes, *told),
         among=among(paste, heard.hits, framework),
         layers_through=layers_through(paste, heard.hits),
+        builds_optimizer=builds_optimizer(paste, heard.hits),
     )
 
 

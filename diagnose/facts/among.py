@@ -62,6 +62,16 @@ _ENGINE_SAID = re.compile(
 # torch/nn/functional.py: what is taken of logits, in a loss and for log-probs. An evaluation has frames of its own
 _OF_LOGITS = ("log_softmax", "cross_entropy")
 _LOGITS = ("logprob", "ref_logprob", "actor_update")
+# what makes the fp32 weights of an optimizer before any step: deepspeedai/DeepSpeed v0.16.4 runtime/engine.py, runtime/zero/stage3.py,
+# runtime/zero/stage_1_and_2.py; Megatron-LM core_v0.14.0 megatron/core/optimizer/distrib_optimizer.py
+_BUILDS = (
+    "_configure_zero_optimizer",
+    "_create_fp32_partitions",
+    "_setup_for_real_optimizer",
+    "initialize_optimizer_states",
+    "_build_model_and_main_param_groups",
+)
+_BUILDS_SAID = re.compile(rf"\b(?:{'|'.join(_BUILDS)})\b|\binitiali[sz]ing (?:the )?optimi[sz]er\b", re.A | re.I)
 _LOGITS_SAID = re.compile(r"\b(?:log[_ ]softmax|cross[_ -]entropy)\b(?!\s*[:=])", re.A | re.I)
 
 
@@ -91,6 +101,14 @@ def layers_through(paste: Paste, hits: Sequence[Hit]) -> bool:
     """Whether the traceback of the failure stands behind the forward pass of all layers: in its loss, or in the backward pass."""
     frames = _of_failure(deepest_first(paste, hits))
     return _goes_back(frames) or _takes_logits(frames)
+
+
+def builds_optimizer(paste: Paste, hits: Sequence[Hit]) -> bool:
+    """Whether the failure stands where the trainer makes the fp32 weights of the optimizer, before any step."""
+    frames = _of_failure(deepest_first(paste, hits))
+    if not frames:
+        return any(_BUILDS_SAID.search(line.words) for line in _of_card(paste, hits))
+    return any(frame.function in _BUILDS for frame in frames)
 
 
 def _of_roles(frames: Iterable[Frame], framework: Framework | None) -> tuple[str, ...]:

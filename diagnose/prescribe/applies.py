@@ -13,6 +13,8 @@ _USUAL_PHASES = ("actor_update", "rollout")
 def applies(lever: Lever, situation: Situation) -> bool | None:
     """True or False where they hold or fail in every phase that is left; None where a fact that would decide is unknown."""
     found = holds(lever.when, situation.values)
+    if found is False and situation.facts.builds_optimizer:  # what lightens the optimizer's step lightens its building
+        return holds(lever.when, {**situation.values, "phase": "optimizer_step"})
     if found is not None or "phase" not in lever.when or not situation.possible:
         return found
     each = {holds(lever.when, {**situation.values, "phase": phase}) for phase in situation.possible}

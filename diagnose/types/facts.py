@@ -88,7 +88,7 @@ class Facts:
     ``versions`` are those of packages, by their plain name.
     ``config`` holds every memory-relevant key as the person wrote it.
     ``among`` are the phases in which alone the traceback of the failure can stand, empty where it may be any; ``layers_through``: it stands
-    behind the forward pass of all layers.
+    behind the forward pass of all layers; ``builds_optimizer``: where the trainer makes the optimizer's own weights, before any step.
     ``failed_row`` stays as it is when a lever changes the rest: it is of the run that failed.
     """
 
@@ -116,6 +116,7 @@ class Facts:
     failed_row: FailedRow | None = None
     among: tuple[str, ...] = ()
     layers_through: bool = False
+    builds_optimizer: bool = False
     command_alone: bool = False
 
     @property
