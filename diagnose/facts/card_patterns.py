@@ -17,9 +17,14 @@ _ALONE = r"(?<![A-Za-z0-9_.\-=/十百千])"
 _NO_SETTING = r"(?<!batch )(?<!batch_size )(?<!batch size )(?<!\bbs )(?<!rank )(?<!length )(?<!epochs )(?<!steps )(?<!zero )(?<!stage )"
 # what may stand between a count and the card: a size, a maker, a blank
 _BEFORE = rf"(?:{_SIZE}\s*(?:的\s*)?)?(?:(?:NVIDIA|Nvidia|nvidia|Tesla|GeForce|AMD|Huawei|华为|英伟达|GPUs?|the|of|local|of the)\s*){{0,2}}"
+# the whole of a card in MiB, as drivers print it: “A100 81920MiB”
 # a size may lack its unit where nothing follows that it could count: “2x A100 80?”
 _BARE_SIZE = r"(?<=[ -])(?P<size2>40|80)(?=\s*(?:[?？,，;；:：。)）]|\.?(?:\s*$|\s+[A-Z])))"
-_AFTER = rf"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*(?:(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}|[ -]{_BARE_SIZE})"
+_OF_DRIVER = r"(?:[ ,，:：-]|\s?[(（]){1,3}(?P<mib>16384|24564|24576|32768|40536|40960|49140|49152|81559|81920|98304)\s?Mi?B(?![A-Za-z])"
+_AFTER = (
+    r"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*"
+    rf"(?:(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}|[ -]{_BARE_SIZE}|{_OF_DRIVER})"
+)
 
 # a card by the look of its name, and what a number stands before that counts cards
 A_CARD = r"(?:(?:NVIDIA\s+)?(?:RTX\s*)?[AHLVBT]\d{1,4}[A-Za-z]?\w{0,6}|(?:RTX\s*)?[2-5]0[6-9]0\w{0,3}|gpus?|cards?)"
@@ -260,9 +265,10 @@ ONE_CARD = re.compile(
     r"|(?:我的|这张|这块)(?:显?卡|GPU)(?:是|有|只有)|卡上没有?(?:别的|其他)",
     re.I | re.A,
 )
-# “rank 3 of 8” counts the processes, one a card
+# “rank 3 of 8”, “world size 16” count the processes, one a card
 RANK_OF = re.compile(
-    r"(?<![A-Za-z_.-])(?<!lora )(?<!\b[tdpesc]p )(?<!local )rank\s*#?\s?\d{1,4}\s*(?:/|(?:out )?of)\s*"
+    r"(?:(?<![A-Za-z_.-])(?<!lora )(?<!\b[tdpesc]p )(?<!local )rank\s*#?\s?\d{1,4}\s*(?:/|(?:out )?of)\s*"
+    r"|(?<![A-Za-z_.-])(?<!vllm )(?<!sglang )(?<!engine )(?<!\b[tdpesc]p )(?<!local )world size\s(?:of |is |was )?\s?)"
     r"(?P<n>[1-9]\d{0,3})(?![\w/.])(?!\s*(?:lora|nodes?))",
     re.I | re.A,
 )

@@ -17,6 +17,8 @@ def told_size(groups: Mapping[str, str | None], inside: str, before: str) -> flo
     """In GB; ``groups`` are those of a mention, ``inside`` is what the name adds to the card's title."""
     within = _INSIDE.search(inside)
     first = "" if _OF_HOST.search(before[-24:]) else groups.get("size0")
+    if mib := groups.get("mib"):
+        return float(round(int(mib) / 1024))
     told = (groups.get("size"), within[1] if within else None, first, groups.get("size1"), groups.get("size2"))
     return next((float(size) for size in told if size and float(size) < _MOST), None)
 

@@ -4,6 +4,8 @@
 MARKS = {
     "zero_stage": ("zero", "z1", "z2", "z3", "fsdp", "stage"),
     "lora_rank": ("lora",),
+    "dynamic_batch": ("dynamic",),
+    "micro_tokens": ("tokens per", "token per", "tokens a ", "token a "),
     "micro_batch": ("batch", "bs", "微批", "device", "micro", "per gpu", "per card", "每"),
     "mini_batch_size": ("batch", "bs", "mini"),
     "logprob_micro_batch": ("micro",),
@@ -13,10 +15,10 @@ MARKS = {
     "eval_micro_batch": ("eval",),
     "gradient_accumulation": ("acc", "ga", "梯度累", "累积"),
     "response_length": (
-        *("resp", "completion", "output", "answer", "gen", "max_new", "max new", "max-new"),
+        *("out", "resp", "completion", "output", "answer", "gen", "max_new", "max new", "max-new"),
         *("生成", "回复", "回答", "输出", "响应", "长度"),
     ),
-    "prompt_length": ("prompt", "input", "输入", "提示"),
+    "prompt_length": ("out", "prompt", "input", "输入", "提示"),
     "gpu_memory_utilization": ("colocate", "util", "gmu", "mem", "gpu", "frac", "利用率", "占比", "比例"),
     "logits_chunked": ("liger",),
     "max_length": (

@@ -10,7 +10,7 @@ from diagnose.facts import written
 from diagnose.facts.config_json import of_config, params_of_config
 from diagnose.facts.experts import by_sizes
 from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, aliases, find_model, packed, params_of
-from diagnose.facts.model_sizes import size_in_words
+from diagnose.facts.model_sizes import size_in_words, size_of_script
 from diagnose.facts.model_words import of_family, of_words
 from diagnose.facts.shape_flags import of_flags
 from diagnose.facts.spelling import normal
@@ -76,7 +76,7 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
             return Read(told, usual, "")
         size = size_in_words(speech, knowledge)
         folder = next((name.written for name in names if not name.certain), "")
-        size = params_of_config(pasted) if pasted else size
+        size = params_of_config(pasted) if pasted else size or (None if folder else size_of_script(paste))
         return Read({"params_b": size} if size else {}, pasted, folder)
     best = _in_its_type(best, names)
     facts = {"model": Fact("model", best.written, "read", "", best.key, best.written, best.span)}

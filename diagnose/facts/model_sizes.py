@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from diagnose.facts.cards import names
 from diagnose.facts.model_names import NAMED, plain
 from diagnose.facts.model_words import SCRIPT, SIZED, of_a_run, standing
 from diagnose.facts.prose import span_of
 from diagnose.knowledge import Knowledge
-from diagnose.types import Fact, Line
+from diagnose.types import Fact, Line, Paste
 
 _SIZE_WORDS = re.compile(
     r"(?<![A-Za-z0-9_.\-/:])(\d{1,3}(?:\.\d{1,2})?)\s?[-]?([bB])(?=$|\.(?!\d)|[\s,，。、;；:：)）?？!！\u4e00-\u9fff]|\s*(?:model|模型"
     r"|规模))(?!:\d)(?!\s*(?:param\w*\s+)?(?:tokens|images))",
     re.A,
+)
+# “70亿参数”, “a 7 billion parameter model”, “a 500M model”; a number of parameters alone may be that of adapters
+_SPELLED = (
+    (
+        re.compile(r"(?<![\d.])(?P<n>\d{1,4}(?:\.\d{1,2})?)\s?亿\s?(?:个)?(?:的)?(?:参数|规模|模型)", re.A),
+        0.1,
+    ),
+    (
+        re.compile(
+            r"(?<![\w.])(?P<n>\d{1,3}(?:\.\d{1,2})?)[ -]billion(?:[ -]param(?:eter)?s?)?[ -](?:\w{1,20} )?(?:models?|LLM)\b",
+            re.I | re.A,
+        ),
+        1.0,
+    ),
+    (
+        re.compile(
+            r"(?<![\w.])(?P<n>\d{2,3})[ -]?(?:M|million)(?:[ -]param(?:eter)?s?)?[ -]?(?:models?\b|LLM\b|(?:的)?模型)",
+            re.A,
+        ),
+        0.001,
+    ),
 )
 # several sizes of one family
 _SIZES = re.compile(
@@ -63,10 +85,22 @@ def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
             found.setdefault(float(value), Fact("params_b", value, "read", written=match[0], span=span_of(line, match)))
             if _CALLED.match(line.words[match.end() :]):
                 called.add(float(value))
+    spelled = dict(_spelled(speech))
+    found, called = spelled | found, called | spelled.keys()
     sizes = called if len(called) == 1 else (set(found) - compared or set(found))
     if not found:
         return _size_in_names(speech)
     return found[sizes.pop()] if len(sizes) == 1 else None
+
+
+def _spelled(speech: Sequence[Line]) -> Iterator[tuple[float, Fact]]:
+    """Sizes in words for a thousand million or a hundred, which are called a model's."""
+    for line in speech:
+        for form, each in _SPELLED:
+            for match in form.finditer(line.words):
+                value = plain(round(float(match["n"]) * each, 3))
+                if value and not _of_another(line.words, match):
+                    yield float(value), Fact("params_b", value, "read", written=match[0], span=span_of(line, match))
 
 
 def _of_another(words: str, size: re.Match[str]) -> bool:
@@ -76,6 +110,14 @@ def _of_another(words: str, size: re.Match[str]) -> bool:
         r"\btrain\w*\s+(?:an?\s+)?$|训练?\s*$", before, re.I | re.A
     )
     return bool(_OTHERS_BEFORE.search(before) or behind)
+
+
+def size_of_script(paste: Paste) -> Fact | None:
+    """The only size in what the commands start: ``python -m playground.orz_7b_ppo``."""
+    started = {word for command in paste.commands for word in command.words}
+    lines = [replace(line, words=f" -m {word}") for line in paste.lines for word in started if word in line.words]
+    sizes = {float(fact.value): fact for line in lines if (fact := _size_in_names([line])) is not None}
+    return next(iter(sizes.values())) if len(sizes) == 1 else None
 
 
 def _size_in_names(speech: Sequence[Line]) -> Fact | None:

@@ -106,7 +106,7 @@ _TRAINED = re.compile(
 )
 # a family and a size inside a script's name: train_…_qwen_7b_… may be of any generation
 _FAMILY = re.compile(r"[A-Za-z]+[-_]\d+[bB]", re.A)
-SCRIPT = re.compile(r"(?<![\w.-])[\w./-]{1,120}\.(?:sh|py|ya?ml)\b", re.A)
+SCRIPT = re.compile(r"(?<![\w.-])[\w./-]{1,120}\.(?:sh|py|ya?ml)\b|(?<=\s-m )[\w.]{1,120}", re.A)
 
 
 def of_words(speech: Sequence[Line], models: Models) -> list[Name]:

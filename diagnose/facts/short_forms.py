@@ -1,10 +1,27 @@
 """Forms of settings as they are said in a chat, in as few words as may be; groups as in run_forms."""
 
 _END = r"(?=\s*(?:[,，、;；。)）+]|$|\.(?:\s|$)))"
+# … or the next setting of such a list begins: “mini 128 micro 4 n 8”
+_NEXT = rf"(?:{_END}|(?=\s+(?:micro|mini|gbs|lr|tp|sp|pp|ga|(?-i:n))\s*[=:]?\s*\d))"
 _SHARE = r"\s*(?:=|:|：|of|at|is|to|为|是|(?:设|调|开|给|改)(?:置|的|了)?(?:为|成|到)?)?\s*(?P<share>0?\.\d{1,2})(?![\w%]|\.\d)"
 _NO_SHARE = r"(?!\s*(?:GB|GiB|G\b|s\b|sec|it/))"
 _OFF = r"(?<!\bno )(?<!without )(?<!\bnot )(?<!disable )(?<!disabled )"
 SHORT_FORMS = (
+    ("mini_batch_size", rf"(?<![\w.-])mini\s*[=:]?\s*(?P<n>\d{{1,5}}){_NEXT}"),
+    ("micro_batch", rf"(?<=\d )micro\s*[=:]?\s*(?P<n>\d{{1,3}}){_NEXT}"),
+    ("rollout_n", rf"(?<=\d )(?-i:n)\s?[= ]\s?(?P<n>[2-9]|\d{{2,3}}){_END}"),
+    # “512 in 2048 out”
+    ("prompt_length", r"(?<![\w.])(?P<n>\d{3,6})\s+in\s*[,/+&]?\s*(?=\d{3,6}\s+out\b(?!\s+of\b))"),
+    ("response_length", r"(?<![\w.])\d{3,6}\s+in\s*[,/+&]?\s*(?P<n>\d{3,6})\s+out\b(?!\s+of\b)"),
+    ("prompt_length", r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])\s+in\s*[,/+&]?\s*(?=\d{1,3}[kK]\s+out\b(?!\s+of\b))"),
+    ("response_length", r"(?<![\w.])\d{1,3}[kK]\s+in\s*[,/+&]?\s*(?P<n>\d{1,3})(?P<k>[kK])\s+out\b(?!\s+of\b)"),
+    (
+        "dynamic_batch",
+        r"\bdynamic[ _-](?:bsz?|batch(?:[ _-]?size)?)\s+(?:is\s+)?(?:turned\s+)?(?:on|enabled)\b(?P<on>)",
+    ),
+    ("micro_tokens", r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])\s+(?:max\s+)?tokens?\s+(?:per|a)\s+(?:gpu|card)\b"),
+    ("zero_stage", r"\bdeepspeed\b[^\n.;。；]{0,24}?\bstage[\s_-]?(?P<n>[123])(?![\w.]*[A-Za-z\d])"),
+    ("zero_stage", r"(?<![\w-])stage[\s_-]?(?P<n>[123])\s+(?:with|of|in|on|using)\s+(?:deepspeed|zero)\b"),
     ("gpu_memory_utilization", rf"(?<![\w.-])gmu{_SHARE}"),
     ("gpu_memory_utilization", r"(?<![\w.])(?P<share>0?\.\d{1,2})\s*gmu(?![\w=])(?!\s*[=:]?\s*\d?\.\d)"),
     (
