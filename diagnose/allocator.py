@@ -16,8 +16,8 @@ _SLACK = 0.02
 
 def fragmented(facts: Facts) -> bool | None:
     """More free than asked for, or much of what torch holds unused: what is missing is one piece of the size asked for."""
-    asked, free, total = (facts.number(id) for id in ("tried_alloc_gib", "gpu_free_gib", "gpu_total_gib"))
-    unused = facts.number("torch_reserved_gib")
+    asked, free, unused = (facts.number(id) for id in ("tried_alloc_gib", "gpu_free_gib", "torch_reserved_gib"))
+    total = facts.number("gpu_total_gib") or facts.number("gpu_mem_gib")
     if asked is None or (free is None and unused is None):
         return None
     in_pieces = unused is not None and total is not None and unused >= total * _PIECES and unused > asked

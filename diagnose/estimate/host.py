@@ -44,7 +44,8 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
     gpus = gpus_of_node(plan)
     if gpus is None:
         return None
-    always, backup = [*_processes(plan, gpus), *_workers(plan, gpus)], _backup(plan, gpus)
+    ranks = max(1, gpus // plan.laid)  # one process lays a copy's layers over several cards
+    always, backup = [*_processes(plan, ranks), *_workers(plan, ranks)], _backup(plan, gpus)
     early = plan.does.get("engine_first") == "yes"
     rows = _rows(plan)
     stands = parked(plan, gpus)
@@ -54,7 +55,7 @@ def host_pool(plan: Plan) -> PoolEstimate | None:
             _MOMENTS.get(phase, "throughout"),
             (
                 *[term for what in plan.holds(phase, "host") for term in stands[what]],
-                *_moment(plan, phase, gpus),
+                *_moment(plan, phase, ranks if phase == "load" else gpus),
                 *(rows if phase not in _BEFORE_ROWS else ()),
                 *(backup if early or phase != "load" else ()),
                 *always,

@@ -25,6 +25,7 @@ from diagnose.facts.machine import MACHINE, gpu_of, read_machine
 from diagnose.facts.mapped import engine_place, role_places
 from diagnose.facts.measured import Readings, read_measured
 from diagnose.facts.memory_keys import run_config
+from diagnose.facts.memory_table import of_table
 from diagnose.facts.model import Read, of_model, read_model
 from diagnose.facts.model_names import alike
 from diagnose.facts.moved_engine import moved_engine
@@ -185,6 +186,7 @@ def _measure(stated: dict[str, Fact], heard: Heard, answered: Mapping[str, Fact]
         stated.setdefault(id, fact)
     if (own := own_process(heard.paste, stated)) is not None:
         stated.setdefault(own.id, own)
+    stated |= of_table(heard.paste.lines, stated)
     if "others_gib" not in stated and (others := told_tenants(heard.speech, stated)) is not None:
         stated[others.id] = others
         readings.notes[words_of(others)] = None
