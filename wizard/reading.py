@@ -11,6 +11,7 @@ from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from diagnose.knowledge import Knowledge
+from diagnose.off import off
 from diagnose.types import Diagnosis, Fact, Line
 from diagnose.vocabulary import BATCH_UNITS, FACTS, FactSpec, Value
 from diagnose.words import value_words
@@ -95,7 +96,8 @@ def groups(diagnosis: Diagnosis, answers: Answers, chip: str = "you") -> tuple[G
     stated = diagnosis.facts.stated
     missing = [id for id in diagnosis.estimate.missing if id in FACTS and id not in stated]
     open_ones = [id for id in ("oom_kind", "phase") if id not in stated and diagnosis.kind != "host_shm"]
-    told = {id for id, fact in stated.items() if fact.origin != "default"}.union(missing, open_ones, answers.errors)
+    told = {id for id, fact in stated.items() if fact.origin != "default"}
+    told = (told - off(diagnosis.facts)).union(missing, open_ones, answers.errors)
     members: dict[str, list[FactRow]] = {group: [] for group in GROUPS}
     for id in (id for id in FACTS if id in told):
         members[FACTS[id].group].append(_row(diagnosis, id, answers, chip))

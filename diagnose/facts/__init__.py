@@ -99,8 +99,7 @@ def _taken(facts: Facts, assumed: Collection[str]) -> dict[str, Fact]:
 
 def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
     answered, refused = read_answers(answers, knowledge)
-    detected = detect(paste, answered.get("framework"), knowledge)
-    heard = hear(paste, detected, answered, knowledge)
+    heard = hear(paste, detected := detect(paste, answered.get("framework"), knowledge), answered, knowledge)
     version = version_of(detected.framework, detected.fork, heard.paste, answered.get("framework_version"))
     keyed = _keys(heard, detected, version, answered, knowledge)
     stated = {**heard.failed, **heard.captured, **keyed.stated, **answered, **_identity(detected, version)}

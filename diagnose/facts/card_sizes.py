@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from diagnose.units import MIB, to_gib
+
 _INSIDE = re.compile(r"(?<![\da-z])(\d{2,3})\s?g", re.A)
 # “host 256G A100”: the size before the name is the machine's
 _OF_HOST = re.compile(
@@ -18,7 +20,7 @@ def told_size(groups: Mapping[str, str | None], inside: str, before: str) -> flo
     within = _INSIDE.search(inside)
     first = "" if _OF_HOST.search(before[-24:]) else groups.get("size0")
     if mib := groups.get("mib"):
-        return float(round(int(mib) / 1024))
+        return float(round(to_gib(int(mib) * MIB)))
     told = (groups.get("size"), within[1] if within else None, first, groups.get("size1"), groups.get("size2"))
     return next((float(size) for size in told if size and float(size) < _MOST), None)
 

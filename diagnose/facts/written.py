@@ -9,7 +9,7 @@ from diagnose.vocabulary import FACTS, FactSpec, Value, is_number
 
 _TRUE = {"true", "1", "on", "yes", "y"}
 _FALSE = {"false", "0", "off", "no", "n"}
-_NOT_SET = {"", "none", "null", "~", "nil"}
+_NOT_SET = {"", "none", "null", "~", "nil", "[]"}
 _NUMBER = re.compile(r"([+-]?\d[\d_,]*(?:\.\d*)?(?:e[+-]?\d+)?|[+-]?\.\d+)\s*([kKmM]?)", re.I | re.A)
 _SHELL_ARITHMETIC = re.compile(r"^\$\(\(?\s*(?:expr\s+)?(.*?)\s*\)?\)$", re.A)
 _OPERATION = re.compile(r"(\d{1,15})\s*(\*\*|//|[*/+-])\s*(\d{1,15})", re.A)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnose import outlived, words
+from diagnose.off import off
 from diagnose.types import Asked, Change, Diagnosis, Fact, PhaseEstimate, PoolEstimate, Prescription
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
@@ -85,10 +86,9 @@ def _asked(asked: Asked) -> list[str]:
 
 
 def _told(diagnosis: Diagnosis) -> list[Fact]:
-    stated = diagnosis.facts.stated
-    return [
-        stated[id] for id in FACTS if id in stated and id in diagnosis.facts.values and stated[id].origin != "default"
-    ]
+    stated, idle = diagnosis.facts.stated, off(diagnosis.facts)
+    shown = (stated[id] for id in FACTS if id in stated and id in diagnosis.facts.values and id not in idle)
+    return [fact for fact in shown if fact.origin != "default"]
 
 
 def _fact(fact: Fact, diagnosis: Diagnosis) -> str:
