@@ -52,6 +52,7 @@ _HELD_BY_THE_TRAINER = (
     "sp",
     "n_gpus",
     "trainer_gpus",
+    "cards_per_process",
     "critic_gpus",
     "ref_gpus",
     "reward_gpus",
