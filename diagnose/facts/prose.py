@@ -65,7 +65,9 @@ def _before_commands(paste: Paste) -> Iterator[Line]:
             yield replace(line, words=line.words[: colon.end()])
 
 
-_ENTRY = re.compile(r"[\s\[\]{}(),]{0,200}(?P<quote>['\"])[\w./:@*+-]{1,120}(?P=quote)\s{0,4}:\s.*[,\]}{\[]\s{0,80}$", re.A)
+_ENTRY = re.compile(
+    r"[\s\[\]{}(),]{0,200}(?P<quote>['\"])[\w./:@*+-]{1,120}(?P=quote)\s{0,4}:\s.*[,\]}{\[]\s{0,80}$", re.A
+)
 _PROGRAM = re.compile(r"\S{1,200}\.(?:sh|py)\b|(?<!\S)-m \S{1,200}", re.A)
 
 
