@@ -17,20 +17,15 @@ _ALONE = r"(?<![A-Za-z0-9_.\-=/十百千])"
 _NO_SETTING = r"(?<!batch )(?<!batch_size )(?<!batch size )(?<!\bbs )(?<!rank )(?<!length )(?<!epochs )(?<!steps )(?<!zero )(?<!stage )"
 # what may stand between a count and the card: a size, a maker, a blank
 _BEFORE = rf"(?:{_SIZE}\s*(?:的\s*)?)?(?:(?:NVIDIA|Nvidia|nvidia|Tesla|GeForce|AMD|Huawei|华为|英伟达|GPUs?|the|of|local|of the)\s*){{0,2}}"
-# the whole of a card in MiB, as drivers print it: “A100 81920MiB”
 # a size may lack its unit where nothing follows that it could count: “2x A100 80?”
 _BARE_SIZE = r"(?<=[ -])(?P<size2>40|80)(?=\s*(?:[?？,，;；:：。)）]|\.?(?:\s*$|\s+[A-Z])))"
+# the whole of a card in MiB, as drivers print it: “A100 81920MiB”
 _OF_DRIVER = r"(?:[ ,，:：-]|\s?[(（]){1,3}(?P<mib>16384|24564|24576|32768|40536|40960|49140|49152|81559|81920|98304)\s?Mi?B(?![A-Za-z])"
 _AFTER = (
     r"(?:[-\s]?(?:SXM\d?|PCIe|PCIE|HBM\d?e?|NVL|Ti|Ada))*"
     rf"(?:(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}|[ -]{_BARE_SIZE}|{_OF_DRIVER})"
 )
 
-# a card by the look of its name, and what a number stands before that counts cards
-A_CARD = r"(?:(?:NVIDIA\s+)?(?:RTX\s*)?[AHLVBT]\d{1,4}[A-Za-z]?\w{0,6}|(?:RTX\s*)?[2-5]0[6-9]0\w{0,3}|gpus?|cards?)"
-OF_CARDS = (
-    rf"(?:\s*[x×*]?\s*(?:(?:working|healthy|good|free|remaining|other)\s+)?{A_CARD}\b|\s*(?:[张块个]\s*)?卡|\s*[张块])"
-)
 # a name ends, or its size follows without a blank: A10080G
 _ENDS = r"(?:(?![A-Za-z0-9])|(?=(?:16|24|32|40|48|64|80|94|96|141)G(?:i?B)?(?![A-Za-z0-9])))"
 

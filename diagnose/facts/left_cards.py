@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from diagnose.facts.card_patterns import A_CARD, OF_CARDS, PART_OF
+from diagnose.facts.card_look import A_CARD, OF_CARDS
+from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.others import of_others
 from diagnose.facts.prose import NUMERAL, numeral, span_of
 from diagnose.facts.said import FAILURE

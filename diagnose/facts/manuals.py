@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from diagnose.facts.card_patterns import OF_CARDS
+from diagnose.facts.card_look import OF_CARDS
 from diagnose.types import Hit, Line, Paste
 
 _TITLE = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from diagnose.facts.card_patterns import OF_CARDS
+from diagnose.facts.card_look import OF_CARDS
 from diagnose.facts.others import of_others
 from diagnose.facts.prose import NUMERAL, numeral, span_of
 from diagnose.types import Fact, Line

@@ -42,7 +42,7 @@ def test_what_the_run_uses_stays() -> None:
 
 def test_a_run_without_an_engine_has_no_share_for_one() -> None:
     found = _off(_SFT)
-    assert {"gpu_memory_utilization", "rollout_n"} <= found
+    assert "gpu_memory_utilization" in found
     assert "micro_batch" not in found
 
 
