@@ -45,15 +45,23 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
         code = line.number - 1 in frames and line.words.startswith("    ")
         unset = ":" in line.words and bool(_UNSET.match(line.words))
         flags = bool(_FLAG_LINE.match(line.words))
-        if not (dump or code or unset or flags or is_entry(line.words) or _either(line.words) or is_help(line.words)):
-            yield line
+        if not (dump or code or unset or flags or _either(line.words) or is_help(line.words)):
+            yield _without_sections(line)
     yield from _before_commands(paste)
     yield from _behind_commands(paste)
 
 
 def is_entry(words: str) -> bool:
-    """Whether a line is one of a dictionary that a program prints: “'lora': {'rank': 0,”."""
+    """Whether a line is one of a dictionary that a program prints: “'_target_': 'trainer.Config',”."""
     return bool(_ENTRY.match(words))
+
+
+def _without_sections(line: Line) -> Line:
+    """A line without the names of the sections that it opens: “'lora': {'rank': 0,” speaks of no LoRA."""
+    if "{" not in line.words and "[" not in line.words:
+        return line
+    words = _SECTION.sub(lambda found: " " * len(found[0]), line.words)
+    return line if words == line.words else replace(line, words=words)
 
 
 def _before_commands(paste: Paste) -> Iterator[Line]:
@@ -68,6 +76,7 @@ def _before_commands(paste: Paste) -> Iterator[Line]:
 _ENTRY = re.compile(
     r"[\s\[\]{}(),]{0,200}(?P<quote>['\"])[\w./:@*+-]{1,120}(?P=quote)\s{0,4}:\s.*[,\]}{\[]\s{0,80}$", re.A
 )
+_SECTION = re.compile(r"(?P<quote>['\"])[\w./:@*+-]{1,120}(?P=quote)(?=\s{0,4}:\s{0,4}[{\[])", re.A)
 _PROGRAM = re.compile(r"\S{1,200}\.(?:sh|py)\b|(?<!\S)-m \S{1,200}", re.A)
 
 

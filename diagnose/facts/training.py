@@ -12,7 +12,8 @@ from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste
 
 _LORA = re.compile(
-    r"(?<![A-Za-z_])(?:(?:(?P<q>Q)-?|rs|Ada)?LoRA|DoRA)(?![A-Za-z])(?!\s*(?:(?:was|is|has been)\s+)?(?:already\s+)?(?:merged|已?合并))"
+    r"(?<![A-Za-z_])(?<!type': ')(?<!type\": \")(?:(?:(?P<q>Q)-?|rs|Ada)?LoRA|DoRA)(?![A-Za-z])(?!_\w{1,40}['\"]\s{0,4}:)"
+    r"(?!\s*(?:(?:was|is|has been)\s+)?(?:already\s+)?(?:merged|已?合并))"
     r"|(?<=[_\-])(?P<q1>q)?lora\w{0,40}\.(?:py|sh|ya?ml|json)\b",
     re.I | re.A,
 )

@@ -48,7 +48,8 @@ def test_an_engine_that_is_off_has_a_place_and_is_none(on, engine):
     assert values(TRL.format(on))["rollout_engine"] == engine
 
 
-CUT_OFF = """(TaskRunner pid=7)                                  'lora': {'a2a_experimental': False,
+CUT_OFF = """(TaskRunner pid=7)                                  'lora_alpha': 16,
+(TaskRunner pid=7)                                  'lora': {'a2a_experimental': False,
 (TaskRunner pid=7)                                           'alpha': 32},
 (TaskRunner pid=7)  'reward': {'_target_': 'verl.workers.config.RewardConfig',
 (TaskRunner pid=7)             'reward_model': {'enable': False, 'n_gpus_per_node': 0, 'nnodes': 0}}}
@@ -69,3 +70,15 @@ def test_a_role_without_nodes_of_its_own_tells_none_of_the_run():
         "cluster:\n  gpus_per_node: 8\n  num_nodes: 2\nrollout:\n  nnodes: 0\n  n_gpus_per_node: 0\nCUDA out of memory"
     )
     assert (found["n_nodes"], found["gpus_per_node"]) == (2, 8)
+
+
+def test_what_a_person_writes_down_as_a_dictionary_is_read():
+    found = values(
+        '{"hardware": "2 x RTX 4090", "framework": "verl", "algorithm": "GRPO", "note": "OOM in actor update"}'
+    )
+    assert (found["gpu_model"], found["n_gpus"], found["algo"], found["phase"]) == (
+        "RTX 4090",
+        2,
+        "grpo",
+        "actor_update",
+    )
