@@ -129,16 +129,16 @@ def _put_seen(
 
 def _put_configured(paste: Paste, found: dict[str, Fact]) -> None:
     """Cards of each node and nodes, where one section of a configuration gives both: a role that has no nodes of its own has 0."""
-    sections: dict[str, dict[str, Setting]] = {}
+    sections: dict[str, dict[str, tuple[Setting, int]]] = {}
     for setting in paste.settings:
         head, _, name = normal(setting.key).rpartition(".")
         if head and isinstance(number := written.number(setting.value), int) and number > 0:
-            sections.setdefault(head, {})[name] = setting
+            sections.setdefault(head, {})[name] = setting, number
     for last in sections.values():
         each, nodes = (next((last[name] for name in names if name in last), None) for names in _CONFIGURED)
         if each and nodes:
-            found["gpus_per_node"] = _read("gpus_per_node", written.number(each.value) or 0, each)
-            found["n_nodes"] = _read("n_nodes", written.number(nodes.value) or 0, nodes)
+            found["gpus_per_node"] = _read("gpus_per_node", each[1], each[0])
+            found["n_nodes"] = _read("n_nodes", nodes[1], nodes[0])
 
 
 def _visible(paste: Paste) -> list[tuple[Setting, frozenset[str]]]:
