@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from diagnose.ingest.hunks import after_change
 from diagnose.ingest.labels import LEVEL, counted_or_named, learned
 from diagnose.ingest.mistyped import SLIP, meant
 from diagnose.types import Line, Span
@@ -76,8 +77,28 @@ class Row:
 def read_rows(lines: Iterable[tuple[int, str]]) -> tuple[Row, ...]:
     """Each numbered line with its words found."""
     lines = list(lines)
-    labels = counted_or_named(lines) | learned(lines, lambda text, start: _prefix(text, start, "")[0])
-    return tuple(_row(number, text, *labels.get(number, (0, ""))) for number, text in lines)
+    patch = after_change(lines)
+    own = [line for line in lines if line[0] not in patch] if patch else lines
+    labels = counted_or_named(own) | learned(own, lambda text, start: _prefix(text, start, "")[0])
+    if not patch:
+        return tuple(_row(number, text, *labels.get(number, (0, ""))) for number, text in lines)
+    return tuple(_patched(lines, patch, labels))
+
+
+def _patched(
+    lines: Iterable[tuple[int, str]], patch: Mapping[int, str | None], labels: Mapping[int, tuple[int, str]]
+) -> Iterator[Row]:
+    """The same where patches stand among the lines: a line that one takes away has no words, and does not end the command around it."""
+    goes_on = False
+    for number, text in lines:
+        sign = patch.get(number, "")
+        if sign is None:
+            words = "\\" if goes_on else ""
+            yield Row(Line(number, text, words, len(text)), "", (len(text), len(text)))
+            continue
+        row = _row(number, text, len(sign), "") if number in patch else _row(number, text, *labels.get(number, (0, "")))
+        goes_on = row.words.rstrip().endswith("\\")
+        yield row
 
 
 def _row(number: int, text: str, start: int, source: str) -> Row:
