@@ -142,7 +142,7 @@ def _reward(plan: Plan) -> list[Moment]:
     """The forward pass of a reward model on the cards, whose head gives one number a row, beside logits where it has both; as
     large as the policy where nothing tells."""
     loaded = plan.values.get("has_reward_model", plan.values.get("phase") == "reward")
-    if plan.does.get("reward_rows") != "logprob_micro_batch" or loaded is not True:
+    if plan.does.get("scored_rows") != "logprob_micro_batch" or loaded is not True:
         return nothing(plan)
     one = take(plan, "logprob")
     logits = logits_after(plan, one) if plan.does.get("reward_head") == "beside_logits" else []

@@ -66,6 +66,8 @@ _KINDS = {
 @once
 def take(plan: Plan, kind: str) -> Pass:
     """The pass of ``update``, ``logprob``, ``ref``, ``values``, ``critic`` or ``eval``."""
+    if kind == "values" and plan.does.get("scored_rows") == "logprob_micro_batch":
+        kind = "logprob"
     own = _KINDS[kind]
     rows_id = next((id for id in own.rows if id in plan.values), own.rows[-1])
     budget_id = next((id for id in own.budgets if id in plan.values), own.budgets[-1])

@@ -263,6 +263,7 @@ def writable(
     keys: dict[str, str] = {}
     units: dict[str, str] = {}
     there = [one for one in framework.keys if not (one.hidden or one.dead) and in_range(one.since, one.until, version)]
+    there = [one for one in there if one.new_in != "script"]
     taken = [one for one in there if holds(one.when, values) is not False and framework.takes(one, values)]
     for key in sorted(taken, key=lambda one: (_open(one, values), _names_algorithm(one))):
         for id in (key.fact,) if key.fact else dict.fromkeys(id for facts in key.values.values() for id in facts):

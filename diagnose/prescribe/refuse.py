@@ -57,8 +57,9 @@ _HELD_BY_THE_TRAINER = (
     "ref_gpus",
     "reward_gpus",
 )
-# How a pass is split or kept, set for each role by a key of its own.
-_OF_PASSES = ("sp", "activation_offload")
+# How a pass is cut, split or kept, set for each role by a key of its own.
+_OF_PASSES = ("logprob_micro_batch", "sp", "activation_offload")
+_OTHER_ROLES = {"critic": "critic", "values": "critic", "reward": "reward model"}
 # Settings of an update that somebody pastes who trains; the others may as well be those of a merge or of an inference.
 _OF_UPDATES = ("micro_batch", "gradient_accumulation", "gradient_checkpointing", "optimizer")
 _OF_A_RUN = (*_OF_UPDATES, "full_or_lora", "quantization", "max_length", "zero_stage", "strategy")
@@ -215,11 +216,12 @@ def of_the_trainer(lever: Lever, situation: Situation) -> NotAdvised | None:
 
 
 def of_the_actor(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It acts on the actor's passes by a key of the actor's, while one of the critic's runs out, which has a key of its own."""
+    """It acts on the actor's passes by a key of the actor's, while one of another role's runs out, which has a key of its own."""
     keys = [situation.facts.keys.get(change.fact, "") for change in lever.changes if change.fact in _OF_PASSES]
-    if situation.phase not in ("critic", "values") or not keys or not all(map(_is_the_actors, keys)):
+    role = _OTHER_ROLES.get(situation.phase or "")
+    if role is None or not keys or not all(map(_is_the_actors, keys)):
         return None
-    return NotAdvised(lever, "elsewhere", f"{keys[0]} is the actor’s; what runs out is a pass of the critic.")
+    return NotAdvised(lever, "elsewhere", f"{keys[0]} is the actor’s; what runs out is a pass of the {role}.")
 
 
 def _in_trainers_frame(situation: Situation) -> bool:

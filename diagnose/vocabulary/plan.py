@@ -211,7 +211,10 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "whether the trainer's own model generates under autocast, which casts its weights",
         ("under_autocast",),
     ),
-    "reward_rows": ("rows of a pass of the reward model: those of a log-prob pass", ("logprob_micro_batch",)),
+    "scored_rows": (
+        "rows of a pass of the reward model and of the critic’s values: those of a log-prob pass",
+        ("logprob_micro_batch",),
+    ),
     "critic_module": (
         "whether the critic is one module with the actor: a pass goes through both, and generation gathers both",
         ("with_actor", "apart"),

@@ -302,6 +302,19 @@ def test_a_critic_with_settings_of_its_own_counts_by_them(facts: Any) -> None:
     assert padded.phase("logprob").bytes == alike.phase("logprob").bytes
 
 
+@pytest.mark.parametrize(("micro", "rollout"), [(2, 16), (16, 2)])
+def test_samples_cut_once_go_to_the_critic_as_they_go_to_the_actor(micro: int, rollout: int) -> None:
+    text = (
+        "python3 -m openrlhf.cli.train_ppo_ray --pretrain Qwen/Qwen2.5-7B-Instruct --advantage_estimator gae --packing_samples "
+        f"--micro_train_batch_size {micro} --micro_rollout_batch_size {rollout} --prompt_max_len 1024 --generate_max_len 7168 "
+        "--actor_num_nodes 1 --actor_num_gpus_per_node 8 --colocate_all_models --zero_stage 3\n8 x A100 80GB"
+    )
+    pool = diagnose(text, {}, current(), ()).estimate.gpu
+    assert pool is not None
+    values = next(term for term in pool.phase("values").terms if term.id == "activations")
+    assert f"{rollout} rows" in values.how
+
+
 def test_a_critic_packs_by_tokens_on_its_own_while_the_actor_takes_rows(facts: Any) -> None:
     run = {"algo": "ppo", "has_critic": True, "critic_micro_batch": 1, "train_batch_size": 1024, "mini_batch_size": 256}
     rows, packed, less = (

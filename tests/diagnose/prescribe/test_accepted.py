@@ -368,3 +368,27 @@ def test_a_key_that_the_trainers_file_does_not_name_is_added_and_not_overridden(
     older = {one.lever.slug: one for one in diagnose(text + "verl 0.5.0", {}, current(), ()).prescriptions}
     written = [change.key for one in older.values() for change in one.changes]
     assert not [key for key in written if "override_optimizer_config" in key]
+
+
+@pytest.mark.parametrize("version", ["0.5.0", "0.7.0", "0.8.0", "0.9.0"])
+@pytest.mark.parametrize("phase", ["values", "critic", "actor_update", "logprob", "weight_sync"])
+def test_what_is_advised_stands_in_the_patch_of_the_command(version: str, phase: str) -> None:
+    text = VERL.format(algo="gae", more="critic.ppo_micro_batch_size_per_gpu=4", version=version)
+    told = diagnose(text + "\n8 x H100 80GB\n" + OOM, {"phase": phase}, current(), ())
+    for one in told.prescriptions:
+        lines = " ".join(line.text for line in one.patch if line.mark == "+")
+        missing = [change.key for change in one.changes if one.patch and change.key and f"{change.key}=" not in lines]
+        assert not missing, (one.lever.slug, lines)
+
+
+@pytest.mark.parametrize("phase", ["values", "reward"])
+def test_no_flag_of_a_script_and_no_key_of_the_actor_is_written_for_a_pass_of_another_role(phase: str) -> None:
+    """Newer critics pack by tokens alone, and ``log_prob_micro_batch_size`` without its path is simpleRL-reason's."""
+    keys = written(VERL.format(algo="gae", more="", version="0.8.0"), (phase,))
+    assert keys
+    assert not [key for key in keys if "log_prob" in key]
+
+
+def test_a_flag_of_a_script_is_changed_where_it_is_pasted() -> None:
+    text = "bash train_grpo_math_tune_ray.sh --model_name Qwen-2.5-7B --log_prob_micro_batch_size 320"
+    assert "log_prob_micro_batch_size" in written(text, ("logprob",))
