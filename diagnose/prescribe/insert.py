@@ -16,6 +16,7 @@ _SHELL_TAIL = re.compile(r"""\s+(?:\d?>&?\d?|\d>&\d|\||&|"?\$\{?[@*]|;|#)""")
 # A last line behind which nothing can be put: an ellipsis, or the quote that ends a command given to another one.
 _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…)")
 _INDENT = re.compile(r"[ \t]*")
+_DASH = re.compile(r"[ ]*-[ ]+", re.A)
 
 
 @dataclass(frozen=True)
@@ -203,15 +204,42 @@ def _siblings(paste: Paste, key: str) -> list[tuple[Setting, int]]:
 def _yaml(texts: dict[int, str], sibling: Setting, change: Change, shared: int) -> list[Insertion]:
     """Behind the block that both keys share, at its depth, with the missing parents opened."""
     depth, missing = len(sibling.key.split(".")) - 1, change.key.split(".")[shared:]
-    own = len(_indent(texts[sibling.span.line]))
-    # The step of indentation cannot be seen from one line; two blanks are what YAML files use.
-    level = max(0, own - 2 * (depth - shared))
     line = sibling.span.line
-    while line + 1 in texts and depth > shared and len(_indent(texts[line + 1])) > level and texts[line + 1].strip():
+    levels = _levels(texts, line)
+    if len(levels) != depth + 1:  # some parents are not pasted, or stand in one word: two blanks are what YAML files use
+        levels = [max(0, levels[-1] - 2 * (depth - at)) for at in range(depth + 1)]
+    level, step = levels[shared], levels[1] - levels[0] if depth else 2
+    while line + 1 in texts and depth > shared and texts[line + 1].strip() and _is_inside(texts[line + 1], level):
         line += 1
-    lines = [" " * (level + 2 * i) + f"{part}:" for i, part in enumerate(missing)]
+    lines = [" " * (level + step * i) + f"{part}:" for i, part in enumerate(missing)]
     lines[-1] += f" {change.after}"
     return [Insertion(line, lines=lines)]
+
+
+def _levels(texts: dict[int, str], line: int) -> list[int]:
+    """The columns of a line's parents, outermost first, and its own; the dash of a list is no level of its own."""
+    levels: list[int] = []
+    below, own = 0, 0
+    for number in range(line, 0, -1):
+        text = texts.get(number, "")
+        column = len(_indent(text))
+        dash = _DASH.match(text)
+        if not text.strip() or text.lstrip().startswith("#") or (levels and column >= below + bool(dash)):
+            continue
+        own = len(dash[0]) if dash else column
+        if not levels or own < levels[0]:
+            levels.insert(0, own)
+        # what a list hangs on may stand at the column of its dashes
+        below = column + 1 if dash else column
+        if below == 0:
+            break
+    return levels
+
+
+def _is_inside(text: str, level: int) -> bool:
+    """Whether the line belongs to the block of a key at that column."""
+    column = len(_indent(text))
+    return column > level or (column == level and _DASH.match(text) is not None)
 
 
 def _in_call(text: str, sibling: Setting, leaf: str, value: str) -> Insertion | None:

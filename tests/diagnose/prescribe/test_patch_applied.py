@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,3 +85,64 @@ def test_what_it_names_is_changed_and_nothing_else(
     }
     after = {setting.key: setting.value for setting in read(applied(paste, lines)).settings if setting.key in expected}
     assert after == expected
+
+
+BLOCKS = {
+    "two blanks": """
+actor:
+  path: Qwen/Qwen2.5-7B
+  scheduling_spec:
+    - task_type: worker
+      gpu: 1
+      env:
+        NCCL_DEBUG: WARN
+  # the last one
+  dtype_of:
+    grads: fp32
+data:
+  max_length: 1024""",
+    "four blanks": """
+actor:
+    path: Qwen/Qwen2.5-7B
+    optim:
+        name: adamw
+        betas:
+            first: 0.9
+data:
+    max_length: 1024""",
+    "a list at the column of its key": """
+actor:
+  path: Qwen/Qwen2.5-7B
+  layers:
+  - name: first
+    size: 2
+  - name: second
+    size: 4
+data:
+  max_length: 1024""",
+    "a part that is indented": """
+    actor:
+      path: Qwen/Qwen2.5-7B
+      optim:
+        name: adamw
+    data:
+      max_length: 1024""",
+    "the last block": """
+data:
+   max_length: 1024
+actor:
+   optim:
+      name: adamw
+      schedule:
+      -  warmup: 10""",
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
+@pytest.mark.parametrize("key", ["actor.use_lora", "actor.fsdp.offload_params", "data.shuffle"])
+def test_a_new_key_of_a_nested_file_is_read_where_it_belongs(block: str, key: str) -> None:
+    paste = read(block)
+    before = {setting.key: setting.value for setting in paste.settings}
+    lines = patch(paste, [Change("x", key, None, "true")])
+    after = {setting.key: setting.value for setting in read(applied(paste, lines)).settings}
+    assert after == before | {key: "true"}
