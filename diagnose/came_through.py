@@ -36,7 +36,12 @@ def as_it_came_through(facts: Facts, before: Estimate, paste: Paste, fallback: F
 
 
 def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
-    """The same with everything shared out, where a card cannot have held all of it."""
+    """The same with everything shared out, where a card cannot have held all of it.
+
+    Not of Megatron, which knows no such stage: whether tensors, layers or experts are split, nobody can tell from what fits.
+    """
+    if facts.values.get("strategy") == "megatron":
+        return facts
     cards, elsewhere = whole(facts.values, "n_gpus") or 1, outlived(facts, before, phase, within=False)
     over = elsewhere or (None if complete(paste) else outlived(facts, before, phase))
     if over is None or before.gpu is None or before.gpu.limit is None or cards == 1 or not _open(facts, *_SHARING):

@@ -10,13 +10,15 @@ from diagnose.ingest.lines import Row
 from diagnose.types import Setting, Span
 
 _PAIR = re.compile(
-    r"(?P<indent>[ \t]*)(?P<dash>(?:-[ ]{1,3})?)(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w./-]{0,120})(?P=quote)[ ]?:(?:[ \t]+(?P<value>\S.*)|[ \t]*)$",
+    r"(?P<indent>[ \t]*)(?P<dash>(?:-[ ]{1,3})?)(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w./-]{0,120})(?P=quote)[ ]?"
+    r":(?:[ \t]+(?P<value>\S.*)|[ \t]*)$",
     re.A,
 )
 _COMMENT = re.compile(r"[ \t]+#(?:[ \t].*)?$", re.A)
 _ITEM = re.compile(r"[ \t]*-[ ]{1,3}\S", re.A)
 _SCALAR_ITEM = re.compile(
-    r"(?P<indent>[ \t]*)-[ ]{1,3}(?P<value>\"[^\"]{1,200}\"|'[^']{1,200}'|[^\s\"'\[{&*!#]\S{0,200})[ \t]*(?:#.*)?$", re.A
+    r"(?P<indent>[ \t]*)-[ ]{1,3}(?P<value>\"[^\"]{1,200}\"|'[^']{1,200}'|[^\s\"'\[{&*!#]\S{0,200})[ \t]*(?:#.*)?$",
+    re.A,
 )
 _LIST_KEY = re.compile(r"[a-z][\w./-]*$", re.A)  # a heading with its points begins with a capital
 _ANCHOR = re.compile(r"[&!][\w./-]+[ \t]+", re.A)

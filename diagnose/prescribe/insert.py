@@ -76,15 +76,21 @@ def _places(change: Change, framework: Framework | None) -> set[str]:
 
 
 def _of_framework(paste: Paste, framework: Framework | None) -> Paste:
-    """The paste without the blocks that are none of the framework's: arguments in a log line, another library's dump."""
+    """The paste without the blocks that are none of the framework's: arguments in a log line, another library's dump.
+
+    In Python an argument that may not be written beside others of the trainer is one of another call, as those of adapters are.
+    """
     if framework is None or framework.fallback:
         return paste
     known = {name for key in framework.keys for name in (key.key, *key.aliases)}
+    own = {name for key in framework.keys if not (key.new_in or key.hidden) for name in (key.key, *key.aliases)}
     shapes = ("python",) if framework.config_shape == "python" else ("yaml", "json", "python", "env")
     settings = tuple(
         setting
         for setting in paste.settings
-        if setting.command >= 0 or setting.shape == "yaml" or (setting.key in known and setting.shape in shapes)
+        if setting.command >= 0
+        or setting.shape == "yaml"
+        or (setting.shape in shapes and setting.key in (own if setting.shape == "python" else known))
     )
     return replace(paste, settings=settings)
 
@@ -148,11 +154,16 @@ def _command_words(change: Change, settings: Sequence[Setting], forms: _Forms) -
     shape = shapes.most_common(1)[0][0] if shapes else ("flag" if "." not in change.key else "override")
     key = change.key.lstrip("-")
     if shape == "override":
-        return f"{'++' if change.key in forms.unnamed else ''}{key}={change.after}"
+        return f"{'++' if change.key in forms.unnamed else ''}{key}={shell_word(change.after)}"
     flags = [setting for setting in settings if setting.shape == "flag"]
     if change.after.lower() == "true" and (change.key in forms.switches or _bare_style(flags)):
         return f"--{key}"
-    return f"--{key} {change.after}"
+    return f"--{key} {shell_word(change.after)}"
+
+
+def shell_word(value: str) -> str:
+    """A value as one word of a command."""
+    return f'"{value}"' if " " in value and value[0] not in "'\"" else value
 
 
 def _bare_style(flags: Sequence[Setting]) -> bool:
@@ -206,7 +217,9 @@ def _yaml(texts: dict[int, str], sibling: Setting, change: Change, shared: int) 
     depth, missing = len(sibling.key.split(".")) - 1, change.key.split(".")[shared:]
     line = sibling.span.line
     levels = _levels(texts, line)
-    if len(levels) != depth + 1:  # some parents are not pasted, or stand in one word: two blanks are what YAML files use
+    if (
+        len(levels) != depth + 1
+    ):  # some parents are not pasted, or stand in one word: two blanks are what YAML files use
         levels = [max(0, levels[-1] - 2 * (depth - at)) for at in range(depth + 1)]
     level, step = levels[shared], levels[1] - levels[0] if depth else 2
     while line + 1 in texts and depth > shared and texts[line + 1].strip() and _is_inside(texts[line + 1], level):

@@ -12,6 +12,7 @@ from diagnose.types import Fact, Facts
 from diagnose.vocabulary import Value, is_number
 
 Words = Mapping[str, Mapping[str, Value]]
+_SHARDING = ("deepspeed", "fsdp", "fsdp2", "megatron")
 # one switch for both in some trainers, so that neither comes back to the cards alone
 _ON_HOST = ("param_on_cpu", "optimizer_on_cpu")
 
@@ -36,11 +37,21 @@ def words_of(key: Key, facts: Facts) -> Words:
         if one.key == key.key and not (one.hidden or one.dead) and in_range(one.since, one.until, version)
     ]
     taken = [one.values for one in same if holds(one.when, facts.values) is not False]
-    return {word: given for values in (*taken, key.values) for word, given in values.items()}
+    words = {word: given for values in (*taken, key.values) for word, given in values.items()}
+    told = facts.stated.get("strategy")
+    if told is None or told.origin != "read" or told.value not in _SHARDING or told.key in ("", key.key, *key.aliases):
+        return words
+    # another key of the paste names one library, and no trainer takes two
+    return {word: given for word, given in words.items() if given.get("strategy", told.value) == told.value}
 
 
-def by_values(words: Words, facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], str] | None:
-    """The written word whose facts hold the target, or the least of what lies beyond it, and otherwise change least."""
+def by_values(
+    words: Words, facts: Facts, id: str, target: Value, present: str = ""
+) -> tuple[tuple[Fact, ...], str] | None:
+    """The written word whose facts hold the target, or the least of what lies beyond it, and otherwise change least.
+
+    Of several the one that keeps most parts of the ``present`` word: ``full_shard auto_wrap`` becomes ``full_shard auto_wrap offload``.
+    """
     possible = [
         (written, given)
         for written, given in words.items()
@@ -50,8 +61,13 @@ def by_values(words: Words, facts: Facts, id: str, target: Value) -> tuple[tuple
     fitting = [(written, given) for written, given in possible if alike(given.get(id), target)]
     if not fitting:
         return None
+    parts = set(present.split())
     written, given = min(
-        fitting, key=lambda entry: sum(not alike(facts.values.get(other), value) for other, value in entry[1].items())
+        fitting,
+        key=lambda entry: (
+            sum(not alike(facts.values.get(other), value) for other, value in entry[1].items()),
+            len(parts.symmetric_difference(entry[0].split())) if parts else 0,
+        ),
     )
     return tuple(Fact(other, value, "answered") for other, value in given.items()), written
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from diagnose.knowledge.records import Framework
-from diagnose.prescribe.insert import Insertion, insertions
+from diagnose.prescribe.insert import Insertion, insertions, shell_word
 from diagnose.types import Change, Paste, PatchLine, Setting, Span
 
 _FALSE = ("false", "0", "off", "no")
@@ -88,11 +88,14 @@ def _replace(edit: _Edit, change: Change, setting: Setting | None, span: Span) -
     if setting is not None and setting.bare:
         _replace_bare(edit, change, span)
         return
-    grown = len(change.after) - (span.end - span.start)
+    after = change.after
+    if setting is not None and setting.command >= 0 and edit.text[span.start - 1 : span.start] not in ("'", '"'):
+        after = shell_word(after)
+    grown = len(after) - (span.end - span.start)
     # Changes of one line come from right to left; what stands further right moves along.
     edit.bold = [(start + grown, end + grown) for start, end in edit.bold]
-    edit.text = edit.text[: span.start] + change.after + edit.text[span.end :]
-    edit.bold.append((span.start, span.start + len(change.after)))
+    edit.text = edit.text[: span.start] + after + edit.text[span.end :]
+    edit.bold.append((span.start, span.start + len(after)))
     edit.old.append((span.start, span.end))
     edit.moved.append((span.end, grown))
     edit.touched = True

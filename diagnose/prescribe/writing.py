@@ -22,6 +22,7 @@ from diagnose.types import Change, Fact, Facts
 from diagnose.vocabulary import FACTS, Value
 
 _NUMBER = re.compile(r"\d(?=\D*$)", re.A)  # the last of a name
+_TYPE = re.compile(r"b?float\d{1,2}", re.A)
 _FILE = re.compile(r"\.(?:json|ya?ml|toml|py|sh)$", re.I | re.A)
 
 
@@ -47,7 +48,7 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
         another = key is not None and key.new_in == "file"  # of another library, and the same for every trainer
         outside = keyless or not (situation.framework_known or another)
         one = _outside(facts, id, target) if outside else _inside(situation, facts, id, target)
-        if one is None:
+        if one is None or one[1].before == one[1].after:  # a key may know no smaller step than the one it stands at
             return None
         changed, change = one
         facts = facts.with_facts(changed)
@@ -123,6 +124,8 @@ def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Ch
             plain = ""
         if _FILE.search(bare(stated.written)):
             plain = ""
+        if isinstance(target, str) and normal(bare(stated.written)) != normal(word(stated.value)):
+            plain = ""  # the rank of adapters, of which “lora” follows, takes no other word
         if after := _spelled(facts, stated, target) or plain:
             change = Change(id, stated.key, stated.written or word(stated.value), after, stated.span)
     return (Fact(id, target, "answered"),), change
@@ -163,8 +166,12 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
     if read and read.key and not any(same_key(read.key, name) for name in (key.key, *key.aliases, *key.leads)):
         return None  # the words of one key say nothing at another
     unit = stated.unit if stated else facts.units.get(id, "")
+    # The key may stand in the paste with a word that says nothing about this fact.
+    names = {key.key, *key.aliases}
+    there = next((setting for setting in reversed(situation.paste.settings) if setting.key in names), None)
+    present = read.written if read and read.key else there.value if there else ""
     new = (
-        by_values(words_of(key, facts), facts, id, target)
+        by_values(words_of(key, facts), facts, id, target, present)
         if key.values
         else _by_number(key, facts, id, target, unit, read)
     )
@@ -179,9 +186,6 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
         return changed, Change(
             id, read.key, read.written or word(read.value), _beside(key, read.written, after), read.span
         )
-    # The key may stand in the paste with a word that says nothing about this fact.
-    names = {key.key, *key.aliases}
-    there = next((setting for setting in reversed(situation.paste.settings) if setting.key in names), None)
     if there:
         return changed, Change(id, there.key, there.value, _beside(key, there.value, after), there.span)
     if _unread(situation, key):
@@ -204,7 +208,11 @@ def _unread(situation: Situation, key: Key) -> bool:
 
 
 def _beside(key: Key, present: str, new: str) -> str:
-    """A file of the framework's in the folder where the person keeps its neighbour; any other word as it is."""
+    """A word as its neighbour is spelled, a file of the framework's in the folder where the person keeps that one."""
+    if present in ("True", "False") and new in _SWITCH:
+        return new.capitalize()
+    if present.startswith("torch.") and _TYPE.fullmatch(new):
+        return f"torch.{new}"
     here, there = PurePosixPath(bare(present)), PurePosixPath(new)
     known = {PurePosixPath(name).name for name in key.values}
     if "/" not in new:

@@ -164,3 +164,14 @@ def test_of_two_that_would_do_the_one_that_costs_no_cards_is_taken() -> None:
         _PASSED.replace(", deepspeed zero2", "").replace("40GB", "80GB").replace("39.38", "79.25")
     ).facts.stated
     assert found["zero_stage"].origin == "default"
+
+
+def test_megatron_is_not_taken_to_shard_as_zero_does() -> None:
+    paste = (
+        "python3 train.py --use-kl-loss --kl-loss-coef 0.00 --sglang-mem-fraction-static 0.7 --rollout-num-gpus-per-engine 2\n"
+        "slime, Qwen2.5-14B, 8 x H100 80GB\ntorch.OutOfMemoryError: CUDA out of memory."
+    )
+    found = diagnose(paste, {"phase": "actor_update"}, current(), ())
+    assert found.facts.values["strategy"] == "megatron"
+    assert found.facts.stated["zero_stage"].origin == "default"
+    assert told(found)

@@ -392,3 +392,50 @@ def test_no_flag_of_a_script_and_no_key_of_the_actor_is_written_for_a_pass_of_an
 def test_a_flag_of_a_script_is_changed_where_it_is_pasted() -> None:
     text = "bash train_grpo_math_tune_ray.sh --model_name Qwen-2.5-7B --log_prob_micro_batch_size 320"
     assert "log_prob_micro_batch_size" in written(text, ("logprob",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "swift sft --model Qwen/Qwen3-8B --tuner_type full --per_device_train_batch_size 2 --fsdp fsdp2",
+        "llamafactory-cli train --stage sft --model_name_or_path Qwen/Qwen3-8B --finetuning_type full --fsdp full_shard",
+    ],
+)
+def test_a_run_that_shards_by_one_library_is_not_given_another_beside_it(text: str) -> None:
+    assert not [key for key in written(text, ("load", "actor_update", "optimizer_step")) if "deepspeed" in key]
+
+
+@pytest.mark.parametrize(
+    ("present", "after"),
+    [
+        ("'full_shard auto_wrap'", "'full_shard auto_wrap offload'"),
+        ('"full_shard auto_wrap"', '"full_shard auto_wrap offload"'),
+        ("full_shard", '"full_shard offload"'),
+    ],
+)
+def test_a_word_keeps_its_other_parts_and_stays_one_word(present: str, after: str) -> None:
+    text = f"trl sft --model_name_or_path Qwen/Qwen3-8B --fsdp {present} --per_device_train_batch_size 4\n8 x A100 40GB\n{OOM}"
+    told = diagnose(text, {"phase": "optimizer_step"}, current(), ())
+    (offload,) = (one for one in told.prescriptions if one.lever.slug == "offload.optimizer.on")
+    assert [line.text for line in offload.patch if line.mark == "+"] == [text.split("\n")[0].replace(present, after)]
+
+
+def test_no_word_is_written_in_the_place_of_a_number() -> None:
+    text = (
+        "uv run torchrun --nproc-per-node=8 src/prime_rl/trainer/rl/train.py --model.name Qwen/Qwen3-4B --model.seq-len 16384 "
+        "--model.ac --model.lora.rank 16\ntorch.OutOfMemoryError: CUDA out of memory.\n8 x H100 80GB, 1 node, 512 GB RAM"
+    )
+    told = diagnose(text, {"phase": "load", "model": "Qwen2.5-7B-Instruct"}, current(), ())
+    (one,) = (one for one in told.prescriptions if one.lever.slug == "peft.qlora")
+    assert one.patch == ()
+
+
+def test_a_batch_that_its_key_cannot_make_smaller_is_left() -> None:
+    """Eight of all cards are one prompt of each: the four samples of a prompt stay together."""
+    text = (
+        "python3 -m verl.trainer.main_ppo data.train_batch_size=256 data.n_samples=4 algorithm.adv_estimator=rloo "
+        "actor_rollout_ref.actor.ppo_micro_batch_size=8 reward_model.rm_type=prime trainer.n_gpus_per_node=8 verl 0.1"
+    )
+    assert "actor_rollout_ref.actor.ppo_micro_batch_size" not in written(text, ("actor_update",))
+    larger = text.replace("micro_batch_size=8", "micro_batch_size=32")
+    assert written(larger, ("actor_update",))["actor_rollout_ref.actor.ppo_micro_batch_size"] in ("16", "8")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from diagnose.ingest import read
 from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
 from diagnose.prescribe.patch import patch
 from diagnose.types import Change, Paste, PatchLine
 
@@ -146,3 +147,47 @@ def test_a_new_key_of_a_nested_file_is_read_where_it_belongs(block: str, key: st
     lines = patch(paste, [Change("x", key, None, "true")])
     after = {setting.key: setting.value for setting in read(applied(paste, lines)).settings}
     assert after == before | {key: "true"}
+
+
+SCRIPT = """\
+from trl import SFTConfig, SFTTrainer
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B", torch_dtype=torch.float32)
+args = SFTConfig(per_device_train_batch_size=4)
+trainer = SFTTrainer(model, args=args, peft_config=LoraConfig())
+"""
+
+
+def test_an_argument_of_a_script_goes_to_the_call_that_takes_its_like() -> None:
+    framework = current().frameworks["trl"]
+    lines = patch(read(SCRIPT), [Change("logits_chunked", "use_liger_kernel", None, "true")], framework)
+    assert [line.text for line in lines if line.mark == "+"] == [
+        "args = SFTConfig(per_device_train_batch_size=4, use_liger_kernel=True)"
+    ]
+    alone = SCRIPT.replace("per_device_train_batch_size=4", "")
+    assert patch(read(alone), [Change("logits_chunked", "use_liger_kernel", None, "true")], framework) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ('model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B", torch_dtype=torch.float32)', "torch_dtype=torch.bfloat16)"),
+        ('model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-8B", torch_dtype="float32")', 'torch_dtype="bfloat16")'),
+    ],
+)  # fmt: skip
+def test_a_type_stays_an_attribute_of_torch(line: str, after: str) -> None:
+    text = SCRIPT.replace(SCRIPT.split("\n")[1], line) + "torch.OutOfMemoryError: CUDA out of memory.\n1 x A100 40GB"
+    told = diagnose(text, {"phase": "load"}, current(), ())
+    (one,) = (one for one in told.prescriptions if one.lever.slug == "precision.base_bf16")
+    assert [line.text for line in one.patch if line.mark == "+"][0].endswith(after)
+
+
+def test_a_switch_of_a_script_is_spelled_as_python_does() -> None:
+    text = (
+        'model, tok = FastLanguageModel.from_pretrained(model_name="unsloth/Qwen3-14B", max_seq_length=8192, load_in_4bit=False)\n'
+        "model = FastLanguageModel.get_peft_model(model, r=32)\n"
+        "args = GRPOConfig(per_device_train_batch_size=4, num_generations=4, max_completion_length=4096)\n"
+        "torch.OutOfMemoryError: CUDA out of memory.\n1 x A100 40GB"
+    )
+    told = diagnose(text, {"phase": "load"}, current(), ())
+    (one,) = (one for one in told.prescriptions if one.lever.slug == "peft.qlora")
+    assert "load_in_4bit=True)" in [line.text for line in one.patch if line.mark == "+"][0]

@@ -12,7 +12,7 @@ TOO_LONG = "The model's max seq len (40960) is larger than the maximum number of
 OPENRLHF = (
     "openrlhf train_ppo_ray --vllm_num_engines 4 --vllm_tensor_parallel_size 2 --colocate_all_models --vllm_gpu_memory_utilization {share}"
     " --pretrain Qwen/Qwen2.5-32B-Instruct --actor_num_gpus_per_node 8 --zero_stage 3 --adam_offload --micro_train_batch_size 1"
-    " --prompt_max_len 1024 --generate_max_len 8192\n8 x H100 80GB\n"
+    " --micro_rollout_batch_size 1 --prompt_max_len 1024 --generate_max_len 8192\n8 x H100 80GB\n"
 )
 SWIFT = (
     "swift rlhf --rlhf_type grpo --model Qwen/Qwen3-14B --use_vllm true --vllm_mode colocate --vllm_gpu_memory_utilization 0.4"
