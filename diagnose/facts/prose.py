@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
+from diagnose.facts.printed_objects import printed_objects
 from diagnose.facts.said import FAILURE
 from diagnose.types import Line, Paste, Setting, Span
 
@@ -35,7 +36,7 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
     """Every line that is not part of a command, of a traceback frame or of a configuration dump; ``new``: its place is ``fresh``."""
     skipped = {number for command in paste.commands for number in range(command.first_line, command.last_line + 1)}
     frames = {frame.line for frame in paste.frames if frame.path}
-    skipped |= frames
+    skipped |= frames | printed_objects(paste.lines)
     dumped = {setting.span.line: setting for setting in paste.settings if setting.shape == "dump"}
     for i, line in enumerate(paste.lines):
         if i not in new or line.number in skipped:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from diagnose.facts import written
 from diagnose.facts.algo import ANY_SPOKEN, other_failed
 from diagnose.facts.on_off import left_out
 from diagnose.facts.prose import is_help, place_of, span_of
@@ -115,6 +116,8 @@ _FOUR_BIT = re.compile(
     r"|\bLoRA\s*(?:\+|with|and|[,，(（])?\s*(?:a\s+)?4[-\s]?bits?\b(?!\s*(?:adam|optim))",
     re.I | re.A,
 )
+
+_FORM = re.compile(r"bnb_4bit_\w{1,40}\W{1,4}(?:nf4)?", re.A)
 
 
 def read_training(
@@ -240,9 +243,11 @@ def _of_adapters(words: str, found: re.Match[str], planned: bool) -> bool | None
 
 
 def _quantised(paste: Paste) -> bool:
-    """Whether the base model's weights have 4 bits."""
+    """Whether the base model's weights have 4 bits. In which form they would have them tells nothing where the switch is off."""
+    off = any(one.key.endswith("load_in_4bit") and written.truth(one.value) is False for one in paste.settings)
     return any(
-        not (_NONE.search(line.words[: found.start()][-24:]) or is_help(line.words))
+        not (_NONE.search(words[: found.start()][-24:]) or is_help(words))
         for line in paste.lines
-        for found in _FOUR_BIT.finditer(line.words)
+        for words in (_FORM.sub("", line.words) if off else line.words,)
+        for found in _FOUR_BIT.finditer(words)
     )

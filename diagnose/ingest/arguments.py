@@ -45,7 +45,7 @@ def is_override(word: str) -> bool:
 def is_assignment(words: list[str]) -> bool:
     """Whether a line is nothing but shell assignments: ``export A=1 B=2``."""
     plain = words[words[:1] == ["export"] :]
-    return bool(plain) and all(_ASSIGNMENT.match(word) and word[-1] not in ",)(" for word in plain)
+    return bool(plain) and all(_ASSIGNMENT.match(word) and word[-1] not in ",)([{" for word in plain)
 
 
 def _end(value: str) -> int:

@@ -21,6 +21,9 @@ _TOKEN = re.compile(
     r"""(?P<string>"(?:[^"\\]|\\.){0,2000}+"|'(?:[^'\\]|\\.){0,2000}+')|(?P<mark>[{}\[\]:,])|(?P<scalar>[^\s{}\[\]:,"']++)""",
     re.A,
 )
+# how a model is published to generate, printed as it is loaded: no setting of the run
+# (huggingface/transformers src/transformers/generation/configuration_utils.py)
+_PUBLISHED = re.compile(r"\bGenerationConfig[ ]?\{$", re.A)
 _REMARK = re.compile(r"\s*(?:#|//)")  # a line of Python, or of JSON with comments, that says nothing to a program
 _YAML = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,120}:(?:[ \t]|$)", re.A)
 _MAPPED = re.compile(r"[ \t]*[A-Za-z_][\w.-]{0,120}:[ \t]+\{[^{}\n]{1,300}\}[ \t]*(?:#.*)?$", re.A)  # key: {"a": 1}
@@ -47,8 +50,9 @@ def read_braces(rows: Sequence[Row], names: Names) -> tuple[list[Setting], list[
         run.read(row)
         if run.closed:
             del open_runs[row.source]
-    settings = [setting for run in runs for setting in run.settings]
-    rest += [row for run in runs for row in (run.left if run.settings else run.rows)]
+    kept = [run for run in runs if not run.published]
+    settings = [setting for run in kept for setting in run.settings]
+    rest += [row for run in kept for row in (run.left if run.settings else run.rows)]
     return settings, sorted(rest, key=lambda row: row.line.number)
 
 
@@ -71,6 +75,11 @@ class _Run:
         self.settings: list[Setting] = []
         self.reader = _Reader(self.settings, names)
         self.closed = False
+
+    @property
+    def published(self) -> bool:
+        """Whether the dictionary is what a model came with, and not what its run is set to."""
+        return bool(_PUBLISHED.search(self.rows[0].words.rstrip()))
 
     def goes_on(self, row: Row) -> bool:
         follows = row.source or row.line.number == self.rows[-1].line.number + 1

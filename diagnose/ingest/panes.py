@@ -12,13 +12,19 @@ _CORNERS = re.compile("[╭╮╰╯┌┐└┘┏┓┗┛╔╗╚╝]", re.A
 _EDGE = re.compile(r"[╭╰┌└┏┗╔╚][─━═\s]*|[─━═\s]*[╮╯┐┘┓┛╗╝]", re.A)
 _FEW = 6  # lines in a row: a table's rows are parted sooner
 _MOST = 2  # lines of a box that go down; a table has more
+# lines that lead the eye from one depth to the next of an object that is printed (Textualize/rich rich/pretty.py: pprint), maybe behind
+# the name of a process; those of an editor stay
+_GUIDES = re.compile(
+    r"(?P<before>(?:\([^()\n│]{1,80}\)[ ]?)?)(?P<guides>(?:│   ){1,20})(?=(?:[A-Za-z_]\w*=\S|[A-Z]\w*\($|['\"\d\])}])[^│┃║\n]*$)",
+    re.A,
+)
 
 
 def without_boxes(data: bytes) -> bytes:
     """The text with one pane after the other and without the edges of panels; a table as it is."""
     if data.isascii() or not _DRAWN.search(data.translate(None, _ASCII)):
         return data
-    lines = data.decode().split("\n")
+    lines = [_GUIDES.sub(_blank, line, count=1) if "│   " in line else line for line in data.decode().split("\n")]
     whole: list[str] = []
     at = 0
     while at < len(lines):
@@ -30,6 +36,10 @@ def without_boxes(data: bytes) -> bytes:
             whole.append(_EDGE.sub("", lines[at]) if len(_CORNERS.findall(lines[at])) == _MOST else lines[at])
         at = end
     return "\n".join(whole).encode()
+
+
+def _blank(found: re.Match[str]) -> str:
+    return found["before"] + " " * len(found["guides"])
 
 
 def _run(lines: Sequence[str], at: int) -> tuple[int, list[int]]:

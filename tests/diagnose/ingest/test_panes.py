@@ -37,3 +37,10 @@ def test_the_title_of_a_panel_stays() -> None:
 )
 def test_tables_and_guides_of_indents_stay(lines: list[str]) -> None:
     assert boxed(lines) == "\n".join(lines)
+
+
+@pytest.mark.parametrize("before", ["", "(main pid=7) "])
+def test_the_guides_of_an_object_that_is_printed_are_its_indents(before: str) -> None:
+    lines = ["[", "│   Args(", "│   │   names=[", "│   │   │   'a',", "│   │   ],", "│   │   lr=1", "│   )", "]"]
+    blank = ["[", "    Args(", "        names=[", "            'a',", "        ],", "        lr=1", "    )", "]"]
+    assert boxed([before + line for line in lines]).split("\n") == [before + line for line in blank]
