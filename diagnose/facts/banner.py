@@ -29,10 +29,37 @@ _TRAINED = (
     ),
     re.compile(r"\b(?P<allm>\d{1,7}\.\d{1,4})M Params \((?P<m>\d{1,7}\.\d{1,4})M Trainable", re.A),
 )
+# modelscope/ms-swift v2.6.1 to v3.12 (llm/argument/base_args/base_args.py) and hiyouga/LLaMA-Factory v0.9.2 (hparams/parser.py); alone, a
+# process may have several cards
+_RANKS = (
+    re.compile(
+        r"\brank: \d{1,5}, local_rank: \d{1,3}, world_size: (?P<n>\d{1,5}), local_world_size: (?P<each>\d{1,3})\b", re.A
+    ),
+    re.compile(
+        r"\bProcess rank: \d{1,5}, world size: (?P<n>\d{1,5}), device: cuda:\d{1,3}, distributed training: True\b", re.A
+    ),
+)
 _OF_A_BANNER = ("batch size", "ccumulation", "rainable")
 # Of a model's parameters adapters are at most this share; one layer of thirty is more.
 _ADAPTERS = 0.03
 _ALL = 0.97
+
+
+def ranks(lines: Sequence[Line]) -> dict[str, Fact]:
+    """The cards by the processes of which each says which one of how many it is."""
+    for line in lines:
+        if "orld" not in line.words or not (
+            match := next((m for form in _RANKS if (m := form.search(line.words))), None)
+        ):
+            continue
+        counts = {"n_gpus": int(match["n"]), "gpus_per_node": int(match.groupdict().get("each") or 0)}
+        why, span = "as many processes, each with a card of its own", span_of(line, match)
+        return {
+            id: Fact(id, count, "derived", written=match[0], span=span, why=why)
+            for id, count in counts.items()
+            if count
+        }
+    return {}
 
 
 def processes(lines: Sequence[Line]) -> dict[str, Fact]:

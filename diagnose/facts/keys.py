@@ -20,6 +20,7 @@ from diagnose.vocabulary import Value
 _ANY_OTHER = "*"
 _OBJECT = re.compile(r"(?:\w*_)?(?:args|arguments|config|cfg|kwargs)", re.A)  # training_args.learning_rate = …
 _MEMBER = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+", re.A)
+_ONLY = re.compile(r"\[\s{0,9}(?P<quote>['\"]?)(?P<item>[^\[\](){},'\"\s]{1,200})(?P=quote)\s{0,9}\]", re.A)
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]", re.A)
 # what nothing denies is a training
 _TRAINS: Mapping[str, Value] = {"trains": True}
@@ -204,7 +205,9 @@ def _apply(
 
 
 def facts_of(key: Key, value: str) -> dict[str, Value]:
-    """What one key says with one written value; nothing when it is not set or not understood."""
+    """What one key says with one written value; nothing when it is not set or not understood. A list of one says what that one does."""
+    if only := _ONLY.fullmatch(value.strip()):
+        value = only["item"]
     if key.values:
         return dict(_row(key.values, value))
     if not key.fact or written.not_set(value):
@@ -237,15 +240,15 @@ def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, V
     """
     rows = {word.lower().removeprefix("torch."): facts for word, facts in table.items()}
     word = written.bare(value).lower().removeprefix("torch.")
+    member = word.rpartition(".")[2] if _MEMBER.fullmatch(word) else word  # of an enumeration, or of a module
     stem = PurePosixPath(word).name.rsplit(".", 1)[0] if re.search(r"[/.]", word) else word
-    member = word.rpartition(".")[2] if _MEMBER.fullmatch(word) else word  # of an enumeration
     for candidate in (word, stem, member):
         if candidate in rows:
             return rows[candidate]
     yes = written.truth(word)
     if yes is not None and str(yes).lower() in rows:
         return rows[str(yes).lower()]
-    inside = [row for row in rows if len(row) >= 4 and row in stem]
+    inside = [row for row in rows if len(row) >= 4 and (row in stem or (member != word and row in member))]
     if inside:
         return rows[max(inside, key=len)]
     return {} if written.not_set(value) else rows.get(_ANY_OTHER, {})

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from diagnose.facts import cards
 from diagnose.facts.allocation import read_allocation
 from diagnose.facts.alone import one_asked_about, one_of_a_pc
-from diagnose.facts.banner import processes
+from diagnose.facts.banner import processes, ranks
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
 from diagnose.facts.counts import put_count
@@ -79,7 +79,7 @@ def read_machine(
     if not {"gpu_mem_gib", "gpu_model"} & {**found, **stated}.keys():
         _put(found, used_of_card(speech, knowledge.gpus))
     if "n_gpus" not in {**found, **stated}:
-        _put(found, processes(paste.lines))
+        _put(found, ranks(paste.lines) or processes(paste.lines))
     if not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():
         _put(found, one_of_a_pc(paste.lines, lowered) or one_asked_about(paste.lines, said, stated))
     found = with_named(found, stated, paste, lowered, knowledge.gpus, printed)

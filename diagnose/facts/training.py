@@ -246,8 +246,13 @@ def _quantised(paste: Paste) -> bool:
     """Whether the base model's weights have 4 bits. In which form they would have them tells nothing where the switch is off."""
     off = any(one.key.endswith("load_in_4bit") and written.truth(one.value) is False for one in paste.settings)
     return any(
-        not (_NONE.search(words[: found.start()][-24:]) or is_help(words))
+        not (_NONE.search(words[: found.start()][-24:]) or is_help(words) or _elsewhere(words, found))
         for line in paste.lines
         for words in (_FORM.sub("", line.words) if off else line.words,)
         for found in _FOUR_BIT.finditer(words)
     )
+
+
+def _elsewhere(words: str, found: re.Match[str]) -> bool:
+    """Whether a file is meant that a configuration's comment names: the one to take on a single card, for one."""
+    return words.lstrip()[:1] == "#" and "qlora" in found[0].lower()
