@@ -162,3 +162,17 @@ def test_a_file_that_a_comment_names_is_not_the_runs(builder, training, bits):
     )
     found = values(comment + TUNE.format("LoRAFinetuneRecipeDistributed", builder, "true"))
     assert (found["full_or_lora"], found.get("quantization")) == (training, bits)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "recomputes"),
+    [
+        ("full_finetune_distributed", True),
+        ("lora_finetune_single_device", True),
+        ("lora_finetune_distributed", None),
+        ("qat_lora_finetune_distributed", False),
+    ],
+)
+def test_only_what_the_files_of_a_recipe_agree_on_is_taken_of_them(recipe, recomputes):
+    found = values(f"tune run {recipe} --config llama3_1/8B_lora")
+    assert found.get("gradient_checkpointing") is recomputes
