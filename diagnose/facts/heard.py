@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from diagnose.facts.beside import without_others
 from diagnose.facts.comments import asked, without_comments
 from diagnose.facts.failure import read_failure
 from diagnose.facts.former import with_later, without_removed
@@ -46,7 +47,7 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     paste = without_removed(without_items(without_asked(without_past(paste, said), said), said, speech))
     paste = with_later(without_letters(paste), speech)
     speech = without_plans(tuple(map(without_untried, speech)))
-    paste = of_failing_run(of_training(paste, detected.framework, knowledge.engines))
+    paste = of_failing_run(of_training(without_others(paste), detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
     hits = without_comments(without_hits(hits, paste, aside), paste)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)

@@ -176,3 +176,39 @@ def test_a_file_that_a_comment_names_is_not_the_runs(builder, training, bits):
 def test_only_what_the_files_of_a_recipe_agree_on_is_taken_of_them(recipe, recomputes):
     found = values(f"tune run {recipe} --config llama3_1/8B_lora")
     assert found.get("gradient_checkpointing") is recomputes
+
+
+AREAL = """actor:
+  backend: {}
+  path: Qwen/Qwen2.5-7B
+  megatron:
+    use_precision_aware_optimizer: true
+    exp_avg_dtype: bfloat16
+    recompute_granularity: selective
+  mb_spec:
+    max_tokens_per_mb: 10240
+allocation_mode: null"""
+
+
+@pytest.mark.parametrize(("backend", "moment"), [("megatron:d4", "bf16"), ("fsdp:d4", None)])
+def test_areal_saves_the_settings_of_a_trainer_that_it_does_not_use(backend, moment):
+    found = values(AREAL.format(backend))
+    assert (found.get("first_moment"), found.get("precision_aware_optimizer")) == (moment, True if moment else None)
+
+
+ROLL = """python examples/start_rlvr_pipeline.py --config_name rlvr_config
+(actor_train-0 pid=21500, ip=10.0.0.12) [2026-06-01 10:01:22] [megatron_strategy.py (112)] [INFO] training_args: """
+ARGUMENTS = "{{'per_device_train_batch_size': {}, 'gradient_accumulation_steps': {}, 'tensor_model_parallel_size': {}}}"
+
+
+@pytest.mark.parametrize("other", ["reference-0", "critic-3", "reward-math_rule-0", "\x1b[36m(reference-0"])
+def test_what_the_worker_of_another_role_prints_is_not_the_trained_ones(other):
+    line = f"({other}" if other[0] != "\x1b" else other
+    text = (
+        ROLL
+        + ARGUMENTS.format(1, 32, 2)
+        + f"\n{line} pid=21611, ip=10.0.0.12) training_args: "
+        + ARGUMENTS.format(8, 1, 4)
+    )
+    found = values(text)
+    assert (found["micro_batch"], found["gradient_accumulation"], found["tp"]) == (1, 32, 2)
