@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from diagnose.types import Paste
 
-# Ray's name of the process before the line: a role with its number, or a class (alibaba/ROLL@8eb27cc2d
-# roll/distributed/strategy/megatron_strategy.py prints a worker's arguments, deepspeedai/DeepSpeed@edaa722 runtime/config.py an engine's)
+# Ray's name of the process before the line: a role with its number, or a class, of which a critic's has the policy's engine
+# (alibaba/ROLL@8eb27cc2d roll/distributed/strategy/megatron_strategy.py prints a worker's arguments, deepspeedai/DeepSpeed@edaa722
+# deepspeed/runtime/config.py an engine's)
 _OF_ANOTHER = re.compile(
     r"\s*(?:\x1b\[\d{1,3}m)?\((?:(?:ref|reference|critic|reward|judge|teacher)[a-z_]{0,40}-(?:[a-z_]{1,40}-)?\d{1,4}"
-    r"|(?:Ref|Reference|Critic|Reward)[A-Z]\w{0,60})[ ](?:pid=|\()",
+    r"|(?:Ref|Reference|Reward)[A-Z]\w{0,60})[ ](?:pid=|\()",
     re.A,
 )
 
