@@ -212,3 +212,34 @@ def test_what_the_worker_of_another_role_prints_is_not_the_trained_ones(other):
     )
     found = values(text)
     assert (found["micro_batch"], found["gradient_accumulation"], found["tp"]) == (1, 32, 2)
+
+
+BOARD = """llamafactory webui
+top.finetuning_type: lora
+top.model_name: Qwen2.5-7B-Instruct
+top.quantization_bit: {}
+train.batch_size: 2
+train.cutoff_len: 4096
+train.ds_offload: true
+train.ds_stage: {}
+train.gradient_accumulation_steps: 16
+train.lora_rank: 32"""
+
+
+@pytest.mark.parametrize(
+    ("bits", "stage", "told"),
+    [
+        ("none", "'3'", ("lora", 3, True, True)),
+        ("'4'", "none", ("qlora", 0, False, False)),
+        ("none", "'2'", ("lora", 2, False, True)),
+    ],
+)
+def test_what_llama_factorys_web_interface_saves_is_read(bits, stage, told):
+    found = values(BOARD.format(bits, stage))
+    assert (found["micro_batch"], found["max_length"], found["gradient_accumulation"], found["lora_rank"]) == (
+        2,
+        4096,
+        16,
+        32,
+    )
+    assert tuple(found[id] for id in ("full_or_lora", "zero_stage", "param_on_cpu", "optimizer_on_cpu")) == told
