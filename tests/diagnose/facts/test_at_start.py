@@ -65,6 +65,12 @@ def test_a_list_of_one_says_what_that_one_does(written, place):
     assert values(text)["rollout_mode"] == place
 
 
+def test_the_place_of_an_engine_that_is_off_is_none():
+    line = "[INFO:swift] rank: 0, local_rank: 0, world_size: 4, local_world_size: 4"
+    off = f"ms-swift==3.4.0\n{line}\nRLHFArguments(rlhf_type='dpo', model='Qwen/Qwen2.5-7B', use_vllm=False, vllm_device=['auto'])"
+    assert values(off)["rollout_mode"] == "colocated"
+
+
 SWIFT_2 = "ms-swift==2.6.1\n[INFO:swift] args: SftArguments(model_type='{}', sft_type='{}', target_modules={})"
 
 
