@@ -238,6 +238,8 @@ _WORDS = (
         r"\s*(?P<n>[248]|16|32)(?![\w%]|\.\d)",
     ),
     ("quantization", r"(?<![\w.-])(?P<nf4>4[ -]?bits?)\b(?!\s*(?:adam|optim|kv|cache))"),
+    # a trainer's own line (hiyouga/LLaMA-Factory v0.9.3 model/model_utils/quantization.py); in words 8 bits are mostly an optimizer's
+    ("quantization", r"\bQuantizing model to (?P<int8>8) bit\b"),
     ("flash_attention", r"(?<![\w.='\"/-])(?<!no )(?<!without )(?P<on>flash_attention_2)(?![\w=:-]|\.\w)"),
     (
         "freeze_vision",

@@ -201,8 +201,8 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
     if "word" in groups:
         word = match["word"].lower()
         return written.of(id, _MODES.get(word, word))
-    if "nf4" in groups:
-        return "nf4"
+    if bits := next((kind for kind in ("nf4", "int8") if kind in groups), None):
+        return bits
     if "share" in groups:
         return float(match["share"])
     if "eight" in groups:

@@ -49,6 +49,7 @@ def test_words_outrank_the_processes():
     "text",
     [
         "[INFO|2025-07-01] llamafactory.model.adapter:143 >> Fine-tuning method: LoRA\nQuantizing model to 4 bit with bitsandbytes.",
+        "[INFO|2025-07-01] llamafactory.model.adapter:143 >> Fine-tuning method: LoRA\nQuantizing model to 8 bit with bitsandbytes.",
         "axolotl\nload_in_8bit: true\nadapter: lora\nlora_r: 16",
         "axolotl\nadapter: lora\nload_in_8bit: true\nlora_r: 16",
     ],
