@@ -205,11 +205,10 @@ def _apply(
 
 
 def facts_of(key: Key, value: str) -> dict[str, Value]:
-    """What one key says with one written value; nothing when it is not set or not understood. A list of one says what that one does."""
-    if only := _ONLY.fullmatch(value.strip()):
-        value = only["item"]
+    """What one key says with one written value; nothing when it is not set or not understood. A list of one word says what the word does."""
     if key.values:
-        return dict(_row(key.values, value))
+        only = _ONLY.fullmatch(value.strip())
+        return dict(_row(key.values, only["item"] if only else value))
     if not key.fact or written.not_set(value):
         return {}
     if key.product:
