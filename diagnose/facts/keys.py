@@ -205,7 +205,7 @@ def _apply(
 
 
 def facts_of(key: Key, value: str) -> dict[str, Value]:
-    """What one key says with one written value; nothing when it is not set or not understood. A list of one word says what the word does."""
+    """What one key says with one written value; nothing when it is not set or not understood. A list of one word says what that does."""
     if key.values:
         only = _ONLY.fullmatch(value.strip())
         return dict(_row(key.values, only["item"] if only else value))
