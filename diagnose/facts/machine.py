@@ -20,7 +20,7 @@ from diagnose.facts.mapped import mapped_cards
 from diagnose.facts.memory_words import host_ram, of_node
 from diagnose.facts.printed_card import known, possible
 from diagnose.facts.prose import span_of
-from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, role_cards
+from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, rented_cards, role_cards
 from diagnose.facts.shared_memory import shared_memory
 from diagnose.facts.strange_cards import mentions
 from diagnose.facts.tables import TABLE, with_tables
@@ -62,7 +62,7 @@ def read_machine(
     said, printed = mentions(speech, knowledge.gpus), captured.get("gpu_total_gib")
     table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
     said, table = possible(said, printed, knowledge.gpus), known(table, printed, knowledge.gpus)
-    roles = {id: fact for id, fact in _by_role(paste).items() if not _answered(stated, id)}
+    roles = {id: fact for id, fact in _by_role(paste, stated).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
         stated = {
@@ -91,8 +91,9 @@ def read_machine(
     return {**found, **{id: fact for id, fact in stated.items() if id in MACHINE}}
 
 
-def _by_role(paste: Paste) -> dict[str, Fact]:
-    return role_cards(paste) or pool_cards(paste) or cluster_cards(paste) or learner_cards(paste) or mapped_cards(paste)
+def _by_role(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    by_role = rented_cards(paste) or role_cards(paste, stated) or pool_cards(paste) or cluster_cards(paste)
+    return by_role or learner_cards(paste) or mapped_cards(paste)
 
 
 def _spoken(

@@ -19,6 +19,7 @@ _TOGETHER = re.compile(r"colocate_(?P<first>[a-z]+)_(?P<second>[a-z]+)$", re.A)
 _POOL = re.compile(r"(?:^|\.)(?P<pool>trainer|rollout)\.n_?(?P<what>nodes|gpus_per_node)$", re.A)
 _CLUSTER = re.compile(r"(?:^|\.)(?P<pool>cluster|colocated\.resources)\.(?:num_)?(?P<what>nodes|gpus_per_node)$", re.A)
 _OF_A_MACHINE = 8  # the most cards that both pools together have where they stand on the same machines
+_RENTED = re.compile(r"(?:^|[_.])rollout_num_gpus$", re.A)
 _LEARNERS = re.compile(r"(?:^|\.)num_learners_per_node$", re.A)
 _SHARED = re.compile(r"(?:^|\.)single_gpu_mode$", re.A)
 _ENGINES = re.compile(r"(?:^|[_.])num_engines$", re.A)
@@ -91,10 +92,32 @@ def learner_cards(paste: Paste) -> dict[str, Fact]:
     return {id: Fact(id, count, "derived", why="the learners' cards and the engines'") for id, count in counts.items()}
 
 
-def role_cards(paste: Paste) -> dict[str, Fact]:
+def rented_cards(paste: Paste) -> dict[str, Fact]:
+    """The same where the engines are told a number of cards in all: those of the actor if they are colocated, else others beside them.
+
+    A critic is trained on the actor's cards (THUDM/slime@624b824a8 slime/ray/placement_group.py: _get_placement_group_layout).
+    """
+    values = {normal(setting.key): setting.value for setting in paste.settings}
+    count = {name: written.number(values.get(f"actor_num_{name}", "")) for name in ("nodes", "gpus_per_node")}
+    engines = next((written.number(value) for key, value in values.items() if _RENTED.search(key)), None)
+    each, nodes = count["gpus_per_node"], count["nodes"] or 1
+    if not (isinstance(engines, int) and isinstance(each, int) and isinstance(nodes, int) and each * engines > 0):
+        return {}
+    shared = written.truth(values.get("colocate", "")) is True
+    total = max(nodes * each, engines) if shared else nodes * each + engines
+    counts = {"n_gpus": total, "trainer_gpus": nodes * each}
+    if total == nodes * each:
+        counts |= {"n_nodes": nodes, "gpus_per_node": each}
+    elif nodes == 1 and total <= _OF_A_MACHINE:
+        counts |= {"n_nodes": 1, "gpus_per_node": total}
+    return {id: Fact(id, number, "derived", why="the actor's cards and the engines'") for id, number in counts.items()}
+
+
+def role_cards(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     """Cards of the whole run and of each role where every role has its own count; empty with fewer than two roles.
 
-    Roles that share cards (``colocate_a_b``, ``colocate_all_models``) count once; engines count with their tensor parallel size.
+    A role that the run is ``stated`` to do without has none, whatever its count is left at. Roles that share cards (``colocate_a_b``,
+    ``colocate_all_models``) count once; engines count with their tensor parallel size.
     """
     settings = {normal(setting.key): setting for setting in paste.settings}
     roles: dict[str, dict[str, int]] = {}
@@ -105,7 +128,7 @@ def role_cards(paste: Paste) -> dict[str, Fact]:
     cards = {
         role: count.get("nodes", 1) * count["gpus_per_node"]
         for role, count in roles.items()
-        if "gpus_per_node" in count
+        if "gpus_per_node" in count and not _missing(role, stated)
     }
     if len(cards) < 2:
         return {}
@@ -114,7 +137,6 @@ def role_cards(paste: Paste) -> dict[str, Fact]:
     everything = any("all" in key.rsplit("colocate_", 1)[-1].split("_") for key in on)
     engines = _engines({key: setting.value for key, setting in settings.items()})
     total = max([*cards.values(), engines]) if everything else _total(cards, on) + engines
-    why = "the sum of the roles"
     first = next(iter(cards))
     beside = {} if everything else {f"{role}_gpus": cards[role] for role in _BESIDE if role in cards}
     machines = {count.get("nodes", 1) for count in roles.values()}
@@ -127,10 +149,15 @@ def role_cards(paste: Paste) -> dict[str, Fact]:
             if together
             else {}
         ),
-        "n_gpus": Fact("n_gpus", total, "derived", why=why),
+        "n_gpus": Fact("n_gpus", total, "derived", why="the sum of the roles"),
         "trainer_gpus": Fact("trainer_gpus", cards.get("actor", cards[first]), "derived", why="the actor's cards"),
         **{id: Fact(id, count, "derived", why="its own count") for id, count in beside.items()},
     }
+
+
+def _missing(role: str, stated: Mapping[str, Fact]) -> bool:
+    fact = stated.get(f"has_{role}")
+    return fact is not None and fact.value is False
 
 
 def _unless_told(told: Mapping[str, bool | None], cards: Collection[str]) -> set[str]:

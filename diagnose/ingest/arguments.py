@@ -187,7 +187,7 @@ class _Reader:
             text = self.chain[at].text
             if (
                 text.strip("\"'") == "$@"
-                or text.endswith("[@]}")
+                or text.strip("\"'").endswith(("[@]}", "[*]}"))
                 or text[:1] == "-"
                 and not _NEGATIVE.match(text)
                 or _SEPARATOR.match(text)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from diagnose.ingest.credentials import hide_key_blocks
 from diagnose.ingest.normalise import count_lines, numbered, with_gaps
-from diagnose.ingest.printed import printed, without_blanks
+from diagnose.ingest.printed import printed, without_blanks, without_dots
 from diagnose.ingest.redact import redact
 from diagnose.ingest.telling import SAME_FORM, Fold, classify, forms
 
@@ -53,6 +53,9 @@ class _Choice:
         self.whole = [at for run in printed(self.lines) for at in run]
         for at in self.whole:
             self.lines[at] = without_blanks(self.lines[at])
+        short, unset = without_dots(self.lines)
+        for at, row in short.items():
+            self.lines[at] = row
         self.forms = forms(b"\n".join(self.lines))
         if len(max(self.lines, key=len)) > LONGEST:
             self.lines = [_cut(line) for line in self.lines]
@@ -61,6 +64,7 @@ class _Choice:
         self.classes: dict[str, list[int]] = {name: [] for name, _ in _SHARES}
         for at, name in classify(self.lines, places).items():
             self.classes[name].append(at)
+        self.classes["setting"].sort(key=unset.__contains__)  # what has no value comes last
 
     def _count_gaps(self, text: str) -> None:
         rows = list(numbered(text.split("\n"))) or [(1, "")]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from diagnose.facts.spelling import normal
-from diagnose.facts.written import not_set, number
+from diagnose.facts.written import not_set, number, truth
 from diagnose.knowledge.records import Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Setting
@@ -77,13 +77,16 @@ def _same_setting_elsewhere(situation: Situation, change: Change, key: Key) -> l
 
 
 def _along(situation: Situation, change: Change, key: Key) -> list[Change]:
-    """The keys without which the framework refuses the new word, where the paste leaves them unset, or not at the zero they need."""
+    """The keys without which the framework refuses the new word, where the paste leaves them unset, off, or not at the zero they need."""
     words = {written.lower(): beside for written, beside in key.along.items()}
     changes, beside = [], words.get(change.after.lower(), words.get("*", {}))
     for name, value in beside.items():
         there = _pasted(situation, name)
         if there is None:
             changes.append(Change(change.fact, name, None, value))
+        elif _to_be_on(there.value, value):
+            on = "True" if there.value == "False" else value
+            changes.append(Change(change.fact, there.key, there.value, on, there.span))
         elif not_set(there.value) or _to_be_zero(there.value, value):
             changes.append(Change(change.fact, there.key, there.value, value, there.span))
     return changes
@@ -107,6 +110,11 @@ def _pasted(situation: Situation, name: str) -> Setting | None:
 def _to_be_zero(pasted: str, needed: str) -> bool:
     """Whether another number stands where none but zero is taken."""
     return number(needed) == 0 and number(pasted) not in (None, 0)
+
+
+def _to_be_on(pasted: str, needed: str) -> bool:
+    """Whether a switch is off, as the print of all arguments shows it, that has to be on."""
+    return truth(needed) is True and truth(pasted) is False
 
 
 def same_key(pasted: str, name: str) -> bool:

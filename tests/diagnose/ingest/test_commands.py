@@ -278,6 +278,8 @@ def test_it_reads_the_argument_list_that_a_launcher_prints() -> None:
         ("ARGS=(\n  --model a/b\n  --tp 2\n)", {"model": "a/b", "tp": "2"}),
         ('export ARGS="--model a/b \\\n  --tp 32"', {"model": "a/b", "tp": "32"}),
         ("python t.py --nodes 1 ${ARGS[@]} --tp 2", {"nodes": "1", "tp": "2"}),
+        ('python t.py --bf16 "${ARGS[@]}" --tp 2', {"bf16": "true", "tp": "2"}),
+        ("python t.py --bf16 ${ARGS[*]} --tp 2", {"bf16": "true", "tp": "2"}),
         ("python t.py --nodes 1 $MORE", {"nodes": "1"}),
     ],
 )  # fmt: skip

@@ -57,6 +57,23 @@ def test_in_a_long_log_it_is_read_whole(write, prefix):
     assert any(FAILURE in line.text for line in read(text).lines)
 
 
+@pytest.mark.parametrize("prefix", ["", "(MegatronTrainRayActor pid=3312, ip=10.0.0.1) "])
+def test_of_a_long_table_of_arguments_all_that_have_a_value_are_read(prefix):
+    names = [
+        f"argument_{first}{then}_of_many_{last}"
+        for first in "abcdefghij"
+        for then in "abcdefghij"
+        for last in "abcdefghij"
+    ]
+    given = {name: None if number % 3 == 0 else number for number, name in enumerate(names)}
+    rows = "\n".join(f"{prefix}  {name} {'.' * (48 - len(name))} {value}" for name, value in given.items())
+    assert len(rows) > 55_000
+    found = {setting.key: setting.value for setting in read(f"{rows}\n{NOISE}\n{FAILURE}").settings}
+    told = {name: str(value) for name, value in given.items() if value is not None}
+    assert {name: found.get(name) for name in told} == told
+    assert any(FAILURE in line.text for line in read(f"{rows}\n{NOISE}\n{FAILURE}").lines)
+
+
 def test_rows_keep_their_numbers():
     text = NOISE + "\n" + with_prefix(as_pprint(CONFIG)) + "\n" + FAILURE
     (rows,) = (one for one in read(text).settings if one.key == "zero.rows")

@@ -1,0 +1,112 @@
+"""What trainers on Megatron print of all their arguments: the same run as its bare command, with what is listed and off."""
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+from tests.diagnose.facts.conftest import OOM, told
+
+RAY = "(MegatronTrainRayActor pid=4711, ip=10.0.0.7) "
+FRAME = '  File "/root/slime/slime/backends/megatron_utils/model.py", line 590, in train_one_step\n    losses_reduced = step(\n'
+
+
+def table(prefix="", **arguments):
+    """As Megatron prints them (megatron/training/arguments.py: _print_args)."""
+    rows = sorted(f"  {name} {'.' * (48 - len(name))} {value}" for name, value in arguments.items())
+    lines = ["-" * 24 + " arguments " + "-" * 24, *rows, "-" * 20 + " end of arguments " + "-" * 21]
+    return "\n".join(prefix + line for line in lines) + "\n"
+
+
+def sizes(answer):
+    return {one.phase: {term.id: term.bytes for term in one.terms} for one in answer.estimate.gpu.phases}
+
+
+# what is listed whether or not it is used (slime v0.3.1, Megatron-LM core_v0.15.3)
+SLIME = {
+    "actor_num_gpus_per_node": 8, "actor_num_nodes": 1, "critic_num_gpus_per_node": 8, "critic_num_nodes": 1, "use_critic": False,
+    "rollout_num_gpus": 8, "rollout_num_gpus_per_engine": 2, "colocate": True, "offload_train": True, "offload_rollout": True,
+    "hf_checkpoint": "/root/Qwen3-4B", "advantage_estimator": "grpo", "loss_type": "policy_loss", "kl_coef": 0.0, "use_kl_loss": False,
+    "rollout_batch_size": 32, "n_samples_per_prompt": 8, "rollout_max_response_len": 8192, "rollout_max_context_len": None,
+    "seq_length": 4096, "micro_batch_size": 1, "use_dynamic_batch_size": True, "max_tokens_per_gpu": 9216,
+    "log_probs_max_tokens_per_gpu": 9216, "tensor_model_parallel_size": 2, "sequence_parallel": True,
+    "pipeline_model_parallel_size": 1, "context_parallel_size": 1, "recompute_granularity": "full",
+    "optimizer_cpu_offload": False, "optimizer_offload_fraction": 1.0, "use_precision_aware_optimizer": False,
+    "exp_avg_dtype": "torch.float32", "main_params_dtype": "torch.float32", "sglang_mem_fraction_static": 0.7,
+    "sglang_disable_cuda_graph": False, "sglang_context_length": None, "entropy_coef": 0.0,
+}  # fmt: skip
+COMMAND = (
+    "python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate --hf-checkpoint /root/Qwen3-4B --advantage-estimator grpo "
+    "--rollout-batch-size 32 --n-samples-per-prompt 8 --rollout-max-response-len 8192 --use-dynamic-batch-size --max-tokens-per-gpu 9216 "
+    "--tensor-model-parallel-size 2 --sequence-parallel --recompute-granularity full --rollout-num-gpus-per-engine 2 "
+    "--sglang-mem-fraction-static 0.7 --entropy-coef 0.0\n"
+)
+
+
+@pytest.mark.parametrize("prefix", ["", RAY])
+def test_what_slime_prints_is_the_run_of_its_command(prefix):
+    printed, bare = (told(text + FRAME + OOM) for text in (table(prefix, **SLIME), COMMAND))
+    assert sizes(printed) == sizes(bare)
+    assert {key: printed.facts.values[key] for key in bare.facts.values} == bare.facts.values
+    assert [one.lever.slug for one in printed.prescriptions] == [one.lever.slug for one in bare.prescriptions]
+
+
+def test_what_is_listed_of_a_critic_that_there_is_none_of_has_no_cards():
+    found = told(table(**SLIME)).facts.values
+    assert (found["n_gpus"], found["trainer_gpus"], found["has_critic"]) == (8, 8, False)
+    assert "critic_gpus" not in found
+
+
+def test_a_critic_of_slime_is_trained_on_the_cards_of_the_actor():
+    found = told(table(**{**SLIME, "advantage_estimator": "ppo", "use_critic": True})).facts.values
+    assert (found["n_gpus"], found["trainer_gpus"], found["has_critic"]) == (8, 8, True)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "engines", "cards"),
+    [
+        (1, 4, {"n_gpus": 8, "trainer_gpus": 4, "gpus_per_node": 8, "n_nodes": 1}),
+        (2, 16, {"n_gpus": 24, "trainer_gpus": 8}),
+    ],
+)
+def test_engines_of_slime_have_cards_of_their_own_beside_the_trainer(nodes, engines, cards):
+    command = (
+        f"python3 train_async.py --actor-num-nodes {nodes} --actor-num-gpus-per-node 4 --rollout-num-gpus {engines}"
+    )
+    one = {
+        **SLIME,
+        "colocate": False,
+        "actor_num_nodes": nodes,
+        "actor_num_gpus_per_node": 4,
+        "rollout_num_gpus": engines,
+    }
+    for text in (command, table(**one)):
+        found = told(text).facts.values
+        assert {key: found[key] for key in cards} == cards
+
+
+def test_fine_tuning_with_slime_has_no_engine_beside_it():
+    one = {**SLIME, "colocate": False, "loss_type": "sft_loss", "rollout_num_gpus": None}
+    assert told(table(**one)).facts.values["n_gpus"] == 8
+
+
+def test_the_length_that_slime_lists_for_megatron_is_none_of_a_row():
+    assert "max_length" not in told(table(**SLIME)).facts.values
+
+
+def test_recomputation_that_is_listed_as_none_is_off():
+    assert told(table(**{**SLIME, "recompute_granularity": None})).facts.values["gradient_checkpointing"] is False
+
+
+@pytest.mark.parametrize(("kl", "switch", "ref"), [(0.001, False, True), (0.0, True, True), (0.0, False, False)])
+def test_the_reference_of_slime_is_loaded_for_either_of_the_two(kl, switch, ref):
+    assert told(table(**{**SLIME, "kl_coef": kl, "use_kl_loss": switch})).facts.values["has_ref"] is ref
+
+
+def test_a_switch_that_is_listed_as_off_is_put_on_with_what_needs_it():
+    answer = diagnose(table(**SLIME) + FRAME + OOM, {}, current(), ())
+    offload = next(one for one in answer.prescriptions if one.lever.slug == "offload.optimizer.step.on")
+    written = {change.key: (change.before, change.after) for change in offload.changes}
+    assert written == {
+        "optimizer_cpu_offload": ("False", "True"),
+        "use_precision_aware_optimizer": ("False", "True"),
+    }
