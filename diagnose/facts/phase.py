@@ -145,7 +145,7 @@ def _telling(
     """
     own = code.get(frame.line, "")
     for table in tables:
-        possible = [entry for entry in table if not entry.inside or _inside(entry, frame, code, frames)]
+        possible = [entry for entry in table if _holds_here(entry, frame, code, frames)]
         # a validation or a save is one whatever it calls
         whole = [entry for entry in _best(possible, frame) if PHASE_GROUPS.get(entry.phase) == "sometimes"]
         if whole:
@@ -154,6 +154,11 @@ def _telling(
             if len({entry.phase for entry in entries}) == 1:
                 return entries[0]
     return None
+
+
+def _holds_here(entry: PhaseFrame, frame: Frame, code: Mapping[int, str], frames: Sequence[Frame]) -> bool:
+    """Whether the frame is at the line of code, or inside the function, that the entry asks for."""
+    return _inside(entry, frame, code, frames) if entry.inside else entry.line in code.get(frame.line, "")
 
 
 def _inside(entry: PhaseFrame, frame: Frame, code: Mapping[int, str], frames: Sequence[Frame]) -> bool:

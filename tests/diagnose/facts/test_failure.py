@@ -474,3 +474,34 @@ def test_a_server_of_rewards_fails_in_the_reward_phase(values):
 )
 def test_a_full_host_tells_a_failure_only_beside_one(values, text, kind):
     assert values(text).get("oom_kind") == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "phase"),
+    [
+        ("/w/megatron/training/training.py", "losses_reduced = forward_backward_func(", "actor_update"),
+        (
+            "/w/megatron/training/training.py",
+            "update_successful, grad_norm, zeros = optimizer.step()",
+            "optimizer_step",
+        ),
+        ("/w/swift/megatron/trainers/base.py", "metrics = forward_backward_func(", "actor_update"),
+        (
+            "/w/swift/megatron/trainers/base.py",
+            "update_successful, grad_norm, _ = self.optimizer.step()",
+            "optimizer_step",
+        ),
+    ],
+)
+def test_a_function_of_two_phases_is_told_by_its_line(values, path, code, phase) -> None:
+    text = f'Traceback (most recent call last):\n  File "{path}", line 9, in train_step\n    {code}\n  File "/w/x.py", line 3, in f\n    y\n'
+    assert values(text + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")["phase"] == phase
+
+
+def test_an_update_of_mindspeed_is_no_optimizer_step_at_another_line(values) -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/w/mindspeed_rl/workers/actor_hybrid_worker.py", line 9, in update\n    self.actor.update(\n'
+        '  File "/w/mindspeed_rl/models/base/base_training_engine.py", line 9, in update\n    losses = self.forward_backward_func(\n'
+    )
+    assert values(text + "RuntimeError: NPU out of memory. Tried to allocate 2.97 GiB\n")["phase"] == "actor_update"
