@@ -15,6 +15,8 @@ _SHELL_ARITHMETIC = re.compile(r"^\$\(\(?\s*(?:expr\s+)?(.*?)\s*\)?\)$", re.A)
 _OPERATION = re.compile(r"(\d{1,15})\s*(\*\*|//|[*/+-])\s*(\d{1,15})", re.A)
 _RANGE = re.compile(r"list\(range\((?:(\d{1,6})\s*,\s*)?(\d{1,6})\)\)", re.A)
 SHARES = ("gpu_memory_utilization", "ray_memory_threshold")
+# a type as torch prints it → as a command names it; fp8 moments are kept as bytes (NVIDIA/Megatron-LM@d98e8a6 training/arguments.py)
+_DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "uint8": "fp8"}
 MOST = 10**12  # of anything that a run counts; far below it sums of bytes leave what a float can hold
 MOST_OF = {"machine": 10**6, "tokens": 10**8}  # by group or unit: more than anybody has
 _MULTIPLIER = {"": 1, "k": KIB, "m": MIB}
@@ -97,7 +99,12 @@ def choice(spec: FactSpec, text: str) -> Value | None:
     word = bare(text).lower()
     if "true" in options and (yes := truth(word)) is not None:
         return yes
-    return word if word in options else None
+    return next((one for one in (word, dtype(word)) if one in options), None)
+
+
+def dtype(word: str) -> str:
+    """The short name of a type that torch prints: “torch.float16” is fp16; any other word as it is."""
+    return _DTYPES.get(word.removeprefix("torch."), word)
 
 
 def of(id: str, text: str) -> Value | None:

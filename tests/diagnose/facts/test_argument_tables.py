@@ -110,3 +110,63 @@ def test_a_switch_that_is_listed_as_off_is_put_on_with_what_needs_it():
         "optimizer_cpu_offload": ("False", "True"),
         "use_precision_aware_optimizer": ("False", "True"),
     }
+
+
+# Megatron-LM core_v0.15.3, --bf16 --use-distributed-optimizer and sizes; the rest are defaults
+MEGATRON = {
+    "world_size": 8, "micro_batch_size": 1, "global_batch_size": 128, "seq_length": 4096, "tensor_model_parallel_size": 2,
+    "pipeline_model_parallel_size": 2, "sequence_parallel": False, "use_distributed_optimizer": True, "recompute_granularity": None,
+    "optimizer_cpu_offload": False, "optimizer_offload_fraction": 1.0, "use_precision_aware_optimizer": False,
+    "exp_avg_dtype": "torch.float32", "main_params_dtype": "torch.float32", "attention_backend": "AttnBackend.auto",
+    "grpo_group_size": 2, "grpo_kl_beta": 0.001, "grpo_prompts_per_step": 32, "inference_dynamic_batching_buffer_size_gb": 40.0,
+    "inference_max_seq_length": 2560, "perform_rl_step": False, "sft": False,
+}  # fmt: skip
+PRETRAIN = (
+    "torchrun --nproc_per_node 8 pretrain_gpt.py --bf16 --micro-batch-size 1 --seq-length 4096 --tensor-model-parallel-size 2 "
+    "--pipeline-model-parallel-size 2 --use-distributed-optimizer\n"
+)
+MODEL = "Megatron-LM, Llama-3.1-8B on H100 80GB\n"
+
+
+def test_what_megatron_prints_is_the_run_of_its_command():
+    printed, bare = (told(MODEL + text + OOM) for text in (table("[default0]:", **MEGATRON), PRETRAIN))
+    assert sizes(printed) == sizes(bare)
+    assert printed.facts.values["n_gpus"] == bare.facts.values["n_gpus"] == 8
+
+
+def test_settings_of_samples_that_every_run_lists_are_none_of_a_pretraining():
+    found = told(MODEL + table(**MEGATRON)).facts.values
+    assert found["algo"] == "pretrain"
+    assert not {"has_ref", "rollout_n", "train_batch_size", "kv_pool_gib", "max_model_len"} & found.keys()
+    assert "optimizer_cpu_fraction" not in found
+
+
+def test_they_are_those_of_a_run_that_samples():
+    found = told(MODEL + table(**{**MEGATRON, "perform_rl_step": True})).facts.values
+    wanted = {
+        "algo": "grpo",
+        "has_ref": True,
+        "rollout_n": 2,
+        "train_batch_size": 32,
+        "kv_pool_gib": 40.0,
+        "ref_offload": True,
+    }
+    assert {key: found[key] for key in wanted} == wanted
+
+
+def test_fine_tuning_with_megatron_is_told_by_its_switch():
+    assert told(MODEL + table(**{**MEGATRON, "sft": True})).facts.values["algo"] == "sft"
+
+
+@pytest.mark.parametrize(
+    ("printed", "moment"),
+    [("torch.float16", "fp16"), ("torch.bfloat16", "bf16"), ("torch.uint8", "fp8"), ("fp16", "fp16")],
+)
+def test_types_are_read_as_torch_prints_them(printed, moment):
+    found = told(MODEL + table(**{**MEGATRON, "use_precision_aware_optimizer": True, "exp_avg_dtype": printed}))
+    assert found.facts.values["first_moment"] == moment
+
+
+def test_masters_are_read_as_torch_prints_them():
+    found = told(table(**{**SLIME, "use_precision_aware_optimizer": True, "main_params_dtype": "torch.float16"}))
+    assert found.facts.values["masters"] == "fp16"
