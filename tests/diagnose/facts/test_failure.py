@@ -494,7 +494,7 @@ def test_a_full_host_tells_a_failure_only_beside_one(values, text, kind):
     ],
 )
 def test_a_function_of_two_phases_is_told_by_its_line(values, path, code, phase) -> None:
-    text = f'Traceback (most recent call last):\n  File "{path}", line 9, in train_step\n    {code}\n  File "/w/x.py", line 3, in f\n    y\n'
+    text = f'Traceback (most recent call last):\n  File "{path}", line 9, in train_step\n    {code}\n  File "/x.py", line 3, in f\n    y\n'
     assert values(text + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")["phase"] == phase
 
 
