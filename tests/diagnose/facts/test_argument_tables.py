@@ -170,3 +170,66 @@ def test_types_are_read_as_torch_prints_them(printed, moment):
 def test_masters_are_read_as_torch_prints_them():
     found = told(table(**{**SLIME, "use_precision_aware_optimizer": True, "main_params_dtype": "torch.float16"}))
     assert found.facts.values["masters"] == "fp16"
+
+
+# what Megatron-SWIFT 4.6.0 prints of any run in one line, among some four hundred others
+SWIFT = (
+    "[INFO:swift] args: {kind}(model='Qwen/Qwen2.5-7B-Instruct', torch_dtype=torch.bfloat16, max_length=4096, tuner_type='full', "
+    "lora_rank=8, rlhf_type={rlhf}, beta=0.1, num_generations=8, max_completion_length=512, use_vllm=True, "
+    "vllm_gpu_memory_utilization=0.9, advantage_estimator='grpo', micro_batch_size=1, global_batch_size=16, use_flash_attn=False, "
+    "attention_backend='flash', recompute_granularity='selective', tensor_model_parallel_size=2, sequence_parallel=True, "
+    "optimizer_cpu_offload=False, optimizer_offload_fraction=1.0)\n"
+)
+SWIFT_COMMAND = (
+    "megatron {kind} --model Qwen/Qwen2.5-7B-Instruct --max_length 4096 --micro_batch_size 1 --global_batch_size 16 "
+    "--tensor_model_parallel_size 2 --sequence_parallel true"
+)
+CARDS = "ms-swift==4.6.0 on 8 GPUs\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "rlhf", "command", "algo"),
+    [
+        ("MegatronSftArguments", None, SWIFT_COMMAND.format(kind="sft"), "sft"),
+        ("MegatronPretrainArguments", None, SWIFT_COMMAND.format(kind="pt"), "pretrain"),
+        ("MegatronRLHFArguments", "'dpo'", SWIFT_COMMAND.format(kind="rlhf") + " --rlhf_type dpo", "dpo"),
+        ("MegatronTrainArguments", None, SWIFT_COMMAND.format(kind="sft"), "sft"),
+    ],
+)
+def test_what_megatron_swift_prints_is_the_run_of_its_command(kind, rlhf, command, algo):
+    printed = told(CARDS + SWIFT.format(kind=kind, rlhf=rlhf) + OOM)
+    bare = told(CARDS + command + "\n" + OOM)
+    assert printed.facts.values["algo"] == bare.facts.values["algo"] == algo
+    assert sizes(printed) == sizes(bare)
+    assert [printed.facts.values[key] for key in ("strategy", "precision", "flash_attention")] == [
+        "megatron",
+        "megatron",
+        True,
+    ]
+
+
+MINDSPEED = """megatron_training:
+  stage: ray_grpo
+  use_distributed_optimizer: true
+actor_config:
+  micro_batch_size: 4
+  tensor_model_parallel_size: 2
+"""
+
+
+@pytest.mark.parametrize(("modules", "kind"), [("[]", "full"), ("None", "full"), ("['linear_qkv']", "lora")])
+def test_a_rank_that_mindspeed_lists_makes_no_adapters(modules, kind):
+    listed = table(
+        "(IntegratedWorker pid=7) ", lora_r=16, lora_alpha=32, lora_target_modules=modules, micro_batch_size=4
+    )
+    assert told(MINDSPEED + listed).facts.values["full_or_lora"] == kind
+
+
+def test_preference_data_of_roll_are_those_of_dpo():
+    pairs = "sequence_length: 512\nchosen_key: chosen\nrejected_key: rejected\n"
+    assert (
+        told(pairs + "pretrain: Qwen/Qwen2.5-3B\nactor_train:\n  device_mapping: list(range(0,8))\n").facts.values[
+            "algo"
+        ]
+        == "dpo"
+    )
