@@ -46,7 +46,7 @@ _MERGED_PATCHES = (
 
 @once
 def row_limit(plan: Plan) -> tuple[int | None, int | None]:
-    """Limits of prompt and response in tokens; a limit of the whole row stands with the response.
+    """Limits of prompt and response in tokens; a limit of the whole row stands with the response, and below both together it counts.
 
     Where nothing limits them the longest of the data does, or the length that somebody tells.
     """
@@ -54,7 +54,7 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
     longest = whole(plan.values, "max_length")
     if plan.online and (told := of_turns(plan, prompt or 0, response or 0)):
         return told
-    if prompt and response:
+    if prompt and response and not (plan.online and longest and prompt + response > longest):
         return prompt, response
     if longest and response and plan.online:
         beside = min(_told_prompt(plan) or max(0, longest - _told_response(plan, response)), longest - 1)

@@ -97,6 +97,23 @@ def test_prompt_and_answer_are_together_no_longer_than_the_limit_of_the_row(
     assert sum(side.high for side in real_row(plan, 1.0)) <= 4096
 
 
+@pytest.mark.parametrize(
+    ("prompt", "response", "longest", "limits"),
+    [
+        (16383, 12000, 16384, (4384, 12000)),
+        (1024, 3072, 4096, (1024, 3072)),
+        (1024, 2048, 8192, (1024, 2048)),
+    ],
+)
+def test_a_limit_of_the_row_below_those_of_its_parts_counts(
+    facts: Any, prompt: int, response: int, longest: int, limits: tuple[int, int]
+) -> None:
+    """slime sets the longest prompt to one token less than the row (slime v0.3.1 slime/utils/arguments.py: slime_validate_args)."""
+    plan = plan_of(facts(prompt_length=prompt, response_length=response, max_length=longest), None)
+    assert plan is not None
+    assert row_limit(plan) == limits
+
+
 def test_there_is_no_turning_length_when_the_limit_is_never_reached(facts: Any) -> None:
     assert turning_length(facts(), from_gib(10_000), "actor_update") is None
 
