@@ -46,7 +46,7 @@ _MERGED_PATCHES = (
 
 @once
 def row_limit(plan: Plan) -> tuple[int | None, int | None]:
-    """Limits of prompt and response in tokens; a limit of the whole row stands with the response, and below both together it counts.
+    """Limits of prompt and response in tokens; a limit of the whole row stands with the response.
 
     Where nothing limits them the longest of the data does, or the length that somebody tells.
     """
@@ -54,7 +54,9 @@ def row_limit(plan: Plan) -> tuple[int | None, int | None]:
     longest = whole(plan.values, "max_length")
     if plan.online and (told := of_turns(plan, prompt or 0, response or 0)):
         return told
-    if prompt and response and not (plan.online and longest and prompt + response > longest):
+    # a prompt that may fill the row but for one token has no limit of its own
+    of_row = plan.online and longest is not None and prompt in (longest - 1, longest)
+    if prompt and response and not (of_row and "max_length" not in plan.defaults | plan.assumed):
         return prompt, response
     if longest and response and plan.online:
         beside = min(_told_prompt(plan) or max(0, longest - _told_response(plan, response)), longest - 1)

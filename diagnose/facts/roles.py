@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 
 from diagnose.facts import written
 from diagnose.facts.spelling import normal
-from diagnose.types import Fact, Paste
+from diagnose.types import Fact, Paste, Setting
 
 _ROLE = re.compile(r"(?P<role>[a-z]+)[_.]num_(?P<what>nodes|gpus_per_node)$", re.A)
 _BESIDE = ("critic", "ref", "reward")  # the roles beside the actor whose phases may run on cards of their own
@@ -120,17 +120,13 @@ def role_cards(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     ``colocate_all_models``) count once; engines count with their tensor parallel size.
     """
     settings = {normal(setting.key): setting for setting in paste.settings}
-    roles: dict[str, dict[str, int]] = {}
-    for key, setting in settings.items():
-        number = written.number(setting.value)
-        if (found := _ROLE.search(key)) and isinstance(number, int):
-            roles.setdefault(found["role"], {})[found["what"]] = number
+    roles = _counted(settings)
     cards = {
         role: count.get("nodes", 1) * count["gpus_per_node"]
         for role, count in roles.items()
         if "gpus_per_node" in count and not _missing(role, stated)
     }
-    if len(cards) < 2:
+    if not cards or sum("gpus_per_node" in count for count in roles.values()) < 2:
         return {}
     told = {key: written.truth(setting.value) for key, setting in settings.items() if "colocate" in key}
     on = {key for key, yes in told.items() if yes} | _unless_told(told, cards)
@@ -153,6 +149,16 @@ def role_cards(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
         "trainer_gpus": Fact("trainer_gpus", cards.get("actor", cards[first]), "derived", why="the actor's cards"),
         **{id: Fact(id, count, "derived", why="its own count") for id, count in beside.items()},
     }
+
+
+def _counted(settings: Mapping[str, Setting]) -> dict[str, dict[str, int]]:
+    """Nodes and cards of each by the role that they are told of."""
+    roles: dict[str, dict[str, int]] = {}
+    for key, setting in settings.items():
+        number = written.number(setting.value)
+        if (found := _ROLE.search(key)) and isinstance(number, int):
+            roles.setdefault(found["role"], {})[found["what"]] = number
+    return roles
 
 
 def _missing(role: str, stated: Mapping[str, Fact]) -> bool:

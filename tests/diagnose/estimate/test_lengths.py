@@ -102,10 +102,10 @@ def test_prompt_and_answer_are_together_no_longer_than_the_limit_of_the_row(
     [
         (16383, 12000, 16384, (4384, 12000)),
         (1024, 3072, 4096, (1024, 3072)),
-        (1024, 2048, 8192, (1024, 2048)),
+        (1024, 3072, 2048, (1024, 3072)),
     ],
 )
-def test_a_limit_of_the_row_below_those_of_its_parts_counts(
+def test_a_prompt_that_may_fill_the_row_has_no_limit_of_its_own(
     facts: Any, prompt: int, response: int, longest: int, limits: tuple[int, int]
 ) -> None:
     """slime sets the longest prompt to one token less than the row (slime v0.3.1 slime/utils/arguments.py: slime_validate_args)."""

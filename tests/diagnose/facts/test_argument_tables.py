@@ -233,3 +233,20 @@ def test_preference_data_of_roll_are_those_of_dpo():
         ]
         == "dpo"
     )
+
+
+def test_engines_count_beside_the_one_role_that_is_left():
+    command = (
+        "python3 -m openrlhf.cli.train_ppo_ray --ref_num_nodes 1 --ref_num_gpus_per_node 4 --actor_num_nodes 1 --actor_num_gpus_per_node 4 "
+        "--vllm_num_engines 4 --vllm_tensor_parallel_size 1 --init_kl_coef 0 --advantage_estimator reinforce\n"
+    )
+    found = told(command).facts.values
+    assert (found["has_ref"], found["n_gpus"], found["trainer_gpus"]) == (False, 8, 4)
+    assert "ref_gpus" not in found
+
+
+def test_a_script_of_somebody_s_own_is_not_the_trainer_of_that_name():
+    assert (
+        told("accelerate launch --num_processes 8 train_rl.py --use_vllm true\n" + OOM).facts.values.get("framework")
+        != "megatron-lm"
+    )
