@@ -199,9 +199,14 @@ def _apply(
         # the command's value is not told: what stands elsewhere is not this run's
         stated.pop(key.fact, None)
     for id, value in facts_of(key, setting.value).items():
-        if id not in known:
+        if id not in known and not (id in stated and _listed_off(key, setting)):
             unit = key.unit if id == key.fact else ""
             stated[id] = Fact(id, value, "read", unit, setting.key, setting.value, setting.span)
+
+
+def _listed_off(key: Key, setting: Setting) -> bool:
+    """Whether a flag that takes no word stands in a list of all arguments as not given: that overrules no other key."""
+    return key.switch and setting.shape in ("dump", "python") and written.truth(setting.value) is False
 
 
 def facts_of(key: Key, value: str) -> dict[str, Value]:
