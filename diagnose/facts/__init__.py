@@ -34,7 +34,7 @@ from diagnose.facts.numerals import in_digits
 from diagnose.facts.offload_words import offload_words
 from diagnose.facts.only_loads import only_loads
 from diagnose.facts.proven import known, left_open
-from diagnose.facts.quantized import with_quantized
+from diagnose.facts.quantized import with_low_bits, with_quantized
 from diagnose.facts.quoted import without_quoted
 from diagnose.facts.role_sizes import with_role_sizes
 from diagnose.facts.run_words import run_words
@@ -108,6 +108,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         before, keyed = keyed, _keys(heard, detected, version, {**answered, **chosen}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
     stated = with_role_sizes(with_sizes(_on_machine(stated, heard, knowledge), knowledge), heard.speech)
+    stated = with_low_bits(stated)
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(_begun(without_training(with_quantized(stated, model.model))), knowledge.datasets)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 from diagnose.batch import resolve
 from diagnose.conditions import holds, in_range, only_rules_out, unknown
 from diagnose.facts import written
+from diagnose.facts.key_values import facts_of
+from diagnose.facts.outranked import goes_with, not_in_force, outranked
 from diagnose.facts.proven import Proofs
 from diagnose.facts.spelling import Places, deeper, normal, places
 from diagnose.knowledge.records import Framework, Key
 from diagnose.types import Fact, Paste, Setting
 from diagnose.vocabulary import Value
 
-_ANY_OTHER = "*"
 _OBJECT = re.compile(r"(?:\w*_)?(?:args|arguments|config|cfg|kwargs)", re.A)  # training_args.learning_rate = …
-_MEMBER = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+", re.A)
-_ONLY = re.compile(r"\[\s{0,9}(?P<quote>['\"]?)(?P<item>[^\[\](){},'\"\s]{1,200})(?P=quote)\s{0,9}\]", re.A)
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]", re.A)
 # what nothing denies is a training
 _TRAINS: Mapping[str, Value] = {"trains": True}
@@ -69,10 +66,17 @@ def read_keys(
     dead: dict[str, str] = {}
     denied: dict[str, Fact] = {}
     shipped = _shipped(paste, framework, version)
+    answers = {id: fact.value for id, fact in known.items() if fact.origin == "answered"}
+    pairs, first = [(one.setting, one.key) for one in matches], resolve(known)
+    refused = outranked(pairs, framework, version, first, answers)
     for conditional in (False, True):
+        if conditional and answers:
+            told = [key for setting, key in pairs]
+            beside = goes_with(framework, version, resolve(stated), answers, refused.values(), told)
+            stated = {**beside, **stated}
         values = {**_TRAINS, **resolve({**shipped, **stated})}
         for match in matches:
-            if bool(match.key.when) == conditional:
+            if bool(match.key.when) == conditional and match.setting not in refused:
                 if not (against := _against(match, values, proven or {})):
                     _apply(match, values, stated, dead, known)
                 for fact in against:
@@ -81,7 +85,8 @@ def read_keys(
     read = {id: fact for id, fact in stated.items() if id not in known}
     if "full_or_lora" in stated and stated["full_or_lora"].value == "full":
         read.pop("lora_rank", None)  # of adapters that are switched off
-    return KeyFacts(read, keys, units, dead, tuple(denied.values()), _untold(matches, stated))
+    remarks = tuple(not_in_force(refused, answers))
+    return KeyFacts(read, keys, units, dead, tuple(denied.values()), _untold(matches, stated), remarks)
 
 
 def _untold(matches: list[_Match], stated: Mapping[str, Fact]) -> dict[str, str]:
@@ -207,55 +212,6 @@ def _apply(
 def _listed_off(key: Key, setting: Setting) -> bool:
     """Whether a flag that takes no word stands in a list of all arguments as not given: that overrules no other key."""
     return key.switch and setting.shape in ("dump", "python") and written.truth(setting.value) is False
-
-
-def facts_of(key: Key, value: str) -> dict[str, Value]:
-    """What one key says with one written value; nothing when it is not set or not understood. A list of one word says what that does."""
-    if key.values:
-        only = _ONLY.fullmatch(value.strip())
-        return dict(_row(key.values, only["item"] if only else value))
-    if not key.fact or written.not_set(value):
-        return {}
-    if key.product:
-        return _product(key, value)
-    if key.above is not None:
-        number = written.number(value)
-        return {} if number is None else {key.fact: number > key.above}
-    read = written.of(key.fact, value)
-    if key.negated and isinstance(read, bool):
-        read = not read
-    no_limit = read == 0 and key.fact == "max_length"  # a row of no tokens: nothing is packed, or cut
-    return {} if read is None or no_limit else {key.fact: read}
-
-
-def _product(key: Key, value: str) -> dict[str, Value]:
-    """The product of the sizes in one word; of a word in several parts those of the first part that has any, and is meant."""
-    parts = re.split(r"[+|]", value) if key.part else value.partition(":")[2].split("|")
-    for part in (part for part in parts if key.part is None or key.part.search(written.bare(part))):
-        if key.product and (sizes := [int(size) for size in key.product.findall(part)]):
-            return {key.fact: math.prod(sizes)}
-    return {}
-
-
-def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, Value]:
-    """The row of a written word: as it stands, as the name of a file, as yes or no, or as the longest word inside a file's name.
-
-    A row of ``*`` is that of any other word.
-    """
-    rows = {word.lower().removeprefix("torch."): facts for word, facts in table.items()}
-    word = written.bare(value).lower().removeprefix("torch.")
-    member = word.rpartition(".")[2] if _MEMBER.fullmatch(word) else word  # of an enumeration, or of a module
-    stem = PurePosixPath(word).name.rsplit(".", 1)[0] if re.search(r"[/.]", word) else word
-    for candidate in (word, written.dtype(word), stem, member):
-        if candidate in rows:
-            return rows[candidate]
-    yes = written.truth(word)
-    if yes is not None and str(yes).lower() in rows:
-        return rows[str(yes).lower()]
-    inside = [row for row in rows if len(row) >= 4 and (row in stem or (member != word and row in member))]
-    if inside:
-        return rows[max(inside, key=len)]
-    return {} if written.not_set(value) else rows.get(_ANY_OTHER, {})
 
 
 def writable(

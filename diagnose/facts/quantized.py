@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
 from diagnose.knowledge.hardware import Model
 from diagnose.types import Fact
@@ -42,6 +44,14 @@ def with_quantized(stated: dict[str, Fact], record: Model | None) -> dict[str, F
         return stated
     why = f"the name {model.value}"
     return {**stated, "quantization": Fact("quantization", found.lastgroup, "derived", why=why)}
+
+
+def with_low_bits(stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The facts with QLoRA where adapters are told in one place and a base of few bits in another: both are one way of training."""
+    training, base = stated.get("full_or_lora"), stated.get("quantization")
+    if training is None or training.value != "lora" or base is None or not base.certain or base.value == "none":
+        return dict(stated)
+    return {**stated, "full_or_lora": replace(training, value="qlora")}
 
 
 def _as_served(stated: dict[str, Fact], name: str, record: Model | None) -> dict[str, Fact]:

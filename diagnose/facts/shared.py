@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from diagnose.conditions import in_range
-from diagnose.facts.keys import KeyFacts, facts_of
+from diagnose.facts.key_values import facts_of
+from diagnose.facts.keys import KeyFacts
 from diagnose.facts.spelling import normal
 from diagnose.knowledge.frameworks import Key
 from diagnose.knowledge.records import Framework

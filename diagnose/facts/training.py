@@ -108,6 +108,7 @@ _TOO = re.compile(
 # … but for one that came in the place of the other: “换成 LoRA 也爆”
 _NOW = re.compile(r"(?:[换改切][成到为用了]{0,2}|\b(?:to|now|with))\s*$", re.I | re.A)
 _BESIDE = 60  # characters
+_ADAPTED = ("lora", "qlora")
 # in lower case; whatever tells of adapters, or that all is trained, holds one
 _MARKS = ("full", "全", "lora", "dora", "peft", "adapter")
 _FOUR_BIT = re.compile(
@@ -124,11 +125,11 @@ def read_training(
     paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None
 ) -> Fact | None:
     """``full_or_lora`` by words, or by a framework that has no other way; None leaves it to keys and defaults."""
-    given = stated.get("full_or_lora")
-    if given is not None:
+    given, rank = stated.get("full_or_lora"), stated.get("lora_rank")
+    answered = rank is not None and rank.origin == "answered"
+    if given is not None and not (answered and rank and (given.value in _ADAPTED) != (int(rank.value) > 0)):
         return None
-    rank = stated.get("lora_rank")
-    if rank is not None and rank.origin == "read":
+    if rank is not None and rank.certain:
         # a rank belongs to what the words of its line call it: “QLoRA r=16”
         beside = [line for line in speech if rank.span and line.number == rank.span.line]
         said = _training_in_words(paste, beside)
