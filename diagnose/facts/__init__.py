@@ -101,6 +101,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
     answered, refused = read_answers(answers, knowledge)
     heard = hear(paste, detected := detect(paste, answered.get("framework"), knowledge), answered, knowledge)
     version = version_of(detected.framework, detected.fork, heard.paste, answered.get("framework_version"))
+    answered |= {version.id: version} if version is not None and version.origin == "answered" else {}
     keyed = _keys(heard, detected, version, answered, knowledge)
     stated = {**heard.failed, **heard.captured, **keyed.stated, **answered, **_identity(detected, version)}
     model = _run(stated, heard, answered, detected.framework, knowledge)

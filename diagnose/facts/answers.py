@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from diagnose.facts import written
+from diagnose.facts.answered_version import VERSIONS, version_in
 from diagnose.knowledge import Knowledge
 from diagnose.types import Fact
 from diagnose.units import KIB
@@ -35,7 +36,7 @@ def parse_answer(id: str, text: str) -> Value:
     if spec.type == "text":
         if not words:
             raise ValueError("An empty answer says nothing. Write a word, or leave the question open.")
-        return words
+        return version_in(id, words) if id in VERSIONS else words
     if words.lower() == "none" and "false" in dict(spec.options):
         return False  # of a choice that holds a no, which a key of the same name may leave unset instead
     # “none” is an answer where the options hold it, and not the empty value that it is of a key
@@ -55,7 +56,7 @@ def closed(id: str) -> bool:
 def _in_bounds(id: str, words: str, value: float) -> None:
     if value < 0:
         raise ValueError(f"“{words}” is below zero. Write a number that is not.")
-    if value == 0 and FACTS[id].group in _COUNTED:
+    if value == 0 and (FACTS[id].group in _COUNTED or id == "params_b"):
         raise ValueError("0 is no answer here. Write 1 or more, or leave the question open.")
     if value > _LEVELS.get(id, value):
         raise ValueError(f"“{words}” is no such level. Write a number from 0 to {_LEVELS[id]}.")
@@ -70,6 +71,10 @@ def checked(id: str, value: Value) -> Value:
     spec = FACTS[id]
     if isinstance(value, str):
         return parse_answer(id, value)
+    if not isinstance(value, int | float) or (isinstance(value, bool) and spec.type == "text"):
+        raise ValueError(
+            f"“{str(value)[:40]}” is no answer here. Write one word or one number, or leave the question open."
+        )
     if spec.type == "bool" and not isinstance(value, bool) and value in (0, 1):
         return bool(value)
     if spec.type != "number" or isinstance(value, bool):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from diagnose.conditions import holds, version
+from diagnose.facts.answered_version import of_day
 from diagnose.facts.cards import aside
 from diagnose.facts.framework import loose
 from diagnose.facts.prose import asked, clause_of, place_of
@@ -56,8 +57,10 @@ class _Bound:
 
 def version_of(framework: Framework | None, fork: Fork | None, paste: Paste, answered: Fact | None) -> Fact | None:
     """The version that was answered or named; else that which a fork froze; else the newest that the text leaves possible."""
-    if answered is not None or framework is None:
-        return answered
+    if answered is not None:
+        return of_day(answered, framework)
+    if framework is None:
+        return None
     if (named := _of_package(framework, paste) or _of_words(framework, paste)) is not None:
         return named
     if fork is not None and fork.version:

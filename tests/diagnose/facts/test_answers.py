@@ -24,6 +24,8 @@ from diagnose.vocabulary import FACTS
         ("n_gpus", "9" * 20, f"“{'9' * 20}” is more than any run has. Write a smaller number."),
         ("gpu_mem_gib", "9" * 400, f"“{'9' * 40}” is no size. Write a number with GB or GiB, as 80 GB."),
         ("full_or_lora", "both", "“both” is none of the options. Write one of full, part, lora, qlora."),
+        ("params_b", "0", "0 is no answer here. Write 1 or more, or leave the question open."),
+        ("engine_version", "main", "“main” is no version. Write its number, as 0.8.5, or leave the question open."),
     ],
 )
 def test_it_refuses_an_answer_of_a_wrong_type_and_says_the_cure(id, text, cure):
@@ -42,6 +44,40 @@ def test_a_refused_answer_is_told_and_not_taken(facts):
     found = facts("", n_gpus="many")
     assert "n_gpus" not in found.values
     assert found.notes == ("GPUs of the whole run: “many” is no whole number. Write digits only, as 8.",)
+
+
+@pytest.mark.parametrize("value", [[], [8], {"n": 8}])
+@pytest.mark.parametrize("id", ["gpu_memory_utilization", "params_b", "n_gpus", "gpu_model", "remove_padding"])
+def test_what_is_neither_a_word_nor_a_number_is_refused(facts, id, value):
+    found = facts("", **{id: value})
+    assert id not in found.values
+    assert "Write one word or one number" in found.notes[0]
+
+
+@pytest.mark.parametrize("words", ["main", "latest", "b178a3c", "8 GPUs", "7B", "-1", "2025-13-40"])
+def test_what_is_no_version_does_not_make_it_the_oldest(facts, words):
+    found = facts("", framework="verl", framework_version=words)
+    assert "framework_version" not in found.values
+    assert "is no version" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("verl 0.4.1", "0.4.1"),
+        ("v0.4", "0.4"),
+        ("trl==0.19.1", "0.19.1"),
+        ("0.7.x", "0.7"),
+        ("0.8.5.post1", "0.8.5.post1"),
+    ],
+)
+def test_a_version_may_have_a_name_before_it(words, number):
+    assert parse_answer("framework_version", words) == number
+
+
+@pytest.mark.parametrize("day", ["2025-04-02", "Wed Apr 2 12:14:36 2025 +0800", "2025-04-02 09:00"])
+def test_the_day_of_a_checkout_is_the_release_before_it(facts, day):
+    assert facts("", framework="verl", framework_version=day).values["framework_version"] == "0.3.0"
 
 
 def test_unknown_ids_are_passed_over(values):
