@@ -113,7 +113,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(_begun(without_training(with_quantized(stated, model.model))), knowledge.datasets)
-    told = remarks(detected, version, keyed, stated, heard.proven, heard.speech, knowledge.gpus)
+    told = remarks(detected, version, keyed, stated, heard.proven, heard.speech, knowledge.gpus, model.model)
     return Facts(
         stated=stated,
         values=resolve(stated),

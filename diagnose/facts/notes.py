@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.batch import data_parallel, resolve, whole
+from diagnose.facts.at_odds import at_odds
 from diagnose.facts.former import known_to_work
 from diagnose.facts.framework import Detected
 from diagnose.facts.keys import KeyFacts
@@ -13,7 +14,7 @@ from diagnose.facts.machine import gpu_of
 from diagnose.facts.proven import Proofs
 from diagnose.facts.run_words import run_words
 from diagnose.facts.strange_cards import told_strange
-from diagnose.knowledge.hardware import Gpu
+from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.types import Fact, Line
 from diagnose.vocabulary import FACTS
 
@@ -30,6 +31,7 @@ def remarks(
     proven: Proofs,
     speech: Sequence[Line],
     gpus: Mapping[str, Gpu],
+    model: Model | None = None,
 ) -> Iterator[str]:
     """All of them; ``speech`` are the lines that people wrote."""
     yield from _of_fork(detected, version, keyed)
@@ -42,6 +44,7 @@ def remarks(
         yield from told_strange(speech, gpus)
     yield from _unlike(proven, keyed, speech)
     yield from _uneven(stated)
+    yield from at_odds(stated, model)
     yield from known_to_work(speech)
 
 
