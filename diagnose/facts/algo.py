@@ -18,8 +18,10 @@ _WORDS = {
     "reinforce++": r"REINFORCE(?:\+\+|[_ ]plus[_ ]plus"
     r"|pp)(?:[-_ ]baseline)?", "grpo": r"GRPO", "ppo": r"PPO", "orpo": r"ORPO", "kto": r"KTO",
     "gkd": r"GKD", "online_dpo": r"(?:online[-_ ]?DPO|在线\s?DPO)",
-    "dpo": r"DPO", "sft": r"SFT(?:_trainer)?", "pretrain": r"(?:continued\s+)?pre-?training",
-    "rm": r"(?:reward model(?:l?ing)?\s+train\w*|train\w*\s+(?:an?\s+|the\s+)?(?:reward model|RM)|训练?\s*RM)",
+    "dpo": r"DPO", "sft": r"SFT(?:_trainer)?", "pretrain": r"(?:(?:continued\s+)?pre-?training"
+    r"|(?:继续|增量|持续|二次)预训练)",
+    "rm": r"(?:reward model(?:l?ing)?\s+train\w*|train\w*\s+(?:an?\s+|the\s+)?(?:reward model|RM)"
+    r"|训练?\s*(?:一个\s*)?(?:RM|奖励模型)|奖励模型的?训练)",
     "embedding": r"(?:sentence[-_ ]?transformers?\w*|\w*NegativesRanking(?:Loss)?)",
 }  # fmt: skip
 _SPOKEN = {

@@ -15,12 +15,12 @@ from diagnose.facts.form_marks import MARKS
 from diagnose.facts.on_off import goes_well, switched
 from diagnose.facts.prose import span_of
 from diagnose.facts.run_forms import ANY_BATCH, FORMS, IS
+from diagnose.facts.switch_forms import SWITCHES, is_on
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Span
 from diagnose.units import KIB
 from diagnose.vocabulary import Value
 
-_OF_CHECKPOINTS = ("checkpointing", "梯度检查点", "重计算")
 _ROUND_TOKENS = 128
 # a length that rows have, which is no limit of them
 _USUAL = re.compile(
@@ -28,6 +28,7 @@ _USUAL = re.compile(
     re.I | re.A,
 )
 _USUALLY = re.compile(r"\s*(?:tokens?\s*)?[(（]?(?:on average|in average|avg\b|mean\b)", re.I | re.A)
+_FIXED = {"none": "hf", "apart": "server", "nf4": "nf4", "int8": "int8"}  # by the group's name
 _MODES = {"colocate": "colocated", "serve": "server"}
 # so few rows are those of one card, as nearly everybody who fine-tunes counts them; in a batch of a whole step there are more
 _ROWS = (
@@ -71,10 +72,6 @@ _OF_ENGINE = (
             re.I | re.A,
         ),
     ),
-)
-_CHECKPOINTING = re.compile(
-    r"(?<![\w.])(?:(?:enable_)?(?:gradient|activation)[ _-]?checkpointing|梯度检查点|(?:激活)?重计算)(?!\w)",
-    re.I | re.A,
 )
 _STAGE_WORD = re.compile(
     r"(?<![\w-])(?P<key>deepspeed)\s*(?:也|都)?\s*(?:=|:|：|是|用的?是?|with|is|at)?\s*[`\"']?"
@@ -174,16 +171,19 @@ def _of_line(
                 if value is None or (id.endswith("_length") and _usual(line.words, match)):
                     continue
                 yield Fact(id, value, "read", written=match[0].strip(), span=span_of(line, match))
-    if not any(mark in words for mark in _OF_CHECKPOINTS):
-        return
-    for match in _CHECKPOINTING.finditer(line.words):
-        on = switched(line.words, match.start(), match.end())
-        if on is not None and counts(line.words, match):
-            value = "true" if on else "false"
-            switch = written.of("gradient_checkpointing", value)
-            if switch is not None:
-                yield Fact("gradient_checkpointing", switch, "read", written=match[0], span=span_of(line, match))
-            return
+    yield from _switches(line, words, counts)
+
+
+def _switches(line: Line, lowered: str, counts: Callable[[str, re.Match[str]], bool]) -> Iterator[Fact]:
+    """What the words have on or off, the first time they say which."""
+    for id, marks, form in SWITCHES:
+        for match in form.finditer(line.words) if any(mark in lowered for mark in marks) else ():
+            on = is_on(id, line.words, match)
+            if on is not None and counts(line.words, match):
+                switch = written.of(id, str(on).lower())
+                if switch is not None:
+                    yield Fact(id, switch, "read", written=match[0], span=span_of(line, match))
+                break
 
 
 def _usual(words: str, match: re.Match[str]) -> bool:
@@ -194,17 +194,15 @@ def _usual(words: str, match: re.Match[str]) -> bool:
 def _value(id: str, match: re.Match[str]) -> Value | None:
     """The number with its k, or the word where the fact is one of a few."""
     groups = match.groupdict()
-    if "none" in groups:
-        return "hf"
-    if "apart" in groups:
-        return "server"
+    if (fixed := next((value for name, value in _FIXED.items() if name in groups), None)) is not None:
+        return fixed
     if "word" in groups:
         word = match["word"].lower()
         return written.of(id, _MODES.get(word, word))
-    if bits := next((kind for kind in ("nf4", "int8") if kind in groups), None):
-        return bits
     if "share" in groups:
         return float(match["share"])
+    if "named" in groups:
+        return match["named"].lower()
     if "eight" in groups:
         return "paged_adamw_8bit" if groups["paged"] else "adamw_8bit"
     if "on" in groups or "off" in groups:

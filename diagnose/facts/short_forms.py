@@ -6,7 +6,19 @@ _NEXT = rf"(?:{_END}|(?=\s+(?:micro|mini|gbs|lr|tp|sp|pp|ga|(?-i:n))\s*[=:]?\s*\
 _SHARE = r"\s*(?:=|:|：|of|at|is|to|为|是|(?:设|调|开|给|改)(?:置|的|了)?(?:为|成|到)?)?\s*(?P<share>0?\.\d{1,2})(?![\w%]|\.\d)"
 _NO_SHARE = r"(?!\s*(?:GB|GiB|G\b|s\b|sec|it/))"
 _OFF = r"(?<!\bno )(?<!without )(?<!\bnot )(?<!disable )(?<!disabled )"
+_RANKS = "(?:4|8|16|32|64|128|256|512)"
 SHORT_FORMS = (
+    # “…，LoRA，rank 64，…”: of a line that names adapters, where a process of this rank has nothing to do
+    (
+        "lora_rank",
+        rf"(?:^|[,，、;；(（+])\s*(?:rank\s*[=:：]?\s*|r\s*[=:：]\s*)(?P<n>{_RANKS})(?=\s*(?:[,，、;；。)）+]|$|\.(?:\s|$)))",
+    ),
+    ("optimizer", r"(?<![\w.=/-])(?<!no )(?<!without )(?<!not )(?P<named>adafactor)(?![\w=./-])"),
+    (
+        "rollout_tp",
+        r"\b(?:vllm|sglang)\b(?:(?!megatron|trainer|actor)[^,，。;；:：\n]){0,60}?\s(?:with\s+|and\s+)?tensor[ _-]parallel(?:ism)?"
+        r"(?:[ _-]size)?\s*(?:=|of)?\s*(?P<n>\d{1,2})(?![\w%]|\.\d)",
+    ),
     ("mini_batch_size", rf"(?<![\w.-])mini\s*[=:]?\s*(?P<n>\d{{1,5}}){_NEXT}"),
     ("micro_batch", rf"(?<=\d )micro\s*[=:]?\s*(?P<n>\d{{1,3}}){_NEXT}"),
     ("rollout_n", rf"(?<=\d )(?-i:n)\s?[= ]\s?(?P<n>[2-9]|\d{{2,3}}){_END}"),
