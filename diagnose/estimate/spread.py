@@ -9,6 +9,7 @@ from diagnose.batch import Values, whole
 from diagnose.estimate import tuners
 from diagnose.estimate.layer import ADAPT_THE_MLP
 from diagnose.estimate.part import part_of
+from diagnose.estimate.residents import has_critic
 from diagnose.estimate.shape import Shape, expert_adapter_parameters, lora_parameters
 from diagnose.estimate.sharding import ZERO_STATE, Split, adapters, split
 from diagnose.knowledge.hardware import Model
@@ -49,7 +50,7 @@ def spread(
     """
     laid, on = _laid(values, does, online), adapted_layers(values, does)
     gpus = (whole(values, "n_gpus") or gpus) if laid > 1 else gpus
-    assumed = _assumed_stage(values, numbers.parameters, capacity)
+    assumed = _assumed_stage(values, numbers.parameters, capacity, online)
     beside = _trained_beside_base(model, values, on) if adapters(values) else 0.0
     everything, trained = _parts(model, numbers, values, beside, on)
     everything = _with(everything, _outer_cast(numbers.root, values, does))
@@ -206,10 +207,11 @@ def _laid(values: Values, does: Mapping[str, Value], online: bool) -> int:
     return (whole(values, "cards_per_process") or 1) if spreads else 1
 
 
-def _assumed_stage(values: Values, parameters: int, capacity: int | None) -> int:
+def _assumed_stage(values: Values, parameters: int, capacity: int | None, online: bool) -> int:
     """The stage taken where none is known: 3 where a full training could not even hold its state on one card, else 0.
 
-    Where the card is not known either, on the largest that the catalogue holds.
+    A critic beside adapters is trained in full. Where the card is not known either, on the largest that the catalogue holds.
     """
-    whole_state = 0 if adapters(values) or "trained_layers" in values else ZERO_STATE * parameters
+    in_part = adapters(values) or "trained_layers" in values
+    whole_state = 0 if in_part and not (online and has_critic(values)) else ZERO_STATE * parameters
     return 3 if whole_state > (capacity or _LARGEST_CARD) else 0

@@ -67,3 +67,30 @@ def test_a_reward_model_is_as_large_as_its_name_says() -> None:
 def test_a_name_that_tells_no_size_leaves_it_as_large_as_the_actor(more: str) -> None:
     values = run(RAY.format(more=more)).facts.values
     assert not {"critic_b", "reward_b"} & set(values)
+
+
+def test_a_critic_that_no_card_holds_whole_is_taken_as_sharded_beside_adapters_as_well():
+    told = {
+        "framework": "roll",
+        "algo": "ppo",
+        "model": "Qwen2.5-7B",
+        "n_gpus": 8,
+        "gpu_model": "A100",
+        "gpu_mem_gib": 80,
+    }
+    found = run_of("", {**told, "micro_batch": 2, "full_or_lora": "lora", "lora_rank": 32})
+    assert "zero_stage" in found.estimate.missing
+    assert "÷ 8 GPUs" in terms(found)["critic_optimizer"].how
+
+
+def test_adapters_without_a_critic_are_still_taken_as_whole_on_each_card():
+    told = {
+        "framework": "roll",
+        "algo": "grpo",
+        "model": "Qwen2.5-7B",
+        "n_gpus": 8,
+        "gpu_model": "A100",
+        "gpu_mem_gib": 80,
+    }
+    found = run_of("", {**told, "micro_batch": 2, "full_or_lora": "lora", "lora_rank": 32})
+    assert "÷" not in terms(found, "load")["actor_weights"].how

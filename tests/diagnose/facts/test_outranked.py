@@ -79,3 +79,8 @@ def test_adapters_on_a_base_of_few_bits_are_one_run_however_it_is_told(values, f
     run = {"framework": framework, "algo": "sft", "model": "Qwen2.5-7B", "n_gpus": 8}
     ways = [values("", **run, quantization="nf4", full_or_lora=kind) for kind in ("lora", "qlora")]
     assert ways[0] == ways[1] == values("", **run, quantization="nf4")
+
+
+def test_a_sharding_that_is_answered_has_the_precision_of_the_default_that_it_is(values):
+    run = {"framework": "open-instruct", "algo": "sft", "model": "Qwen2.5-7B", "n_gpus": 8}
+    assert values("", **run, strategy="ddp")["precision"] == values("", **run, zero_stage=0)["precision"] == "bf16"
