@@ -11,6 +11,7 @@ from diagnose.facts.algo import read_algo, supervised
 from diagnose.facts.almost import words_alone
 from diagnose.facts.among import among, builds_optimizer, layers_through
 from diagnose.facts.answers import parse_answer, read_answers
+from diagnose.facts.at_odds import of_another_trainer
 from diagnose.facts.banner import trained
 from diagnose.facts.bare import is_bare
 from diagnose.facts.by_default import by_default
@@ -113,6 +114,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(_begun(without_training(with_quantized(stated, model.model))), knowledge.datasets)
+    another = of_another_trainer(answered.get("framework"), paste, knowledge)
     told = remarks(detected, version, keyed, stated, heard.proven, heard.speech, knowledge.gpus, model.model)
     return Facts(
         stated=stated,
@@ -134,7 +136,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*encoded(paste.lines), *refused, *readings.notes, *told),
+        notes=(*encoded(paste.lines), *refused, *another, *readings.notes, *told),
         among=among(paste, heard.hits, framework),
         layers_through=layers_through(paste, heard.hits),
         builds_optimizer=builds_optimizer(paste, heard.hits),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from diagnose.batch import whole
+from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model
-from diagnose.types import Fact
+from diagnose.types import Fact, Paste
 from diagnose.vocabulary import FACTS
 
 _APART = 1.35  # names round, and leave out a tower or a head: “7B” of 7.6, or of 8.3 with one
+_ROUNDED = 0.12  # what the driver shows is a little less than what is sold
 _FEW_BITS = "A base of few bits is not trained itself"
 
 
@@ -27,9 +29,29 @@ def at_odds(stated: Mapping[str, Fact], model: Model | None) -> Iterator[str]:
         yield f"LoRA rank {rank} is of no run that trains full parameters: no adapters are counted."
     if model is not None:
         yield from _of_model(stated, answered, model)
+    size, printed = values.get("gpu_mem_gib"), values.get("gpu_total_gib")
+    told = "gpu_mem_gib" in answered and isinstance(size, int | float) and isinstance(printed, int | float)
+    if told and abs(float(size) - float(printed)) > _ROUNDED * float(printed):  # type: ignore[arg-type]
+        yield f"{size} GB is answered, and the message prints a card of {printed} GiB: the estimate is held against the message."
     gpus, nodes = whole(values, "n_gpus"), whole(values, "n_nodes")
     if gpus and nodes and answered & {"n_gpus", "n_nodes"} and gpus % nodes:
         yield f"{gpus} GPUs do not divide by {nodes} nodes: {FACTS['n_gpus'].title} counts those of all nodes together."
+
+
+def of_another_trainer(answered: Fact | None, paste: Paste, knowledge: Knowledge) -> Iterator[str]:
+    """What is said where a command starts another trainer than the one that is answered: its settings are not those of the answer."""
+    started = [" ".join(command.words) for command in paste.commands]
+    known = [one for one in knowledge.frameworks.values() if not one.fallback]
+    shown = [one for one in known if any(mark in words for words in started for mark in one.detect.commands)]
+    if answered is None or not shown or any(str(answered.value) == one.slug for one in shown):
+        return
+    if any(fork.id == answered.value for one in shown for fork in one.forks):
+        return
+    titles = " or ".join(one.title for one in shown)
+    yield (
+        f"The command starts {titles}, and {answered.written or answered.value} is answered: settings are read as those of the answer, so "
+        "that what it has no key for is left out."
+    )
 
 
 def _of_model(stated: Mapping[str, Fact], answered: set[str], model: Model) -> Iterator[str]:

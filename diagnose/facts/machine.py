@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from diagnose.batch import whole
 from diagnose.facts import cards
 from diagnose.facts.allocation import read_allocation
 from diagnose.facts.alone import one_asked_about, one_of_a_pc
@@ -30,7 +31,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line, Paste, Span
 from diagnose.units import GIB, MIB
-from diagnose.vocabulary import FACTS
+from diagnose.vocabulary import FACTS, Value
 
 MACHINE = tuple(id for id, spec in FACTS.items() if spec.group == "machine")
 _ROW = re.compile(
@@ -88,7 +89,30 @@ def read_machine(
     _sizes({**found, **stated}, found, captured, knowledge.gpus)
     _put(found, _usual_nodes({**found, **stated}))
     _put(found, cards.maker({**found, **stated}, knowledge.gpus))
-    return {**found, **{id: fact for id, fact in stated.items() if id in MACHINE}}
+    return _agreeing({**found, **{id: fact for id, fact in stated.items() if id in MACHINE}})
+
+
+_COUNTS = ("n_gpus", "n_nodes", "gpus_per_node")
+
+
+def _agreeing(machine: dict[str, Fact]) -> dict[str, Fact]:
+    """Without the cards of a node, and then the nodes, that an answered number of cards contradicts."""
+    cards = machine.get("n_gpus")
+    if cards is None or cards.origin != "answered":
+        return machine
+    for id in ("gpus_per_node", "n_nodes"):
+        numbers: dict[str, Value] = {one: fact.value for one, fact in machine.items() if one in _COUNTS}
+        if not _divides(numbers) and id in machine and machine[id].origin != "answered":
+            machine = {one: fact for one, fact in machine.items() if one != id}
+    return machine
+
+
+def _divides(numbers: Mapping[str, Value]) -> bool:
+    """Whether so many cards can stand on so many nodes of so many each, as far as these are known."""
+    cards, nodes, each = (whole(numbers, id) for id in ("n_gpus", "n_nodes", "gpus_per_node"))
+    if not cards or not (nodes or each):
+        return True
+    return cards == nodes * each if nodes and each else cards % (nodes or each or 1) == 0
 
 
 def _by_role(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:

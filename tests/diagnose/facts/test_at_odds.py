@@ -35,3 +35,39 @@ def test_it_says_what_does_not_go_together(facts, more, words):
 )
 def test_it_says_nothing_of_answers_that_do(facts, more):
     assert facts("", **RUN, **more).notes == ()
+
+
+def test_it_says_that_a_message_prints_another_card(facts):
+    message = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB. GPU 0 has a total capacity of 79.15 GiB.\n"
+    assert "prints a card of 79.15 GiB" in facts(message, gpu_model="A100", gpu_mem_gib=40).notes[-1]
+    assert facts(message, gpu_model="A100", gpu_mem_gib=80).notes == ()
+
+
+COMMAND = "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B trainer.n_gpus_per_node=4 trainer.nnodes=1"
+
+
+@pytest.mark.parametrize("framework", ["ms-swift", "trl", "our own"])
+def test_it_says_that_the_command_starts_another_trainer(facts, framework):
+    notes = facts(COMMAND, framework=framework).notes
+    assert any(note.startswith(f"The command starts verl, and {framework} is answered") for note in notes)
+
+
+@pytest.mark.parametrize("framework", ["verl", "veRL", "TinyZero", None])
+def test_it_says_nothing_where_the_command_is_that_of_the_answer(facts, framework):
+    told = {"framework": framework} if framework else {}
+    assert not any(note.startswith("The command starts") for note in facts(COMMAND, **told).notes)
+
+
+@pytest.mark.parametrize(
+    ("answers", "machine"),
+    [
+        ({"n_gpus": 8}, (8, 1, 8)),
+        ({"n_gpus": 8, "n_nodes": 2}, (8, 2, 4)),
+        ({"n_nodes": 2}, (8, 2, 4)),
+        ({"gpus_per_node": 8}, (8, 1, 8)),
+        ({"n_gpus": 16, "gpus_per_node": 8}, (16, None, 8)),
+    ],
+)
+def test_cards_nodes_and_cards_of_a_node_agree_with_what_is_answered(values, answers, machine):
+    found = values(COMMAND, **answers)
+    assert tuple(found.get(id) for id in ("n_gpus", "n_nodes", "gpus_per_node")) == machine
