@@ -34,6 +34,7 @@ def to_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "phase": diagnosis.phase,
         "facts": _facts(diagnosis.facts),
         "assumed": _assumed(diagnosis.facts),
+        "notes": list(diagnosis.facts.notes),
         "config": dict(diagnosis.facts.config),
         "estimate": _estimate(diagnosis),
         "measured": [_measured(one) for one in diagnosis.estimate.compared or unheld(diagnosis.facts.measured)],

@@ -40,6 +40,14 @@ def test_nothing_known_is_null_and_not_a_guess():
     assert said["estimate"]["gpu"] is None
 
 
+def test_it_says_which_answers_were_refused_or_do_not_go_together():
+    said = to_json(diagnose("", {"n_gpus": "many", "full_or_lora": "full", "quantization": "nf4"}, current(), ()))
+    assert [note.partition(":")[0] for note in said["notes"]] == [
+        "GPUs of the whole run",
+        "A base of few bits is not trained itself",
+    ]
+
+
 def test_what_is_assumed_stands_apart():
     said = to_json(found(GROUPED))
     assert "real_response_length" in said["assumed"]
