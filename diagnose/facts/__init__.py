@@ -99,22 +99,19 @@ def _taken(facts: Facts, assumed: Collection[str]) -> dict[str, Fact]:
 
 
 def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> Facts:
-    answered, refused = read_answers(answers, knowledge)
+    answered, refused = _answers(paste, answers, knowledge)
     heard = hear(paste, detected := detect(paste, answered.get("framework"), knowledge), answered, knowledge)
     version = version_of(detected.framework, detected.fork, heard.paste, answered.get("framework_version"))
-    answered |= {version.id: version} if version is not None and version.origin == "answered" else {}
     keyed = _keys(heard, detected, version, answered, knowledge)
     stated = {**heard.failed, **heard.captured, **keyed.stated, **answered, **_identity(detected, version)}
     model = _run(stated, heard, answered, detected.framework, knowledge)
     if chosen := _told_by_words(stated, {**keyed.stated, **answered}):
         before, keyed = keyed, _keys(heard, detected, version, {**answered, **chosen}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
-    stated = with_role_sizes(with_sizes(_on_machine(stated, heard, knowledge), knowledge), heard.speech)
-    stated = with_low_bits(stated)
+    stated = with_low_bits(with_role_sizes(with_sizes(_on_machine(stated, heard, knowledge), knowledge), heard.speech))
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(_begun(without_training(with_quantized(stated, model.model))), knowledge.datasets)
-    another = of_another_trainer(answered.get("framework"), paste, knowledge)
     told = remarks(detected, version, keyed, stated, heard.proven, heard.speech, knowledge.gpus, model.model)
     return Facts(
         stated=stated,
@@ -136,11 +133,19 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*encoded(paste.lines), *refused, *another, *readings.notes, *told),
+        notes=(*encoded(paste.lines), *refused, *readings.notes, *told),
         among=among(paste, heard.hits, framework),
         layers_through=layers_through(paste, heard.hits),
         builds_optimizer=builds_optimizer(paste, heard.hits),
     )
+
+
+def _answers(
+    paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge
+) -> tuple[dict[str, Fact], tuple[str, ...]]:
+    """The answers as facts, and what a person should know of those that were refused or that the command denies."""
+    answered, refused = read_answers(answers, knowledge)
+    return answered, (*refused, *of_another_trainer(answered.get("framework"), paste, knowledge))
 
 
 def _begun(stated: Mapping[str, Fact]) -> dict[str, Fact]:
@@ -154,7 +159,8 @@ def _keys(
     """By the framework's keys; while several are possible, what all of them read alike."""
     paste, proven = heard.paste, heard.proven
     named = {"framework": detected.fact} if detected.fact else {}
-    sure = {**named, **known(proven), **told}
+    number_told = _identity(Detected(), version) if version and version.origin == "answered" else {}
+    sure = {**named, **known(proven), **told, **number_told}
     plan = detected.framework or (knowledge.fallback if not detected.candidates else None)
     if detected.ignored:
         left = (one for one in paste.settings if normal(one.key) not in detected.ignored)

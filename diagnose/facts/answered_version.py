@@ -29,7 +29,7 @@ def version_in(id: str, words: str) -> str:
     if found is None:
         example = "0.8.5, or the day of the checkout, as 2025-03-20" if id == "framework_version" else "0.8.5"
         raise ValueError(f"“{words[:40]}” is no version. Write its number, as {example}, or leave the question open.")
-    return re.sub(r"\.x\b", "", found[1], flags=re.I)
+    return found[1].lower().replace(".x", "")
 
 
 def of_day(answered: Fact, framework: Framework | None) -> Fact:
