@@ -28,8 +28,6 @@ def with_quantized(stated: dict[str, Fact], record: Model | None) -> dict[str, F
     model, training, base = stated.get("model"), stated.get("full_or_lora"), stated.get("quantization")
     told = base is not None and base.value != "none"
     default = training is None or (training.origin == "default" and training.value != "qlora")
-    quantized = base is not None and base.value in ("nf4", "int8") and training is not None and training.value == "lora"
-    default = default or (quantized and training is not None and training.origin == "read")
     if base is not None and base.certain and told and default:
         why = "weights of so few bits are not trained themselves"
         return {**stated, "full_or_lora": Fact("full_or_lora", "qlora", "derived", why=why)}

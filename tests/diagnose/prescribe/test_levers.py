@@ -97,7 +97,7 @@ TRL = "from trl import GRPOConfig\nGRPOConfig(use_vllm=True, vllm_mode='colocate
 @pytest.mark.parametrize("version", ["0.23.0", "0.27.0"])
 def test_sleep_is_advised_at_whatever_level_the_version_sleeps(advise, version):
     found = advise(TRL.format(version) + OOM, phase="actor_update")
-    assert [change.after for change in found.advised("rollout.sleep_mode.on").changes] == ["true"]
+    assert [change.after for change in found.advised("rollout.sleep_mode.on").changes] == ["True"]
 
 
 def test_a_message_that_a_lever_waits_for_exists():
