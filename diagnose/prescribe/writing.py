@@ -265,7 +265,8 @@ def _by_number(
             return None if target else ((Fact(id, False, "answered"),), word(key.above))
         return (Fact(id, target, "answered"),), word(target != key.negated, like)
     if isinstance(target, str):
-        return (Fact(id, target, "answered"),), target
+        yes = truth(target) if key.negated else None  # of a choice that holds a yes
+        return (Fact(id, target, "answered"),), target if yes is None else word(not yes, like)
     number = in_unit(facts, id, target, unit)
     return None if number is None else ((Fact(id, number, "answered", unit=unit),), word(number))
 

@@ -439,3 +439,14 @@ def test_a_batch_that_its_key_cannot_make_smaller_is_left() -> None:
     assert "actor_rollout_ref.actor.ppo_micro_batch_size" not in written(text, ("actor_update",))
     larger = text.replace("micro_batch_size=8", "micro_batch_size=32")
     assert written(larger, ("actor_update",))["actor_rollout_ref.actor.ppo_micro_batch_size"] in ("16", "8")
+
+
+@pytest.mark.parametrize(("present", "after"), [("true", "false"), ("True", "False")])
+def test_a_switch_that_turns_something_off_is_turned_off(present: str, after: str) -> None:
+    text = (
+        "python examples/start_rlvr_pipeline.py --config_name rlvr\npretrain: Qwen/Qwen2.5-7B\nactor_train:\n  model_args:\n"
+        f"    disable_gradient_checkpointing: {present}\n    dtype: bf16\n  training_args:\n    per_device_train_batch_size: 1\n"
+        "  strategy_args:\n    strategy_name: deepspeed_train\n    strategy_config: ${deepspeed_zero3}\n"
+        "  device_mapping: list(range(0,8))\nnum_gpus_per_node: 8\nROLL\n"
+    )
+    assert written(text, ("actor_update",))["actor_train.model_args.disable_gradient_checkpointing"] == after
