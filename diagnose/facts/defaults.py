@@ -100,9 +100,14 @@ def _shown(default: Default, paste: Paste) -> bool:
 
 def as_answered(facts: Facts, answer: Fact, paste: Paste) -> Facts:
     """The same run with one fact answered: the defaults that hang on it are others, all else is kept."""
+    return by_defaults_again(facts.with_fact(answer), paste)
+
+
+def by_defaults_again(facts: Facts, paste: Paste) -> Facts:
+    """The defaults read again, all else kept."""
     if facts.framework is None:
-        return facts.with_fact(answer)
-    kept = _told(facts, facts.framework) | {answer.id: answer}
+        return facts
+    kept = _told(facts, facts.framework)
     version = kept.get("framework_version")
     number = str(version.value) if version is not None else None
     stated = with_defaults(kept, facts.framework, number, facts.units, paste, facts.fork, facts.untold)

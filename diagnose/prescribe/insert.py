@@ -5,29 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from diagnose.knowledge.records import Framework
+from diagnose.prescribe.in_block import Insertion, beside, indent, siblings
 from diagnose.types import Change, Command, Paste, Setting
 
 # Words at the end of a command that belong to the shell: pipes, redirections, the background, the caller's own arguments.
 _SHELL_TAIL = re.compile(r"""\s+(?:\d?>&?\d?|\d>&\d|\||&|"?\$\{?[@*]|;|#)""")
 # A last line behind which nothing can be put: an ellipsis, or the quote that ends a command given to another one.
 _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…)")
-_INDENT = re.compile(r"[ \t]*")
-_DASH = re.compile(r"[ ]*-[ ]+", re.A)
-
-
-@dataclass(frozen=True)
-class Insertion:
-    """Behind ``line``: whole new ``lines``, an ``ending`` for the line itself, or ``inline`` words at column ``at``."""
-
-    line: int
-    lines: list[str] = field(default_factory=list)
-    ending: str | None = None
-    inline: str = ""
-    at: int | None = None
 
 
 def insertions(
@@ -42,7 +30,7 @@ def insertions(
     paste = _of_framework(paste, framework)
     changes = [change for change in changes if _may_stand(change, framework, command)]
     flags = [change for change in changes if _in_command(paste, change, command, framework)]
-    found = [insertion for change in changes if change not in flags for insertion in _beside(paste, change)]
+    found = [insertion for change in changes if change not in flags for insertion in beside(paste, change)]
     if flags and command is not None:
         found += _behind_command(paste, flags, command, _Forms.of(framework))
     return found
@@ -100,7 +88,7 @@ def _in_command(paste: Paste, change: Change, command: int | None, framework: Fr
     if command is None or "file" in _places(change, framework):
         return False
     shapes = Counter(setting.shape for setting in paste.settings if setting.command == command)
-    return bool(shapes) or not _siblings(paste, change.key)
+    return bool(shapes) or not siblings(paste, change.key)
 
 
 def _behind_command(paste: Paste, changes: Sequence[Change], command: int, forms: _Forms) -> list[Insertion]:
@@ -111,14 +99,15 @@ def _behind_command(paste: Paste, changes: Sequence[Change], command: int, forms
         return []
     words = [_command_words(change, settings, forms) for change in changes]
     text = texts[last]
+    if inside := _inside_the_line(paste, command, settings, texts, words):
+        return inside
     tail = next((found for found in _SHELL_TAIL.finditer(text) if not _in_quotes(text[: found.start()])), None)
     if tail is None and (above := _above_the_last(texts, span, settings, text, words)):
         return [above]
     if span.first_line == span.last_line or tail:
         at = tail.start() if tail else len(text.rstrip().rstrip("\\").rstrip())
         return [Insertion(last, inline=" " + " ".join(words), at=at)]
-    indent = _INDENT.match(text)
-    space = indent[0] if indent else ""
+    space = indent(text)
     continued = text.rstrip().endswith("\\")
     lines = [f"{space}{word} \\" for word in words]
     if not continued:
@@ -129,6 +118,48 @@ def _behind_command(paste: Paste, changes: Sequence[Change], command: int, forms
 def _in_quotes(text: str) -> bool:
     """Whether a quote is open at the end of the text."""
     return any(text.count(quote) % 2 for quote in "\"'")
+
+
+def _inside_the_line(
+    paste: Paste, command: int, settings: Sequence[Setting], texts: dict[int, str], words: Sequence[str]
+) -> list[Insertion]:
+    """Before the quote that closes a command given to another one, and before the command that follows on the same lines."""
+    span, ends = paste.commands[command], max(settings, key=lambda one: (one.span.line, one.span.end), default=None)
+    if ends is None or ends.span.line not in texts:
+        return []
+    text, line, new = texts[ends.span.line], ends.span.line, " " + " ".join(words)
+    at = _end_of_word(text, ends)
+    if any(other.first_line <= span.last_line for other in paste.commands[command + 1 :]):
+        return [Insertion(line, inline=new, at=at)]
+    quote = _open_quote(text[: _start_of_word(text, ends)])
+    closed = text.find(quote, at) if quote else -1
+    if line != span.last_line or closed < 0:
+        return []
+    return [Insertion(line, inline=new, at=len(text[:closed].rstrip()))]
+
+
+def _start_of_word(text: str, setting: Setting) -> int:
+    return text.rfind(" ", 0, max(0, setting.span.start)) + 1
+
+
+def _end_of_word(text: str, setting: Setting) -> int:
+    """Where a setting ends, with the quote that closes its value; a flag without a value where its word ends."""
+    end, start = setting.span.end, setting.span.start
+    if setting.bare:
+        word = re.match(r"[\w.+~-]+", text[(begin := _start_of_word(text, setting)) :])
+        return max(end, begin + (word.end() if word else 0))
+    return end + (text[start - 1 : start] in ("'", '"') and text[end : end + 1] == text[start - 1 : start])
+
+
+def _open_quote(text: str) -> str:
+    """The quote that is open at the end of the text, if one is."""
+    quote, skip = "", False
+    for mark in text:
+        if skip or mark == "\\":
+            skip = not skip
+        elif mark in "\"'" and quote in ("", mark):
+            quote = "" if quote else mark
+    return quote
 
 
 def _above_the_last(
@@ -145,7 +176,7 @@ def _above_the_last(
         return None
     if not any(setting.span.line == last - 1 for setting in settings):
         return None  # the line before may belong to the shell: the last one holds the whole command
-    return Insertion(last - 1, lines=[f"{_indent(before)}{word} \\" for word in words])
+    return Insertion(last - 1, lines=[f"{indent(before)}{word} \\" for word in words])
 
 
 def _command_words(change: Change, settings: Sequence[Setting], forms: _Forms) -> str:
@@ -170,124 +201,3 @@ def _bare_style(flags: Sequence[Setting]) -> bool:
     """Yes/no flags stand alone here: some do, and none has true or false behind it."""
     spelled = any(not flag.bare and flag.value.lower() in ("true", "false") for flag in flags)
     return any(flag.bare for flag in flags) and not spelled
-
-
-# --- blocks: YAML, JSON, Python
-
-
-def _beside(paste: Paste, change: Change) -> list[Insertion]:
-    siblings = _siblings(paste, change.key)
-    if not siblings:
-        return []
-    texts = {line.number: line.text for line in paste.lines}
-    sibling, shared = max(siblings, key=lambda found: (found[1], found[0].span.line))
-    text = texts.get(sibling.span.line)
-    if text is None:
-        return []
-    leaf, shape = change.key.split(".")[-1], sibling.shape
-    if shape == "yaml":
-        return _yaml(texts, sibling, change, shared)
-    if shape in ("python", "json"):
-        placed = _in_call(text, sibling, leaf, change.after)
-        return [placed] if placed else []
-    return [Insertion(sibling.span.line, lines=[_indent(text) + _like(text, leaf, change.after)])]
-
-
-def _siblings(paste: Paste, key: str) -> list[tuple[Setting, int]]:
-    """Settings of a block with the parts of the path that they share with ``key``; without a path those that have none either.
-
-    A variable of the shell stands beside variables alone, a name of JSON in its own object alone, as no brackets are opened.
-    """
-    path = key.split(".")[:-1]
-    found = []
-    for setting in paste.settings:
-        if setting.shape not in ("yaml", "json", "python", "env") or (setting.shape == "env" and not key.isupper()):
-            continue
-        parts = setting.key.split(".")[:-1]
-        shared = next(
-            (i for i, (a, b) in enumerate(zip(path, parts, strict=False)) if a != b), min(len(path), len(parts))
-        )
-        if path == parts if setting.shape == "json" else shared or not (path or parts):
-            found.append((setting, shared))
-    return found
-
-
-def _yaml(texts: dict[int, str], sibling: Setting, change: Change, shared: int) -> list[Insertion]:
-    """Behind the block that both keys share, at its depth, with the missing parents opened."""
-    depth, missing = len(sibling.key.split(".")) - 1, change.key.split(".")[shared:]
-    line = sibling.span.line
-    levels = _levels(texts, line)
-    if (
-        len(levels) != depth + 1
-    ):  # some parents are not pasted, or stand in one word: two blanks are what YAML files use
-        levels = [max(0, levels[-1] - 2 * (depth - at)) for at in range(depth + 1)]
-    level, step = levels[shared], levels[1] - levels[0] if depth else 2
-    while line + 1 in texts and depth > shared and texts[line + 1].strip() and _is_inside(texts[line + 1], level):
-        line += 1
-    lines = [" " * (level + step * i) + f"{part}:" for i, part in enumerate(missing)]
-    lines[-1] += f" {change.after}"
-    return [Insertion(line, lines=lines)]
-
-
-def _levels(texts: dict[int, str], line: int) -> list[int]:
-    """The columns of a line's parents, outermost first, and its own; the dash of a list is no level of its own."""
-    levels: list[int] = []
-    below, own = 0, 0
-    for number in range(line, 0, -1):
-        text = texts.get(number, "")
-        column = len(_indent(text))
-        dash = _DASH.match(text)
-        if not text.strip() or text.lstrip().startswith("#") or (levels and column >= below + bool(dash)):
-            continue
-        own = len(dash[0]) if dash else column
-        if not levels or own < levels[0]:
-            levels.insert(0, own)
-        # what a list hangs on may stand at the column of its dashes
-        below = column + 1 if dash else column
-        if below == 0:
-            break
-    return levels
-
-
-def _is_inside(text: str, level: int) -> bool:
-    """Whether the line belongs to the block of a key at that column."""
-    column = len(_indent(text))
-    return column > level or (column == level and _DASH.match(text) is not None)
-
-
-def _in_call(text: str, sibling: Setting, leaf: str, value: str) -> Insertion | None:
-    """A line of its own where the sibling has one; else right behind the sibling's value, unless that is a sentence."""
-    new = f'"{leaf}": {_json(value)}' if sibling.shape == "json" else f"{leaf}={_python(value)}"
-    end = sibling.span.end + (1 if text[sibling.span.end : sibling.span.end + 1] in ("'", '"') else 0)
-    rest = text[end:].strip()
-    alone = text[: sibling.span.start].strip().strip("'\"").count("=") <= 1 and rest in ("", ",")
-    if alone and "(" not in text[: sibling.span.start]:
-        if sibling.shape == "python" and " = " in text:
-            return Insertion(sibling.span.line, lines=[f"{_indent(text)}{leaf} = {_python(value)}"])
-        ending = None if rest == "," else ","
-        comma = "," if rest == "," else ""
-        return Insertion(sibling.span.line, lines=[f"{_indent(text)}{new}{comma}"], ending=ending)
-    if sibling.shape == "python" and "(" not in text[: sibling.span.start] and text.rstrip()[-1:] not in (",", ")"):
-        return None
-    return Insertion(sibling.span.line, inline=f", {new}", at=end)
-
-
-def _like(text: str, leaf: str, value: str) -> str:
-    export = "export " if text.lstrip().startswith("export ") else ""
-    return f"{export}{leaf}={value}"
-
-
-def _python(value: str) -> str:
-    if value in ("true", "false"):
-        return value.capitalize()
-    return value if re.fullmatch(r"-?[\d.]+|True|False|None", value) else f'"{value}"'
-
-
-def _json(value: str) -> str:
-    low = value.lower()
-    return low if re.fullmatch(r"-?[\d.]+|true|false|null", low) else f'"{value}"'
-
-
-def _indent(text: str) -> str:
-    found = _INDENT.match(text)
-    return found[0] if found else ""

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from diagnose.knowledge.records import Framework
-from diagnose.prescribe.insert import Insertion, insertions, shell_word
+from diagnose.prescribe.in_block import Insertion
+from diagnose.prescribe.insert import insertions, shell_word
 from diagnose.types import Change, Paste, PatchLine, Setting, Span
 
 _FALSE = ("false", "0", "off", "no")

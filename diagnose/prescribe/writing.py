@@ -16,13 +16,16 @@ from diagnose.facts.spelling import normal
 from diagnose.facts.written import bare, truth
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.company import as_call, company, same_key
+from diagnose.prescribe.follows import followed
 from diagnose.prescribe.key_words import by_spelling, by_values, words_of
+from diagnose.prescribe.older_path import older_path
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Fact, Facts
 from diagnose.vocabulary import FACTS, Value
 
 _NUMBER = re.compile(r"\d(?=\D*$)", re.A)  # the last of a name
 _TYPE = re.compile(r"b?float\d{1,2}", re.A)
+_REFERENCE = re.compile(r"\$\{([\w.]+)\}", re.A)
 _FILE = re.compile(r"\.(?:json|ya?ml|toml|py|sh)$", re.I | re.A)
 
 
@@ -57,7 +60,7 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
         for one in beside if key else ():
             facts = facts.with_facts([fact for fact in _also_says(facts, one) if fact.id not in targets])
         changes += [as_call(situation, one, key) if key else one for one in beside]
-    return Written(facts, tuple(changes), situation.fallback)
+    return Written(followed(situation, facts), tuple(changes), situation.fallback)
 
 
 def _also_says(facts: Facts, change: Change) -> Iterator[Fact]:
@@ -213,6 +216,8 @@ def _beside(key: Key, present: str, new: str) -> str:
         return new.capitalize()
     if present.startswith("torch.") and _TYPE.fullmatch(new):
         return f"torch.{new}"
+    if (told := _REFERENCE.fullmatch(present)) and told[1] in key.values:
+        return f"${{{new}}}"  # the name of another part of the file
     here, there = PurePosixPath(bare(present)), PurePosixPath(new)
     known = {PurePosixPath(name).name for name in key.values}
     if "/" not in new:
@@ -228,6 +233,8 @@ def _beside(key: Key, present: str, new: str) -> str:
 def _styled(key: Key, name: str, situation: Situation) -> str:
     """The spelling of a new key that goes with the release and the paste: without dots where none of its flags and known keys has any."""
     if key.new_in == "nowhere" and (path := _beside_the_stage(key, situation.facts)):
+        return path
+    if name == key.key and (path := older_path(key, situation)):
         return path
     if "." not in name or situation.facts.framework is None:
         return name
