@@ -22,7 +22,10 @@ from diagnose.types import Command, Setting
 # A continuation, also one of another system's shell; blanks or a comment behind it are forgiven.
 _MORE = re.compile(r"(?:\\{1,2}|(?<=[ ])[`^])[ \t]*(?:#.*)?$", re.A)
 _ELLIPSIS = re.compile(r"[#\s]*(?:\.{3,}|…+|⋯)[^=]{0,80}$|[#\s]*[<(\[](?:\.{3,}|…+)[^=]{0,80}$", re.A)
-_PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:\[?‹user›@‹host›[^$#%\n]{0,120}[$#%] ?|[$%+]{1,3} (?=\S)|>>> )", re.A)
+_PROMPT = re.compile(
+    r"(?:\([\w.-]{1,40}\) )?(?:\[?‹user›@‹host›[^$#%\n]{0,120}[$#%] ?|[$%+]{1,3} (?=\S)|>>> |![ ]?(?=[A-Za-z./~]))",
+    re.A,
+)
 _SCRIPT_RUNNER = re.compile(r"(?:\S{0,200}/)?(?:bash|sh|source|zsh|\.)$", re.A)
 _BEFORE_LAUNCHER = frozenset({"nohup", "sudo", "time", "env", "exec", "uv", "run", "poetry", "export", "-E", "numactl"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.A)
@@ -33,6 +36,8 @@ _HOLDS = re.compile(
     r"(?=--[A-Za-z]|[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=|[a-z][\w./-]*[ ](?:[^\"']{0,200}[ ])?(?:--[A-Za-z]|[+~]{0,2}[a-z]\w*(?:\.\w+)+=))",
     re.A,
 )
+# … and that ends there: the next line is the program's that is handed the variable
+_HOLDS_WHOLE = re.compile(r"""[ \t]*(?:export[ ]+)?[A-Za-z_]\w*=(["'])[^"']*\1[ \t]+\\$""", re.A)
 _SHELL = re.compile(r"(?:\S{0,200}/)?(?:ba|z)?sh$", re.A)
 _REST_OF_KEY = re.compile(r"[\w.]{1,80}=\S", re.A)
 _BARE_FLAG = re.compile(r"--[A-Za-z][\w.-]*$", re.A)
@@ -141,6 +146,8 @@ def _from_program(found: list[Token]) -> list[Token]:
 
 def _held(found: list[Token], row: Row) -> list[Token]:
     """The words inside of ``ARGS="--a 1 --b 2"`` and of ``bash -c "python …"``; other tokens as they are."""
+    if found and found[-1].text == "\\" and _HOLDS_WHOLE.match(row.words.rstrip()):
+        found = found[:-1]
     if found and len(found) == 1 + (found[0].text == "export"):
         last = found[-1]
         if holder := HOLDER.match(last.text) or _HOLDS.match(last.text):
@@ -223,7 +230,8 @@ def _runs_file(before: Sequence[str], rest: Sequence[str]) -> bool:
 
 def _continues(row: Row) -> bool:
     words = row.words.rstrip()
-    if "\\" not in words and words[-1:] not in ("`", "^"):
+    whole = _HOLDS_WHOLE.match(words) and _HOLDS.match(words.lstrip())
+    if whole or ("\\" not in words and words[-1:] not in ("`", "^")):
         return False
     if words[-1:] == "`" and not _MORE.search(words):
         words = words.rstrip("` ")  # a command in ticks
@@ -249,7 +257,6 @@ def _chain(rows: Sequence[Row], at: int, first: list[Token]) -> tuple[list[Token
             break
         chain = _joined(chain, found)
         more = _continues(row)
-        cut = cut and True
         at += 1
     open_end = more and not _ELLIPSIS.match(rows[at - 1].words.strip())
     return chain, at, cut or open_end

@@ -130,7 +130,9 @@ def _key(place: str, where: str, key: Key) -> Iterator[Problem]:
     for misfit in product_misfits(key.product, key.part):
         yield Problem(f"{place}: {where}.product", misfit)
     if key.new_in:
-        yield from word_misfits(place, f"{where}.new_in", key.new_in, ("command", "file", "nowhere", "script"))
+        yield from word_misfits(
+            place, f"{where}.new_in", key.new_in, ("command", "file", "nowhere", "script", "server")
+        )
     for written in key.call:
         yield from word_misfits(place, f"{where}.call", written, tuple(key.values or ("true", "false")))
     for written, facts in key.values.items():

@@ -249,7 +249,7 @@ def _prescription(candidate: Candidate, ranged: bool) -> Prescription:
         after_verdict=situation.told(trial.verdict),
         evidence=candidate.record.evidence,
         why=_why(candidate),
-        patch=() if move else patch(situation.paste, trial.changes, situation.facts.framework),
+        patch=() if move else patch(situation.paste, trial.changes, situation.facts.framework, situation.values),
         length_range=_length_range(trial, situation) if ranged else None,
         other_pool=trial.other_pool,
         sure=trial.sure,

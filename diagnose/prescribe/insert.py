@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from diagnose.conditions import holds
 from diagnose.knowledge.records import Framework
 from diagnose.prescribe.in_block import Insertion, beside, indent, siblings
 from diagnose.types import Change, Command, Paste, Setting
+from diagnose.vocabulary import FACTS, Value
+
+Values = Mapping[str, Value]
 
 # Words at the end of a command that belong to the shell: pipes, redirections, the background, the caller's own arguments.
 _SHELL_TAIL = re.compile(r"""\s+(?:\d?>&?\d?|\d>&\d|\||&|"?\$\{?[@*]|;|#)""")
@@ -19,12 +23,22 @@ _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…)")
 
 
 def insertions(
-    paste: Paste, changes: Sequence[Change], command: int | None, framework: Framework | None = None
+    paste: Paste,
+    changes: Sequence[Change],
+    command: int | None,
+    framework: Framework | None = None,
+    values: Values | None = None,
 ) -> list[Insertion]:
     """One insertion for each new key that has a place; keys without any neighbour of their kind have none.
 
     The command of a framework that is configured in a Python file alone takes no keys.
+    ``values``: what the conditions of keys are tested on.
     """
+    served = [change for change in changes if "server" in _places(change, framework, values)]
+    if served:
+        server, others = _server(paste, framework), [change for change in changes if change not in served]
+        placed = _behind_command(paste, served, server, _Forms.of(framework)) if server is not None else []
+        return [*placed, *insertions(paste, others, command, framework, values)]
     if framework is not None and framework.config_shape == "python":
         command = None
     paste = _of_framework(paste, framework)
@@ -34,6 +48,19 @@ def insertions(
     if flags and command is not None:
         found += _behind_command(paste, flags, command, _Forms.of(framework))
     return found
+
+
+def _server(paste: Paste, framework: Framework | None) -> int | None:
+    """The command of the engine's server: it sets most of the engine, and no size of the training."""
+    groups = [
+        (one.command, FACTS[key.fact].group)
+        for one in paste.settings
+        for key in (framework.keys if framework else ())
+        if one.command >= 0 and key.fact and one.key in (key.key, *key.aliases)
+    ]
+    trainers = {command for command, group in groups if group == "sizes"}
+    told = Counter(command for command, group in groups if group == "engine" and command not in trainers)
+    return told.most_common(1)[0][0] if told else None
 
 
 class _Forms(NamedTuple):
@@ -57,10 +84,12 @@ def _may_stand(change: Change, framework: Framework | None, command: int | None)
     return "nowhere" not in places and (command is not None or "command" not in places)
 
 
-def _places(change: Change, framework: Framework | None) -> set[str]:
+def _places(change: Change, framework: Framework | None, values: Values | None = None) -> set[str]:
     """Where alone the framework takes a new key."""
     keys = framework.keys if framework else ()
-    return {key.new_in for key in keys if change.key in (key.key, *key.aliases)} - {""}
+    same = [key for key in keys if change.key in (key.key, *key.aliases)]
+    # what only a server takes stands there only where one serves the run
+    return {key.new_in for key in same if key.new_in != "server" or holds(key.when, values or {}) is not False} - {""}
 
 
 def _of_framework(paste: Paste, framework: Framework | None) -> Paste:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from diagnose.knowledge.records import Framework
 from diagnose.prescribe.in_block import Insertion
-from diagnose.prescribe.insert import insertions, shell_word
+from diagnose.prescribe.insert import Values, insertions, shell_word
 from diagnose.types import Change, Paste, PatchLine, Setting, Span
 
 _FALSE = ("false", "0", "off", "no")
@@ -41,12 +41,14 @@ class _Edit:
         return self.touched and self.text.strip() == "\\"
 
 
-def patch(paste: Paste, changes: Sequence[Change], framework: Framework | None = None) -> tuple[PatchLine, ...]:
+def patch(
+    paste: Paste, changes: Sequence[Change], framework: Framework | None = None, values: Values | None = None
+) -> tuple[PatchLine, ...]:
     """The changed lines with one line of context on each side; empty when nothing of the configuration stands in the paste.
 
-    ``framework`` settles where a new key may stand: in its command, or in a file alone.
+    ``framework`` settles where a new key may stand: in its command, or in a file alone, by ``values``.
     """
-    edits = _edits(paste, changes, framework)
+    edits = _edits(paste, changes, framework, values)
     if not edits:
         return ()
     texts = {line.number: line.text for line in paste.lines}
@@ -67,7 +69,9 @@ def main_command(paste: Paste, changes: Sequence[Change] = ()) -> int | None:
     return best[0][0] if best else next(iter(programs), None)
 
 
-def _edits(paste: Paste, changes: Sequence[Change], framework: Framework | None = None) -> dict[int, _Edit]:
+def _edits(
+    paste: Paste, changes: Sequence[Change], framework: Framework | None = None, values: Values | None = None
+) -> dict[int, _Edit]:
     texts = {line.number: line.text for line in paste.lines}
     edits: dict[int, _Edit] = {}
     placed = sorted((change for change in changes if change.span), key=lambda change: change.span.start, reverse=True)  # type: ignore[union-attr]
@@ -76,7 +80,7 @@ def _edits(paste: Paste, changes: Sequence[Change], framework: Framework | None 
         if span and span.line in texts:
             _replace(edits.setdefault(span.line, _Edit(texts[span.line])), change, _setting_at(paste, span), span)
     new = [change for change in changes if change.span is None and change.key]
-    for insertion in insertions(paste, new, main_command(paste, changes), framework):
+    for insertion in insertions(paste, new, main_command(paste, changes), framework, values):
         _insert(edits.setdefault(insertion.line, _Edit(texts[insertion.line])), insertion)
     return edits
 

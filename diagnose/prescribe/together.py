@@ -85,7 +85,7 @@ def _set(usable: Sequence[Lever], situation: Situation, near: bool, fewest: int)
         after_verdict=_word(after, pool),
         settings=_settings(situation.facts, made.facts),
         other_pool=_moved(situation.before, after, pool),
-        patch=patch(situation.paste, made.changes, situation.facts.framework),
+        patch=patch(situation.paste, made.changes, situation.facts.framework, situation.values),
         older=of_new_keys(situation.facts, made.changes),
     )
 

@@ -30,6 +30,16 @@ def test_a_new_override_stands_inside_of_the_quotes_of_its_command(before: str, 
     assert added(before + RUN + after, NEW) == [f"{before}{RUN} data.seed=1{after}"]
 
 
+def test_a_command_that_is_handed_to_a_scheduler_takes_new_overrides_itself() -> None:
+    text = f'COMMAND="{RUN}" \\\nCONTAINER=image:1 \\\nsbatch \\\n    --nodes=1 \\\n    ray.sub'
+    assert added(text, NEW) == [f'COMMAND="{RUN} data.seed=1" \\']
+
+
+def test_a_new_flag_stands_in_the_command_of_a_notebooks_cell() -> None:
+    text = "!accelerate launch --num_processes 8 train.py --num_generations 8 --beta 0.1"
+    assert added(text, Change("x", "seed", None, "1")) == [f"{text} --seed 1"]
+
+
 def test_a_quoted_last_value_is_no_command_in_quotes() -> None:
     run = "python3 train.py --epochs 3 --name 'my run'"
     assert added(run, Change("x", "seed", None, "1")) == [f"{run} --seed 1"]
@@ -137,7 +147,8 @@ uv run --isolated -m skyrl_train.entrypoints.main_base \\
 def test_a_key_of_the_launchers_file_is_no_flag_of_the_trainer() -> None:
     text = "trl dpo --model_name_or_path Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 8 --max_length 4096"
     keys = {change.key for changes in prescribed(text + OUT, phase="init").values() for change in changes}
-    assert keys and "fsdp_cpu_ram_efficient_loading" not in keys
+    assert keys
+    assert "fsdp_cpu_ram_efficient_loading" not in keys
 
 
 def test_what_is_promised_counts_the_defaults_that_hang_on_the_change() -> None:
@@ -154,6 +165,44 @@ python examples/run_grpo_math.py --config examples/configs/grpo_math_8B.yaml \\
     (one,) = [p for p in found.prescriptions if p.lever.slug == "rollout.disaggregate"]
     changed = f"{text} \\\n  {one.changes[0].key}={one.changes[0].after}"
     estimate = diagnose(changed + OUT, answers, knowledge, cases).estimate
-    assert estimate is not None and estimate.gpu is not None and one.after is not None
+    assert estimate is not None
+    assert estimate.gpu is not None
+    assert one.after is not None
     (phase,) = [phase for phase in estimate.gpu.phases if phase.phase == one.phase]
     assert phase.bytes == pytest.approx(one.after.bytes, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("server", "trainer", "flag"),
+    [
+        (
+            "swift rollout --model Qwen/Qwen2.5-7B-Instruct --vllm_max_model_len 16384",
+            "swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --use_vllm true --vllm_mode server"
+            " --max_completion_length 4096 --per_device_train_batch_size 8",
+            "--vllm_tensor_parallel_size 2",
+        ),
+        (
+            "trl vllm-serve --model Qwen/Qwen2.5-7B-Instruct --max_model_len 8192",
+            "accelerate launch train_grpo.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct --use_vllm True"
+            " --vllm_mode server --max_completion_length 4096 --per_device_train_batch_size 8",
+            "--tensor_parallel_size 2",
+        ),
+    ],
+)
+def test_a_new_key_of_the_engine_stands_in_the_command_of_its_server(server: str, trainer: str, flag: str) -> None:
+    knowledge = current()
+    text = f"{server} &\n\n{trainer}\n{OUT}"
+    found = diagnose(text, {"phase": "load"}, knowledge, tuple(knowledge.cases.values()))
+    (one,) = [p for p in found.prescriptions if p.lever.slug == "rollout.tensor_parallel.up"]
+    assert [line.text for line in one.patch if line.mark == "+"] == [f"{server} {flag} &"]
+
+
+def test_a_new_key_of_a_server_that_is_not_pasted_stands_nowhere() -> None:
+    trainer = (
+        "accelerate launch train_grpo.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct --use_vllm True"
+        " --vllm_mode server --max_completion_length 4096 --per_device_train_batch_size 8"
+    )
+    knowledge = current()
+    found = diagnose(trainer + OUT, {"phase": "load"}, knowledge, tuple(knowledge.cases.values()))
+    patches = [p.patch for p in found.prescriptions if p.lever.slug == "rollout.tensor_parallel.up"]
+    assert not any(patches)
