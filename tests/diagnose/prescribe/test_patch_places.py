@@ -206,3 +206,22 @@ def test_a_new_key_of_a_server_that_is_not_pasted_stands_nowhere() -> None:
     found = diagnose(trainer + OUT, {"phase": "load"}, knowledge, tuple(knowledge.cases.values()))
     patches = [p.patch for p in found.prescriptions if p.lever.slug == "rollout.tensor_parallel.up"]
     assert not any(patches)
+
+
+def test_an_engine_that_shares_the_trainers_weights_is_not_spread() -> None:
+    text = """\
+model, tokenizer = FastLanguageModel.from_pretrained(
+    model_name = "Qwen/Qwen2.5-7B-Instruct",
+    max_seq_length = 4096,
+    fast_inference = True,
+    gpu_memory_utilization = 0.8,
+)
+args = GRPOConfig(
+    per_device_train_batch_size = 8,
+    max_completion_length = 2048,
+)
+ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.
+8 x H100 80GB"""
+    found = prescribed("from unsloth import FastLanguageModel\nfrom trl import GRPOConfig\n" + text)
+    assert found
+    assert "rollout.tensor_parallel.up" not in found
