@@ -14,6 +14,8 @@ _ALL = (
     FactSpec(
         "growing_pool", "choice", "failure", "Which memory grows", options=(("gpu", "GPU memory"), ("host", "host RAM"))
     ),
+    fact("uneven_cards", "bool", "failure", "One card has less free than the others of its group"),
+    fact("before_cache", "bool", "failure", "The engine has not taken its cache yet at that moment"),
     fact("captures_graphs", "bool", "failure", "The engine captures its CUDA graphs at that moment"),
     fact("weights_wake", "bool", "failure", "It is the engine's weights that wake, not its cache"),
     fact("worked_before", "bool", "failure", "Worked with older versions"),
