@@ -51,6 +51,8 @@ def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
     """The hits that tell a failure of memory: words that only place a failure tell none where nothing in the text is about memory."""
     ended = any(hit.signature.ends for hit in hits)
     found = [hit for hit in hits if not is_mark(hit.signature) and not (ended and hit.signature.presumed)]
+    if any(hit.signature.not_memory and hit.signature.strength >= 2 for hit in hits):
+        found = [hit for hit in found if hit.signature.strength > 1 or not _is_asked(hit, paste)]
     if all(hit.signature.strength == 1 and hit.signature.phase for hit in found):
         other = any(hit.signature.not_memory for hit in hits)
         said = [without_advice(line.words) for line in paste.lines]
@@ -60,6 +62,12 @@ def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
         return []
     well = max((line.number for line in paste.lines if _ENDED_WELL.match(line.words)), default=0)
     return [hit for hit in found if hit.span.line > well]
+
+
+def _is_asked(hit: Hit, paste: Paste) -> bool:
+    """Whether somebody asks if it is memory: “is this an OOM?”, “是显存不够吗”."""
+    line = paste.line(hit.span.line)
+    return line is not None and bool(_ASKED.match(line.text, hit.span.end))
 
 
 def _ended(words: str) -> bool:
@@ -82,6 +90,7 @@ def _without_aftermath(hits: list[Hit]) -> list[Hit]:
     return [hit for hit in hits if hit.signature.kind != _BY_DRIVER]
 
 
+_ASKED = re.compile(r"[^.,;:。，；：!！\n]{0,24}?(?:[?？]|[吗么嘛]\s*(?:$|[.。!！]))", re.A)
 _BY_DRIVER = "gpu_oom_raw"
 _MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)
 _GONE = re.compile(

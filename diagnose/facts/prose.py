@@ -36,7 +36,7 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
     """Every line that is not part of a command, of a traceback frame or of a configuration dump; ``new``: its place is ``fresh``."""
     skipped = {number for command in paste.commands for number in range(command.first_line, command.last_line + 1)}
     frames = {frame.line for frame in paste.frames if frame.path}
-    skipped |= frames | printed_objects(paste.lines)
+    skipped |= frames | printed_objects(paste.lines) | set(_tips(paste.lines))
     dumped = {setting.span.line: setting for setting in paste.settings if setting.shape == "dump"}
     for i, line in enumerate(paste.lines):
         if i not in new or line.number in skipped:
@@ -50,6 +50,20 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
             yield _without_sections(line)
     yield from _before_commands(paste)
     yield from _behind_commands(paste)
+
+
+def _tips(lines: Sequence[Line]) -> Iterator[int]:
+    """The numbers of the lines that a program lists below a failure as what one may try, of which nothing was done."""
+    listed = False
+    for line in lines:
+        listed = bool(_TIPS.search(line.words)) or (listed and bool(_TIP.match(line.words)))
+        if listed:
+            yield line.number
+
+
+# sgl-project/sglang v0.5.6 python/sglang/srt/model_executor/cuda_graph_runner.py: CUDA_GRAPH_CAPTURE_FAILED_MSG
+_TIPS = re.compile(r"\b(?:possible|suggested) (?:solutions?|fixes)\s*[:：]\s*$", re.I | re.A)
+_TIP = re.compile(r"\s*(?:\d[.)]|[-*•])\s|\s*$", re.A)
 
 
 def is_entry(words: str) -> bool:
