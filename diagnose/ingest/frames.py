@@ -37,15 +37,20 @@ _ACTOR = re.compile(r"\(([A-Za-z_]\w{0,80}) pid=\d", re.A)
 _MARKS = ("ray::", "File ", ".py:", ".py in ", '.py", line ')
 _HEADER = "Traceback (most recent call last)"
 _ERROR = re.compile(r"[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt|Exit|Killed)\b", re.A)
+_MOST_ARGUMENTS = 30  # lines of one call
 _CARETS = re.compile(r"[\s|]*[\^~]{1,300}[\s\^~]*$", re.A)
 
 
 @dataclass(slots=True)
 class _Stream:
-    """Where one process's output stands: its traceback (-1 = none open) and how many lines of source may follow."""
+    """Where one process's output stands: its traceback (-1 = none open), how many lines of source may follow, and how many brackets
+    the ones so far have left open: since Python 3.13 a call is printed with all its lines.
+    """
 
     traceback: int = -1
     source_lines: int = 0
+    brackets: int = 0
+    arguments: int = 0
 
 
 def read_frames(rows: Sequence[Row]) -> tuple[list[Frame], set[int]]:
@@ -72,6 +77,7 @@ def read_frames(rows: Sequence[Row]) -> tuple[list[Frame], set[int]]:
             owner = actor[1] if (actor := _ACTOR.match(row.source)) else ""
             frames.extend(_in_traceback(frame, stream.traceback, owner) for frame in found)
             stream.source_lines = 2 if found[0].path else 0
+            stream.brackets = stream.arguments = 0
             if found[0].path:
                 used.add(row.line.number)
         elif stream.traceback >= 0:
@@ -84,13 +90,22 @@ def _after_frame(row: Row, stream: _Stream, used: set[int]) -> None:
     words = row.words
     if _CARETS.match(words):
         used.add(row.line.number)
-    elif stream.source_lines and words[:1] in " \t|":
-        stream.source_lines -= 1
+    elif (stream.source_lines or stream.brackets > 0) and words[:1] in " \t|":
+        stream.source_lines = max(stream.source_lines - 1, 0)
+        stream.brackets = _left_open(words, stream)
+        stream.arguments += 1
         used.add(row.line.number)
     elif words.strip():
-        stream.source_lines = 0
+        stream.source_lines = stream.brackets = 0
         if _ERROR.match(words.lstrip(" |+")):
             stream.traceback = -1
+
+
+def _left_open(words: str, stream: _Stream) -> int:
+    """How many brackets are open behind a line of the source; none behind an error, which some indent as well, or too long a call."""
+    if _ERROR.match(words.lstrip(" |+")) or stream.arguments >= _MOST_ARGUMENTS:
+        return 0
+    return stream.brackets + sum(map(words.count, "([{")) - sum(map(words.count, ")]}"))
 
 
 def _frame(row: Row, rest: Row | None = None) -> list[Frame]:

@@ -85,3 +85,19 @@ def test_it_reads_a_frame_that_was_broken_before_its_line_number() -> None:
 def test_it_reads_a_frame_whose_beginning_was_not_copied() -> None:
     frames = read('grpo_trainer.py", line 1620, in _compute_loss\n    x = self.f(\nValueError: no').frames
     assert [(frame.path, frame.function, frame.line) for frame in frames] == [("grpo_trainer.py", "_compute_loss", 1)]
+
+
+def test_all_lines_of_a_call_are_source() -> None:
+    paste = read(
+        'Traceback (most recent call last):\n  File "/opt/vllm/device_allocator/cumem.py", line 194, in sleep\n'
+        "    cpu_backup_tensor = torch.empty(\n        size_in_bytes,\n        dtype=torch.uint8,\n        device='cpu',\n"
+        "        pin_memory=is_pin_memory_available())\nRuntimeError: CUDA error: out of memory\n"
+    )
+    assert paste.settings == ()
+
+
+def test_an_error_ends_a_call_of_which_one_line_is_shown() -> None:
+    paste = read(
+        '  File "/opt/a.py", line 1, in f\n    x = call(\n  RuntimeError: no\n  batch_size: 4\n  File "/opt/b.py", line 2, in g\n'
+    )
+    assert [(setting.key, setting.value) for setting in paste.settings] == [("batch_size", "4")]
