@@ -16,12 +16,31 @@ _SLACK = 0.02
 
 def fragmented(facts: Facts) -> bool | None:
     """More free than asked for, or much of what torch holds unused: what is missing is one piece of the size asked for."""
-    asked, free, unused = (facts.number(id) for id in ("tried_alloc_gib", "gpu_free_gib", "torch_reserved_gib"))
+    asked, free, unused = facts.number("tried_alloc_gib"), _free(facts), facts.number("torch_reserved_gib")
     total = facts.number("gpu_total_gib") or facts.number("gpu_mem_gib")
     if asked is None or (free is None and unused is None):
         return None
     in_pieces = unused is not None and total is not None and unused >= total * _PIECES and unused > asked
     return in_pieces or (free is not None and free > asked)
+
+
+def _free(facts: Facts) -> float | None:
+    """GiB that torch may still take: what is free on the card, and no more than the process's own limit leaves.
+
+    set_per_process_memory_fraction; pytorch/pytorch v2.5.0 c10/cuda/CUDACachingAllocator.cpp: alloc_block
+    """
+    ids = ("gpu_free_gib", "torch_allowed_gib", "torch_allocated_gib")
+    free, allowed, allocated = (facts.number(id) for id in ids)
+    if allowed is None or allocated is None:
+        return free
+    left = max(0.0, allowed - allocated - (facts.number("torch_reserved_gib") or 0.0))
+    return left if free is None else min(free, left)
+
+
+def limited(facts: Facts) -> bool:
+    """Whether the limit of the process refused, and not the card."""
+    asked, free, left = facts.number("tried_alloc_gib"), facts.number("gpu_free_gib"), _free(facts)
+    return asked is not None and free is not None and left is not None and left < asked <= free
 
 
 def foreign_gib(facts: Facts) -> float | None:
@@ -34,13 +53,13 @@ def foreign_gib(facts: Facts) -> float | None:
 
 def false_shortage(facts: Facts) -> bool:
     """Whether the card had clearly more free than was asked for: more than roundings and what a mapping itself takes."""
-    asked, free = facts.number("tried_alloc_gib"), facts.number("gpu_free_gib")
+    asked, free = facts.number("tried_alloc_gib"), _free(facts)
     return asked is not None and free is not None and free > asked * 1.1 + 0.05
 
 
 def idle_gib(facts: Facts) -> float | None:
     """GiB that nothing uses: free on the card, and reserved by torch without being allocated."""
-    free, unused = facts.number("gpu_free_gib"), facts.number("torch_reserved_gib")
+    free, unused = _free(facts), facts.number("torch_reserved_gib")
     return None if free is None or unused is None else free + unused
 
 

@@ -231,6 +231,7 @@ _ALL = (
     fact("gpu_total_gib", "number", "measured", "Capacity as printed", "GiB"),
     fact("gpu_free_gib", "number", "measured", "Free as printed", "GiB"),
     fact("fitting_length", "int", "measured", "Longest sequence that fits, as printed", "tokens"),
+    fact("torch_allowed_gib", "number", "measured", "Most that torch may take in the process, as printed", "GiB"),
     fact("process_gib", "number", "measured", "Held by the process", "GiB"),
     fact("holder", "text", "measured", "Kind of process that holds most host RAM"),
     fact("holder_gib", "number", "measured", "Held by all processes of that kind", "GiB"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.allocator import FULL, TENANT, beyond_card, contradictions, false_shortage, foreign_gib, idle_gib
+from diagnose.allocator import FULL, TENANT, beyond_card, contradictions, false_shortage, foreign_gib, idle_gib, limited
 from diagnose.estimate.refused import Piece, Refused, explain
 from diagnose.types import Diagnosis, Facts, FailedRow
 from diagnose.units import GIB, KIB, MIB
@@ -77,6 +77,12 @@ def _shortage(facts: Facts, refused: Refused | None) -> list[str]:
         return [
             f"{whole} in one piece is more than the whole card: no other setting makes room for that. Such a size is a product of two "
             "lengths (attention computed in full over long rows or image patches), or a wrong shape."
+        ]
+    if limited(facts):
+        allowed, free = facts.number("torch_allowed_gib") or 0.0, facts.number("gpu_free_gib") or 0.0
+        return [
+            f"torch may take {_gib(allowed)} in this process and no more, though {_gib(free)} were free on the card: the program sets that "
+            "limit (torch.cuda.set_per_process_memory_fraction), and a higher one is the nearest change."
         ]
     if not false_shortage(facts):
         return []
