@@ -82,6 +82,19 @@
     if (field) field.value = token() || field.value;
   }, true);
 
+  // a second press while the answer is on its way sends nothing again; after ten seconds one may, as after going back
+  const free = (form) => form.removeAttribute("aria-busy");
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.matches("[aria-busy]")) return event.preventDefault(), event.stopImmediatePropagation();
+    setTimeout(() => {  // what another script refuses or sends by itself is not on its way
+      if (form.method !== "post" || event.defaultPrevented) return;
+      form.ariaBusy = "true";
+      setTimeout(free, 10_000, form);
+    });
+  }, true);
+  addEventListener("pageshow", () => all("form[aria-busy]").forEach(free));
+
   // htmx passes over the name of a button that stands outside its form
   document.addEventListener("htmx:configRequest", ({ detail }) => {
     if (token() && detail.formData.has("csrfmiddlewaretoken")) detail.formData.set("csrfmiddlewaretoken", token());

@@ -302,6 +302,43 @@ def test_the_patch_is_copied_as_it_stands(page, live_site):
     assert "\n+" in copied
 
 
+def test_a_diagnosis_is_saved_once_however_often_the_button_is_pressed(page, live_site):
+    diagnose(page, live_site)
+    sent = held(page, "**/saved/")
+    page.click("text=Save for 90 days")
+    page.click("text=Save for 90 days")
+    sent[0].continue_()
+    page.wait_for_url("**/saved/*/*/")
+    assert len(sent) == 1
+
+
+def test_a_form_is_sent_once_while_its_answer_is_on_its_way_and_says_so(page, live_site):
+    page.goto(live_site.url)
+    page.fill("#paste", "CUDA out of memory")
+    sent = held(page, "**/result/")
+    pressed = """async () => {
+        const button = document.querySelector(".paste .btn.go"), wait = () => new Promise((go) => setTimeout(go, 300));
+        button.click();
+        await wait();
+        button.click();
+        await wait();
+        return getComputedStyle(button).cursor;
+    }"""
+    assert page.evaluate(pressed) == "progress"
+    sent[0].continue_()
+    page.wait_for_selector(".verdict")
+    assert len(sent) == 1
+    page.go_back()
+    page.wait_for_selector("form:not([aria-busy]) .btn.go")
+
+
+def held(page, pattern):
+    """What is sent there and does not go on yet."""
+    sent = []
+    page.route(pattern, lambda route: sent.append(route) if route.request.method == "POST" else route.continue_())
+    return sent
+
+
 def test_a_question_of_an_answer_is_passed_over_for_the_next_one(page, live_site):
     page.goto(live_site.url)
     page.fill("#paste", "显存不够，7B GRPO 4 卡 4090 ms-swift")

@@ -83,6 +83,15 @@ def test_an_expired_one_is_gone_before_the_purge_comes_by_and_after(client: Clie
     assert not SavedDiagnosis.objects.exists()
 
 
+def test_a_link_that_leads_nowhere_any_more_says_that_it_was_kept_for_a_time(client: Client) -> None:
+    row, own = keep(client)
+    SavedDiagnosis.objects.update(expires=timezone.now() - timedelta(seconds=1))
+    for address in (own, reverse("wizard:saved", args=[row.view])):
+        page = client.get(address).content.decode()
+        assert f"kept {LIFETIME.days} days" in page
+        assert "renamed" not in page
+
+
 def test_the_purge_leaves_the_living(client: Client) -> None:
     keep(client)
     assert purge_diagnoses() == 0
