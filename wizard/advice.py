@@ -62,7 +62,7 @@ class PatchRow:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One prescription. ``open``: its patch is the first of the page, which stands unfolded."""
+    """One prescription. ``open``: its patch is the first of the page, which stands unfolded. ``left_out``: what the patch lacks."""
 
     number: int
     title: str
@@ -77,6 +77,7 @@ class Advice:
     marks: tuple[Mark, ...]
     named: tuple[tuple[str, str], ...]
     patch: tuple[PatchRow, ...]
+    left_out: tuple[str, ...]
     advisories: tuple[Advisory, ...]
     open: bool = False
 
@@ -109,6 +110,7 @@ class Several:
     bars: tuple[Bar, ...]
     levers: tuple[Lever, ...]
     patch: tuple[PatchRow, ...]
+    left_out: tuple[str, ...]
     number: str = "set"
 
 
@@ -123,6 +125,7 @@ def together(diagnosis: Diagnosis, given: Together | None) -> Several | None:
         bars=_bars(given, diagnosis),
         levers=given.levers,
         patch=tuple(_patch_row(line) for line in given.patch),
+        left_out=_left_out(given),
     )
 
 
@@ -141,6 +144,7 @@ def _advice(number: int, given: Prescription, diagnosis: Diagnosis, titles: Mapp
         marks=marks(len(given.evidence.worked), len(given.evidence.failed), len(given.evidence.suggested)),
         named=tuple((slug, titles.get(slug, slug)) for slug in _told(given)[:NAMED]),
         patch=tuple(_patch_row(line) for line in given.patch),
+        left_out=_left_out(given),
         advisories=given.advisories,
     )
 
@@ -227,6 +231,16 @@ def _moved(changed: Pool, peaks: tuple[PhaseEstimate, PhaseEstimate], diagnosis:
     return (
         Bar(f"{name}, now", before_after(was, limit, scale, after=False), shown(was), ""),
         Bar(f"{name}, after", before_after(now, limit, scale, after=True), shown(now), words),
+    )
+
+
+def _left_out(given: Prescription | Together) -> tuple[str, ...]:
+    """The changes with no place in the paste, ``peft_config LoraConfig(r=32)``: its patch alone would not do what is advised."""
+    written = " ".join(line.text[start:end] for line in given.patch if line.mark == "+" for start, end in line.bold)
+    new = [change for change in given.changes if change.key and change.span is None]
+    there = written.replace("-", "_")
+    return tuple(
+        f"{change.key} {change.after}" for change in new if change.key.rsplit(".", 1)[-1].replace("-", "_") not in there
     )
 
 

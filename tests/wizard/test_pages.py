@@ -319,6 +319,22 @@ def test_changes_that_are_enough_together_stand_first_as_one_patch(client):
     assert 'id="patchset"' in page
 
 
+def test_a_patch_names_the_changes_that_have_no_place_in_the_paste(client):
+    """An adapter is an argument of the trainer, whose call the paste does not hold."""
+    script = (
+        "args = GRPOConfig(per_device_train_batch_size=8, num_generations=8, max_completion_length=2048, bf16=True, use_vllm=True,"
+        ' vllm_mode="colocate", vllm_gpu_memory_utilization=0.4)\ntrainer = GRPOTrainer(model="Qwen/Qwen2.5-3B-Instruct", args=args)'
+    )
+    page = main_of(
+        post(client, paste=f"from trl import GRPOConfig, GRPOTrainer\n{script}\n# one A100 40GB\nCUDA out of memory")
+    )
+    patch = page[page.index('id="patchset"') :]
+    told = patch[: patch.index("</details>")].partition("</table>")[2]
+    assert "Not in this patch" in told
+    assert "<code>peft_config LoraConfig(r=32)</code>" in told
+    assert "per_device_train_batch_size" not in told
+
+
 def test_a_plan_is_answered_by_whether_it_fits(client):
     page = html.unescape(post(client, paste="想在 1 张 4090 上用 verl 全参跑 Qwen2.5-7B GRPO，够不够？"))
     assert "By the estimate it does not fit" in page

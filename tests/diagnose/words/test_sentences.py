@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from diagnose import words
@@ -85,6 +87,24 @@ def test_a_range_from_the_first_token_on_is_said_to_be_any_length():
     )
     told = [range_words(one) for one in diagnose(text, {}, current(), []).prescriptions]
     assert any(one.startswith("At any real response length") for one in told)
+
+
+def test_beyond_a_range_of_lengths_it_is_said_what_the_middle_of_the_estimate_does_there():
+    text = (
+        "TRL sft qwen2.5-3b full on 8 x A100 40G, batch 1, gradient accumulation 4, max_length 4096: CUDA out of memory"
+    )
+    one = diagnose(text, {}, current(), []).prescriptions[0]
+    told = [range_words(replace(one, length_range=at)) for at in ((650, 1400), (650, None), (1, 1400))]
+    assert [words.partition(" tokens")[0] for words in told] == [
+        "Between about 650 and 1,400",
+        "From about 650",
+        "Up to about 1,400",
+    ]
+    assert [words.partition("; ")[2] for words in told] == [
+        "with fewer this phase fits either way, with more neither does.",
+        "with fewer this phase fits either way.",
+        "with more neither does.",
+    ]
 
 
 def test_a_band_that_nothing_bounds_has_no_upper_end():
