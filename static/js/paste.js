@@ -7,6 +7,7 @@
   const size = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
   const picked = () => { one("[data-picked]").textContent = [...input.files].map((file) => `${file.name}, ${size(file.size)}`).join(" · "); };
   input.addEventListener("change", picked);
+  addEventListener("pageshow", picked);  // who comes back still has the files
 
   // what the site would refuse is told beside the box, where it still stands
   const weight = ({ files, value }) => files  // a line end is sent as two letters

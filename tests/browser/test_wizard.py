@@ -339,6 +339,25 @@ def held(page, pattern):
     return sent
 
 
+def test_files_that_are_still_picked_after_going_back_are_named(page, live_site, tmp_path):
+    log = tmp_path / "night.log"
+    log.write_text("CUDA out of memory")
+    page.goto(live_site.url)
+    page.set_input_files(".paste input[type=file]", str(log))
+    page.click(".paste .btn.go")
+    page.wait_for_selector(".verdict")
+    page.go_back()
+    page.wait_for_selector("[data-picked]:text('night.log')")
+    assert page.evaluate("document.querySelector('.paste input[type=file]').files.length") == 1
+
+
+def test_what_was_measured_stands_in_the_width_of_a_phone(page, live_site):
+    page.set_viewport_size({"width": 390, "height": 844})
+    diagnose(page, live_site)
+    table = "document.querySelector('.seen-t').parentElement"
+    assert page.evaluate(f"{table}.scrollWidth - {table}.clientWidth") == 0
+
+
 def test_a_question_of_an_answer_is_passed_over_for_the_next_one(page, live_site):
     page.goto(live_site.url)
     page.fill("#paste", "显存不够，7B GRPO 4 卡 4090 ms-swift")
