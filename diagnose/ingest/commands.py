@@ -53,7 +53,7 @@ _ANNOUNCED = re.compile(r"(?<!usage)(?::[ \t]+`?|：[ \t]*`?)(?=[A-Za-z./$~])", 
 _WRAPPED = 12  # words of a scheduler's own before the program
 _FEW = 3  # colons of a line behind which a command is looked for
 _LINE_ENDS = frozenset({"\\", "\\ ", "\\\t", "\\\\", "^", "`"})  # what continues a line, also before a comment
-_ENDS = ("```", "~~~", "Traceback (")
+_ENDS = ("```", "~~~", '"""', "'''", "Traceback (")
 
 
 def read_commands(rows: Sequence[Row], variables: Variables) -> tuple[list[Command], list[Setting], set[int]]:

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Framework
 from diagnose.prescribe.in_block import Insertion
 from diagnose.prescribe.insert import Values, insertions, shell_word
+from diagnose.prescribe.key_words import by_spelling
 from diagnose.types import Change, Paste, PatchLine, Setting, Span
 
 _FALSE = ("false", "0", "off", "no")
@@ -59,14 +61,26 @@ def patch(
     return tuple(lines)
 
 
-def main_command(paste: Paste, changes: Sequence[Change] = ()) -> int | None:
-    """The command that the changes stand in, else the one with most settings that starts a program of the run."""
+def main_command(paste: Paste, changes: Sequence[Change] = (), framework: Framework | None = None) -> int | None:
+    """The command that the changes stand in, else the one with most settings that starts a program of the run: one of the framework's."""
     spans = {change.span for change in changes if change.span}
     inside = Counter(setting.command for setting in paste.settings if setting.command >= 0 and setting.span in spans)
     programs = [at for at, command in enumerate(paste.commands) if command.words not in _START_NOTHING]
+    if framework is not None and not framework.fallback:
+        programs = [at for at in programs if _is_trainers(paste, at, framework)]
     most = Counter(setting.command for setting in paste.settings if setting.command in programs)
     best = (inside or most).most_common(1)
     return best[0][0] if best else next(iter(programs), None)
+
+
+def _is_trainers(paste: Paste, at: int, framework: Framework) -> bool:
+    """Whether a command names the trainer or sets a key of it: what prepares its data takes none."""
+    known = by_spelling(framework)
+    if any(setting.command == at and normal(setting.key) in known for setting in paste.settings):
+        return True
+    command = paste.commands[at]
+    words = " ".join(line.text for line in paste.lines if command.first_line <= line.number <= command.last_line)
+    return any(mark in words for mark in (*framework.detect.commands, *framework.detect.literals))
 
 
 def _edits(
@@ -80,7 +94,7 @@ def _edits(
         if span and span.line in texts:
             _replace(edits.setdefault(span.line, _Edit(texts[span.line])), change, _setting_at(paste, span), span)
     new = [change for change in changes if change.span is None and change.key]
-    for insertion in insertions(paste, new, main_command(paste, changes), framework, values):
+    for insertion in insertions(paste, new, main_command(paste, changes, framework), framework, values):
         _insert(edits.setdefault(insertion.line, _Edit(texts[insertion.line])), insertion)
     return edits
 

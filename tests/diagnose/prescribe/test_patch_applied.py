@@ -191,3 +191,21 @@ def test_a_switch_of_a_script_is_spelled_as_python_does() -> None:
     told = diagnose(text, {"phase": "load"}, current(), ())
     (one,) = (one for one in told.prescriptions if one.lever.slug == "peft.qlora")
     assert "load_in_4bit=True)" in [line.text for line in one.patch if line.mark == "+"][0]
+
+
+def test_a_command_that_prepares_data_takes_no_key_of_the_trainer() -> None:
+    framework = current().frameworks["skyrl"]
+    data = "uv run examples/gsm8k/gsm8k_dataset.py --output_dir $HOME/data/gsm8k\n"
+    change = [Change("response_length", "generator.sampling_params.max_generate_length", None, "512")]
+    assert patch(read(data), change, framework) == ()
+    run = "uv run -m skyrl_train.entrypoints.main_base trainer.epochs=2"
+    lines = patch(read(data + run), change, framework)
+    assert [line.text for line in lines if line.mark == "+"] == [
+        f"{run} generator.sampling_params.max_generate_length=512"
+    ]
+
+
+def test_a_command_in_the_words_of_a_module_ends_with_them() -> None:
+    text = '"""Usage:\n    trl sft --max_length 512 \\\n        --packing \\\n        ...\n"""\nimport torch'
+    (command,) = read(text).commands
+    assert (command.first_line, command.last_line) == (2, 4)
