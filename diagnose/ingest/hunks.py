@@ -28,6 +28,11 @@ def after_change(lines: Sequence[Numbered]) -> dict[int, str | None]:
             old, new = old - (sign in " -"), new - (sign in " +")
             found[number] = None if sign in "-\\" else text[:1]
             continue
+        if (
+            sign == "+" and found.get(number - 1) is not None and not fenced
+        ):  # a line put in by hand, which no head counts
+            found[number] = "+"
+            continue
         old = new = 0
         if head := _HEAD.match(text):
             old, new = int(head["old"] or 1), int(head["new"] or 1)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from diagnose.facts.spelling import normal
+from diagnose.ingest.hunks import after_change
 from diagnose.knowledge.records import Framework
 from diagnose.prescribe.in_block import Insertion
 from diagnose.prescribe.insert import Values, insertions, shell_word
@@ -94,9 +95,22 @@ def _edits(
         if span and span.line in texts:
             _replace(edits.setdefault(span.line, _Edit(texts[span.line])), change, _setting_at(paste, span), span)
     new = [change for change in changes if change.span is None and change.key]
-    for insertion in insertions(paste, new, main_command(paste, changes, framework), framework, values):
+    signed = after_change([(line.number, line.text) for line in paste.lines])
+    plain = _without_signs(paste, signed) if signed else paste
+    for insertion in insertions(plain, new, main_command(paste, changes, framework), framework, values):
+        if insertion.line in signed:  # a patch in the paste: what is new in it has its sign
+            insertion = replace(insertion, lines=[f"+{line[1:]}" for line in insertion.lines])
         _insert(edits.setdefault(insertion.line, _Edit(texts[insertion.line])), insertion)
     return edits
+
+
+def _without_signs(paste: Paste, signed: Mapping[int, str | None]) -> Paste:
+    """The paste with a blank in the place of each sign of a patch in it, so that columns and places stay."""
+    lines = (
+        replace(line, text=f" {line.text[1:]}") if line.number in signed and line.text[:1] in ("+", "-") else line
+        for line in paste.lines
+    )
+    return replace(paste, lines=tuple(lines))
 
 
 def _setting_at(paste: Paste, span: Span) -> Setting | None:

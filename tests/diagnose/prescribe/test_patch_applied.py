@@ -209,3 +209,21 @@ def test_a_command_in_the_words_of_a_module_ends_with_them() -> None:
     text = '"""Usage:\n    trl sft --max_length 512 \\\n        --packing \\\n        ...\n"""\nimport torch'
     (command,) = read(text).commands
     assert (command.first_line, command.last_line) == (2, 4)
+
+
+@pytest.mark.parametrize("block", [BLOCKS["two blanks"], BLOCKS["four blanks"]], ids=["two", "four"])
+@pytest.mark.parametrize("key", ["actor.use_lora", "actor.fsdp.offload_params", "data.shuffle"])
+@pytest.mark.parametrize("form", ["new", "changed"])
+def test_a_new_key_of_a_pasted_patch_has_its_sign(block: str, key: str, form: str) -> None:
+    lines = block.strip().split("\n")
+    if form == "new":
+        head, rows = f"@@ -0,0 +1,{len(lines)} @@", [f"+{line}" for line in lines]
+    else:
+        head, rows = f"@@ -1,{len(lines)} +1,{len(lines)} @@", [f" {line}" for line in lines]
+        rows[1:2] = [f"-{lines[1]}.old", f"+{lines[1]}"]
+    paste = read("\n".join([head, *rows]))
+    before = {setting.key: setting.value for setting in paste.settings}
+    new = patch(paste, [Change("x", key, None, "true")])
+    assert all(line.text.startswith("+ ") for line in new if line.mark == "+")
+    after = {setting.key: setting.value for setting in read(applied(paste, new)).settings}
+    assert after == before | {key: "true"}
