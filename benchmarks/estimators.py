@@ -175,7 +175,9 @@ def _pace(diagnoses: list[Diagnosis], knowledge: Knowledge) -> str:
     first one, in which the interpreter has yet to learn the code."""
     first, *later = (_seconds_each(diagnoses, knowledge) for _ in range(22))
     usual = statistics.median(later)
-    said = f"{1000 * usual:.3f} ms each, {1 / usual:,.0f} a second; the first time {1000 * first:.3f} ms, {1 / first:,.0f}"
+    said = (
+        f"{1000 * usual:.3f} ms each, {1 / usual:,.0f} a second; the first time {1000 * first:.3f} ms, {1 / first:,.0f}"
+    )
     return f"ours           {len(diagnoses):4} rows   {said}"
 
 

@@ -10,6 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
+from diagnose.estimate.phases import AWAKE
 from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Term
 from diagnose.units import from_gib, tenths
 from diagnose.vocabulary import FACTS, PHASES
@@ -157,7 +158,8 @@ def beside(diagnosis: Diagnosis, phase: PhaseEstimate | None) -> tuple[Beside, .
     pool = estimate.pool(diagnosis.pool or "gpu")
     here = sum(phase_tenths(phase)[:1]) if phase else None
     gpu = estimate.gpu.capacity if estimate.gpu else None
-    allocated = estimate.torch_of.get(diagnosis.phase or "", estimate.torch_allocated)
+    drawn = phase.phase if phase and phase.phase not in AWAKE else diagnosis.phase
+    allocated = estimate.torch_of.get(drawn or "", estimate.torch_allocated)
     pairs: Sequence[tuple[str, int | None]] = (
         ("gpu_total_gib", tenths(gpu) if gpu is not None else None),
         ("process_gib", here if pool and pool.pool == "gpu" else None),

@@ -43,7 +43,7 @@ class Worst(NamedTuple):
     moments: list[list[Term]]
 
 
-_AWAKE = ("init", "weight_sync", "rollout")  # an engine that sleeps stands here with weights and pool
+AWAKE = ("init", "weight_sync", "rollout")  # an engine that sleeps stands here with weights and pool
 
 
 def gpu_phases(plan: Plan, phases: tuple[str, ...]) -> tuple[PhaseEstimate, ...]:
@@ -81,7 +81,7 @@ def inside_bytes(plan: Plan, phase: PhaseEstimate) -> int:
     """
     alone = (plan.number("processes_per_gpu") or 1.0) > 1 or plan.values.get("rollout_mode") != "colocated"
     validates = phase.phase == "eval" and "eval" not in plan.phases  # by the engine: validation.py
-    if alone or validates or phase.phase in _AWAKE:
+    if alone or validates or phase.phase in AWAKE:
         return 0
     return sum(term.bytes for term in (*phase.terms, *_asleep(plan, phase)) if term.family == "engine")
 

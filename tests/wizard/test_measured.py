@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from django.test import Client
 
+from diagnose.estimate.phases import AWAKE
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.units import from_gib, to_gib
@@ -199,3 +200,18 @@ def test_what_torch_had_allocated_is_held_against_the_phase_that_failed():
     assert found.estimate.torch_allocated != found.estimate.torch_of["actor_update"]
     row = next(row for row in beside(found, None) if row.title == "Allocated by torch")
     assert row.estimate == f"{to_gib(found.estimate.torch_of['actor_update']):,.1f}"
+
+
+def test_no_more_is_allocated_in_the_phase_drawn_than_held_in_it():
+    """The phase is not told: both figures are of the one that is drawn, though the allocator has its highest elsewhere."""
+    message = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.33 GiB. GPU 0 has a total capacity of 79.11 GiB of which "
+        "2.10 GiB is free. Including non-PyTorch memory, this process has 77.00 GiB memory in use. Of the allocated memory 62.14 GiB "
+        "is allocated by PyTorch, and 12.00 GiB is reserved by PyTorch but unallocated.\n"
+    )
+    found = diagnose(RUN.replace("device_for_experience=16", "device_for_experience=64") + message, {}, current(), ())
+    phases = {phase.phase: phase for phase in found.estimate.gpu.phases}
+    for phase in phases.values():
+        rows = {row.title: row.estimate for row in beside(found, phase)}
+        if phase.phase not in AWAKE:
+            assert float(rows["Allocated by torch"]) <= float(rows["Held by the process"]), phase.phase
