@@ -256,8 +256,12 @@ def _run(
 
 
 def _on_machine(stated: Mapping[str, Fact], heard: Heard, knowledge: Knowledge) -> dict[str, Fact]:
+    """What is told of the machine; where nobody else names a card, by the comments of a configuration file too."""
     others = {id: fact for id, fact in stated.items() if id not in MACHINE}
-    return others | read_machine(heard.paste, heard.lowered, heard.speech, stated, heard.captured, knowledge)
+    told = read_machine(heard.paste, heard.lowered, heard.speech, stated, heard.captured, knowledge)
+    if "gpu_model" not in told and heard.remarks is not heard.speech:
+        told = read_machine(heard.paste, heard.lowered, heard.remarks, stated, heard.captured, knowledge)
+    return others | told
 
 
 def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge: Knowledge) -> Framework | None:

@@ -24,9 +24,11 @@ _WORDS = {
     r"|训练?\s*(?:一个\s*)?(?:RM|奖励模型)|奖励模型的?训练)",
     "embedding": r"(?:sentence[-_ ]?transformers?\w*|\w*NegativesRanking(?:Loss)?)",
 }  # fmt: skip
+# “DAPO-style PPO” is PPO
+_STYLE = r"[- ](?:style|like|inspired)\b[^.,;:\n]{0,40}\b(?:GRPO|PPO|RLOO|REINFORCE|DPO)\b"
 _SPOKEN = {
     algo: re.compile(
-        rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9_])(?!-\d)(?!['\"]\s{{0,4}}:|:\s{{0,4}}$)", re.I | re.A
+        rf"(?<![A-Za-z0-9_/.\-]){words}(?![A-Za-z0-9_])(?!-\d)(?!['\"]\s{{0,4}}:|:\s{{0,4}}$)(?!{_STYLE})", re.I | re.A
     )
     for algo, words in _WORDS.items()
 }

@@ -1,14 +1,17 @@
 """Comments of a script: what one says of running out is a reason for a setting, and no failure of this run.
 
-A heading begins with the same sign. It stands over text, or names the failure on top of all; a comment stands inside of code or beside it.
+Those of a configuration file describe its keys: whoever wrote the file speaks of any run. A heading begins with the same sign. It
+stands over text, or names the failure on top of all; a comment stands inside of code or beside it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
+from diagnose.facts.said import FAILURE
 from diagnose.facts.signature import is_mark
 from diagnose.types import Fact, Hit, Line, Paste
 
@@ -32,8 +35,30 @@ _TITLE = re.compile(
     r"\s*#{1,6}\s*(?:[\w-]+\s+){0,2}(?:OOM|out of memory|爆显存|显存不足)(?![A-Za-z]).{0,60}$", re.I | re.A
 )
 _FENCE = ("```", "~~~")
+_SECTION = re.compile(r"\s*(?:-[ \t]+)?[a-z][a-z\d_]{1,60}:[ \t]*(?:#.*)?$", re.A)
+# who speaks of a run of their own
+_OWN = re.compile(r"\b(?:I|my|our)\b|我|咱", re.A)
 # of a run to come, and of the hardware that one takes
 _QUESTIONS = ("planned", "asks_hardware")
+
+
+def without_descriptions(lines: Sequence[Line], paste: Paste) -> tuple[Line, ...]:
+    """The lines without the comments that describe the keys of a configuration file: whoever wrote it speaks there, of any run.
+
+    What stands above the file stays, what somebody says of a failure or of themselves, and what stands behind a path.
+    """
+    if not any("#" in line.words for line in lines) or not any(one.shape == "yaml" for one in paste.settings):
+        return tuple(lines)
+    return tuple(_undescribed(lines, _Code(paste)))
+
+
+def _undescribed(lines: Sequence[Line], code: _Code) -> Iterator[Line]:
+    for line in lines:
+        found = _COMMENT.search(line.words) if "#" in line.words else None
+        if found is None or not code.describes(line, found.start()):
+            yield line
+        elif line.words[: found.start()].strip():
+            yield replace(line, words=line.words[: found.start()].rstrip())
 
 
 def without_comments(hits: tuple[Hit, ...], paste: Paste) -> tuple[Hit, ...]:
@@ -42,7 +67,7 @@ def without_comments(hits: tuple[Hit, ...], paste: Paste) -> tuple[Hit, ...]:
     What a comment asks, nobody asks of this run: "choose which GPUs to use" stands in a script that all take.
     """
     code = _Code(paste)
-    hits = tuple(hit for hit in hits if not (_asks(hit) and code.comments(hit)))
+    hits = tuple(hit for hit in hits if not ((_asks(hit) or code.described(hit)) and code.comments(hit)))
     told = [hit for hit in hits if not is_mark(hit.signature)]
     remarks = {id(hit) for hit in told if hit.signature.strength == 1 and code.comments(hit)}
     if len(remarks) < len(told) and not any(map(_asks, hits)):
@@ -78,6 +103,26 @@ class _Code:
             return self._is_code(at)
         return line.number in self._commands or self._beside_code(at)
 
+    def describes(self, line: Line, start: int) -> bool:
+        """Whether the comment that begins there is one of a configuration file, on what its keys mean."""
+        at = self._places.get(line.number)
+        comment, before = line.words[start:], line.words[:start]
+        if at is None or FAILURE.search(comment) or _OWN.search(comment):
+            return False
+        if before.strip():
+            return line.number in self._files and "/" not in before
+        (above, _), (below, _) = self._above[at], self._below[at]
+        return all(place is None or self._is_file(place) for place in (above, below)) and above is not None
+
+    def described(self, hit: Hit) -> bool:
+        """Whether words that are no message of a program's stand in a comment that describes keys."""
+        at = self._places.get(hit.span.line)
+        if at is None or hit.signature.strength != 1:
+            return False
+        line = self.lines[at]
+        found = _COMMENT.search(line.words)
+        return found is not None and self.describes(line, found.start())
+
     def _beside_code(self, at: int) -> bool:
         (above, touches_above), (below, touches_below) = self._above[at], self._below[at]
         if above is None and _TITLE.match(self.lines[at].words):
@@ -98,6 +143,15 @@ class _Code:
     @cached_property
     def _settings(self) -> set[int]:
         return {one.span.line for one in self.paste.settings if one.shape in ("yaml", "json", "env")}
+
+    @cached_property
+    def _files(self) -> set[int]:
+        return {one.span.line for one in self.paste.settings if one.shape == "yaml"}
+
+    def _is_file(self, at: int) -> bool:
+        """Whether a line is one of a YAML file: a key with its value, or a section."""
+        line = self.lines[at]
+        return line.number in self._files or bool(_SECTION.match(line.words))
 
     @cached_property
     def _above(self) -> list[tuple[int | None, bool]]:
@@ -123,4 +177,5 @@ class _Code:
         line = self.lines[at]
         if line.words.lstrip().startswith(_FENCE):
             return False
-        return line.number in self._commands or line.number in self._settings or bool(_CODE.match(line.words))
+        settings = line.number in self._commands or line.number in self._settings
+        return settings or bool(_CODE.match(line.words) or (self._files and _SECTION.match(line.words)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from diagnose.facts.beside import without_others
-from diagnose.facts.comments import asked, without_comments
+from diagnose.facts.comments import asked, without_comments, without_descriptions
 from diagnose.facts.failure import read_failure
 from diagnose.facts.former import with_later, without_removed
 from diagnose.facts.framework import Detected
@@ -27,12 +27,14 @@ from diagnose.types import Fact, Hit, Line, Paste
 class Heard(NamedTuple):
     """What the lines of a paste say by themselves, before any key is read.
 
-    ``paste`` is without the settings of commands that train nothing or went well, ``speech`` what people wrote.
+    ``paste`` is without the settings of commands that train nothing or went well, ``speech`` what people wrote. ``remarks`` has what
+    describes the keys of a configuration file as well: a machine may be told there alone.
     """
 
     paste: Paste
     lowered: Lowered
     speech: Sequence[Line]
+    remarks: Sequence[Line]
     hits: tuple[Hit, ...]
     captured: Mapping[str, Fact]
     failed: Mapping[str, Fact]
@@ -42,13 +44,15 @@ class Heard(NamedTuple):
 def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> Heard:
     """What people wrote, which messages stand there, and the failure that they tell."""
     lowered, aside = lower(paste), of_no_run(paste)
-    said = tuple(line for line in spoken(paste, lowered.new) if line.number not in aside)
+    told = tuple(line for line in spoken(paste, lowered.new) if line.number not in aside)
+    said = without_descriptions(told, paste)
     speech = tuple(map(without_numbers, said))
     paste = without_removed(without_items(without_asked(without_past(paste, said), said), said, speech))
     paste = with_later(without_letters(paste), speech)
     speech = without_plans(tuple(map(without_untried, speech)))
+    remarks = speech if said == told else without_plans(tuple(map(without_untried, map(without_numbers, told))))
     paste = of_failing_run(of_training(without_others(paste), detected.framework, knowledge.engines))
     hits, captured = find_hits(paste, lowered, knowledge)
     hits = without_comments(without_hits(hits, paste, aside), paste)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
-    return Heard(paste, lowered, speech, hits, asked(captured, hits), failed, proofs(hits, failed, answered))
+    return Heard(paste, lowered, speech, remarks, hits, asked(captured, hits), failed, proofs(hits, failed, answered))

@@ -48,10 +48,8 @@ def read_yaml(rows: Sequence[Row]) -> tuple[list[Setting], set[int]]:
     for row in rows:
         stripped = row.words.strip()
         block = open_blocks.get(row.source)
-        if not stripped:
-            continue
         near = block is not None and (bool(row.source) or block.number_of_lines_since(row) <= 3)
-        if stripped[0] == "#":
+        if not stripped or stripped[0] == "#":
             if block is not None and near:
                 block.seen = row.line.number
             continue

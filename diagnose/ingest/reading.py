@@ -19,6 +19,7 @@ from diagnose.ingest.pairs import read_pairs
 from diagnose.ingest.python import read_names
 from diagnose.ingest.redact import marks
 from diagnose.ingest.reduce import reduce_text
+from diagnose.ingest.references import resolved
 from diagnose.ingest.shell import read_variables
 from diagnose.ingest.stream import thin
 from diagnose.ingest.tracked import read_joined, without_wrapping
@@ -81,4 +82,4 @@ def _read_shapes(walked: Walked) -> tuple[tuple[Setting, ...], tuple[Command, ..
     rest = [row for row in rest if row.line.number not in used]
     settings += read_pairs(rest, variables, names)
     settings.sort(key=lambda setting: (setting.span.line, setting.span.start))
-    return tuple(walked.first(settings)), tuple(commands), tuple(frames)
+    return tuple(resolved(walked.first(settings))), tuple(commands), tuple(frames)

@@ -73,3 +73,41 @@ def test_a_remark_behind_a_command_tells_of_the_machine() -> None:
     assert (values["n_gpus"], values["gpu_model"], values["gpu_mem_gib"]) == (2, "A100", 40)
     quoted = read_facts(read("python train.py --prompt 'a # 2x A100 40GB'"), {}, current()).values
     assert "gpu_model" not in quoted
+
+
+CONFIG = """# Qwen2.5-7B on 8x A100-80GB
+policy:
+  model_name: /models/base  # Qwen2.5-7B
+  lora_cfg:
+    enabled: False  # Set to True to enable LoRA fine-tuning
+    dim: 8  # LoRA rank, 16 or 32 for harder tasks
+  # for PPO or DAPO, with Qwen/QwQ-32B for one
+  micro_batch: 4  # Megatron reads this too, in server mode
+  # profile the model in `update_policy`
+  profiler:
+    enable: false
+
+  # 13 GiB on 4x H20 96GB
+  num_processes: 8
+"""
+
+
+def test_comments_of_a_configuration_file_describe_its_keys() -> None:
+    values = read_facts(read(f"uv run examples/run_dpo.py\n{CONFIG}\nCUDA out of memory."), {}, current()).values
+    assert (values["gpu_model"], values["n_gpus"], values["params_b"]) == ("A100", 8, 7)
+    assert not {"phase", "lora_rank"} & values.keys()
+    assert (values["algo"], values["full_or_lora"]) == ("dpo", "full")
+    assert (values["strategy"], values["rollout_mode"]) == ("fsdp2", "colocated")
+
+
+@pytest.mark.parametrize(
+    ("comment", "id", "value"),
+    [
+        ("# I use QLoRA here", "full_or_lora", "qlora"),
+        ("# 32 goes OOM in the actor update", "phase", "actor_update"),
+        ("# 我用的是 PPO", "algo", "ppo"),
+    ],
+)
+def test_what_somebody_says_of_the_own_run_in_a_file_counts(comment: str, id: str, value: str) -> None:
+    config = f"actor:\n  path: /models/base\n  {comment}\n  micro_batch: 4\n  lr: 1e-6\n"
+    assert read_facts(read(f"{config}\ntorch.OutOfMemoryError: CUDA out of memory."), {}, current()).values[id] == value
