@@ -14,7 +14,7 @@ from diagnose.types import Fact, Line, Paste
 from diagnose.vocabulary import ONLINE_ALGOS
 
 _WORDS = {
-    "dapo": r"DAPO", "gigpo": r"GiGPO", "gspo": r"GSPO", "dr_grpo": r"Dr[._]?\s?GRPO", "rloo": r"RLOO", "remax": r"ReMax",
+    "dapo": r"DAPO(?!-Math)", "gigpo": r"GiGPO", "gspo": r"GSPO", "dr_grpo": r"Dr[._]?\s?GRPO", "rloo": r"RLOO", "remax": r"ReMax",
     "reinforce++": r"REINFORCE(?:\+\+|[_ ]plus[_ ]plus"
     r"|pp)(?:[-_ ]baseline)?", "grpo": r"GRPO", "ppo": r"PPO", "orpo": r"ORPO", "kto": r"KTO",
     "gkd": r"GKD", "online_dpo": r"(?:online[-_ ]?DPO|在线\s?DPO)",

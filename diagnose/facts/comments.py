@@ -21,7 +21,7 @@ _CODE = re.compile(
     r"|source[ \t]+\S*[/.]"
     r"|(?:if|elif|while|until|for)[ \t].{1,300};[ \t]*(?:then|do)\b|(?:then|else|fi|do|done|esac|;;)[ \t]*$|case[ \t].{1,200}[ \t]in[ \t]*$"
     r"|--[A-Za-z][\w.-]*(?:[= \t]|$)|[\"']?[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+=\S|ray[ \t]+(?:start|stop|job)\b"
-    r"|(?:pip|conda|cd|mkdir|nvidia-smi|echo|huggingface-cli)[ \t]+\S"
+    r"|(?:pip|conda|cd|mkdir|nvidia-smi|echo|huggingface-cli|hf|sleep|pkill|module|srun|scontrol|sudo|apt|apt-get|wandb)[ \t]+\S"
     # Python's
     r"|(?:def|class)[ \t]+\w+.{0,300}:[ \t]*$|(?:with|if|elif|for|while|except)[ \t].{0,200}[(_=<>\[].{0,200}:[ \t]*$"
     r"|(?:try|else|finally):[ \t]*$"
@@ -35,9 +35,16 @@ _TITLE = re.compile(
     r"\s*#{1,6}\s*(?:[\w-]+\s+){0,2}(?:OOM|out of memory|爆显存|显存不足)(?![A-Za-z]).{0,60}$", re.I | re.A
 )
 _FENCE = ("```", "~~~")
+_OF_FILES = ("yaml", "python")  # as settings of YAML and TOML are read
 _SECTION = re.compile(r"\s*(?:-[ \t]+)?[a-z][a-z\d_]{1,60}:[ \t]*(?:#.*)?$", re.A)
+# over a part of the file: “# GRPO trainer config”
+_PART = re.compile(
+    r"#+\s*[\w.+-]{1,20}\s+(?:trainer|training)\s+(?:config\w*|arg\w*|settings|parameters)\s*$", re.I | re.A
+)
 # who speaks of a run of their own
 _OWN = re.compile(r"\b(?:I|my|our)\b|我|咱", re.A)
+# of memory, as a reason for a setting may speak of anything else that went wrong
+_MEMORY = re.compile(r"OOM|\bmemory\b|\bV?RAM\b|\bkilled\b|显存|内存|爆|炸", re.I | re.A)
 # of a run to come, and of the hardware that one takes
 _QUESTIONS = ("planned", "asks_hardware")
 
@@ -45,9 +52,10 @@ _QUESTIONS = ("planned", "asks_hardware")
 def without_descriptions(lines: Sequence[Line], paste: Paste) -> tuple[Line, ...]:
     """The lines without the comments that describe the keys of a configuration file: whoever wrote it speaks there, of any run.
 
-    What stands above the file stays, what somebody says of a failure or of themselves, and what stands behind a path.
+    What stands above the file or names a part of it stays, what somebody says of a failure or of themselves, and what stands behind a
+    path.
     """
-    if not any("#" in line.words for line in lines) or not any(one.shape == "yaml" for one in paste.settings):
+    if not any("#" in line.words for line in lines) or not any(one.shape in _OF_FILES for one in paste.settings):
         return tuple(lines)
     return tuple(_undescribed(lines, _Code(paste)))
 
@@ -75,10 +83,22 @@ def without_comments(hits: tuple[Hit, ...], paste: Paste) -> tuple[Hit, ...]:
     return tuple(hit for hit in hits if id(hit) not in remarks)
 
 
-def asked(captured: Mapping[str, Fact], hits: Iterable[Hit]) -> dict[str, Fact]:
-    """What was captured, a question only where it still stands among the hits."""
-    left = {id: Fact(id, True, "read", span=hit.span) for hit in hits for id in _QUESTIONS if id in hit.signature.gives}
-    return {**{id: fact for id, fact in captured.items() if id not in _QUESTIONS}, **left}
+def still_told(captured: Mapping[str, Fact], found: Iterable[Hit], kept: Sequence[Hit]) -> dict[str, Fact]:
+    """What was captured, without what the hits told that were ``found`` and not ``kept``, unless another one tells it."""
+    left = {id(hit) for hit in kept}
+    gone = {(fact, hit.span.line) for hit in found if id(hit) not in left for fact in _tells(hit)}
+    facts: dict[str, Fact] = {}
+    for name, fact in captured.items():
+        if fact.span is None or (name, fact.span.line) not in gone:
+            facts[name] = fact
+        elif other := next((hit for hit in kept if name in hit.signature.gives), None):
+            facts[name] = Fact(name, other.signature.gives[name], "read", span=other.span)
+    return facts
+
+
+def _tells(hit: Hit) -> Iterator[str]:
+    yield from hit.signature.gives
+    yield from (capture.fact for capture in hit.signature.captures.values())
 
 
 def _asks(hit: Hit) -> bool:
@@ -107,7 +127,7 @@ class _Code:
         """Whether the comment that begins there is one of a configuration file, on what its keys mean."""
         at = self._places.get(line.number)
         comment, before = line.words[start:], line.words[:start]
-        if at is None or FAILURE.search(comment) or _OWN.search(comment):
+        if at is None or any(form.search(comment) for form in (FAILURE, _OWN, _PART)):
             return False
         if before.strip():
             return line.number in self._files and "/" not in before
@@ -115,13 +135,14 @@ class _Code:
         return all(place is None or self._is_file(place) for place in (above, below)) and above is not None
 
     def described(self, hit: Hit) -> bool:
-        """Whether words that are no message of a program's stand in a comment that describes keys."""
+        """Whether words that are no message of a program's stand in a comment that describes keys, or name a place and no memory."""
         at = self._places.get(hit.span.line)
-        if at is None or hit.signature.strength != 1:
+        found = _COMMENT.search(self.lines[at].words) if at is not None and hit.signature.strength == 1 else None
+        if at is None or found is None:
             return False
         line = self.lines[at]
-        found = _COMMENT.search(line.words)
-        return found is not None and self.describes(line, found.start())
+        names_place = bool(hit.signature.phase) and not _MEMORY.search(line.words[found.start() :])
+        return names_place or self.describes(line, found.start())
 
     def _beside_code(self, at: int) -> bool:
         (above, touches_above), (below, touches_below) = self._above[at], self._below[at]
@@ -146,7 +167,11 @@ class _Code:
 
     @cached_property
     def _files(self) -> set[int]:
-        return {one.span.line for one in self.paste.settings if one.shape == "yaml"}
+        """Lines of YAML, and of TOML below the head of a table, whose name the key begins with and the line does not."""
+        yaml = {one.span.line for one in self.paste.settings if one.shape == "yaml"}
+        headed = {one.span.line: one.key for one in self.paste.settings if one.shape == "python" and "." in one.key}
+        below = (line for line in self.lines if line.number in headed)
+        return yaml | {line.number for line in below if not line.words.lstrip().startswith(headed[line.number])}
 
     def _is_file(self, at: int) -> bool:
         """Whether a line is one of a YAML file: a key with its value, or a section."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from diagnose.facts.beside import without_others
-from diagnose.facts.comments import asked, without_comments, without_descriptions
+from diagnose.facts.comments import still_told, without_comments, without_descriptions
 from diagnose.facts.failure import read_failure
 from diagnose.facts.former import with_later, without_removed
 from diagnose.facts.framework import Detected
@@ -52,7 +52,9 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     speech = without_plans(tuple(map(without_untried, speech)))
     remarks = speech if said == told else without_plans(tuple(map(without_untried, map(without_numbers, told))))
     paste = of_failing_run(of_training(without_others(paste), detected.framework, knowledge.engines))
-    hits, captured = find_hits(paste, lowered, knowledge)
-    hits = without_comments(without_hits(hits, paste, aside), paste)
+    found, captured = find_hits(paste, lowered, knowledge)
+    apart = without_hits(found, paste, aside)
+    hits = without_comments(apart, paste)
+    captured = still_told(captured, apart, hits)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
-    return Heard(paste, lowered, speech, remarks, hits, asked(captured, hits), failed, proofs(hits, failed, answered))
+    return Heard(paste, lowered, speech, remarks, hits, captured, failed, proofs(hits, failed, answered))

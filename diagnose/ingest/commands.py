@@ -11,12 +11,12 @@ from diagnose.ingest.arguments import (
     LAUNCHER,
     is_argument,
     is_assignment,
-    is_override,
     opened,
     read_arguments,
 )
 from diagnose.ingest.lines import Row
 from diagnose.ingest.shell import Token, Variables, tokens
+from diagnose.ingest.starts import starts_command
 from diagnose.types import Command, Setting
 
 # A continuation, also one of another system's shell; blanks or a comment behind it are forgiven.
@@ -26,9 +26,6 @@ _PROMPT = re.compile(
     r"(?:\([\w.-]{1,40}\) )?(?:\[?‹user›@‹host›[^$#%\n]{0,120}[$#%] ?|[$%+]{1,3} (?=\S)|>>> |![ ]?(?=[A-Za-z./~]))",
     re.A,
 )
-_SCRIPT_RUNNER = re.compile(r"(?:\S{0,200}/)?(?:bash|sh|source|zsh|\.)$", re.A)
-_BEFORE_LAUNCHER = frozenset({"nohup", "sudo", "time", "env", "exec", "uv", "run", "poetry", "export", "-E", "numactl"})
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.A)
 _DOTTED = re.compile(r"[+~]{0,2}[A-Za-z_]\w*(?:\.\w+)+(?<!\.sh)(?<!\.py)$", re.A)
 # A line that gives a variable a whole command or a list of arguments, which may go on with what the variable held before.
 _HOLDS = re.compile(
@@ -41,32 +38,41 @@ _HOLDS_WHOLE = re.compile(r"""[ \t]*(?:export[ ]+)?[A-Za-z_]\w*=(["'])[^"']*\1[ 
 _SHELL = re.compile(r"(?:\S{0,200}/)?(?:ba|z)?sh$", re.A)
 _REST_OF_KEY = re.compile(r"[\w.]{1,80}=\S", re.A)
 _BARE_FLAG = re.compile(r"--[A-Za-z][\w.-]*$", re.A)
-_SHORT_FLAG = re.compile(r"-[A-Za-z]{1,3}$", re.A)
-_PARALLEL = re.compile(r"-[a-z]{2,3}$", re.A)  # -tp 4, of an engine; a single letter is some tool's
 _PLAIN_VALUE = re.compile(r"-?\d[\w.+-]*$|(?:[Tt]rue|[Ff]alse|[Nn]one)$|[\w.-]+/[\w./-]+$", re.A)
-_NAME = re.compile(r"[a-z./$][\w./${}-]*$", re.A)
-_TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]", re.A)
 # a line that begins with a word and a colon is a log's, YAML's or a sentence's
 _LABEL = re.compile(r"[ \t]*[A-Za-z][^\s=/\"'`$\\:]*:[^\s=/\"'`$\\]*(?:\s|$)", re.A)
 # words that announce a command on their own line: “my command: torchrun …”, “命令：python …”
 _ANNOUNCED = re.compile(r"(?<!usage)(?::[ \t]+`?|：[ \t]*`?)(?=[A-Za-z./$~])", re.I | re.A)
-_WRAPPED = 12  # words of a scheduler's own before the program
 _FEW = 3  # colons of a line behind which a command is looked for
 _LINE_ENDS = frozenset({"\\", "\\ ", "\\\t", "\\\\", "^", "`"})  # what continues a line, also before a comment
 _ENDS = ("```", "~~~", '"""', "'''", "Traceback (")
 
 
 def read_commands(rows: Sequence[Row], variables: Variables) -> tuple[list[Command], list[Setting], set[int]]:
-    """Commands, the settings of their flags and overrides, and the numbers of the lines that are used up."""
+    """Commands, the settings of their flags and overrides, and the numbers of the lines that are used up.
+
+    What a comment announces (“# for one card: GPUS=1 bash run.sh”) is the run's where the text has no other command.
+    """
+    found = _read(rows, variables, in_comments=False)
+    if found[0] or not any(row.words.lstrip()[:1] == "#" for row in rows):
+        return found
+    return _read(rows, variables, in_comments=True)
+
+
+def _read(
+    rows: Sequence[Row], variables: Variables, *, in_comments: bool
+) -> tuple[list[Command], list[Setting], set[int]]:
     commands: list[Command] = []
     settings: list[Setting] = []
     used: set[int] = set()
     at = 0
     while at < len(rows):
         first = [] if _LABEL.match(rows[at].words) else _first_tokens(rows[at])
-        is_command = bool(first) and _starts_command(first, rows[at], rows[at + 1 : at + 2])
-        if not is_command and not _is_loose(first) and (announced := _announced(rows[at], rows[at + 1 : at + 2])):
-            first, is_command = announced, True
+        is_command = bool(first) and starts_command(first, _continues(rows[at]), rows[at + 1 : at + 2])
+        told = in_comments or rows[at].words.lstrip()[:1] != "#"
+        if told and not is_command and not _is_loose(first):
+            announced = _announced(rows[at], rows[at + 1 : at + 2])
+            first, is_command = announced or first, bool(announced)
         if not is_command and not _is_loose(first):
             at += 1
             continue
@@ -115,7 +121,7 @@ def _announced(row: Row, after: Sequence[Row]) -> list[Token]:
         return []
     for place, colon in enumerate(_ANNOUNCED.finditer(row.words)):
         found = _tokens_from(row, colon.end()) if place < _FEW else []
-        if found and _starts_command(found, row, after):
+        if found and starts_command(found, _continues(row), after):
             return found
     return []
 
@@ -179,53 +185,6 @@ def _without_tail(found: list[Token]) -> list[Token]:
         last = found[-1]
         return [*found[:-1], Token(last.text[:-1], last.row, last.start, last.end - 1)]
     return found
-
-
-def _starts_command(found: list[Token], row: Row, after: Sequence[Row]) -> bool:
-    """``after``: the row behind, which may go on with flags although the backslash is lost."""
-    words = [token.text for token in found]
-    at = 0
-    while at < len(words) and (_ASSIGNMENT.match(words[at]) or words[at] in _BEFORE_LAUNCHER):
-        at += 1
-    more = _continues(row)
-    if at == len(words):
-        return more and at > 0 and not is_argument(words[0])
-    rest = words[at:]
-    if words[at - 1 : at] == ["run"] and rest[0][0] == "-":  # options of the runner stand before the program
-        return any(word == "-m" or LAUNCHER.match(word) or word.endswith(".py") for word in rest[:12])
-    if (handed := _hands_on(rest) or _runs_file(words[:at], rest)) or LAUNCHER.match(rest[0]):
-        return handed or any(_TARGET.match(word) for word in rest[1:4]) or (more and len(rest) == 1)
-    if _SCRIPT_RUNNER.match(rest[0]):
-        return any(".sh" in word for word in rest[1:3])
-    if is_argument(rest[0]) or not _NAME.match(rest[0]) or rest[0].endswith("="):
-        return False
-    flags = [place for place, word in enumerate(rest) if word.startswith("--") and len(word) > 2]
-    short = next((place for place, word in enumerate(rest) if _SHORT_FLAG.match(word)), len(rest))
-    numbered = [at for at, word in enumerate(rest[:-1]) if _PARALLEL.match(word) and rest[at + 1].isdecimal()]
-    plain = rest[: min([*flags[:1], short])] if flags or numbered else rest
-    if len(plain) > 4 or not all(
-        word.isascii() and (_NAME.match(word) or word[0] in "-0123456789" or "/" in word) for word in plain
-    ):
-        return False
-    if numbered and (flags or (numbered[-1] == len(rest) - 2 and any("/" in word for word in plain))):
-        return True
-    if not flags:
-        return more
-    overrides = sum(is_override(word) for word in rest[flags[0] :])
-    return more or len(flags) + overrides >= 2 or any(next.words.lstrip()[:2] == "--" for next in after)
-
-
-def _hands_on(words: Sequence[str]) -> bool:
-    """Whether a program is handed to a scheduler: ray job submit -- python3 train.py."""
-    program = words[words.index("--") + 1 :] if "--" in words[1:_WRAPPED] else ()
-    runs = bool(program) and LAUNCHER.match(program[0]) is not None
-    return runs and any(word != "--" and _TARGET.match(word) for word in program[1:4])
-
-
-def _runs_file(before: Sequence[str], rest: Sequence[str]) -> bool:
-    """Whether a runner starts a script by itself, with settings behind it: uv run train.py a.b=c."""
-    settings = any(is_override(word) or is_argument(word) for word in rest[1:])
-    return before[-1:] == ["run"] and rest[0].endswith(".py") and settings
 
 
 def _continues(row: Row) -> bool:

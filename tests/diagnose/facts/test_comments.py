@@ -106,8 +106,36 @@ def test_comments_of_a_configuration_file_describe_its_keys() -> None:
         ("# I use QLoRA here", "full_or_lora", "qlora"),
         ("# 32 goes OOM in the actor update", "phase", "actor_update"),
         ("# 我用的是 PPO", "algo", "ppo"),
+        ("# GRPO trainer config", "algo", "grpo"),
     ],
 )
 def test_what_somebody_says_of_the_own_run_in_a_file_counts(comment: str, id: str, value: str) -> None:
     config = f"actor:\n  path: /models/base\n  {comment}\n  micro_batch: 4\n  lr: 1e-6\n"
     assert read_facts(read(f"{config}\ntorch.OutOfMemoryError: CUDA out of memory."), {}, current()).values[id] == value
+
+
+def test_what_a_dropped_comment_captured_is_no_fact() -> None:
+    config = "trainer:\n  nodes: 1\n  # the job shuts down after 10 hours of training\n  redundant_time: 0\n"
+    assert "steps_passed" not in read_facts(read(f"{config}\nCUDA out of memory."), {}, current()).values
+    told = read_facts(read(f"{config}\nCUDA out of memory after 10 hours of training."), {}, current()).values
+    assert told["steps_passed"] is True
+
+
+@pytest.mark.parametrize(
+    "comment", ["# sometimes workers that start at the same time die", "# in update_actor: see the docs"]
+)
+def test_a_place_in_a_comment_of_a_script_is_no_place_of_the_failure(comment: str) -> None:
+    script = f"#!/bin/bash\n#SBATCH -N 2\n{comment}\nsleep 10\n{COMMAND}\n\ntorch.OutOfMemoryError: CUDA out of memory."
+    assert "phase" not in read_facts(read(script), {}, current()).values
+
+
+def test_comments_of_toml_describe_its_keys() -> None:
+    config = (
+        '[trainer.model]\nname = "Qwen/Qwen3-0.6B"\n# External endpoints expose no vLLM\nseq_len = 2048  # for PPO\n'
+    )
+    assert not {"rollout_engine", "algo"} & read_facts(read(config), {}, current()).values.keys()
+
+
+def test_a_data_set_and_a_style_are_no_algorithm() -> None:
+    for text in ("grpo on dapo-math-17k", "DAPO-style GRPO", "a PPO-like clipped loss in GRPO"):
+        assert read_facts(read(text), {}, current()).values["algo"] == "grpo"

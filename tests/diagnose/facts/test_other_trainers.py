@@ -403,3 +403,9 @@ def test_a_short_name_of_the_limit_is_read_of_a_script_that_nobody_knows() -> No
     """liucongg/ChatGLM-Finetuning a137ad6 train.py; beside it stands a limit of the question alone."""
     facts = told("deepspeed train.py --max_len 1560 --max_src_len 1024 --per_device_train_batch_size 1\n").facts.values
     assert facts["max_length"] == 1560
+
+
+def test_a_data_set_for_pretraining_says_what_axolotl_trains() -> None:
+    config = "base_model: Qwen/Qwen2-0.5B\npretraining_dataset:\n  - path: allenai/c4\n    type: pretrain\nsequence_len: 2048\n"
+    values = told(f"accelerate launch -m axolotl.cli.train a.yml\n\n{config}").facts.values
+    assert (values["framework"], values["algo"], values["max_length"]) == ("axolotl", "pretrain", 2048)

@@ -372,3 +372,13 @@ def test_a_runner_starts_a_script_by_itself() -> None:
     (command,) = read("uv run examples/run_grpo.py policy.a=1 cluster.num_nodes=2\n").commands
     assert command.words == ("uv", "run", "examples/run_grpo.py")
     assert not read("uv run train.py fails with OOM\n").commands
+
+
+def test_what_a_comment_announces_is_no_command_beside_another() -> None:
+    announced = "# for one card: `NUM_GPUS=1 bash run.sh --rows 4`"
+    beside = read(f"{announced}\nNUM_GPUS=4\ntorchrun --nproc_per_node $NUM_GPUS train.py --rows 2\n")
+    assert [(one.key, one.value) for one in beside.settings if one.command >= 0] == [
+        ("nproc_per_node", "4"),
+        ("rows", "2"),
+    ]
+    assert [one.key for one in read(announced).settings if one.command >= 0] == ["NUM_GPUS", "rows"]
