@@ -166,7 +166,7 @@ ONE_NODE = re.compile(
     r"|^\s*(?:[-*]\s*)?(?:node|machine|server|机器|节点|服务器)\s*[:：]\s*\d+\s*[x×*]"
     r"|\bnotebook\b|\bcolab\b|\bkaggle\b"
     r"|\b(?:single|one)[-\s](?:node|machine|server|box|host|workstation)\b|\b(?:on|in) (?:the )?same (?:node|machine)\b"
-    r"|单机|单节点|单台|一台(?:机器"
+    r"|单机|单节点|单台|(?<!第)一台(?:机器"
     r"|服务器)?|(?:这|该)台(?:机器|服务器)"
     r"|\b(?:one|an?|single|this|our|my)\s+\d+\s*(?:[x×*]|cards?|gpus?|-gpu)[\w\s-]{0,14}?\s(?:node|machine|server|box"
     r"|pod|host|workstation)\b"
@@ -193,7 +193,7 @@ MACHINES = (
 EACH = re.compile(
     r"(?:每(?:台|机|个?节点|台机器)(?:各|都|有|是){0,2}|(?:节点|机器|服务器)[,，、]?\s*每[个台](?:各|都|有|是){0,2}|单(?:机|台|节点)|一台(?:机器|服务器)?"
     r"|\b(?:each|per node|per machine|nodes? of|(?:each|every) (?:(?:node|machine) )?(?:has|holds"
-    r"|with)|each with)|\bnodes?\s*[x×*])\s*[:：]?\s*"
+    r"|with)|each with)|\bnodes?\s*[x×*])\s*[:：(（]?\s*"
     # … with what else it holds in between
     r"(?:\d+(?:\.\d+)?\s*[TG]i?B?\s*(?:的)?(?:of\s+)?(?:内存|RAM|memory|host RAM)\s*(?:[、,，和及+]|and|with)\s*){0,1}$",
     re.I | re.A,

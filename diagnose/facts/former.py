@@ -79,7 +79,7 @@ _SET_AGAINST = re.compile(
 # “OOMs at 0.9, works at 0.5”
 _WORKS_AT = re.compile(
     r"(?<!not )(?<!n['’]t )(?<!never )\b(?:works?|worked|(?:is|runs?|trains?) (?:fine|ok)|fits?)\s+(?:fine\s+|ok\s+)?"
-    rf"(?:at|with|using)\s+(?:[\w.]{{1,60}}\s*=\s*)?{_NUMBER}(?!\s*(?:gpus?|cards?|nodes?|[x×*]))",
+    rf"(?:at|with|using)\s+(?:[\w.]{{1,60}}(?:\s*=\s*|\s+))?{_NUMBER}(?!\s*(?:gpus?|cards?|nodes?|[x×*]))",
     re.I | re.A,
 )
 _GIVES = r"[`'\"]?\s*(?:-{1,2}>|=>|→|[:：(（])?\s*"
@@ -92,7 +92,8 @@ _CHANGED_TO = re.compile(
 # … or in a sentence of its own: “died with utilization=0.9. Set it to 0.5 and …”
 _SET_IT = re.compile(
     r"^[^=\n]{0,80}?(?:\b(?:set|lowered|reduced|cut|dropped|changed|raised|increased|put) (?:it|this|that) (?:down |up |back )?to"
-    rf"|把它(?:改|调|降|升|设)[到成为至])\s*(?P<new>{_NUMBER})",
+    r"|\bnow (?:it|that)(?:['’]s| is) (?:at |set to )?|把它(?:改|调|降|升|设)[到成为至]|现在它?(?:是|改成))"
+    rf"\s*(?P<new>{_NUMBER})",
     re.I | re.A,
 )
 # … where it worked and another value failed: “=1 works fine, with 2 I get CUDA OOM”

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from diagnose.facts.asides import without_asides
+from diagnose.facts.attempts import of_last_attempt
 from diagnose.facts.beside import without_others
 from diagnose.facts.comments import still_told, without_comments, without_descriptions
 from diagnose.facts.failure import read_failure
@@ -45,10 +47,11 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     """What people wrote, which messages stand there, and the failure that they tell."""
     lowered, aside = lower(paste), of_no_run(paste)
     told = tuple(line for line in spoken(paste, lowered.new) if line.number not in aside)
+    paste, told = of_last_attempt(paste, told)
     said = without_descriptions(told, paste)
     speech = tuple(map(without_numbers, said))
     paste = without_removed(without_items(without_asked(without_past(paste, said), said), said, speech))
-    paste = with_later(without_letters(paste), speech)
+    paste, speech = without_asides(with_later(without_letters(paste), speech), speech)
     speech = without_plans(tuple(map(without_untried, speech)))
     remarks = speech if said == told else without_plans(tuple(map(without_untried, map(without_numbers, told))))
     paste = of_failing_run(of_training(without_others(paste), detected.framework, knowledge.engines))

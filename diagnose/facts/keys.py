@@ -204,9 +204,18 @@ def _apply(
         # the command's value is not told: what stands elsewhere is not this run's
         stated.pop(key.fact, None)
     for id, value in facts_of(key, setting.value).items():
-        if id not in known and not (id in stated and _listed_off(key, setting)):
+        if id not in known and not (
+            id in stated and (_listed_off(key, setting) or _printed(setting, stated[id], value))
+        ):
             unit = key.unit if id == key.fact else ""
             stated[id] = Fact(id, value, "read", unit, setting.key, setting.value, setting.span)
+
+
+def _printed(setting: Setting, told: Fact, value: Value) -> bool:
+    """Whether a program only prints under its own name what the person's setting gave it: that is the one to change."""
+    return (
+        setting.shape == "dump" and bool(told.key) and told.value == value and normal(told.key) != normal(setting.key)
+    )
 
 
 def _listed_off(key: Key, setting: Setting) -> bool:

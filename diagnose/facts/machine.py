@@ -131,7 +131,9 @@ def _spoken(
     said = [mention for mention in said if not mention.aside] or said
     several = len({mention.gpu for mention in said if mention.gpu}) > 1 and "gpu_model" not in found
     _put(found, _words(said, gpus))
-    _put(found, left(speech, "n_nodes") or cards.nodes(speech, said))
+    nodes = left(speech, "n_nodes") or cards.nodes(speech, said)
+    found.update(nodes if _of_one_role(found, stated) else {})
+    _put(found, nodes)
     if not several and "n_gpus" not in {**found, **stated}:
         _put(found, told_roles(speech))
         _put(found, left(speech, "n_gpus"))
@@ -144,6 +146,12 @@ def _spoken(
     if not several and (ram := host_ram(speech, _many(found, stated))) is not None:
         # a limit that words tell may be below what a tool prints of the machine
         found["host_ram_gb"] = min(found.get("host_ram_gb", ram), ram, key=lambda fact: float(fact.value))
+
+
+def _of_one_role(found: Mapping[str, Fact], stated: Mapping[str, Fact]) -> bool:
+    """Whether a launcher's default of one machine is that of the trainers alone, beside an engine that is served elsewhere."""
+    mode, nodes = stated.get("rollout_mode"), found.get("n_nodes")
+    return mode is not None and mode.value == "server" and nodes is not None and nodes.origin == "derived"
 
 
 def _answered(stated: Mapping[str, Fact], id: str) -> bool:

@@ -20,7 +20,7 @@ _MENTION = re.compile(
 _OVER = re.compile(
     r"(?<!not )(?<!n['’]t )(?<!not been )(?<!be )(?<!get )"
     r"\b(?:solved|fixed|resolved|gone|went away|disappeared|vanished|works now|now (?:it )?works|sorted out"
-    r"|(?:no (?:problem|issue)s?|none) any ?more|no longer (?:a problem|an issue|happens?))\b"
+    r"|since then|(?:no (?:problem|issue)s?|none) any ?more|no longer (?:a problem|an issue|happens?))\b"
     r"|(?<![没未法能何么待])(?:解决了|解决好|解决掉|已解决|没有了|消失了?|修好了?|修复了|搞定了?|好了|不再)",
     re.I | re.A,
 )
@@ -31,6 +31,7 @@ _SUCCESS = (
 _TURN = re.compile(
     rf"\b(?:but|and|however),? now\b(?! (?:(?:it|i|we|the \w+) )?{_SUCCESS})|\bnow,? (?:i|we|it|the \w+|there|my \w+)\b(?! {_SUCCESS})"
     rf"|\bnow,? (?:{FAILS}|(?:cuda|gpu|host) )|现在[^，。；\n]{{0,24}}?{FAILS_ZH}"
+    rf"|\bsince then,? (?:it|i|we|this|that|there)\b(?! {_SUCCESS})"
     r"|\b(?:new|another|different|other|next|remaining|only|current|second)\s+(?:\w+\s+)?(?:problem|issue|error|question|bug)\b"
     r"|\b(?:problem|issue|error|question) (?:now|left|remaining)\b|\btoday['’]s (?:run|job|error|problem)\b"
     r"|\bbut (?:it )?(?:now )?(?:is|['’]s|runs?|got|trains?)\s(?:\S{1,8}\s){0,2}slow(?:er|ly)?\b|\bspeed (?:it |this )?up\b"

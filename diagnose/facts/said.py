@@ -35,6 +35,8 @@ _NOT_IN = re.compile(
 # “train a critic” names what is trained; “训练保存 checkpoint” a training that saves
 _TRAINED = re.compile(r"(?:训|训练|train(?:ing)?)\s*(?:a|the|an)?\s*$", re.I | re.A)
 _DONE = re.compile(r"optimi[sz]er|优化器|保存|存|落盘|加载|载入|读|恢复|同步|唤醒|生成|采样|评估|验证", re.A)
+# what follows them and says that the failure came earlier
+_EARLIER = re.compile(r"^[`*”\"')）\s]*(?:的|[这那]一步)?\s*(?:之前|以前|前(?![向面后期]))", re.A)
 # what follows them and says that it went well or was over
 _WENT_WELL = re.compile(
     r"^[`*”\"')）\s]*(?:phase|stage|step|part|(?:的)?(?:阶段|过程中?|时候?|期间)|这一步|那一步)?"
@@ -168,7 +170,7 @@ def _excluded(sentence: str, found: re.Match[str]) -> bool:
         return False
     either = _OR_BEFORE.search(before) or _OR_AFTER.match(after)
     trained = _TRAINED.search(before) and not _DONE.match(found[0])
-    return bool(either or trained or _NOT_IN.search(before) or _WENT_WELL.match(after))
+    return bool(either or trained or _NOT_IN.search(before) or _WENT_WELL.match(after) or _EARLIER.match(after))
 
 
 def _begun(before: str, after: str) -> bool:

@@ -54,7 +54,7 @@ _SPOKEN = re.compile(
     re.I | re.A,
 )
 # “step 1: 310GB, step 50: 520GB” reads a gauge at each, and the last one is how far it came
-_READING = r"\s*[:：=]\s*~?[\d.,]+\s*[GMT]i?B?(?![A-Za-z])"
+_READING = r"(?:\s*[:：=]\s*~?|\s{1,8})[\d.,]+\s*[GMT]i?B?(?![A-Za-z])"
 _IS_READING = re.compile(_READING, re.I | re.A)
 # as a heading over a step's metrics, and as an entry of a dictionary
 _HEADING = re.compile(rf"^\s*step\s+{_NUMBER}\s*$", re.I | re.A)

@@ -39,6 +39,13 @@ _CURED = re.compile(
     r"|(?<![没未])解决了|就可以了|就好了|之?后就?好了|后就?(?:行|可以|能跑|正常)|就不(?:再|会)?\s*(?:oom|爆|报)|不再\s*(?:oom|爆|报)|跑通了",
     re.I | re.A,
 )
+# whose failure it cured was another's: “somebody said … fixed it for him”, “@name: fixed for me by …”
+_ANOTHER = re.compile(
+    r"\b(?:some(?:body|one)|(?:other |some )?(?:people|users?)|others|an? (?:friend|colleague|user))\b"
+    r"|\bfor (?:him|her|them|others)\b|(?:^|\s)@[\w-]{1,40}|\bin (?:an)?other (?:issue|thread)\b"
+    r"|有人|别人|网友|楼[上下]|群里|他(?:们)?(?:说|那|就|是)",
+    re.I | re.A,
+)
 # nobody did it yet, or somebody asks
 _OPEN = re.compile(
     r"[?？]|\b(?:if|would|could|should|might|may|can|anyone|how|hope|expect|think|guess)\b|如果|假如|能否|能不能|是否|有没有|怎么|请问|吗|应该|也许|可能|建议|才",
@@ -166,7 +173,7 @@ def failed_after(words: str, found: re.Match[str]) -> bool:
 
 
 def _cures(sentence: str) -> bool:
-    return bool(_CURED.search(sentence)) and not _OPEN.search(sentence)
+    return bool(_CURED.search(sentence)) and not (_OPEN.search(sentence) or _ANOTHER.search(sentence))
 
 
 def _sentences(line: Line) -> Iterator[tuple[int, str]]:

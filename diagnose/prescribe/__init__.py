@@ -20,7 +20,7 @@ from diagnose.prescribe.ahead import ahead
 from diagnose.prescribe.applies import applies, is_guess
 from diagnose.prescribe.evidence import Record, count
 from diagnose.prescribe.measure import measure
-from diagnose.prescribe.of_phase import of_phase, sizes_its_pass
+from diagnose.prescribe.of_phase import of_phase, of_the_actor, sizes_its_pass
 from diagnose.prescribe.order import HARDWARE, Candidate, in_order, rank_of
 from diagnose.prescribe.outcome import Move, Refusal, Trial
 from diagnose.prescribe.patch import patch
@@ -126,7 +126,7 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
     apart = (
         refuse.on_other_cards(lever, situation)
         or refuse.of_the_trainer(lever, situation)
-        or refuse.of_the_actor(lever, situation)
+        or of_the_actor(lever, situation)
         or refuse.not_in_pieces(lever, situation)
     )
     if refused := wrong or apart or already.on(lever, situation) or refuse.dead(lever, situation):

@@ -15,6 +15,7 @@ Words = Mapping[str, Mapping[str, Value]]
 _SHARDING = ("deepspeed", "fsdp", "fsdp2", "megatron")
 # one switch for both in some trainers, so that neither comes back to the cards alone
 _ON_HOST = ("param_on_cpu", "optimizer_on_cpu")
+_ON_CARDS: Mapping[str, Value] = dict.fromkeys(_ON_HOST, False)
 
 
 @lru_cache(maxsize=128)
@@ -52,6 +53,8 @@ def by_values(
 
     Of several the one that keeps most parts of the ``present`` word: ``full_shard auto_wrap`` becomes ``full_shard auto_wrap offload``.
     """
+    if target is False and id in _ON_HOST:  # a word of the library that does not name the host leaves both on the cards
+        words = {one: {**_ON_CARDS, **given} if "strategy" in given else given for one, given in words.items()}
     possible = [
         (written, given)
         for written, given in words.items()

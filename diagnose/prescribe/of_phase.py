@@ -6,9 +6,15 @@ from dataclasses import replace
 
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.situation import Situation
+from diagnose.types import NotAdvised
 from diagnose.vocabulary import FACTS
 
 _OF_A_PASS = ("sequences per GPU", "tokens per GPU", "tokens")
+# How a pass is cut, split or kept, set for each role by a key of its own.
+_OF_PASSES = ("logprob_micro_batch", "sp", "activation_offload")
+_OTHER_ROLES = {"critic": "critic", "values": "critic", "reward": "reward model"}
+# a pass of log-probs is as large as one of the update where no key of its own cuts it
+_OF_LOGPROBS = ("logprob", "ref_logprob")
 
 
 def of_phase(lever: Lever, situation: Situation) -> Lever:
@@ -36,3 +42,20 @@ def sizes_its_pass(lever: Lever, situation: Situation) -> bool:
     phases = lever.when.get("phase", ())
     named = isinstance(phases, list | tuple) and situation.phase in phases
     return named and any(FACTS[change.fact].unit in _OF_A_PASS for change in lever.changes)
+
+
+def of_the_actor(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """It acts on the actor's passes by a key of the actor's, while one of another role's runs out, which has a key of its own."""
+    keys = [situation.facts.keys.get(change.fact, "") for change in lever.changes if change.fact in _OF_PASSES]
+    own = situation.facts.keys.get("logprob_micro_batch")
+    if own and lever.changes and lever.changes[0].fact == "micro_batch" and situation.phase in _OF_LOGPROBS:
+        return NotAdvised(lever, "elsewhere", f"{own} cuts the passes of log-probs.")
+    role = _OTHER_ROLES.get(situation.phase or "")
+    if role is None or not keys or not all(map(_is_the_actors, keys)):
+        return None
+    return NotAdvised(lever, "elsewhere", f"{keys[0]} is the actor’s; what runs out is a pass of the {role}.")
+
+
+def _is_the_actors(key: str) -> bool:
+    """Whether the path before a key's own name says that it is of the actor."""
+    return any(part == "actor" or part.startswith("actor_") for part in key.split(".")[:-1])

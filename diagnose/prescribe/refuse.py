@@ -57,9 +57,6 @@ _HELD_BY_THE_TRAINER = (
     "ref_gpus",
     "reward_gpus",
 )
-# How a pass is cut, split or kept, set for each role by a key of its own.
-_OF_PASSES = ("logprob_micro_batch", "sp", "activation_offload")
-_OTHER_ROLES = {"critic": "critic", "values": "critic", "reward": "reward model"}
 # Settings of an update that somebody pastes who trains; the others may as well be those of a merge or of an inference.
 _OF_UPDATES = ("micro_batch", "gradient_accumulation", "gradient_checkpointing", "optimizer")
 _OF_A_RUN = (*_OF_UPDATES, "full_or_lora", "quantization", "max_length", "zero_stage", "strategy")
@@ -196,10 +193,9 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
         why = "The engine has cards of its own and stays awake: no copy of its weights stands on the host."
         return NotAdvised(lever, "elsewhere", why)
     sends = situation.phase == "weight_sync" and bool(situation.paste.frames) and "rollout" not in situation.facts.among
-    trainers = (
-        situation.phase in _OFF_THE_ENGINE or sends or _in_trainers_frame(situation) or _trainer_runs_out(situation)
-    )
-    if not trainers:
+    phases = situation.possible or (situation.phase,)
+    told = sends or all(phase in _OFF_THE_ENGINE for phase in phases)
+    if not (told or _in_trainers_frame(situation) or _trainer_runs_out(situation)):
         return None
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own; what runs out is a card that trains.")
 
@@ -215,15 +211,6 @@ def of_the_trainer(lever: Lever, situation: Situation) -> NotAdvised | None:
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own, and one of these runs out.")
 
 
-def of_the_actor(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It acts on the actor's passes by a key of the actor's, while one of another role's runs out, which has a key of its own."""
-    keys = [situation.facts.keys.get(change.fact, "") for change in lever.changes if change.fact in _OF_PASSES]
-    role = _OTHER_ROLES.get(situation.phase or "")
-    if role is None or not keys or not all(map(_is_the_actors, keys)):
-        return None
-    return NotAdvised(lever, "elsewhere", f"{keys[0]} is the actor’s; what runs out is a pass of the {role}.")
-
-
 def _in_trainers_frame(situation: Situation) -> bool:
     """Whether a frame of the traceback is one that only phases of the trainer have, though it is not told which of them."""
     framework = situation.facts.framework
@@ -234,11 +221,6 @@ def _in_trainers_frame(situation: Situation) -> bool:
         if frame.path and phases and phases <= set(_OFF_THE_ENGINE):
             return True
     return False
-
-
-def _is_the_actors(key: str) -> bool:
-    """Whether the path before a key's own name says that it is of the actor."""
-    return any(part == "actor" or part.startswith("actor_") for part in key.split(".")[:-1])
 
 
 def _trainer_runs_out(situation: Situation) -> bool:

@@ -83,7 +83,7 @@ _FACTS = {
     "zero_stage": "ZeRO 级别",
     "tp": "张量并行",
     "has_ref": "参考模型",
-    "has_critic": "critic",
+    "has_critic": "使用 critic",
     "activation_offload": "重计算检查点卸载到主机",
     "dataloader_workers": "数据加载进程数",
     "enforce_eager": "关闭 CUDA graph",

@@ -243,3 +243,17 @@ def test_a_count_may_end_a_sentence_and_a_bare_name_stand_in_a_list(values, said
     found = values(said)
     assert found.get("gpu_model") == card
     assert count is None or found["n_gpus"] == count
+
+
+def test_an_engine_on_one_machine_and_trainers_on_another_are_two_machines(values):
+    text = (
+        "ms-swift GRPO，两台机器，每台 8 卡 H20 96G，爆显存\n"
+        "NPROC_PER_NODE=8 swift rlhf --rlhf_type grpo --model Qwen/Qwen3-32B --use_vllm true --vllm_mode server"
+    )
+    found = values(text)
+    assert (found["n_nodes"], found["trainer_gpus"]) == (2, 8)
+
+
+def test_the_first_of_two_machines_is_not_the_only_one(values):
+    found = values("TRL GRPO，训练在第一台（8×A100 40G），vllm 在第二台，爆显存。\n两台机器配置一样。")
+    assert (found["n_nodes"], found["n_gpus"]) == (2, 16)

@@ -87,6 +87,7 @@ def test_bars_of_other_things_are_no_steps(values, line):
     [
         ("around 40 steps in, GPU0 reports OOM", 40),
         ("it dies at step 47 with CUDA OOM", 47),
+        ("GPU memory grows:\nstep 1    31244MiB / 81920MiB\nstep 200    63012MiB / 81920MiB\nCUDA OOM", 200),
         ("第 40 步爆显存", 40),
         ("第 1 个 step 能过，第 2 个 step 显存 OOM", 2),
         ("CUDA OOM already in the first step", 1),

@@ -409,3 +409,11 @@ def test_a_data_set_for_pretraining_says_what_axolotl_trains() -> None:
     config = "base_model: Qwen/Qwen2-0.5B\npretraining_dataset:\n  - path: allenai/c4\n    type: pretrain\nsequence_len: 2048\n"
     values = told(f"accelerate launch -m axolotl.cli.train a.yml\n\n{config}").facts.values
     assert (values["framework"], values["algo"], values["max_length"]) == ("axolotl", "pretrain", 2048)
+
+
+def test_a_configuration_that_is_imported_names_its_trainer(values):
+    text = (
+        "from trlx.data.default_configs import TRLConfig, TrainConfig, PPOConfig\n"
+        'config = TRLConfig(train=TrainConfig(seq_length=550, trainer="AcceleratePPOTrainer"), method=PPOConfig(name="PPOConfig"))\n'
+    )
+    assert values(text)["framework"] == "trlx"

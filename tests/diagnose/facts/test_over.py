@@ -13,6 +13,7 @@ import pytest
         "OOM 已经解决了，谢谢！现在的问题是 reward 不涨",
         "之前爆显存的问题升级之后没有了。现在保存 checkpoint 的时候报：I/O error",
         "显存不足解决了，但是又遇到新问题：NCCL timeout",
+        "I had an OOM yesterday with batch 8 and lowered it to 2, since then it's this.\nKeyError: 'answer'",
     ],
 )
 def test_what_is_over_is_not_the_failure_of_now(values, text):

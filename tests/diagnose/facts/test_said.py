@@ -15,6 +15,8 @@ import pytest
         "rollout 阶段不会 OOM",
         "I raised the rollout number and now it stops with an OOM error.",
         "CUDA OOM at training step 40.",
+        "显存 OOM，报错的位置在 optimizer step 之前",
+        "爆显存，发生在权重同步以前",
         "As soon as I point load_checkpoint_path at an old run I get an OOM.",
         "We train a reward model and get CUDA OOM.",
         "actor_rollout_ref.rollout.log_prob_micro_batch_size=1 and still CUDA OOM",

@@ -81,6 +81,9 @@ def cured(text, knowledge):
         "如果 rows_on_card 降到 2 就好了",
         "rows_on_card 降到 2 也没解决了",
         "before it was fine; lowered rows_on_card, still OOM",
+        "Somebody in the chat said lowering rows_on_card fixed it for him",
+        "@ada: this was fixed for me by lowering rows_on_card",
+        "群里有人说 rows_on_card 降到 2 就好了",
     ],
 )
 def test_what_may_cure_has_not_cured(text, knowledge):

@@ -45,3 +45,28 @@ def test_an_offload_is_spelled_as_the_file_that_tells_the_stage_takes_it(text, k
 def test_a_file_of_one_s_own_keeps_its_name_but_for_the_stage(file, after):
     text = f"deepspeed --num_gpus 2 train.py --deepspeed {file} --model_name_or_path Qwen/Qwen2.5-7B --bf16 --gradient_checkpointing\n"
     assert changed(text, "shard.zero_stage.up") == [("deepspeed", after)]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "after"),
+    [
+        (
+            "swift sft --model Qwen/Qwen2.5-7B-Instruct --train_type full --torch_dtype bfloat16 --deepspeed zero3_offload",
+            "deepspeed",
+            "zero3",
+        ),
+        (
+            "llamafactory-cli train --stage sft --finetuning_type full --model_name_or_path Qwen/Qwen2.5-7B-Instruct --bf16 true "
+            "--deepspeed examples/deepspeed/ds_z3_offload_config.json",
+            "deepspeed",
+            "examples/deepspeed/ds_z3_config.json",
+        ),
+    ],
+)
+def test_an_offload_is_taken_back_by_the_word_that_does_not_name_the_host(text, key, after):
+    failed = "8x H200 141GB\nOut of memory: Killed process 4 (python) total-vm:187340116kB, anon-rss:133561216kB\n"
+    found = diagnose(f"{text}\n{failed}", {}, current(), ())
+    changes = [
+        one for lever in found.prescriptions if lever.lever.slug == "offload.optimizer.off" for one in lever.changes
+    ]
+    assert (key, after) in [(one.key, one.after) for one in changes]

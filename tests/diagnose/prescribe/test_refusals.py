@@ -530,3 +530,33 @@ def test_an_engine_whose_whole_share_another_process_holds_is_awake(advise):
     assert awake.facts.values["engine_maps_pool"] is True
     assert awake.levers[0] == "rollout.gpu_memory_utilization.down"
     assert "engine_maps_pool" not in woken.facts.values
+
+
+LOGPROB = "torch.OutOfMemoryError: CUDA out of memory in the old log probs. 8 x A100 80GB on one node, Qwen2.5-7B.\n"
+
+
+def test_a_log_prob_pass_follows_the_update_where_no_key_of_its_own_cuts_it(advise):
+    text = (
+        LOGPROB + "# trl GRPOTrainer, trl 0.18.1\nper_device_train_batch_size=8\nnum_generations=8\n"
+        "gradient_accumulation_steps=2\nmax_completion_length=8192\nuse_peft=True\nbeta=0.0\n"
+    )
+    assert "batch.micro.down" in {one.lever.slug for one in advise(text, phase="logprob").prescriptions}
+
+
+def test_a_log_prob_pass_is_cut_by_its_own_key_where_there_is_one(advise):
+    text = LOGPROB + "python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8"
+    assert "batch.micro.down" not in {one.lever.slug for one in advise(text, phase="logprob").prescriptions}
+
+
+def test_the_share_of_an_engine_with_cards_of_its_own_is_no_cure_where_only_passes_of_the_trainer_can_have_failed(
+    advise,
+):
+    text = (
+        "OOM in the trainer, axolotl GRPO, vLLM on GPU 0 through `axolotl vllm-serve`, training on GPU 1, 2 x RTX 6000 Ada 48GB\n"
+        "CUDA_VISIBLE_DEVICES=0 axolotl vllm-serve grpo.yaml\nCUDA_VISIBLE_DEVICES=1 axolotl train grpo.yaml --num-processes 1\n\n"
+        "base_model: Qwen/Qwen2.5-3B-Instruct\nvllm:\n  gpu_memory_utilization: 0.85\nrl: grpo\ntrl:\n  use_vllm: true\n"
+        "  max_completion_length: 2048\n  num_generations: 16\nadapter: lora\nsequence_len: 4096\nmicro_batch_size: 16\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB. GPU 0 has a total capacity of 47.50 GiB.\n"
+    )
+    advice = advise(text)
+    assert "rollout.gpu_memory_utilization.down" not in {one.lever.slug for one in advice.prescriptions}

@@ -147,3 +147,11 @@ def test_changes_without_a_key_are_named_in_chinese():
     assert "fused 优化器" in text
     assert "权重放在主机内存里" in text
     assert "Weights live on the host" not in text
+
+
+def test_an_algorithm_without_a_critic_is_not_told_as_a_key_of_that_name():
+    text = (
+        "ms-swift PPO 爆显存，2 张 A100 40G\nNPROC_PER_NODE=2 swift rlhf --rlhf_type ppo --model Qwen/Qwen2.5-7B-Instruct "
+        "--reward_model Qwen/Qwen2.5-7B-Instruct --train_type lora --deepspeed zero2\n" + TORCH
+    )
+    assert "   critic true" not in to_text(found(text))
