@@ -11,6 +11,8 @@ from diagnose.vocabulary import OF_ENGINE_START, ONLINE_ALGOS
 _OF_SHARE = ("gpu_total_gib", "gpu_free_gib", "process_gib", "gpu_memory_utilization")
 # What an engine that is awake holds, of its share: a little less where blocks do not divide it, and its context and graphs beside it.
 _AWAKE = (0.95, 1.1)
+# GiB that SGLang keeps beside its static share for activations and graphs (sgl-project/sglang docs: hyperparameter_tuning, “5 - 8 GB”).
+_BESIDE_STATIC = 8.0
 # The models that a phase has, whatever a trainer has by default.
 _MODEL_OF = {"ref_logprob": "has_ref", "critic": "has_critic", "values": "has_critic"}
 
@@ -71,7 +73,8 @@ def _cache_awake(facts: Mapping[str, Fact]) -> Fact | None:
     if not all(isinstance(one, int | float) for one in (total, free, held, share)):
         return None
     others, may = float(total) - float(free) - float(held), float(total) * float(share)  # type: ignore[arg-type]
-    if not may * _AWAKE[0] <= others <= may * _AWAKE[1]:
+    most = max(may * _AWAKE[1], may + (_BESIDE_STATIC if values.get("rollout_engine") == "sglang" else 0.0))
+    if not may * _AWAKE[0] <= others <= most:
         return None
     return Fact("engine_maps_pool", True, "derived", why="another process holds as much as the engine may take")
 

@@ -75,3 +75,19 @@ def test_one_process_lays_the_layers_over_all_cards(trainer: str, knowledge: Kno
 def test_a_training_gets_no_advice_for_what_trains_nothing(knowledge: Knowledge) -> None:
     found = diagnose(SPREAD.format(trainer="TrainingArguments", launch="python train.py"), {}, knowledge, ())
     assert not [one.lever.slug for one in found.prescriptions if one.lever.when.get("trains") is False]
+
+
+@pytest.mark.parametrize(("engine", "awake"), [("SGLang", True), ("vLLM", False)])
+def test_an_awake_engine_holds_more_than_a_share_that_counts_its_weights_and_cache_alone(
+    engine: str, awake: bool, knowledge: Knowledge
+) -> None:
+    text = (
+        f"RLinf math GRPO with Megatron, {engine} rollout, Qwen2.5-7B, 8 x H100 80GB, rollout.gpu_memory_utilization is 0.5\n"
+        '  File "/x/RLinf/rlinf/workers/actor/megatron_actor_worker.py", line 1401, in sync_model_to_rollout\n'
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.02 GiB. GPU 5 has a total capacity of 79.11 GiB of which "
+        "500.00 MiB is free. Including non-PyTorch memory, this process has 32.60 GiB memory in use.\n"
+    )
+    found = diagnose(text, {}, knowledge, ())
+    assert found.facts.engine_awake is awake
+    if awake:
+        assert found.prescriptions[0].lever.slug == "rollout.gpu_memory_utilization.down"

@@ -59,7 +59,12 @@ def test_no_tensor_parallel_of_megatron_is_written_for_fsdp() -> None:
 
 
 def test_megatron_keeps_it() -> None:
-    found = told(RLINF.format(backend="megatron", own="model:\n    tensor_model_parallel_size: 1") + FULL)
+    found = told(
+        RLINF.format(backend="megatron", own="model:\n    tensor_model_parallel_size: 1").replace(
+            "fsdp_actor", "megatron_actor"
+        )
+        + FULL
+    )
     assert given(found, "shard.model_parallel.up").changes[0].key == "actor.model.tensor_model_parallel_size"
 
 
