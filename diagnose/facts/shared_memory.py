@@ -1,7 +1,8 @@
 """The size of /dev/shm: as ``df`` prints it, as a container was started with it, or as somebody tells it.
 
 Forms: docs.docker.com "docker run --shm-size" and compose "shm_size" (docker/go-units RAMInBytes: powers of 1024, a bare number is bytes),
-man7.org df(1): with -h powers of 1024, else blocks of 1 KiB.
+man7.org df(1): with -h powers of 1024, else blocks of 1 KiB. Ray tells the bytes that are free as it starts, and in the same warning a
+size to pass to docker, which is none that the container has (ray 2.44 python/ray/_private/services.py: determine_plasma_store_config).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _OPTION = re.compile(
     r"(?<![\w-])(?:--shm-size(?:=|\s+)|shm_size\s*[:=]\s*)[\"']?(?P<size>\d{1,13}(?:\.\d{1,2})?)\s?(?P<unit>[bkmgt]?)(?:i?b)?(?![\w.])",
     re.I | re.A,
 )
+_BYTES = re.compile(r"/dev/shm has only (?P<size>\d{6,14})(?P<unit>) bytes available", re.A)
+_PASS = re.compile(r"\bby passing\b", re.I | re.A)
 _HOST_IPC = re.compile(r"--ipc[= ]host\b", re.A)
 _NAME = r"(?:/dev/shm|(?<![\w/.-])shm|\bshared[ -]memory|共享内存|\bSHMEM allocation limit)"
 _AMOUNT = r"(?P<size>\d{1,4}(?:\.\d{1,2})?)\s?(?P<unit>[MGT])(?:i?B)?(?![A-Za-z/])"
@@ -53,8 +56,12 @@ def shared_memory(paste: Paste, speech: Sequence[Line]) -> dict[str, Fact]:
 
 def _printed(lines: Sequence[Line]) -> Iterator[Fact]:
     for line in lines:
-        if "/dev/shm" in line.words and (found := _DF.match(line.words)):
+        if "/dev/shm" not in line.words:
+            continue
+        if found := _DF.match(line.words):
             yield _fact(line, found, default="k")
+        elif found := _BYTES.search(line.words):
+            yield _fact(line, found, default="b")
 
 
 def _started(lines: Sequence[Line]) -> Iterator[Fact]:
@@ -63,7 +70,7 @@ def _started(lines: Sequence[Line]) -> Iterator[Fact]:
     for line in lines:
         begins = bool(CONTAINER.search(line.words))
         inside, shared = inside or begins, (shared and not begins) or bool(_HOST_IPC.search(line.words))
-        found = _OPTION.search(line.words)
+        found = None if _PASS.search(line.words) else _OPTION.search(line.words)
         if found and not shared and (inside or found[0].lower().startswith("shm_size")):
             yield _fact(line, found, default="b")
         inside = inside and line.words.rstrip().endswith("\\")
@@ -71,7 +78,9 @@ def _started(lines: Sequence[Line]) -> Iterator[Fact]:
 
 def _of_words(line: Line) -> Iterator[Fact]:
     words = line.words.lower()
-    if ("shm" not in words and "shared" not in words and "共享内存" not in words) or _OTHERWISE.search(words):
+    if "shm" not in words and "shared" not in words and "共享内存" not in words:
+        return
+    if _PASS.search(words) or _OTHERWISE.search(words):
         return
     option = _OPTION.search(line.words)
     if option and not _HOST_IPC.search(line.words):

@@ -88,3 +88,15 @@ def test_the_default_of_a_container_is_said_only_where_no_size_is_told() -> None
 def test_a_size_of_shm_is_no_word_of_the_object_store() -> None:
     found = told("verl PPO with ray, /dev/shm 已经给了 64G，还是报")
     assert "ray.object_store.down" not in [one.lever.slug for one in found.not_advised if one.reason == "tried"]
+
+
+def test_ray_tells_what_there_is_and_a_size_to_pass_that_is_none() -> None:
+    warning = (
+        "WARNING: The object store is using /tmp instead of /dev/shm because /dev/shm has only 8589934592 bytes available. This will "
+        "harm performance! If you are inside a Docker container, you can increase /dev/shm size by passing '--shm-size=10.24gb' to "
+        "'docker run'"
+    )
+    assert told(warning).facts.values["shm_gib"] == 8
+    assert (
+        "shm_gib" not in told(warning.replace("because /dev/shm has only 8589934592 bytes available", "")).facts.values
+    )
