@@ -29,6 +29,7 @@ _STATE = ("actor_optimizer", "actor_moments", "critic_optimizer")
 _UPDATE = "actor_update"
 # gradients that may not have been made yet, and what the allocator gives back when it is needed
 _MAY_BE_GONE = ("actor_gradients", "allocator_slack", "allocator_growth")
+_SECOND = 2  # the step
 _SURE = 0.95  # saved activations are right within 5 % (tests/diagnose/test_oracle.py)
 _CHECKPOINTING = "gradient_checkpointing"
 # where the reference's pass comes within the update's (TRL v0.25.0 trainer/online_dpo_trainer.py: training_step)
@@ -75,7 +76,7 @@ def outlived(facts: Facts, before: Estimate, phase: str | None, within: bool = T
         return None
     failed = phase or gpu.peak.phase
     least = [
-        Outlived(one.phase, _least(facts, one))
+        Outlived(one.phase, _least(facts, phase, one))
         for one in gpu.phases
         if one.phase != failed
         and one.phase in passed
@@ -86,9 +87,15 @@ def outlived(facts: Facts, before: Estimate, phase: str | None, within: bool = T
     return max((one for one in least if one.least > gpu.limit), key=lambda one: one.least, default=None)
 
 
-def _least(facts: Facts, phase: PhaseEstimate) -> int:
+def _least(facts: Facts, failed: str | None, phase: PhaseEstimate) -> int:
     """The low end of a phase that the run went through, in its first step perhaps, where Adam had no state."""
-    return phase.low - (0 if went_through(facts) or phase.phase == "optimizer_step" else late_state(facts, phase))
+    with_state = phase.phase == "optimizer_step" or (went_through(facts) and not _in_first_alone(facts, failed, phase))
+    return phase.low - (0 if with_state else late_state(facts, phase))
+
+
+def _in_first_alone(facts: Facts, failed: str | None, phase: PhaseEstimate) -> bool:
+    """Whether the run failed in its second step before it came to this phase, and so went through it while Adam had no state."""
+    return facts.number("step") == _SECOND and failed is not None and phase.phase not in _BEHIND.get(failed, ())
 
 
 def kept_through(facts: Facts, before: Estimate, phase: str | None) -> int:

@@ -108,3 +108,24 @@ def test_the_phase_that_failed_may_have_grown(knowledge: Knowledge) -> None:
     assert found.phase == "actor_update"
     assert found.verdict != "fits"
     assert told(found) == ""
+
+
+def test_a_second_step_that_fails_before_a_phase_shows_nothing_of_it_beside_adam(knowledge: Knowledge) -> None:
+    """Its only pass through the rollout was the first step's, in which Adam had no state yet."""
+    run = (
+        "First step ok, the second step dies in wake_up:\n"
+        "RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62\n"
+        "openrlhf==0.8.5, vllm==0.8.5.post1, torch 2.6, 8 A800-80G\n"
+        "python3 -m openrlhf.cli.train_ppo_ray --ref_num_nodes 1 --ref_num_gpus_per_node 8 --actor_num_nodes 1 "
+        "--actor_num_gpus_per_node 8 --vllm_num_engines 4 --vllm_tensor_parallel_size 2 --colocate_all_models "
+        "--vllm_gpu_memory_utilization 0.7 --advantage_estimator reinforce_baseline --pretrain Qwen/Qwen2.5-14B-Instruct "
+        "--micro_train_batch_size 2 --train_batch_size 128 --micro_rollout_batch_size 4 --rollout_batch_size 128 "
+        "--n_samples_per_prompt 8 --prompt_max_len 1024 --generate_max_len 8192 --zero_stage 3 --bf16 --init_kl_coef 1e-3 "
+        "--gradient_checkpointing --packing_samples --enforce_eager --vllm_enable_sleep\n"
+    )
+    found = diagnose(run, {}, knowledge, ())
+    assert found.facts.number("step") == 2
+    assert found.phase == "weight_sync"
+    assert outlived(found.facts, found.estimate, found.phase) is None
+    later = diagnose(run.replace("the second step", "the third step"), {}, knowledge, ())
+    assert outlived(later.facts, later.estimate, later.phase) is not None
