@@ -13,8 +13,17 @@ from diagnose.prescribe.outcome import Trial
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
 from diagnose.types import Ahead, Facts, PhaseEstimate, PoolEstimate
-from diagnose.vocabulary import PHASE_GROUPS
+from diagnose.vocabulary import FACTS, PHASE_GROUPS
 from diagnose.words.untold import on_defaults
+
+_BATCHES = (
+    "train_batch_size",
+    "mini_batch_size",
+    "micro_batch",
+    "micro_tokens",
+    "logprob_micro_batch",
+    "logprob_tokens",
+)
 
 
 def ahead(situation: Situation, first: Trial | None, levers: Iterable[Lever]) -> Ahead | None:
@@ -38,7 +47,13 @@ def ahead(situation: Situation, first: Trial | None, levers: Iterable[Lever]) ->
 def _speaks(situation: Situation) -> bool:
     if situation.phase is None or situation.pool == "host" or situation.before.guessed("gpu"):
         return False
-    return not went_through(situation.facts) and not on_defaults(situation.facts)
+    return not went_through(situation.facts) and not on_defaults(situation.facts) and _told_of_training(situation.facts)
+
+
+def _told_of_training(facts: Facts) -> bool:
+    """Whether a batch or a memory setting of the trainer was told: settings of the engine say nothing of what a later phase takes."""
+    told = (id for id, fact in facts.stated.items() if fact.origin in ("read", "answered"))
+    return any(id in _BATCHES or FACTS[id].group == "memory" for id in told)
 
 
 def _later(pool: PoolEstimate, failed: str | None) -> PhaseEstimate | None:

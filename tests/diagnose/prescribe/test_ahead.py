@@ -111,3 +111,13 @@ def test_it_is_not_where_the_next_step_has_room_or_steps_went_through(
     knowledge: Knowledge, share: float, passed: str
 ) -> None:
     assert diagnose(PPO.format(share=share, passed=passed), {}, knowledge, ()).ahead is None
+
+
+def test_settings_of_the_engine_alone_tell_nothing_of_a_later_phase(knowledge: Knowledge) -> None:
+    pool = "RuntimeError: Prefill out of memory. Try to lower your batch size.\nTry to allocate 8192 tokens.\nAvailable tokens: 5001\n"
+    text = f"AReaL, qwen2.5-1.5b, 4090 24G 八张，训练 4 张 + 推理 4 张, sglang.mem_fraction_static=0.6, context_length 32768\n{pool}"
+    found = diagnose(text, {}, knowledge, ())
+    assert found.kind == "vllm_no_kv_blocks"
+    assert found.ahead is None
+    told_batch = diagnose(f"{text}actor.mb_spec.max_tokens_per_mb=32768\n", {}, knowledge, ())
+    assert told_batch.ahead is not None
