@@ -13,6 +13,8 @@ from diagnose.vocabulary import Value
 
 _ANY_OTHER = "*"
 _MEMBER = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+", re.A)
+_MEMBER_OF_SELF = re.compile(r"self(?:\.\w{1,60}){1,4}", re.A)  # a variable of the program, in a line of its code
+_NAMES = ("dataset", "model", "reward_model", "critic_model", "teacher")
 _ONLY = re.compile(r"\[\s{0,9}(?P<quote>['\"]?)(?P<item>[^\[\](){},'\"\s]{1,200})(?P=quote)\s{0,9}\]", re.A)
 
 
@@ -21,7 +23,9 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
     if key.values:
         only = _ONLY.fullmatch(value.strip())
         return dict(_row(key.values, only["item"] if only else value))
-    if not key.fact or written.not_set(value):
+    if not key.fact or written.not_set(value) or _MEMBER_OF_SELF.fullmatch(value.strip()):
+        return {}
+    if key.fact in _NAMES and written.truth(value) is not None:  # a flag whose words were not pasted
         return {}
     if key.product:
         return _product(key, value)
