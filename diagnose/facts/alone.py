@@ -1,12 +1,14 @@
-"""One card where nothing counts them: of a laptop or a PC with Windows, or the one that somebody asks about."""
+"""One card where nothing counts them: spoken of in the singular, of a laptop or a PC with Windows, or the one that somebody asks about."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 
+from diagnose.facts.card_patterns import ONE_CARD, RANK_OF
 from diagnose.facts.cards import Mention
 from diagnose.facts.lowered import Lowered
+from diagnose.facts.others import of_others
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Line
 
@@ -23,6 +25,16 @@ _SEVERAL = re.compile(
 # every word for a PC holds one of these, in lower case
 _MARKS = (":\\", "‹path›\\", "/mnt/", "wsl", "mps backend", "laptop", "笔记本")
 _LONGEST = 2000
+
+
+def one_card(speech: Sequence[Line]) -> dict[str, Fact]:
+    """One card, where the text speaks of the card in the singular and nothing counts cards; those of all ranks, where it numbers one."""
+    for line in speech:
+        if (rank := RANK_OF.search(line.words)) and not of_others(line.words, rank.start()):
+            return {"n_gpus": Fact("n_gpus", int(rank["n"]), "read", written=rank[0], span=span_of(line, rank))}
+        if found := ONE_CARD.search(line.words):
+            return {"n_gpus": Fact("n_gpus", 1, "read", written=found[0], span=span_of(line, found))}
+    return {}
 
 
 def one_of_a_pc(lines: Sequence[Line], lowered: Lowered) -> dict[str, Fact]:

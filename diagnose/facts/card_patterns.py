@@ -127,9 +127,7 @@ UNNAMED = (
         r"(?!\s*(?:of\s+)?(?:(?:system|host|cpu|ddr\d?)\b|ram\b|memory\b|dimm|内存|硬盘|nvme|ssd))",
         re.I | re.A,
     ),
-    # one card by its size
     re.compile(r"\b(?P<count>an?|one|single)\s+(?P<size>\d{2,3})\s?-?GB?\s+(?:gpu|card|vram card)\b", re.I | re.A),
-    # the size of one card alone
     re.compile(
         r"(?:^|[,，;；、(（])\s*显存\s*(?:是|为|[:：])?\s*(?P<size>\d{2,3})\s*Gi?B?(?=\s*(?:[,，;；、)）。]|$))",
         re.I | re.A,
@@ -154,11 +152,12 @@ NODES = re.compile(
     rf"|{_ALONE}(?:{NUMERAL}|a single)\s+(?:nodes?|machines?|servers?|hosts?)\b[^.;\n]{{0,40}}?"
     rf"(?<!\bran )(?<!\bruns )(?<!\brun )(?<!\brunning )\b(?:out of|of (?:the|our|all))\s+"
     rf"(?P<whole>{NUMERAL})(?=[\s-]*(?:nodes?|machines?|servers?|hosts?|in\b|\.?\s*$|\.\s|[,;:!?()（），。]))"
+    rf"|{_ALONE}(?P<boxes>{NUMERAL})\s+(?=\d{{1,2}}\s?[x×*]\s?[\w-]{{2,16}}\s(?:nodes|machines|servers|boxes)\b)"
     rf"|(?:{_ALONE}|(?<=[\d卡张块][x×*]))(?<!第)(?<!第 )(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?"
     r"(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机|个?节点"
     # what has a whole machine's cards is one, whatever a scheduler calls it
     r"|(?:ray )?(?:workers?|pods?|instances?|replicas)(?= (?:of|with|having|x|each with) (?:8|16) ?[x×*]? ?"
-    r"(?:NVIDIA )?(?:[AHBV]\d{2,3}\b|gpus?\b|cards?\b)))(?!(?![AHBLV]\d)[A-Za-z_\-])",
+    r"(?:NVIDIA )?(?:[AHBV]\d{2,3}s?\b|gpus?\b|cards?\b)))(?!(?![AHBLV]\d)[A-Za-z_\-])",
     re.I | re.A,
 )
 ONE_NODE = re.compile(
@@ -219,6 +218,7 @@ IN_ALL = re.compile(r"[^,，.;；]{0,16}(?:\b(?:total|in all|altogether|overall)
 COUNTED_BY = re.compile(rf"双|\d\s*(?:{_TIMES}\s*(?:\D|\d{{2,3}}\s*G)|[卡张块])", re.I | re.A)
 # “2 H200 nodes” counts the nodes
 OF_MACHINES = re.compile(r"\s*(?:(?:nodes|machines|servers|boxes|instances)\b|的?(?:机器|节点|服务器))", re.I | re.A)
+OF_EACH = re.compile(r"\s*-?(?:gpu\s+)?(?:nodes|machines|servers|boxes)\b", re.I | re.A)  # “two 8xH100 boxes”
 # “an H100 node” says nothing of how many cards it has
 MACHINE_WORD = re.compile(
     r"\s*-?(?:gpus?\s+|cards?\s+)?(?:node|cluster|machine|server|box|pod|instance|setup|workstation)|\s*的?(?:机器|节点|服务器)",
@@ -242,9 +242,10 @@ WENT_WELL = re.compile(
     re.I | re.A,
 )
 BESIDE = re.compile(
-    r"\b(?:also (?:tried|tested)|had|was (?:run |trained )?on|originally"
+    r"\b(?:also (?:tried|tested)|had|was (?:run |trained )?on|originally|at first|initially"
     r"|another|borrowed|previous(?:ly)?|used to|earlier|moved from|instead of|compared (?:to|with)|my (?:desktop|laptop))\b"
-    r"(?:(?! to |\bnow\b)[^,，;；.。]){0,24}$|(?:也试|还试|之前|以前|原来|借了?|相比)(?:(?!现在|目前|[换改]成|换到)[^,，;；。]){0,10}$",
+    r"(?:(?! to |\bnow\b)[^,，;；.。]){0,24}$"
+    r"|(?:也试|还试|之前|以前|原来|第一次|最初|最早|一开始|借了?|相比)(?:(?!现在|目前|[换改]成|换到)[^,，;；。]){0,10}$",
     re.I | re.A,
 )
 # “one of the 4 nodes ran out”: where some of them failed, all of them run

@@ -25,6 +25,15 @@ def told_size(groups: Mapping[str, str | None], inside: str, before: str) -> flo
     return next((float(size) for size in told if size and float(size) < _MOST), None)
 
 
+def of_machine(size: float | None, sizes: Iterable[str], count: int | None) -> bool:
+    """Whether a size that stands by a card is its machine's RAM: more than twice what any such card has, and not what all have together.
+
+    A part of a card is smaller than the card, and cards with twice the memory are sold by those who rebuild them.
+    """
+    largest = max((float(one) for one in sizes), default=None)
+    return size is not None and largest is not None and size > 2 * largest and size != (count or 1) * largest
+
+
 def behind_title(card: str, names: Iterable[str]) -> str:
     """What a name adds to the shortest of the same card's ``names``: a10080g its size."""
     short = min((name for name in names if card.startswith(name)), key=len, default="")

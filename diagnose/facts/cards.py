@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from diagnose.facts.advised import without_advice
@@ -27,13 +27,12 @@ from diagnose.facts.card_patterns import (
     NODES,
     NODES_BEFORE,
     NODES_BEHIND,
+    OF_EACH,
     OF_MACHINES,
     OF_THE,
-    ONE_CARD,
     ONE_NODE,
     ONE_OF_SEVERAL,
     PART_OF,
-    RANK_OF,
     RANKS_BEFORE,
     RANKS_BEHIND,
     SPLIT,
@@ -43,7 +42,7 @@ from diagnose.facts.card_patterns import (
     WHERE_IT_RUNS,
     named,
 )
-from diagnose.facts.card_sizes import behind_title, told_size
+from diagnose.facts.card_sizes import behind_title, of_machine, told_size
 from diagnose.facts.others import of_others, supposed
 from diagnose.facts.prose import asked, clause_of, numeral, span_of
 from diagnose.facts.said import FAILURE
@@ -63,6 +62,7 @@ _LETTER = re.compile(r"[a-z]\d", re.A)
 class Mention:
     """One mention of cards: what it says, and where. ``count`` is of the whole run unless ``per_node``.
 
+    ``ram``: GB of the machine, told right behind its cards.
     ``aside``: where all went well, or what was tried besides. ``of_machine``: it tells what a machine holds, of which a run may use a part.
     """
 
@@ -70,6 +70,7 @@ class Mention:
     gpu: str = ""
     count: int | None = None
     size: float | None = None
+    ram: float | None = None
     per_node: bool = False
     nodes: int | None = None
     aside: bool = False
@@ -131,7 +132,14 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
                     continue
                 if of_others(line.words, found.start()) or _only_supposed(line.words, found.start(), speech):
                     continue
-                yield _mention(found, known, span_of(line, found), line.words)
+                yield _without_ram(_mention(found, known, span_of(line, found), line.words), gpus)
+
+
+def _without_ram(mention: Mention, gpus: Mapping[str, Gpu]) -> Mention:
+    """The mention with the machine's RAM apart from what its cards have."""
+    if not mention.gpu or not of_machine(mention.size, gpus[mention.gpu].sizes, mention.count):
+        return mention
+    return replace(mention, size=None, ram=mention.size)
 
 
 def _only_supposed(words: str, at: int, speech: Sequence[Line]) -> bool:
@@ -206,7 +214,7 @@ def _per_node(words: str, found: re.Match[str], count: int) -> bool:
     beside = NODES_BEFORE.search(before) or NODES_BEHIND.match(behind)
     if beside and 0 < count <= _ON_ONE and COUNTED_BY.match(found[0]) and not IN_ALL.match(behind):
         return True
-    machines = MACHINES_BEFORE.search(before)
+    machines = MACHINES_BEFORE.search(before) or (COUNTED_BY.match(found[0]) and OF_EACH.match(words, found.end()))
     return bool(EACH.search(before) or EACH_AFTER.match(words[found.end() :]) or (machines and 0 < count <= _ON_ONE))
 
 
@@ -218,16 +226,6 @@ def _slug(card: str, known: Names) -> str:
 def tight(words: str) -> str:
     """Without blanks and dashes, which names of cards are written with and without."""
     return "".join(words.split()).replace("-", "")
-
-
-def one_card(speech: Sequence[Line]) -> dict[str, Fact]:
-    """One card, where the text speaks of the card in the singular and nothing counts cards; those of all ranks, where it numbers one."""
-    for line in speech:
-        if (rank := RANK_OF.search(line.words)) and not of_others(line.words, rank.start()):
-            return {"n_gpus": Fact("n_gpus", int(rank["n"]), "read", written=rank[0], span=span_of(line, rank))}
-        if found := ONE_CARD.search(line.words):
-            return {"n_gpus": Fact("n_gpus", 1, "read", written=found[0], span=span_of(line, found))}
-    return {}
 
 
 def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> dict[str, Fact]:
@@ -260,7 +258,7 @@ def _nodes(count: int, span: Span) -> dict[str, Fact]:
 
 
 def _told(place: re.Match[str]) -> int:
-    return numeral(place["nodes"] or place["whole"] or place["all"])
+    return numeral(place["nodes"] or place["boxes"] or place["whole"] or place["all"])
 
 
 def _on_one(words: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from diagnose.batch import whole
 from diagnose.facts import cards
 from diagnose.facts.allocation import read_allocation
-from diagnose.facts.alone import one_asked_about, one_of_a_pc
+from diagnose.facts.alone import one_asked_about, one_card, one_of_a_pc
 from diagnose.facts.banner import processes, ranks
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
@@ -18,7 +18,7 @@ from diagnose.facts.left_cards import left
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
 from diagnose.facts.mapped import mapped_cards
-from diagnose.facts.memory_words import host_ram, of_node
+from diagnose.facts.memory_words import host_ram, of_node, ram_by_cards
 from diagnose.facts.printed_card import known, possible
 from diagnose.facts.prose import span_of
 from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, rented_cards, role_cards
@@ -140,10 +140,11 @@ def _spoken(
     parted = several or any(PART_OF.search(line.words) for line in speech)
     put_count(found, stated, [] if parted else said)
     if not several and not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():
-        _put(found, cards.one_card(speech))
+        _put(found, one_card(speech))
     if "n_nodes" not in {**found, **stated}:
         _put(found, _one_node(found, stated))
-    if not several and (ram := host_ram(speech, _many(found, stated))) is not None:
+    ram = None if several else host_ram(speech, _many(found, stated)) or ram_by_cards(said)
+    if ram is not None:
         # a limit that words tell may be below what a tool prints of the machine
         found["host_ram_gb"] = min(found.get("host_ram_gb", ram), ram, key=lambda fact: float(fact.value))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from diagnose.facts.cards import Mention
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Line
 from diagnose.units import GIB, KIB, MIB, TIB
@@ -48,14 +49,21 @@ _FORMS = (
         re.I | re.A,
     ),
     re.compile(
-        rf"{_RAM}\s*(?:total|size|大小|总共|一共|共|只有|仅有?|就|才|有|是|为|：|:|=|\||of|is|limit(?:ed)? (?:to|of)"
-        rf"|limit|上限|限制|限额|[(（])?\s*[:：]?\s*{_SIZE}",
+        rf"{_RAM}\s*(?:total|size|大小|每台(?:机器)?|每个?节点|每机|单台|单机|总共|一共|共|只有|仅有?|就|才|有|是"
+        rf"|为|：|:|=|\||of|is|limit(?:ed)? (?:to|of)|limit|上限|限制|限额|[(（])?\s*[:：]?\s*{_SIZE}",
         re.I | re.A,
     ),
     re.compile(rf"(?<![\d.]){_SIZE}\s*DDR\d", re.I | re.A),
     re.compile(
         rf"\bhost\s+(?:has|have|with)\s*{_SIZE}"
         r"(?!\s*(?:of\s+|total\s+){0,2}(?:gpu|vram|hbm|显存|disk|ssd|nvme|swap|shm|/dev|cards?|free|left|[a-z]+ cards?))",
+        re.I | re.A,
+    ),
+    # what a machine has, and nothing behind it says of what
+    re.compile(
+        r"\b(?:nodes?|machines?|servers?|box(?:es)?)\s+(?:each\s+)?(?:has|have|had|with)\s+"
+        r"(?P<size>\d(?:\.\d+)?(?=\s?t)|9[6-9]|[1-9]\d{2,3})\s?(?P<unit>[gt])i?b\b"
+        r"(?=\s*(?:[.,;)]|$|and\b|of (?:it|memory|mem)\b|(?:main )?memory\b))",
         re.I | re.A,
     ),
     # no card has a terabyte
@@ -115,6 +123,12 @@ _MARKS = (
     "host have",
     "host with",
     "tb",
+    "node has",
+    "nodes have",
+    "machine has",
+    "machines have",
+    "server has",
+    "box has",
 )  # in lower case; whatever a form matches holds one
 _FREE_UNITS = {"": KIB / GIB, "k": KIB / GIB, "m": MIB / GIB, "g": 1.0, "t": TIB / GIB}
 
@@ -137,6 +151,15 @@ def host_ram(speech: Sequence[Line], many: bool = False) -> Fact | None:
             said.setdefault(float(fact.value), fact)
     known = [*(said.values() if len(said) == 1 else ()), *((table,) if table else ())]
     return min(known, key=lambda fact: float(fact.value)) if known else None
+
+
+def ram_by_cards(said: Sequence[Mention]) -> Fact | None:
+    """RAM that the words put right behind a machine's cards: “2x RTX 5090, 128 GB”."""
+    sizes = {one.ram: one for one in said if one.ram}
+    if len(sizes) != 1:
+        return None
+    ((size, mention),) = sizes.items()
+    return Fact("host_ram_gb", int(size or 0), "read", written=f"{size:g} GB", span=mention.span)
 
 
 def of_node(total: Fact, said: Fact | None) -> Fact:

@@ -114,7 +114,7 @@ def rented_cards(paste: Paste) -> dict[str, Fact]:
 
 
 def role_cards(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Cards of the whole run and of each role where every role has its own count; empty with fewer than two roles.
+    """Cards of the whole run and of each role where every role has its own count; empty with one role, but for an actor beside engines.
 
     A role that the run is ``stated`` to do without has none, whatever its count is left at. Roles that share cards (``colocate_a_b``,
     ``colocate_all_models``) count once; engines count with their tensor parallel size.
@@ -126,12 +126,15 @@ def role_cards(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
         for role, count in roles.items()
         if "gpus_per_node" in count and not _missing(role, stated)
     }
-    if not cards or sum("gpus_per_node" in count for count in roles.values()) < 2:
+    engines = _engines({key: setting.value for key, setting in settings.items()})
+    alone = sum("gpus_per_node" in count for count in roles.values()) < 2
+    if not cards or (alone and not (engines and "actor" in cards)):
         return {}
     told = {key: written.truth(setting.value) for key, setting in settings.items() if "colocate" in key}
     on = {key for key, yes in told.items() if yes} | _unless_told(told, cards)
     everything = any("all" in key.rsplit("colocate_", 1)[-1].split("_") for key in on)
-    engines = _engines({key: setting.value for key, setting in settings.items()})
+    if alone and everything:
+        return {}
     total = max([*cards.values(), engines]) if everything else _total(cards, on) + engines
     first = next(iter(cards))
     beside = {} if everything else {f"{role}_gpus": cards[role] for role in _BESIDE if role in cards}

@@ -20,11 +20,11 @@ from diagnose.vocabulary import FACTS, Value
 
 _IS = r"\s*(?:=|:|：|of|is|was|at|to|为|是|(?:设|调|开|给|改)(?:置|的|了){0,2}(?:为|成|到)?)?\s*"
 _VALUE = {
-    "int": r"(?P<value>\d{1,3}(?:,\d{3})+|\d{1,7}[kK]?)(?![\w%]|[.,]\d)",
+    "int": r"(?P<value>\d{1,3}(?:,\d{3})+|\d{1,7}[kK]?|two|four|eight|sixteen)(?![\w%]|[.,]\d)",
     "number": r"(?P<value>\d{1,7}(?:\.\d{1,4})?|\.\d{1,4})(?![\w%]|\.\d)",
     "bool": r"(?P<value>true|false|on|off|enabled|disabled)\b",
 }
-_SAID = {"enabled": "true", "disabled": "false"}
+_SAID = {"enabled": "true", "disabled": "false", "two": "2", "four": "4", "eight": "8", "sixteen": "16"}
 _LONG = 2000
 _FILES = ("yaml", "json")
 # of a card, of a step or of the whole run: no key's words alone

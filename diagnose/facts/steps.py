@@ -76,10 +76,11 @@ _COUNTERS = (
 # a bar with another label counts something else: shards, prompts, graphs, rows of a data set
 _TRAINING_BAR = re.compile(r"^(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progress|episode)\b.*$|^$", re.I | re.A)
 _NEAR = 60
+_SHORTLY = 16  # “it crashed at step 180”
 
 
 def read_step(paste: Paste, lowered: Lowered, stages: int = 0, evaluating: bool = False) -> Fact | None:
-    """The failing step as a fact, or None: of several named ones the first that a word of failure follows.
+    """The failing step as a fact, or None: of several named ones the first that a word of failure follows, in a line of attempts the last.
 
     Up to ``stages`` a number in words is that of a part of the recipe. ``evaluating``: it failed in one, whose bar may be the last.
     """
@@ -89,12 +90,10 @@ def read_step(paste: Paste, lowered: Lowered, stages: int = 0, evaluating: bool 
         # once a step is named only a line that also tells of a failure can tell more
         if first and not _FAILURE.search(lowered.lines[i]):
             continue
-        for fact, failed in _named(line):
-            if 0 < int(fact.value) <= stages:
-                continue
-            if failed:
-                return fact
-            first = first or fact
+        named = [(fact, failed) for fact, failed in _named(line) if not 0 < int(fact.value) <= stages]
+        if at := [fact for fact, failed in named if failed]:
+            return max(at, key=_place)  # of several attempts in one sentence the latest
+        first = first or next((fact for fact, _ in named), None)
     if first:
         return first
     if evaluating and (bar := _training_bar(paste)):
@@ -103,6 +102,10 @@ def read_step(paste: Paste, lowered: Lowered, stages: int = 0, evaluating: bool 
         if counters := list(counted(line)):
             return _fact(line, counters[-1])
     return None
+
+
+def _place(fact: Fact) -> int:
+    return fact.span.start if fact.span else 0
 
 
 def _training_bar(paste: Paste) -> tuple[Line, re.Match[str]] | None:
@@ -119,7 +122,7 @@ def _training_bar(paste: Paste) -> tuple[Line, re.Match[str]] | None:
 
 
 def _named(line: Line) -> Iterator[tuple[Fact, bool]]:
-    """Every step that the words name and that did not go well, with whether a word of failure follows."""
+    """Every step that the words name and that did not go well, with whether a word of failure follows, or stands right before it."""
     if _HEADING.match(line.words) or _METRICS.match(line.words) or "%|" in line.words:
         return
     for form in _WORDS:
@@ -133,7 +136,8 @@ def _named(line: Line) -> Iterator[tuple[Fact, bool]]:
                 and not _IS_READING.match(line.words, match.end())
                 and not _PRINTED.search(line.words[: match.start()])
             ):
-                yield _fact(line, match), bool(_FAILURE.search(after))
+                before = line.words[max(0, match.start() - _SHORTLY) : match.start()].lower()
+                yield _fact(line, match), bool(_FAILURE.search(after) or _FAILURE.search(before))
     yield from _spoken(line)
 
 

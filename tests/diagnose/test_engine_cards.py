@@ -75,3 +75,16 @@ def test_an_engine_that_finds_its_own_card_taken_gets_none_by_offloads_of_the_tr
     found = levers(START)
     assert found[0] == "hardware.kill_stale"
     assert not {"offload.param.on", "offload.optimizer.on"} & set(found)
+
+
+@pytest.mark.parametrize(("place", "first"), [("", "hardware.kill_stale"), ("--colocate_all_models", None)])
+def test_what_holds_the_engine_s_own_cards_before_it_starts_is_to_be_ended_first(place, first):
+    text = (
+        "ValueError: Free memory on device (19.02/44.39 GiB) on startup is less than desired GPU memory utilization (0.9, 39.95 GiB). "
+        "Decrease GPU memory utilization or reduce GPU memory used by other processes.\n8 x L40S 48GB\n"
+        "python3 -m openrlhf.cli.train_ppo_ray --actor_num_nodes 1 --actor_num_gpus_per_node 4 --vllm_num_engines 4 "
+        f"--vllm_tensor_parallel_size 1 --vllm_gpu_memory_utilization 0.9 --pretrain Qwen/Qwen3-4B --zero_stage 3 {place}\n"
+    )
+    knowledge = current()
+    levers = [one.lever.slug for one in diagnose(text, {}, knowledge, ()).prescriptions]
+    assert (levers[0] == "hardware.kill_stale") is (first is not None)

@@ -223,3 +223,47 @@ def test_a_machine_that_joins_others_is_not_the_whole_run(values):
     )
     assert told.get("n_gpus") is None
     assert told["gpus_per_node"] == 8
+
+
+def test_an_actor_and_its_engines_are_counted_together(values):
+    run = (
+        "python3 -m openrlhf.cli.train_ppo_ray --actor_num_nodes 1 --actor_num_gpus_per_node 2 --vllm_num_engines 3 "
+        "--vllm_tensor_parallel_size 2 --init_kl_coef 0 --advantage_estimator group_norm --pretrain Qwen/Qwen2.5-7B"
+    )
+    found = values(f"{run}\nOOM on 8 RTX 4090")
+    assert (found["n_gpus"], found["trainer_gpus"]) == (8, 2)
+    shared = values(f"{run} --colocate_all_models\nOOM")
+    assert "trainer_gpus" not in shared or shared["n_gpus"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes", "cards"),
+    [
+        ("PPO on two 8xH100-80G boxes, OOM", 2, 16),
+        ("Two pods with 8 H200s each, OOM", 2, 16),
+    ],
+)
+def test_machines_that_are_counted_in_words_have_so_many_cards_each(values, text, nodes, cards):
+    found = values(text)
+    assert (found["n_nodes"], found["n_gpus"]) == (nodes, cards)
+
+
+def test_cards_of_a_first_attempt_are_not_those_of_the_run(values):
+    found = values("最初用 4 张 A100 40G，OOM；后来换了 8 张 A100 80G，跑到一半又 OOM")
+    assert (found["n_gpus"], found["gpu_mem_gib"]) == (8, 80)
+
+
+@pytest.mark.parametrize(
+    ("text", "card", "ram"),
+    [
+        ("workstation (2x RTX 5090, 128 GB), OOM", 32, 128),
+        ("PC: RTX 4090, 64GB. CUDA out of memory", 24, 64),
+    ],
+)
+def test_a_size_that_no_such_card_has_is_the_machine_s(values, text, card, ram):
+    found = values(text)
+    assert (found["gpu_mem_gib"], found["host_ram_gb"]) == (card, ram)
+
+
+def test_what_all_cards_have_together_is_no_ram(values):
+    assert "host_ram_gb" not in values("4x RTX 3090, 96GB, OOM")

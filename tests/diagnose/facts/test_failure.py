@@ -506,3 +506,8 @@ def test_an_update_of_mindspeed_is_no_optimizer_step_at_another_line(values) -> 
         '  File "/w/mindspeed_rl/models/base/base_training_engine.py", line 9, in update\n    losses = self.forward_backward_func(\n'
     )
     assert values(text + "RuntimeError: NPU out of memory. Tried to allocate 2.97 GiB\n")["phase"] == "actor_update"
+
+
+def test_of_two_attempts_in_one_line_the_later_tells_the_step(values):
+    text = "With a micro batch of eight it crashed at step 4. With four it crashed at step 210: CUDA out of memory"
+    assert values(text)["step"] == 210

@@ -138,3 +138,19 @@ def test_a_disk_of_each_node_is_no_ram(values):
 )
 def test_what_is_given_to_wsl_is_what_there_is(values, said, ram):
     assert values(said)["host_ram_gb"] == ram
+
+
+@pytest.mark.parametrize(
+    ("text", "gib"),
+    [
+        ("Ray killed the worker. Node has 1.5 TB.", 1536),
+        ("Each server has 768 GB and its worker is killed by the kernel", 768),
+        ("2 机 16 卡，内存每台 2TB", 2048),
+    ],
+)
+def test_what_a_machine_has_may_be_told_without_a_word_for_ram(values, text, gib):
+    assert values(text)["host_ram_gb"] == gib
+
+
+def test_what_a_machine_s_cards_have_is_not_its_ram(values):
+    assert "host_ram_gb" not in values("each node has 141GB H200 cards")

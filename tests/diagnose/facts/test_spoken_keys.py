@@ -69,3 +69,8 @@ def test_a_row_of_a_file_whose_key_the_trainer_knows_is_no_sentence(values):
     assert found["framework"] == "mindspeed-rl"
     assert "max_length" not in found
     assert values(text.replace("ray_grpo", "dpo"))["max_length"] == 2048
+
+
+@pytest.mark.parametrize("size", ["sixteen", "16"])
+def test_a_size_may_be_a_word(values, size):
+    assert values(f"OpenRLHF, 3B, micro rollout batch size {size}, CUDA OOM")["logprob_micro_batch"] == 16
