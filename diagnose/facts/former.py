@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.facts.said import FAILURE
-from diagnose.facts.tried import failed_after
+from diagnose.facts.tried import WORKS_HEAD, failed_after
 from diagnose.types import Line, Paste, Setting, Span
 
 _NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)[kK]?(?![\w.]*[A-Za-z\d])"
@@ -85,6 +85,7 @@ _WORKS_AT = re.compile(
 _GIVES = r"[`'\"]?\s*(?:-{1,2}>|=>|→|[:：(（])?\s*"
 _KEY_WORKS = re.compile(rf"(?<![\w.])[A-Za-z][\w.]{{0,80}}\s*=\s*{_NUMBER}{_GIVES}{WELL}", re.I | re.A)
 _KEY_BEHIND = re.compile(rf"{_GIVES}{WELL}", re.I | re.A)
+_WORKS_LINE = re.compile(WORKS_HEAD, re.I | re.A)
 # the change behind a setting that is written out
 _CHANGED_TO = re.compile(
     rf"^[`'\"]?{_WENT_WELL}\s*[,，;；]?\s*(?:但是?|but)?\s*{_CHANGED}\s*(?P<new>{_NUMBER})", re.I | re.A
@@ -165,7 +166,12 @@ def _without_worked(settings: Sequence[Setting], lines: Mapping[int, Line]) -> t
         id(one) for one in settings if one.command < 0 and one.span.line in lines and _worked(one, lines[one.span.line])
     }
     failed = {one.key for one in settings if id(one) not in worked}
-    return tuple(one for one in settings if id(one) not in worked or one.key not in failed)
+    listed = {number for number, line in lines.items() if _WORKS_LINE.match(line.words)}
+    return tuple(
+        one
+        for one in settings
+        if (id(one) not in worked or one.key not in failed) and (one.command >= 0 or one.span.line not in listed)
+    )
 
 
 def _worked(setting: Setting, line: Line) -> bool:

@@ -17,6 +17,7 @@ from diagnose.facts.manuals import of_no_run, without_hits
 from diagnose.facts.not_done import without_asked, without_letters, without_plans, without_untried
 from diagnose.facts.numbered import without_items, without_numbers
 from diagnose.facts.other_runs import of_failing_run
+from diagnose.facts.other_tries import with_last_share, without_other_try
 from diagnose.facts.over import without_past
 from diagnose.facts.prose import spoken
 from diagnose.facts.proven import Proofs, proofs
@@ -51,11 +52,12 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     said = without_descriptions(told, paste)
     speech = tuple(map(without_numbers, said))
     paste = without_removed(without_items(without_asked(without_past(paste, said), said), said, speech))
-    paste, speech = without_asides(with_later(without_letters(paste), speech), speech)
+    paste = with_last_share(with_later(without_letters(paste), speech), speech, detected.framework)
+    paste, speech = without_asides(paste, speech)
     speech = without_plans(tuple(map(without_untried, speech)))
     remarks = speech if said == told else without_plans(tuple(map(without_untried, map(without_numbers, told))))
     paste = of_failing_run(of_training(without_others(paste), detected.framework, knowledge.engines))
-    found, captured = find_hits(paste, lowered, knowledge)
+    found, captured = without_other_try(*find_hits(paste, lowered, knowledge), paste, detected.framework)
     apart = without_hits(found, paste, aside)
     hits = without_comments(apart, paste)
     captured = still_told(captured, apart, hits)

@@ -13,6 +13,11 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework, Lever
 from diagnose.types import Line, Span, Tried
 
+# a list of runs: “v2 (works, 2x slower): …”
+WORKS_HEAD = (
+    r"^\s*(?:[-*•]\s*)?[\w .#]{0,16}[(（]\s*(?:this |that )?(?:works?|worked|runs?|ran|trains?|能跑|可以跑?|跑通)\b"
+    r"(?!\s*(?:out|until|into|for|on|in)\b)"
+)
 _FAILED = re.compile(
     r"\bno (?:effects?|use|luck|avail|changes?|help|differences?|improvement)\b"
     r"|(?:does|did|do)(?:n['’]t| not) (?:help|work|change|solve|fix|matter)"
@@ -26,13 +31,16 @@ _FAILED = re.compile(
     re.I | re.A,
 )
 _HELPED = re.compile(
-    r"\b(?:solved|fixed|works? now|helped|did the trick|went away|no more oom)\b|解决了|可以了|就好了"
+    r"\b(?:solved|fixed|works? now|helped|did the trick|went away|no more oom"
+    r"|(?:makes?|made|gets?|got|lets?) it (?:run|work|through))\b|解决了|可以了|就好了"
     r"|之?后就?好了|后就?(?:行|可以|能跑)|不再?爆|跑通了",
     re.I | re.A,
 )
 # that the failure went, which “helped” does not say
 _CURED = re.compile(
-    r"(?<!not )(?<!n['’]t )(?<!not been )(?<!n['’]t been )\b(?:solved|fixed|works? now|did the trick|went away|no more oom)\b"
+    r"(?<!not )(?<!n['’]t )(?<!not been )(?<!n['’]t been )\b(?:solved|fixed|works? now|did the trick|went away|no more oom"
+    r"|(?:makes?|made|gets?|got|lets?) it (?:run|work|through))\b"
+    rf"|{WORKS_HEAD}"
     r"|\bno longer (?:goes |runs? )?(?:oom|out of memory|fail|crash)"
     r"|\b(?:after|once|since|by)\b[^.;]{3,80}?\b(?:was|is|runs?|ran|went|works?|worked|been) (?:all )?"
     r"(?:fine|well|ok|okay|through|stable)\b"
@@ -173,7 +181,12 @@ def failed_after(words: str, found: re.Match[str]) -> bool:
 
 
 def _cures(sentence: str) -> bool:
-    return bool(_CURED.search(sentence)) and not (_OPEN.search(sentence) or _ANOTHER.search(sentence))
+    """Whether it says that the failure went; what is asked behind the clause that says so (“…, is there a better way?”) is of its own."""
+    cured = _CURED.search(sentence)
+    if cured is None or _ANOTHER.search(sentence):
+        return False
+    end = _CLAUSE.search(sentence, cured.end())
+    return not _OPEN.search(sentence, 0, end.start() if end else len(sentence))
 
 
 def _sentences(line: Line) -> Iterator[tuple[int, str]]:
