@@ -103,6 +103,10 @@ _TOLD = (
         rf"\b(?:(?:afraid|scared) of|worr(?:y|ied) about|fear(?:ing)?(?: of)?|against|(?:safe|protect\w*) from)\s+{_FEW}{FAILS}",
         re.I | re.A,
     ),
+    re.compile(
+        rf"\b(?:afraid|scared|worr(?:y|ied)|fear)\s+(?:that\s+)?(?:an?|the|it|this|that|we|i)\b[^.,;\n]{{0,60}}?\s{FAILS}",
+        re.I | re.A,
+    ),
     re.compile(rf"(?:害怕|生怕|怕|担心)\s*(?:会|要|再|它|又|训练|直接){{0,3}}\s*{FAILS_ZH}", re.I | re.A),
     # what is written about it: a document, a list of changes, a question of what words mean
     re.compile(

@@ -26,8 +26,8 @@ _AFTER = (
     rf"(?:(?:[-\s,，:：/_]|\s?[(（])*{_SIZE}|[ -]{_BARE_SIZE}|{_OF_DRIVER})"
 )
 
-# a name ends, or its size follows without a blank: A10080G
-_ENDS = r"(?:(?![A-Za-z0-9])|(?=(?:16|24|32|40|48|64|80|94|96|141)G(?:i?B)?(?![A-Za-z0-9])))"
+# a name ends, or its size or a count follows without a blank: A10080G, H100x8
+_ENDS = r"(?:(?![A-Za-z0-9])|(?=[xX]\d{1,3}(?![A-Za-z0-9.]))|(?=(?:16|24|32|40|48|64|80|94|96|141)G(?:i?B)?(?![A-Za-z0-9])))"
 
 
 @lru_cache(maxsize=8)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.facts import cards
 from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import VISIBLE, devices_of
 from diagnose.facts.spelling import normal
-from diagnose.types import Fact
+from diagnose.types import Fact, Line
 
 
 def put_count(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Mention]) -> None:
@@ -22,6 +22,8 @@ def put_count(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Men
     per_node, nodes = both.get("gpus_per_node"), both.get("n_nodes")
     if per_node is not None:  # of which what a machine holds is the whole
         said = [one for one in said if not one.of_machine]
+        if nodes is None:  # more of the text had more, before or besides
+            said = [one for one in said if one.count == per_node.value and not one.per_node] or said
     spoken = _spoken_count(said, nodes)
     if spoken is None:
         return
@@ -34,6 +36,16 @@ def put_count(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Men
         found[spoken.id] = spoken
     elif told is None and not (per_node and nodes):
         found[spoken.id] = spoken
+
+
+def without_cut(table: dict[str, Fact], said: list[Mention], lines: Sequence[Line]) -> dict[str, Fact]:
+    """The facts of a table without its number of cards, where only some rows of it are pasted, with no frame, and the words count more."""
+    framed = any(line.words.startswith(("+-", "╘", "└")) for line in lines)
+    listed = table.get("n_gpus")
+    counts = {one.count for one in said if one.count and one.gpu and not one.aside}
+    if framed or listed is None or len(counts) != 1 or max(counts) <= int(listed.value):
+        return table
+    return {id: fact for id, fact in table.items() if id != "n_gpus"}
 
 
 def _served(known: Mapping[str, Fact]) -> bool:

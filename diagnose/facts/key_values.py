@@ -35,8 +35,9 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
     read = written.of(key.fact, value)
     if key.negated and isinstance(read, bool):
         read = not read
-    no_limit = read == 0 and key.fact == "max_length"  # a row of no tokens: nothing is packed, or cut
-    return {} if read is None or no_limit else {key.fact: read}
+    # a row of no tokens: nothing is packed, or cut; a step of no prompts: they come one by one
+    stands_for_none = read == 0 and key.fact in ("max_length", "train_batch_size")
+    return {} if read is None or stands_for_none else {key.fact: read}
 
 
 def _product(key: Key, value: str) -> dict[str, Value]:

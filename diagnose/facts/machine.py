@@ -12,7 +12,7 @@ from diagnose.facts.alone import one_asked_about, one_card, one_of_a_pc
 from diagnose.facts.banner import processes, ranks
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.cards import Mention
-from diagnose.facts.counts import put_count
+from diagnose.facts.counts import put_count, without_cut
 from diagnose.facts.launcher import launched
 from diagnose.facts.left_cards import left
 from diagnose.facts.lowered import Lowered
@@ -191,7 +191,7 @@ def _table(paste: Paste, lowered: Lowered, said: list[Mention], gpus: Mapping[st
     if len(rows) > 1:
         first = next(iter(rows.values()))[1]
         found.setdefault("n_gpus", Fact("n_gpus", len(rows), "read", span=first, why=TABLE))
-    return found
+    return without_cut(found, said, paste.lines)
 
 
 def _words(said: list[Mention], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:

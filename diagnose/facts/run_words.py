@@ -61,6 +61,8 @@ _RANKS = tuple(
         ("ep", rf"(?:EP|ep(?=\d)|(?:{_BEHIND_A_DEGREE})ep)"),
     )
 )
+# only who splits layers speaks of stages, and of its own ranks beside them: “PP=4 TP=2 EP=8”
+_STAGES = re.compile(r"(?<![\w-])[Pp][Pp]\s*[=:：]?\s*\d{1,3}(?![\d_%A-Za-z]|\.\d)", re.A)
 # the same of a trainer that splits no layer: then only its engine does
 _OF_ENGINE = (
     (
@@ -164,7 +166,7 @@ def _of_line(
     words = line.words.lower()
     marked = [id for id in FORMS if any(mark in words for mark in MARKS[id])]
     forms = [(id, form) for id in marked for form in FORMS[id]]
-    for id, form in (*forms, *(_RANKS if "megatron" in words else ranks)):
+    for id, form in (*forms, *(_RANKS if "megatron" in words or (not ranks and _STAGES.search(line.words)) else ranks)):
         for match in form.finditer(line.words):
             if counts(line.words, match) and switched(line.words, match.start(), match.end()) is not False:
                 value = _value(id, match)

@@ -65,8 +65,8 @@ _COUNTERS = (
     re.compile(rf"['\"](?:global_)?step['\"]\s*:\s*{_NUMBER}\b", re.A),
     re.compile(rf"['\"]iteration['\"]\s*:\s*['\"]{_NUMBER}/\d", re.A),
     re.compile(rf"global_step/max_steps['\"]?\s*[:=]\s*['\"]?{_NUMBER}/\d", re.A),
-    # with a decimal it is the time of a step: “timing_s/step:210.3”
-    re.compile(rf"\bstep\s*[:=]\s*{_NUMBER}\b(?!\.\d|\s*/?\s*epoch)", re.I | re.A),
+    # with a decimal, or as a timing, it is the time of a step: “timing_s/step:210.3”
+    re.compile(rf"(?<!timing_s/)\bstep\s*[:=]\s*{_NUMBER}\b(?!\.\d|\s*/?\s*epoch)", re.I | re.A),
     re.compile(
         rf"(?:^|\|)\s*(?P<bar>[^|]{{0,40}}?)\s*\d{{1,3}}%\s*\|[^|]*\|\s*{_NUMBER}(?:\.0+)?/(?P<total>[\d.]+)\s*\[", re.A
     ),
