@@ -51,6 +51,12 @@ def foreign_gib(facts: Facts) -> float | None:
     return round(total - free - held, 2)
 
 
+def alone_on_card(facts: Facts) -> bool:
+    """Whether the message’s figures leave no memory of the card to any other process; False where it does not print all three."""
+    printed = all(facts.number(id) is not None for id in ("gpu_total_gib", "gpu_free_gib", "process_gib"))
+    return printed and "overfull" not in contradictions(facts) and (foreign_gib(facts) or 0.0) < 1
+
+
 def false_shortage(facts: Facts) -> bool:
     """Whether the card had clearly more free than was asked for: more than roundings and what a mapping itself takes."""
     asked, free = facts.number("tried_alloc_gib"), _free(facts)

@@ -193,9 +193,9 @@ def on_other_cards(lever: Lever, situation: Situation) -> NotAdvised | None:
         why = "The engine has cards of its own and stays awake: no copy of its weights stands on the host."
         return NotAdvised(lever, "elsewhere", why)
     sends = situation.phase == "weight_sync" and bool(situation.paste.frames) and "rollout" not in situation.facts.among
-    phases = situation.possible or (situation.phase,)
-    told = sends or all(phase in _OFF_THE_ENGINE for phase in phases)
-    if not (told or _in_trainers_frame(situation) or _trainer_runs_out(situation)):
+    may_be = {situation.phase} if situation.phase else set(situation.possible)
+    trainers = bool(may_be) and may_be <= set(_OFF_THE_ENGINE)
+    if not (trainers or sends or _in_trainers_frame(situation) or _trainer_runs_out(situation)):
         return None
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own; what runs out is a card that trains.")
 

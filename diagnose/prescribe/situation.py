@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from diagnose.allocator import foreign_gib, fragmented
+from diagnose.allocator import alone_on_card, foreign_gib, fragmented
 from diagnose.estimate import cache_room, estimate, plan_of, turning_length
 from diagnose.facts.memory_limits import job_limited
 from diagnose.facts.versions import last_day, possible
@@ -76,6 +76,7 @@ class Situation:
             "steps_passed": True if (self.facts.number("step") or 0) > 1 else None,
             "fragmented": fragmented(self.facts),
             "foreign_gib": foreign_gib(self.facts) if self.pool == "gpu" else None,
+            "card_to_itself": alone_on_card(self.facts),
             "own_neighbour": self._own_neighbour,
             "explained": self.explained,
             "images_uncapped": True if self._images and "max_pixels" not in self.facts.values else None,

@@ -249,6 +249,7 @@ SIGNS = {
     "message": "the file of the message that tells what ran out; empty where a person says it",
     "fragmented": "the message leaves more free than was asked for, or much reserved that nothing uses",
     "foreign_gib": "GiB on the card that neither this process holds nor anybody can have",
+    "card_to_itself": "true: what the process holds and what is free make up the card; false where they do not, or nothing tells",
     "images_uncapped": "true: the model sees images, and nothing limits their pixels",
     "own_neighbour": "true: the run itself has more than one process on each card, its engine among them",
     "weights_fit": "the weights of the model in 16 bits take less than one card, where nothing is trained",

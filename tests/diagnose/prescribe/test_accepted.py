@@ -43,7 +43,12 @@ VERL = (
 @pytest.mark.parametrize(
     ("program", "version", "heads"),
     [
-        ("fsdp_sft_trainer data.micro_batch_size_per_gpu=4 model.partial_pretrain=", "0.5.0", ("data.", "model.")),
+        # two stand at the top: v0.5.0 trainer/config/sft_trainer.yaml
+        (
+            "fsdp_sft_trainer data.micro_batch_size_per_gpu=4 model.partial_pretrain=",
+            "0.5.0",
+            ("data.", "model.", "ulysses_sequence_parallel_size", "use_remove_padding"),
+        ),
         ("sft_trainer engine=fsdp model.path=", "0.8.0", ("data.", "model.", "engine.")),
     ],
 )
