@@ -33,7 +33,7 @@ def told(diagnosis: Diagnosis) -> str:
     held = from_gib(diagnosis.facts.number("process_gib") or 0)
     if not killed.why:
         few = used is not None and held <= from_gib(used) / _FEW
-        return f"The killed task held {gib(held)}: it was the newest, not the culprit." if few else ""
+        return f"The killed task held {gib(held)}: it was the newest, and alone not the culprit." if few else ""
     whole = from_gib(used or diagnosis.facts.number("host_ram_gb") or 0)
     said = f"{killed.why}, which held {gib(held)}"
     if not whole or held > whole / _FEW:

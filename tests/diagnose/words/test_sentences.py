@@ -175,7 +175,7 @@ KERNEL = "Out of memory: Killed process 911 ({name}) total-vm:9kB, anon-rss:{kib
         (
             "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\nMemory on the node where the task "
             "(pid=51, memory used=2.11GB) was running was 478.90GB / 503.51GB (0.95), which exceeds the memory usage threshold of 0.95.",
-            "The killed task held 2.1 GiB: it was the newest, not the culprit.",
+            "The killed task held 2.1 GiB: it was the newest, and alone not the culprit.",
         ),
         (
             "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\nMemory on the node where the task "
