@@ -1,10 +1,11 @@
-"""The size that the words give a card: behind its name, within it, or before it where that is not what the host has."""
+"""The size that the words give a card, behind its name, within it or before it, and the one that it is sold with."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 
+from diagnose.knowledge.hardware import Gpu
 from diagnose.units import MIB, to_gib
 
 _INSIDE = re.compile(r"(?<![\da-z])(\d{2,3})\s?g", re.A)
@@ -13,6 +14,7 @@ _OF_HOST = re.compile(
     r"(?:\b(?:host|cpu|ram|memory|node|system)(?:\s*(?:has|of|is|[:=：]))?|内存|主机)\s*$", re.I | re.A
 )
 _MOST = 300  # GB: no card has as much
+_TOLERANCE = 0.03  # the driver shows a little less than what the catalogue says, never this much
 
 
 def told_size(groups: Mapping[str, str | None], inside: str, before: str) -> float | None:
@@ -38,3 +40,17 @@ def behind_title(card: str, names: Iterable[str]) -> str:
     """What a name adds to the shortest of the same card's ``names``: a10080g its size."""
     short = min((name for name in names if card.startswith(name)), key=len, default="")
     return card[len(short) :] if re.match(r"\d{2,3}g", card[len(short) :]) else card
+
+
+def sold_size(gib: float, gpu: Gpu | None, gpus: Mapping[str, Gpu]) -> int | float | None:
+    """The size as sold that a figure means, by the card's own sizes or, without a card, by all; None when none is near."""
+    sizes = [(float(sold), shown) for one in ([gpu] if gpu else gpus.values()) for sold, shown in one.sizes.items()]
+    near = [
+        (min(abs(gib - shown) / shown, abs(gib - sold) / sold), sold)
+        for sold, shown in sizes
+        if min(abs(gib - shown) / shown, abs(gib - sold) / sold) <= (2 * _TOLERANCE if gpu else _TOLERANCE)
+    ]
+    if not near:
+        return None
+    sold = min(near)[1]
+    return int(sold) if sold.is_integer() else sold

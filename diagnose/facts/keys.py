@@ -90,10 +90,13 @@ def read_keys(
 
 
 def _untold(matches: list[_Match], stated: Mapping[str, Fact]) -> dict[str, str]:
-    """What a command sets to a variable whose value is not there: neither read nor left at its default."""
+    """What a command sets to a variable whose value is not there, or to none of it: neither read nor left at its default."""
     values, found = {**_TRAINS, **resolve(stated)}, {}
     for key, setting in ((match.key, match.setting) for match in matches):
-        if setting.command < 0 or not _VARIABLE.search(setting.value) or holds(key.when, values) is False:
+        open_ended = _VARIABLE.search(setting.value) or (
+            key.fact == "train_batch_size" and setting.value.strip() == "0"
+        )
+        if setting.command < 0 or not open_ended or holds(key.when, values) is False:
             continue
         for id in (key.fact,) if key.fact else {id for facts in key.values.values() for id in facts}:
             if id and id not in stated:

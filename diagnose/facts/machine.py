@@ -11,6 +11,7 @@ from diagnose.facts.allocation import read_allocation
 from diagnose.facts.alone import one_asked_about, one_card, one_of_a_pc
 from diagnose.facts.banner import processes, ranks
 from diagnose.facts.card_patterns import PART_OF
+from diagnose.facts.card_sizes import sold_size
 from diagnose.facts.cards import Mention
 from diagnose.facts.counts import put_count, without_cut
 from diagnose.facts.launcher import launched
@@ -47,7 +48,6 @@ _SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>
 _OF_A_TABLE = ("gpu", "cuda", "memory", "mib", "mb")
 _MOST_ON_ONE = 16
 _USUAL_ON_ONE = 8  # cards of a machine of more than one: NVIDIA HGX and DGX, Ascend Atlas 800T
-_TOLERANCE = 0.03  # the driver shows a little less than what the catalogue says, never this much
 
 
 def read_machine(
@@ -285,17 +285,3 @@ def find_gpu(name: str, gpus: Mapping[str, Gpu]) -> Gpu | None:
     inside = [word for word in known if word in packed]
     slug = known.get(packed) or (known[max(inside, key=len)] if inside else None)
     return gpus[slug] if slug else None
-
-
-def sold_size(gib: float, gpu: Gpu | None, gpus: Mapping[str, Gpu]) -> int | float | None:
-    """The size as sold that a figure means, by the card's own sizes or, without a card, by all; None when none is near."""
-    sizes = [(float(sold), shown) for one in ([gpu] if gpu else gpus.values()) for sold, shown in one.sizes.items()]
-    near = [
-        (min(abs(gib - shown) / shown, abs(gib - sold) / sold), sold)
-        for sold, shown in sizes
-        if min(abs(gib - shown) / shown, abs(gib - sold) / sold) <= (2 * _TOLERANCE if gpu else _TOLERANCE)
-    ]
-    if not near:
-        return None
-    sold = min(near)[1]
-    return int(sold) if sold.is_integer() else sold

@@ -68,8 +68,8 @@ def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:
 
 def _of_variables(keyed: KeyFacts) -> Iterator[str]:
     """Settings whose value stands in a line that was not pasted."""
-    if keyed.untold:
-        settings = ", ".join(dict.fromkeys(keyed.untold.values()))
+    if told := [one for one in keyed.untold.values() if "$" in one]:
+        settings = ", ".join(dict.fromkeys(told))
         yield f"{settings}: no line says what the variable holds, so neither a value nor the default is taken. Paste that line."
 
 

@@ -148,3 +148,11 @@ def test_a_number_before_named_machines_counts_these(values):
 def test_cards_that_train_are_told_beside_those_that_generate(values, text, cards, trains):
     found = values(text)
     assert (found["n_gpus"], found["trainer_gpus"]) == (cards, trains)
+
+
+def test_a_step_of_no_prompts_is_not_the_default_of_the_trainer() -> None:
+    """Prompts that come one by one: neither nought nor what the trainer takes without the key."""
+    command = "python3 -m verl.trainer.main_ppo data.train_batch_size=0 data.gen_batch_size=1 trainer.n_gpus_per_node=8"
+    facts = told(command).facts
+    assert "train_batch_size" not in facts.values
+    assert not any("variable" in note for note in facts.notes)
