@@ -21,6 +21,8 @@ _FLAG_LINE = re.compile(r"\s*--[a-z]", re.A)
 _HELP = re.compile(r"\s*#[^\n]{0,2000}\(type: [^\n]{1,1000}, default: [^\n]{0,400}\)\s*$", re.A)
 # a key of a configuration that is left without a value, or with one that is commented out
 _UNSET = re.compile(r"\s*(?:[a-z]\w*:\s*#[^\n]*|[a-z]+_\w*:\s*)$", re.A)
+# a file that Hydra puts together with others, of which a setting may name another one (hydra 1.3, defaults list: PATH@PACKAGE)
+_PACKAGED = re.compile(r"\s*-\s+[\w./‹›+-]{1,200}@[\w.]{1,80}\s*(?:#.*)?$", re.A)
 _EITHER = re.compile(r"=[^=\n]{1,200}?\sif\s[^\n]{1,200}?\selse\s", re.A)
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _REPEATS = 16  # a table of cards has as many rows
@@ -45,8 +47,8 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
         dump = line.number in dumped and _is_dump(line, dumped[line.number])
         code = line.number - 1 in frames and line.words.startswith("    ")
         unset = ":" in line.words and bool(_UNSET.match(line.words))
-        flags = bool(_FLAG_LINE.match(line.words))
-        if not (dump or code or unset or flags or _either(line.words) or is_help(line.words)):
+        listed = bool(_FLAG_LINE.match(line.words)) or ("@" in line.words and bool(_PACKAGED.match(line.words)))
+        if not (dump or code or unset or listed or _either(line.words) or is_help(line.words)):
             yield _without_sections(line)
     yield from _before_commands(paste)
     yield from _behind_commands(paste)

@@ -14,6 +14,8 @@ from diagnose.types import Fact, Line, Paste
 
 _LORA = re.compile(
     r"(?<![A-Za-z_])(?<!type': ')(?<!type\": \")(?:(?:(?P<q>Q)-?|rs|Ada)?LoRA|DoRA)(?![A-Za-z])(?!_\w{1,40}['\"]\s{0,4}:)"
+    # keys that stand in a file whether there are adapters or not
+    r"(?!_\w{1,40}\s{0,4}[:=]\s{0,4}(?:null|none|false|0|\[\]|''|\"\")\s{0,4}(?:[,#]|$))(?!_(?:[AB]_init|dtype)\b)"
     r"(?!\s*(?:(?:was|is|has been)\s+)?(?:already\s+)?(?:merged|已?合并))"
     r"|(?<=[_\-])(?P<q1>q)?lora\w{0,40}\.(?:py|sh|ya?ml|json)\b",
     re.I | re.A,

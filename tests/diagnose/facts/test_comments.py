@@ -139,3 +139,14 @@ def test_comments_of_toml_describe_its_keys() -> None:
 def test_a_data_set_and_a_style_are_no_algorithm() -> None:
     for text in ("grpo on dapo-math-17k", "DAPO-style GRPO", "a PPO-like clipped loss in GRPO"):
         assert read_facts(read(text), {}, current()).values["algo"] == "grpo"
+
+
+def test_what_a_file_lists_to_be_put_together_with_is_no_setting_of_it() -> None:
+    """Presets of which a setting below names one, and keys of adapters that stand there whether there are any or not."""
+    config = (
+        "defaults:\n  - ../config/deepspeed_zero3@_here_\n  - ../config/deepspeed_zero3_cpuoffload@_here_\n"
+        "actor_train:\n  strategy_args:\n    strategy_name: deepspeed_train\n    strategy_config: ${deepspeed_zero3}\n"
+        "peft:\n  lora_dtype: null\n  lora_A_init: xavier\n"
+    )
+    values = read_facts(read(f"roll\n{config}"), {}, current()).values
+    assert (values["zero_stage"], values["optimizer_on_cpu"], values["full_or_lora"]) == (3, False, "full")
