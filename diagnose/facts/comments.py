@@ -41,8 +41,11 @@ _SECTION = re.compile(r"\s*(?:-[ \t]+)?[a-z][a-z\d_]{1,60}:[ \t]*(?:#.*)?$", re.
 _PART = re.compile(
     r"#+\s*[\w.+-]{1,20}\s+(?:trainer|training)\s+(?:config\w*|arg\w*|settings|parameters)\s*$", re.I | re.A
 )
-# who speaks of a run of their own
-_OWN = re.compile(r"\b(?:I|my|our)\b|我|咱", re.A)
+# who speaks of a run of their own, or of what they changed
+_OWN = re.compile(
+    r"\b(?:I|my|our|tried|did(?:n['’]t| not) help|no help|lowered|reduced|changed (?:from|to))\b|我|咱|试过|没用|改[成为了小大]|调[小大到]",
+    re.A,
+)
 # of memory, as a reason for a setting may speak of anything else that went wrong
 _MEMORY = re.compile(r"OOM|\bmemory\b|\bV?RAM\b|\bkilled\b|显存|内存|爆|炸", re.I | re.A)
 # of a run to come, and of the hardware that one takes

@@ -114,6 +114,12 @@ def test_what_somebody_says_of_the_own_run_in_a_file_counts(comment: str, id: st
     assert read_facts(read(f"{config}\ntorch.OutOfMemoryError: CUDA out of memory."), {}, current()).values[id] == value
 
 
+def test_what_somebody_tried_counts_in_a_file_as_well() -> None:
+    config = "actor:\n  path: /models/base\n  micro_batch_size: 1\n  gradient_checkpointing: true  # tried, did not help\n  lr: 1e-6\n"
+    found = read_facts(read(f"{config}\ntorch.OutOfMemoryError: CUDA out of memory."), {}, current()).tried
+    assert [one.lever for one in found] == ["checkpointing.activation.on"]
+
+
 def test_what_a_dropped_comment_captured_is_no_fact() -> None:
     config = "trainer:\n  nodes: 1\n  # the job shuts down after 10 hours of training\n  redundant_time: 0\n"
     assert "steps_passed" not in read_facts(read(f"{config}\nCUDA out of memory."), {}, current()).values
