@@ -152,7 +152,8 @@ def _spoken(
 def _of_one_role(found: Mapping[str, Fact], stated: Mapping[str, Fact]) -> bool:
     """Whether a launcher's default of one machine is that of the trainers alone, beside an engine that is served elsewhere."""
     mode, nodes = stated.get("rollout_mode"), found.get("n_nodes")
-    return mode is not None and mode.value == "server" and nodes is not None and nodes.origin == "derived"
+    one = nodes is not None and nodes.origin == "derived" and nodes.value == 1
+    return one and mode is not None and mode.value == "server"
 
 
 def _answered(stated: Mapping[str, Fact], id: str) -> bool:
