@@ -73,7 +73,10 @@ def _weight_sync(plan: Plan) -> list[Moment]:
     handed = [("weights on their way to the engine", sync_transient(plan))]
     mixed = ref_sync(plan)
     own = [*handed, ("bringing the reference up to date", mixed)] if mixed else handed
-    return [*own, ("waking the engine's cache", engine(plan, "kv_pool"))] if _cache_wakes(plan) else own
+    if not _cache_wakes(plan):
+        return own
+    woken = [("waking the engine's cache", engine(plan, "kv_pool"))]
+    return woken if plan.values.get("weights_wake") is False else [*own, *woken]  # told: the weights were handed over before
 
 
 def _cache_wakes(plan: Plan) -> bool:

@@ -262,7 +262,7 @@ def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
             base = _base_and_adapters(plan)
             size = base.bytes * plan.critic_share
             return make_term("critic_weights", title, "held", size, base.how, _LORA, (*base.moved_by, "has_critic"))
-        each = {"weights": plan.each.weights, "gradients": plan.each.gradients, "optimizer": plan.each.optimizer}[part]
+        each: float = getattr(plan.each, part)
         size = shard_bytes(parameters=plan.split.shard(stage), bytes_each=each)
         how = f"{spread_over(plan, stage)} × {each:g} B"
         if other := _other_size(plan, "critic_b", stage, each):
@@ -290,6 +290,7 @@ _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "critic_weights": _critic("weights", "critic weights", 3),
     "critic_gradients": _critic("gradients", "critic gradients", 2),
     "critic_optimizer": _critic("optimizer", "critic Adam state", 1),
+    "critic_masters": _critic("masters", "critic's fp32 masters", 1),
     "state_dict_copy": state_dict_copy,
     "model_copy": lambda plan: model_copy(plan, _weights(plan)),
     "second_shard": second_shard,

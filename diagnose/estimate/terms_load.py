@@ -50,7 +50,10 @@ def optimizer_built(plan: Plan) -> list[Term]:
     least = 0.0 if place_untold(plan) else each * shard
     how = f"{count(shard)} × {each:g} B of fp32 weights" + (f" + {zeros:g} B of fp32 gradients" if zeros else "")
     size = Band(least, (each + zeros) * shard, (most + zeros) * shard)
-    return [make_term("optimizer_built", "the optimizer as it is built", "work", size, how, _BUILT, _BUILT_BY)]
+    built = make_term("optimizer_built", "the optimizer as it is built", "work", size, how, _BUILT, _BUILT_BY)
+    # Megatron's buffer of gradients stands since the model was wrapped (_BUFFERS)
+    gradients = None if zeros else held(plan, "actor_gradients")
+    return [built, gradients] if gradients else [built]
 
 
 def _as_loaded(plan: Plan) -> float:

@@ -18,6 +18,7 @@ _ALL = (
     fact("before_cache", "bool", "failure", "The engine has not taken its cache yet at that moment"),
     fact("captures_graphs", "bool", "failure", "The engine captures its CUDA graphs at that moment"),
     fact("weights_wake", "bool", "failure", "It is the engine's weights that wake, not its cache"),
+    fact("saver_refused", "bool", "failure", "A memory saver found no room for what it had paused"),
     fact("worked_before", "bool", "failure", "Worked with older versions"),
     FactSpec(
         "moved_package",

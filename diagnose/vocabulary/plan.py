@@ -32,6 +32,7 @@ RESIDENTS = {
     "critic_weights": "the critic's weights (its shard)",
     "critic_gradients": "the critic's gradients (its shard)",
     "critic_optimizer": "the critic's Adam state (its shard)",
+    "critic_masters": "the fp32 masters of its optimizer alone, before a first step has made Adam's moments (its shard)",
     "reward_weights": "a reward model's weights",
     "engine_weights": "the rollout engine's own copy of the weights, split by its tensor parallel size",
     "kv_pool": "the engine's KV cache, as large as its rule makes it",

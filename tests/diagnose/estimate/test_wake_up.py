@@ -52,3 +52,33 @@ def test_an_engine_that_is_woken_whole_has_its_cache_while_it_gets_its_weights(v
     gpu = run_of(text).estimate.gpu
     assert gpu
     assert ("kv_pool" in {term.id for term in gpu.phase("weight_sync").terms}) is stands
+
+
+def test_where_the_cache_is_told_to_wake_a_smaller_share_helps_however_large_the_sync_was():
+    """The whole model that ZeRO 3 gathers for the sync is as large as the cache, and gone when that wakes."""
+    text = (
+        "TRL 0.25.0, vllm 0.11.0, 2 x A100 80GB, Qwen3-14B, lora r=16, zero3, GRPO, vllm colocate\n"
+        "vllm_enable_sleep_mode=True vllm_gpu_memory_utilization=0.6 vllm_tensor_parallel_size=2\n"
+        '  File "/env/trl/trainer/grpo_trainer.py", line 1141, in _generate_single_turn\n'
+        '    self.llm.wake_up(tags=["kv_cache"])\n'
+        "RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62"
+    )
+    found = diagnose(text, {}, current(), ())
+    assert found.prescriptions[0].lever.slug == "rollout.gpu_memory_utilization.down"
+    assert found.prescriptions[0].after
+
+
+SAVER = "[torch_memory_saver.cpp] CUresult error: 2 (out of memory)  file=csrc/utils.h func=cu_mem_create line=83"
+
+
+@pytest.mark.parametrize(("line", "stands"), [(SAVER, True), ("torch.OutOfMemoryError: CUDA out of memory.", False)])
+def test_what_a_memory_saver_refuses_as_the_engine_wakes_is_its_cache_where_the_trainer_has_none(line, stands):
+    text = (
+        f"verl 0.7.0, 8 x H100 80GB, it dies in resume_memory_occupation\n{line}\npython3 -m verl.trainer.main_ppo "
+        "algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct actor_rollout_ref.rollout.name=sglang "
+        "actor_rollout_ref.rollout.gpu_memory_utilization=0.8 trainer.n_gpus_per_node=8 trainer.nnodes=1"
+    )
+    found = diagnose(text, {}, current(), ())
+    assert found.phase == "weight_sync"
+    assert found.estimate.gpu
+    assert ("kv_pool" in {term.id for term in found.estimate.gpu.phase("weight_sync").terms}) is stands
