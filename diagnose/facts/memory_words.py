@@ -68,6 +68,11 @@ _FORMS = (
     ),
     # no card has a terabyte
     re.compile(
+        r"(?:机器|每台|单台|单机|服务器|节点|主机)\s?(?:都?有|是|为|[:：])?\s?(?P<size>\d(?:\.\d)?)\s?(?P<unit>t)(?:i?b)?(?![\w/.])"
+        r"(?!\s?(?:的\s?)?(?:硬盘|磁盘|盘|固态|存储|显存|空间|ssd|nvme|disk))",
+        re.I | re.A,
+    ),
+    re.compile(
         r"(?<![\d./])(?P<size>\d(?:\.\d+)?)\s*(?P<unit>t)i?b?\s*(?:of\s+)?mem(?:ory)?\b(?!\s*band)", re.I | re.A
     ),
     re.compile(
@@ -82,7 +87,11 @@ _OPTIONS = (
     re.compile(
         rf"(?<![\w#])(?:slurm|sbatch|salloc|srun|#SBATCH)\b[^\n]{{0,60}}?(?<![\w-])--mem[= ]{_SIZE}", re.I | re.A
     ),
-    re.compile(rf"\b(?:docker|podman)\b[^\n]{{0,60}}?(?<![\w-])(?:--memory|--mem[-_]limit|-m)[= ]{_SIZE}", re.I | re.A),
+    re.compile(
+        rf"\b(?:docker|podman)\b[^\n]{{0,60}}?(?<![\w-])(?:--memory|--mem[-_]limit|-m)"
+        rf"(?:[= ]|\s?(?:is|was|of|set to|是|为|设为|设成|限制)\s?){_SIZE}",
+        re.I | re.A,
+    ),
 )
 # a use, a need or a growth is no capacity
 _NOT_CAPACITY = re.compile(
@@ -140,17 +149,23 @@ _AGAIN = re.compile(r"\s*[(（]\s*(?P<size>\d{3,5})\s*g(?:i?b)?\s*[)）]", re.I 
 
 
 def host_ram(speech: Sequence[Line], many: bool = False) -> Fact | None:
-    """GiB of one node as the text states it: of words and the table of ``free`` the lower, since a limit may be below what the machine has.
+    """GiB of one node as the text states it: of words, the table of ``free`` and the option of a container or a scheduler the lowest,
+    since a limit may be below what the machine has.
 
     Words that differ from each other tell nothing. ``many``: the run has more cards than one machine holds.
     """
     table = next((fact for line in speech if (fact := _of_free(line))), None)
     said: dict[float, Fact] = {}
+    limit = min((fact for line in speech if (fact := _of_words(line, _OPTIONS))), key=_gib, default=None)
     for line in speech:
-        if (not many or _OF_ONE.search(line.words)) and (fact := _of_words(line)):
-            said.setdefault(float(fact.value), fact)
-    known = [*(said.values() if len(said) == 1 else ()), *((table,) if table else ())]
-    return min(known, key=lambda fact: float(fact.value)) if known else None
+        if (not many or _OF_ONE.search(line.words)) and (fact := _of_words(line, _FORMS)):
+            said.setdefault(_gib(fact), fact)
+    known = [*(said.values() if len(said) == 1 else ()), *(fact for fact in (table, limit) if fact)]
+    return min(known, key=_gib) if known else None
+
+
+def _gib(fact: Fact) -> float:
+    return float(fact.value)
 
 
 def ram_by_cards(said: Sequence[Mention]) -> Fact | None:
@@ -168,13 +183,13 @@ def of_node(total: Fact, said: Fact | None) -> Fact:
     return min(printed, said or printed, key=lambda fact: float(fact.value))
 
 
-def _of_words(line: Line) -> Fact | None:
+def _of_words(line: Line, forms: Sequence[re.Pattern[str]]) -> Fact | None:
     words = line.words.lower()
     if not any(mark in words for mark in _MARKS):
         return None
-    for form in (*_OPTIONS, *_FORMS):
+    for form in forms:
         for match in form.finditer(line.words):
-            if form in _FORMS and _is_use(line.words, match):
+            if forms is _FORMS and _is_use(line.words, match):
                 continue
             again = _AGAIN.match(line.words, match.end("unit"))
             size = float(match["size"].replace(",", "")) * (KIB if match["unit"].lower() == "t" else 1)

@@ -76,14 +76,28 @@ _COUNTERS = (
 # a bar with another label counts something else: shards, prompts, graphs, rows of a data set
 _TRAINING_BAR = re.compile(r"^(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progress|episode)\b.*$|^$", re.I | re.A)
 _NEAR = 60
+# a number that somebody rounds, and how far the counted one may lie beyond it
+_ROUGH = re.compile(r"~|\b(?:about|around|roughly|some)\b|约|大概|多|几|左右", re.I | re.A)
+_BEYOND = 1.5
 _SHORTLY = 16  # “it crashed at step 180”
 
 
 def read_step(paste: Paste, lowered: Lowered, stages: int = 0, evaluating: bool = False) -> Fact | None:
-    """The failing step as a fact, or None: of several named ones the first that a word of failure follows, in a line of attempts the last.
+    """The failing step as a fact, or None: as it is named, but as the trainer counted it where the words round it.
 
     Up to ``stages`` a number in words is that of a part of the recipe. ``evaluating``: it failed in one, whose bar may be the last.
     """
+    told = _in_words(paste, lowered, stages)
+    if told and not _ROUGH.search(told.written):
+        return told
+    counted_to = _by_counters(paste, evaluating)
+    if told is None or counted_to is None:
+        return told or counted_to
+    return counted_to if int(told.value) <= int(counted_to.value) <= _BEYOND * int(told.value) else told
+
+
+def _in_words(paste: Paste, lowered: Lowered, stages: int) -> Fact | None:
+    """Of several named steps the first that a word of failure follows, in a line of attempts the last."""
     first: Fact | None = None
     for i in lowered.holding(_STEP):
         line = paste.lines[i]
@@ -94,8 +108,11 @@ def read_step(paste: Paste, lowered: Lowered, stages: int = 0, evaluating: bool 
         if at := [fact for fact, failed in named if failed]:
             return max(at, key=_place)  # of several attempts in one sentence the latest
         first = first or next((fact for fact, _ in named), None)
-    if first:
-        return first
+    return first
+
+
+def _by_counters(paste: Paste, evaluating: bool) -> Fact | None:
+    """The last step that the trainer counted."""
     if evaluating and (bar := _training_bar(paste)):
         return _fact(*bar)
     for line in reversed(paste.lines):

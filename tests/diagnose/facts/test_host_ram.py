@@ -154,3 +154,16 @@ def test_what_a_machine_has_may_be_told_without_a_word_for_ram(values, text, gib
 
 def test_what_a_machine_s_cards_have_is_not_its_ram(values):
     assert "host_ram_gb" not in values("each node has 141GB H200 cards")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["两台机器，每台内存 1TB，docker run 的 --memory 是 800g", "each node has 1 TB of RAM\ndocker run --memory=800g img"],
+)
+def test_the_limit_of_a_container_is_lower_than_what_its_machine_has(values, text):
+    assert values(text)["host_ram_gb"] == 800
+
+
+@pytest.mark.parametrize(("text", "gib"), [("主机内存爆了，服务器有 2T", 2048), ("主机内存爆了，机器有 2T 硬盘", None)])
+def test_a_terabyte_of_a_machine_is_its_ram_and_that_of_a_disk_is_not(values, text, gib):
+    assert values(text).get("host_ram_gb") == gib
