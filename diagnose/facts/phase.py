@@ -6,7 +6,7 @@ Unsettled is absent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from diagnose.facts.prose import place_of
 from diagnose.facts.signature import is_mark
@@ -21,6 +21,8 @@ _END = 15
 # “---> 54     logits = logits.float()”, with five lines of code to either side at most (IPython core/ultratb.py: context)
 _ARROW = re.compile(r"\s{0,4}-{1,8}>\s?\d{1,6}\s", re.A)
 _SHOWN = 12
+# the name of the actor in front of what it prints: “(WorkerDict pid=12)”
+_PRINTED_BY = re.compile(r"\(([A-Za-z_]\w{0,60})[^()\n]{0,40}\bpid=\d", re.A)
 _ROW = re.compile(r"\s*\d+\s+[\d.]+\s+ray::(?P<owner>\w+)\.(?P<method>\w+)", re.A)
 
 
@@ -95,10 +97,24 @@ def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, k
             told.append((frame, entry))
     if not told:
         return None
-    frame, entry = next((one for one in told if PHASE_GROUPS.get(one[1].phase) == "sometimes"), told[0])
+    caller = _of_caller(paste, told[0][0], lambda frame: _telling(tables, frame, code, paste.frames), processes)
+    frame, entry = next((one for one in (*told, *caller) if PHASE_GROUPS.get(one[1].phase) == "sometimes"), told[0])
     if frame.path and frame.function != entry.function and (mark := _once_mark(hits, entry, paste.frames)):
         return _fact(mark.signature.phase, mark.signature.title, mark.span)
     return _fact(entry.phase, entry.function, place_of(paste, frame.line))
+
+
+def _of_caller(
+    paste: Paste, failed: Frame, telling: Callable[[Frame], PhaseFrame | None], processes: Mapping[int, str]
+) -> list[tuple[Frame, PhaseFrame]]:
+    """What frames behind the failure tell that another process printed: who called the worker prints its own after the worker's."""
+    worker = _PRINTED_BY.search(processes.get(failed.line, ""))
+    found: list[tuple[Frame, PhaseFrame]] = []
+    for frame in paste.frames if worker else ():
+        caller = _PRINTED_BY.search(processes.get(frame.line, "")) if frame.line > failed.line else None
+        if caller and worker and caller[1] != worker[1] and (entry := telling(frame)):
+            found.append((frame, entry))
+    return found
 
 
 def _of_process(tables: Sequence[Iterable[PhaseFrame]], process: str) -> list[list[PhaseFrame]]:
