@@ -230,7 +230,7 @@ def _run(
     idle = read_trains(paste, speech, framework, knowledge, stated)
     found = [
         *model.facts.values(),
-        read_algo(paste, speech, stated),
+        read_algo(paste, speech, stated, framework),
         None if idle else read_training(paste, speech, stated, framework),
         *idle.values(),
         engine_place(paste),

@@ -83,7 +83,12 @@ _WELL = re.compile(
 )
 
 
-def read_algo(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) -> Fact | None:
+_RECIPES = ("dapo", "gigpo", "gspo")
+
+
+def read_algo(
+    paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None = None
+) -> Fact | None:
     """A recipe by name outranks the estimator's key; then keys, the command, a trainer's class, words."""
     keyed = stated.get("algo")
     if keyed is not None and keyed.origin == "answered":
@@ -95,10 +100,21 @@ def read_algo(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
     samples = stated.get("rollout_n")
     if words and words.value not in ONLINE_ALGOS and samples is not None and samples.origin == "read":
         words = None  # a run that samples answers is not what a heading beside it names
+    if words and words.value not in _RECIPES and _has_critics_keys(paste, stated, framework):
+        words = None
     if keyed is not None:
-        recipe = next((fact for fact in (command, words) if fact and fact.value in ("dapo", "gigpo", "gspo")), None)
+        recipe = next((fact for fact in (command, words) if fact and fact.value in _RECIPES), None)
         return recipe if keyed.value in ONLINE_ALGOS else None
     return _of_loss(paste) or command or _of_trainer(paste) or of_head(paste) or words or _of_script(speech)
+
+
+def _has_critics_keys(paste: Paste, stated: Mapping[str, Fact], framework: Framework | None) -> bool:
+    """Whether the only command, which is whole, sets a critic's own keys and leaves the estimator to a trainer that then has a critic."""
+    if framework is None or len(paste.commands) != 1 or paste.commands[0].cut or "rollout_n" in stated:
+        return False
+    usual = next((one.facts["algo"] for one in framework.defaults if "algo" in one.facts and not one.when), None)
+    of_command = {setting.key for setting in paste.settings if setting.command == 0}
+    return usual == "ppo" and any(id.startswith("critic_") and fact.key in of_command for id, fact in stated.items())
 
 
 def supervised(paste: Paste, stated: Mapping[str, Fact], framework: Framework | None) -> Fact | None:

@@ -1,0 +1,19 @@
+"""The algorithm of a command that sets no estimator, beside words that name one."""
+
+import pytest
+
+_RUN = "GRPO on two L4 runs out of memory\npython3 -m verl.trainer.main_ppo data.train_batch_size=64 {keys} trainer.n_gpus_per_node=2"
+_CRITIC = "critic.model.path=Qwen/Qwen2.5-0.5B critic.ppo_micro_batch_size=2"
+
+
+@pytest.mark.parametrize(
+    ("keys", "algo"),
+    [
+        (_CRITIC, "ppo"),
+        ("trainer.critic_warmup=0", "grpo"),
+        (f"{_CRITIC} actor_rollout_ref.rollout.n=8", "grpo"),
+        (f"{_CRITIC} algorithm.adv_estimator=grpo", "grpo"),
+    ],
+)
+def test_a_command_with_a_critic_and_no_estimator_is_not_what_a_heading_says(values, keys, algo):
+    assert values(_RUN.format(keys=keys))["algo"] == algo
