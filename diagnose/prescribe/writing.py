@@ -167,7 +167,9 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
     stated = facts.stated.get(id)
     read = stated if stated and stated.origin == "read" and stated.span else None
     if read and read.key and not any(same_key(read.key, name) for name in (key.key, *key.aliases, *key.leads)):
-        return None  # the words of one key say nothing at another
+        if not (key.new_in == "nowhere" and _FILE.search(bare(read.written)) and _beside_the_stage(key, facts)):
+            return None  # the words of one key say nothing at another
+        read = None  # the name of a file tells what stands at this key inside it
     unit = stated.unit if stated else facts.units.get(id, "")
     # The key may stand in the paste with a word that says nothing about this fact.
     names = {key.key, *key.aliases}
