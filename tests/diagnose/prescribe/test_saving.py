@@ -1,0 +1,15 @@
+"""Host RAM that runs out in a save."""
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+
+
+def test_what_a_save_adds_comes_before_what_stood_there_in_the_steps_that_passed():
+    text = (
+        "verl 0.4.1, Qwen2.5-32B, 2 nodes x 8 H100 80GB, 1 TB RAM per node, param_offload=True optimizer_offload=True\n"
+        "host OOM while saving the checkpoint at step 50\n"
+        "Out of memory: Killed process 4 (ray::WorkerDict) total-vm:187340116kB, anon-rss:133561216kB\n"
+    )
+    found = diagnose(text, {}, current(), ())
+    assert found.phase == "checkpoint"
+    assert found.prescriptions[0].lever.slug == "checkpoint.save_less"
