@@ -9,13 +9,15 @@ from diagnose.types import Fact, NotAdvised
 
 # What always stays on the host need not be moved there between phases.
 _MORE = {"optimizer_offload": "optimizer_on_cpu", "param_offload": "param_on_cpu"}
+_OF_PROMPTS = ("prompt_length", "start_length")
+_OF_TRAINER = ("logprob", "ref_logprob", "values", "critic", "actor_update")
 
 
 def on(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It is on already: its own condition says so, or a fact that it sets has that value."""
+    """It is on already: its own condition says so, a fact that it sets has that value, or the data are as it would have them."""
     fact = _fact_that_is_on(lever, situation)
     if fact is None:
-        return None
+        return _beyond_data(lever, situation)
     stated = situation.facts.stated.get(fact)
     since = _since(stated, situation)
     why = f"On by default since version {since}: set it if yours is older." if since else _where(stated)
@@ -63,3 +65,28 @@ def _where(stated: Fact | None) -> str:
         if stated.origin == "answered"
         else f"Already {state}: {stated.why or stated.origin}."
     )
+
+
+def _beyond_data(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """It keeps or cuts prompts to a limit that the longest of the data set does not reach, in a pass whose rows are not padded.
+
+    A log tells the longest of some steps alone.
+    """
+    data, limit = situation.facts.stated.get("longest_prompt_length"), situation.facts.number("prompt_length")
+    if data is None or data.origin != "derived" or not limit:
+        return None
+    longest = float(data.value)
+    if "long_rows_dropped" in lever.on and longest <= limit:
+        return NotAdvised(lever, "no_gain", f"No prompt of the data is longer than {longest:,.0f} tokens.")
+    cuts = bool(lever.changes) and all(change.fact in _OF_PROMPTS for change in lever.changes)
+    if not cuts or longest > limit / 2 or not _unpadded(situation):
+        return None
+    why = f"No prompt of the data is longer than {longest:,.0f} tokens, and padding is removed: half the limit cuts nothing."
+    return NotAdvised(lever, "no_gain", why)
+
+
+def _unpadded(situation: Situation) -> bool:
+    """Whether the failing pass takes rows as long as they are; an engine plans for the limits."""
+    values, phase = situation.values, situation.phase
+    own = values.get("critic_remove_padding") if phase in ("critic", "values") else None
+    return phase in _OF_TRAINER and (values.get("remove_padding") if own is None else own) is True

@@ -137,7 +137,7 @@ def of_an_engine(lever: Lever) -> bool:
 
 
 def no_engine(lever: Lever, situation: Situation) -> bool:
-    """Whether it acts on an engine of which nothing in the text of an unknown trainer speaks."""
+    """Whether it acts on an engine of which nothing in the text of an unknown trainer speaks; a whole loop would name its own."""
     values = situation.values
     if not (of_an_engine(lever) or "rollout_engine" in lever.when) or situation.kind in NOT_A_PEAK:
         return False
@@ -146,12 +146,17 @@ def no_engine(lever: Lever, situation: Situation) -> bool:
     if (
         situation.framework_known
         or situation.phase in ("init", "weight_sync", "rollout")
-        or values.get("algo") in ONLINE_ALGOS
+        or (values.get("algo") in ONLINE_ALGOS and not _makes_optimizer(situation))
     ):
         return False
     if situation.facts.fork is None and not any(situation.facts.certain(id) for id in _OF_A_RUN):
         return False  # a message alone
     return not any(id in values for id in _OF_ENGINES)
+
+
+def _makes_optimizer(situation: Situation) -> bool:
+    """Whether code of the person's own is pasted that makes the optimizer by itself."""
+    return any(one.key == "optimizer_made_as" for one in situation.paste.settings)
 
 
 def no_role(lever: Lever, situation: Situation) -> bool:

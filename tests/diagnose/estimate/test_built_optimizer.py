@@ -80,11 +80,14 @@ def test_words_tell_it_as_well_and_no_engine(words: str, knowledge: Knowledge) -
 
 
 @pytest.mark.parametrize("algo", ["gae", "grpo"])
-def test_megatron_has_buffers_of_gradients_by_then_and_a_critic_that_was_made_first(algo: str, knowledge: Knowledge) -> None:
+def test_megatron_has_buffers_of_gradients_by_then_and_a_critic_that_was_made_first(
+    algo: str, knowledge: Knowledge
+) -> None:
     """Of 7.6 billion parameters on four cards: 4 bytes a gradient, and as much for each fp32 master."""
     text = (
-        f"verl 0.3.0.post1, 4 x A100 80GB\npython3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer algorithm.adv_estimator={algo} "
-        "actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 "
+        f"verl 0.3.0.post1, 4 x A100 80GB\npython3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer "
+        f"algorithm.adv_estimator={algo} actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct "
+        "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 "
         "actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=2 trainer.n_gpus_per_node=4 trainer.nnodes=1\n"
         '  File "/x/verl/workers/megatron_workers.py", line 215, in _build_model_optimizer\n'
         '  File "/x/megatron/core/optimizer/distrib_optimizer.py", line 431, in _build_model_and_main_param_groups\n'

@@ -158,7 +158,10 @@ def test_what_a_machine_s_cards_have_is_not_its_ram(values):
 
 @pytest.mark.parametrize(
     "text",
-    ["两台机器，每台内存 1TB，docker run 的 --memory 是 800g", "each node has 1 TB of RAM\ndocker run --memory=800g img"],
+    [
+        "两台机器，每台内存 1TB，docker run 的 --memory 是 800g",
+        "each node has 1 TB of RAM\ndocker run --memory=800g img",
+    ],
 )
 def test_the_limit_of_a_container_is_lower_than_what_its_machine_has(values, text):
     assert values(text)["host_ram_gb"] == 800

@@ -76,5 +76,7 @@ def test_an_offload_is_taken_back_by_the_word_that_does_not_name_the_host(text, 
 def test_an_offload_that_a_file_of_one_s_own_names_is_taken_back_inside_it(file):
     text = f"{TRL} --deepspeed {file}\n8x H200 141GB\nOut of memory: Killed process 4 (python) total-vm:187340116kB, anon-rss:133561216kB\n"
     found = diagnose(text, {}, current(), ())
-    changes = [one for lever in found.prescriptions if lever.lever.slug == "offload.optimizer.off" for one in lever.changes]
+    changes = [
+        one for lever in found.prescriptions if lever.lever.slug == "offload.optimizer.off" for one in lever.changes
+    ]
     assert [(one.key, one.after) for one in changes] == [("zero_optimization.offload_optimizer.device", "none")]
