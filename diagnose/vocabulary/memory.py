@@ -161,6 +161,7 @@ MEMORY = (
     fact("kv_pool_gib", "number", "engine", "Engine's cache, set as such", "GiB"),
     fact("rollout_tp", "int", "engine", "Engine tensor parallel"),
     fact("rollout_pp", "int", "engine", "Engine pipeline parallel"),
+    fact("engine_on_one_card", "bool", "engine", "The engine is made on one card by its name"),
     fact("rollout_ep", "int", "engine", "GPUs over which the engine spreads experts"),
     fact("sleep_level", "int", "engine", "Engine sleep level"),
     fact("engine_pinned", "bool", "engine", "Takes no newer version of the engine"),

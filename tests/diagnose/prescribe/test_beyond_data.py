@@ -41,3 +41,17 @@ def test_a_script_that_makes_its_optimizer_and_no_engine_has_none(made, engine):
     found = diagnose(text.format(engine=""), {}, current(), ())
     advised = {one.lever.slug for one in found.prescriptions}
     assert ("rollout.gpu_memory_utilization.down" in advised) is engine
+
+
+ALONE = (
+    "TRL GRPO, Qwen2.5-7B-Instruct, 4 x A100 40GB\nuse_vllm: true\n{device}vllm_gpu_memory_utilization: 0.3\nmax_completion_length: 1024\n"
+    "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\n"
+)
+
+
+@pytest.mark.parametrize("device", ["vllm_device: auto\n", "vllm_device: cuda:3\n"])
+def test_an_engine_on_one_named_card_is_not_split(device):
+    found = diagnose(ALONE.format(device=device), {}, current(), ())
+    said = {one.lever.slug for one in found.prescriptions}
+    assert "rollout.gpu_memory_utilization.up" in said
+    assert "rollout.tensor_parallel.up" not in said
