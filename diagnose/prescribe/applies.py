@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose.conditions import holds, only_rules_out, passes, unknown
 from diagnose.knowledge.records import Lever
+from diagnose.prescribe.of_phase import samples_eagerly
 from diagnose.prescribe.situation import Situation
 
 # The phases that a lever must cover to be said while nothing settles the phase: our choice, not counted from cases.
@@ -15,6 +16,10 @@ def applies(lever: Lever, situation: Situation) -> bool | None:
     found = holds(lever.when, situation.values)
     if found is False and situation.facts.builds_optimizer:  # what lightens the optimizer's step lightens its building
         return holds(lever.when, {**situation.values, "phase": "optimizer_step"})
+    if found is False and samples_eagerly(
+        lever, situation
+    ):  # a prompt goes through the model as in a pass of log-probs
+        return holds(lever.when, {**situation.values, "phase": "logprob"})
     if found is not None or "phase" not in lever.when or not situation.possible:
         return found
     each = {holds(lever.when, {**situation.values, "phase": phase}) for phase in situation.possible}

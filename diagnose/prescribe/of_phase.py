@@ -38,10 +38,21 @@ def _is_set_by(fact: str, situation: Situation) -> bool:
 
 
 def sizes_its_pass(lever: Lever, situation: Situation) -> bool:
-    """Whether the lever changes how much one pass of the failing phase takes: rows, tokens, lengths."""
+    """Whether the lever changes how much one pass of the failing phase takes: rows, tokens, lengths, pixels, scores of eager attention."""
     phases = lever.when.get("phase", ())
-    named = isinstance(phases, list | tuple) and situation.phase in phases
-    return named and any(FACTS[change.fact].unit in _OF_A_PASS for change in lever.changes)
+    named = (isinstance(phases, list | tuple) and situation.phase in phases) or samples_eagerly(lever, situation)
+    return named and any(_sizes(change.fact, situation) for change in lever.changes)
+
+
+def _sizes(fact: str, situation: Situation) -> bool:
+    eager = fact == "flash_attention" and situation.facts.certain(fact) and situation.values.get(fact) is False
+    return FACTS[fact].unit in _OF_A_PASS or fact == "max_pixels" or eager
+
+
+def samples_eagerly(lever: Lever, situation: Situation) -> bool:
+    """Whether it is for attention that the text tells to be eager, where the trainer's own model ran out as it sampled."""
+    own = situation.phase == "rollout" and situation.values.get("rollout_engine") == "hf"
+    return own and any(change.fact == "flash_attention" and _sizes(change.fact, situation) for change in lever.changes)
 
 
 def of_the_actor(lever: Lever, situation: Situation) -> NotAdvised | None:
