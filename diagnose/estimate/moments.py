@@ -76,9 +76,8 @@ def _weight_sync(plan: Plan) -> list[Moment]:
     if not _cache_wakes(plan):
         return own
     woken = [("waking the engine's cache", engine(plan, "kv_pool"))]
-    return (
-        woken if plan.values.get("weights_wake") is False else [*own, *woken]
-    )  # told: the weights were handed over before
+    # where the cache alone is told to wake, the weights were handed over before
+    return woken if plan.values.get("weights_wake") is False else [*own, *woken]
 
 
 def _cache_wakes(plan: Plan) -> bool:
