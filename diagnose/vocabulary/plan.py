@@ -72,10 +72,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "chunked_loss": ("whether a loss in chunks runs where the settings ask for it", ("yes", "no")),
     "loss_head_gradients": ("gradients of the head that a loss in chunks holds at once, of a frozen head as well", ()),
     "logits_left_bytes": ("bytes a logit of what the update still holds of them while the optimizer steps", ()),
-    "loss_chunk_bytes": (
-        "bytes of each logit that a chunk of a loss takes beside what the loss keeps of all of them",
-        (),
-    ),
+    "loss_chunk_bytes": ("bytes of each logit that one chunk of a loss takes beside what is kept of all of them", ()),
     "loss_chunk_tokens": ("tokens of such a chunk", ()),
     "loss_row_bytes": ("bytes of each logit of one row that a loss in chunks makes at a time", ()),
     "logits_rows": (
