@@ -11,6 +11,7 @@ from diagnose.batch import resolve
 from diagnose.came_through import as_it_came_through
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import read_facts
+from diagnose.facts.judges import of_failed_judge
 from diagnose.facts.kind import cause_open, not_memory, spoken_pool
 from diagnose.facts.signature import of_another_card
 from diagnose.ingest import read
@@ -49,7 +50,7 @@ def diagnose(
     ``assumed``. ``cases`` are those that the viewer may see, or what finds the near ones; one whose sources hold an address of ``exclude``
     counts neither in match nor in evidence, and an advisory that rests on one is not known. ``passed`` gets each stage that is done.
     """
-    paste = text if isinstance(text, Paste) else read(text)
+    paste = of_failed_judge(text if isinstance(text, Paste) else read(text), knowledge.engines)
     passed("read")
     facts, before = facts_and_estimate(paste, answers, knowledge, passed, command_alone=command_alone, assumed=assumed)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")

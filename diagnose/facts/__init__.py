@@ -21,6 +21,8 @@ from diagnose.facts.former import without_former
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind, longer_rows, of_longer_rows
 from diagnose.facts.heard import Heard, hear
+from diagnose.facts.judges import of_failed_judge, without_role
+from diagnose.facts.judges import words_of as of_judge
 from diagnose.facts.keys import KeyFacts, read_keys
 from diagnose.facts.machine import MACHINE, gpu_of, read_machine
 from diagnose.facts.mapped import engine_place, role_places
@@ -86,7 +88,7 @@ def read_facts(
     ``command_alone`` says of answers without a paste that they are what a launch command alone told, ``assumed`` names those of them
     that nobody gave.
     """
-    facts = _read(without_quoted(paste), answers, knowledge)
+    facts = _read(without_quoted(of_failed_judge(paste, knowledge.engines)), answers, knowledge)
     facts = replace(facts, stated={**facts.stated, **_taken(facts, assumed)})
     like = alike(facts.unknown_model, knowledge.catalogue)
     return replace(facts, alike=like, command_alone=is_bare(paste, facts, command_alone))
@@ -133,7 +135,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         candidates=detected.candidates,
         unknown_model=model.unknown,
         datasets=sets,
-        notes=(*encoded(paste.lines), *refused, *readings.notes, *told),
+        notes=(*encoded(paste.lines), *refused, *readings.notes, *of_judge(paste), *told),
         among=among(paste, heard.hits, framework),
         layers_through=layers_through(paste, heard.hits),
         builds_optimizer=builds_optimizer(paste, heard.hits),
@@ -222,7 +224,7 @@ def _run(
 ) -> Read:
     """Model, algorithm and training mode; what is answered stays."""
     paste, speech = heard.paste, heard.speech
-    model = read_model(paste, speech, stated, knowledge)
+    model = read_model(paste, without_role(paste, speech), stated, knowledge)
     if model.model is not None:
         stated |= of_model(model.model, stated)
     if "model" not in answered and "model" not in model.facts:

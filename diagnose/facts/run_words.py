@@ -63,6 +63,8 @@ _RANKS = tuple(
 )
 # only who splits layers speaks of stages, and of its own ranks beside them: “PP=4 TP=2 EP=8”
 _STAGES = re.compile(r"(?<![\w-])[Pp][Pp]\s*[=:：]?\s*\d{1,3}(?![\d_%A-Za-z]|\.\d)", re.A)
+# an engine that runs alone
+_ALONE = {"trains": False, "rollout_mode": "server"}
 # the same of a trainer that splits no layer: then only its engine does
 _OF_ENGINE = (
     (
@@ -107,6 +109,8 @@ def _ranks(
     speech: Sequence[Line], stated: Mapping[str, Fact], framework: Framework | None
 ) -> Sequence[tuple[str, re.Pattern[str]]]:
     """What a plain TP means: the engine's where the trainer has no other, but for Megatron, of which nothing speaks here."""
+    if {id: stated[id].value for id in ("trains", "rollout_mode") if id in stated} == _ALONE:
+        return _OF_ENGINE
     if framework is None or any("megatron" in line.words.lower() for line in speech):
         return ()
     strategy = stated["strategy"].value if "strategy" in stated else framework.usual_strategy

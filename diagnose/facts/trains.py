@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.facts.idle import idle_code, names_idle_script, task_of, told
+from diagnose.facts.judges import served
 from diagnose.facts.prose import whole_line
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework
@@ -72,8 +73,10 @@ def read_trains(
     """
     if any(id in stated and not _of_idle(stated[id], paste, knowledge.idle) for id in _OF_TRAINING):
         return {}
+    if judge := served(paste):
+        return judge
     engines = knowledge.engines
-    served = () if "algo" in stated else (*engines, *(framework.detect.serves if framework else ()))
+    serving = () if "algo" in stated else (*engines, *(framework.detect.serves if framework else ()))
     idle_of = (*knowledge.idle, *(framework.detect.idle if framework else ()))
     lines = {line.number: line for line in paste.lines}
     started = [
@@ -88,7 +91,7 @@ def read_trains(
     if any(_trains(words, framework, (*engines, *knowledge.idle)) for words, _, _ in started):
         return {}
     for words, line, number in started:
-        if _starts(words, served):
+        if _starts(words, serving):
             return _fact(words, line, "infer") | {
                 "rollout_mode": Fact("rollout_mode", "server", "derived", why="the command starts an engine alone")
             }
