@@ -198,8 +198,18 @@ def deepest_first(paste: Paste, hits: Sequence[Hit]) -> Iterable[Frame]:
 
 def _as_called(paste: Paste) -> Iterable[Frame]:
     """Frames that follow the failure: in their order where a log was turned upside down, else the last first."""
-    turned = not any("Traceback (most recent" in line.words for line in paste.lines)
-    return paste.frames if turned else reversed(paste.frames)
+    headed = any("Traceback (most recent" in line.words for line in paste.lines)
+    return reversed(paste.frames) if headed or _code_below(paste) else paste.frames
+
+
+def _code_below(paste: Paste) -> bool:
+    """Whether the frames have their line of code below them and none above: a log that was turned has it above."""
+    words = {line.number: line.words for line in paste.lines}
+    frames = {frame.line for frame in paste.frames if frame.path}
+    if not frames:
+        return False
+    above, below = (words.get(number, "") for number in (min(frames) - 1, max(frames) + 1))
+    return below.startswith("    ") and not above.startswith("    ")
 
 
 def _upside_down(paste: Paste, frames: Sequence[Frame]) -> bool:

@@ -208,6 +208,15 @@ def test_a_log_printed_upside_down_is_read_from_its_top(values):
     assert values(text)["phase"] == "logprob"
 
 
+def test_frames_below_the_error_without_a_header_are_read_by_where_their_code_stands(values):
+    text = (
+        f"{TORCH}\n"
+        '  File "/w/roll/distributed/strategy/deepspeed_strategy.py", line 398, in train_step\n    self.model.step()\n'
+        '  File "/w/site-packages/deepspeed/runtime/zero/stage3.py", line 2101, in step\n    self._optimizer_step(sub_group_id)\n'
+    )
+    assert values(text)["phase"] == "optimizer_step"
+
+
 def test_the_log_tells_more_than_the_call_that_covers_the_whole_start(values):
     text = (
         "(WorkerDict pid=4) before init cache memory allocated: 5.97GB, reserved: 6.08GB\nTraceback (most recent call last):\n"
