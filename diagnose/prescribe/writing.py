@@ -219,7 +219,7 @@ def _beside(key: Key, present: str, new: str) -> str:
     if present.startswith("torch.") and _TYPE.fullmatch(new):
         return f"torch.{new}"
     if (told := _REFERENCE.fullmatch(present)) and told[1] in key.values:
-        return f"${{{new}}}"  # the name of another part of the file
+        return new if new.startswith("${") else f"${{{new}}}"  # the name of another part of the file
     here, there = PurePosixPath(bare(present)), PurePosixPath(new)
     known = {PurePosixPath(name).name for name in key.values}
     if "/" not in new:
