@@ -12,7 +12,7 @@ from diagnose.came_through import as_it_came_through
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import read_facts
 from diagnose.facts.judges import of_failed_judge
-from diagnose.facts.kind import cause_open, not_memory, spoken_pool
+from diagnose.facts.kind import cause_open, not_memory, spoken_pool, told_other
 from diagnose.facts.signature import of_another_card
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
@@ -63,7 +63,12 @@ def diagnose(
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
     situation = Situation(facts, before, failed, phase, pool, paste, knowledge.fallback)
-    advice = Advice() if another else prescribe(situation, knowledge, seen, matches, advisories)
+    # where another failure is told and no memory runs out by the estimate, nothing says that less memory would help
+    advice = (
+        Advice()
+        if another or (pool is None and told_other(facts))
+        else prescribe(situation, knowledge, seen, matches, advisories)
+    )
     passed("prescribe")
     questions = ask(replace(situation, kind=kind), knowledge, advice.checks)
     passed("questions")

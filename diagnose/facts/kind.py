@@ -40,6 +40,15 @@ def not_memory(facts: Facts) -> Signature | None:
     return next(found, None) if "oom_kind" not in facts.values else None
 
 
+def told_other(facts: Facts) -> bool:
+    """Whether beside a message that leaves the cause open another tells a failure that is none of memory, and nobody says that it is."""
+    return (
+        cause_open(facts)
+        and facts.values.get("oom_kind") == "other"
+        and any(hit.signature.not_memory for hit in facts.hits)
+    )
+
+
 def cause_open(facts: Facts) -> bool:
     """Whether a program's message alone tells of a failure that may be one of memory, and nobody says that it is."""
     own = [hit.signature for hit in facts.hits if hit.signature.kind == "other" and not is_mark(hit.signature)]

@@ -87,7 +87,8 @@ def test_a_state_that_only_moves_between_the_phases_is_kept_on_the_host_by_deeps
         "ROLL, Qwen2.5-32B on two machines with 8 H20 96GB, strategy_name: deepspeed_train, strategy_config ${deepspeed_zero3}, "
         "per_device_train_batch_size: 1\n"
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 540.00 MiB. GPU 3 has a total capacity of 95.22 GiB of which "
-        "268.00 MiB is free. Of the allocated memory 92.40 GiB is allocated by PyTorch, and 1.01 GiB is reserved by PyTorch but unallocated.\n"
+        "268.00 MiB is free. Of the allocated memory 92.40 GiB is allocated by PyTorch, "
+        "and 1.01 GiB is reserved by PyTorch but unallocated.\n"
         '  File "/w/roll/distributed/strategy/deepspeed_strategy.py", line 398, in train_step\n    self.model.step()\n'
         '  File "/w/site-packages/deepspeed/runtime/zero/stage3.py", line 2101, in step\n    self._optimizer_step(sub_group_id)\n'
     )

@@ -90,3 +90,28 @@ def test_an_engine_that_cannot_wake_is_told_to_take_less() -> None:
     said = "verl GRPO Qwen2.5-14B 8 x A100 40GB, OOM at wake_up, gpu_memory_utilization=0.8"
     found = diagnose(said, {}, current(), ())
     assert "rollout.gpu_memory_utilization.down" in [one.lever.slug for one in found.prescriptions[:3]]
+
+
+NCCL = (
+    "[rank5]:[E1 10:11:12.131 ProcessGroupNCCL.cpp:629] [Rank 5] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, "
+    "OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600029 milliseconds before timing out.\n"
+)
+DIED = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+VERL = "verl GRPO Qwen2.5-7B on 8 x H800, step 90\n"
+
+
+def test_a_collective_that_timed_out_gets_no_lever_on_memory() -> None:
+    found = diagnose(VERL + NCCL + DIED, {}, current(), ())
+    assert found.kind == "other"
+    assert not found.prescriptions
+    assert not found.checks
+    assert "the last 20 lines" in lead(found)
+
+
+@pytest.mark.parametrize("said", ["OOM, and then\n", "torch.OutOfMemoryError: CUDA out of memory.\n"])
+def test_a_timeout_beside_words_of_memory_gets_them(said: str) -> None:
+    assert diagnose(VERL + said + NCCL + DIED, {}, current(), ()).prescriptions
+
+
+def test_a_worker_that_died_alone_gets_them() -> None:
+    assert diagnose(VERL + DIED, {}, current(), ()).prescriptions
