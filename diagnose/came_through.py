@@ -14,10 +14,11 @@ from diagnose.knowledge.records import Framework
 from diagnose.outlived import behind, how_far, kept_through, outlived
 from diagnose.types import Estimate, Fact, Facts, Paste
 from diagnose.units import gib
-from diagnose.vocabulary import PHASES
+from diagnose.vocabulary import PHASES, POOL_OF_KIND
 
 _ON_ONE_NODE = 8  # cards of a machine: an engine is rarely spread over a network
 _OPEN = ("default", "assumed")
+_PARTS = ("tp", "pp", "ep", "etp")
 _SHARING = ("strategy", "zero_stage")
 
 
@@ -30,16 +31,13 @@ def as_it_came_through(facts: Facts, before: Estimate, paste: Paste, fallback: F
     phase = None if told is None else str(told)
     found = _engine_over_more(facts, phase, paste, fallback)
     # activations once more where only what is shared out leaves them room
-    for change in (_recomputing, _shared_out, _recomputing):
+    for change in (_recomputing, _shared_out, _parted, _recomputing):
         found = change(found, before if found is facts else estimate(found, fallback), phase, paste, fallback)
     return found
 
 
 def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
-    """The same with everything shared out, where a card cannot have held all of it.
-
-    Not of Megatron, which knows no such stage: whether tensors, layers or experts are split, nobody can tell from what fits.
-    """
+    """The same with everything shared out, where a card cannot have held all of it. Not of Megatron, which knows no such stage."""
     if facts.values.get("strategy") == "megatron":
         return facts
     cards, elsewhere = whole(facts.values, "n_gpus") or 1, outlived(facts, before, phase, within=False)
@@ -51,6 +49,37 @@ def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste,
     shared = as_answered(facts, stage, paste)
     left = outlived(shared, estimate(shared, fallback), phase, within=elsewhere is None)
     return shared if left is None else facts
+
+
+def _parted(facts: Facts, before: Estimate, _phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
+    """The same with Megatron's tensors over as few cards as hold them, where the host failed and one card cannot have held all of it.
+
+    Layers or experts may be what was split: weights, gradients and Adam come to much the same. Where a card failed the default may be why.
+    """
+    if facts.values.get("strategy") != "megatron" or complete(paste) or not _open(facts, *_PARTS):
+        return facts
+    on_host = POOL_OF_KIND.get(str(facts.values.get("oom_kind"))) == "host"
+    load, limit = _low(before, "load"), before.gpu.limit if before.gpu else None
+    if limit is None or load <= limit or not on_host:
+        return facts
+    cards, node = 1, whole(facts.values, "gpus_per_node") or _ON_ONE_NODE
+    most, found = min(node, whole(facts.values, "n_gpus") or node), facts
+    why = f"whole on each card the {PHASES['load']} takes {gib(load)} of {gib(limit)} GiB"
+    while (cards := 2 * cards) <= most:
+        parted = as_answered(facts, Fact("tp", cards, "assumed", why=why), paste)
+        after = estimate(parted, fallback)
+        if _low(after, "load") <= limit:
+            found = parted
+            if _low(after) <= limit:
+                break
+    return found
+
+
+def _low(estimated: Estimate, name: str = "") -> int:
+    """The low end of a phase on a card, or of the highest one, in bytes."""
+    return max(
+        (one.low for one in (estimated.gpu.phases if estimated.gpu else ()) if name in ("", one.phase)), default=0
+    )
 
 
 def _recomputing(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:

@@ -126,8 +126,7 @@ def _missing(plan: Plan) -> tuple[str, ...]:
     ids = list(take(plan, "update").missing)
     if "gradient_checkpointing" not in plan.values:
         ids.append("gradient_checkpointing")
-    if "zero_stage" in plan.assumed:
-        ids.append("zero_stage")
+    ids.extend(id for id in ("zero_stage", "tp") if id in plan.assumed)
     if place_untold(plan):
         ids.append(WHERE)
     if missing_share(plan):

@@ -175,3 +175,34 @@ def test_megatron_is_not_taken_to_shard_as_zero_does() -> None:
     assert found.facts.values["strategy"] == "megatron"
     assert found.facts.stated["zero_stage"].origin == "default"
     assert told(found)
+
+
+_SLIME = """\
+slime colocated GRPO of Qwen2.5-72B on two nodes with 8 H100 80GB each, 1 TB of RAM a node.
+Rollout 0 is fine, when it goes on to train the pod is OOMKilled:
+    Reason:       OOMKilled
+    Exit Code:    137
+"""
+
+
+def test_tensors_that_no_card_holds_whole_were_split() -> None:
+    found = _read(_SLIME)
+    split = found.facts.stated["tp"]
+    assert (split.value, split.origin) == (8, "assumed")
+    assert "whole on each card the load takes" in split.why
+    assert "tp" in found.estimate.missing
+    load = found.estimate.gpu.phase("load") if found.estimate.gpu else None
+    assert load is not None
+    assert load.low < 80 * GIB
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [
+        ("Qwen2.5-72B", "Qwen2.5-1.5B", 1),
+        ("slime colocated", "slime --tensor-model-parallel-size 4, colocated", 4),
+        ("    Reason:       OOMKilled\n    Exit Code:    137", "torch.OutOfMemoryError: CUDA out of memory.", 1),
+    ],
+)
+def test_a_split_that_may_not_have_been_is_not_taken(old: str, new: str, value: int) -> None:
+    assert _read(_SLIME.replace(old, new)).facts.values["tp"] == value
