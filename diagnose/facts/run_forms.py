@@ -65,6 +65,7 @@ _ABOUT = (
     r"[:：=~≈]?\s*"
 )
 _REPLY = r"(?:response|resp(?!o)|completion|output|answer|generation|生成|回复|回答|输出)"
+_WRITES = r"(?:generat(?:es?|ions?|ed)|gens?)\s*"
 _PAIR = rf"(?<![\w-])(?:prompt|input|输入)s?\s*/\s*{_REPLY}s?(?:[ _-]*{_LONG})?\s*[=:：]?\s*"
 _TOWER = r"(?:vit|vision(?:[ _-](?:tower|encoder))?|视觉(?:编码器|塔|部分)?)"
 _NO_FREEZE = r"(?<!not )(?<!n't )(?<!no )(?<!without )(?<![没不未])(?<!没有)"
@@ -156,6 +157,15 @@ _WORDS = (
     # “prompt/response 1k/8k”
     ("prompt_length", rf"{_PAIR}(?P<n>\d{{1,6}})(?P<k>[kK])?\s*/\s*\d{{1,6}}[kK]?(?![\w.]*[A-Za-z\d%])"),
     ("response_length", rf"{_PAIR}\d{{1,6}}[kK]?\s*/\s*(?P<n>\d{{1,6}})(?P<k>[kK])?(?![\w.]*[A-Za-z\d%])"),
+    # “prompts 512 / generate 1024”
+    (
+        "prompt_length",
+        rf"(?<![\w-])(?:prompt|input)s?{_ABOUT}(?P<n>\d{{1,6}})(?P<k>[kK])?\s*[/+]\s*{_WRITES}\d{{2,6}}(?![\w%])",
+    ),
+    (
+        "response_length",
+        rf"(?<![\w-])(?:prompt|input)s?{_ABOUT}\d{{1,6}}[kK]?\s*[/+]\s*{_WRITES}(?P<n>\d{{2,6}})(?P<k>[kK])?(?![\w%])",
+    ),
     # of “1024 prompt 7168 completion” each number stands before its word
     ("prompt_length", rf"(?<![\w-])(?:max_)?(?:prompt|input){_ABOUT}{_ROUND}(?!\s*{_REPLY}s?(?!{_ABOUT}\d))"),
     ("prompt_length", rf"{_BEFORE}\s*(?:prompt|input)s?[\s,+/&]*(?:and\s+)?(?=\d{{3,6}}\s*(?:tokens?\s*)?{_REPLY})"),

@@ -84,9 +84,11 @@ _CHINESE = re.compile(
 _MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时|[那这]一?步)(?:[\s。.!！]*$|[，,])", re.A)
 # … or the function: “at backward in update_policy, …”, “failing run: update_actor”
 _IN_FUNCTION = re.compile(
-    r"(?:\b(?:at|in|inside|during)\s+(?:the\s+)?|(?:\b(?:run|fail\w*|error|crash\w*|phase|stage|where)|报错|位置|阶段)\s*[:：]\s*"
+    r"(?:\b(?:at|in|inside|during|(?:it|this|that)(?: is|['’]s| was))\s+(?:the\s+)?|"
+    r"(?:\b(?:run|fail\w*|error|crash\w*|phase|stage|where)|报错|位置|阶段)\s*[:：]\s*"
     r"|(?:^|(?<=[\s)）]))\s*(?:[卡挂死停]?在|[走跑]?到了?)\s*)`?"
-    r"(?=(?:[a-z]+\.)?[a-z]+_[a-z_]+(?:\(\))?`?\s*(?:[里中]|这里|这一?步|的时候)?\s*(?:[,.;)，。；]|$))",
+    r"(?=(?:(?:[a-z]+\.)?[a-z]+_[a-z_]+|(?-i:[A-Z])\w{2,60}(?:Actor|Worker)\.\w{2,40})"
+    r"(?:\(\))?`?\s*(?:in \S+\s*)?(?:[里中]|这里|这一?步|的时候)?\s*(?:[,.;)，。；]|$))",
     re.I | re.A,
 )
 # “Backward pass of the first step:”, with the error itself in the next line
@@ -110,7 +112,7 @@ def bound(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | N
                     continue
                 if any(_belongs(sentence, found, failure) for failure in failures):
                     return start + found.start(), start + found.end()
-    if "_" in text and (named := _function(patterns, text)):
+    if ("_" in text or "." in text) and (named := _function(patterns, text)):
         return named
     return _moment(patterns, text) if "时" in text or "阶段" in text or "过程中" in text else None
 
@@ -128,7 +130,12 @@ def _function(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int]
     for place in _IN_FUNCTION.finditer(text):
         for pattern in patterns:
             found = pattern.match(text, place.end())
-            if found and "_" in found[0] and _WHOLE.match(text, found.end()) and not _excluded(text, found):
+            if (
+                found
+                and ("_" in found[0] or "." in found[0])
+                and _WHOLE.match(text, found.end())
+                and not _excluded(text, found)
+            ):
                 return found.span()
     return None
 

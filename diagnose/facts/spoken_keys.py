@@ -24,7 +24,9 @@ _VALUE = {
     "number": r"(?P<value>\d{1,7}(?:\.\d{1,4})?|\.\d{1,4})(?![\w%]|\.\d)",
     "bool": r"(?P<value>true|false|on|off|enabled|disabled)\b",
 }
-_SAID = {"enabled": "true", "disabled": "false", "two": "2", "four": "4", "eight": "8", "sixteen": "16"}
+_NUMERALS = {"two": "2", "four": "4", "eight": "8", "sixteen": "16"}
+_WIDE = "    "  # blanks in the place of a former value: “from 0.8 to 0.9”
+_SAID = {"enabled": "true", "disabled": "false", **_NUMERALS}
 _LONG = 2000
 _FILES = ("yaml", "json")
 # of a card, of a step or of the whole run: no key's words alone
@@ -71,6 +73,8 @@ def _facts(
             if len(line.words) > _LONG or not any(mark in line.words.lower() for mark in spoken.marks):
                 continue
             for match in spoken.form.finditer(line.words):
+                if "_" in match["key"] and match["value"].lower() not in _NUMERALS and _WIDE not in match[0]:
+                    continue  # a setting, where its value is no word for a number and stands right behind it
                 key = _in_force(spoken.keys[_plain(match["key"])], version, values)
                 fact = _fact(key, line, match) if key else None
                 if fact is not None and fact.id not in stated:
@@ -133,7 +137,7 @@ def _spoken(framework: Framework, type: str) -> _Spoken:
 
 def _said(words: str) -> str:
     """A key's words as people write them, the size of a batch in short as well: “train bs 256”."""
-    return re.escape(words).replace(r"batch\ size", r"(?:batch\ size|bsz?)").replace(r"\ ", "[ -]")
+    return re.escape(words).replace(r"batch\ size", r"(?:batch\ size|bsz?)").replace(r"\ ", "[ _-]")
 
 
 def _plain(name: str) -> str:

@@ -44,6 +44,8 @@ _MOVED = re.compile(
     re.I | re.A,
 )
 _NEAR = 120
+# of what marks a trainer the names of its classes: “PolicyActor.update in 0.6.2”
+_CLASS = re.compile(r"[A-Z][a-z]\w{4,60}", re.A)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,13 @@ def _of_words(framework: Framework, paste: Paste) -> Fact | None:
     names |= {name.rstrip("0123456789").rstrip() for name in names}  # “name 3” is told by the major version
     forms = "|".join(loose(name) for name in sorted(names, key=len, reverse=True))
     said = re.compile(rf"(?<![A-Za-z0-9/_.-])(?:{forms}){_SAYS}{_NUMBER}{_NO_VERSION}", re.I | re.A)
+    classes = "|".join(word for word in framework.detect.literals if _CLASS.fullmatch(word))
+    method = re.compile(
+        rf"\b(?:{classes})(?:\.\w{{1,40}})?(?:\(\))?`? (?:in|of|at|on) v?(\d\.\d{{1,2}}\.\d{{1,2}})(?![\w.]*\d)", re.A
+    )
     for line in paste.lines:
         places = list(said.finditer(line.text)) if "." in line.text else []
+        places += method.finditer(line.text) if classes and "." in line.text else ()
         if found := next((one for one in places if not aside(line.text, one)), next(iter(places), None)):
             told = _moved_to(line.text, found)
             span = Span(line.number, told.start(1), told.end(1))

@@ -56,3 +56,24 @@ def test_it_reads_settings_of_few_words(text: str, told: dict[str, object]) -> N
 def test_it_reads_none_where_the_words_say_something_else(text: str, untold: tuple[str, ...]) -> None:
     stated = diagnose(text, {}, current(), ()).facts.stated
     assert [id for id in untold if id in stated and stated[id].certain] == []
+
+
+def test_a_key_with_a_number_in_words_and_a_pair_of_lengths_are_read(values):
+    text = (
+        "OpenRLHF, qwen2.5 3b instruct on 4 A5000, micro_rollout_batch_size sixteen, prompts 512 / generate 1024, OOM"
+    )
+    read = values(text)
+    assert (read["logprob_micro_batch"], read["prompt_length"], read["response_length"]) == (16, 512, 1024)
+
+
+def test_the_number_behind_a_method_is_the_release(values):
+    text = "it is ReferenceModelRayActor.forward in 0.6.2, 4 gpus A5000, 3b qwen2.5 instruct\ntorch.OutOfMemoryError: CUDA out of memory."
+    read = values(text)
+    assert (read["framework_version"], read["phase"]) == ("0.6.2", "ref_logprob")
+
+
+def test_a_key_as_it_is_written_has_its_later_value(values):
+    read = values(
+        "ROLL pipeline, I only changed pretrain to Qwen/Qwen2.5-7B-Instruct and gpu_memory_utilization from 0.8 to 0.85. OOM in wake up"
+    )
+    assert read["gpu_memory_utilization"] == 0.85
