@@ -82,6 +82,10 @@ _FORMS = (
     ),
     re.compile(rf"{_LIMIT}\s*[:=]?\s*\"?{_SIZE}", re.I | re.A),
 )
+_LITTLE = re.compile(
+    r"\b(?:node|machine|server|box|host|pod)\s+(?:has|had|with)\s+(?:only\s+)?(?P<size>[1-9]\d)\s?Gi?B\b(?=\s*(?:[.,;)]|$|and\b))",
+    re.I | re.A,
+)
 # a scheduler's or a container's option that somebody tells
 _OPTIONS = (
     re.compile(
@@ -148,17 +152,21 @@ _OF_ONE = re.compile(r"\b(?:each|every|per|node|machine|server|box)\b|每|节点
 _AGAIN = re.compile(r"\s*[(（]\s*(?P<size>\d{3,5})\s*g(?:i?b)?\s*[)）]", re.I | re.A)
 
 
-def host_ram(speech: Sequence[Line], many: bool = False) -> Fact | None:
+def host_ram(speech: Sequence[Line], many: bool = False, kind: Fact | None = None) -> Fact | None:
     """GiB of one node as the text states it: of words, the table of ``free`` and the option of a container or a scheduler the lowest,
     since a limit may be below what the machine has.
 
     Words that differ from each other tell nothing. ``many``: the run has more cards than one machine holds.
+    Where by the ``kind`` it is the host that failed, what a machine has may be as little as a card has.
     """
     table = next((fact for line in speech if (fact := _of_free(line))), None)
     said: dict[float, Fact] = {}
     limit = min((fact for line in speech if (fact := _of_words(line, _OPTIONS))), key=_gib, default=None)
+    of_host = kind is not None and kind.value == "host_ram"
     for line in speech:
-        if (not many or _OF_ONE.search(line.words)) and (fact := _of_words(line, _FORMS)):
+        if many and not _OF_ONE.search(line.words):
+            continue
+        if fact := _of_words(line, _FORMS) or (_little(line) if of_host else None):
             said.setdefault(_gib(fact), fact)
     known = [*(said.values() if len(said) == 1 else ()), *(fact for fact in (table, limit) if fact)]
     return min(known, key=_gib) if known else None
@@ -166,6 +174,14 @@ def host_ram(speech: Sequence[Line], many: bool = False) -> Fact | None:
 
 def _gib(fact: Fact) -> float:
     return float(fact.value)
+
+
+def _little(line: Line) -> Fact | None:
+    """What somebody says that a machine has, of no more than the cards of one might have."""
+    found = _LITTLE.search(line.words)
+    if found is None or _is_use(line.words, found):
+        return None
+    return Fact("host_ram_gb", int(found["size"]), "read", written=found[0].strip(), span=span_of(line, found))
 
 
 def ram_by_cards(said: Sequence[Mention]) -> Fact | None:

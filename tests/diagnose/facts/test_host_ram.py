@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.diagnose.facts.conftest import told
+
 
 def test_ram_of_a_whole_cluster_is_not_that_of_one_machine(values):
     assert "host_ram_gb" not in values("64 GPUs with 6 TB of host memory")
@@ -170,3 +172,19 @@ def test_the_limit_of_a_container_is_lower_than_what_its_machine_has(values, tex
 @pytest.mark.parametrize(("text", "gib"), [("主机内存爆了，服务器有 2T", 2048), ("主机内存爆了，机器有 2T 硬盘", None)])
 def test_a_terabyte_of_a_machine_is_its_ram_and_that_of_a_disk_is_not(values, text, gib):
     assert values(text).get("host_ram_gb") == gib
+
+
+SWAPS = "vllm serve Qwen/Qwen3-14B --tensor-parallel-size 2 --swap-space 16\n{failed}\n{says}\n"
+
+
+def test_a_small_machine_is_read_where_the_host_failed(values):
+    killed = "oom-kill:constraint=CONSTRAINT_NONE,task=python,pid=9\nOut of memory: Killed process 9 (python)"
+    assert values(SWAPS.format(failed=killed, says="The node has 64 GB."))["host_ram_gb"] == 64
+    cuda = "torch.OutOfMemoryError: CUDA out of memory."
+    assert "host_ram_gb" not in values(SWAPS.format(failed=cuda, says="The node has 64 GB."))
+
+
+def test_swap_space_that_a_command_asks_for_is_named_first():
+    killed = "oom-kill:constraint=CONSTRAINT_NONE,task=python,pid=9\nOut of memory: Killed process 9 (python)"
+    first = told(SWAPS.format(failed=killed, says="")).prescriptions[0]
+    assert first.lever.slug == "rollout.swap_space.down"
