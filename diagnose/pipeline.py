@@ -63,12 +63,8 @@ def diagnose(
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
     situation = Situation(facts, before, failed, phase, pool, paste, knowledge.fallback)
-    # where another failure is told and no memory runs out by the estimate, nothing says that less memory would help
-    advice = (
-        Advice()
-        if another or (pool is None and told_other(facts))
-        else prescribe(situation, knowledge, seen, matches, advisories)
-    )
+    none = another or _of_no_memory(facts, pool)
+    advice = Advice() if none else prescribe(situation, knowledge, seen, matches, advisories)
     passed("prescribe")
     questions = ask(replace(situation, kind=kind), knowledge, advice.checks)
     passed("questions")
@@ -189,6 +185,11 @@ def _of_server(before: Estimate, room: CacheRoom) -> str:
 def _asked_of(facts: Facts, before: Estimate) -> Pool | None:
     """The cards, where somebody asks whether a run fits and the estimate is too close to say so."""
     return "gpu" if facts.planned and before.gpu is not None and before.gpu.verdict() == "close" else None
+
+
+def _of_no_memory(facts: Facts, pool: Pool | None) -> bool:
+    """Whether another failure is told first and no memory runs out by the estimate: then nothing says that less of it would help."""
+    return pool is None and told_other(facts)
 
 
 def _of_another_kind(facts: Facts) -> bool:

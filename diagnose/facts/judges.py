@@ -40,10 +40,10 @@ _MACHINE = re.compile(r"\b(?:machine|node|server|host|box|pod) [A-Z\d]\b|[机节
 _MESSAGE = re.compile(
     r"\b\w*(?:Error|Exception)\b|CUDA out of memory|Tried to allocate|\bFile \"|Traceback|oom-kill", re.A
 )
-_OF_TRAINER = re.compile(r"\[rank\d|\((?:WorkerDict|\w*(?:Actor|Trainer|Critic)\w*) pid=|\(actor_train", re.A)
+_OF_TRAINER = re.compile(r"\[rank\d|\(\w*(?:Dict|Actor|Trainer|Critic|_train)[\w-]* pid=", re.A)
 _SENTENCE = re.compile(r"(?<=[。！？；])|(?<=[.!?;])\s+", re.A)
 _CLAUSE = re.compile(r"[,，、;；:：]\s*", re.A)
-_LONGEST = 2000
+_LONGEST, _MOST_LINES = 2000, 20_000  # characters of a line, lines of a text
 
 
 _NOTE = (
@@ -82,7 +82,8 @@ def words_of(paste: Paste) -> Iterator[str]:
 
 def failed_judge(paste: Paste) -> Fact | None:
     """That nothing trains in what failed: the words that say that the judge's server did; None where the training may have failed."""
-    if not any(_JUDGE.search(line.words) for line in paste.lines if len(line.words) <= _LONGEST):
+    long = paste.total_lines > _MOST_LINES
+    if long or not any(_JUDGE.search(line.words) for line in paste.lines if len(line.words) <= _LONGEST):
         return None
     told = [line for line in paste.lines if len(line.words) <= _LONGEST and not _MESSAGE.search(line.words)]
     printed = [line for line in paste.lines if _MESSAGE.search(line.words)]

@@ -41,12 +41,12 @@ def not_memory(facts: Facts) -> Signature | None:
 
 
 def told_other(facts: Facts) -> bool:
-    """Whether beside a message that leaves the cause open another tells a failure that is none of memory, and nobody says that it is."""
-    return (
-        cause_open(facts)
-        and facts.values.get("oom_kind") == "other"
-        and any(hit.signature.not_memory for hit in facts.hits)
-    )
+    """Whether a failure that is none of memory is told before a message that leaves the cause open, and nobody says that it is memory."""
+    if facts.values.get("oom_kind") != "other" or not cause_open(facts):
+        return False
+    told = min((hit.span.line for hit in facts.hits if hit.signature.not_memory), default=None)
+    own = [hit for hit in facts.hits if hit.signature.kind == "other" and not is_mark(hit.signature)]
+    return told is not None and all(hit.span.line > told and hit.signature.strength <= _OPEN for hit in own)
 
 
 def cause_open(facts: Facts) -> bool:
@@ -101,6 +101,7 @@ def _without_aftermath(hits: list[Hit]) -> list[Hit]:
 
 _ASKED = re.compile(r"[^.,;:。，；：!！\n]{0,24}?(?:[?？]|[吗么嘛]\s*(?:$|[.。!！]))", re.A)
 _BY_DRIVER = "gpu_oom_raw"
+_OPEN = 2  # strength of a message that names no cause
 _MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)
 _GONE = re.compile(
     r"\b(?:disappear(?:s|ed)?|vanish(?:es|ed)?|(?:is|are|was|were) gone|exit(?:s|ed)|terminated|lost)\b|消失|不见了|没了|退出|中断|断了",

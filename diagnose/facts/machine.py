@@ -144,8 +144,7 @@ def _spoken(
     if "n_nodes" not in {**found, **stated}:
         _put(found, _one_node(found, stated))
     ram = None if several else host_ram(speech, _many(found, stated), stated.get("oom_kind")) or ram_by_cards(said)
-    if ram is not None:
-        # a limit that words tell may be below what a tool prints of the machine
+    if ram is not None:  # a limit that words tell may be below what a tool prints of the machine
         found["host_ram_gb"] = min(found.get("host_ram_gb", ram), ram, key=lambda fact: float(fact.value))
 
 
