@@ -163,7 +163,7 @@ NODES = re.compile(
 ONE_NODE = re.compile(
     r"\b(?:one|a single)\s+(?:(?!(?:per|of|the|each|every|on|for|in|from|to|an?)\b)[\w.]+\s+){1,3}(?:machine|node|server|workstation|box)\b"
     r"|^\s*(?:[-*]\s*)?(?:node|machine|server|机器|节点|服务器)\s*[:：]\s*\d+\s*[x×*]"
-    r"|\bnotebook\b|\bcolab\b|\bkaggle\b"
+    rf"|\bnotebook\b|\bcolab\b|\bkaggle\b|\b(?:my|our) (?:workstation|desktop|PC)\b(?=[^\n]{{0,40}}?\b{NUMERAL}\s?[x×*]\s?[A-Z])"
     r"|\b(?:single|one)[-\s](?:node|machine|server|box|host|workstation)\b|\b(?:on|in) (?:the )?same (?:node|machine)\b"
     r"|单机|单节点|单台|(?<!第)一台(?:机器"
     r"|服务器)?|(?:这|该)台(?:机器|服务器)"

@@ -105,6 +105,23 @@ def _launchers(paste: Paste, nodes_of_run: Value | None = None) -> dict[str, Fac
     return found
 
 
+_HOSTS = ("hostfile", "include", "launcher", "node_rank", "master_addr", "num_nodes", "nnodes")
+_ONE_MACHINE = 8  # cards that stand in one where nothing says more
+
+
+def one_launched(paste: Paste, known: Mapping[str, Fact]) -> dict[str, Fact]:
+    """One machine, where DeepSpeed's launcher is given no file of hosts and the cards are no more than one holds.
+
+    deepspeedai/DeepSpeed v0.16.4 deepspeed/launcher/runner.py: fetch_hostfile. Without one it takes all cards of the machine.
+    """
+    cards, starts = known.get("n_gpus"), any(command.words[:1] == ("deepspeed",) for command in paste.commands)
+    if not starts or cards is None or {"n_nodes", "gpus_per_node"} & known.keys() or float(cards.value) > _ONE_MACHINE:
+        return {}
+    if any(normal(setting.key) in _HOSTS for setting in paste.settings):
+        return {}
+    return {"n_nodes": Fact("n_nodes", 1, "derived", why="the launcher is given no file of hosts")}
+
+
 def _joins(paste: Paste) -> bool:
     """Whether a machine joins the cluster of another one: there are several, and nothing here says how many."""
     starts = {at for at, command in enumerate(paste.commands) if command.words[:2] == ("ray", "start")}

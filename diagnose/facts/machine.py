@@ -14,7 +14,7 @@ from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.card_sizes import sold_size
 from diagnose.facts.cards import Mention
 from diagnose.facts.counts import put_count, without_cut
-from diagnose.facts.launcher import launched
+from diagnose.facts.launcher import launched, one_launched
 from diagnose.facts.left_cards import left
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
@@ -87,7 +87,7 @@ def read_machine(
     if (node := captured.get("node_total_gb")) is not None:
         found["host_ram_gb"] = of_node(node, found.get("host_ram_gb"))
     _sizes({**found, **stated}, found, captured, knowledge.gpus)
-    _put(found, _usual_nodes({**found, **stated}))
+    _put(found, one_launched(paste, {**found, **stated}) or _usual_nodes({**found, **stated}))
     _put(found, cards.maker({**found, **stated}, knowledge.gpus))
     return _agreeing({**found, **{id: fact for id, fact in stated.items() if id in MACHINE}})
 

@@ -44,3 +44,21 @@ def test_deepspeed_starts_a_process_for_every_card_that_it_sees(launcher: str, e
     text = f"CUDA_VISIBLE_DEVICES=0,1,2,3 {launcher} train.py --model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1\n"
     values = read_facts(read(text), {}, current()).values
     assert (values["n_gpus"], values.get("cards_per_process")) == (4, each)
+
+
+DEEPSPEED = "deepspeed --module openrlhf.cli.train_rm --pretrain Qwen/Qwen2.5-7B --zero_stage 3{more}\n{cards}\n"
+
+
+def test_the_launcher_without_a_file_of_hosts_starts_on_one_machine(values):
+    assert values(DEEPSPEED.format(more="", cards="8 x A100 80GB"))["n_nodes"] == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "cards"), [(" --hostfile hosts", "8 x A100 80GB"), ("", "16 x A100 80GB"), ("", "2 nodes, 8 x A100 80GB")]
+)
+def test_what_may_be_several_machines_is_not_taken_for_one(values, more, cards):
+    assert values(DEEPSPEED.format(more=more, cards=cards)).get("n_nodes") != 1
+
+
+def test_a_workstation_of_one_s_own_is_one_machine(values):
+    assert values("My workstation (Debian 12.8, 2x RTX 4090, 128 GB) kills verl GRPO of Qwen2.5-3B")["n_nodes"] == 1
