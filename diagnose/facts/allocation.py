@@ -20,6 +20,11 @@ _PER_NODE = re.compile(
     r"\s--(?:gres[= ]gpu|gpus-per-node)[:= ](?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,2})(?=[\s,(]|$)", re.A
 )
 _GPUS = re.compile(r"\s(?:--gpus[= ]|-G ?)(?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,4})(?=\s|$)", re.A)
+# in a sentence: “I submit with sbatch --nodes=1 …”
+_SUBMITTED = re.compile(
+    r"\b(?:submit\w*|start\w*|launch\w*|run|with|by|via|using)\s+[`'\"]?(?:sbatch|srun|salloc)\s+--?\w|(?:用|通过)\s?(?:sbatch|srun)\s+--?\w",
+    re.I | re.A,
+)
 _TASKS = re.compile(r"\s(?:--ntasks[=-]|-n ?)", re.A)
 # “H100:8”, or the kind as a key of its own with the number behind it
 _ACCELERATORS = re.compile(r"resources\.accelerators(?:\.[A-Za-z][\w-]{0,40})?$", re.A)
@@ -45,7 +50,7 @@ def read_allocation(paste: Paste) -> dict[str, Fact]:
 
 def _slurm(paste: Paste) -> Iterator[Fact]:
     for line in paste.lines:
-        if not SCHEDULED.match(line.words):
+        if not (SCHEDULED.match(line.words) or _SUBMITTED.search(line.words)):
             continue
         for id, pattern in (("n_nodes", _NODES), ("gpus_per_node", _PER_NODE), ("n_gpus", _GPUS)):
             if (found := pattern.search(line.words)) and int(found["count"]) > 0:

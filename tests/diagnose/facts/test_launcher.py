@@ -62,3 +62,8 @@ def test_what_may_be_several_machines_is_not_taken_for_one(values, more, cards):
 
 def test_a_workstation_of_one_s_own_is_one_machine(values):
     assert values("My workstation (Debian 12.8, 2x RTX 4090, 128 GB) kills verl GRPO of Qwen2.5-3B")["n_nodes"] == 1
+
+
+def test_a_job_that_a_sentence_submits_asks_for_cards(values):
+    told = values("AReaL is killed. I submit with sbatch --nodes=2 --gres=gpu:a100:4 --mem=128G")
+    assert (told["n_nodes"], told["gpus_per_node"]) == (2, 4)
