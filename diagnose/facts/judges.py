@@ -43,6 +43,7 @@ _MESSAGE = re.compile(
 _OF_TRAINER = re.compile(r"\[rank\d|\(\w*(?:Dict|Actor|Trainer|Critic|_train)[\w-]* pid=", re.A)
 _SENTENCE = re.compile(r"(?<=[。！？；])|(?<=[.!?;])\s+", re.A)
 _CLAUSE = re.compile(r"[,，、;；:：]\s*", re.A)
+_END = re.compile(r"[.,;:。，；：\n]", re.A)
 _LONGEST, _MOST_LINES = 2000, 20_000  # characters of a line, lines of a text
 
 
@@ -99,8 +100,10 @@ def failed_judge(paste: Paste) -> Fact | None:
 
 
 def _failure_of(line: Line) -> Fact | None:
+    """The words by which the judge failed, where the training is named neither between them nor behind them in the clause."""
     for form in (_FAILS, _ON_IT):
-        if found := form.search(line.words):
+        found = form.search(line.words)
+        if found and not _TRAINING.search(found[0]) and not _TRAINING.search(_END.split(line.words[found.end() :])[0]):
             return Fact("trains", False, "read", written=found[0], span=span_of(line, found))
     return None
 

@@ -13,6 +13,7 @@ from diagnose.facts.almost import almost, in_vain
 from diagnose.facts.prose import span_of
 from diagnose.facts.run_words import the_only
 from diagnose.facts.spelling import normal, places
+from diagnose.ingest.helped import helped
 from diagnose.knowledge.frameworks import Key
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste, Span
@@ -75,6 +76,8 @@ def _facts(
             for match in spoken.form.finditer(line.words):
                 if "_" in match["key"] and match["value"].lower() not in _NUMERALS and _WIDE not in match[0]:
                     continue  # a setting, where its value is no word for a number and stands right behind it
+                if _WIDE in match[0] and helped(line.words, match.end()):
+                    continue
                 key = _in_force(spoken.keys[_plain(match["key"])], version, values)
                 fact = _fact(key, line, match) if key else None
                 if fact is not None and fact.id not in stated:

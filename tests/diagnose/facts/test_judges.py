@@ -58,3 +58,9 @@ def test_a_message_of_a_trainers_process_is_none_of_the_judges() -> None:
 def test_a_reward_model_inside_the_run_is_no_server() -> None:
     values = told("The reward model runs out of memory:\n" + SMALL + TRAINING).facts.values
     assert values["zero_stage"] == 3
+
+
+def test_a_failure_of_the_training_beside_a_server_is_the_training_s(values):
+    text = "GRPO with verl on 8x A100. Reward server (vllm) on GPU 7 and OOM in the actor update.\nCUDA out of memory"
+    assert values(text)["phase"] == "actor_update"
+    assert values(text).get("trains") is not False
