@@ -50,7 +50,8 @@ def diagnose(
     ``assumed``. ``cases`` are those that the viewer may see, or what finds the near ones; one whose sources hold an address of ``exclude``
     counts neither in match nor in evidence, and an advisory that rests on one is not known. ``passed`` gets each stage that is done.
     """
-    paste = of_failed_judge(text if isinstance(text, Paste) else read(text), knowledge.engines)
+    whole = text if isinstance(text, Paste) else read(text)
+    paste = of_failed_judge(whole, knowledge.engines)
     passed("read")
     facts, before = facts_and_estimate(paste, answers, knowledge, passed, command_alone=command_alone, assumed=assumed)
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
@@ -70,7 +71,7 @@ def diagnose(
     passed("questions")
     failure = (kind, phase, pool, _verdict(before, pool, phase) if kind or not room else _of_server(before, room))
     given = (advice.prescriptions, advice.not_advised, advice.checks, questions)
-    return Diagnosis(paste, facts, *failure, before, matches, *given, seen, room, advice.together, advice.ahead)
+    return Diagnosis(whole, facts, *failure, before, matches, *given, seen, room, advice.together, advice.ahead)
 
 
 def facts_and_estimate(

@@ -118,7 +118,7 @@ def of_failed_judge(paste: Paste, engines: Sequence[str]) -> Paste:
 
 
 def _kept(paste: Paste, engines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The lines by their numbers: messages and frames whole, an engine's command, and the sentences on the judge or its machine."""
+    """The lines by their numbers: messages and frames whole, an engine's command, and sentences on the judge or its machine in place."""
     serving, others = set[int](), set[int]()
     for command in paste.commands:
         its_lines = range(command.first_line, command.last_line + 1)
@@ -129,8 +129,19 @@ def _kept(paste: Paste, engines: Sequence[str]) -> Iterator[tuple[int, str]]:
         if line.number in serving | frames or (line.number not in others and _MESSAGE.search(line.words)):
             yield line.number, line.text
         elif line.number not in others:
-            kept = [part for one in _SENTENCE.split(line.words) if (part := _of_judge(one, machines))]
-            yield line.number, " ".join(kept)
+            yield line.number, _only_of_judge(line, machines)
+
+
+def _only_of_judge(line: Line, machines: set[str]) -> str:
+    """The line's text with blanks in the place of all that is not said of the judge or its machine."""
+    blanks, end = [" "] * len(line.text), line.offset
+    for sentence in _SENTENCE.split(line.words):
+        start = line.text.find(sentence, end)
+        if start >= 0:
+            end = start + len(sentence)
+            part = _of_judge(sentence, machines)
+            blanks[end - len(part) : end] = part
+    return "".join(blanks).rstrip()
 
 
 def _machines(paste: Paste) -> set[str]:

@@ -64,3 +64,13 @@ def test_a_failure_of_the_training_beside_a_server_is_the_training_s(values):
     text = "GRPO with verl on 8x A100. Reward server (vllm) on GPU 7 and OOM in the actor update.\nCUDA out of memory"
     assert values(text)["phase"] == "actor_update"
     assert values(text).get("trains") is not False
+
+
+def test_the_whole_paste_is_shown_and_what_was_read_stands_where_it_was_written():
+    text = f"{JUDGE}{FAILED[0]}{SMALL}{TRAINING}"
+    found = told(text)
+    assert found.facts.values["trains"] is False
+    assert "--micro_train_batch_size 2" in found.paste.text
+    fact = found.facts.stated["max_model_len"]
+    line = found.paste.line(fact.span.line)
+    assert line.text[fact.span.start : fact.span.end] == "16384"
