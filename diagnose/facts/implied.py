@@ -11,7 +11,7 @@ from diagnose.vocabulary import OF_ENGINE_START, ONLINE_ALGOS
 _OF_SHARE = ("gpu_total_gib", "gpu_free_gib", "process_gib", "gpu_memory_utilization")
 # What an engine that is awake holds, of its share: a little less where blocks do not divide it, and its context and graphs beside it.
 _AWAKE = (0.95, 1.1)
-# GiB that SGLang keeps beside its static share for activations and graphs (sgl-project/sglang docs: hyperparameter_tuning, “5 - 8 GB”).
+# GiB that SGLang may hold beside its static share for activations and graphs: judged, not measured
 _BESIDE_STATIC = 8.0
 # The models that a phase has, whatever a trainer has by default.
 _MODEL_OF = {"ref_logprob": "has_ref", "critic": "has_critic", "values": "has_critic"}

@@ -24,7 +24,7 @@ _SERVED = re.compile(
     r"\bserv(?:es?|ed|ing|ers?|ices?)\b|\b(?:vllm|sglang|lmdeploy|API|endpoint)\b|服务|部署", re.I | re.A
 )
 _FAILS = re.compile(
-    rf"{_WHO}(?:['’]s)?(?:\s*[(（][^()（）\n]{{1,80}}[)）])?[^.,;:。，；：\n]{{0,24}}?(?P<failed>{FAILURE.pattern})",
+    rf"{_WHO}(?:['’]s)?(?:\s*[(（][^()（）\n]{{1,80}}[)）])?[^.,;:。，；：\n]{{0,24}}?(?:{FAILURE.pattern})",
     re.I | re.A,
 )
 _ON_IT = re.compile(
