@@ -53,6 +53,7 @@ from diagnose.facts.training import read_training
 from diagnose.facts.trains import read_trains, without_training
 from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
+from diagnose.ingest.bars import without_figures
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts, Paste
@@ -247,7 +248,7 @@ def _run(
         stated["algo"] = tuned
     if "full_or_lora" not in stated and (share := trained(paste.lines, stated)):
         stated["full_or_lora"] = share
-    now = tuple(map(in_digits, without_former(speech)))
+    now = tuple(in_digits(replace(line, words=without_figures(line.words))) for line in without_former(speech))
     alone = words_alone(paste)
     told = spoken_keys(now, stated, framework, alone=alone) | run_words(now, stated, framework, alone=alone)
     told = in_words(told, heard.paste, framework)

@@ -277,15 +277,15 @@ PART_OF = re.compile(
 )
 # a size that something needs or takes, no card's own
 NEEDED = re.compile(
-    r"(?:\brequir\w*|\bneed\w*|\btak(?:es?|ing)|\bconsum\w*|\bat least"
+    r"(?:\brequir\w*|\bneed\w*|\btak(?:es?|ing)|\bconsum\w*|\bat (?:least|\d+)|\b(?:hold|keep|occup|reserv|allocat|weigh)\w*|\bused\b"
     r"|\b(?:fine|stable|stays?|sits?|runs?|peak\w*|usage(?: is)?) at|\buses?\b|\busing\b|[=~≈]|占用?|需要?|消耗|至少)[^.,，。;；\n]{0,12}$",
     re.I | re.A,
 )
-# cards on which something lands, not cards of the run
+# cards on which something lands, or the bound of a number: not cards of the run
 LANDS = re.compile(
     r"\b(?:put|placed|land\w*|ends? up|loaded|all|everything|whole model|copied)\s+(?:is |are )?(?:on|onto|to)\s*(?:an?\s+|one\s+)?$"
     r"|\btoo (?:large|big)\b[^.;\n]{0,40}\b(?:on|in|into|onto|for)\s+(?:an?\s+|one\s+)?$"
-    r"|(?:太大[，,]?|放不下|装不下|不足以)[^，,。；;\n]{0,8}$",
+    r"|\b(?:more|fewer|less|greater) than\s+$|(?:太大[，,]?|放不下|装不下|不足以|超过|多于)[^，,。；;\n]{0,8}$",
     re.I | re.A,
 )
 # a letter and a digit in lower case may be a card (t4) or a parallel size (t4 p2 for TP 4, PP 2)

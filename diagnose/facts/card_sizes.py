@@ -13,6 +13,8 @@ _INSIDE = re.compile(r"(?<![\da-z])(\d{2,3})\s?g", re.A)
 _OF_HOST = re.compile(
     r"(?:\b(?:host|cpu|ram|memory|node|system)(?:\s*(?:has|of|is|[:=：]))?|内存|主机)\s*$", re.I | re.A
 )
+# “14 GB each”: as often what something takes of each card
+OF_EACH_CARD = re.compile(r"(?:each|per (?:gpu|card)|/\s*(?:gpu|card|卡))$", re.I | re.A)
 _MOST = 300  # GB: no card has as much
 _TOLERANCE = 0.03  # the driver shows a little less than what the catalogue says, never this much
 

@@ -42,9 +42,10 @@ from diagnose.facts.card_patterns import (
     WHERE_IT_RUNS,
     named,
 )
-from diagnose.facts.card_sizes import behind_title, of_machine, told_size
+from diagnose.facts.card_sizes import OF_EACH_CARD, behind_title, of_machine, told_size
 from diagnose.facts.others import of_others, supposed
 from diagnose.facts.prose import asked, clause_of, numeral, span_of
+from diagnose.facts.rest_of_cards import with_the_rest
 from diagnose.facts.said import FAILURE
 from diagnose.knowledge.hardware import USUAL_MAKER, Gpu
 from diagnose.types import Fact, Line, Span
@@ -82,7 +83,7 @@ class Names:
     """Every name of every card → slug. ``packed`` are the names tight, those of machines among them.
 
     ``known`` holds, in lower case, names that are a number as well (3090, 2080 ti), which count only behind a count; ``tight`` is the
-    same tight, ``words`` what they consist of, ``forms`` the patterns of all.
+    same tight, ``words`` what they consist of, ``forms`` the patterns of all, ``sizes`` the GB that cards are sold with.
     """
 
     packed: Mapping[str, str]
@@ -90,6 +91,7 @@ class Names:
     tight: Mapping[str, str]
     words: frozenset[str]
     forms: tuple[re.Pattern[str], ...]
+    sizes: frozenset[float]
 
 
 def names(gpus: Mapping[str, Gpu]) -> Names:
@@ -108,6 +110,7 @@ def _names(gpus: tuple[tuple[str, Gpu], ...]) -> Names:
         {tight(name): slug for name, slug in known.items()},
         frozenset(word for name in long for word in name.split()),
         named(tuple(sorted(long)), tuple(sorted(short))) if known else (),
+        frozenset(float(size) for _, gpu in gpus for size in gpu.sizes),
     )
 
 
@@ -144,11 +147,9 @@ def _without_ram(mention: Mention, gpus: Mapping[str, Gpu]) -> Mention:
 
 def _only_supposed(words: str, at: int, speech: Sequence[Line]) -> bool:
     """Whether more cards are asked about where the words tell a failure; whether they are enough is asked of the run's own."""
-    return (
-        supposed(words, at)
-        and not _ENOUGH.search(words)
-        and any(FAILURE.search(without_advice(line.words)) for line in speech)
-    )
+    if not supposed(words, at) or _ENOUGH.search(words):
+        return False
+    return any(FAILURE.search(without_advice(line.words)) for line in speech)
 
 
 def _told_a_card(found: re.Match[str], words: str) -> bool:
@@ -187,7 +188,7 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
         nodes=many,
         span=span,
         gpu=slug,
-        count=numeral(word) * (many or 1) if word else None,
+        count=with_the_rest(words, found.end(), numeral(word) * (many or 1)) if word else None,
         size=told_size(groups, inside, words[: found.start()]),
         per_node=_per_node(words, found, numeral(word) if word else 0),
         of_machine=bool(MACHINE_WORD.match(words[found.end() :]) or MACHINE_HOLDS.search(words[: found.start()][-40:])),
@@ -195,9 +196,12 @@ def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Ment
 
 
 def _no_count(found: re.Match[str], words: str, known: Names) -> bool:
-    """Whether the count is a card's name (“A6000 and 5090 GPUs”), or a size without a count is what something needs."""
-    count = found.groupdict().get("count")
-    return count in known.known if count else bool(NEEDED.search(words[: found.start()][-40:]))
+    """Whether the count is a card's name (“A6000 and 5090 GPUs”), or a size without a count is what something needs of each card."""
+    groups = found.groupdict()
+    if count := groups.get("count"):
+        return count in known.known
+    unsold = groups.get("size") and OF_EACH_CARD.search(found[0]) and float(found["size"]) not in known.sizes
+    return bool(unsold or NEEDED.search(words[: found.start()][-40:]))
 
 
 def aside(words: str, found: re.Match[str]) -> bool:
@@ -291,8 +295,6 @@ def maker(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> dict[str, Fact]
     """Who makes the card, where it is not the maker of most."""
     card = known.get("gpu_model")
     vendor = next((gpu.vendor for gpu in gpus.values() if card is not None and gpu.title == card.value), USUAL_MAKER)
-    return (
-        {}
-        if vendor == USUAL_MAKER
-        else {"gpu_maker": Fact("gpu_maker", vendor, "derived", why="follows from the card")}
-    )
+    if vendor == USUAL_MAKER:
+        return {}
+    return {"gpu_maker": Fact("gpu_maker", vendor, "derived", why="follows from the card")}

@@ -52,7 +52,7 @@ def _product(key: Key, value: str) -> dict[str, Value]:
 def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, Value]:
     """The row of a written word: as it stands, as the name of a file, as yes or no, or as the longest word inside a file's name.
 
-    A row of ``*`` is that of any other word.
+    A row of ``*`` is that of any other word, and not of a variable, which may stand for any of them.
     """
     rows = {word.lower().removeprefix("torch."): facts for word, facts in table.items()}
     word = written.bare(value).lower().removeprefix("torch.")
@@ -67,4 +67,10 @@ def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, V
     inside = [row for row in rows if len(row) >= 4 and (row in stem or (member != word and row in member))]
     if inside:
         return rows[max(inside, key=len)]
-    return {} if written.not_set(value) else rows.get(_ANY_OTHER, {})
+    if written.not_set(value) or _ANY_OTHER not in rows:
+        return {}
+    other = rows[_ANY_OTHER]
+    if "$" not in word:
+        return other
+    # of a variable what every row says that says anything
+    return {id: value for id, value in other.items() if all(row.get(id) == value for row in rows.values() if row)}

@@ -64,7 +64,7 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
     names = [
         *_of_keys(paste, models, given),
         *(served or _of_places(paste, models)),
-        *of_words(speech, models),
+        *_unless_of_run(paste, of_words(speech, models)),
         *map(_folder, of_words(own, models)),
     ]
     best = _best(names) or _of_folder(names, knowledge)
@@ -102,6 +102,20 @@ def _apart(paste: Paste, speech: Sequence[Line]) -> tuple[list[Line], list[Line]
     own = [line for line in lines if _OF_THE_RUN.search(keys.get(line.number, ""))]
     named = {line.number for line in own}
     return [line for line in lines if line.number not in named], own
+
+
+def _unless_of_run(paste: Paste, names: Sequence[Name]) -> Iterator[Name]:
+    """The names; one within what a setting calls the run, or writes to, stands for a model of the catalogue at most."""
+    own = [one.span for one in paste.settings if one.shape != "yaml" and _OF_THE_RUN.search(normal(one.key))]
+    for name in names:
+        if not any(_within(name.span, place) for place in own):
+            yield name
+        elif name.slug:
+            yield _folder(name)
+
+
+def _within(span: Span | None, other: Span) -> bool:
+    return span is not None and span.line == other.line and other.start <= span.start and span.end <= other.end
 
 
 def _folder(name: Name) -> Name:

@@ -227,8 +227,14 @@ def _size(name: str) -> float | None:
     found = SIZE_IN_NAME.search(words.replace("_", "-"))
     if not found:
         return None
-    number = float(found[1].replace("_", ".").replace("-", "."))
+    number = size_of(found[1])
     return number / 1000 if found[2] in "mM" else number
+
+
+def size_of(digits: str) -> float:
+    """The number that a name writes as ``1.5``, ``1_5``, ``1p5`` or, without its point, ``05``."""
+    words = re.sub(r"[_\-pP]", ".", digits)
+    return float(f"0.{words[1:]}" if re.fullmatch(r"0\d{1,2}", words, re.A) else words)
 
 
 def alike(name: str, models: Models) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from diagnose.facts.cards import names
-from diagnose.facts.model_names import NAMED, plain
+from diagnose.facts.model_names import NAMED, plain, size_of
 from diagnose.facts.model_words import SCRIPT, SIZED, of_a_run, standing
 from diagnose.facts.prose import span_of
 from diagnose.knowledge import Knowledge
@@ -57,7 +57,9 @@ _OTHERS_BEFORE = re.compile(
     re.I | re.A,
 )
 _OTHERS_BEHIND = re.compile(rf"\s*-?(?:sized?\s+)?(?:的)?\s*{_OTHERS}", re.I | re.A)
-_SIZE_IN_NAME = re.compile(r"(?<![A-Za-z0-9.])([1-9]\d{0,2}(?:[.p]\d{1,2})?|0[.p]\d{1,2})b(?![A-Za-z0-9])", re.I | re.A)
+_SIZE_IN_NAME = re.compile(
+    r"(?<![A-Za-z0-9.])([1-9]\d{0,2}(?:[.p]\d{1,2})?|0[.p]?\d{1,2})b(?![A-Za-z0-9])", re.I | re.A
+)
 
 
 def size_in_words(speech: Sequence[Line], knowledge: Knowledge) -> Fact | None:
@@ -128,7 +130,7 @@ def _size_in_names(speech: Sequence[Line]) -> Fact | None:
         runs = [(name, name["name"]) for name in NAMED.finditer(line.words) if of_a_run(name["name"])]
         for place, words in (*scripts, *runs):
             for size in _SIZE_IN_NAME.finditer(words):
-                value = plain(float(size[1].lower().replace("p", ".")))
+                value = plain(size_of(size[1]))
                 span = span_of(line, place)
                 found.setdefault(float(value), Fact("params_b", value, "read", written=place[0], span=span))
     return next(iter(found.values())) if len(found) == 1 else None

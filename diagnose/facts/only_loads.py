@@ -12,7 +12,7 @@ from diagnose.types import Fact, Line, Paste
 _LOADS = re.compile(r"\w(?<!Tokenizer)(?<!TokenizerFast)(?<!Processor)(?<!Config)\.from_pretrained\(", re.A)
 # what comes behind: a pass, a trainer, adapters, other weights
 _GOES_ON = re.compile(
-    r"\.generate\(|\bpipeline\(|get_peft_model\(|(?<![\w.])model\(|\.chat\(|PeftModel\b|Trainer\b|\.map\(|\.forward\(",
+    r"\.generate\(|\bpipeline\(|get_peft_model\(|\bLoraConfig\(|(?<![\w.])model\(|\.chat\(|PeftModel\b|Trainer\b|\.map\(|\.forward\(",
     re.A,
 )
 _LONGEST = 2000

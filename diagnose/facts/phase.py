@@ -6,6 +6,7 @@ Unsettled is absent.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from diagnose.facts.prose import place_of
@@ -13,11 +14,12 @@ from diagnose.facts.signature import is_mark
 from diagnose.facts.steps import counted
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework, PhaseFrame
-from diagnose.types import Fact, Frame, Hit, Paste, Span
+from diagnose.types import Fact, Frame, Hit, Line, Paste, Span
 from diagnose.vocabulary import OF_ENGINE_START, PHASE_GROUPS
 
 # a mark of a phase is the end of the log when this many lines follow it at most
 _END = 15
+_FENCE = ("```", "~~~")
 # “---> 54     logits = logits.float()”, with five lines of code to either side at most (IPython core/ultratb.py: context)
 _ARROW = re.compile(r"\s{0,4}-{1,8}>\s?\d{1,6}\s", re.A)
 _SHOWN = 12
@@ -71,9 +73,18 @@ def _by_mark(paste: Paste, said: Sequence[Hit]) -> Fact | None:
     last = max(marks, key=lambda hit: hit.span.line)
     if any(True for line in paste.lines if line.number > last.span.line for _ in counted(line)):
         return None  # steps were counted since
+    behind = [line for line in _same_block(paste, last.span.line) if line.number > last.span.line]
     # a table of the cards that somebody put behind the log is none of it
-    end = max((line.number for line in paste.lines if line.text.strip() and line.words[:1] not in "|+"), default=0)
-    return _fact(last.signature.phase, last.signature.title, last.span) if end - last.span.line <= _END else None
+    log = [line for line in behind if line.text.strip() and line.words[:1] not in "|+"]
+    return _fact(last.signature.phase, last.signature.title, last.span) if len(log) <= _END else None
+
+
+def _same_block(paste: Paste, number: int) -> list[Line]:
+    """All lines, or where a line stands in a fenced block those of such blocks: what a person writes between them is no log."""
+    fences = [line.number for line in paste.lines if line.text.lstrip().startswith(_FENCE)]
+    if bisect(fences, number) % 2 == 0:
+        return list(paste.lines)
+    return [line for line in paste.lines if bisect(fences, line.number) % 2]
 
 
 def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, knowledge: Knowledge) -> Fact | None:

@@ -76,7 +76,7 @@ _SHARE = r"\s*(?:=|:|：|of|at|is|was|to|为|是|(?:设|调|开|给|改)(?:置|�
 _WORDS = (
     (
         "zero_stage",
-        r"(?<![\w-])(?:deepspeed|ds)?[\s_-]*zero(?:[\s_-]*stage)?[\s_-]*(?P<n>[123])(?!\d|[.]\d|\+\+|_(?:init|save|gather)_)",
+        r"(?<![\w-])(?:deepspeed|ds)?[\s_-]*zero(?:[\s_-]*stage)?[\s_-]*(?P<n>[123])(?!\d|[.]\d|\+\+|_(?:init|save|gather)_|\s?[/、]\s?[0-3](?!\d))",
     ),
     ("zero_stage", rf"(?<![\w-])(?:deepspeed[\s_-]*)?zero[\s_-]*stage{IS}(?P<n>[123])(?![\w.]*[A-Za-z\d])"),
     ("zero_stage", r"\bfsdp\b[\s,(（+]*(?P<full>full[ _-]?shard)\b"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
+from diagnose.ingest.bars import without_figures
+from diagnose.ingest.flags import flags
 from diagnose.ingest.helped import helped
 from diagnose.ingest.lines import Row
 from diagnose.ingest.made import made
@@ -49,20 +50,6 @@ _DECLARED = re.compile(
     r"(?P<value>\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[\w.+-]{1,80})",
     re.A,
 )
-_QUOTED = re.compile(
-    r"[\"']--(?P<key>[A-Za-z][\w.-]{0,80})(?:=(?P<joined>[^\"'\n]{1,400})[\"']"
-    r"|[\"'](?:[ \t]*,[ \t]*[\"'](?!--)(?P<value>[^\"'\n]{0,400})[\"']|(?=[ \t]*(?:,|\]|$))))",
-    re.A,
-)
-# all of a script's list, or all that the script was called with: more arguments, and no value of the flag before it
-_REST = r"\"?\$(?:@|\{(?:@|\w{1,80}\[[@*]\])\})"
-_FLAG = re.compile(
-    r"(?<![\w-])--(?P<key>[A-Za-z][\w.-]{0,80})(?:[=]|[ \t]{1,3}|(?=$))"
-    rf"(?P<value>(?=--[A-Za-z]|{_REST}|$)|\"[^\"\n]{{1,200}}\"|'[^'\n]{{1,200}}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{{1,200}})",
-    re.A,
-)
-_USAGE = re.compile(r"\s*usage:", re.I)  # what a program may be given
-_JOINS = frozenset("and or with plus but then is was to in for on from as when also flag flags".split())  # noqa: SIM905
 _NUMBER = r"-?\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?[kK]?|[Tt]rue|[Ff]alse|[Nn]one|null"
 _LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]|设|给|用|开"
 # from one value to another: what the run has now is the second
@@ -116,7 +103,7 @@ def read_pairs(rows: Sequence[Row], variables: Variables, names: Names) -> list[
     settings: list[Setting] = []
     before, table = "", tables(rows)
     for at, row in enumerate(rows):
-        words = row.words
+        words = without_figures(row.words)
         above, before = before, words
         if words.lstrip()[:1] == "#" or _SOURCE.match(words):
             continue
@@ -168,7 +155,7 @@ def _found(words: str, place: Place) -> Iterable[tuple[str, str, str, int, int]]
         yield from _named(words, (_ENVIRON,), "env")
     if "--" in words:
         yield from pieces(place, words)
-        yield from _flags(words)
+        yield from flags(words)
     if "=" in words:
         yield from _assigned(words, place)
     if "_" in words or "." in words:
@@ -211,46 +198,6 @@ def _named(words: str, patterns: Iterable[re.Pattern[str]], shape: str) -> Itera
     for pattern in patterns:
         for found in pattern.finditer(words):
             yield found["key"], found["value"], shape, found.start("value"), found.end("value")
-
-
-def _flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:
-    for found in _QUOTED.finditer(words):
-        group = "joined" if found["joined"] else "value"
-        if found[group] is None:
-            yield found["key"], "true", "flag", found.end("key"), found.end("key")
-        else:
-            yield found["key"], found[group], "flag", found.start(group), found.end(group)
-    flags = [] if _USAGE.match(words) else list(_FLAG.finditer(words))
-    for at, found in enumerate(flags):
-        value = found["value"]
-        if not value:  # a flag follows at once, or the last of several ends the line
-            if found.end() < len(words) or _in_a_row(words, flags[max(at - 1, 0) : at + 1]):
-                yield found["key"], "true", "flag", found.end("key"), found.end("key")
-            continue
-        sure = (
-            words[found.end("key")] == "="
-            or words[found.start() - 1 : found.start()] == words[found.end() : found.end() + 1] == "`"
-            or _in_a_row(words, flags[max(at - 1, 0) : at + 2])
-            and value.lower() not in _JOINS
-        )
-        if value[0] not in "-=" and value.isascii() and _is_value(value, sure):
-            yield (
-                found["key"],
-                value.rstrip("."),
-                "flag",
-                found.start("value"),
-                found.end("value") - value.endswith("."),
-            )
-
-
-def _in_a_row(words: str, flags: Sequence[re.Match[str]]) -> bool:
-    """Whether two flags stand side by side, as in a command that a sentence leads to."""
-    return any(not words[one.end() : other.start()].strip() for one, other in pairwise(flags))
-
-
-def _is_value(value: str, sure: bool) -> bool:
-    """In a sentence the word behind a flag is its value when it looks like none of a sentence."""
-    return sure or not value.isalpha() or value.lower() in ("true", "false", "none", "auto") or value.isupper()
 
 
 def _said(words: str) -> Iterable[tuple[str, str, str, int, int]]:

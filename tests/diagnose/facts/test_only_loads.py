@@ -19,6 +19,7 @@ def test_code_that_loads_a_model_alone_fails_while_it_loads(facts):
         DIED + LOADS + "trainer = SFTTrainer(model=model)\n",
         DIED + LOADS + "out = model.generate(**inputs)\n",
         DIED + LOADS + "model = get_peft_model(model, config)\n",
+        DIED + "peft_config = LoraConfig(r=16, lora_dropout=0.1)\n" + LOADS,
         "It dies while fine-tuning. " + DIED + LOADS,
         DIED + 'tokenizer = AutoTokenizer.from_pretrained("Qwen/Qwen2.5-7B-Instruct")\n',
         LOADS,
