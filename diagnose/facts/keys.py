@@ -232,7 +232,7 @@ def writable(
     """Fact → the first key that a lever may write, in the person's spelling where the paste has one, and its unit.
 
     What surely holds comes before what is only not ruled out, and that before what would have to be known. A key whose words name the
-    algorithm stands behind one that sets the fact alone.
+    algorithm stands behind one that sets the fact alone, one of a trainer that is known by name before what many call it.
     """
     (spelled, _), values = places(framework), {**_TRAINS, **resolve(stated)}
     keys: dict[str, str] = {}
@@ -240,7 +240,7 @@ def writable(
     there = [one for one in framework.keys if not (one.hidden or one.dead) and in_range(one.since, one.until, version)]
     there = [one for one in there if one.new_in != "script"]
     taken = [one for one in there if holds(one.when, values) is not False and framework.takes(one, values)]
-    for key in sorted(taken, key=lambda one: (_open(one, values), _names_algorithm(one))):
+    for key in sorted(taken, key=lambda one: (_open(one, values), "framework" not in one.when, _names_algorithm(one))):
         for id in (key.fact,) if key.fact else dict.fromkeys(id for facts in key.values.values() for id in facts):
             if id not in keys:
                 keys[id] = key.key

@@ -16,11 +16,11 @@ from diagnose.vocabulary import Value
 class Detect:
     """How a framework is recognised. Each list holds literals; ``names`` (in prose) are the weakest evidence.
 
-    ``together`` are keys that others have too, of which all of one list are its mark.
-    ``unless`` are literals whose presence anywhere rules the framework out. Of frameworks with evidence of the same
-    strength the lower ``rank`` wins (a fork before its base); an equal rank is a tie, and a tie is a question.
-    Of the commands those of ``idle`` train nothing, and those of ``serves`` run an engine for a training elsewhere.
-    ``shares`` are marks of the base that this one was copied from, which show the base only where this one is not named as what runs.
+    ``together`` are keys that others have too, of which all of one list are its mark. ``unless`` are literals whose presence anywhere
+    rules the framework out. Of frameworks with evidence of the same strength the lower ``rank`` wins (a fork before its base); an equal
+    rank is a tie, and a tie is a question. Of the commands those of ``idle`` train nothing, and those of ``serves`` run an engine for a
+    training elsewhere. ``shares`` are marks of the base that this one was copied from, which show the base only where this one is not
+    named as what runs.
     """
 
     commands: tuple[str, ...] = ()
@@ -198,6 +198,7 @@ class Fork:
     that sets it, ``does`` the behaviours in which it differs, ``before`` those of its releases before one. A name counts as its mark in
     a value or a path, where the base is marked too. What ``trains_elsewhere``, at a service or on the processor, is not estimated.
     ``ignores`` are keys of the base that its trainer never reads, ``fixed`` facts without a choice, ``stages`` steps of its recipe.
+    In the plain file one that is ``written`` has keys that name it in their condition, and a change may write those.
     """
 
     id: str
@@ -207,6 +208,7 @@ class Fork:
     says: str
     version: str = ""
     trains_elsewhere: bool = False
+    written: bool = False
     stages: int = 0
     ignores: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
@@ -217,10 +219,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part(Record):
-    """What one file tells of a framework: the tables of which every one of its files may hold rows.
-
-    ``also`` are further frameworks of which the same holds.
-    """
+    """What one file tells of a framework, and of those of ``also``: the tables of which every one of its files may hold rows."""
 
     also: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()

@@ -41,7 +41,7 @@ def insertions(
         return [*placed, *insertions(paste, others, command, framework, values)]
     if framework is not None and framework.config_shape == "python":
         command = None
-    paste = _of_framework(paste, framework)
+    paste = _of_framework(paste, framework, values or {})
     changes = [change for change in changes if _may_stand(change, framework, command)]
     flags = [change for change in changes if _in_command(paste, change, command, framework)]
     found = [insertion for change in changes if change not in flags for insertion in beside(paste, change)]
@@ -92,15 +92,20 @@ def _places(change: Change, framework: Framework | None, values: Values | None =
     return {key.new_in for key in same if key.new_in != "server" or holds(key.when, values or {}) is not False} - {""}
 
 
-def _of_framework(paste: Paste, framework: Framework | None) -> Paste:
+def _of_framework(paste: Paste, framework: Framework | None, values: Values) -> Paste:
     """The paste without the blocks that are none of the framework's: arguments in a log line, another library's dump.
 
     In Python an argument that may not be written beside others of the trainer is one of another call, as those of adapters are.
+    Where many trainers share the keys, those that name the run's own tell its blocks.
     """
-    if framework is None or framework.fallback:
+    keys = framework.keys if framework else ()
+    if framework is not None and framework.fallback:
+        named = [key for key in keys if "framework" in key.when] if "framework" in values else []
+        keys = tuple(key for key in named if holds(key.when, values) is not False)
+    if framework is None or not keys:
         return paste
-    known = {name for key in framework.keys for name in (key.key, *key.aliases)}
-    own = {name for key in framework.keys if not (key.new_in or key.hidden) for name in (key.key, *key.aliases)}
+    known = {name for key in keys for name in (key.key, *key.aliases)}
+    own = {name for key in keys if not (key.new_in or key.hidden) for name in (key.key, *key.aliases)}
     shapes = ("python",) if framework.config_shape == "python" else ("yaml", "json", "python", "env")
     settings = tuple(
         setting

@@ -29,13 +29,16 @@ def by_spelling(framework: Framework) -> dict[str, tuple[Key, ...]]:
 
 
 def words_of(key: Key, facts: Facts) -> Words:
-    """All words that this key takes in this version: a record may tell them in several entries."""
+    """All words that this key takes in this version: a record may tell them in several entries, and a trainer's own stand alone."""
     entries = by_spelling(facts.framework).get(normal(key.key), ()) if facts.framework else ()
     version = told_version(facts.values)
     same = [
         one
         for one in entries
-        if one.key == key.key and not (one.hidden or one.dead) and in_range(one.since, one.until, version)
+        if one.key == key.key
+        and not (one.hidden or one.dead)
+        and in_range(one.since, one.until, version)
+        and ("framework" in one.when or "framework" not in key.when)
     ]
     taken = [one.values for one in same if holds(one.when, facts.values) is not False]
     words = {word: given for values in (*taken, key.values) for word, given in values.items()}

@@ -49,18 +49,25 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
     for id, target in targets.items():
         key = key_of(facts, id)
         another = key is not None and key.new_in == "file"  # of another library, and the same for every trainer
+        own = not keyless and key is not None and _of_fork(key, facts)
         outside = keyless or not (situation.framework_known or another)
-        one = _outside(facts, id, target) if outside else _inside(situation, facts, id, target)
+        inside = _inside(situation, facts, id, target) if own or not outside else None
+        one = inside or (_outside(facts, id, target) if outside else None)
         if one is None or one[1].before == one[1].after:  # a key may know no smaller step than the one it stands at
             return None
         changed, change = one
         facts = facts.with_facts(changed)
-        key = key_of(situation.facts, change.fact) if situation.framework_known else None
+        key = key_of(situation.facts, change.fact) if situation.framework_known or (own and inside) else None
         beside = [change, *(company(situation, change, key) if key else ())]
         for one in beside if key else ():
             facts = facts.with_facts([fact for fact in _also_says(facts, one) if fact.id not in targets])
         changes += [as_call(situation, one, key) if key else one for one in beside]
     return Written(followed(situation, facts), tuple(changes), situation.fallback)
+
+
+def _of_fork(key: Key, facts: Facts) -> bool:
+    """Whether a trainer that is read by many’s keys has this one of its own: the key’s condition names the trainer."""
+    return facts.fork is not None and facts.fork.written and key.when.get("framework") == facts.fork.id
 
 
 def _also_says(facts: Facts, change: Change) -> Iterator[Fact]:
@@ -90,7 +97,7 @@ def key_of(facts: Facts, id: str) -> Key | None:
     ]
     version = told_version(facts.values)
     # an old spelling may be pasted where the version is not told: what this version reads comes first and rules none out
-    for key in sorted(keys, key=lambda one: not in_range(one.since, one.until, version)):
+    for key in sorted(keys, key=lambda one: (not in_range(one.since, one.until, version), not _of_fork(one, facts))):
         holding = holds(key.when, facts.values)
         if holding is False or (holding is None and key.new_in == "nowhere"):
             continue  # a default settles it, or it is part of a launcher's file and nobody knows whether that launcher runs
