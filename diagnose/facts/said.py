@@ -52,12 +52,14 @@ _WENT_WELL = re.compile(
 _OR_AFTER = re.compile(r"^[`*”\"')）\s]*(?:or\b(?! so\b)|或者?)\s*\w", re.I | re.A)
 _OR_BEFORE = re.compile(r"(?:\bor|或者?)\s*(?:(?:in|during|at|while|the|在)\s*){0,3}[`*“\"']?$", re.I | re.A)
 _LINK = re.compile(
-    r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|into|as soon as|every time|from|by|of|whenever)\b"
+    r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|into|as soon as|every time|from|by|of|whenever"
+    r"|(?:half|mid|part)-?way through)\b"
     r"[^.。;；,，:：\n]{0,50}$",
     re.I | re.A,
 )
 _LINK_CLOSE = re.compile(
-    r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|as soon as|from|by|whenever|every time)\b[^.。;；,，:：\n]{0,36}$"
+    r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|as soon as|from|by|whenever|every time"
+    r"|(?:half|mid|part)-?way through)\b[^.。;；,，:：\n]{0,36}$"
     r"|(?:在|于|位置是?|处是?|走到|跑到|到了?|卡在|出现在)[^。；;，,\n]{0,10}$|\s@\s*$",
     re.I | re.A,
 )
@@ -65,7 +67,7 @@ _LINK_CLOSE = re.compile(
 _GLUE = re.compile(
     r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|an?|the|with|hits?|ends?"
     r"|runs|ran|into|i|we|process|worker|job|run|cuda|gpu|host|npu|device|memory|ray|error|torch\.(?:cuda\.)?|直接|就|会|又|也|还是|还|仍然?|依然|照样|照旧|一样|报错?了?"
-    r"|显存|内存|主机)\s*){0,6}$",
+    r"|显存|内存|主机|到一半|中途|half-?way|mid-?way|part-?way)\s*){0,6}$",
     re.I | re.A,
 )
 # “OOM after eval starts”: it was in it

@@ -47,6 +47,8 @@ def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(va
         ("Rollout is fine, but the policy update runs out of memory.", "actor_update"),
         ("GPU OOM in the backward pass", "actor_update"),
         ("loss.backward() OOM", "actor_update"),
+        ("训练没问题，每次 eval 到一半 OOM", "eval"),
+        ("It goes OOM halfway through the evaluation.", "eval"),
         ("更新策略的时候显存溢出", "actor_update"),
         ("反向传播时爆显存", "actor_update"),
         ("训练保存 checkpoint 的时候 OOM", "checkpoint"),
