@@ -24,3 +24,12 @@ def test_a_run_that_failed_is_not_said_to_have_not_run(text: str) -> None:
 def test_a_run_that_is_only_asked_about_has_not_run() -> None:
     facts = diagnose("TRL SFT of Qwen2.5-7B on one 4090: would it fit with LoRA?", {}, current(), ()).facts
     assert facts.values["planned"] is True
+
+
+@pytest.mark.parametrize("asked", ["是显存不够吗？", "是内存不够么？"])
+def test_who_asks_whether_memory_was_too_little_asks_of_a_run_that_failed(asked: str) -> None:
+    facts = diagnose(
+        f"slime 跑了 100 多步\nCUDA error: an illegal memory access was encountered\n{asked}", {}, current(), ()
+    ).facts
+    assert "planned" not in facts.values
+    assert "oom_kind" not in facts.values
