@@ -30,7 +30,7 @@ _NOT_ON = (
         rf"(?:{_NOT}(?:再|去|敢)?\s*{_TO_SWITCH}(?:了|过)?"
         r"|\b(?:without(?: any)?|no|not|not (?:using|with|use|enabled?)|never (?:used|enabled)"
         r"|(?:do|did|have|had|is|are|was)(?:n['’]t| not) (?:us(?:e|ed|ing)|enabled?|turn(?:ed)? on|set)))"
-        rf"\s*(?:the\s+|a\s+|deepspeed\s*|ds\s*)?{_OTHERS_BEFORE}[`'\"“]?$",
+        rf"\s*(?:the\s+|a\s+|deepspeed\s*|ds\s*)?{_OTHERS_BEFORE}[`'\"“]?-{{0,2}}$",
         re.I | re.A,
     ),
     # “zero3 没用” is that it did not help
@@ -46,7 +46,7 @@ _PUT_OFF = (
     re.compile(
         r"(?:关闭|关掉|(?<![有相无开\w])(?<!\w )关了?|禁用|去掉|\b(?:disabl(?:e|ed|ing)|(?:turn|switch)(?:ed|ing)? off))"
         r"了?\s*(?:the\s+|a\s+)?"
-        rf"{_OTHERS_BEFORE}[`'\"“]?$",
+        rf"{_OTHERS_BEFORE}[`'\"“]?-{{0,2}}$",
         re.I | re.A,
     ),
     re.compile(
@@ -57,14 +57,14 @@ _PUT_OFF = (
 )
 _LEFT_OUT = re.compile(
     r"(?:除了?|除开|除去|\b(?:except|besides|apart from|other than|(?:everything|all|anything) but))\s*(?:the\s+|for\s+)?"
-    rf"{_OTHERS_BEFORE}[`'\"“]?$",
+    rf"{_OTHERS_BEFORE}[`'\"“]?-{{0,2}}$",
     re.I | re.A,
 )
 _ALL_ELSE = re.compile(r"(?:之外|以外|外)?[，,]?\s*(?:其他|其它|别)?的?(?:方法)?(?:我|基本|全)?都(?:已经?)?试", re.A)
 _ALL_BEFORE = re.compile(r"\b(?:tried|did|used)\b[^.;\n]{0,20}\b(?:everything|all|anything)\b", re.I | re.A)
 _ON_BEFORE = re.compile(
     r"(?:(?<![没不未])(?<!没有)(?:打开|开启|启用|开|加|用上)了|\b(?:with|enabled?|turned on|switched on))\s*"
-    rf"{_OTHERS_BEFORE}[`'\"“]?$",
+    rf"{_OTHERS_BEFORE}[`'\"“]?-{{0,2}}$",
     re.I | re.A,
 )
 _ON_AFTER = re.compile(

@@ -51,7 +51,10 @@ SHORT_FORMS = (
     ("enforce_eager", r"关[了掉]?\s*cuda[ -]?graphs?(?P<on>)(?![\w-])"),
     ("kv_cache_dtype", rf"(?<![\w.-]){_OFF}(?P<word>fp8)[ _-]kv(?:[ _-]?cache)?(?![\w=-])"),
     ("kv_cache_dtype", r"(?<![\w.-])kv[ _-]?cache\s*(?:dtype\s*)?(?:=|:|：|in|is|at|用的?)?\s*(?P<word>fp8)(?![\w-])"),
-    ("precision", r"(?<![\w.-])(?<!\bnot )(?:pure|纯)[ _-]?(?P<word>bf16)(?!\w)"),
+    (
+        "precision",
+        r"(?<![\w.-])(?<!\bnot )(?:pure|纯)[ _-]?(?P<word>bf16)(?!\w|[`'\"]?\s*[=:：]?\s*(?:is\s+)?(?:false|off)\b)",
+    ),
     ("gradient_accumulation", r"(?<!\w)(?<!梯度)累积\s*(?P<n>\d{1,3})\s*(?:步|次|(?=[,，、;；。)）]|$))"),
     ("gradient_accumulation", r"(?<![\w.-])(?:gacc|grad[ _-]?acc)\s*[=:]?\s*(?P<n>\d{1,3})(?![\w%/]|\.\d)"),
     # “1 x 8 accum”, “8 accumulation steps”

@@ -34,7 +34,7 @@ def _settings(speech: Sequence[Line], framework: Framework, given: Collection[st
         if len(line.words) > _LONG:
             continue
         for match in form.finditer(line.words):
-            name = normal(match[0].replace(" ", "_"))
+            name = normal(match[0].lstrip("-").replace(" ", "_"))
             if name in given or almost(line.words, match) or goes_well(line.words, match):
                 continue
             if (on := _state(line.words, match)) is not None:
@@ -66,4 +66,4 @@ def _switches(framework: Framework) -> re.Pattern[str]:
     }
     words = sorted((name for name in names if "_" in name), key=len, reverse=True)
     parts = "|".join(re.escape(word).replace("_", "[ _-]") for word in words) or r"(?!)"
-    return re.compile(rf"(?<![\w.=/-]){OF_ANOTHER}(?:{parts})(?![\w=/.-])", re.I | re.A)
+    return re.compile(rf"(?<![\w.=/-])(?:--(?=\w))?{OF_ANOTHER}(?:{parts})(?![\w=/-]|\.\w)", re.I | re.A)

@@ -8,6 +8,9 @@ from tests.runs import run_of
 OFF = [
     "没有开 {}，更新的时候爆显存",
     "没用 {}",
+    "没开 --{}",
+    "without --{}",
+    "disabled --{}",
     "{} 没开",
     "{} 关了，micro batch 4",
     "{} 关掉了",
@@ -21,6 +24,8 @@ OFF = [
 ]
 ON = [
     "开了 {}",
+    "加了 --{}",
+    "with --{}",
     "开了 param_offload 和 {}",
     "{} 和 param_offload 都开了",
     "{} 开了",
@@ -135,3 +140,21 @@ def test_what_failed_in_a_try_counts_in_any_words_of_a_setting(values):
 def test_what_was_tried_beside_a_command_is_another_run(values):
     command = "accelerate launch --num_processes 8 grpo.py --model_name_or_path Qwen/Qwen2.5-7B --use_vllm true"
     assert values(f"TRL\n{command}\nCUDA OOM. Tried ZeRO-3, still OOM")["zero_stage"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "sleeps"),
+    [
+        ("OpenRLHF with --colocate_all_models. CUDA OOM", "colocated", 0),
+        (
+            "OpenRLHF 跑 7B，--colocate_all_models，--vllm_gpu_memory_utilization 0.5，没开 --vllm_enable_sleep，CUDA OOM",
+            "colocated",
+            0,
+        ),
+        ("OpenRLHF with --colocate_all_models, --vllm_enable_sleep, CUDA OOM", "colocated", 1),
+        ("OpenRLHF CUDA OOM. Should I add --colocate_all_models?", "server", 0),
+    ],
+)
+def test_a_switch_counts_with_its_dashes_in_a_sentence(values, text, mode, sleeps):
+    found = values(text)
+    assert (found["rollout_mode"], found["sleep_level"]) == (mode, sleeps)
