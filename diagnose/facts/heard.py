@@ -14,7 +14,7 @@ from diagnose.facts.former import with_later, without_removed
 from diagnose.facts.framework import Detected
 from diagnose.facts.lowered import Lowered, lower
 from diagnose.facts.manuals import of_no_run, without_hits
-from diagnose.facts.not_done import without_asked, without_letters, without_plans, without_untried
+from diagnose.facts.not_done import without_asked, without_letters, without_planned, without_plans, without_untried
 from diagnose.facts.numbered import without_items, without_numbers
 from diagnose.facts.other_runs import of_failing_run
 from diagnose.facts.other_tries import with_last_share, without_other_try
@@ -54,7 +54,8 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     paste = without_removed(without_items(without_asked(without_past(paste, said), said), said, speech))
     paste = with_last_share(with_later(without_letters(paste), speech), speech, detected.framework)
     paste, speech = without_asides(paste, speech)
-    speech = without_plans(tuple(map(without_untried, speech)))
+    spoken_of, speech = speech, without_plans(tuple(map(without_untried, speech)))
+    paste = without_planned(paste, spoken_of, speech)
     remarks = speech if said == told else without_plans(tuple(map(without_untried, map(without_numbers, told))))
     paste = of_failing_run(of_training(without_others(paste), detected.framework, knowledge.engines))
     found, captured = without_other_try(*find_hits(paste, lowered, knowledge), paste, detected.framework)

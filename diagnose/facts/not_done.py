@@ -38,7 +38,8 @@ _PLANS = re.compile(
     r"(?:\b(?:(?:have|had|has|did)(?:n['’]t| not)|not|never)\b[^.?\n]{0,20}\b(?:tried|try|tested)\b"
     r"|\b(?:things?|what|ideas?|options?|plan\w*|want)\b"
     r"[^.?\n]{0,12}\bto (?:try|test)|\b(?:next steps?|todo|ideas|suggestions?|could try|can try|should try)\b"
-    r"|(?:还没|没有?|未)[^。？\n]{0,4}试|(?:打算|准备|计划|建议|可以|接下来|下一步)[^。？\n]{0,8}(?:试|尝试|做)?)[^.。?？\n]{0,12}[:：]\s*$",
+    r"|(?:还没|没有?|未)[^。？\n]{0,4}试|(?:打算|准备|计划|建议|可以|接下来|下一步)[^。？\n]{0,8}(?:试|尝试|做)?"
+    r"|\b(?:could|can|should) try the\b)[^.。?？\n]{0,12}[:：]\s*$",
     re.I | re.A,
 )
 LIST_ITEM = re.compile(r"\s*(?:[-*•+·]|\(?\d{1,2}[.)、])\s*\S", re.A)
@@ -58,6 +59,16 @@ def without_plans(speech: Sequence[Line]) -> tuple[Line, ...]:
         if not (planned and LIST_ITEM.match(line.words)):
             kept.append(line)
     return tuple(kept)
+
+
+def without_planned(paste: Paste, speech: Sequence[Line], kept: Sequence[Line]) -> Paste:
+    """The paste without the settings of such items, which ``kept`` lacks and ``speech`` has, where the text tells a failure."""
+    items = {line.number for line in speech} - {line.number for line in kept}
+    if not items or not any(FAILURE.search(without_advice(line.words)) for line in kept):
+        return paste
+    return replace(
+        paste, settings=tuple(one for one in paste.settings if one.command >= 0 or one.span.line not in items)
+    )
 
 
 def without_untried(line: Line) -> Line:

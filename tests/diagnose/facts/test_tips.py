@@ -35,3 +35,15 @@ def test_who_says_it_beside_such_a_message_is_believed(values):
 
 def test_a_question_alone_still_tells(values):
     assert values("报错退出，是显存不够吗？")["oom_kind"] == "gpu_oom"
+
+
+def test_what_a_chatbot_listed_is_no_setting_of_the_run(values):
+    text = (
+        "My GRPO run with TRL crashes, what do I do?\nChatGPT: You should try the following:\n1. Reduce per_device_train_batch_size to 1\n"
+        "2. Use DeepSpeed ZeRO-3 with CPU offload\n3. Set vllm_gpu_memory_utilization=0.2\n\n"
+        "still torch.OutOfMemoryError: CUDA out of memory.\nGRPOConfig(per_device_train_batch_size=8, num_generations=8)"
+    )
+    found = values(text)
+    assert found["micro_batch"] == 8
+    assert (found["zero_stage"], found["gpu_memory_utilization"]) == (0, 0.3)
+    assert not found["param_on_cpu"]
