@@ -58,7 +58,8 @@ _TOLD = (
         rf"\b(?:no|without|never)\s+(?:an?\s+|any\s+)?(?:(?:gpu|cuda|host|cpu|npu)\s+){{0,2}}{FAILS}", re.I | re.A
     ),
     re.compile(
-        r"\b(?:no longer|never)\s+(?:(?:again|fails?|crash(?:es)?|dies|with|gets?|sees?|saw|had|have|has|hits?|runs?|goes|go|into"
+        r"\b(?:no longer|never)\s+(?:(?:again|fails?|crash(?:es)?|dies|with|gets?|got|sees?|saw|seen|had|have|has|hits?"
+        r"|runs?|ran|goes|gone|go|into"
         r"|an?|any|the|cuda|gpu|host)\s+){0,5}"
         rf"{_NAME}{FAILS}",
         re.I | re.A,
@@ -156,7 +157,7 @@ _TOLD = (
 # who asks how, or could not, has had the failure
 _HAD_IT = re.compile(
     r"\b(?:how|cannot|can['’]?t|could\s?n['’]?t|could not|unable|fail\w*|not|ways?|help|any\w*|trying|tried|want)\b[^.;\n]{0,30}$"
-    r"|(?:如何|怎么|怎样|咋|无法|没法|没能|不能|求)[^。；\n]{0,8}$",
+    r"|(?:如何|怎么|怎样|咋|无法|没法|没能|不能|求(?!助|救|教|问))[^，,。；\n]{0,8}$",
     re.I | re.A,
 )
 _WORD = re.compile(r"OOM|memory|v?ram\b|显存|内存|爆", re.I | re.A)

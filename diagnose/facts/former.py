@@ -23,7 +23,8 @@ WELL = (
 # how it went: well, or as badly as with the later value
 _WENT_WELL = (
     rf"(?:{WELL}|\s*[,，;；]?\s*(?:(?:but|and|it|还是|仍然?|就|也|都|会|直接|still|gave|gives|cuda)\s*)*"
-    r"(?:OOM(?:s|ed|了)?|爆(?:显存|了)?|炸了?|不行|不够|out of memory|failed|fails))?"
+    r"(?:OOM(?:s|ed|了)?|爆(?:显存|了)?|炸了?|不行|不够|out of memory|failed|fails)"
+    r"|\s*(?:的?时候?)?\s*(?:会|就)?(?:爆|炸|OOM|挂)(?:过|了)?\s*(?:[一两几]次)?\s*(?:OOM|显存)?)?"
 )
 _CHANGED = (
     r"(?:(?:就|再|又|我|后来|然后|一路|一直|逐步)?\s*(?:改|换|调|降|升|加|提|提高|增大|增加|减小|减少|缩小)\s*(?:小|大|低|高)?[到成为至]了?|改(?=\s*[\d.])|换(?=[A-Za-z])|(?:现在|目前)(?:是|用|改[到成为])?|-{1,2}>|=>|→|\b(?:then|now|currently)(?:\s+(?:to|at|is|it['’]?s))?\b"

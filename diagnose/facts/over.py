@@ -21,6 +21,7 @@ _OVER = re.compile(
     r"(?<!not )(?<!n['’]t )(?<!not been )(?<!be )(?<!get )"
     r"\b(?:solved|fixed|resolved|gone|went away|disappeared|vanished|works now|now (?:it )?works|sorted out"
     r"|since then|(?:no (?:problem|issue)s?|none) any ?more|no longer (?:a problem|an issue|happens?))\b"
+    r"|\bso (?:i|we) (?:now )?(?:use|set|run|train|went|go|lowered|reduced|switched)\b"
     r"|(?<![没未法能何么待])(?:解决了|解决好|解决掉|已解决|没有了|消失了?|修好了?|修复了|搞定了?|好了|不再)",
     re.I | re.A,
 )
@@ -39,6 +40,14 @@ _TURN = re.compile(
     r"|(?:但是?|不过|可是?)[^，。；\n]{0,4}慢|怎么(?:提速|加速)"
     r"|现在(?:的问题|又|却|遇到|碰到|报|卡|出现|变成|有一?个|想问|[^，。；\n]{0,24}(?:报错?|卡[住死]|失败|挂|崩|不涨|慢|nan|错误|问题|hang))"
     r"|(?:但是?|不过|可是?|然后|结果)(?:现在|目前|又)|又(?:遇到|出现|碰到|报|有)|(?:新|另外?一?个|别|其他|下一个|剩下)的?(?:新的?)?问题",
+    re.I | re.A,
+)
+# … or said to be the one that is asked about, wherever in the text
+_INSTEAD = re.compile(
+    rf"(?<!是)不是\s*(?:因为|由于)?\s*{FAILS_ZH}\s*[，,；;]\s*(?:而?是|就是)"
+    rf"|\bnot (?:about |due to )?(?:an? |the )?(?:(?:gpu|cuda) )?{FAILS}[^.?\n]{{0,12}}?[,;:—–-]\s*(?:but|it|just|rather)\b"
+    r"|\b(?:error|message|traceback) (?:above|below|at the top) is (?:what|the (?:one|problem|question))\b"
+    r"|(?:上面|下面)(?:的|这个)(?:报错|错误|问题)(?:才是|是我)",
     re.I | re.A,
 )
 # the next trouble is the same one in another place
@@ -63,22 +72,28 @@ def without_past(paste: Paste, speech: Sequence[Line]) -> Paste:
     """The paste with dots for every failure that is told as over before another trouble is."""
     whole = {line.number: line for line in paste.lines}
     said = [line for line in speech if line.words == whole[line.number].words]
-    told = {line.number: kept for at, line in enumerate(said) if (kept := _without_past(line.words, said[at + 1 :]))}
+    instead = next((line for line in said if _INSTEAD.search(line.words)), None)
+    told = {
+        line.number: kept
+        for at, line in enumerate(said)
+        if (kept := _without_past(line.words, said[at + 1 :], instead if instead is not line else None))
+    }
     if not told:
         return paste
     return replace(paste, lines=tuple(replace(line, words=told.get(line.number, line.words)) for line in paste.lines))
 
 
-def _without_past(words: str, after: Sequence[Line]) -> str:
-    """The words without what is over; "" where nothing is, or where it comes again."""
+def _without_past(words: str, after: Sequence[Line], instead: Line | None) -> str:
+    """The words without what is over; "" where nothing is, or where it comes again. ``instead``: a line that tells what it is about."""
     mentions = list(_MENTION.finditer(words))
     if mentions and (place := _elsewhere(words, after)) is not None:
         return _dotted(words, place)
     over = next((found for found in _OVER.finditer(words) if any(_near(one, found) for one in mentions)), None)
     if over is None:
         return ""
-    turn = _TURN.search(words, over.start())
-    behind = words[turn.start() :] if turn else next((one.words for one in after if _TURN.search(one.words)), "")
+    turn = _TURN.search(words, over.start()) or _INSTEAD.search(words, over.start())
+    lines = (*(one for one in after if _TURN.search(one.words)), *([instead] if instead else ()))
+    behind = words[turn.start() :] if turn else next((one.words for one in lines), "")
     if not behind or _AGAIN.search(behind):
         return ""
     end = turn.start() if turn else len(words)
