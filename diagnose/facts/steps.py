@@ -29,7 +29,9 @@ _WORDS = (
     ),
     re.compile(rf"(?<![\w=]){_NUMBER}\s*步(?:左右|时|的时候|之后|后|就)", re.A),
     re.compile(rf"\b(?:in|at|on|during)\s+(?:iteration|iter)\s*#?{_NUMBER}\b{_ALONE}", re.I | re.A),
-    re.compile(rf"(?:^|[\s(（,，])(?:global[_ ])?step\s*[#:=]?\s*{_NUMBER}\b(?!\s*[/.]\d){_ALONE}", re.I | re.A),
+    re.compile(
+        rf"(?:^|[\s(（,，。;；、：])(?:global[_ ])?step\s*[#:=]?\s*{_NUMBER}\b(?!\s*[/.]\d){_ALONE}", re.I | re.A
+    ),
 )
 # in lower case; every line that counts steps holds one
 OF_COUNTERS = ("step", "iter", "%|")
@@ -41,7 +43,7 @@ _FAILURE = re.compile(
 # a step that went well is none at which it failed, and neither is a number that a program prints for itself
 _WELL = re.compile(
     r"^\s*(?:(?:is|was|are|were|runs?|ran|went|goes|all|still|again|completely)\s+){0,3}(?:\w+\s+but\s+)?(?:fine|ok|okay|well|through|passe[sd]|works?)\b"
-    r"|^\s*(?:都|也|是|还)?(?:能过|能跑|正常|没问题|过了|过(?=[，,。;；\s]|$)|好的|可以|成功|跑通|没事|不会)",
+    r"|^\s*(?:都|也|是|还|完全|一切|倒是?){0,2}(?:能过|能跑|正常|没问题|过了|过(?=[，,。;；\s]|$)|好的|可以|成功|跑通|没事|不会)",
     re.I | re.A,
 )
 _PRINTED = re.compile(r"@\s*$", re.A)
@@ -53,6 +55,13 @@ _SPOKEN = re.compile(
     r"|第(?P<ordinal>[一二三四五六七八九十])(?![一二三四五六七八九十百])(?:个)?\s*(?:步|step|iter|次迭代)",
     re.I | re.A,
 )
+# “before the first step”, “还没进第一步”: it never came so far, unless only its end did not come
+_NOT_YET = re.compile(
+    r"(?:还没有?|没有?|尚?未)(?:开始|进入?|走|跑|到){0,2}\s*$|\bbefore (?:even )?(?:the )?(?:very )?$"
+    r"|\b(?:never|not even) (?:reach\w*|g[eo]t\w* to) the (?:very )?$",
+    re.I | re.A,
+)
+_ENDS = re.compile(r"\s*(?:is |was |could |can )?(?:finish|complet|end|done|over)|\s*(?:完|结束)", re.I | re.A)
 # “step 1: 310GB, step 50: 520GB” reads a gauge at each, and the last one is how far it came
 _READING = r"(?:\s*[:：=]\s*~?|\s{1,8})[\d.,]+\s*[GMT]i?B?(?![A-Za-z])"
 _IS_READING = re.compile(_READING, re.I | re.A)
@@ -166,7 +175,8 @@ def _spoken(line: Line) -> Iterator[tuple[Fact, bool]]:
     for i, match in enumerate(found):
         end = found[i + 1].start() if i + 1 < len(found) else len(line.words)
         after = line.words[match.end() : min(end, match.end() + _NEAR)].lower()
-        if not _WELL.match(after):
+        never = _NOT_YET.search(line.words[: match.start()]) and not _ENDS.match(after)
+        if not never and not _WELL.match(after):
             number = _ORDINALS[(match["step"] or match["ordinal"]).lower()]
             told = Fact("step", number, "read", written=match[0], span=span_of(line, match))
             yield told, bool(_FAILURE.search(after))

@@ -1,5 +1,7 @@
 """Which lines count as speech, and where words stand: what a program prints step after step is heard once."""
 
+import pytest
+
 from diagnose.facts.lowered import lower
 from diagnose.facts.prose import fresh, spoken
 from diagnose.ingest import read
@@ -78,3 +80,17 @@ def test_cards_of_a_size_that_others_have_too_are_counted(knowledge):
     values = diagnose("NPU OOM in GRPO, NPUs 8x64G, Ascend 910B", {}, knowledge, ()).facts.values
     assert (values["n_gpus"], values["gpu_mem_gib"]) == (8, 64)
     assert "n_gpus" not in diagnose("CUDA OOM in GRPO, server with 8x64G DDR5", {}, knowledge, ()).facts.values
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("response 6k。step 2 挂，step 1 完全正常，为什么？CUDA OOM", 2),
+        ("启动时（还没进第一步）进程被 kill", None),
+        ("It is killed before the first step.", None),
+        ("It is killed before the first step finishes.", 1),
+        ("第一步就 CUDA OOM", 1),
+    ],
+)
+def test_a_step_that_went_well_or_never_came_is_none_at_which_it_failed(values, text, step):
+    assert values(text).get("step") == step
