@@ -10,6 +10,9 @@ _PIECES = 0.1
 FULL = 0.05
 # GiB: less than this on a card that is not the process's own is the driver's and the contexts'.
 TENANT = 1.5
+# GiB of the process beside what torch reserves: context, kernels and libraries on one card; with NCCL's buffers, 9.2 MiB a channel
+# and peer (terms_nccl.py), of all groups that a model split many ways has.
+BESIDE_TORCH, WITH_GROUPS = 2.0, 8.0
 # Figures are printed with two decimals and read at slightly different moments.
 _SLACK = 0.02
 
@@ -46,9 +49,18 @@ def limited(facts: Facts) -> bool:
 def foreign_gib(facts: Facts) -> float | None:
     """GiB on the card beyond what the process holds and what is free: other processes, or another engine. Without figures as told."""
     total, free, held = (facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "process_gib"))
+    if held is None and total is not None and free is not None:
+        return _beyond_torch(facts, total - free) or facts.number("others_gib")
     if total is None or free is None or held is None or held > total:
         return facts.number("others_gib")
     return round(total - free - held, 2)
+
+
+def _beyond_torch(facts: Facts, used: float) -> float | None:
+    """GiB of others on a card, where a message before torch 2.1 tells of the process what torch reserves alone; None where it may be all."""
+    held = facts.number("torch_held_gib")
+    own = BESIDE_TORCH if facts.values.get("n_gpus") == 1 else WITH_GROUPS
+    return round(used - held, 2) if held is not None and used - held > own else None
 
 
 def alone_on_card(facts: Facts) -> bool:

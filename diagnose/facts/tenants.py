@@ -8,16 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from diagnose.allocator import BESIDE_TORCH, WITH_GROUPS
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Paste
 from diagnose.units import parse_size, to_gib
 from diagnose.vocabulary import Origin
 
 _LISTED = re.compile(r"\bProcess \d{1,10} has (?P<size>\d[\d.]{0,12} (?:[KMGT]iB|bytes)) memory in use", re.A)
-# Beside what torch holds a process has its context, kernels and what libraries took: far less than another run on the card.
-_BESIDE_TORCH = 2.0
-# … with NCCL's buffers, 9.2 MiB a channel and peer (terms_nccl.py), of all groups that a model split many ways has: up to this
-_WITH_GROUPS = 8.0
 # Where a message is cut before it tells what torch has reserved and does not use: as in terms_fixed.py, of ten messages 0.1 to 18 % of it.
 _UNUSED = 0.2
 # The message may be broken over so many lines.
@@ -30,7 +27,7 @@ def own_process(paste: Paste, stated: Mapping[str, Fact]) -> Fact | None:
     if "process_gib" in stated or allocated is None or allocated.span is None:
         return None
     held = float(allocated.value) + (float(unused.value) if unused else 0.0)
-    beside = _BESIDE_TORCH + (0.0 if unused else _UNUSED * held)
+    beside = BESIDE_TORCH + (0.0 if unused else _UNUSED * held)
     last = allocated.span.line
     near = [line for line in paste.lines if last - _LINES < line.number <= last and "memory in use" in line.words]
     listed = [(line, found) for line in near for found in _LISTED.finditer(line.words)]
@@ -41,7 +38,7 @@ def own_process(paste: Paste, stated: Mapping[str, Fact]) -> Fact | None:
     origin: Origin = "read" if len(own) == 1 else "assumed"
     why = "of the processes that fit the one with least beside torch’s" if len(own) > 1 else ""
     if not own and unused:
-        near_it = [one for one in sizes if held <= one[0] <= held + _WITH_GROUPS]
+        near_it = [one for one in sizes if held <= one[0] <= held + WITH_GROUPS]
         own, why = (near_it if len(near_it) == 1 else []), "of the processes listed it alone is near what torch holds"
     if not own:
         return None

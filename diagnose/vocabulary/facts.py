@@ -238,6 +238,7 @@ _ALL = (
     fact("holder_gib", "number", "measured", "Held by all processes of that kind", "GiB"),
     fact("torch_allocated_gib", "number", "measured", "Allocated by torch", "GiB"),
     fact("torch_reserved_gib", "number", "measured", "Reserved but unallocated", "GiB"),
+    fact("torch_held_gib", "number", "measured", "Reserved by torch in total", "GiB"),
     fact("node_used_gb", "number", "measured", "Used on the node", "GiB"),
     fact("node_total_gb", "number", "measured", "Total of the node", "GiB"),
 )

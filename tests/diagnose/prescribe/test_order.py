@@ -134,6 +134,15 @@ def test_memory_of_another_process_is_looked_for_first(advise):
     assert advise(printed(2.0, 1.0, 40.0)).levers[0] == "hardware.kill_stale"
 
 
+@pytest.mark.parametrize(("held", "first"), [("3.16", True), ("15.02", False), ("11.40", False)])
+def test_a_message_of_older_torch_tells_of_others_by_what_torch_has_reserved(advise, held, first):
+    text = (
+        "TRL PPO of Qwen2.5-0.5B\nRuntimeError: CUDA out of memory. Tried to allocate 50.00 MiB (GPU 0; 15.78 GiB total capacity; "
+        f"3.10 GiB already allocated; 22.50 MiB free; {held} GiB reserved in total by PyTorch)"
+    )
+    assert (advise(text).levers[0] == "hardware.kill_stale") is first
+
+
 def test_memory_beside_the_process_is_first_the_runs_own_engine_where_that_shares_the_card(advise):
     slime = "python3 train.py --colocate --sglang-mem-fraction-static 0.7 --max-tokens-per-gpu 9216 --n-samples-per-prompt 8\n"
     apart = slime.replace("--colocate ", "--rollout-num-gpus 8 ")
