@@ -57,7 +57,7 @@ def foreign_gib(facts: Facts) -> float | None:
 
 
 def _beyond_torch(facts: Facts, used: float) -> float | None:
-    """GiB of others on a card, where a message before torch 2.1 tells of the process what torch reserves alone; None where it may be all."""
+    """GiB of others on a card where a message, before torch 2.1, tells only what torch reserves; None where that may be all."""
     held = facts.number("torch_held_gib")
     own = BESIDE_TORCH if facts.values.get("n_gpus") == 1 else WITH_GROUPS
     return round(used - held, 2) if held is not None and used - held > own else None

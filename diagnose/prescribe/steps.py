@@ -23,6 +23,7 @@ _HOLD_A_ROW = (
     *("micro_tokens", "logprob_tokens", "ref_logprob_tokens", "values_tokens", "critic_tokens"),
     "max_model_len",
 )
+_OF_A_PASS = _HOLD_A_ROW[:3]
 _OF_THE_CRITIC = ("values_tokens", "critic_tokens")
 # Sizes that cut one model or one sequence among cards: they divide the cards, and the attention heads too.
 _PARALLEL = ("rollout_tp", "tp", "sp", "critic_sp", "pp", "ep", "shard_size")
@@ -195,7 +196,21 @@ def _with_company(facts: Facts, targets: Targets) -> Targets:
     batch = whole(facts.values, "train_batch_size")
     if prompts and mini and batch and float(prompts) < mini <= batch and "mini_batch_size" in facts.keys:
         company["mini_batch_size"] = prompts
-    return {**company, **_filled_row(facts, targets), **_tied(facts, targets)}
+    return {**company, **_split_budgets(facts, targets), **_filled_row(facts, targets), **_tied(facts, targets)}
+
+
+def _split_budgets(facts: Facts, targets: Targets) -> Targets:
+    """Budgets of tokens that count each card’s part of a row: they fall as it is split further, or the cards hold as much as before."""
+    now, ranks = whole(facts.values, "sp") or 1, int(targets.get("sp") or 0)
+    row = longest_row(facts.values) or whole(facts.values, "response_length")
+    if ranks <= now or row is None or facts.values.get("dynamic_batch") is not True:
+        return {}
+    budgets = {id: whole(facts.values, id) for id in _OF_A_PASS if id in facts.keys and id not in targets}
+    return {
+        id: part
+        for id, budget in budgets.items()
+        if budget and (part := max(budget * now, row) // -ranks * -1) < budget
+    }
 
 
 def _filled_row(facts: Facts, targets: Targets) -> Targets:

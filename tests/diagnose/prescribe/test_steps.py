@@ -107,3 +107,14 @@ def test_a_bound_that_a_default_sets_is_said_to_be_one(advise, knowledge):
     said = {slug: at_bound(knowledge.levers[slug], facts) for slug in ("rollout.n.down", "shard.sequence_parallel.up")}
     assert said["rollout.n.down"].endswith("is 1 by default; there is no further step.")
     assert "number of cards" in said["shard.sequence_parallel.up"]
+
+
+def test_a_row_that_is_split_takes_its_budget_of_tokens_along(knowledge):
+    up = knowledge.levers["shard.sequence_parallel.up"]
+    run = {"sp": 1, "n_gpus": 8, "prompt_length": 2048, "response_length": 20480, "dynamic_batch": True}
+    for budget, taken in ((22528, [11264, 5632, 2816]), (45056, [22528, 11264, 5632])):
+        written = replace(make_facts(**run, micro_tokens=budget), keys={"micro_tokens": "ppo_max_token_len_per_gpu"})
+        assert [step.get("micro_tokens") for step in steps(up, written)] == taken
+    assert [step.get("micro_tokens") for step in steps(up, make_facts(**run, micro_tokens=22528))] == [None, None, None]
+    by_rows = replace(written, stated={**written.stated, "dynamic_batch": Fact("dynamic_batch", False, "read")})
+    assert "micro_tokens" not in steps(up, replace(by_rows, values=resolve(by_rows.stated)))[0]
