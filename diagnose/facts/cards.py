@@ -43,7 +43,8 @@ from diagnose.facts.card_patterns import (
     named,
 )
 from diagnose.facts.card_sizes import OF_EACH_CARD, behind_title, of_machine, told_size
-from diagnose.facts.others import of_others, supposed
+from diagnose.facts.contrasted import set_against
+from diagnose.facts.others import of_another_run, supposed
 from diagnose.facts.prose import asked, clause_of, numeral, span_of
 from diagnose.facts.rest_of_cards import with_the_rest
 from diagnose.facts.said import FAILURE
@@ -133,7 +134,7 @@ def mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[Mentio
                     continue
                 if pattern in UNNAMED and (SPLIT.search(line.words) or _no_count(found, line.words, known)):
                     continue
-                if of_others(line.words, found.start()) or _only_supposed(line.words, found.start(), speech):
+                if of_another_run(line.words, found.start()) or _only_supposed(line.words, found.start(), speech):
                     continue
                 yield _without_ram(_mention(found, known, span_of(line, found), line.words), gpus)
 
@@ -274,7 +275,7 @@ def _tried(words: str, place: re.Match[str]) -> bool:
     """Whether so many machines were tried besides, or are those of which some are used; where some failed, all are the run's."""
     before = words[max(0, place.start() - 24) : place.start()]
     some_failed = OF_THE.search(before) and FAILURE.search(clause_of(words, place)[1])
-    return bool(TRIED.search(before)) and not some_failed
+    return bool(TRIED.search(before) or set_against(words, *place.span())) and not some_failed
 
 
 def _of_several(words: str, found: re.Match[str]) -> bool:

@@ -26,8 +26,24 @@ _CONTRASTS = tuple(
     for kind in _KINDS
 )
 _NEAR = 120
+# “same script, two machines”, “two machines, one works and one …”, “两台机器对比”: a run is on one of them
+_ALIKE = re.compile(
+    r"(?:\bsame (?:script|code|command|config\w*|settings?|setup|run|everything|job)"
+    r"|同样?的?(?:脚本|代码|配置|命令))\s*[,:;，：]\s*(?:on\s+)?$",
+    re.I | re.A,
+)
+_ONE_WORKS = re.compile(
+    r"\s*(?:(?:来|做个?|之间)?(?:对比|比较)|[,，:：.。;；(（-]\s*(?:(?:on|the) )?(?:其中)?(?:one|一台)\s*(?:machine|node|of them|机器)?"
+    r"\s*(?:is |runs |上|就|是)?(?:works?|worked|ok|okay|fine|能跑|可以跑?|正常|没问题)(?![A-Za-z]))",
+    re.I | re.A,
+)
 
 
 def of_one_run(text: str, start: int) -> bool:
     """Whether behind ``start`` two of a kind are told side by side, one with which it works and one with which it fails."""
     return any(form.search(text, start, start + _NEAR) for form in _CONTRASTS)
+
+
+def set_against(words: str, start: int, end: int) -> bool:
+    """Whether the machines that are named there are set against each other, each with a run of its own."""
+    return bool(_ALIKE.search(words[max(0, start - _NEAR) : start]) or _ONE_WORKS.match(words, end))

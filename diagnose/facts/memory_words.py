@@ -120,7 +120,8 @@ _LARGEST_CARD = 288  # GB
 _FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?(?=\s+\d)", re.I | re.A)
 # … as somebody tells it: “free -g: 503 total”, “free -h says Mem: total 125Gi”
 _FREE_TOLD = re.compile(
-    r"\bfree\s+-[a-z]{1,3}\b[^\n\d]{0,24}(?:(?<=total )|(?<=total: )|(?=\d[\d.]*\s?[MGT]?i?B?\s+total\b))"
+    r"\bfree\s+-[a-z]{1,3}\b[^\n\d]{0,24}(?:(?<=total )|(?<=total: )|(?<=[总一]共)|(?<=[总一]共 )|(?<=总计)|(?<=总量)"
+    r"|(?=\d[\d.]*\s?[MGT]?i?B?\s+total\b))"
     r"(?P<size>\d[\d.]*)\s?(?P<unit>[KMGT]i?(?=B?\b))?",
     re.I | re.A,
 )

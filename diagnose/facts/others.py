@@ -23,6 +23,11 @@ _SUPPOSES = re.compile(
 )
 _ASKS = re.compile(r"[?？吗么嘛]|会不会|能不能|是否", re.A)
 _WISHES = re.compile(r"\bwish\b[^.;,\n]{0,40}$", re.I | re.A)
+_ELSEWHERE = re.compile(
+    r"\b(?:train(?:ed|ing)?|ran|done|works?|worked)\b[^.;\n]{0,30}?\bon (?:an?other|a different) (?:machine|server|node|box|cluster)\b"
+    r"|在(?:另外?一台|别的|其[他它])(?:机器|服务器|集群)?上?(?:做|训练?|跑)(?:好|完)?的",
+    re.I | re.A,
+)
 _BEFORE = 240  # characters that a sentence may begin before the words
 
 
@@ -33,6 +38,14 @@ def of_others(words: str, at: int) -> bool:
         return False
     last = max((found.start() for found in _OF_OTHERS.finditer(before)), default=None)
     return bool(_WISHES.search(before)) or (last is not None and not _OWN.search(before, last + 1))
+
+
+def of_another_run(words: str, at: int) -> bool:
+    """The same, or what went well elsewhere: “training was done on another machine (8xA100), no problem there”."""
+    start, end = _start(words, at), _SENTENCE_END.search(words, at)
+    told = _ELSEWHERE.search(words, start, at)
+    elsewhere = told is not None and not FAILURE.search(words[start : end.end() if end else len(words)])
+    return elsewhere or of_others(words, at)
 
 
 def supposed(words: str, at: int) -> bool:

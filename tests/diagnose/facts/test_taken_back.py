@@ -42,3 +42,42 @@ def test_a_setup_is_a_machine_beside_their_number() -> None:
 )
 def test_swift_is_the_trainer_only_where_something_is_trained_with_it(text: str, framework: str | None) -> None:
     assert diagnose(text, {}, current(), ()).facts.values.get("framework") == framework
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes", "cards"),
+    [
+        (
+            "TRL. Same script, two machines.\n\nworks: 8x A100-SXM4-80GB\nfails: 8x A100-PCIE-40GB, CUDA out of memory",
+            None,
+            8,
+        ),
+        ("TRL, I have two machines, one works and one fails with CUDA OOM, both 8xA100", None, 8),
+        ("TRL, two machines with 8xA100 each, CUDA OOM", 2, 16),
+        ("TRL on two machines (8xH100 each). One machine goes OOM, the other is fine", 2, 16),
+        ("TRL. Same config on two nodes, 8xA100 each: CUDA OOM", 2, 16),
+    ],
+)
+def test_machines_that_are_set_against_each_other_are_not_those_of_one_run(text: str, nodes: int, cards: int) -> None:
+    values = diagnose(text, {}, current(), ()).facts.values
+    assert (values.get("n_nodes"), values.get("n_gpus")) == (nodes, cards)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "swift export 合并 lora 被 Killed。free -g 显示总共 125G。训练是在另一台机器上做的，完全没问题（8*A100）。",
+        "swift export is Killed. free -g shows 125G total. Training was done on another machine (8xA100), no problem there.",
+    ],
+)
+def test_the_cards_of_a_machine_where_all_went_well_are_not_those_of_the_failure(text: str) -> None:
+    values = diagnose(text, {}, current(), ()).facts.values
+    assert "n_gpus" not in values
+    assert values["host_ram_gb"] == 125
+
+
+def test_a_machine_to_which_a_run_moved_is_its_own() -> None:
+    values = diagnose(
+        "TRL. It ran out of memory on another machine as well, 8xA100 80GB. CUDA OOM", {}, current(), ()
+    ).facts.values
+    assert values["n_gpus"] == 8
