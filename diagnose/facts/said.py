@@ -88,9 +88,9 @@ _MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时|
 _IN_FUNCTION = re.compile(
     r"(?:\b(?:at|in|inside|during|(?:it|this|that)(?: is|['’]s| was))\s+(?:the\s+)?|"
     r"(?:\b(?:run|fail\w*|error|crash\w*|phase|stage|where)|报错|位置|阶段)\s*[:：]\s*"
-    r"|(?:^|(?<=[\s)）]))\s*(?:[卡挂死停]?在|[走跑]?到了?)\s*)`?"
+    r"|(?:^|(?<=[\s)）(（]))\s*(?:[卡挂死停]?在|[走跑]?到了?)\s*)`?"
     r"(?=(?:(?:[a-z]+\.)?[a-z]+_[a-z_]+|(?-i:[A-Z])\w{2,60}(?:Actor|Worker)\.\w{2,40})"
-    r"(?:\(\))?`?\s*(?:in \S+\s*)?(?:[里中]|这里|这一?步|的时候)?\s*(?:[,.;)，。；]|$))",
+    r"(?:\(\))?`?\s*(?:in \S+\s*)?(?:[里中]|[这那]里|[这那]一?步|的时候|附近)?\s*(?:[,.;)，。；）]|$))",
     re.I | re.A,
 )
 # “Backward pass of the first step:”, with the error itself in the next line

@@ -48,6 +48,8 @@ def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(va
         ("GPU OOM in the backward pass", "actor_update"),
         ("loss.backward() OOM", "actor_update"),
         ("训练没问题，每次 eval 到一半 OOM", "eval"),
+        ("CUDA out of memory. Tried to allocate 15.66 GiB.（在 update_weights 那里）", "weight_sync"),
+        ("CUDA out of memory. (in prepare_for_generation)", "weight_sync"),
         ("It goes OOM halfway through the evaluation.", "eval"),
         ("更新策略的时候显存溢出", "actor_update"),
         ("反向传播时爆显存", "actor_update"),
