@@ -112,6 +112,15 @@ _SWITCHED_TO = re.compile(
     r"|(?<!\w)(?:又|后来|再|所以|就|然后|给|把它)(?:(?P<off1>关[掉了上])|(?P<on1>[打]?开[启了])))",
     re.I | re.A,
 )
+# … or taken out again: “=True was too slow so I removed it”
+_TAKEN_OUT = re.compile(
+    r"^[`'\"]?[^.;。；=\n]{0,60}?(?:\b(?:removed|dropped|reverted|undid|deleted|took out"
+    r"|(?:had|have) to (?:remove|drop|revert|undo|take out))"
+    r" (?:it|this|that|them)\b|\b(?:took|taken|take) (?:it|this|that|them) (?:out|off|back)\b"
+    r"|(?:又|只好|后来|就|再|所以|不得不|已经?)(?:给|把它)?(?:去掉|去了|删掉|删了|撤[掉回了]|拿掉|还原))",
+    re.I | re.A,
+)
+_NEAR = 120  # characters behind a setting
 _HUNK = 12  # lines of a patch that stand together
 # then the run that failed is the one before
 _HELPED = re.compile(
@@ -129,8 +138,17 @@ def with_later(paste: Paste, speech: Sequence[Line]) -> Paste:
     """The paste with the later value of settings that a sentence writes out and then changes."""
     lines = {line.number: line for line in speech}
     settings = _without_worked(paste.settings, lines)
-    settings = tuple(_later(setting, lines.get(setting.span.line)) for setting in settings)
+    settings = tuple(
+        _later(setting, line) for setting in settings if not _taken_out(setting, line := lines.get(setting.span.line))
+    )
     return replace(paste, settings=settings) if settings != paste.settings else paste
+
+
+def _taken_out(setting: Setting, line: Line | None) -> bool:
+    if setting.command >= 0 or line is None:
+        return False
+    end = setting.span.end - line.offset
+    return 0 < end <= len(line.words) and bool(_TAKEN_OUT.match(line.words[end : end + _NEAR]))
 
 
 def without_removed(paste: Paste) -> Paste:

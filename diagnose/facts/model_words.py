@@ -53,8 +53,9 @@ _ONE_TO_ANOTHER = re.compile(r"\d[bB][-_]to[-_](?:[A-Za-z]\w*[-_])?\d", re.A)
 # a name that stands for several sizes names no model
 _MORE_SIZES = re.compile(r"^\s*(?:/|、|,|&|and|or|to|和|与|或|到)\s*\d{1,3}(?:\.\d+)?\s?[bB]\b", re.I | re.A)
 _WELL = re.compile(
-    r"\b(?:fine|works?|worked|no (?:problem|oom)\w*|enough|fits?|is ok|without (?:any )?(?:problem|trouble|oom))\b"
-    r"|没有?问题|正常|不会|能跑|可以跑|够用|足够",
+    r"\b(?:fine|works?|worked|no (?:problem|oom)\w*|enough|fits?|(?:is|was|runs) (?:ok(?:ay)?|good|well)"
+    r"|without (?:any )?(?:problem|trouble|oom))\b"
+    r"|没有?问题|没事|没爆|正常|不会|能跑|可以跑|够用|足够",
     re.I | re.A,
 )
 _BESIDE = re.compile(

@@ -81,3 +81,37 @@ def test_a_machine_to_which_a_run_moved_is_its_own() -> None:
         "TRL. It ran out of memory on another machine as well, 8xA100 80GB. CUDA OOM", {}, current(), ()
     ).facts.values
     assert values["n_gpus"] == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        (
+            "verl, CUDA OOM\n- PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True -> vllm asserts, had to remove it",
+            "expandable_segments",
+        ),
+        (
+            "verl 爆显存。加了 PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True 但是 vllm 报错，又去掉了",
+            "expandable_segments",
+        ),
+        (
+            "verl CUDA OOM. actor_rollout_ref.actor.fsdp_config.param_offload=True was too slow so I removed it",
+            "param_offload",
+        ),
+    ],
+)
+def test_a_setting_that_was_taken_out_again_is_none_of_the_run(text: str, id: str) -> None:
+    assert diagnose(text, {}, current(), ()).facts.values.get(id) is not True
+
+
+def test_a_setting_beside_which_something_else_was_removed_stays() -> None:
+    text = "verl CUDA OOM. actor_rollout_ref.actor.fsdp_config.param_offload=True, I removed the reward model"
+    assert diagnose(text, {}, current(), ()).facts.values["param_offload"] is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["OpenRLHF RLOO 70B，启动时进程被 kill。同样脚本 32B 就没事", "OpenRLHF 70B is killed at start. 32B was ok."],
+)
+def test_the_size_with_which_it_went_well_is_not_that_of_the_failure(text: str) -> None:
+    assert diagnose(text, {}, current(), ()).facts.values["params_b"] == 70
