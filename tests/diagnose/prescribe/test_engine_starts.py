@@ -51,3 +51,16 @@ def test_a_traceback_through_an_engine_names_it_where_the_trainer_would_have_non
     assert found.facts.values["rollout_engine"] == "vllm"
     assert found.facts.values["phase"] == "rollout"
     assert "rollout.gpu_memory_utilization.down" in found.levers
+
+
+def test_an_engine_that_stands_before_the_trainer_loads_is_put_to_sleep(advise):
+    text = (
+        "OpenRLHF 0.6.4 train_ppo_ray, Qwen2.5-7B, 8x A6000 48GB on one node, 1 TB RAM, --colocate_all_models, "
+        "--vllm_num_engines 8, zero_stage 3\n"
+        '(ActorModelRayActor pid=2101)   File "/root/OpenRLHF/openrlhf/trainer/ray/ppo_actor.py", line 370, in init_model_from_pretrained\n'
+        "(ActorModelRayActor pid=2101) torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.57 GiB. "
+        "GPU 0 has a total capacity of 47.53 GiB"
+    )
+    assert "rollout.sleep_mode.on" in advise(text).levers[:3]
+    apart = text.replace("--colocate_all_models, ", "")
+    assert "rollout.sleep_mode.on" not in advise(apart).levers
