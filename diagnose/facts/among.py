@@ -72,6 +72,8 @@ _BUILDS = (
     "_build_model_and_main_param_groups",
 )
 _BUILDS_SAID = re.compile(rf"\b(?:{'|'.join(_BUILDS)})\b|\binitiali[sz]ing (?:the )?optimi[sz]er\b", re.A | re.I)
+# the frame's own line of code, where the frames below it were cut off
+_BUILDS_CALLED = re.compile(rf"\.(?:{'|'.join(_BUILDS)})\(", re.A)
 _LOGITS_SAID = re.compile(r"\b(?:log[_ ]softmax|cross[_ -]entropy)\b(?!\s*[:=])", re.A | re.I)
 
 
@@ -108,7 +110,9 @@ def builds_optimizer(paste: Paste, hits: Sequence[Hit]) -> bool:
     frames = _of_failure(deepest_first(paste, hits))
     if not frames:
         return any(_BUILDS_SAID.search(line.words) for line in _of_card(paste, hits))
-    return any(frame.function in _BUILDS for frame in frames)
+    words = {line.number: line.words for line in paste.lines}
+    calls = any(_BUILDS_CALLED.search(words.get(frame.line + 1, "")) for frame in frames if frame.path)
+    return calls or any(frame.function in _BUILDS for frame in frames)
 
 
 def _of_roles(frames: Iterable[Frame], framework: Framework | None) -> tuple[str, ...]:
