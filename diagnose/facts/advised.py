@@ -84,7 +84,7 @@ _TOLD = (
         re.I | re.A,
     ),
     re.compile(
-        rf"(?<!是)(?:不是|并非|不属于|排除了?)\s*+(?:因为|由于|单纯的?|普通的?|什么|那种)*+\s*+(?:CUDA|GPU|CPU|torch)?\s*+{FAILS_ZH}(?![^，。；\n]{{0,8}}(?:吗|么|吧|[?？])|\s*就是)",
+        rf"(?<!是)(?:不是|并非|不属于|排除了?)\s*+(?:因为|由于|单纯的?|普通的?|什么|那种)*+\s*+(?:CUDA|GPU|CPU|torch)?\s*+{FAILS_ZH}(?:\s*+吧|(?![^，。；\n]{{0,8}}(?:吗|么|[?？])|\s*就是))",
         re.I | re.A,
     ),
     # a name that code fetches, and what is to be seen before it comes

@@ -39,6 +39,7 @@ from diagnose.facts.advised import without_advice
         "The hang has nothing to do with OOM",
         "webui 打不开，端口被占用。和OOM没有关系。",
         "不是 OOM，就是卡住不动",
+        "日志停在这，显存还很空，不是 OOM 吧？",
         "不是因为爆显存，是 NCCL 超时",
         "进程没有被 OOM kill，显存也没满，就是 ray 一直 pending",
         "显存也没爆，内存也没满，就是很慢",
