@@ -61,7 +61,8 @@ _CODE = (
 )
 # what a script that trains holds, whatever else it does
 TRAINS = re.compile(
-    r"\.backward\(|\.train\(\s*\)|\btrainer\.train\(|Trainer\(|TrainingArguments\(|\boptimizer\.step\(|\bis_trainable\s*=\s*True",
+    r"\.backward\(|\.train\(\s*\)|\btrainer\.train\(|Trainer\(|TrainingArguments\(|\boptimizer\.step\(|\bis_trainable\s*=\s*True"
+    r"|\b(?:torch\.)?optim\.\w{2,20}\(|\(\s*[\w.]{1,60}\.parameters\(\)\s*,\s*lr\b",
     re.A,
 )
 _TRAINING_FRAMES = frozenset(("train", "training_step", "_inner_training_loop", "backward", "compute_loss", "fit"))
