@@ -142,7 +142,9 @@ class Facts:
     @property
     def engine_card(self) -> bool:
         """Whether a card ran out that only an engine has: as its own process tells, which shares none with the trainer."""
-        told = self.values.get("phase") in self.among and "rollout" in self.among and "actor_update" not in self.among
+        phase = self.values.get("phase")
+        told = "rollout" in self.among and "actor_update" not in self.among
+        told = told and ("init" in self.among if phase is None else phase in self.among)
         card = self.values.get("oom_kind") in ("gpu_oom", "gpu_oom_raw")
         return told and card and self.values.get("rollout_mode") == "server"
 

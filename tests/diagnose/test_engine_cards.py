@@ -88,3 +88,18 @@ def test_what_holds_the_engine_s_own_cards_before_it_starts_is_to_be_ended_first
     knowledge = current()
     levers = [one.lever.slug for one in diagnose(text, {}, knowledge, ()).prescriptions]
     assert (levers[0] == "hardware.kill_stale") is (first is not None)
+
+
+SERVER = """
+AReaL, 2 nodes of H800, allocation_mode=sglang.d8p1t1+d8p1t1, sglang.mem_fraction_static=0.9, actor.path=Qwen/Qwen2.5-7B
+  File "/sglang/python/sglang/srt/managers/scheduler.py", line 2571, in run_scheduler_process
+  File "/sglang/python/sglang/srt/layers/logits_processor.py", line 512, in _get_logits
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 5 has a total capacity of 79.11 GiB
+"""
+
+
+def test_an_engines_traceback_tells_its_card_also_where_it_tells_no_phase():
+    knowledge = current()
+    levers = [one.lever.slug for one in diagnose(SERVER, {}, knowledge, ()).prescriptions]
+    assert levers[0] == "rollout.gpu_memory_utilization.down"
+    assert not {"offload.optimizer.on", "peft.lora", "algo.drop_ref", "hardware.more_gpus"} & set(levers)
