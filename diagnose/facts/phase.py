@@ -25,6 +25,7 @@ _ARROW = re.compile(r"\s{0,4}-{1,8}>\s?\d{1,6}\s", re.A)
 _SHOWN = 12
 # the name of the actor in front of what it prints: “(WorkerDict pid=12)”
 _PRINTED_BY = re.compile(r"\(([A-Za-z_]\w{0,60})[^()\n]{0,40}\bpid=\d", re.A)
+_STEPS = re.compile(r"(?<![\w.])(?:self\.)?\w{0,20}optim(?:izer)?\.step\(", re.A | re.I)
 _ROW = re.compile(r"\s*\d+\s+[\d.]+\s+ray::(?P<owner>\w+)\.(?P<method>\w+)", re.A)
 
 
@@ -107,12 +108,20 @@ def _by_frames(paste: Paste, hits: Sequence[Hit], framework: Framework | None, k
         if entry is not None and (not told or frame.traceback == told[0][0].traceback):
             told.append((frame, entry))
     if not told:
-        return None
+        return _by_own_call(paste, frames, code)
     caller = _of_caller(paste, told[0][0], lambda frame: _telling(tables, frame, code, paste.frames), processes)
     frame, entry = next((one for one in (*told, *caller) if PHASE_GROUPS.get(one[1].phase) == "sometimes"), told[0])
     if frame.path and frame.function != entry.function and (mark := _once_mark(hits, entry, paste.frames)):
         return _fact(mark.signature.phase, mark.signature.title, mark.span)
     return _fact(entry.phase, entry.function, place_of(paste, frame.line))
+
+
+def _by_own_call(paste: Paste, frames: Sequence[Frame], code: Mapping[int, str]) -> Fact | None:
+    """The step of an optimizer that a line of code in the failure's traceback makes, in a loop that no table knows."""
+    last = next((frame.traceback for frame in frames if frame.path), None)
+    calls = (frame for frame in frames if frame.path and frame.traceback == last)
+    steps = next((frame for frame in calls if _STEPS.search(code.get(frame.line, ""))), None)
+    return _fact("optimizer_step", "optimizer.step", place_of(paste, steps.line)) if steps else None
 
 
 def _of_caller(

@@ -143,3 +143,29 @@ def test_a_remote_method_in_a_sentence_of_what_ran_out_names_its_phase(knowledge
         diagnose("| 0 N/A 123 C ray::WorkerDict.ref_compute_ref_log_prob 9000MiB |\nOOM", {}, knowledge, ()).phase
         is None
     )
+
+
+OWN = """
+my own loop, Qwen2.5-1.5B on one A100 80GB
+  File "/w/loop.py", line 88, in main
+    {code}
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.02 GiB.
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "phase", "among"),
+    [
+        ("optimizer.step()", "optimizer_step", ()),
+        ("self.actor_optim.step()", "optimizer_step", ()),
+        ("env.step(actions)", None, ()),
+        ("scheduler.step()", None, ()),
+        ("loss.backward()", None, ("critic", "actor_update")),
+        ("engine.backward(loss)", None, ("critic", "actor_update")),
+        ("loss = loss_of(model, batch)", None, ()),
+    ],
+)
+def test_the_line_of_code_of_a_loop_tells_where_the_frames_below_were_cut_off(facts, code, phase, among):
+    told = facts(OWN.format(code=code))
+    assert told.values.get("phase") == phase
+    assert set(told.among) == set(among)

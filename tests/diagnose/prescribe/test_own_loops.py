@@ -26,7 +26,6 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 11.50 GiB. GPU 0 h
     [
         ("", "precision.base_bf16", False),
         ("", "peft.qlora", False),
-        ("with LoRA", "peft.qlora", True),
         ("", "offload.optimizer.step.on", False),
         ("", "optimizer.precision_aware.on", False),
     ],
