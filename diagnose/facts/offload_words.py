@@ -50,6 +50,8 @@ _STAGE = re.compile(
     re.I | re.A,
 )
 _ZERO = re.compile(r"(?<![A-Za-z])(?:zero[-_ ]?(?:stage[-_ ]?)?|(?:ds|deepspeed)[-_ ]?z?)[23](?!\d)", re.I | re.A)
+# its setting with the device for a value, as people say it: “offload_optimizer cpu”, “offload_param to nvme”
+_DEVICE = re.compile(r"(?<![\w.])offload_(?P<what>optimizer|param)\s+(?:to\s+)?(?:the\s+)?(?:cpu|nvme)\b", re.I | re.A)
 # what that word means whoever trains: DeepSpeed keeps it on the host for good
 _OF_ZERO = {"param": ("param_on_cpu",), "optimizer": ("optimizer_on_cpu",)}
 _WHAT = {
@@ -89,7 +91,7 @@ _ON_BEFORE = re.compile(
     re.I | re.A,
 )
 _ON_AFTER = re.compile(
-    rf"^[^。；;\n]{{0,40}}?(?:(?:都|也|全部?)?\s*{_SWITCHED}|\b(?:is|are|both|all)? ?(?:on|enabled|active)\b)",
+    rf"^[^。；;\n]{{0,40}}?(?:(?:都|也|全部?)?\s*{_SWITCHED}|\b(?:is|are|both|all)? ?(?:on|enabled|active)\b)|^ ?true\b",
     re.I | re.A,
 )
 # a word for itself between those of a list of settings: “zero3, adam offload, micro batch 2”
@@ -139,6 +141,7 @@ def _of_zero(words: str, match: re.Match[str]) -> bool:
     """Whether it is an offload of DeepSpeed's: with a stage in one word, or what a line switches on that names a stage."""
     return bool(
         _STAGE.fullmatch(match[0])
+        or _DEVICE.fullmatch(match[0])
         or (_ZERO.search(words) and not (_NONE.fullmatch(match[0]) or _ALL.fullmatch(match[0])))
     )
 
@@ -175,7 +178,8 @@ def _on(words: str, match: re.Match[str]) -> bool | None:
 
 
 def _of_stage(words: str) -> Iterator[tuple[str, bool, re.Match[str]]]:
-    """What a stage of ZeRO with offload keeps on the host."""
+    """What a stage of ZeRO with offload keeps on the host, or a setting of DeepSpeed's that is said with its device."""
+    yield from ((match["what"].lower(), True, match) for match in _DEVICE.finditer(words) if not _open(words, match))
     named = (match for match in _STAGE.finditer(words) if not _in_address(words, match))
     if (match := next(named, None)) and not _open(words, match):
         yield from (

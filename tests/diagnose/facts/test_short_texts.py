@@ -42,6 +42,7 @@ def test_what_fails_too_was_tried(knowledge):
         ("内存不够不能开offload", {"param_offload": False, "optimizer_offload": False}),
         ("开不开 offload 都一样", {}),
         ("both offloads on", {"param_offload": True, "optimizer_offload": True}),
+        ("(micro 4, param_offload/optimizer_offload True)", {"param_offload": True, "optimizer_offload": True}),
         ("both offloads off", {"param_offload": False, "optimizer_offload": False}),
         ("optimizer offload only", {"optimizer_offload": True}),
         ("ref param offload on", {}),
@@ -57,6 +58,12 @@ def test_an_offload_belongs_to_the_word_beside_it(facts, said, told):
 def test_an_offload_of_the_optimizer_alone_leaves_the_weights_on_the_card(facts):
     stated = facts("trl grpo Qwen2.5-7B 8*A100 80G CUDA out of memory, zero3 offload optimizer only").stated
     assert "param_on_cpu" not in stated or stated["param_on_cpu"].value is False
+
+
+def test_deepspeeds_own_setting_is_read_with_its_device(values):
+    loop = "my own GRPO loop 7B on 2x4090, zero 2 {}, exits with return code = -9"
+    assert values(loop.format("offload_optimizer cpu"))["optimizer_on_cpu"] is True
+    assert not values(loop.format("should I set offload_optimizer cpu?")).get("optimizer_on_cpu")
 
 
 @pytest.mark.parametrize(
