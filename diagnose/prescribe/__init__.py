@@ -113,7 +113,6 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
         or refuse.of_no_training(lever, situation)
         or refuse.no_engine(lever, situation)
         or refuse.no_role(lever, situation)
-        or refuse.another_kind_of_run(lever, situation)
         or refuse.cards_untold(lever, situation)
         or refuse.fixed(lever, situation)
     ):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from diagnose.allocator import crammed, idle_gib
-from diagnose.conditions import holds, only_rules_out, passes
+from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
@@ -71,8 +71,6 @@ _OF_ENGINES = (
     "rollout_tp",
     "max_num_seqs",
 )
-# What is trained, as it is where nobody says more, and how it is shared out.
-_KINDS_OF_RUN = (("full_or_lora", "full"), ("strategy", ""))
 # How the facts of either role begin.
 _CRITIC, _REFERENCE = ("critic_", "has_critic", "values_"), ("ref_", "has_ref")
 _ROLES = (_CRITIC, _REFERENCE)
@@ -178,14 +176,6 @@ def no_role(lever: Lever, situation: Situation) -> bool:
     if situation.framework_known:
         return False
     return any(not any(id.startswith(role) for id in values) for role in roles)
-
-
-def another_kind_of_run(lever: Lever, situation: Situation) -> bool:
-    """Whether it is for adapters alone, or for one way to share a model out, of which the text of an unknown trainer tells nothing."""
-    if situation.framework_known:
-        return False
-    asked = ((lever.when[id], usual) for id, usual in _KINDS_OF_RUN if id in lever.when and id not in situation.values)
-    return any(not only_rules_out(test) and not passes(test, usual) for test, usual in asked)
 
 
 def cards_untold(lever: Lever, situation: Situation) -> bool:

@@ -40,3 +40,11 @@ def test_building_the_optimizer_is_told_by_the_line_that_calls_it_and_is_no_merg
     levers = advise(ZERO).levers
     assert "offload.optimizer.on" in levers
     assert not {"load.on_host", "load.spread", "load.low_bit"} & set(levers)
+
+
+@pytest.mark.parametrize(("told", "said"), [("no DeepSpeed", False), ("deepspeed zero3", True)])
+def test_weights_that_the_model_samples_with_are_not_offered_to_leave_the_card(advise, told, said):
+    text = (
+        f"own GRPO loop with peft, no vllm, {told}, 7B LoRA r=32 on a 4090, OOM in model.generate, 8 answers a question"
+    )
+    assert ("offload.param.on" in advise(text).levers) is said
