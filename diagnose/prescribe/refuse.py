@@ -8,6 +8,7 @@ from dataclasses import replace
 from diagnose.allocator import crammed, idle_gib
 from diagnose.conditions import holds
 from diagnose.knowledge.records import Lever
+from diagnose.prescribe.beyond import beyond_a_card
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation
@@ -184,9 +185,14 @@ def cards_untold(lever: Lever, situation: Situation) -> bool:
 
 
 def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It acts against memory that lies in pieces, and the card is full: the message's figures show it, or the weights are too many."""
+    """It acts against memory that lies in pieces, and the card is full: the message's figures show it, or the weights are too many.
+
+    Or it makes room for one tensor that no card holds.
+    """
     if not lever.frees_unused or situation.pool != "gpu":
-        return None
+        return beyond_a_card(lever, situation) if situation.pool == "gpu" else None
+    if found := beyond_a_card(lever, situation):
+        return found
     if situation.signs.get("weights_fit") is False:
         return NotAdvised(lever, "no_gain", "The weights alone are more than one card holds, in pieces or not.")
     if not crammed(situation.facts):
