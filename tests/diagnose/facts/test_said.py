@@ -7,6 +7,7 @@ import pytest
     "text",
     [
         "CUDA OOM after validation, no traceback.",
+        "在 rollout 里面设了 gpu_memory_utilization=0.4 还是 OOM，显存",
         "It OOMs, but not during rollout.",
         "Rollout is fine, then CUDA out of memory.",
         "采样刚结束，马上就报 OOM（显存）",
@@ -37,6 +38,8 @@ def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(va
     ("text", "phase"),
     [
         ("actor update CUDA out of memory", "actor_update"),
+        ("GRPO 8*H100，backward 里面偶尔爆显存", "actor_update"),
+        ("8*H100 GRPO，rollout 里 OOM 了", "rollout"),
         ("Backward pass of the first step:\ntorch.OutOfMemoryError: CUDA out of memory.", "actor_update"),
         ("Step 2, in the distributed log-prob:\n\ntorch.OutOfMemoryError: CUDA out of memory.", "logprob"),
         (
