@@ -65,6 +65,9 @@ def _rows(plan: Plan) -> tuple[float, tuple[str, ...]]:
     kind, lengths = plan.does.get("rows_generated"), ("prompt_length", "response_length")
     if kind == "logprob_micro_batch":
         return take(plan, "logprob").rows, ("logprob_micro_batch", *lengths)
+    # a loop of one's own samples the answers to a question at once, whatever it updates on
+    if plan.framework.fallback and "micro_batch" not in plan.values and (group := plan.number("rollout_n")):
+        return group, ("rollout_n", *lengths)
     rows = take(plan, "update").rows
     if kind == "accumulated":
         return rows * plan.whole("gradient_accumulation"), ("micro_batch", "gradient_accumulation", *lengths)

@@ -132,3 +132,8 @@ def test_a_prompt_that_nothing_limits_is_as_long_as_those_of_the_catalogues_sets
     means = [one.prompt_tokens.mean for one in current().datasets.values() if one.prompt_tokens]
     low, *_, high = statistics.quantiles(means, n=10)
     assert (low, statistics.median(means), high) == pytest.approx(UNKNOWN_PROMPT, rel=0.1)
+
+
+def test_a_loop_of_ones_own_samples_the_answers_to_a_question_at_once():
+    loop = "自己写的 grpo（没用 vllm），7B lora r=32，4090 单卡，每个问题采样 8 条 max_new_tokens=1024，model.generate 爆显存"
+    assert terms(diagnose(loop, {}, current(), ()), "rollout")["kv_pool"].how.startswith("8 rows")
