@@ -72,7 +72,6 @@ _BUILDS = (
     "_build_model_and_main_param_groups",
 )
 _BUILDS_SAID = re.compile(rf"\b(?:{'|'.join(_BUILDS)})\b|\binitiali[sz]ing (?:the )?optimi[sz]er\b", re.A | re.I)
-_GOES_BACK = re.compile(r"\bloss\w{0,20}\.backward\(|\.backward\(\w{0,20}loss\b", re.A)
 # the frame's own line of code, where the frames below it were cut off
 _BUILDS_CALLED = re.compile(rf"\.(?:{'|'.join(_BUILDS)})\(", re.A)
 _LOGITS_SAID = re.compile(r"\b(?:log[_ ]softmax|cross[_ -]entropy)\b(?!\s*[:=])", re.A | re.I)
@@ -91,7 +90,7 @@ def among(paste: Paste, hits: Sequence[Hit], framework: Framework | None = None)
         return ()
     if _meets(paths, (_SAMPLING,)):
         return ("rollout", "eval")
-    if _goes_back(frames) or _calls_back(paste, frames):
+    if _goes_back(frames):
         return _BACKWARD
     if _takes_logits(frames):
         return _LOGITS
@@ -130,12 +129,6 @@ def _goes_back(frames: Sequence[Frame]) -> bool:
     # not ``apply`` of torch/autograd/function.py: it calls both ways
     backward = [frame.path for frame in frames if frame.function in ("backward", "_engine_run_backward")]
     return _meets(backward, _OF_BACKWARD)
-
-
-def _calls_back(paste: Paste, frames: Sequence[Frame]) -> bool:
-    """Whether the deepest frame's own line of code goes back, where the library's frames below it were cut off."""
-    words = {line.number: line.words for line in paste.lines}
-    return bool(frames) and bool(frames[0].path) and bool(_GOES_BACK.search(words.get(frames[0].line + 1, "")))
 
 
 def _takes_logits(frames: Sequence[Frame]) -> bool:

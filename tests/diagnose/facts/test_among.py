@@ -160,8 +160,7 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.02 GiB.
         ("self.actor_optim.step()", "optimizer_step", ()),
         ("env.step(actions)", None, ()),
         ("scheduler.step()", None, ()),
-        ("loss.backward()", None, ("critic", "actor_update")),
-        ("engine.backward(loss)", None, ("critic", "actor_update")),
+        ("loss.backward()", None, ()),
         ("loss = loss_of(model, batch)", None, ()),
     ],
 )
