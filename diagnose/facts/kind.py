@@ -59,9 +59,10 @@ def cause_open(facts: Facts) -> bool:
 def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
     """The hits that tell a failure of memory: words that only place a failure tell none where nothing in the text is about memory."""
     ended = any(hit.signature.ends for hit in hits)
-    found = [hit for hit in hits if not is_mark(hit.signature) and not (ended and hit.signature.presumed)]
+    found = [hit for hit in hits if not is_mark(hit.signature) and not (ended and _is_open(hit.signature))]
     if any(hit.signature.not_memory and hit.signature.strength >= 2 for hit in hits):
         found = [hit for hit in found if hit.signature.strength > 1 or not _is_asked(hit, paste)]
+    found = [hit for hit in found if not _is_searched(hit, paste) and not _is_repeated(hit, hits, paste)]
     if all(hit.signature.strength == 1 and hit.signature.phase for hit in found):
         other = any(hit.signature.not_memory for hit in hits)
         said = [without_advice(line.words) for line in paste.lines]
@@ -73,10 +74,31 @@ def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
     return [hit for hit in found if hit.span.line > well]
 
 
+def _is_open(signature: Signature) -> bool:
+    """Whether a signal alone makes the kind likely, or a program only says that a process is gone."""
+    return bool(signature.presumed) or (signature.kind == "other" and signature.strength == _OPEN)
+
+
 def _is_asked(hit: Hit, paste: Paste) -> bool:
     """Whether somebody asks if it is memory: “is this an OOM?”, “是显存不够吗”."""
     line = paste.line(hit.span.line)
     return line is not None and bool(_ASKED.match(line.text, hit.span.end))
+
+
+def _is_searched(hit: Hit, paste: Paste) -> bool:
+    """Whether the words are what a command looks for: “dmesg | grep -i oom”."""
+    line = paste.line(hit.span.line)
+    return line is not None and bool(_SEARCH.search(line.text[: hit.span.end]))
+
+
+def _is_repeated(hit: Hit, hits: Sequence[Hit], paste: Paste) -> bool:
+    """Whether a sentence repeats words of a message that tells another failure: “Cannot allocate memory, but 880G are free?”."""
+    line = paste.line(hit.span.line)
+    if line is None or _RAISED.search(line.text):
+        return False
+    words = line.text[hit.span.start : hit.span.end].lower()
+    others = {one.span.line for one in hits if one.signature.not_memory} - {hit.span.line}
+    return bool(words) and any(words in other.text.lower() for number in others if (other := paste.line(number)))
 
 
 def _ended(words: str) -> bool:
@@ -100,6 +122,8 @@ def _without_aftermath(hits: list[Hit]) -> list[Hit]:
 
 
 _ASKED = re.compile(r"[^.,;:。，；：!！\n]{0,24}?(?:[?？]|[吗么嘛]\s*(?:$|[.。!！]))", re.A)
+_SEARCH = re.compile(r"\b[ez]?grep(?:[ \t]+-\w+)*[ \t]+(?:[\"'][^\"'\n]{0,80}|[^\s\"']{0,80})$", re.A)
+_RAISED = re.compile(r"(?:Error|Exception)\b\s{0,4}:|\[Errno|\b(?:WARN|ERROR)\b", re.A)
 _BY_DRIVER = "gpu_oom_raw"
 _OPEN = 2  # strength of a message that names no cause
 _MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)

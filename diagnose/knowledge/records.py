@@ -59,8 +59,8 @@ class Signature(Record):
     that a line leaves open, likeliest first. ``presumed`` says why the kind is only likely: it is then assumed and asked for. ``usual``
     is the message that most people see of its kind. ``witness``: of one who saw a process die on the host, so that what the driver tells
     other processes behind it follows from that. ``not_memory`` says, of a failure that is none of memory, what it is and what to do.
-    ``ends``: it says who ended the run, so that no kind stands that a signal alone makes likely. ``state``: it shows how things stood,
-    which tells a failure only where something else in the text says that there was one.
+    ``ends``: it says who ended the run, so that no kind stands that a signal alone makes likely or that a lost process leaves open.
+    ``state``: it shows how things stood, which tells a failure only where something else in the text says that there was one.
     """
 
     kind: str

@@ -1,0 +1,37 @@
+"""Failures that are none of memory, beside words that sound like one: a sentence, a search, a worker that is gone."""
+
+import pytest
+
+from diagnose.facts.kind import not_memory
+from diagnose.pipeline import diagnose
+
+LOCKED = "NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\n"
+FAULT = "[8812.2] NVRM: Xid (PCI:0000:61:00): 79, pid=6023, GPU has fallen off the bus.\n"
+GONE = "The actor is dead because its worker process has died.\n"
+
+
+def _told(text, knowledge):
+    found = diagnose(text, {}, knowledge, ())
+    other = not_memory(found.facts)
+    return found.kind, other.slug if other else None
+
+
+def test_an_error_of_its_own_is_no_repetition(knowledge):
+    assert _told(f"{LOCKED}OSError: [Errno 12] Cannot allocate memory\n", knowledge)[0] == "host_ram"
+
+
+def test_what_the_kernel_says_of_memory_counts_beside_a_fault_of_the_card(knowledge):
+    killed = "[8812.9] Out of memory: Killed process 6023 (python3) total-vm:181223004kB, anon-rss:99213312kB\n"
+    assert _told(FAULT + GONE + killed, knowledge)[0] == "host_ram"
+
+
+@pytest.mark.parametrize("end", ["Cannot allocate memory but there is 880G available?", "why 'cannot allocate memory'"])
+def test_a_sentence_that_repeats_a_message_is_of_the_same_failure(end, knowledge):
+    assert _told(f"{LOCKED}{end}\n", knowledge) == (None, "locked-memory-limit")
+
+
+@pytest.mark.parametrize(
+    "search", ["dmesg | grep -i oom", 'dmesg -T | grep -i -E "oom|xid"', "journalctl -k | grep oom-kill"]
+)
+def test_what_somebody_searches_for_is_no_message(search, knowledge):
+    assert _told(f"{GONE}$ {search}\n{FAULT}", knowledge) == (None, "gpu-fault")
