@@ -7,7 +7,9 @@ from functools import lru_cache
 
 from diagnose.facts.prose import NUMERAL
 
-_SIZE = r"(\d{2,3})(?:\.\d+)?\s*-?\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|内存))"
+_SIZE = (
+    r"(\d{2,3})(?:\.\d+)?\s*-?\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|ddr\d|dimm|内存))"
+)
 _TIMES = r"[x×X*✕]"
 _MACHINES = r"(?:nodes?|machines?|servers?|台|机|个?节点)"
 _MEASURE = r"(?:张|块|卡|个|枚|台|片)"
@@ -76,7 +78,7 @@ def _bare(short: tuple[str, ...], trailing: str) -> tuple[re.Pattern[str], ...]:
         ),
         re.compile(
             rf"{_ALONE}(?:(?P<count>{NUMERAL})\s*)?{card}s?(?:\s|[(（,，-])*"
-            rf"(?P<size>\d{{2}})\s*G(?:i?B)?(?![A-Za-z0-9])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|内存)){trailing}",
+            rf"(?P<size>\d{{2}})\s*G(?:i?B)?(?![A-Za-z0-9])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|ddr\d|dimm|内存)){trailing}",
             re.I | re.A,
         ),
         re.compile(
@@ -101,7 +103,7 @@ UNNAMED = (
     # a count of cards and the size of each right behind it
     re.compile(
         rf"{_ALONE}(?P<count>{NUMERAL})\s*(?:张|块)?卡\s*(?:显存)?\s*(?P<size>16|24|32|40|48|64|80|90|94|96|141)\s*[Gg][Bb]?(?![A-Za-z])"
-        r"(?!\s*(?:内存|ram))",
+        r"(?!\s*(?:内存|ram|ddr\d|dimm))",
         re.I | re.A,
     ),
     re.compile(

@@ -257,3 +257,9 @@ def test_an_engine_on_one_machine_and_trainers_on_another_are_two_machines(value
 def test_the_first_of_two_machines_is_not_the_only_one(values):
     found = values("TRL GRPO，训练在第一台（8×A100 40G），vllm 在第二台，爆显存。\n两台机器配置一样。")
     assert (found["n_nodes"], found["n_gpus"]) == (2, 16)
+
+
+@pytest.mark.parametrize("said", ["rtx 5090, 64gb ddr5, OOM", "4090 64G DDR4, OOM"])
+def test_modules_of_ram_behind_a_card_are_not_the_card_s(values, said):
+    found = values(said)
+    assert (found["gpu_mem_gib"], found["host_ram_gb"]) == (32 if "5090" in said else 24, 64)
