@@ -14,8 +14,8 @@ _QUOTED = re.compile(
 # all of a script's list, or all that the script was called with: more arguments, and no value of the flag before it
 _REST = r"\"?\$(?:@|\{(?:@|\w{1,80}\[[@*]\])\})"
 _FLAG = re.compile(
-    r"(?<![\w-])--(?P<key>[A-Za-z][\w.-]{0,80})(?:[=]|[ \t]{1,3}|(?=$))"
-    rf"(?P<value>(?=--[A-Za-z]|{_REST}|$)|\"[^\"\n]{{1,200}}\"|'[^'\n]{{1,200}}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{{1,200}})",
+    r"(?<![\w-])--(?P<key>[A-Za-z][\w.-]{0,80})(?:[=]|[ \t]{1,3}|(?=[,;，；]|$))"
+    rf"(?P<value>(?=--[A-Za-z]|{_REST}|[,;，；]|$)|\"[^\"\n]{{1,200}}\"|'[^'\n]{{1,200}}'|(?!--)[^\s,;)`'\"，。；、）（(:：]{{1,200}})",
     re.A,
 )
 _USAGE = re.compile(r"\s*usage:", re.I)  # what a program may be given
@@ -33,8 +33,9 @@ def flags(words: str) -> Iterable[tuple[str, str, str, int, int]]:
     named = [] if _USAGE.match(words) else list(_FLAG.finditer(words))
     for at, found in enumerate(named):
         value = found["value"]
-        if not value:  # a flag follows at once, or the last of several ends the line
-            if found.end() < len(words) or _in_a_row(words, named[max(at - 1, 0) : at + 1]):
+        if not value:  # a flag follows at once, or the last of several ends the line or the clause
+            followed = found.end() < len(words) and words[found.end()] not in ",;，；"
+            if followed or _in_a_row(words, named[max(at - 1, 0) : at + 1]):
                 yield found["key"], "true", "flag", found.end("key"), found.end("key")
             continue
         sure = (
