@@ -81,11 +81,13 @@ def _weight_sync(plan: Plan) -> list[Moment]:
 
 
 def _cache_wakes(plan: Plan) -> bool:
-    """Whether the engine's allocator failed as it woke: in the end its cache must find its place beside what the trainer holds.
+    """Whether an engine failed as its cache woke, which must find its place beside what the trainer holds: the traceback says it of the
+    cache alone, or its allocator failed and nothing says that it was at the weights.
 
     (vLLM v0.8.5 vllm/device_allocator/cumem.py, wake_up: maps weights and cache, or those of the tags alone.)
     """
-    woken = plan.values.get("engine_maps_pool") is True and plan.values.get("weights_wake") is not True
+    weights = plan.values.get("weights_wake")
+    woken = weights is False or (plan.values.get("engine_maps_pool") is True and weights is not True)
     return woken and "kv_pool" in plan.holds("rollout", "gpu") and "kv_pool" not in plan.holds("weight_sync", "gpu")
 
 

@@ -39,6 +39,12 @@ def test_it_does_not_where_weights_wake_or_torch_itself_was_refused(tags, error)
     assert "kv_pool" not in _woken(tags, error)[1]
 
 
+def test_it_counts_where_the_traceback_says_that_the_cache_alone_woke_whoever_was_refused():
+    found, terms = _woken('tags=["kv_cache"]', "torch.OutOfMemoryError: CUDA out of memory.")
+    assert "kv_pool" in terms
+    assert "rollout.gpu_memory_utilization.down" not in {one.lever.slug for one in found.not_advised}
+
+
 SLEEPS = "--colocate_all_models --vllm_enable_sleep --vllm_num_engines 8 --vllm_tensor_parallel_size 1 --vllm_gpu_memory_utilization 0.6"
 
 
