@@ -3,7 +3,8 @@
 Forms: slurm.schedmd.com/sbatch.html (M, G and T are powers of 1024, a bare number is MiB), SchedMD/slurm contribs/seff/seff, IBM Spectrum
 LSF "bsub -M", openpbs/openpbs src/resmom/mom_main.c, kubernetes.io "Resource units", docs.docker.com "Runtime options with memory" and
 "docker container stats" (docker/go-units RAMInBytes: powers of 1024 with or without i), torvalds/linux mm/memcontrol.c
-(mem_cgroup_print_oom_meminfo), proc(5) for MemTotal, learn.microsoft.com "Advanced settings in WSL".
+(mem_cgroup_print_oom_meminfo), proc(5) for MemTotal, rfjakob/earlyoom@5c3e3ea meminfo.c (print_mem_stats), learn.microsoft.com
+"Advanced settings in WSL".
 """
 
 from __future__ import annotations
@@ -24,6 +25,13 @@ _ROWS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("memory: usage",), re.compile(r"\bmemory: usage \d{1,14}kB, limit (?P<kib>\d{4,12})kB", re.A)),
     (("kb exceeded limit",), re.compile(r"(?<!v)\bmem \d{1,14}kb exceeded limit (?P<kib>\d{4,12})kb", re.A)),
     (("memory efficiency",), re.compile(r"\((?P<size>\d{1,6}\.\d\d) (?P<unit>[MGT])B/node\)", re.A)),
+    # in one line, as people shorten what kubectl describe prints
+    (
+        ("limits", "memory"),
+        re.compile(
+            r"\blimits:?\s{0,4}\{?[^{}\n]{0,60}?\bmemory[:=]\s?[\"']?(?P<size>\d{1,8})(?P<unit>[MGT])i\b", re.I | re.A
+        ),
+    ),
     (
         ("#bsub",),
         re.compile(
@@ -52,7 +60,17 @@ _CGROUP_FILE = re.compile(
     r"\bmemory(?:\.max|\.limit_in_bytes|_limit_in_bytes)\b[^\d\n]{0,20}(?P<bytes>\d{9,15})?\s*$", re.A
 )
 _BYTES = re.compile(r"^\s*(?P<bytes>\d{9,15})\s*$", re.A)
-_MEM_TOTAL = re.compile(r"^\s*MemTotal:\s+(?P<kib>\d{6,12}) kB", re.A)
+# what the machine has: proc(5), and all that earlyoom counts the available part of
+_MACHINE = (
+    ("MemTotal", re.compile(r"^\s*MemTotal:\s+(?P<kib>\d{6,12}) kB", re.A)),
+    ("mem avail", re.compile(r"\bmem avail:\s{1,6}\d{1,8} of\s{1,6}(?P<size>\d{4,8}) (?P<unit>M)iB\b", re.A)),
+)
+# an older seff names the job's memory alone
+_OF_JOB = re.compile(
+    r"^\s*Memory Efficiency: [\d.]{1,8}% of (?P<size>\d{1,6}\.\d\d) (?P<unit>[MGT])B(?: \([^()/]{1,20}/core\))?\s*$",
+    re.A,
+)
+_ONE_NODE = re.compile(r"^\s*(?:Nodes|Cores): 1\s*$", re.A)
 
 CONTAINER = re.compile(
     r"\b(?:docker|podman|nerdctl|apptainer|singularity)\s+(?:container\s+)?(?:run|create|exec)\b", re.A
@@ -83,11 +101,12 @@ def job_limited(facts: Facts) -> bool:
 def read_limits(paste: Paste, cards: Mapping[str, Fact]) -> dict[str, Fact]:
     """The lowest limit of host memory; with no limit, what the machine has. ``cards``: what the scheduler gives of cards and nodes."""
     limits = [*_rows(paste.lines), *_slurm(paste.lines, cards), *_sacct(paste.lines, cards)]
-    limits += [*_containers(paste.lines), *_cgroup_files(paste.lines), *_settings(paste)]
+    limits += [*_containers(paste.lines), *_cgroup_files(paste.lines), *_settings(paste), *_seff(paste.lines, cards)]
     machine = [
-        _fact(line, found, int(found["kib"]) * KIB / GIB, why="")
+        _fact(line, found, _gib(found), why="")
         for line in paste.lines
-        if "MemTotal" in line.words and (found := _MEM_TOTAL.search(line.words))
+        for literal, pattern in _MACHINE
+        if literal in line.words and (found := pattern.search(line.words))
     ]
     known = [fact for fact in limits if float(fact.value) >= 1] or machine[:1]
     return {"host_ram_gb": min(known, key=lambda fact: float(fact.value))} if known else {}
@@ -157,6 +176,16 @@ def _sacct(lines: Sequence[Line], cards: Mapping[str, Fact]) -> Iterator[Fact]:
         if start is not None and (found := _SACCT.match(row.text[start:end])):
             span, written = Span(row.number, start, end), found[0].strip()
             yield Fact("host_ram_gb", _round(_gib(found)), "read", written=written, span=span, why=LIMIT)
+
+
+def _seff(lines: Sequence[Line], cards: Mapping[str, Fact]) -> Iterator[Fact]:
+    """What an older seff prints of a job's memory, which is a node's where the job had one."""
+    told = [
+        (line, found) for line in lines if "Memory Efficiency" in line.words and (found := _OF_JOB.match(line.words))
+    ]
+    one = "n_nodes" in cards and cards["n_nodes"].value == 1
+    if told and (one or any(_ONE_NODE.match(line.words) for line in lines)):
+        yield from (_fact(line, found, _gib(found)) for line, found in told)
 
 
 def _containers(lines: Sequence[Line]) -> Iterator[Fact]:

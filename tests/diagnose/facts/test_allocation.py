@@ -25,6 +25,8 @@ import pytest
         "       JobID      State     ReqMem\n------------ ---------- ----------\n88123        OUT_OF_ME+        4Gc",
         "MemFree: 12345678 kB",
         "scheduling_spec:\n  - task_type: worker\n    gpu: 1\n    mem: 32\n    cmd: python3 -m rpc_server",
+        "Nodes: 2\nCores per node: 16\nMemory Efficiency: 98.40% of 192.00 GB (6.00 GB/core)",
+        "requests: cpu: 16, memory: 256Gi",
     ],
 )
 def test_what_is_no_limit_tells_no_memory(values, text):
@@ -58,6 +60,9 @@ def test_what_is_no_limit_tells_no_memory(values, text):
             256,
         ),
         ("Memory Efficiency: 99.62% of 500.00 GB (500.00 GB/node)", 500),
+        ("Nodes: 1\nCores per node: 16\nMemory Efficiency: 98.40% of 96.00 GB", 96),
+        ("Limits: cpu: 16, memory: 256Gi", 256),
+        ("earlyoom[655]: mem avail:  5120 of 257612 MiB ( 1.99%), swap free:    0 of 8191 MiB ( 0.00%)", 251.6),
         ("#BSUB -M 256G", 256),
         ('#BSUB -q gpu -M "128GB"', 128),
         ("#PBS -l select=1:ncpus=32:ngpus=8:mem=240gb", 240),

@@ -259,7 +259,7 @@ def test_the_first_of_two_machines_is_not_the_only_one(values):
     assert (found["n_nodes"], found["n_gpus"]) == (2, 16)
 
 
-@pytest.mark.parametrize("said", ["rtx 5090, 64gb ddr5, OOM", "4090 64G DDR4, OOM"])
+@pytest.mark.parametrize("said", ["rtx 5090, 64gb ddr5, OOM", "RTX 4090, 64G DDR4, OOM"])
 def test_modules_of_ram_behind_a_card_are_not_the_card_s(values, said):
     found = values(said)
     assert (found["gpu_mem_gib"], found["host_ram_gb"]) == (32 if "5090" in said else 24, 64)
