@@ -84,9 +84,13 @@ _CHINESE = re.compile(
 )
 # a remark beside a log that names the moment and leaves the failure to the log
 _MOMENT = re.compile(r"^[`*”\"')）\s]*(?:的)?(?:时候|阶段|过程中|时|[那这]一?步)(?:[\s。.!！]*$|[，,])", re.A)
+# … as one does who tells what he was at: “I was loading …”
+_I_WAS = re.compile(r"(?:^|[\s,(])(?:I was|we were)\s+(?:just |only |still |simply )?$", re.A)
+_HABIT = re.compile(r"\b(?:every|each|before|earlier|previously|yesterday|last week|able|ago)\b", re.A)
 # … or the function: “at backward in update_policy, …”, “failing run: update_actor”
 _IN_FUNCTION = re.compile(
-    r"(?:\b(?:at|in|inside|during|(?:it|this|that)(?: is|['’]s| was))\s+(?:the\s+)?|"
+    r"(?:\b(?:at|in|inside|during|(?:it|this|that)(?: is|['’]s| was))\s+(?:the\s+)?"
+    r"(?:(?:actor|policy|worker)(?:['’]s)?\s+)?|"
     r"(?:\b(?:run|fail\w*|error|crash\w*|phase|stage|where)|报错|位置|阶段)\s*[:：]\s*"
     r"|(?:^|(?<=[\s)）(（]))\s*(?:[卡挂死停]?在|[走跑]?到了?)\s*)`?"
     r"(?=(?:(?:[a-z]+\.)?[a-z]+_[a-z_]+|(?-i:[A-Z])\w{2,60}(?:Actor|Worker)\.\w{2,40})"
@@ -116,7 +120,9 @@ def bound(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | N
                     return start + found.start(), start + found.end()
     if ("_" in text or "." in text) and (named := _function(patterns, text)):
         return named
-    return _moment(patterns, text) if "时" in text or "阶段" in text or "过程中" in text else None
+    if any(word in text for word in ("时", "阶段", "过程中", "I was ", "we were ")):
+        return _moment(patterns, text)
+    return None
 
 
 def heading(patterns: Sequence[re.Pattern[str]], text: str, under: str) -> tuple[int, int] | None:
@@ -147,7 +153,10 @@ def _moment(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] |
     for start, sentence in _sentences(text):
         for pattern in patterns:
             for found in pattern.finditer(sentence):
-                if _MOMENT.match(sentence[found.end() :]) and not _excluded(sentence, found):
+                told = _MOMENT.match(sentence[found.end() :]) or (
+                    _I_WAS.search(sentence, 0, found.start()) and not _HABIT.search(sentence)
+                )
+                if told and not _excluded(sentence, found):
                     return start + found.start(), start + found.end()
     return None
 
