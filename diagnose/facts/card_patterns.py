@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from diagnose.facts.prose import NUMERAL
+from diagnose.facts.prose import NOT_OF_RAM, NUMERAL
 
-_SIZE = (
-    r"(\d{2,3})(?:\.\d+)?\s*-?\s*G(?:i?B)?(?![A-Za-z])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|ddr\d|dimm|内存))"
-)
+_SIZE = rf"(\d{{2,3}})(?:\.\d+)?\s*-?\s*G(?:i?B)?(?![A-Za-z]){NOT_OF_RAM}"
 _TIMES = r"[x×X*✕]"
 _MACHINES = r"(?:nodes?|machines?|servers?|台|机|个?节点)"
 _MEASURE = r"(?:张|块|卡|个|枚|台|片)"
@@ -78,7 +76,7 @@ def _bare(short: tuple[str, ...], trailing: str) -> tuple[re.Pattern[str], ...]:
         ),
         re.compile(
             rf"{_ALONE}(?:(?P<count>{NUMERAL})\s*)?{card}s?(?:\s|[(（,，-])*"
-            rf"(?P<size>\d{{2}})\s*G(?:i?B)?(?![A-Za-z0-9])(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|ddr\d|dimm|内存)){trailing}",
+            rf"(?P<size>\d{{2}})\s*G(?:i?B)?(?![A-Za-z0-9]){NOT_OF_RAM}{trailing}",
             re.I | re.A,
         ),
         re.compile(

@@ -26,6 +26,8 @@ _PACKAGED = re.compile(r"\s*-\s+[\w./‹›+-]{1,200}@[\w.]{1,80}\s*(?:#.*)?$", 
 _EITHER = re.compile(r"=[^=\n]{1,200}?\sif\s[^\n]{1,200}?\selse\s", re.A)
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _REPEATS = 16  # a table of cards has as many rows
+# what stands behind the size of a card: nothing that makes it the host's
+NOT_OF_RAM = r"(?!\s*(?:of\s+)?(?:(?:system|host|cpu)\b|ram\b|ddr\d|dimm|内存))"
 NUMERAL = r"(?:\d{1,4}|one|single|two|three|four|five|six|seven|eight|sixteen|十六|[一单两双二三四五六七八])"
 
 
