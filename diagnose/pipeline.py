@@ -20,6 +20,7 @@ from diagnose.knowledge.records import Case
 from diagnose.match import match
 from diagnose.possible import only_phase
 from diagnose.prescribe import prescribe
+from diagnose.prescribe.one_memory import in_one_memory
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
 from diagnose.questions import ask
@@ -63,7 +64,7 @@ def diagnose(
     matches = () if another or _of_another_kind(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
-    situation = Situation(facts, before, failed, phase, pool, paste, knowledge.fallback)
+    situation = in_one_memory(Situation(facts, before, failed, phase, pool, paste, knowledge.fallback))
     none = another or _of_no_memory(facts, pool)
     advice = Advice() if none else prescribe(situation, knowledge, seen, matches, advisories)
     passed("prescribe")

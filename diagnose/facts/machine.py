@@ -24,7 +24,7 @@ from diagnose.facts.printed_card import known, possible
 from diagnose.facts.prose import span_of
 from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, rented_cards, role_cards
 from diagnose.facts.shared_memory import shared_memory
-from diagnose.facts.strange_cards import mentions
+from diagnose.facts.strange_cards import mentions, one_memory
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.facts.told_roles import told_roles
 from diagnose.facts.used_of import used_of_card
@@ -131,6 +131,7 @@ def _spoken(
     said = [mention for mention in said if not mention.aside] or said
     several = len({mention.gpu for mention in said if mention.gpu}) > 1 and "gpu_model" not in found
     _put(found, _words(said, gpus))
+    _put(found, {} if "gpu_model" in {**found, **stated} else one_memory(speech, gpus))
     nodes = left(speech, "n_nodes") or cards.nodes(speech, said)
     found.update(nodes if _of_one_role(found, stated) else {})
     _put(found, nodes)

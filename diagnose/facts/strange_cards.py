@@ -13,7 +13,7 @@ from diagnose.facts.cards import mentions as known_mentions
 from diagnose.facts.others import of_others
 from diagnose.facts.prose import NUMERAL, numeral, span_of
 from diagnose.knowledge.hardware import Gpu
-from diagnose.types import Line
+from diagnose.types import Fact, Line
 
 _LONG = 2000
 _CONSUMER = (
@@ -62,6 +62,14 @@ def _strange_mentions(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterat
             size = float(found["size"]) if found["size"] else None
             count = numeral(word) if word else None
             yield Mention(span_of(line, found), count=count, size=size, aside=aside(line.words, found))
+
+
+def one_memory(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
+    """Whether a machine is named whose cards have no memory of their own; a TPU has."""
+    for line, found in strange_cards(speech, gpus):
+        if (word := found["shared"]) and not word.upper().startswith("TPU"):
+            return {"one_memory": Fact("one_memory", True, "read", written=word, span=span_of(line, found))}
+    return {}
 
 
 def told_strange(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[str]:

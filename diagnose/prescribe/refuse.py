@@ -125,12 +125,17 @@ def fixed(lever: Lever, situation: Situation) -> bool:
 
 # what the failure is, and how passes are cut, of which people name either way
 _OF_FAILURE = ("oom_kind", "phase", "dynamic_batch")
+_TO_HOST = ("_offload", "_on_cpu")
 
 
 def wrong_pool(lever: Lever, situation: Situation) -> NotAdvised | None:
     """It acts on the other memory than the one that runs out; nothing is said of what this run could not do in either."""
     run = {id: asked for id, asked in lever.when.items() if id not in _OF_FAILURE}
-    if situation.pool is None or situation.pool in lever.pools or holds(run, situation.values) is False:
+    if holds(run, situation.values) is False:
+        return None
+    if situation.values.get("one_memory") and any(one.fact.endswith(_TO_HOST) and one.to for one in lever.changes):
+        return NotAdvised(lever, "elsewhere", "Cards and host have one memory here: what leaves the card stays in it.")
+    if situation.pool is None or situation.pool in lever.pools:
         return None
     acts = " and ".join(POOL_WORDS[pool] for pool in ("gpu", "host") if pool in lever.pools)
     out = KINDS["host_shm"] if situation.kind == "host_shm" else POOL_WORDS[situation.pool]

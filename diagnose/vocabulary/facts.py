@@ -45,6 +45,7 @@ _ALL = (
     fact("cards_per_process", "int", "machine", "Cards that one process sees"),
     fact("layers_spread", "bool", "machine", "Layers laid over all cards of a process"),
     fact("others_gib", "number", "machine", "Held on a card by others", "GiB"),
+    fact("one_memory", "bool", "machine", "Cards and host have one memory"),
     fact("host_ram_gb", "number", "machine", "Host RAM per node", "GiB"),
     fact("shm_gib", "number", "machine", "Size of /dev/shm", "GiB"),
     # run
