@@ -17,6 +17,7 @@ _NEGATIVE = re.compile(r"-\d", re.A)
 _IN_WORDS = frozenset({"-m", "-u", "-c", "-E", "-O", "-W"})
 _LIST_ITEM = re.compile(r"[‹›\w./:@#%+{}$\[\]\"',*<>|=-]+$", re.A)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)\S", re.A)
+_REMARK = re.compile(r"[(（][A-Za-z\u4e00-\u9fff][^\s()（）=]*$", re.A)  # opens a bracket that another word closes
 HOLDER = re.compile(r"[A-Za-z_]\w*=[\"'(](?=--[A-Za-z])", re.A)
 LAUNCHER = re.compile(
     r"(?:\S{0,200}/)?(?:python\d?(?:\.\d+)?|torchrun|accelerate|deepspeed|mpirun|mpiexec|srun|horovodrun)$", re.A
@@ -167,7 +168,8 @@ class _Reader:
             return at + 1
         ends = token.text[flag.end() :] in (",", ";", "，", "；", "。")  # of what is said of the command
         values = [] if ends else self._values(at + 1)
-        if not ends and not values and at + 1 < len(self.chain) and _is_prose(self.chain[at + 1].text):
+        behind = "" if ends or values or at + 1 == len(self.chain) else self.chain[at + 1].text
+        if _is_prose(behind) and not _REMARK.match(behind):
             return at + 1  # a sentence about the flag
         if not values:
             self._add(flag[1].rstrip(".:"), "true", "flag", token, (len(token.text), len(token.text)), bare=True)
@@ -194,7 +196,7 @@ class _Reader:
                 or self._is_override(text)
             ):
                 break
-            if self._is_script(text, bool(values)) or _is_prose(text):
+            if self._is_script(text, bool(values)) or _is_prose(text) or _REMARK.match(text):
                 break
             if values and (not _LIST_ITEM.match(text) or _VARIABLE.match(text) or LAUNCHER.match(text)):
                 break

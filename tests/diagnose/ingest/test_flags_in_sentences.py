@@ -21,3 +21,13 @@ def test_the_last_switch_of_a_row_is_set_where_a_comma_ends_it(end):
         "vllm_gpu_memory_utilization": "0.3",
         "vllm_enable_sleep": "true",
     }
+
+
+@pytest.mark.parametrize("remark", ["(deepspeed --num_gpus 1)", "(yes, really)", "（which I need）"])
+def test_a_remark_in_brackets_is_no_value_of_the_switch_before_it(remark):
+    flags = _flags(f"python train.py --micro_train_batch_size 1 --gradient_checkpointing {remark}")
+    assert flags["gradient_checkpointing"] == "true"
+
+
+def test_a_pair_in_brackets_is_one():
+    assert _flags("python train.py --betas (0.9,0.95) --lr 1e-6")["betas"] == "(0.9,0.95)"
