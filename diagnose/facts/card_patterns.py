@@ -16,7 +16,7 @@ _ALONE = r"(?<![A-Za-z0-9_.\-=/十百千])"
 # the number of a setting, behind its word and a blank, is no count of what follows it
 _NO_SETTING = r"(?<!batch )(?<!batch_size )(?<!batch size )(?<!\bbs )(?<!rank )(?<!length )(?<!epochs )(?<!steps )(?<!zero )(?<!stage )"
 # what may stand between a count and the card: a size, a maker, a blank
-_BEFORE = rf"(?:{_SIZE}\s*(?:的\s*)?)?(?:(?:NVIDIA|Nvidia|nvidia|Tesla|GeForce|AMD|Huawei|华为|英伟达|GPUs?|the|of|local|of the)\s*){{0,2}}"
+_BEFORE = rf"(?:{_SIZE}\s*(?:的\s*)?)?(?:(?:NVIDIA|Tesla|GeForce|AMD|Huawei|华为|昇腾|Ascend|英伟达|GPUs?|the|of|local|of the)\s*){{0,2}}"
 # a size may lack its unit where nothing follows that it could count: “2x A100 80?”
 _BARE_SIZE = r"(?<=[ -])(?P<size2>40|80)(?=\s*(?:[?？,，;；:：。)）]|\.?(?:\s*$|\s+[A-Z])))"
 # the whole of a card in MiB, as drivers print it: “A100 81920MiB”

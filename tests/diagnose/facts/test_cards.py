@@ -263,3 +263,11 @@ def test_the_first_of_two_machines_is_not_the_only_one(values):
 def test_modules_of_ram_behind_a_card_are_not_the_card_s(values, said):
     found = values(said)
     assert (found["gpu_mem_gib"], found["host_ram_gb"]) == (32 if "5090" in said else 24, 64)
+
+
+@pytest.mark.parametrize(
+    "said", ["llama-factory ppo 8×昇腾910B3(64G) 爆显存", "用 8x华为昇腾 910B3 OOM", "8 张 Ascend 910B3 OOM"]
+)
+def test_a_maker_may_stand_between_the_count_and_the_card(values, said):
+    found = values(said)
+    assert (found["gpu_model"], found["n_gpus"]) == ("Ascend 910B3", 8)
