@@ -35,9 +35,9 @@ def settle_kind(hits: Sequence[Hit], paste: Paste) -> Fact | None:
 
 
 def not_memory(facts: Facts) -> Signature | None:
-    """The first message of the paste that tells another failure than one of memory, where nothing tells one of memory."""
-    found = (hit.signature for hit in facts.hits if hit.signature.not_memory)
-    return next(found, None) if "oom_kind" not in facts.values else None
+    """What tells another failure than one of memory, where nothing tells one of memory: who ended the run, else the first message."""
+    found = [hit.signature for hit in facts.hits if hit.signature.not_memory]
+    return min(found, key=lambda one: not one.ends, default=None) if "oom_kind" not in facts.values else None
 
 
 def told_other(facts: Facts) -> bool:

@@ -35,3 +35,9 @@ def test_a_sentence_that_repeats_a_message_is_of_the_same_failure(end, knowledge
 )
 def test_what_somebody_searches_for_is_no_message(search, knowledge):
     assert _told(f"{GONE}$ {search}\n{FAULT}", knowledge) == (None, "gpu-fault")
+
+
+def test_who_ended_the_run_is_told_before_what_waited_for_it(knowledge):
+    waited = "[rank2]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8841, OpType=_ALLGATHER_BASE) ran for 600011 ms\n"
+    assert _told(waited, knowledge) == (None, "nccl-watchdog-timeout")
+    assert _told(waited + GONE + FAULT, knowledge) == (None, "gpu-fault")
