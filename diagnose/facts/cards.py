@@ -167,9 +167,8 @@ def _told_a_card(found: re.Match[str], words: str) -> bool:
 def _mention(found: re.Match[str], known: Names, span: Span, words: str) -> Mention:
     groups = found.groupdict()
     word = groups.get("count") or groups.get("times")
-    if PART_OF.search(words) or LANDS.search(words[: found.start()]):
-        word = None
-    if word and word.lower() in ("a", "an") and MACHINE_WORD.match(words[found.end() :]):
+    article = word and word.lower() in ("a", "an") and MACHINE_WORD.match(words[found.end() :])
+    if article or PART_OF.search(words) or LANDS.search(words[: found.start()]):
         word = None
     machines = groups.get("nodes") or groups.get("machines")
     if (

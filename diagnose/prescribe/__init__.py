@@ -127,7 +127,7 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
         refuse.on_other_cards(lever, situation)
         or refuse.of_the_trainer(lever, situation)
         or of_the_actor(lever, situation)
-        or refuse.not_in_pieces(lever, situation)
+        or refuse.makes_no_room(lever, situation)
     )
     if refused := wrong or apart or already.on(lever, situation) or refuse.dead(lever, situation):
         return refused

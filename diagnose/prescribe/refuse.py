@@ -189,15 +189,14 @@ def cards_untold(lever: Lever, situation: Situation) -> bool:
     return situation.facts.cards_open and any(change.fact == "n_gpus" for change in lever.changes)
 
 
-def not_in_pieces(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It acts against memory that lies in pieces, and the card is full: the message's figures show it, or the weights are too many.
-
-    Or it makes room for one tensor that no card holds.
-    """
-    if not lever.frees_unused or situation.pool != "gpu":
-        return beyond_a_card(lever, situation) if situation.pool == "gpu" else None
+def makes_no_room(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """It frees a card for one tensor that none holds, or acts against memory in pieces where figures or weights show a full card."""
+    if situation.pool != "gpu":
+        return None
     if found := beyond_a_card(lever, situation):
         return found
+    if not lever.frees_unused:
+        return None
     if situation.signs.get("weights_fit") is False:
         return NotAdvised(lever, "no_gain", "The weights alone are more than one card holds, in pieces or not.")
     if not crammed(situation.facts):
