@@ -112,6 +112,10 @@ def test_a_framework_holds_its_example(framework, example):
             {"precision": "bf16", "strategy": "ddp", "norms_fp32": False},
         ),
         (
+            '2xH100, uv run rl @ run.toml\n[deployment]\nnum_train_gpus = 1\nnum_infer_gpus = 1\n\n[model]\nname = "Qwen/Qwen3-8B"\n',
+            {"framework": "prime-rl", "n_gpus": 2, "trainer_gpus": 1},
+        ),
+        (
             "axolotl train run.yaml\nbase_model: Qwen/Qwen3-8B\nadapter:\nlora_r:\nlora_alpha:\nmicro_batch_size: 1\n",
             {"framework": "axolotl", "full_or_lora": "full", "gradient_checkpointing": False},
         ),

@@ -64,6 +64,12 @@ _BESIDE = re.compile(
     r"|(?:复现|原来|之前|本来|以前|原本|想用|想跑|相比|从)[^,，;；。]{0,8}$",
     re.I | re.A,
 )
+# … or that the same happens with it
+_ALIKE = re.compile(
+    r"\s*(?:(?:shows?|showed|has|have|had|gives?|gave|does|did|behaves?) (?:exactly )?the same\b|(?:fails?|ooms?|crashes) (?:as well|too)\b"
+    r"|(?:的)?也是?(?:一样|同样|这样|如此))",
+    re.I | re.A,
+)
 _SWITCHED = re.compile(
     r"(?:(?:switch|mov|chang)\w*(?: \w+){0,3} to|replaced (?:it )?(?:by|with)|now with)\s+(?:an?\s+|the\s+)?$"
     r"|(?:换成|改成|换到|改用|换为|换了)\s*$",
@@ -187,7 +193,12 @@ def standing(words: str, found: re.Match[str]) -> tuple[bool, bool]:
     before = words[max(0, found.start() - 32) : found.start()]
     well = bool(_WELL.search(clause)) and not FAILURE.search(clause)
     behind = _SELDOM_BEHIND.match(words, found.end()) and not _TO_TRAIN.search(before)
-    other = behind or _SELDOM_TRAINED.search(words[: found.start()]) or of_others(words, found.start())
+    other = (
+        behind
+        or _ALIKE.match(words, found.end())
+        or _SELDOM_TRAINED.search(words[: found.start()])
+        or of_others(words, found.start())
+    )
     return well or bool(_BESIDE.search(before) or other), bool(_SWITCHED.search(before))
 
 

@@ -77,7 +77,7 @@ def test_the_highest_phase_is_looked_for_among_those_alone(knowledge: Knowledge)
         in told
     )
     assert "rollout.gpu_memory_utilization.down" not in [one.lever.slug for one in found.prescriptions]
-    assert "shard.pipeline.up" in [one.lever.slug for one in found.prescriptions][:3]
+    assert "shard.pipeline.up" in [one.lever.slug for one in found.prescriptions][:4]
 
 
 def test_a_backward_pass_without_a_critic_is_the_actors(knowledge: Knowledge) -> None:

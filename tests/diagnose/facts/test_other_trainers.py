@@ -123,7 +123,7 @@ def test_policy_and_reference_share_their_cards_unless_told_otherwise() -> None:
 # --- names that are denied, types with their module
 def test_a_trainer_that_is_said_not_to_be_used_is_not_the_framework() -> None:
     text = "Fine-tuning with the plain Trainer, no trl.\nargs = TrainingArguments(per_device_train_batch_size=2)\n"
-    assert "framework" not in told(text + OOM).facts.values
+    assert told(text + OOM).facts.values["framework"] == "transformers"
 
 
 def test_a_type_with_its_module_is_that_type() -> None:

@@ -32,3 +32,8 @@ def test_words_behind_a_log_do_not_end_it(values):
     assert values(LOADING)["phase"] == "load"
     assert values(LOADING + "\nIs this intended?\n" * 12)["phase"] == "load"
     assert "phase" not in values(LOADING.replace("```\n", "") + "\nIs this intended?\n" * 20)
+
+
+def test_a_model_with_which_the_same_happens_is_not_the_one(values):
+    assert values("Qwen-0.5B shows the same. I train Qwen2.5 3B with GRPO and it OOMs")["params_b"] == 3
+    assert values("Qwen2.5-7B-Instruct fails too")["params_b"] == 7
