@@ -131,7 +131,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         hits=heard.hits,
         measured=readings.of(),
         growth=readings.growth(),
-        tried=read_tried(heard.speech, knowledge, framework),
+        tried=(*heard.tried, *read_tried(heard.speech, knowledge, framework)),
         versions=versions,
         candidates=detected.candidates,
         unknown_model=model.unknown,

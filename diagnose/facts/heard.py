@@ -23,8 +23,9 @@ from diagnose.facts.prose import spoken
 from diagnose.facts.proven import Proofs, proofs
 from diagnose.facts.signature import find_hits
 from diagnose.facts.trains import of_training
+from diagnose.facts.two_shares import at_larger_share
 from diagnose.knowledge import Knowledge
-from diagnose.types import Fact, Hit, Line, Paste
+from diagnose.types import Fact, Hit, Line, Paste, Tried
 
 
 class Heard(NamedTuple):
@@ -42,6 +43,7 @@ class Heard(NamedTuple):
     captured: Mapping[str, Fact]
     failed: Mapping[str, Fact]
     proven: Proofs
+    tried: tuple[Tried, ...]
 
 
 def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowledge: Knowledge) -> Heard:
@@ -59,8 +61,9 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     remarks = speech if said == told else without_plans(tuple(map(without_untried, map(without_numbers, told))))
     paste = of_failing_run(of_training(without_others(paste), detected.framework, knowledge.engines))
     found, captured = without_other_try(*find_hits(paste, lowered, knowledge), paste, detected.framework)
+    paste, found, tried = at_larger_share(paste, found, speech, detected.framework)
     apart = without_hits(found, paste, aside)
     hits = without_comments(apart, paste)
     captured = still_told(captured, apart, hits)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
-    return Heard(paste, lowered, speech, remarks, hits, captured, failed, proofs(hits, failed, answered))
+    return Heard(paste, lowered, speech, remarks, hits, captured, failed, proofs(hits, failed, answered), tried)

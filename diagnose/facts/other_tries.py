@@ -28,7 +28,7 @@ def without_other_try(
 ) -> tuple[tuple[Hit, ...], dict[str, Fact]]:
     """Hits and captures without those of a message whose share no command has, where another message tells the failure of the command."""
     share = captured.get(_SHARE)
-    told = {_number(one) for one in _shares(paste, framework) if one.command >= 0}
+    told = {number_of(one) for one in shares_set(paste, framework) if one.command >= 0}
     if share is None or share.span is None or not told or float(share.value) in told:
         return hits, dict(captured)
     line = share.span.line
@@ -41,7 +41,7 @@ def without_other_try(
 def with_last_share(paste: Paste, speech: Sequence[Line], framework: Framework | None) -> Paste:
     """The paste with the share that a sentence says to have been tried last, with the message that it gave."""
     found = next(((line, one) for line in speech if (one := _WENT_TO.search(line.words))), None)
-    shares = _shares(paste, framework)
+    shares = shares_set(paste, framework)
     if found is None or not shares:
         return paste
     line, went = found
@@ -51,13 +51,14 @@ def with_last_share(paste: Paste, speech: Sequence[Line], framework: Framework |
     return replace(paste, settings=tuple(settings))
 
 
-def _shares(paste: Paste, framework: Framework | None) -> list[Setting]:
+def shares_set(paste: Paste, framework: Framework | None) -> list[Setting]:
     """The settings of the engine's share of the card."""
     keys = framework.keys if framework else ()
     names = {normal(name) for key in keys if key.fact == _SHARE for name in (key.key, *key.aliases)}
-    return [one for one in paste.settings if normal(one.key) in names and _number(one) is not None]
+    return [one for one in paste.settings if normal(one.key) in names and number_of(one) is not None]
 
 
-def _number(setting: Setting) -> float | None:
+def number_of(setting: Setting) -> float | None:
+    """The share that a setting writes, or None where it writes something else."""
     read = written.of(_SHARE, setting.value)
     return float(read) if isinstance(read, (int, float)) else None
