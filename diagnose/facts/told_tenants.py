@@ -30,6 +30,14 @@ _BEFORE = (
     r"|(?:启动|开始|开跑|运行|跑|程序)(?:之?前|以前)|还?没(?:有)?(?:开始|启动|跑))"
 )
 _CARD = r"(?:\bnvidia-smi\b|\bgpus?\b|\bcards?\b|\bvram\b|\b(?:gpu|cuda) memory\b|显存|[每这]?张?卡)"
+# an engine or a service that somebody else runs is none of the run
+_THEIRS = re.compile(
+    r"\b(?:(?:someone|somebody)(?:\s+else)?|colleague|another\s+(?:user|person|student))['’]s?(?:\s+[\w.-]{1,30}){1,2}"
+    r"|(?:别人|他人|同事|其他用户)的?\s*(?:[A-Za-z][\w.-]{1,20}\s*)?(?:推理)?(?:服务器?|引擎|进程|server)?",
+    re.I | re.A,
+)
+# where it stands, with its size in brackets or behind a comma
+_STANDS = r"(?:sits?|runs?|running|lives?|stands?|is|are|(?:也|还|正)?(?:跑|挂|开|部署)?在)"
 # a service of the run on the same card
 _SERVICE = r"(?:\bretriev(?:er|al)(?: server| service)?\b|检索(?:器|服务|模型)?)"
 _FORMS = (
@@ -40,6 +48,11 @@ _FORMS = (
         rf"{_SERVICE}[^.。;；,，\n\d]{{0,10}}?{_HOLDS}{_ROUGHLY}{_SIZE}[^.。;；,，\n\d]{{0,16}}?{_CARD}", re.I | re.A
     ),
     re.compile(rf"{_WHO}[^.。;；,，\n\d]{{0,16}}?{_HOLDS}{_ROUGHLY}{_SIZE}", re.I | re.A),
+    re.compile(
+        rf"{_WHO}[^.。;；,，\n\d]{{0,24}}?{_STANDS}\s*(?:on\s+)?(?:the same |my )?(?:gpu|card|卡)s?\s*#?\d{{0,2}}\s*(?:号?卡?上)?"
+        rf"\s*[(（,，:：][^()（）。;；\n]{{0,40}}?{_SIZE}",
+        re.I | re.A,
+    ),
     re.compile(
         rf"{_SIZE}[^.。;；,，\n\d]{{0,32}}?{_HELD}\s*(?:on (?:each|every) (?:gpu|card)\s*)?\b(?:by|for)\s+{_WHO}",
         re.I | re.A,
@@ -122,7 +135,7 @@ def _of_line(line: Line) -> Iterator[Fact]:
 def _excluded(words: str, match: re.Match[str]) -> bool:
     """Whether it is the run's own, the host's, over, or merely thought of."""
     end = _SENTENCE.search(words, match.end())
-    behind = words[match.start() : end.start() if end else len(words)]
+    behind = _THEIRS.sub(" ", words[match.start() : end.start() if end else len(words)])
     clause = clause_of(words, match)[1]
     thought = ALMOST.search(_STARTS.sub(" ", clause))
     # where the failure is told, the run’s own parts are named without holding it

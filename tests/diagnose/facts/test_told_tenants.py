@@ -2,6 +2,7 @@
 
 import pytest
 
+from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 
 RUN = "verl GRPO Qwen2.5-7B 8xA100 80G, update_actor CUDA OOM, micro batch 4\n"
@@ -38,6 +39,9 @@ def test_what_is_the_runs_own_the_hosts_over_or_thought_of_is_none(values, text)
         ("another process takes 12 GB on each GPU", 12),
         ("12 GB of each card is already used by another process", 12),
         ("someone else's job is holding 20 GB of GPU memory", 20),
+        ("Somebody else's sglang server also sits on gpu 0 (nvidia-smi: python3 20480MiB)", 20),
+        ("someone's vllm takes 20GB of the card", 20),
+        ("同事的 vllm 服务也跑在卡 0 上，nvidia-smi 显示 20480MiB", 20),
         ("GPU 0 被别人占了 30G", 30),
         ("别人的程序已经占用了大约 24576 MiB", 24),
         ("GPU 0 被别人占了 10G，GPU 3 被别人占了 30G", 30),
@@ -60,3 +64,16 @@ def test_the_run_has_what_they_leave_and_is_told_to_free_it(knowledge):
     assert shared.estimate.gpu.capacity == whole.estimate.gpu.capacity
     assert shared.prescriptions[0].lever.slug == "hardware.kill_stale"
     assert any("Others hold 12 GiB" in note for note in shared.facts.notes)
+
+
+def test_what_somebody_else_runs_is_looked_for_before_the_engine_gets_less():
+    text = (
+        "ValueError: Free memory on device cuda:0 (13.62/79.15 GiB) on startup is less than desired GPU memory utilization "
+        "(0.6, 47.49 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n"
+        "verl GRPO Qwen2.5-7B, 8*A100. Somebody else's sglang server also sits on gpu 0 (nvidia-smi: python3 41210MiB)"
+    )
+    found = diagnose(text, {}, current(), ())
+    assert [one.lever.slug for one in found.prescriptions[:2]] == [
+        "hardware.kill_stale",
+        "rollout.gpu_memory_utilization.down",
+    ]
