@@ -17,6 +17,7 @@ from diagnose.facts.bare import is_bare
 from diagnose.facts.by_default import by_default
 from diagnose.facts.datasets import with_lengths
 from diagnose.facts.encoded import encoded
+from diagnose.facts.engine_first import engine_first
 from diagnose.facts.former import without_former
 from diagnose.facts.framework import Detected, detect
 from diagnose.facts.growth import as_kind, longer_rows, of_longer_rows
@@ -237,6 +238,7 @@ def _run(
         None if idle else read_training(paste, speech, stated, framework),
         *idle.values(),
         engine_place(paste),
+        engine_first(paste),
         *role_places(paste),
         moved_engine(speech, stated),
         only_loads(paste, speech, stated),

@@ -169,6 +169,7 @@ MEMORY = (
     fact("enforce_eager", "bool", "engine", "CUDA graphs off"),
     fact("engine_lora", "bool", "engine", "Adapter handed to the engine by itself"),
     fact("engine_lora_rank", "int", "engine", "Adapter rank that the engine has room for"),
+    fact("engine_first", "bool", "engine", "Engine made before the model is loaded"),
     fact("engine_shares_weights", "bool", "engine", "Engine works with the trainer's own base weights"),
     fact("max_model_len", "int", "engine", "Engine length limit", "tokens"),
     fact("max_num_seqs", "int", "engine", "Concurrent sequences"),
