@@ -237,9 +237,7 @@ def _run(
         read_algo(paste, speech, stated, framework),
         None if idle else read_training(paste, speech, stated, framework),
         *idle.values(),
-        engine_place(paste),
-        engine_first(paste),
-        *role_places(paste),
+        *(engine_place(paste), engine_first(paste), *role_places(paste)),
         moved_engine(speech, stated),
         only_loads(paste, speech, stated),
     ]
