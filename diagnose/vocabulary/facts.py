@@ -64,6 +64,7 @@ _ALL = (
     fact("reward_model", "text", "run", "Reward model's name"),
     fact("reward_b", "number", "run", "Reward model's parameters", "billions"),
     fact("multimodal", "bool", "run", "Reads images"),
+    fact("keeps_graphs", "bool", "run", "Code keeps tensors with their graphs"),
     fact("text_data", "bool", "run", "Data of text alone"),
     fact("dataset", "text", "run", "Data set"),
     fact("dataset_split", "text", "run", "Part of the data set"),
