@@ -16,6 +16,7 @@ _SHORT_FLAG = re.compile(r"-[A-Za-z]{1,3}$", re.A)
 _PARALLEL = re.compile(r"-[a-z]{2,3}$", re.A)  # -tp 4, of an engine; a single letter is some tool's
 _NAME = re.compile(r"[a-z./$][\w./${}-]*$", re.A)
 _TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]", re.A)
+_SENTENCE = re.compile(r".*[,!?]$|[A-Za-z]{2,}\.$", re.A)
 _WRAPPED = 12  # words of a scheduler's own before the program
 
 
@@ -40,8 +41,12 @@ def starts_command(found: Sequence[Token], more: bool, after: Sequence[Row]) -> 
     short = next((place for place, word in enumerate(rest) if _SHORT_FLAG.match(word)), len(rest))
     numbered = [at for at, word in enumerate(rest[:-1]) if _PARALLEL.match(word) and rest[at + 1].isdecimal()]
     plain = rest[: min([*flags[:1], short])] if flags or numbered else rest
-    if len(plain) > 4 or not all(
-        word.isascii() and (_NAME.match(word) or word[0] in "-0123456789" or "/" in word) for word in plain
+    # “host has 1TB free -h says 870G. docker run --gpus all --memory 96g”: a command is only told of
+    told = any(_SENTENCE.match(word) for word in rest[short : flags[0]]) if flags else False
+    if (
+        told
+        or len(plain) > 4
+        or not all(word.isascii() and (_NAME.match(word) or word[0] in "-0123456789" or "/" in word) for word in plain)
     ):
         return False
     if numbered and (flags or (numbered[-1] == len(rest) - 2 and any("/" in word for word in plain))):

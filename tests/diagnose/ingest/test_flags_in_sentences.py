@@ -31,3 +31,23 @@ def test_a_remark_in_brackets_is_no_value_of_the_switch_before_it(remark):
 
 def test_a_pair_in_brackets_is_one():
     assert _flags("python train.py --betas (0.9,0.95) --lr 1e-6")["betas"] == "(0.9,0.95)"
+
+
+SAID = "host has 1TB, free -h says 870G available!! why is it killing my process. 4x L40S, docker run --gpus all --memory 96g"
+
+
+@pytest.mark.parametrize("line", [SAID, SAID.replace("1TB,", "1TB"), SAID.replace("available!!", "available.")])
+def test_a_sentence_that_tells_of_commands_is_none(line):
+    assert not read(line).commands
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "srun -p gpu -N 1 --gres=gpu:8 --ntasks 1 train",
+        "mpirun -np 8 -H host1:4,host2:4 prog --zero_stage 3 --lr 1",
+        "docker run -it -v /data:/data image --gpus all --memory 96g",
+    ],
+)
+def test_short_options_before_flags_are_of_a_command(line):
+    assert read(line).commands
