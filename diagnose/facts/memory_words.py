@@ -62,8 +62,13 @@ _FORMS = (
     # what a machine has, and nothing behind it says of what
     re.compile(
         r"\b(?:nodes?|machines?|servers?|box(?:es)?)\s+(?:each\s+)?(?:has|have|had|with)\s+"
-        r"(?P<size>\d(?:\.\d+)?(?=\s?t)|9[6-9]|[1-9]\d{2,3})\s?(?P<unit>[gt])i?b\b"
+        r"(?P<size>\d(?:\.\d+)?(?=\s?t)|9[6-9]|[1-9]\d{2,3})\s?(?P<unit>[gt])(?:i?b|(?<=t)|(?<=T))\b"
         r"(?=\s*(?:[.,;)]|$|and\b|of (?:it|memory|mem)\b|(?:main )?memory\b))",
+        re.I | re.A,
+    ),
+    re.compile(
+        r"(?:机器|服务器|节点|主机)\s?(?:一共|总共|共)(?:就?有)?\s?(?P<size>\d(?:\.\d+)?(?=\s?t)|9[6-9]|[1-9]\d{2,3})\s?(?P<unit>[gt])(?:i?b)?"
+        r"(?![\w/])(?!\s?(?:的\s?)?(?:硬盘|磁盘|盘|固态|存储|显存|空间|ssd|nvme|disk))",
         re.I | re.A,
     ),
     # no card has a terabyte
@@ -133,6 +138,15 @@ _MARKS = (
     "docker",
     "podman",
     "wsl",
+    "机器一共",
+    "机器总共",
+    "机器共",
+    "服务器一共",
+    "服务器总共",
+    "节点一共",
+    "节点总共",
+    "主机一共",
+    "主机总共",
     "host has",
     "host have",
     "host with",

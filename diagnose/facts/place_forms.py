@@ -73,6 +73,12 @@ PLACE_FORMS = (
         r"\b(?:vllm|sglang)\s+(?P<word>server)\s*(?:用的?是?|放?在|跑在|单独|(?:is |runs? )?on|uses?|with)\s*"
         r"(?:另外?|其他|别的|单独|独立|one|another|a |an? extra|separate|its own|the other)",
     ),
+    # “server on card 0, training on card 1”
+    (
+        "rollout_mode",
+        r"\b(?P<word>server)\s+(?:is\s+|runs?\s+)?on\s+(?:gpus?|cards?)\s*#?\d[\d,\s-]{0,12}[,;]?\s*(?:and\s+)?(?:the\s+)?train\w{0,5}\s+"
+        r"(?:is\s+|runs?\s+)?on\s+(?:gpus?|cards?)\s*#?\d",
+    ),
     # “4 张卡训练，另外 4 张卡跑 vllm”
     (
         "rollout_mode",
