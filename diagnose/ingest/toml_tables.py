@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from diagnose.ingest.lines import Row
 
-_HEAD = re.compile(
+HEAD = re.compile(
     r"[ \t]{0,8}\[{1,2}(?P<name>[a-z_][\w-]{0,60}(?:\.[A-Za-z_][\w-]{0,60}){0,6})\]{1,2}[ \t]*(?:#.*)?$", re.A
 )
 _PAIR = re.compile(r"[ \t]{0,8}[A-Za-z_][\w.-]{0,80}[ \t]?=[ \t]?(?![=~>])\S", re.A)
@@ -23,7 +23,7 @@ def tables(rows: Sequence[Row]) -> dict[int, str]:
         if row.line.number != last + 1:
             name = ""
         last = row.line.number
-        if head := _HEAD.match(row.words):
+        if head := HEAD.match(row.words):
             name = head["name"]
         elif name and _PAIR.match(row.words):
             found[row.line.number] = name

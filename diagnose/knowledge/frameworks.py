@@ -198,7 +198,8 @@ class Fork:
     that sets it, ``does`` the behaviours in which it differs, ``before`` those of its releases before one. A name counts as its mark in
     a value or a path, where the base is marked too. What ``trains_elsewhere``, at a service or on the processor, is not estimated.
     ``ignores`` are keys of the base that its trainer never reads, ``fixed`` facts without a choice, ``stages`` steps of its recipe.
-    In the plain file one that is ``written`` has keys that name it in their condition, and a change may write those.
+    In the plain file one that is ``written`` has keys that name it in their condition, and a change may write those: in its command as
+    ``config_shape`` says, which is the base's where it is left out (``dashed``: flags whose names have no underscore).
     """
 
     id: str
@@ -209,6 +210,7 @@ class Fork:
     version: str = ""
     trains_elsewhere: bool = False
     written: bool = False
+    config_shape: str = ""
     stages: int = 0
     ignores: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from diagnose.ingest.toml_tables import HEAD
 from diagnose.types import Change, Paste, Setting
 
 _INDENT = re.compile(r"[ \t]*")
@@ -39,6 +40,8 @@ def beside(paste: Paste, change: Change) -> list[Insertion]:
     leaf, shape = change.key.split(".")[-1], sibling.shape
     if shape == "yaml":
         return _yaml(texts, sibling, change, shared)
+    if _table(texts, sibling):
+        return _toml(sibling, change)
     if shape in ("python", "json"):
         placed = _in_call(texts, sibling, leaf, change.after)
         return [placed] if placed else []
@@ -48,7 +51,8 @@ def beside(paste: Paste, change: Change) -> list[Insertion]:
 def siblings(paste: Paste, key: str) -> list[tuple[Setting, int]]:
     """Settings of a block with the parts of the path that they share with ``key``; without a path those that have none either.
 
-    A variable of the shell stands beside variables alone, a name of JSON in its own object alone, as no brackets are opened.
+    A variable of the shell stands beside variables alone, a name of JSON or Python in its own object alone, as no brackets are opened. A
+    file of TOML takes a table of its own at its end.
     """
     path = key.split(".")[:-1]
     found = []
@@ -59,9 +63,34 @@ def siblings(paste: Paste, key: str) -> list[tuple[Setting, int]]:
         shared = next(
             (i for i, (a, b) in enumerate(zip(path, parts, strict=False)) if a != b), min(len(path), len(parts))
         )
-        if path == parts if setting.shape == "json" else shared or not (path or parts):
+        if path == parts if setting.shape in ("json", "python") else shared or not (path or parts):
             found.append((setting, shared))
-    return found
+    return found or _in_tables(paste, path)
+
+
+def _in_tables(paste: Paste, path: list[str]) -> list[tuple[Setting, int]]:
+    """The settings of a file of TOML, where what is new has a table."""
+    if not path:
+        return []
+    texts = {line.number: line.text for line in paste.lines}
+    return [(one, 0) for one in paste.settings if _table(texts, one)]
+
+
+def _table(texts: dict[int, str], setting: Setting) -> str:
+    """The table of TOML in which a setting stands: the head above it, of which its key has the name."""
+    table = setting.key.rpartition(".")[0] if setting.shape == "python" else ""
+    line = setting.span.line
+    while table and line in texts and not (head := HEAD.match(texts[line])):
+        line -= 1
+    return table if table and line in texts and head and head["name"] == table else ""
+
+
+def _toml(sibling: Setting, change: Change) -> list[Insertion]:
+    """Behind the last of its table, or in a new one."""
+    table, _, leaf = change.key.rpartition(".")
+    line = f"{leaf} = {_json(change.after)}"
+    there = table == sibling.key.rpartition(".")[0]
+    return [Insertion(sibling.span.line, lines=[line] if there else ["", f"[{table}]", line])]
 
 
 def _yaml(texts: dict[int, str], sibling: Setting, change: Change, shared: int) -> list[Insertion]:

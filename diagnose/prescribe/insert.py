@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from diagnose.conditions import holds
+from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Framework
 from diagnose.prescribe.in_block import Insertion, beside, indent, siblings
+from diagnose.prescribe.key_words import by_spelling
 from diagnose.types import Change, Command, Paste, Setting
 from diagnose.vocabulary import FACTS, Value
 
@@ -37,7 +39,7 @@ def insertions(
     served = [change for change in changes if "server" in _places(change, framework, values)]
     if served:
         server, others = _server(paste, framework), [change for change in changes if change not in served]
-        placed = _behind_command(paste, served, server, _Forms.of(framework)) if server is not None else []
+        placed = _behind_command(paste, served, server, _Forms.of(framework, values)) if server is not None else []
         return [*placed, *insertions(paste, others, command, framework, values)]
     if framework is not None and framework.config_shape == "python":
         command = None
@@ -46,7 +48,7 @@ def insertions(
     flags = [change for change in changes if _in_command(paste, change, command, framework)]
     found = [insertion for change in changes if change not in flags for insertion in beside(paste, change)]
     if flags and command is not None:
-        found += _behind_command(paste, flags, command, _Forms.of(framework))
+        found += _behind_command(paste, flags, command, _Forms.of(framework, values))
     return found
 
 
@@ -64,17 +66,22 @@ def _server(paste: Paste, framework: Framework | None) -> int | None:
 
 
 class _Forms(NamedTuple):
-    """Flags that take no word behind them, and keys that a command only takes as added ones."""
+    """Flags that take no word behind them, keys that a command only takes as added ones, and the shape of a trainer's own words."""
 
     switches: frozenset[str]
     unnamed: frozenset[str]
+    shape: str
 
     @classmethod
-    def of(cls, framework: Framework | None) -> _Forms:
+    def of(cls, framework: Framework | None, values: Values | None) -> _Forms:
         keys = framework.keys if framework else ()
+        named = (values or {}).get("framework")
+        shape = next((fork.config_shape for fork in (framework.forks if framework else ()) if fork.id == named), "")
         switches = (name for key in keys if key.switch for name in (key.key, *key.aliases))
         return cls(
-            frozenset(switches), frozenset(name for key in keys if key.unnamed for name in (key.key, *key.aliases))
+            frozenset(switches),
+            frozenset(name for key in keys if key.unnamed for name in (key.key, *key.aliases)),
+            shape,
         )
 
 
@@ -118,11 +125,15 @@ def _of_framework(paste: Paste, framework: Framework | None, values: Values) -> 
 
 
 def _in_command(paste: Paste, change: Change, command: int | None, framework: Framework | None) -> bool:
-    """Whether the key is a word of the command: so when the command holds settings, and no block holds the key's siblings."""
+    """Whether the key is a word of the command: so when the command holds settings of the trainer, or no block holds the key's siblings.
+
+    What a launcher takes, and the name of the file in which all stands, are none of them.
+    """
     if command is None or "file" in _places(change, framework):
         return False
-    shapes = Counter(setting.shape for setting in paste.settings if setting.command == command)
-    return bool(shapes) or not siblings(paste, change.key)
+    known = by_spelling(framework) if framework else {}
+    own = any(normal(setting.key) in known or not known for setting in paste.settings if setting.command == command)
+    return own or not siblings(paste, change.key)
 
 
 def _behind_command(paste: Paste, changes: Sequence[Change], command: int, forms: _Forms) -> list[Insertion]:
@@ -218,6 +229,8 @@ def _command_words(change: Change, settings: Sequence[Setting], forms: _Forms) -
     shapes = Counter(setting.shape for setting in settings if setting.shape in ("flag", "override"))
     shape = shapes.most_common(1)[0][0] if shapes else ("flag" if "." not in change.key else "override")
     key = change.key.lstrip("-")
+    if forms.shape:
+        shape, key = forms.shape, key.replace("_", "-") if forms.shape == "dashed" else key
     if shape == "override":
         return f"{'++' if change.key in forms.unnamed else ''}{key}={shell_word(change.after)}"
     flags = [setting for setting in settings if setting.shape == "flag"]
