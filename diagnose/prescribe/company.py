@@ -104,7 +104,13 @@ def _alike(situation: Situation, change: Change, key: Key) -> Iterator[Change]:
 
 
 def _pasted(situation: Situation, name: str) -> Setting | None:
-    return next((one for one in reversed(situation.paste.settings) if same_key(one.key, name)), None)
+    """The setting of a key, also without the head of its path; in a file that has heads a name at its top is one of its own."""
+    settings = situation.paste.settings
+    headed = any(one.shape == "yaml" and "." in one.key for one in settings)
+    found = (one for one in reversed(settings) if same_key(one.key, name))
+    return next(
+        (one for one in found if "." in one.key or "." not in name or not (headed and one.shape == "yaml")), None
+    )
 
 
 def _to_be_zero(pasted: str, needed: str) -> bool:

@@ -33,7 +33,7 @@ def insertions(
 ) -> list[Insertion]:
     """One insertion for each new key that has a place; keys without any neighbour of their kind have none.
 
-    The command of a framework that is configured in a Python file alone takes no keys.
+    The command of a framework that is configured in a Python file alone takes no keys, nor does one that only names a trainer's file.
     ``values``: what the conditions of keys are tested on.
     """
     served = [change for change in changes if "server" in _places(change, framework, values)]
@@ -41,15 +41,28 @@ def insertions(
         server, others = _server(paste, framework), [change for change in changes if change not in served]
         placed = _behind_command(paste, served, server, _Forms.of(framework, values)) if server is not None else []
         return [*placed, *insertions(paste, others, command, framework, values)]
-    if framework is not None and framework.config_shape == "python":
+    forms = _Forms.of(framework, values)
+    if forms.shape == "file" or (framework is not None and framework.config_shape == "python"):
         command = None
     paste = _of_framework(paste, framework, values or {})
     changes = [change for change in changes if _may_stand(change, framework, command)]
     flags = [change for change in changes if _in_command(paste, change, command, framework)]
-    found = [insertion for change in changes if change not in flags for insertion in beside(paste, change)]
+    found = _joined([insertion for change in changes if change not in flags for insertion in beside(paste, change)])
     if flags and command is not None:
-        found += _behind_command(paste, flags, command, _Forms.of(framework, values))
+        found += _behind_command(paste, flags, command, forms)
     return found
+
+
+def _joined(found: Sequence[Insertion]) -> list[Insertion]:
+    """The same insertions, each new parent opened once: what comes second behind a line leaves out what the one before it has opened."""
+    joined, opened = list[Insertion](), dict[int, list[str]]()
+    for one in found:
+        above = opened.get(one.line, [])
+        same = next((i for i, (a, b) in enumerate(zip(above, one.lines[:-1], strict=False)) if a != b), None)
+        same = min(len(above), len(one.lines) - 1) if same is None else same
+        opened[one.line] = one.lines[:-1]
+        joined.append(replace(one, lines=one.lines[same:]) if same > 0 else one)
+    return joined
 
 
 def _server(paste: Paste, framework: Framework | None) -> int | None:

@@ -255,7 +255,9 @@ def _styled(key: Key, name: str, situation: Situation) -> str:
     keys = [one.key for one in situation.paste.settings if one.shape == "flag" or one.key in known]
     flags = any(one.shape == "flag" for one in situation.paste.settings)
     # an override is taken by its whole path alone, however short it stands in a sentence
+    fork = situation.facts.fork
     pathed = situation.facts.framework.config_shape == "override" and not flags
+    pathed = pathed or (fork is not None and fork.config_shape == "override")
     if not keys or pathed or any("." in key for key in keys):
         return name
     return plain
