@@ -197,8 +197,8 @@ class Fork:
     ``version`` is the version of the base that it froze, ``says`` what differs, ``facts`` its own defaults, each in the unit of the key
     that sets it, ``does`` the behaviours in which it differs, ``before`` those of its releases before one. A name counts as its mark in
     a value or a path, where the base is marked too. What ``trains_elsewhere``, at a service or on the processor, is not estimated.
-    ``ignores`` are keys of the base that it never reads, ``fixed`` facts without a choice, ``stages`` steps of its recipe. A ``written`` one of the plain file has keys that name it in their condition, and a change may write those: in its command as
-    ``config_shape`` says where that is not the base's (``dashed``: flags whose names have no underscore; ``file``: not at all).
+    ``ignores``: keys of the base that it never reads; ``fixed``: facts without a choice; ``stages``: steps of its recipe; ``written``: one
+    of the plain file with keys of its own, which a command takes as ``config_shape`` says (``dashed``: no underscores; ``file``: none).
     """
 
     id: str
