@@ -49,7 +49,7 @@ from diagnose.facts.switched_keys import with_switches
 from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
 from diagnose.facts.told_growth import told_growth
-from diagnose.facts.told_tenants import told_tenants, words_of
+from diagnose.facts.told_tenants import nobody_beside, told_tenants, words_of
 from diagnose.facts.training import read_training
 from diagnose.facts.trains import read_trains, without_training
 from diagnose.facts.tried import read_tried
@@ -203,6 +203,8 @@ def _measure(stated: dict[str, Fact], heard: Heard, answered: Mapping[str, Fact]
     if "others_gib" not in stated and (others := told_tenants(heard.speech, stated)) is not None:
         stated[others.id] = others
         readings.notes[words_of(others)] = None
+    elif (alone := nobody_beside(heard.speech)) is not None:
+        stated.setdefault(alone.id, alone)
     readings.told = told_growth(heard.speech, stated)
     said, grown, lengths = stated.get("oom_kind"), readings.growth(), readings.lengths()
     if (rows := of_longer_rows(said, grown, lengths, heard.hits)) is not None:

@@ -111,6 +111,22 @@ _STARTS = re.compile(_BEFORE, re.I | re.A)
 _LONG = 2000
 _SENTENCE = re.compile(r"[。;；!！?？\n]|\.(?=\s|$)", re.A)
 
+_NOBODY = re.compile(
+    r"\b(?:nothing|nobody|no[ -]?one) else\b[^.。;；\n]{0,24}\b(?:nodes?|machines?|servers?|box|gpus?|cards?|runs?|running)\b"
+    r"|\bno other (?:gpu )?(?:process(?:es)?|jobs?|users?|programs?)\b"
+    r"|\bnvidia-smi\b[^.。;；\n]{0,20}\b(?:empty|clean|nothing)\b[^.。;；\n]{0,12}\bbefore\b"
+    r"|没有?(?:任何)?(?:其[他它]|别的)(?:的)?(?:进程|任务|程序|作业|人(?=[在用占]))|卡上?(?:都|全)?是空的",
+    re.I | re.A,
+)
+
+
+def nobody_beside(speech: Sequence[Line]) -> Fact | None:
+    """That others hold nothing on the cards, as somebody says who has looked."""
+    for line in speech:
+        if len(line.words) <= _LONG and (found := _NOBODY.search(line.words)):
+            return Fact("others_gib", 0, "read", written=found[0].strip(), span=span_of(line, found))
+    return None
+
 
 def told_tenants(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Fact | None:
     """GiB that others hold on a card, of several sizes the largest; None where nobody says so, or a card cannot hold as much."""
