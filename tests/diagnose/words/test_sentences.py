@@ -240,6 +240,11 @@ def test_recomputed_layers_are_no_guess_of_the_optimizer_step():
     ("phase", "algo", "said"),
     [
         ("critic", "grpo", "by what is known the run has no critic. Check the phase and the algorithm."),
+        (
+            "logprob",
+            "dpo",
+            "DPO takes log-probs of its rows in the update and, where it has a reference, of that. The text does not tell which.",
+        ),
         ("rollout", "dpo", "DPO does no such thing. Check the phase and the algorithm."),
         ("critic", "ppo", ""),
     ],
