@@ -192,7 +192,7 @@ MACHINES = (
 EACH = re.compile(
     r"(?:每(?:台|机|个?节点|台机器)(?:各|都|有|是){0,2}|(?:节点|机器|服务器)[,，、]?\s*每[个台](?:各|都|有|是){0,2}|单(?:机|台|节点)|一台(?:机器|服务器)?"
     r"|\b(?:each|per node|per machine|nodes? of|(?:each|every) (?:(?:node|machine) )?(?:has|holds"
-    r"|with)|each with)|\bnodes?\s*[x×*])\s*[:：(（]?\s*"
+    r"|with)|each with)|\bnodes?\s*[x×*]|\b(?:nodes|machines|servers)\s*(?:[à@]|a(?=\s)))\s*[:：(（]?\s*"
     # … with what else it holds in between
     r"(?:\d+(?:\.\d+)?\s*[TG]i?B?\s*(?:的)?(?:of\s+)?(?:内存|RAM|memory|host RAM)\s*(?:[、,，和及+]|and|with)\s*){0,1}$",
     re.I | re.A,

@@ -43,7 +43,7 @@ from diagnose.facts.card_patterns import (
     named,
 )
 from diagnose.facts.card_sizes import OF_EACH_CARD, behind_title, of_machine, told_size
-from diagnose.facts.contrasted import set_against
+from diagnose.facts.contrasted import card_taken_back, set_against
 from diagnose.facts.others import of_another_run, supposed
 from diagnose.facts.prose import asked, clause_of, numeral, span_of
 from diagnose.facts.rest_of_cards import with_the_rest
@@ -205,11 +205,11 @@ def _no_count(found: re.Match[str], words: str, known: Names) -> bool:
 
 
 def aside(words: str, found: re.Match[str]) -> bool:
-    """Whether its clause says that all went well there, and does not ask it, or names it beside the machine that failed."""
+    """Whether its clause says that all went well there, names it beside the machine that failed, or takes it back."""
     start, clause = clause_of(words, found)
-    well = WENT_WELL.search(clause) and not (FAILURE.search(clause) or "吗" in clause or asked(words, start, clause))
-    well = well or (_RAN.match(words, found.end()) and not asked(words, start, clause))
-    return bool(well or BESIDE.search(words[max(start, found.start() - 32) : found.start()]))
+    well = WENT_WELL.search(clause) and not (FAILURE.search(clause) or "吗" in clause) or _RAN.match(words, found.end())
+    beside = BESIDE.search(words[max(start, found.start() - 32) : found.start()])
+    return bool((well and not asked(words, start, clause)) or beside or card_taken_back(words, found.end()))
 
 
 def _per_node(words: str, found: re.Match[str], count: int) -> bool:

@@ -47,3 +47,16 @@ def of_one_run(text: str, start: int) -> bool:
 def set_against(words: str, start: int, end: int) -> bool:
     """Whether the machines that are named there are set against each other, each with a run of its own."""
     return bool(_ALIKE.search(words[max(0, start - _NEAR) : start]) or _ONE_WORKS.match(words, end))
+
+
+# “H100? no, it's an A40”
+_TAKEN_BACK = re.compile(
+    r"(?:\s*(?:PCIe|SXM\d?|NVL|\d{2,3}\s?GB?|吗))?\s*[?？]\s*(?:no\b|nope\b|不是?|不对|没有?)[\s,，:]*"
+    r"(?:(?:it['’]?s|it is|its|actually|an?|the|是|而是)\s*){0,3}(?:\d{1,3}\s?[x×*张块卡]?\s?)?(?:RTX\s?)?(?:[A-Z]{1,3}\d{1,4}|[2-5]0[6-9]0)(?![A-Za-z\d])",
+    re.I | re.A,
+)
+
+
+def card_taken_back(words: str, end: int) -> bool:
+    """Whether the card whose name ends there is asked for and denied, and another one named in its place."""
+    return bool(_TAKEN_BACK.match(words, end))

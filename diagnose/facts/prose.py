@@ -96,7 +96,7 @@ _ENTRY = re.compile(
     r"[\s\[\]{}(),]{0,200}(?P<quote>['\"])[\w./:@*+-]{1,120}(?P=quote)\s{0,4}:\s.*[,\]}{\[]\s{0,80}$", re.A
 )
 _SECTION = re.compile(r"(?P<quote>['\"])[\w./:@*+-]{1,120}(?P=quote)(?=\s{0,4}:\s{0,4}[{\[])", re.A)
-_PROGRAM = re.compile(r"\S{1,200}\.(?:sh|py)\b|(?<!\S)-m \S{1,200}", re.A)
+_PROGRAM = re.compile(r"\S{1,200}\.(?:sh|py)\b|(?<!\S)(?:-m|--module) \S{1,200}", re.A)
 
 
 _ANNOUNCES = re.compile(r"[:：](?=[ \t`]*(?:[A-Z_][A-Z\d_]*=\S*\s+)*$)", re.A)

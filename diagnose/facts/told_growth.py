@@ -66,8 +66,11 @@ def told_growth(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Growth | 
     readings = sorted({one.step: one for line in speech for one in _readings(line)}.values())
     if len(readings) < _ENOUGH or readings[-1].step - readings[0].step < _APART or not _rises(readings):
         return None
-    words = " ".join(line.words for line in speech if any(one.span.line == line.number for one in readings))
-    pool = _pool(words, readings, stated)
+    places = {one.span.line for one in readings}
+    words = " ".join(line.words for line in speech if line.number in places)
+    # of a list of readings the line above it tells what was read
+    above = " ".join(line.words for line in speech if line.number == min(places) - 1)
+    pool = _pool(words, readings, stated) or _pool(above, readings, stated)
     if pool is None:
         return None
     first, last = readings[0], readings[-1]
