@@ -52,7 +52,8 @@ def set_against(words: str, start: int, end: int) -> bool:
 # “H100? no, it's an A40”
 _TAKEN_BACK = re.compile(
     r"(?:\s*(?:PCIe|SXM\d?|NVL|\d{2,3}\s?GB?|吗))?\s*[?？]\s*(?:no\b|nope\b|不是?|不对|没有?)[\s,，:]*"
-    r"(?:(?:it['’]?s|it is|its|actually|an?|the|是|而是)\s*){0,3}(?:\d{1,3}\s?[x×*张块卡]?\s?)?(?:RTX\s?)?(?:[A-Z]{1,3}\d{1,4}|[2-5]0[6-9]0)(?![A-Za-z\d])",
+    r"(?:(?:it['’]?s|it is|its|actually|an?|the|是|而是)\s*){0,3}(?:\d{1,3}\s?[x×*张块卡]?\s?)?"
+    r"(?:RTX\s?)?(?:[A-Z]{1,3}\d{1,4}|[2-5]0[6-9]0)(?![A-Za-z\d])",
     re.I | re.A,
 )
 
