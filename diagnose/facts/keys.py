@@ -136,7 +136,9 @@ def _matches(
         section, _, inner = word.partition(".")
         if word not in spelled and word not in below and (section in framework.sections or _OBJECT.fullmatch(section)):
             word = inner
-        keys = [framework.keys[place] for place in sorted(spelled.get(word, ()))]
+        # what one trainer spells with its section, many spell without it
+        shared = spelled.get(inner, ()) if framework.fallback and section in framework.sections else ()
+        keys = [framework.keys[place] for place in sorted({*spelled.get(word, ()), *shared})]
         here = [_Match(setting, key, word == normal(key.key)) for key in keys]
         here = here or _by_last_parts(paste, setting, framework, deeper(word, spelled, below), version)
         inside = [match for match in here if in_range(match.key.since, match.key.until, version)]
