@@ -134,7 +134,8 @@ def _matches(
     for setting in paste.settings:
         word = normal(setting.key)
         section, _, inner = word.partition(".")
-        if word not in spelled and word not in below and (section in framework.sections or _OBJECT.fullmatch(section)):
+        whole = word in spelled or any("framework" not in framework.keys[place].when for place in below.get(word, ()))
+        if not whole and (section in framework.sections or _OBJECT.fullmatch(section)):
             word = inner
         # what one trainer spells with its section, many spell without it
         shared = spelled.get(inner, ()) if framework.fallback and section in framework.sections else ()
@@ -158,6 +159,9 @@ def _by_last_parts(
         return []
     found = [_Match(setting, framework.keys[place], False) for place in places if not framework.keys[place].note]
     found = [match for match in found if in_range(match.key.since, match.key.until, version)] or found
+    found = [
+        match for match in found if "framework" not in match.key.when
+    ] or found  # what many call so before one trainer's own
     if "." in setting.key:  # a key's own spelling is nearer than what stands in for another
         found = [match for match in found if normal(match.key.key).endswith(f".{normal(setting.key)}")] or found
     else:
