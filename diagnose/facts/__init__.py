@@ -203,7 +203,7 @@ def _measure(stated: dict[str, Fact], heard: Heard, answered: Mapping[str, Fact]
     if "others_gib" not in stated and (others := told_tenants(heard.speech, stated)) is not None:
         stated[others.id] = others
         readings.notes[words_of(others)] = None
-    elif (alone := nobody_beside(heard.speech)) is not None:
+    elif (alone := nobody_beside(heard.speech, stated)) is not None:
         stated.setdefault(alone.id, alone)
     readings.told = told_growth(heard.speech, stated)
     said, grown, lengths = stated.get("oom_kind"), readings.growth(), readings.lengths()

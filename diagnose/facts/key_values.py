@@ -58,7 +58,8 @@ def _row(table: Mapping[str, Mapping[str, Value]], value: str) -> Mapping[str, V
     word = written.bare(value).lower().removeprefix("torch.")
     member = word.rpartition(".")[2] if _MEMBER.fullmatch(word) else word  # of an enumeration, or of a module
     stem = PurePosixPath(word).name.rsplit(".", 1)[0] if re.search(r"[/.]", word) else word
-    for candidate in (word, written.dtype(word), stem, member):
+    shipped = next((row for row in rows if "/" in row and word.endswith(f"/{row}")), word)  # a file in somebody's copy
+    for candidate in (word, shipped, written.dtype(word), stem, member):
         if candidate in rows:
             return rows[candidate]
     yes = written.truth(word)

@@ -159,9 +159,8 @@ def _by_last_parts(
         return []
     found = [_Match(setting, framework.keys[place], False) for place in places if not framework.keys[place].note]
     found = [match for match in found if in_range(match.key.since, match.key.until, version)] or found
-    found = [
-        match for match in found if "framework" not in match.key.when
-    ] or found  # what many call so before one trainer's own
+    # what many call so comes before one trainer's own
+    found = [match for match in found if "framework" not in match.key.when] or found
     if "." in setting.key:  # a key's own spelling is nearer than what stands in for another
         found = [match for match in found if normal(match.key.key).endswith(f".{normal(setting.key)}")] or found
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from diagnose.allocator import TENANT
 from diagnose.facts.almost import ALMOST
 from diagnose.facts.prose import clause_of, span_of
 from diagnose.types import Fact, Line
@@ -120,8 +121,11 @@ _NOBODY = re.compile(
 )
 
 
-def nobody_beside(speech: Sequence[Line]) -> Fact | None:
-    """That others hold nothing on the cards, as somebody says who has looked."""
+def nobody_beside(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Fact | None:
+    """That others hold nothing on the cards, as somebody says who has looked; None where the message's figures show what they hold."""
+    printed = [stated[id].value for id in ("gpu_total_gib", "gpu_free_gib", "process_gib") if id in stated]
+    if len(printed) == 3 and float(printed[0]) - float(printed[1]) - float(printed[2]) > TENANT:
+        return None
     for line in speech:
         if len(line.words) <= _LONG and (found := _NOBODY.search(line.words)):
             return Fact("others_gib", 0, "read", written=found[0].strip(), span=span_of(line, found))

@@ -24,3 +24,13 @@ def test_where_a_containers_limit_was_reached_raising_it_comes_first():
 def test_who_has_looked_is_not_told_to_stop_what_is_left():
     assert "hardware.kill_stale" in levers(START.format(""))
     assert "hardware.kill_stale" not in levers(START.format("Nothing else runs, nothing else on the node."))
+
+
+def test_what_the_figures_show_outranks_who_has_looked():
+    oom = (
+        "TRL DPO, one A100 80GB. {}\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
+        "79.15 GiB of which 1.25 GiB is free. Process 4711 has 30.00 GiB memory in use. Including non-PyTorch memory, this process has "
+        "47.88 GiB memory in use.\n"
+    )
+    assert "hardware.kill_stale" in levers(oom.format(""))
+    assert "hardware.kill_stale" in levers(oom.format("Nothing else is running on the GPU."))

@@ -122,7 +122,22 @@ def test_of_a_trainer_that_nobody_names_no_key_is_made_up():
     text = (
         AXOLOTL.replace("axolotl train c.yml, ", "").replace("base_model", "weights").replace("sequence_len", "longest")
     )
-    assert not [one for one in _advice(text).values() for change in one.changes if change.key and change.before is None]
+    advice = _advice(text)
+    assert "checkpointing.activation.on" in advice
+    assert not [one for one in advice.values() for change in one.changes if change.key and change.before is None]
+
+
+@pytest.mark.parametrize(
+    ("file", "on_host"),
+    [
+        ("deepspeed_configs/zero2.json", True),
+        ("/root/axolotl/deepspeed_configs/zero2.json", True),
+        ("my_zero2.json", False),
+    ],
+)
+def test_a_shipped_file_is_known_in_somebody_s_copy(file, on_host):
+    facts = diagnose(AXOLOTL.replace("bf16: true\n", f"bf16: true\ndeepspeed: {file}\n"), {}, current(), ()).facts
+    assert (facts.values["zero_stage"], facts.values["optimizer_on_cpu"]) == (2, on_host)
 
 
 def test_a_script_that_shards_nothing_copies_the_model_to_every_card():
