@@ -137,11 +137,13 @@ def image_tokens(plan: Plan, rows: float) -> Band:
     beside = images_beside(plan)
     if beside.mid:
         return _worst_of_many(exactly(0), beside, rows)
-    most = most_shown(plan)
-    if not most:
+    most, shown = most_shown(plan), images_shown(plan)
+    if not shown.high:
         return exactly(0)
     prompt, response = real_row(plan, rows)
     room = prompt if prompt.high else response
+    if not most:
+        return shown.at_most(room.high)
     return Band(min(room.low, most * 0.5 * MEAN_SHARE), min(room.mid, most * _mean_share(rows)), min(room.high, most))
 
 

@@ -7,11 +7,11 @@ from diagnose.estimate.once import once
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.term import Band, exactly
 from diagnose.estimate.video import video_pixels
+from diagnose.knowledge.dataset import PHOTOGRAPH, PIXELS_PER_TOKEN
 
 # Images of one set differ by as much as those of two sets: usual ones have a quarter or four times as many pixels elsewhere, and so has the
 # largest of a whole set, if the run's limit lets it through.
 OTHER_SETS = 4
-_PIXELS_PER_TOKEN = 784  # of a model whose tower is not known: patches of 14 joined by 2 x 2, as in Qwen2-VL
 
 
 def shows_images(plan: Plan) -> bool:
@@ -38,7 +38,7 @@ def images_beside(plan: Plan) -> Band:
     largest = whole(plan.values, "largest_image_pixels") or OTHER_SETS * usual
     largest = min(most or largest, largest)
     least = float(whole(plan.values, "min_pixels") or 0)  # smaller images are scaled up
-    each = plan.model.vision.pixels_per_token if plan.model.vision else _PIXELS_PER_TOKEN
+    each = plan.model.vision.pixels_per_token if plan.model.vision else PIXELS_PER_TOKEN
     images = max(1, whole(plan.values, "images_per_prompt") or 1)
     pixels = Band(usual / OTHER_SETS, usual, largest).at_most(largest)
     return Band(*(max(least, size) for size in pixels)).times(images / each)
@@ -50,6 +50,12 @@ def most_shown(plan: Plan) -> float:
 
 
 def images_shown(plan: Plan) -> Band:
-    """The same, half of them at least, since images come in all sizes."""
+    """The same, half of them at least, since images come in all sizes.
+
+    Of prompts of which nobody tells whether they hold images, and how large: none, and at most a large photograph.
+    """
     most = most_shown(plan)
-    return Band(0.5 * most, most, most)
+    told = any(id in plan.values and id not in plan.assumed for id in ("max_pixels", "real_prompt_length"))
+    if told or not plan.model.vision or not (plan.online and shows_images(plan)):
+        return Band(0.5 * most, most, most)
+    return Band(0, 0, OTHER_SETS * PHOTOGRAPH / plan.model.vision.pixels_per_token)

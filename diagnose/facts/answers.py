@@ -22,6 +22,7 @@ _ALGOS = {
     "continuedpretraining": "pretrain", "drgrpo": "dr_grpo", "reinforceplusplus": "reinforce++", "onlinedpo": "online_dpo",
 }  # fmt: skip
 _COUNTED = ("machine", "sizes")  # whole numbers of these groups count what a run has or takes: none is no answer
+_MAY_BE_NONE = ("max_pixels",)  # of images that there are none
 _SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB", "others_gib": "12 GB"}
 
 
@@ -56,7 +57,7 @@ def closed(id: str) -> bool:
 def _in_bounds(id: str, words: str, value: float) -> None:
     if value < 0:
         raise ValueError(f"“{words}” is below zero. Write a number that is not.")
-    if value == 0 and (FACTS[id].group in _COUNTED or id == "params_b"):
+    if value == 0 and id not in _MAY_BE_NONE and (FACTS[id].group in _COUNTED or id == "params_b"):
         raise ValueError("0 is no answer here. Write 1 or more, or leave the question open.")
     if value > _LEVELS.get(id, value):
         raise ValueError(f"“{words}” is no such level. Write a number from 0 to {_LEVELS[id]}.")

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from diagnose.batch import resolve, rows_met
-from diagnose.knowledge.dataset import Dataset, Tokens
+from diagnose.knowledge.dataset import PHOTOGRAPH, PIXELS_PER_TOKEN, Dataset, Tokens
 from diagnose.types import Fact
 from diagnose.vocabulary import ONLINE_ALGOS
 
@@ -22,9 +22,6 @@ _SLICE = re.compile(r"\[(?P<first>\d{0,12})(?P<of>%?):(?P<last>\d{0,12})(?P<to>%
 # rows of the set before it, or with a point a share of them: allenai/open-instruct@e6c3044 open_instruct/dataset_transformation.py
 _AMOUNT = re.compile(r"(?P<whole>\d{1,12})(?P<part>\.\d{0,6})?", re.A)
 _APART = re.compile(r"[\s,;'\"\[\]()]+", re.A)
-# COCO's usual size; its captions with their images measure 390 tokens of 28 x 28 pixels in the table that the records come from
-_PHOTOGRAPH = 640 * 480
-_PIXELS_PER_TOKEN = 784  # patches of 14 joined by 2 x 2, as in Qwen2-VL; later towers join larger ones
 _FILE = re.compile(r"\.(?:parquet|jsonl?|csv|arrow|txt)$", re.A)
 
 
@@ -158,7 +155,7 @@ def _shown(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fact
     most, images = values.get("max_pixels"), values.get("images_per_prompt")
     if longest is None or not isinstance(most, int):
         return {}
-    shown = most / _PIXELS_PER_TOKEN * (images if isinstance(images, int) else 1)
+    shown = most / PIXELS_PER_TOKEN * (images if isinstance(images, int) else 1)
     why = f"the longest text of {', '.join(one.name for one in sets)} and an image of {most:,} pixels"
     id = "longest_prompt_length"
     return {id: Fact(id, round(longest + shown), "derived", why=why)}
@@ -190,7 +187,7 @@ def _row(record: Dataset, algo: str) -> Tokens | None:
 def _image(sets: tuple[Used, ...]) -> Fact:
     """Pixels of a usual image: of the set with the largest, and a photograph's where the record does not tell."""
     pixels, held = max(
-        ((one.record.image_pixels or _PHOTOGRAPH, one.record) for one in sets if one.record.media),
+        ((one.record.image_pixels or PHOTOGRAPH, one.record) for one in sets if one.record.media),
         key=lambda told: told[0],
     )
     told = "as its record tells" if held.image_pixels else "taken as photographs of 640 × 480"

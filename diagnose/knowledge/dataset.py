@@ -8,6 +8,11 @@ from statistics import NormalDist
 
 from diagnose.knowledge.record import Record
 
+# COCO's usual size; its captions with their images measure 390 tokens of 28 x 28 pixels in the table that the records come from
+PHOTOGRAPH = 640 * 480
+# pixels of an image's token where no tower is known: patches of 14 joined by 2 x 2, as in Qwen2-VL; later towers join larger ones
+PIXELS_PER_TOKEN = 784
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:

@@ -20,7 +20,7 @@ from diagnose.possible import only_out
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation, explained
 from diagnose.questions.bench import Bench, missing, plausible, tried, unsettled, untried
 from diagnose.types import Asked, Check, Estimate, Facts, Paste
-from diagnose.vocabulary import Pool
+from diagnose.vocabulary import OF_CARDS, Pool
 
 MOST = 5
 # A leak hangs on what runs, not on its sizes; other kinds are settled by their message.
@@ -89,7 +89,8 @@ def _further(
 ) -> list[Asked]:
     """What an estimate does not need to be whole: what moves it, and the versions that an advisory hangs on."""
     facts = bench.facts
-    moving = _moving([words[id] for id in _candidates(facts, words, bench.paste) if id not in have], bench)
+    seen = {"max_pixels"} if _shows_nothing(bench) else set()
+    moving = _moving([words[id] for id in _candidates(facts, words, bench.paste) if id not in have | seen], bench)
     ordered = {one.question.fact: one for one in (_with_place(moving, place, words, facts) if unexplained else moving)}
     hang = sorted({version_fact(check.advisory.package, facts) for check in checks} - have)
     versions = {id: ordered.get(id) or untried(words[id], facts) for id in hang if id in words}
@@ -188,6 +189,11 @@ def _candidates(facts: Facts, words: Mapping[str, Question], paste: Paste) -> li
         and _can_differ(facts, id, told)
     ]
     return sorted(ids, key=lambda id: (facts.configured and _certainty(facts, id), words[id].rank, id))
+
+
+def _shows_nothing(bench: Bench) -> bool:
+    """Whether no image can be what fails: the model is not known to read any, or no rows are computed in the phase."""
+    return bench.facts.flag("multimodal") is not True or (bench.phase is not None and bench.phase not in OF_CARDS)
 
 
 def _by_default(facts: Facts, id: str) -> bool:

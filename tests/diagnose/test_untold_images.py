@@ -1,0 +1,66 @@
+"""Prompts of a model that reads images, of which nothing tells whether they hold any."""
+
+from __future__ import annotations
+
+import pytest
+
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+
+RUN = {
+    "framework": "trl",
+    "algo": "grpo",
+    "phase": "actor_update",
+    "gpu_mem_gib": 80,
+    "n_gpus": 4,
+    "response_length": 512,
+    "full_or_lora": "full",
+    "zero_stage": 3,
+    "micro_batch": 1,
+    "model": "Qwen2.5-VL-7B-Instruct",
+}
+OOM = "torch.OutOfMemoryError: CUDA out of memory."
+
+
+def diagnosed(**more):
+    return diagnose(OOM, {**RUN, **more}, current(), ())
+
+
+def update(**more):
+    gpu = diagnosed(**more).estimate.gpu
+    assert gpu is not None
+    return gpu.phase("actor_update")
+
+
+def asked(**more):
+    return [one.question.fact for one in diagnosed(**more).questions]
+
+
+def test_the_band_goes_on_to_what_images_would_take():
+    untold, none = update(micro_batch=8), update(micro_batch=8, max_pixels=0)
+    assert untold.bytes == none.bytes
+    assert untold.high > none.high
+
+
+def test_how_large_they_are_is_asked_and_the_answer_is_advised_on():
+    assert "max_pixels" in asked()
+    unlimited = diagnosed(max_pixels=12845056)
+    assert "max_pixels" not in [one.question.fact for one in unlimited.questions]
+    advised = next(one for one in unlimited.prescriptions if one.lever.slug == "image.pixels.down")
+    assert advised.before is not None
+    assert advised.after is not None
+    assert advised.after.bytes < advised.before.bytes
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"model": "Qwen2.5-7B-Instruct"},
+        {"model": "some-model-nobody-knows", "params_b": 7},
+        {"text_data": True},
+        {"phase": "weight_sync"},
+        {"max_pixels": 0},
+    ],
+)
+def test_it_is_not_asked_where_no_image_can_be_what_fails(more):
+    assert "max_pixels" not in asked(**more)
