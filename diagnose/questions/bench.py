@@ -19,7 +19,7 @@ from diagnose.types import Asked, Estimate, Fact, Facts, Paste, PhaseEstimate, T
 from diagnose.vocabulary import FACTS, KINDS, OF_ENGINE_START, OFFLINE_ALGOS, PHASES, Pool, Value, is_number
 
 # Of a run whose settings were read few are open, and whoever pastes waits for the answer.
-_MOST_READ, _MOST_UNREAD = 14, 36
+_MOST_READ, _MOST_UNREAD = 30, 36
 _TRIED_EACH, _TRIED_OF_A_PLAN = 3, 4
 # cards that are tried where somebody asks how many it takes: whole machines
 _MACHINES = (8, 16, 32, 64)

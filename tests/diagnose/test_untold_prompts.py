@@ -1,4 +1,4 @@
-"""Prompts of a model that reads images, of which nothing tells whether they hold any."""
+"""Prompts of which nothing tells how long they are, nor whether they hold images for a model that reads them."""
 
 from __future__ import annotations
 
@@ -64,3 +64,22 @@ def test_how_large_they_are_is_asked_and_the_answer_is_advised_on():
 )
 def test_it_is_not_asked_where_no_image_can_be_what_fails(more):
     assert "max_pixels" not in asked(**more)
+
+
+def test_how_long_prompts_really_are_is_asked_where_a_high_limit_leaves_it_open():
+    run = {
+        **RUN,
+        "framework": "verl",
+        "model": "Qwen2.5-7B-Instruct",
+        "prompt_length": 16384,
+        "micro_batch": 8,
+        "remove_padding": True,
+    }
+    told = diagnose(OOM, run, current(), ())
+    assert "real_prompt_length" in [one.question.fact for one in told.questions]
+    short = diagnose(OOM, {**run, "real_prompt_length": 300}, current(), ()).estimate.gpu
+    assert told.estimate.gpu is not None
+    assert short is not None
+    assert short.phase("actor_update").bytes < told.estimate.gpu.phase("actor_update").bytes
+    learned = diagnose(OOM, {**run, "algo": "sft", "max_length": 16384}, current(), ())
+    assert "real_prompt_length" not in [one.question.fact for one in learned.questions]
