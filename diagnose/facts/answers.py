@@ -22,7 +22,8 @@ _ALGOS = {
     "continuedpretraining": "pretrain", "drgrpo": "dr_grpo", "reinforceplusplus": "reinforce++", "onlinedpo": "online_dpo",
 }  # fmt: skip
 _COUNTED = ("machine", "sizes")  # whole numbers of these groups count what a run has or takes: none is no answer
-_MAY_BE_NONE = ("max_pixels",)  # of images that there are none
+# of images that there are none, of a card that nobody else is on it
+_MAY_BE_NONE = ("max_pixels", "others_gib", "swap_space_gib")
 _SIZES = {"gpu_mem_gib": "80 GB", "host_ram_gb": "760 GB", "swap_space_gib": "4 GB", "others_gib": "12 GB"}
 
 
@@ -33,7 +34,7 @@ def parse_answer(id: str, text: str) -> Value:
     """
     spec, words = FACTS[id], text.strip()
     if id in _SIZES:
-        return _size(words, _SIZES[id])
+        return _size(id, words)
     if spec.type == "text":
         if not words:
             raise ValueError("An empty answer says nothing. Write a word, or leave the question open.")
@@ -81,7 +82,7 @@ def checked(id: str, value: Value) -> Value:
     if spec.type != "number" or isinstance(value, bool):
         return parse_answer(id, str(value))
     if id in _SIZES:
-        return float(_size(str(value), _SIZES[id]))
+        return float(_size(id, str(value)))
     _in_bounds(id, str(value), float(value))
     return float(value)
 
@@ -115,14 +116,14 @@ def _known(id: str, value: Value, knowledge: Knowledge) -> Value:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _size(words: str, example: str) -> float | int:
+def _size(id: str, words: str) -> float | int:
     found = _SIZE.fullmatch(words)
     try:
-        size = float(found[1].replace(",", "")) * (KIB if found[2] else 1) if found else 0.0
+        size = float(found[1].replace(",", "")) * (KIB if found[2] else 1) if found else -1.0
     except ValueError:
-        size = 0.0
-    if not 0 < size <= written.MOST:
-        raise ValueError(f"“{words[:40]}” is no size. Write a number with GB or GiB, as {example}.")
+        size = -1.0
+    if not 0 <= size <= written.MOST or (size == 0 and id not in _MAY_BE_NONE):
+        raise ValueError(f"“{words[:40]}” is no size. Write a number with GB or GiB, as {_SIZES[id]}.")
     return int(size) if size.is_integer() else size
 
 

@@ -40,6 +40,13 @@ def test_it_reads_sizes_with_and_without_a_unit():
     assert parse_answer("gpu_mem_gib", "80") == 80
 
 
+def test_none_is_an_answer_where_there_may_be_none():
+    assert parse_answer("others_gib", "0") == 0
+    assert parse_answer("max_pixels", "0") == 0
+    with pytest.raises(ValueError, match="is no size"):
+        parse_answer("gpu_mem_gib", "0 GB")
+
+
 def test_a_refused_answer_is_told_and_not_taken(facts):
     found = facts("", n_gpus="many")
     assert "n_gpus" not in found.values
