@@ -67,3 +67,11 @@ def test_no_default_limits_a_run_whose_rows_are_said_to_be_longer(facts):
         "from unsloth import FastLanguageModel\nmax_seq_length = 8192\nGRPOConfig(num_generations=8)\nQwen3-8B"
     )
     assert keyed.stated["max_length"].key
+
+
+def test_what_follows_from_megatron_follows_as_well_where_it_is_answered(values):
+    command = values("megatron sft --model Qwen/Qwen2.5-7B-Instruct --tensor_model_parallel_size 4")
+    answered = values("", framework="ms-swift", strategy="megatron", model="Qwen2.5-7B-Instruct", tp=4)
+    of_it = ("strategy", "precision", "zero_stage", "gradient_checkpointing", "flash_attention", "full_or_lora")
+    assert [command[id] for id in of_it] == ["megatron", "megatron", 1, "selective", True, "full"]
+    assert [answered[id] for id in of_it] == [command[id] for id in of_it]
