@@ -8,6 +8,7 @@ from diagnose.batch import rows_met
 from diagnose.estimate.phases import gpu_phases
 from diagnose.estimate.plan import Plan, plan_of
 from diagnose.estimate.rows import MEAN_SHARE, limited_by_default, real_row, row_limit, untold_prompt
+from diagnose.estimate.shown import images_shown, most_shown
 from diagnose.estimate.term import Band
 from diagnose.estimate.tokens import rows_drawn, take
 from diagnose.knowledge.records import Framework
@@ -66,7 +67,14 @@ def _untold_prompt(plan: Plan, limit: int | None, length: Band) -> tuple[Fact, .
     """What is taken for a prompt that nothing limits."""
     if limit or not plan.online or untold_prompt(plan).exact:
         return ()
-    return (Fact("real_prompt_length", round(length.mid), "assumed", why=_WHY_UNTOLD),)
+    return (Fact("real_prompt_length", round(length.mid), "assumed", why=_WHY_UNTOLD + _of_images(plan)),)
+
+
+def _of_images(plan: Plan) -> str:
+    """What of the images of a prompt is counted, in the words behind what is taken for its text."""
+    if most_shown(plan):
+        return ", with its images at the limit of their pixels"
+    return ", without images, of which nothing tells" if images_shown(plan).high else ""
 
 
 def turning_length(facts: Facts, limit_bytes: int, phase: str, fallback: Framework | None = None) -> int | None:

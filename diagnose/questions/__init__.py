@@ -35,6 +35,8 @@ _ALSO_BY = {"full_or_lora": "lora_rank"}
 _LEAST_MOVE = 0.02
 # The same of a run of which no setting was read: there is more to ask.
 _LEAST_MOVE_UNREAD = 0.1
+# An answer that adds this share of what is missing to the limit explains much of a failure.
+_MUCH_OF_IT = 1 / 3
 # Where no setting was read a fault of a version is as likely as a setting: asked for behind what everybody knows of a run.
 _RANK_OF_VERSIONS = 9
 _NEVER = ("oom_kind", "phase", "framework", "step", "worked_before")
@@ -91,7 +93,7 @@ def _further(
     facts = bench.facts
     seen = {"max_pixels"} if _shows_nothing(bench) else set()
     moving = _moving([words[id] for id in _candidates(facts, words, bench.paste) if id not in have | seen], bench)
-    ordered = {one.question.fact: one for one in (_with_place(moving, place, words, facts) if unexplained else moving)}
+    ordered = {one.question.fact: one for one in (_with_place(moving, place, words, bench) if unexplained else moving)}
     hang = sorted({version_fact(check.advisory.package, facts) for check in checks} - have)
     versions = {id: ordered.get(id) or untried(words[id], facts) for id in hang if id in words}
     if facts.configured:
@@ -161,14 +163,16 @@ def _idle(asked: Asked, bench: Bench) -> bool:
     return all(word in says for says in told) or (len(told) > 1 and len(set(told)) == 1)
 
 
-def _with_place(moving: list[Asked], place: list[Asked], words: Mapping[str, Question], facts: Facts) -> list[Asked]:
+def _with_place(moving: list[Asked], place: list[Asked], words: Mapping[str, Question], bench: Bench) -> list[Asked]:
     """Where the settings explain nothing: what could explain it, whether older versions held, and only then the phase.
 
-    Where the phase is told and no answer explains it, the versions are what is left.
+    Where the phase is told and no answer explains it, or much of it, the versions are what is left.
     """
-    before = [untried(words[id], facts) for id in ("worked_before",) if id in words and _open(facts, id)]
-    could = 2 if place or any(one.turn for one in moving) else 0
-    return [*moving[:could], *before, *place, *moving[could:]]
+    before = [untried(words[id], bench.facts) for id in ("worked_before",) if id in words and _open(bench.facts, id)]
+    much = bench.gap * _MUCH_OF_IT
+    turns = place or any(one.turn for one in moving)
+    could = moving[:2] if turns else [one for one in moving if 0 < much <= one.adds][:2]
+    return [*could, *before, *place, *(one for one in moving if one not in could)]
 
 
 def _open(facts: Facts, id: str) -> bool:

@@ -60,6 +60,12 @@ class Bench:
         found = self._watched(estimated)
         return found.bytes if found else None
 
+    @property
+    def gap(self) -> int:
+        """Bytes that are missing to the limit, 0 where there is none or it is passed."""
+        pool, peak = self.before.pool(self.pool), self.peak(self.before)
+        return max(0, pool.limit - peak) if pool and pool.limit is not None and peak is not None else 0
+
     def says(self, estimated: Estimate) -> str:
         """The same as the page of such a run shows it, with what it means."""
         found = self._watched(estimated)
@@ -206,7 +212,7 @@ def missing(question: Question, bench: Bench) -> Asked:
 
 def tried(question: Question, bench: Bench, values: list[Value]) -> Asked:
     """The question with what its answers come to, as far as they are tried; the present one needs no trial."""
-    before, now, moves = bench.peak(bench.before), bench.word(bench.before), 0
+    before, now, moves, adds = bench.peak(bench.before), bench.word(bench.before), 0, 0
     options: list[tuple[str, str, str]] = []
     turned: list[Turn] = []
     titles = {option.value: option.title for option in question.options}
@@ -218,14 +224,14 @@ def tried(question: Question, bench: Bench, values: list[Value]) -> Asked:
         if after is not None and word != now:
             turned.append(Turn(written, after, word))
         if before is not None and after is not None:
-            moves = max(moves, abs(after - before))
+            moves, adds = max(moves, abs(after - before)), max(adds, after - before)
     stated = _written(bench.facts.values.get(question.fact, ""))
     as_it_is = bench.says(bench.before)
     rest = options_of(question, bench.facts, {written for written, _, _ in options})
     compared = any(says for _, _, says in options)
     options += [(value, title, as_it_is if value == stated and compared else "") for value, title, _ in rest]
     turn = max(turned, key=lambda one: one.bytes, default=None)
-    return Asked(question, moves, tuple(_in_order(options, question)), turn)
+    return Asked(question, moves, tuple(_in_order(options, question)), turn, adds)
 
 
 def _in_order(options: list[tuple[str, str, str]], question: Question) -> list[tuple[str, str, str]]:

@@ -182,13 +182,15 @@ class Turn(NamedTuple):
 class Asked:
     """A question whose answer would change the advice: by how much it moves the failing pool's peak, in bytes (0 = unknown).
 
-    ``turn`` is the tried answer that changes the verdict on it by the highest figure, if one does.
+    ``turn`` is the tried answer that changes the verdict on it by the highest figure, if one does. ``adds`` is how far the highest
+    lies above the present peak, in bytes.
     """
 
     question: Question
     moves: int
     options: tuple[tuple[str, str, str], ...] = ()
     turn: Turn | None = None
+    adds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,9 @@ RUN = {
     "micro_batch": 1,
     "model": "Qwen2.5-VL-7B-Instruct",
 }
+SHORT = """  File "trl/trainer/grpo_trainer.py", line 1021, in _compute_loss
+4 x A100 80G, Qwen2.5-VL-7B-Instruct, deepspeed zero3, GRPO, max_completion_length=512, per_device_train_batch_size=1
+"""
 OOM = "torch.OutOfMemoryError: CUDA out of memory."
 
 
@@ -40,6 +43,21 @@ def test_the_band_goes_on_to_what_images_would_take():
     untold, none = update(micro_batch=8), update(micro_batch=8, max_pixels=0)
     assert untold.bytes == none.bytes
     assert untold.high > none.high
+
+
+def test_what_is_taken_for_a_prompt_says_whether_its_images_are_counted():
+    def why(**more):
+        return diagnosed(**more).facts.stated["real_prompt_length"].why
+
+    assert why().endswith("without images, of which nothing tells")
+    assert why(max_pixels=602112).endswith("with its images at the limit of their pixels")
+    assert "images" not in why(model="Qwen2.5-7B-Instruct")
+
+
+def test_they_come_before_the_versions_where_they_would_explain_much_of_a_failure():
+    full = f"{OOM} Tried to allocate 4.02 GiB. GPU 2 has a total capacity of 79.15 GiB of which 2.11 GiB is free.\n"
+    ids = [one.question.fact for one in diagnose(full + SHORT, {}, current(), ()).questions]
+    assert ids.index("max_pixels") < ids.index("worked_before")
 
 
 def test_how_large_they_are_is_asked_and_the_answer_is_advised_on():
