@@ -12,7 +12,10 @@ from diagnose.words import value_words
 from wizard.reading import GROUPS, options_of
 from wizard.state import Answers, as_text
 
-_ALWAYS = ("framework", "algo", "model", "card", "n_gpus", "gpus_per_node", "host_ram_gb", "real_response_length")
+_ALWAYS = (
+    *("framework", "algo", "model", "card", "n_gpus", "gpus_per_node", "host_ram_gb"),
+    *("real_prompt_length", "real_response_length", "max_pixels"),
+)
 _FIRST = (
     *(
         "framework",
@@ -26,19 +29,27 @@ _FIRST = (
         "n_gpus",
         "gpus_per_node",
     ),
-    *("prompt_length", "response_length", "max_length", "micro_batch", "micro_tokens", "rollout_n"),
+    *("prompt_length", "response_length", "max_length", "max_pixels", "micro_batch", "micro_tokens", "rollout_n"),
     *("gpu_memory_utilization", "rollout_tp", "gradient_checkpointing", "remove_padding", "param_offload"),
     *("optimizer_offload", "logits_chunked"),
 )
 _MORE = (
     *("framework_version", "precision", "optimizer", "has_ref", "has_critic", "host_ram_gb"),
-    *("train_batch_size", "mini_batch_size", "logprob_micro_batch", "dynamic_batch", "real_response_length"),
+    *("train_batch_size", "mini_batch_size", "logprob_micro_batch", "dynamic_batch"),
+    *("real_prompt_length", "real_response_length"),
     *("strategy", "zero_stage", "sp", "tp", "pp", "optimizer_on_cpu", "param_on_cpu", "ref_offload"),
     *("activation_offload", "flash_attention", "rollout_mode", "sleep_level", "enforce_eager"),
     *("max_num_seqs", "max_num_batched_tokens"),
 )
 _OF_AN_ENGINE = ("gpu_memory_utilization", "rollout_tp", "rollout_mode", "sleep_level", "enforce_eager")
-_WITH_ROLLOUT = ("prompt_length", "response_length", "rollout_n", "max_num_seqs", "max_num_batched_tokens")
+_WITH_ROLLOUT = (
+    "prompt_length",
+    "real_prompt_length",
+    "response_length",
+    "rollout_n",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+)
 _WIDE = ("framework", "algo", "card", "full_or_lora", "precision", "rollout_mode", "strategy")  # their options are long
 ALGOS = tuple((algo, value_words("algo", algo)) for algo in ONLINE_ALGOS)
 _ORIGINS = {"default": "default", "assumed": "assumed", "derived": "follows"}
@@ -131,6 +142,7 @@ def _has(id: str, facts: Facts, online: bool) -> bool:
         "micro_batch": packed,
         "micro_tokens": not packed,
         "max_length": online,
+        "max_pixels": facts.flag("multimodal") is not True,
     }
     if absent.get(id, False) or (not online and id in (*_OF_AN_ENGINE, *_WITH_ROLLOUT)):
         return False

@@ -142,6 +142,13 @@ def test_a_setting_that_the_framework_has_no_word_for_is_not_asked(client):
     assert "rollout_n" not in page_of(client, RUN.replace("algo=grpo", "algo=sft")).fields
 
 
+def test_the_pixels_of_an_image_are_asked_of_a_model_that_reads_them(client):
+    assert "max_pixels" not in page_of(client, RUN).fields
+    images = RUN.replace("Qwen2.5-7B", "Qwen2.5-VL-7B-Instruct")
+    assert "max_pixels" in page_of(client, images).fields
+    assert page_of(client, f"{images}&max_pixels=0").fields["max_pixels"] == "0"
+
+
 def test_one_that_is_set_is_asked_whatever_the_framework(client):
     assert page_of(client, f"{RUN}&swap_space_gib=4").fields["swap_space_gib"] == "4"
 
