@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from diagnose.conditions import holds
 from diagnose.facts.answers import closed
 from diagnose.types import Asked, Facts
 from diagnose.vocabulary import BATCH_UNITS, FACTS
@@ -95,7 +96,7 @@ def _words(asked: Asked) -> dict[str, str]:
 
 
 def _keys(id: str, facts: Facts) -> tuple[str, ...]:
-    """The keys that set it in the person's own trainer: none that sets it only beside something else."""
+    """The keys that set it in the person's own trainer: none that sets it only beside something else, or that may not be there."""
     if not facts.read_by_keys or facts.framework is None:
         return ()
     ids = (id, "lora_rank") if id == "full_or_lora" else (id,)
@@ -103,7 +104,8 @@ def _keys(id: str, facts: Facts) -> tuple[str, ...]:
         (one, key.key)
         for one in ids
         for key in facts.framework.keys
-        if key.fact == one or (key.values and all(one in told for told in key.values.values() if told))
+        if (key.fact == one or (key.values and all(one in told for told in key.values.values() if told)))
+        and (key.new_in != "nowhere" or holds(key.when, facts.values) is True)
     }
     return tuple(dict.fromkeys(facts.keys[one] for one in ids if (one, facts.keys.get(one)) in set_it))
 

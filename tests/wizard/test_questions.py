@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from diagnose.facts import read_facts
+from diagnose.ingest import read
 from diagnose.knowledge import current
 from diagnose.questions.bench import untried
 from diagnose.types import Facts
@@ -190,3 +192,11 @@ def test_a_question_is_asked_in_chinese_too_of_a_browser_that_prefers_it(client,
     page = client.get("/questions/?oom_kind=gpu_oom", headers={"Accept-Language": language})
     assert ("用的是哪个训练框架？" in page.content.decode()) is there
     assert "Accept-Language" in page.headers["Vary"]
+
+
+def test_a_key_that_only_forks_of_the_trainer_have_is_not_named():
+    """max_pixels of TRL: its forks that read images set it, and plain TRL has no such key."""
+    facts = read_facts(read(""), {"framework": "trl", "model": "Qwen2.5-VL-7B-Instruct"}, current())
+    assert not ask(untried(current().questions["max_pixels"], facts), facts, Answers()).keys
+    set_by_one = read_facts(read(""), {"framework": "r1-v", "model": "Qwen2.5-VL-7B-Instruct"}, current())
+    assert ask(untried(current().questions["max_pixels"], set_by_one), set_by_one, Answers()).keys == ("max_pixels",)
