@@ -13,6 +13,7 @@ from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estima
 from diagnose.facts import read_facts
 from diagnose.facts.judges import of_failed_judge
 from diagnose.facts.kind import cause_open, not_memory, spoken_pool, told_other
+from diagnose.facts.one_run import of_last_run, told_so
 from diagnose.facts.signature import of_another_card
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
@@ -52,9 +53,11 @@ def diagnose(
     counts neither in match nor in evidence, and an advisory that rests on one is not known. ``passed`` gets each stage that is done.
     """
     whole = text if isinstance(text, Paste) else read(text)
-    paste = of_failed_judge(whole, knowledge.engines)
+    own = of_last_run(whole)
+    paste = of_failed_judge(own, knowledge.engines)
     passed("read")
     facts, before = facts_and_estimate(paste, answers, knowledge, passed, command_alone=command_alone, assumed=assumed)
+    facts = replace(facts, notes=(*told_so(whole, own), *facts.notes))
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     seen = _seen(cases, facts, paste, exclude)
     room = _room(facts, kind, knowledge)

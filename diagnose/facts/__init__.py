@@ -254,7 +254,7 @@ def _run(
     alone = words_alone(paste)
     told = spoken_keys(now, stated, framework, alone=alone) | run_words(now, stated, framework, alone=alone)
     told = in_words(told, heard.paste, framework)
-    for id, fact in (told | offload_words(speech, framework, stated)).items():
+    for id, fact in (told | offload_words(speech, framework, stated, paste)).items():
         stated.setdefault(id, fact)
     stated |= left_open(heard.proven, stated)
     return model

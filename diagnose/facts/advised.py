@@ -99,6 +99,14 @@ _TOLD = (
         rf"(?:\b(?:logg?(?:er|ing)?|console|warnings?)\.\w{{2,12}}|\bprint)\(\s*[rf]?[\"'][^\"'\n]{{0,60}}?{FAILS}[^\"'\n]{{0,80}}",
         re.I | re.A,
     ),
+    # what a program has for the case, or will do then: “OOM guard enabled”, “will retry on out of memory”, “checkpoint-on-oom: true”
+    re.compile(
+        rf"{FAILS}[ -](?:guard|handler|observer|protection|safe|proof|hook|score|recovery|retr(?:y|ies))\b|\b\w{{1,30}}-on-OOM\b"
+        rf"|\b(?:disabl|skip|record)\w*\s+{_FEW}{FAILS}(?:\s+(?:kill\w*|batch\w*|snapshots?))?"
+        rf"|\b(?:will\s+(?:\w+\s+)?(?:retry|recover|halve|skip|dump|restart)|falls?\s+back|dumps)\b[^.;\n]{{0,40}}?"
+        rf"\b(?:on|upon|when|after|if|in case of)\s+{FAILS}",
+        re.I | re.A,
+    ),
     # what somebody fears
     re.compile(
         rf"\b(?:(?:afraid|scared) of|worr(?:y|ied) about|fear(?:ing)?(?: of)?|against|(?:safe|protect\w*) from)\s+{_FEW}{FAILS}",

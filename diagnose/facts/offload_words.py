@@ -12,9 +12,10 @@ from diagnose.conditions import holds, in_range
 from diagnose.facts.on_off import OF_ANOTHER, goes_well, switched
 from diagnose.facts.prose import asked, clause_of, span_of
 from diagnose.knowledge.records import Framework
-from diagnose.types import Fact, Line
+from diagnose.types import Fact, Line, Paste
 
 # what moves → the facts that say so; of the first two only one is a trainer's way, between phases before on the host for good
+_FILES = ("yaml", "json")
 _FACTS = {
     "param": ("param_offload", "param_on_cpu"),
     "optimizer": ("optimizer_offload", "optimizer_on_cpu"),
@@ -122,12 +123,18 @@ _REFUSED = re.compile(
 )
 
 
-def offload_words(speech: Sequence[Line], framework: Framework | None, stated: Mapping[str, Fact]) -> dict[str, Fact]:
-    """The offloads that sentences switch on, or all off, as facts of the framework's keys; of no framework that is known ZeRO's alone."""
+def offload_words(
+    speech: Sequence[Line], framework: Framework | None, stated: Mapping[str, Fact], paste: Paste
+) -> dict[str, Fact]:
+    """The offloads that sentences switch on, or all off, as facts of the framework's keys; of no framework that is known ZeRO's alone.
+
+    None of a nested configuration: below which role it stands its key says, and where that is cut away nothing does.
+    """
     found: dict[str, Fact] = {}
     own = _OF_ZERO if framework is None else _own(framework, stated)
+    dumped = {one.span.line for one in paste.settings if one.shape in _FILES and "." in one.key}
     for line in speech:
-        if "offload" not in line.words.lower():
+        if "offload" not in line.words.lower() or line.number in dumped:
             continue
         for what, on, match in _of_stage(line.words) if framework is None else _told(line.words):
             of_zero = what in _OF_ZERO and _of_zero(line.words, match) and _has(framework, _OF_ZERO[what])

@@ -49,7 +49,7 @@ def without_quoted(paste: Paste) -> Paste:
         if asks or (speaks and (fails or same))
         for number in block
     }
-    return _without(paste, left, keep_failure=not fails) if left else paste
+    return without(paste, left, keep_failure=not fails) if left else paste
 
 
 def _quoted(lines: Sequence[Line]) -> set[int]:
@@ -76,7 +76,8 @@ def _blocks(lines: Sequence[Line], quoted: set[int]) -> Iterator[tuple[list[int]
         block = []
 
 
-def _without(paste: Paste, left: set[int], *, keep_failure: bool) -> Paste:
+def without(paste: Paste, left: set[int], *, keep_failure: bool = False) -> Paste:
+    """The paste with blanks in the place of these lines and nothing of what stands there; words of a failure may be kept."""
     lines = tuple(_blank(line, keep_failure) if line.number in left else line for line in paste.lines)
     return replace(
         paste,

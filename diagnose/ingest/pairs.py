@@ -87,9 +87,11 @@ _SOURCE = re.compile(
 _COMMENT = re.compile(r"(?:^|[ \t])#[ \t]", re.A)
 _SPECIFIC = re.compile(r"_|\..*\.", re.A)
 _FILE = re.compile(r"\.(?:py|cc|cpp|cu|cuh|h|sh|json|jsonl|ya?ml|txt|log|md)$", re.A)
-# A program's hint about a setting that nobody made: "try setting X=Y to avoid fragmentation", cut at either end by a narrow pane.
+# A program's hint about a setting that nobody made: "try setting X=Y to avoid fragmentation", cut at either end by a narrow pane;
+# "To run the model in eager mode, set 'enforce_eager=True'".
 _HINT_BEFORE = re.compile(
-    r"\b(?:try|consider|recommend|suggest)(?:ed)?[ ]{1,3}(?:to[ ])?(?:set|setting|use|using|add|adding)[ ]{1,3}[`'\"]?$",
+    r"(?:\b(?:try|consider|recommend|suggest)(?:ed)?[ ]{1,3}(?:to[ ])?(?:set|setting|use|using|add|adding)"
+    r"|(?:^|[.:\]][ ]{1,3})to[ ][a-z][^.,;\n]{3,60},[ ](?:please[ ])?(?:set|use|pass|add))[ ]{1,3}[`'\"]?$",
     re.I | re.A,
 )
 _HINT_AFTER = re.compile(r"[`'\"]?[ ]{1,3}to[ ]{1,3}avoid[ ]{1,3}fragmentation\b", re.I | re.A)

@@ -1,0 +1,90 @@
+"""Logs of whole jobs: several runs one below the other, and lines of programs that set nothing."""
+
+import pytest
+
+from tests.diagnose.facts.conftest import OOM, told
+
+COMMAND = "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B trainer.n_gpus_per_node=8"
+BACKWARD = (
+    "Traceback (most recent call last):\n"
+    '  File "/root/verl/verl/workers/actor/dp_actor.py", line 421, in update_policy\n    loss.backward()\n' + OOM
+)
+WAKE_UP = (
+    "Traceback (most recent call last):\n"
+    '  File "/opt/vllm/device_allocator/cumem.py", line 219, in wake_up\n    create_and_map(handle)\n'
+    "RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62\n"
+)
+
+
+def test_the_second_attempt_in_a_log_is_the_run():
+    first = f"+ {COMMAND} actor_rollout_ref.rollout.gpu_memory_utilization=0.6\n{BACKWARD}+ ray stop --force\n"
+    second = f"+ {COMMAND} actor_rollout_ref.rollout.gpu_memory_utilization=0.8\n{WAKE_UP}"
+    values = told(first + second).facts.values
+    assert (values["oom_kind"], values["phase"]) == ("gpu_oom_raw", "weight_sync")
+    assert values["gpu_memory_utilization"] == 0.8
+    assert "tried_alloc_gib" not in values
+    assert any("several runs" in note for note in told(first + second).facts.notes)
+
+
+def test_what_another_job_printed_is_none_of_the_one_that_failed():
+    other = (
+        "$ accelerate launch --num_processes 2 grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct --num_generations 8\n"
+        "{'loss': 0.1, 'completions/mean_length': 211.2, 'completions/max_length': 512.0, 'epoch': 0.1}\n"
+        "{'train_runtime': 3211.1, 'train_loss': 0.011, 'epoch': 1.0}\n"
+    )
+    values = told(f"{other}$ {COMMAND}\n{BACKWARD}").facts.values
+    assert values["framework"] == "verl"
+    assert "longest_response_length" not in values
+
+
+def test_commands_of_one_run_stay_together():
+    server = "+ trl vllm-serve --model Qwen/Qwen2.5-7B-Instruct --gpu-memory-utilization 0.7\nINFO: Application startup complete.\n"
+    trainer = "+ accelerate launch --num_processes 6 grpo.py --use_vllm true --vllm_mode server --per_device_train_batch_size 4\n"
+    assert told(f"{server}{trainer}{OOM}").facts.values["gpu_memory_utilization"] == 0.7
+
+
+def test_a_run_that_did_not_fail_leaves_the_one_that_did():
+    first = f"+ {COMMAND} actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=8\n{BACKWARD}"
+    second = f"+ {COMMAND} actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2\nstep:1 - actor/entropy:0.4\n"
+    assert told(first + second).facts.values["micro_batch"] == 8
+
+
+def test_an_engine_that_explains_its_graphs_switches_none_off(values):
+    says = (
+        "(LLMRayActor pid=501) INFO 05-12 10:11:21 [model_runner.py:1450] Capturing cudagraphs for decoding. This may lead to unexpected "
+        "consequences if the model is not static. To run the model in eager mode, set 'enforce_eager=True' or use "
+        "'--enforce-eager' in the CLI. If out-of-memory error occurs during capture, consider decreasing `gpu_memory_utilization`."
+    )
+    command = "python3 -m openrlhf.cli.train_ppo_ray --pretrain Qwen/Qwen2.5-7B --vllm_num_engines 4\n"
+    assert values(command + says).get("enforce_eager") is not True
+    assert values(f"{command}enforce_eager=True\n").get("enforce_eager") is True
+
+
+def test_an_offload_of_a_dump_that_is_cut_at_the_top_is_of_its_role_alone(facts):
+    prefix = "(TaskRunner pid=2345) "
+    dump = (
+        "                       'ref': {'entropy_checkpointing': False,\n"
+        "                               'fsdp_config': {'forward_prefetch': False,\n"
+        "                                               'param_offload': True},\n"
+        "                               'strategy': 'fsdp'}}"
+    )
+    found = facts(COMMAND + "\n" + "\n".join(prefix + line for line in dump.split("\n")))
+    assert found.values.get("param_offload") is not True
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Memory fraction set; falls back to eager on OOM",
+        "[OOM guard] enabled",
+        "auto_find_batch_size: will halve the batch on OOM",
+        "Registering OOM observer",
+        "checkpoint-on-oom: enabled",
+    ],
+)
+def test_what_a_program_has_for_an_oom_is_none(values, line):
+    died = (
+        "[rank3]:[E1122 10:11:12.131 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective operation timeout: "
+        "WorkNCCL(SeqNum=812, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600029 milliseconds before timing out.\n"
+    )
+    assert "oom_kind" not in values(f"{COMMAND}\n{line}\n{died}")
