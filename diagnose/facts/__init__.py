@@ -17,6 +17,7 @@ from diagnose.facts.bare import is_bare
 from diagnose.facts.by_default import by_default
 from diagnose.facts.datasets import with_lengths
 from diagnose.facts.encoded import encoded
+from diagnose.facts.engine_config import of_engine_alone
 from diagnose.facts.engine_first import engine_first
 from diagnose.facts.former import without_former
 from diagnose.facts.framework import Detected, detect
@@ -171,6 +172,7 @@ def _keys(
         paste = replace(paste, settings=tuple(left))
     if plan is not None:
         number = str(version.value) if version else None
+        paste = of_engine_alone(paste, heard.hits, plan)
         paste = with_switches(paste, heard.speech, plan)
         keyed = read_keys(paste, plan, number, sure, version is None or version.certain, proven)
         return with_shared(keyed, paste, plan, number, sure)

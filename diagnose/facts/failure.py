@@ -46,3 +46,11 @@ def _place_of(kind: Fact | None) -> Fact | None:
     """The phase of a kind of failure that has one alone, where the kind was answered: no message tells it then."""
     phase = PHASE_OF_KIND.get(str(kind.value)) if kind is not None else None
     return Fact("phase", phase, "derived", why="an engine that does not start") if phase else None
+
+
+def of_share(hits: tuple[Hit, ...], failed: Mapping[str, Fact]) -> tuple[Hit, ...]:
+    """The hits without those of an engine before its cache, where what failed is the check of its share: that a smaller one passes."""
+    kind = failed.get("oom_kind")
+    if kind is None or kind.value != "vllm_free_memory_too_low":
+        return hits
+    return tuple(hit for hit in hits if "before_cache" not in hit.signature.gives)

@@ -9,7 +9,7 @@ from diagnose.facts.asides import without_asides
 from diagnose.facts.attempts import of_last_attempt
 from diagnose.facts.beside import without_others
 from diagnose.facts.comments import still_told, without_comments, without_descriptions
-from diagnose.facts.failure import read_failure
+from diagnose.facts.failure import of_share, read_failure
 from diagnose.facts.former import with_later, without_removed
 from diagnose.facts.framework import Detected
 from diagnose.facts.lowered import Lowered, lower
@@ -64,6 +64,7 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     paste, found, tried = at_larger_share(paste, found, speech, detected.framework)
     apart = without_hits(found, paste, aside)
     hits = without_comments(apart, paste)
-    captured = still_told(captured, apart, hits)
     failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
+    hits = of_share(hits, failed)
+    captured = still_told(captured, apart, hits)
     return Heard(paste, lowered, speech, remarks, hits, captured, failed, proofs(hits, failed, answered), tried)

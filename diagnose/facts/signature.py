@@ -32,11 +32,21 @@ def find_hits(paste: Paste, text: Lowered, knowledge: Knowledge) -> tuple[tuple[
     for signature in sorted(signatures, key=lambda one: -one.strength):
         found = list(matches(signature, paste, text)) if _has_literals(signature, text.whole) else []
         # a mark of a phase may stand in hundreds of lines of a log: the last one tells how far it came
-        for span, facts in found[-1:] if is_mark(signature) else found:
+        found = found[-1:] if is_mark(signature) else found
+        for span, _ in found:
             hits.append(Hit(signature, span))
+        for facts in _tightest_first(signature, [facts for _, facts in found]):
             for id, fact in facts.items():
                 captured.setdefault(id, fact)
     return tuple(sorted(hits, key=lambda hit: (hit.span.line, -hit.signature.strength))), captured
+
+
+def _tightest_first(signature: Signature, found: list[dict[str, Fact]]) -> list[dict[str, Fact]]:
+    """What each place gives; of ranks that each compare one share with what is free the one with least first: all must pass."""
+    free = [facts.get("gpu_free_gib") for facts in found]
+    if signature.kind != "vllm_free_memory_too_low" or None in free:
+        return found
+    return sorted(found, key=lambda facts: float(facts["gpu_free_gib"].value))
 
 
 def is_mark(signature: Signature) -> bool:

@@ -82,8 +82,11 @@ _COUNTERS = (
     re.compile(rf"\b(?:iteration|iter|step)\s+{_NUMBER}\s*/\s*\d+", re.I | re.A),
     re.compile(rf"\b(?:iteration|iter|step)\s*{_NUMBER}(?={_READING})", re.I | re.A),
 )
-# a bar with another label counts something else: shards, prompts, graphs, rows of a data set
-_TRAINING_BAR = re.compile(r"^(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progress|episode)\b.*$|^$", re.I | re.A)
+# a bar with another label counts something else: shards, prompts, graphs, rows of a data set, batches within a step
+_TRAINING_BAR = re.compile(
+    r"^(?!.*\b(?:mini|micro)[- _]?batch)(?:.*\b)?(?:train\w*|epoch|step\w*|global\w*|progress|episode)\b.*$|^$",
+    re.I | re.A,
+)
 _NEAR = 60
 # a number that somebody rounds, and how far the counted one may lie beyond it
 _ROUGH = re.compile(r"~|\b(?:about|around|roughly|some)\b|约|大概|多|几|左右", re.I | re.A)

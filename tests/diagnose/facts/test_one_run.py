@@ -88,3 +88,47 @@ def test_what_a_program_has_for_an_oom_is_none(values, line):
         "WorkNCCL(SeqNum=812, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600029 milliseconds before timing out.\n"
     )
     assert "oom_kind" not in values(f"{COMMAND}\n{line}\n{died}")
+
+
+ENGINE = (
+    "INFO 08-01 12:00:15 [core.py:70] Initializing a V1 LLM engine (v0.9.2) with config: model='meta-llama/Llama-3.1-8B-Instruct', "
+    "dtype=torch.bfloat16, max_seq_len=2048, tensor_parallel_size=1, quantization=None, enforce_eager=False\n"
+)
+TRL = (
+    "accelerate launch --num_processes 4 grpo.py --model_name_or_path meta-llama/Llama-3.1-8B-Instruct --use_vllm --vllm_mode colocate "
+    "--vllm_gpu_memory_utilization 0.8 --per_device_train_batch_size 2 --num_generations 8\n"
+)
+
+
+def test_the_type_and_lengths_of_an_engine_are_not_the_trainers(facts):
+    found = facts(TRL + ENGINE).stated
+    assert found["max_model_len"].value == 2048
+    assert not {"precision", "max_length"} & {id for id, fact in found.items() if fact.origin == "read"}
+
+
+def test_of_ranks_that_lack_room_for_one_share_the_fullest_decides():
+    where = '  File "/opt/conda/lib/python3.11/site-packages/vllm/v1/worker/gpu_worker.py", line 137, in init_device\n'
+    lacks = (
+        "ValueError: Free memory on device ({}/79.11 GiB) on startup is less than desired GPU memory utilization (0.8, 63.29 GiB). "
+        "Decrease GPU memory utilization or reduce GPU memory used by other processes.\n"
+    )
+    first = told(TRL + "".join(where + lacks.format(free) for free in (33.01, 30.77, 31.82))).prescriptions[0]
+    assert first.lever.slug == "rollout.gpu_memory_utilization.down"
+    assert [(change.before, change.after) for change in first.changes] == [("0.8", "0.3")]
+
+
+def test_bars_within_a_step_count_none(values):
+    bars = (
+        "(Runner pid=9) Running step:   3%|▎         | 2/60 [10:12<5:01,  301.2s/it]\n"
+        "(Worker pid=7) Train mini-batches:   0%|          | 0/20 [00:00<?, ?it/s]\n"
+    )
+    assert values(f"python3 -m verl.trainer.main config=examples/config.yaml\n{bars}{OOM}")["step"] == 2
+
+
+def test_log_probs_of_a_preference_loss_are_of_the_update(values):
+    calls = (
+        "Traceback (most recent call last):\n"
+        '  File "/env/llamafactory/train/dpo/trainer.py", line 201, in concatenated_forward\n    all_logps = get_batch_logps(\n'
+        '  File "/env/llamafactory/train/trainer_utils.py", line 611, in get_batch_logps\n    logits.log_softmax(-1)\n'
+    )
+    assert values(f"llamafactory-cli train --stage dpo\n{calls}{OOM}")["phase"] == "actor_update"
