@@ -85,7 +85,7 @@ def _why(default: Default, framework: Framework, fork: Fork | None) -> str:
 
 def _used(default: Default, stated: Mapping[str, Fact], paste: Paste) -> bool:
     """Whether the shipped script is named, or what is pasted looks like a part of it: settings without a model, and no other algorithm."""
-    if any(default.script in line.text for line in paste.lines):
+    if default.script in paste.text:
         return True
     other = "algo" in stated and stated["algo"].value != default.facts.get("algo")
     return default.excerpt and bool(paste.settings) and not other and not complete(paste)
@@ -93,7 +93,7 @@ def _used(default: Default, stated: Mapping[str, Fact], paste: Paste) -> bool:
 
 def _shown(default: Default, paste: Paste) -> bool:
     """Whether as much is pasted as the default asks for, and none of the words that speak against it."""
-    if any(word in line.text for word in default.unless for line in paste.lines):
+    if any(word in paste.text for word in default.unless):
         return False
     return (not default.whole or complete(paste)) and (not default.own_script or own_script(paste))
 

@@ -132,3 +132,12 @@ def test_log_probs_of_a_preference_loss_are_of_the_update(values):
         '  File "/env/llamafactory/train/trainer_utils.py", line 611, in get_batch_logps\n    logits.log_softmax(-1)\n'
     )
     assert values(f"llamafactory-cli train --stage dpo\n{calls}{OOM}")["phase"] == "actor_update"
+
+
+def test_the_name_of_a_metric_tells_how_old_the_trainer_is(facts):
+    command = (
+        "python train_grpo.py --model_name_or_path Qwen/Qwen2.5-1.5B --num_generations 8 --max_prompt_length 512\n"
+    )
+    found = facts(command + "{'loss': 0.0, 'completion_length': 188.5, 'reward': 0.5}\n").stated
+    assert found["framework_version"].value < "0.17"
+    assert found["prompt_length"].value == 512
