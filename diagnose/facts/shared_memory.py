@@ -1,8 +1,9 @@
 """The size of /dev/shm: as ``df`` prints it, as a container was started with it, or as somebody tells it.
 
 Forms: docs.docker.com "docker run --shm-size" and compose "shm_size" (docker/go-units RAMInBytes: powers of 1024, a bare number is bytes),
-man7.org df(1): with -h powers of 1024, else blocks of 1 KiB. Ray tells the bytes that are free as it starts, and in the same warning a
-size to pass to docker, which is none that the container has (ray 2.44 python/ray/_private/services.py: determine_plasma_store_config).
+man7.org df(1): with -h powers of 1024, else blocks of 1 KiB; kubernetes.io/docs/concepts/storage/volumes/#emptydir (medium, sizeLimit).
+Ray tells the bytes that are free as it starts, and in the same warning a size to pass to docker, which is none that the container has
+(ray 2.44 python/ray/_private/services.py: determine_plasma_store_config).
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ _OPTION = re.compile(
     r"(?<![\w-])(?:--shm-size(?:=|\s+)|shm_size\s*[:=]\s*)[\"']?(?P<size>\d{1,13}(?:\.\d{1,2})?)\s?(?P<unit>[bkmgt]?)(?:i?b)?(?![\w.])",
     re.I | re.A,
 )
+# an emptyDir in memory: of a manifest, on one line or several, or as ``kubectl describe`` prints it
+_IN_MEMORY = re.compile(r"\bmedium[\"']?:\s{0,12}[\"']?Memory\b", re.I | re.A)
+_LIMIT = re.compile(r"\bsizeLimit[\"']?:\s{0,12}[\"']?(?P<size>\d{1,7}(?:\.\d{1,2})?)(?P<unit>[KMGT])i\b", re.I | re.A)
+_NEAR = 2
 _BYTES = re.compile(r"/dev/shm has only (?P<size>\d{6,14})(?P<unit>) bytes available", re.A)
 _PASS = re.compile(r"\bby passing\b", re.I | re.A)
 _HOST_IPC = re.compile(r"--ipc[= ]host\b", re.A)
@@ -47,7 +52,7 @@ _OF_IT = re.compile(r"^\s*(?:/|of\b|used\b|free\b|avail|in use\b|left\b|可用|�
 
 def shared_memory(paste: Paste, speech: Sequence[Line]) -> dict[str, Fact]:
     """GiB of /dev/shm. What ``df`` measured comes first, then how the container was started; words that differ tell nothing."""
-    for found in (_printed(paste.lines), _started(paste.lines)):
+    for found in (_printed(paste.lines), _started(paste.lines), _of_pod(paste.lines)):
         if (fact := next(found, None)) is not None:
             return {fact.id: fact}
     told = {fact.value: fact for line in speech for fact in _of_words(line)}
@@ -74,6 +79,18 @@ def _started(lines: Sequence[Line]) -> Iterator[Fact]:
         if found and not shared and (inside or found[0].lower().startswith("shm_size")):
             yield _fact(line, found, default="b")
         inside = inside and line.words.rstrip().endswith("\\")
+
+
+def _of_pod(lines: Sequence[Line]) -> Iterator[Fact]:
+    """The limit of a pod's volume in memory, where the text mounts one at /dev/shm."""
+    if not any("/dev/shm" in line.words for line in lines):
+        return
+    for at, line in enumerate(lines):
+        if _IN_MEMORY.search(line.words):
+            near = lines[max(0, at - _NEAR) : at + _NEAR + 1]
+            limits = [(one, found) for one in near if (found := _LIMIT.search(one.words))]
+            if len(limits) == 1:
+                yield _fact(*limits[0], default="g")
 
 
 def _of_words(line: Line) -> Iterator[Fact]:

@@ -100,3 +100,18 @@ def test_ray_tells_what_there_is_and_a_size_to_pass_that_is_none() -> None:
     assert (
         "shm_gib" not in told(warning.replace("because /dev/shm has only 8589934592 bytes available", "")).facts.values
     )
+
+
+@pytest.mark.parametrize(
+    "volume",
+    [
+        "    Type:       EmptyDir (a temporary directory that shares a pod's lifetime)\n    Medium:     Memory\n    SizeLimit:  200Gi",
+        "    emptyDir:\n      medium: Memory\n      sizeLimit: 200Gi",
+        "    emptyDir: {medium: Memory, sizeLimit: 200Gi}",
+    ],
+    ids=["described", "manifest", "one-line"],
+)
+def test_a_pods_volume_in_memory_has_a_limit(values, volume):
+    mounted = "    Mounts:\n      /dev/shm from dshm (rw)\nVolumes:\n  dshm:\n"
+    assert values(f"{mounted}{volume}\n")["shm_gib"] == 200
+    assert "shm_gib" not in values(f"{mounted}{volume.replace('Memory', 'HugePages')}\n")
