@@ -8,7 +8,7 @@ from functools import lru_cache
 from diagnose.conditions import alike, holds, in_range, told_version
 from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Framework, Key
-from diagnose.types import Fact, Facts
+from diagnose.types import Fact, Facts, Setting
 from diagnose.vocabulary import Value, is_number
 
 Words = Mapping[str, Mapping[str, Value]]
@@ -96,3 +96,16 @@ def _spoils(facts: Facts, id: str, value: Value) -> bool:
     if now is None or alike(now, value) or id == "strategy" or (now, value) == ("lora", "qlora"):
         return False
     return not (now is False and value is True)
+
+
+def unread(framework: Framework | None, settings: Sequence[Setting], key: Key) -> bool:
+    """Whether another key of the same number stands in the paste with what nobody could read, such as a variable: two of them clash."""
+    if framework is None or key.values:
+        return False
+    others = {
+        normal(spelling)
+        for one in framework.keys
+        if one.fact == key.fact and not one.values
+        for spelling in (one.key, *one.aliases)
+    }
+    return any(normal(setting.key) in others and setting.value.startswith("$") for setting in settings)

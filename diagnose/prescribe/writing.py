@@ -17,9 +17,10 @@ from diagnose.facts.written import bare, truth
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.company import as_call, company, same_key
 from diagnose.prescribe.follows import followed
-from diagnose.prescribe.key_words import by_spelling, by_values, words_of
+from diagnose.prescribe.key_words import by_spelling, by_values, unread, words_of
 from diagnose.prescribe.older_path import older_path
 from diagnose.prescribe.situation import Situation
+from diagnose.prescribe.whole_path import whole_path
 from diagnose.types import Change, Fact, Facts
 from diagnose.vocabulary import FACTS, Value
 
@@ -196,27 +197,17 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
             before = said if not key.values or said in key.values else None
             return changed, Change(id, _styled(key, facts.keys[id], situation), before, after)
         return changed, Change(
-            id, read.key, read.written or word(read.value), _beside(key, read.written, after), read.span
+            id,
+            whole_path(read, key, situation),
+            read.written or word(read.value),
+            _beside(key, read.written, after),
+            read.span,
         )
     if there:
         return changed, Change(id, there.key, there.value, _beside(key, there.value, after), there.span)
-    if _unread(situation, key):
+    if unread(facts.framework, situation.paste.settings, key):
         return None
     return changed, Change(id, _styled(key, facts.keys[id], situation), None, after)
-
-
-def _unread(situation: Situation, key: Key) -> bool:
-    """Whether another key of the same number stands in the paste with what nobody could read, such as a variable: two of them clash."""
-    framework = situation.facts.framework
-    if framework is None or key.values:
-        return False
-    others = {
-        normal(spelling)
-        for one in framework.keys
-        if one.fact == key.fact and not one.values
-        for spelling in (one.key, *one.aliases)
-    }
-    return any(normal(setting.key) in others and setting.value.startswith("$") for setting in situation.paste.settings)
 
 
 def _beside(key: Key, present: str, new: str) -> str:

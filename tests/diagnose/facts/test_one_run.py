@@ -141,3 +141,20 @@ def test_the_name_of_a_metric_tells_how_old_the_trainer_is(facts):
     found = facts(command + "{'loss': 0.0, 'completion_length': 188.5, 'reward': 0.5}\n").stated
     assert found["framework_version"].value < "0.17"
     assert found["prompt_length"].value == 512
+
+
+def test_a_key_of_a_dump_without_its_head_is_written_whole():
+    dump = (
+        "                       'rollout': {'enforce_eager': True,\n"
+        "                                   'gpu_memory_utilization': 0.85,\n"
+        "                                   'tensor_model_parallel_size': 1}},\n"
+        "  'trainer': {'n_gpus_per_node': 4, 'nnodes': 1}}\n"
+    )
+    log = "".join(f"(TaskRunner pid=2345) {line}\n" for line in dump.splitlines())
+    keys = [
+        change.key
+        for one in told(f"{log}/root/verl/verl/trainer/main_ppo.py Qwen2.5-3B\n{WAKE_UP}").prescriptions
+        for change in one.changes
+    ]
+    assert "actor_rollout_ref.rollout.gpu_memory_utilization" in keys
+    assert "rollout.gpu_memory_utilization" not in keys
