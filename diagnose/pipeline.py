@@ -15,6 +15,7 @@ from diagnose.facts.judges import of_failed_judge
 from diagnose.facts.kind import cause_open, not_memory, spoken_pool, told_other
 from diagnose.facts.one_run import of_last_run, told_so
 from diagnose.facts.signature import of_another_card
+from diagnose.facts.told_to import without_told_to
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
@@ -67,7 +68,7 @@ def diagnose(
     matches = () if another or _of_another_kind(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
-    situation = in_one_memory(Situation(facts, before, failed, phase, pool, paste, knowledge.fallback))
+    situation = in_one_memory(Situation(facts, before, failed, phase, pool, without_told_to(paste), knowledge.fallback))
     none = another or _of_no_memory(facts, pool)
     advice = Advice() if none else prescribe(situation, knowledge, seen, matches, advisories)
     passed("prescribe")

@@ -1,4 +1,4 @@
-"""Settings that a sentence gives to no run of today: “earlier with a=1”, “the docs use a=1”, “a=1 was suggested, that got me past it”.
+"""Settings that a sentence gives to no run of today: “earlier with a=1”, “the docs use a=1”, “you can set a=1”.
 
 The run that failed has the value that stands elsewhere.
 """
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from diagnose.facts.said import FAILURE
+from diagnose.facts.told_to import around, is_told_to
 from diagnose.ingest.helped import helped
 from diagnose.types import Line, Paste, Setting
 
-_NEAR = 160  # characters before a value in which its sentence begins
 _STOP = re.compile(r"[。；;！？!?\n]|(?<=[\w)\]`'\"%])\.(?=\s)", re.A)
 _OWN = r"\b(?:i|i['’](?:m|ve)|we|my|our)\b|我|咱"
 # what is written for everybody, and says so
@@ -45,8 +45,9 @@ def without_asides(paste: Paste, speech: Sequence[Line]) -> tuple[Paste, tuple[L
     """The paste and its speech without such settings; one of another time stays where the same key has no other value."""
     lines = {line.number: line for line in speech}
     told = [one for one in paste.settings if one.command < 0 and one.span.line in lines]
-    written = {id(one) for one in told if _of_a_document(*_around(one, lines[one.span.line]))}
-    past = {id(one) for one in told if _of_another_time(*_around(one, lines[one.span.line]))}
+    places = {id(one): around(one, lines[one.span.line]) for one in told}
+    written = {number for number, place in places.items() if _of_a_document(*place) or is_told_to(*place)}
+    past = {number for number, place in places.items() if _of_another_time(*place)}
     if not written and not past:
         return paste, tuple(speech)
     others = {one.key for one in paste.settings if id(one) not in written | past}
@@ -64,17 +65,6 @@ def _blanked(line: Line, gone: Sequence[Setting]) -> Line:
             start, end = one.span.start - line.offset, one.span.end - line.offset
             words = words[:start] + " " * (end - start) + words[end:]
     return line if words == line.words else replace(line, words=words)
-
-
-def _around(setting: Setting, line: Line) -> tuple[str, str]:
-    """The words of the sentence before the key, and those of the line behind the value."""
-    start, end = setting.span.start - line.offset, setting.span.end - line.offset
-    if not 0 <= start < end <= len(line.words):
-        return "", ""
-    before = line.words[max(0, start - len(setting.key) - _NEAR) : start]
-    before = before[: max(before.rfind(setting.key), 0)]
-    stops = [found.end() for found in _STOP.finditer(before)]
-    return before[stops[-1] if stops else 0 :], line.words[end:]
 
 
 def _of_a_document(before: str, behind: str) -> bool:

@@ -17,6 +17,8 @@ _PARALLEL = re.compile(r"-[a-z]{2,3}$", re.A)  # -tp 4, of an engine; a single l
 _NAME = re.compile(r"[a-z./$][\w./${}-]*$", re.A)
 _TARGET = re.compile(r"-|launch$|.*\.(?:py|sh)$|.*[/$]", re.A)
 _SENTENCE = re.compile(r".*[,!?]$|[A-Za-z]{2,}\.$", re.A)
+# with which people begin a sentence, and nobody a command
+_SPEAKS = frozenset("you i we it they this please try tried use using add adding with also just then but and".split())  # noqa: SIM905
 _WRAPPED = 12  # words of a scheduler's own before the program
 
 
@@ -35,7 +37,7 @@ def starts_command(found: Sequence[Token], more: bool, after: Sequence[Row]) -> 
         return handed or any(_TARGET.match(word) for word in rest[1:4]) or (more and len(rest) == 1)
     if _SCRIPT_RUNNER.match(rest[0]):
         return any(".sh" in word for word in rest[1:3])
-    if is_argument(rest[0]) or not _NAME.match(rest[0]) or rest[0].endswith("="):
+    if is_argument(rest[0]) or not _NAME.match(rest[0]) or rest[0].endswith("=") or rest[0] in _SPEAKS:
         return False
     flags = [place for place, word in enumerate(rest) if word.startswith("--") and len(word) > 2]
     short = next((place for place, word in enumerate(rest) if _SHORT_FLAG.match(word)), len(rest))
