@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from diagnose.facts.complete import complete
@@ -12,6 +13,10 @@ from diagnose.facts.packages import with_versions
 from diagnose.facts.senses import of_one_sense
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Paste
+
+
+# a critic, or the algorithm that has one; a folder of that name holds all algorithms
+_OF_CRITIC = re.compile(r"critic|value[_ ]model|\bgae\b|(?<![\w/.])PPO(?![\w/.])|ppo_trainer/", re.I | re.A)
 
 
 def by_default(
@@ -53,7 +58,8 @@ def _with_defaults(
         return stated
     number, whole_run = str(version.value) if version else None, complete(paste)
     facts = with_defaults(stated, framework, number, keyed.units, paste, fork, keyed.untold)
-    if told := {fact.id: fact for fact in implied(facts, whole_run)}:
+    of_critic = any(_OF_CRITIC.search(line.words) for line in paste.lines)
+    if told := {fact.id: fact for fact in implied(facts, whole_run, of_critic)}:
         facts = with_defaults({**stated, **told}, framework, number, keyed.units, paste, fork, keyed.untold)
     if framework.fallback or not whole_run:
         return facts

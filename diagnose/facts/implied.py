@@ -13,18 +13,25 @@ _OF_SHARE = ("gpu_total_gib", "gpu_free_gib", "process_gib", "gpu_memory_utiliza
 _AWAKE = (0.95, 1.1)
 # GiB that SGLang may hold beside its static share for activations and graphs: judged, not measured
 _BESIDE_STATIC = 8.0
+# settings by key from which on a critic's would stand among them
+_SEVERAL = 2
 # The models that a phase has, whatever a trainer has by default.
 _MODEL_OF = {"ref_logprob": "has_ref", "critic": "has_critic", "values": "has_critic"}
 
 
-def implied(facts: Mapping[str, Fact], whole_run: bool) -> Iterator[Fact]:
-    """What outranks a trainer's defaults; what is pasted whole has no engine that its command does not start."""
+def implied(facts: Mapping[str, Fact], whole_run: bool, of_critic: bool = True) -> Iterator[Fact]:
+    """What outranks a trainer's defaults; what is pasted whole has no engine that its command does not start.
+
+    ``of_critic``: something in the text is of a critic, or of the algorithm that has one.
+    """
     if not whole_run and (engine := _engine(facts)):
         yield engine
     if sleeps := _sleeps(facts):
         yield sleeps
     if not whole_run and (packed := _packed(facts)):
         yield packed
+    if not (whole_run or of_critic) and (group := _without_critic(facts)):
+        yield group
     if model := _model(facts):
         yield model
     if algo := _algo(facts):
@@ -86,6 +93,22 @@ def _packed(facts: Mapping[str, Fact]) -> Fact | None:
     if packed is None or packed.origin != "default" or packed.value is not False or told != {"micro_tokens"}:
         return None
     return Fact("dynamic_batch", True, "derived", why="a budget of tokens is set for a pass")
+
+
+def _without_critic(facts: Mapping[str, Fact]) -> Fact | None:
+    """GRPO, where PPO is a trainer's default alone and of several settings that people show none is a critic's or a reward model's."""
+    algo = facts.get("algo")
+    told = {id: fact for id, fact in facts.items() if fact.certain}
+    if (
+        algo is None
+        or algo.origin != "default"
+        or algo.value != "ppo"
+        or told.keys() & {"has_reward_model", "reward_model"}
+    ):
+        return None
+    if sum(bool(fact.key) for fact in told.values()) < _SEVERAL:
+        return None
+    return Fact("algo", "grpo", "assumed", why="none of the settings that are told is of a critic")
 
 
 def _algo(facts: Mapping[str, Fact]) -> Fact | None:

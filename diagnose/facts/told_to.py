@@ -1,4 +1,4 @@
-"""Settings that somebody else tells the writer to make: “you can set --a 1”, “回复：可以设置 --a 1”. The run that failed has none of them."""
+"""Settings that somebody tells the writer to make: “you can set --a 1”, “回复：可以设置 --a 1”. The run that failed has none."""
 
 from __future__ import annotations
 

@@ -91,3 +91,29 @@ def test_an_awake_engine_holds_more_than_a_share_that_counts_its_weights_and_cac
     assert found.facts.engine_awake is awake
     if awake:
         assert found.prescriptions[0].lever.slug == "rollout.gpu_memory_utilization.down"
+
+
+PART = """verl, 8xH100 80GB, Qwen3-14B, torch.OutOfMemoryError: CUDA out of memory in update_actor
+actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4
+actor_rollout_ref.rollout.tensor_model_parallel_size=2
+"""
+
+
+def test_of_a_part_of_the_settings_without_a_critics_no_critic_is_counted(knowledge: Knowledge) -> None:
+    found = diagnose(PART, {}, knowledge, ()).facts
+    assert (found.values["has_critic"], found.stated["algo"].origin) == (False, "assumed")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "critic.ppo_micro_batch_size_per_gpu=4",
+        "reward_model.enable=True",
+        "reward_model.model.path=some/rm",
+        "we train with PPO",
+        "bash examples/ppo_trainer/run_x.sh",
+        "the values pass of the critic is fine",
+    ],
+)
+def test_a_word_of_a_critic_or_of_a_reward_model_keeps_the_default(more: str, knowledge: Knowledge) -> None:
+    assert diagnose(PART + more, {}, knowledge, ()).facts.values["has_critic"] is True
