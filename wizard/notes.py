@@ -161,7 +161,7 @@ def _not_explained(diagnosis: Diagnosis) -> Note | None:
         return None
     if pool.verdict(worst(diagnosis, pool).computed) != "fits" or diagnosis.kind == "memory_growth":
         return None
-    if diagnosis.room and not diagnosis.room.enough:
+    if diagnosis.room and diagnosis.room.explains:
         return None
     unread = "or the run is set otherwise than by default. Bring the launch command: it tells most."
     missed = "or a setting is not in the paste. Compare the figures below with what the run prints."

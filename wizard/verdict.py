@@ -73,7 +73,7 @@ def _who_has(pool: PoolEstimate, facts: Facts) -> str:
 
 def _of_cache(room: CacheRoom, failed: bool) -> tuple[Figure, ...]:
     """The engine's share of the card, what comes before its cache and, of one that has not failed, what that holds."""
-    bad = not room.enough if failed else room.verdict == "out"
+    bad = room.explains if failed else room.verdict == "out"
     left = Figure("short by" if room.rest < 0 else "left for its cache", shown(abs(tenths(room.rest))), bad=bad)
     made = [
         Figure("the engine may take", shown(tenths(room.share))),

@@ -14,7 +14,6 @@ from diagnose.facts.senses import of_one_sense
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Paste
 
-
 # a critic, or the algorithm that has one; a folder of that name holds all algorithms
 _OF_CRITIC = re.compile(r"critic|value[_ ]model|\bgae\b|(?<![\w/.])PPO(?![\w/.])|ppo_trainer/", re.I | re.A)
 

@@ -26,6 +26,8 @@ _LITTLE = 0.05
 _UNSEEN = 0.01
 # What a saving of the whole phase and a near case are worth, in places of the order.
 SAVED, _NEAR_CASE = 40.0, 20.0
+# Places that a move goes back where a setting explains the failure by itself.
+_BEHIND = 10
 # The place of a move away from a version that came after those with which the run worked.
 _REGRESSION = 0
 
@@ -51,6 +53,8 @@ class Candidate:
             return rank_of(self.lever, self.situation)
         broke = self.move.first.introduced.version and self.situation.values.get("worked_before") is True
         order = _REGRESSION if broke else self.move.first.order
+        if (room := self.situation.room) and room.filled and not broke:
+            order += _BEHIND  # no version makes room in a share that the engine alone fills
         return LeverRank(when={}, order=order, why="" if self.undecided else self.move.first.title)
 
 

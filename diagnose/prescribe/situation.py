@@ -184,7 +184,7 @@ class Situation:
     def room(self) -> CacheRoom | None:
         """What the engine's start leaves its cache, where it found no room for one and the settings that are known explain it."""
         found = cache_room(plan_of(self.facts, self.fallback), self.facts.measured) if self.kind == NO_CACHE else None
-        return None if found is None or found.enough else found
+        return found if found and found.explains else None
 
     @cached_property
     def runs_out_from(self) -> int | None:

@@ -35,6 +35,10 @@ class Term(NamedTuple):
     moved_by: tuple[str, ...] = ()
 
 
+# of an engine's share: so little is within the doubt of what its start takes; our choice
+_UNSURE = 0.05
+
+
 @dataclass(frozen=True, slots=True)
 class CacheRoom:
     """What an engine's start leaves its KV cache on one GPU, in bytes.
@@ -85,6 +89,16 @@ class CacheRoom:
     def enough(self) -> bool:
         """Whether one longest sequence surely has room."""
         return self._least > self.row
+
+    @property
+    def filled(self) -> bool:
+        """Whether weights and the largest step leave its share no longest sequence, or less than the estimate is sure of."""
+        return self.share - self.weights - self.work <= max(self.row, _UNSURE * self.share)
+
+    @property
+    def explains(self) -> bool:
+        """Whether the settings explain an engine that found no room."""
+        return not self.enough or (self.shown is None and self.filled)
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ def _guesses(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> 
 
 def _doubts(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> Iterator[str]:
     """Where the text and the figures disagree, and what else they say."""
-    enough = diagnosis.room.enough if diagnosis.room else pool.verdict(phase.computed) == "fits"
+    enough = not diagnosis.room.explains if diagnosis.room else pool.verdict(phase.computed) == "fits"
     if diagnosis.kind and not diagnosis.facts.growth and enough:
         yield _unexplained(diagnosis, phase)
     yield from _seen(diagnosis)

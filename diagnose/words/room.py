@@ -27,7 +27,7 @@ def room_words(room: CacheRoom, failed: bool = True) -> str:
         parts.append(f"The log shows {found}.")
     parts += [f"One sequence of {room.tokens:,} tokens needs {gib(room.row)}."] if room.row else []
     if failed:
-        parts += ["The settings that are known do not explain the failure."] if room.enough else []
+        parts += [] if room.explains else ["The settings that are known do not explain the failure."]
         return " ".join(parts)
     if room.rest > 0:
         such = f", {room.rest // room.row:,} such sequences" if room.row and room.rest >= room.row else ""

@@ -165,3 +165,26 @@ def test_what_no_size_of_the_card_holds_is_no_way_out(advise, card, refused):
     assert ("offload.optimizer.off" not in advice.levers) is refused
     if refused:
         assert "the largest A100 has 79.2" in advice.refused("offload.optimizer.off").why
+
+
+SMALL_SHARE = """ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.
+verl 0.4.0, vllm==0.8.5, 8 x A800 80GB
+actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B algorithm.adv_estimator=grpo
+actor_rollout_ref.rollout.tensor_model_parallel_size=2
+actor_rollout_ref.rollout.gpu_memory_utilization={share}
+"""
+
+
+def test_a_share_that_the_engine_alone_fills_comes_before_a_version() -> None:
+    found = diagnose(SMALL_SHARE.format(share=0.4), {}, current(), ())
+    assert {one.lever.slug for one in found.prescriptions[:2]} == {
+        "rollout.gpu_memory_utilization.up",
+        "rollout.tensor_parallel.up",
+    }
+    assert found.room is not None
+    assert found.room.explains
+
+
+def test_in_an_ample_share_what_else_counts_against_it_comes_first() -> None:
+    found = diagnose(SMALL_SHARE.format(share=0.6), {}, current(), ())
+    assert found.prescriptions[0].lever.slug == "upgrade.vllm"
