@@ -57,7 +57,7 @@ def _with_defaults(
         return stated
     number, whole_run = str(version.value) if version else None, complete(paste)
     facts = with_defaults(stated, framework, number, keyed.units, paste, fork, keyed.untold)
-    of_critic = any(_OF_CRITIC.search(line.words) for line in paste.lines)
+    of_critic = not _may_sample_groups(framework) or any(_OF_CRITIC.search(line.words) for line in paste.lines)
     if told := {fact.id: fact for fact in implied(facts, whole_run, of_critic)}:
         facts = with_defaults({**stated, **told}, framework, number, keyed.units, paste, fork, keyed.untold)
     if framework.fallback or not whole_run:
@@ -67,3 +67,9 @@ def _with_defaults(
         if certain is not None and certain.origin == "default" and certain.value in ("full", "ppo"):
             facts[id] = Fact(id, certain.value, "derived", why=f"the command sets nothing else ({certain.why})")
     return facts
+
+
+def _may_sample_groups(framework: Framework) -> bool:
+    """Whether a key of the trainer chooses the algorithm, GRPO among others: no name of a script or a recipe tells it."""
+    words = (given for key in framework.keys for given in key.values.values())
+    return not framework.fallback and any(given.get("algo") == "grpo" for given in words)
