@@ -11,7 +11,7 @@ from diagnose.batch import UNITS, data_parallel, longest_row, whole
 from diagnose.estimate import behaviours_of
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.writing import Written
-from diagnose.types import Facts
+from diagnose.types import Fact, Facts
 from diagnose.vocabulary import Value
 
 _SIZES = frozenset(
@@ -89,4 +89,16 @@ def _experts(facts: Facts, does: _Does) -> _Found:
     return cards, copy, f"{cards} cards do not divide among copies of the experts on {copy} each."
 
 
-_RULES: tuple[Callable[[Facts, _Does], _Found], ...] = (_mini_batch, _batch, _groups, _engine_step, _experts)
+def _whole_experts(facts: Facts, does: _Does) -> _Found:
+    """The same of experts that no tensor parallelism cuts, which is as few cards as a copy can have."""
+    return _experts(facts.with_fact(Fact("etp", 1, "assumed")), does) if "etp" not in facts.values else None
+
+
+_RULES: tuple[Callable[[Facts, _Does], _Found], ...] = (
+    _mini_batch,
+    _batch,
+    _groups,
+    _engine_step,
+    _experts,
+    _whole_experts,
+)

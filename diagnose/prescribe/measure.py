@@ -7,7 +7,7 @@ from dataclasses import replace
 from diagnose.estimate import cache_room, estimate_pool
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
-from diagnose.prescribe.situation import LEAST_GAIN, Situation, moved_peaks, pushed_over, verdict, watched
+from diagnose.prescribe.situation import LEAST_GAIN, Situation, moved_peaks, verdict, watched
 from diagnose.prescribe.writing import Written
 from diagnose.types import Estimate, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib, gib
@@ -29,7 +29,7 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
         return Refusal("no_gain", "With it, the memory can no longer be computed.")
     if before.bytes - after.bytes < before.bytes * LEAST_GAIN or after.shown == before.shown:
         return _no_gain(situation, changed)
-    full = pushed_over(situation.before.pool(pool), changed.pool(pool)) or engine_starves(situation, changed, made)
+    full = _pushed_over(situation.before.pool(pool), changed.pool(pool)) or engine_starves(situation, changed, made)
     if full:
         return Refusal("elsewhere", crowded(full, pool), shifts=True)
     phase = situation.phase or (after.phase if situation.possible else None)
@@ -37,6 +37,22 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     room = cache_room(plan) if plan and plan.serves and word == "fits" else None
     trial = Trial(lever, made.facts, made.changes, after, room.verdict if room else word)
     return _with_other_pool(trial, situation, OTHER_POOL[pool], estimate_pool(plan, OTHER_POOL[pool]))
+
+
+def _pushed_over(before: PoolEstimate | None, after: PoolEstimate | None) -> PhaseEstimate | None:
+    """A phase that a change drives over the limit: more bytes than before, and now too many.
+
+    What had no room anyway is driven nowhere while it stays below what was the worst.
+    """
+    if before is None or after is None or after.limit is None:
+        return None
+    for phase in after.phases:
+        was = before.phase(phase.phase)
+        had_none = was is not None and was.bytes > after.limit and phase.bytes < before.peak.bytes
+        more = was is None or phase.bytes > was.bytes * (1 + LEAST_GAIN)
+        if phase.bytes > after.limit and more and not had_none:
+            return phase
+    return None
 
 
 def takes(situation: Situation, made: Written) -> int | None:

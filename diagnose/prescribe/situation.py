@@ -287,14 +287,3 @@ def moved_peaks(before: Estimate, after: Estimate, pool: Pool) -> tuple[PoolEsti
     if was is None or now is None or not was.phases or not now.phases or was.peak.bytes == now.peak.bytes:
         return None
     return was, now
-
-
-def pushed_over(before: PoolEstimate | None, after: PoolEstimate | None) -> PhaseEstimate | None:
-    """A phase that a change drives over the limit: more bytes than before, and now too many."""
-    if before is None or after is None or after.limit is None:
-        return None
-    for phase in after.phases:
-        was = before.phase(phase.phase)
-        if phase.bytes > after.limit and (was is None or phase.bytes > was.bytes * (1 + LEAST_GAIN)):
-            return phase
-    return None

@@ -17,7 +17,8 @@ def test_what_an_evaluation_keeps_comes_before_rows_of_the_training():
     assert "length.filter_long" not in slugs[:3]
 
 
-SWIFT = """swift sft --model Qwen/Qwen3-8B --train_type full --deepspeed zero3 --per_device_train_batch_size 1 --per_device_eval_batch_size 8 --max_length 16384
+SWIFT = """swift sft --model Qwen/Qwen3-8B --train_type full --deepspeed zero3 --per_device_train_batch_size 1 --per_device_eval_batch_size 8 \\
+    --max_length 16384
   File "transformers/trainer.py", line 4451, in evaluation_loop
     losses, logits, labels = self.prediction_step(model, inputs, prediction_loss_only, ignore_keys=ignore_keys)
 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 69.55 GiB. GPU 0 has a total capacity of 79.11 GiB of which 22.30 GiB is free.
