@@ -16,6 +16,8 @@ FAILURE = re.compile(
     r"|\btried to allocate\b|发生在|出现在"
     r"|\b(?:happen(?:s|ed|ing)?|occur(?:s|red|ring)?)\b(?= (?:only |always )?(?:in|at|during|when|while|on|inside)\b)"
     r"|\bright before (?:that|this|it)\b|\bat that (?:moment|point)\b"
+    r"|\b(?:trace ?back|call stack|stack ?trace)\b(?= (?:is|was|comes|came|points?|ends?|ended) (?:from|in|at|to|inside)\b)"
+    r"|堆栈(?=[是在指显])"
     r"|OOM|爆|挂(?!载)|崩|死了|死掉|报错|报(?:上面|下面|如下|以下|这个|这样|同样)的?错|溢出|炸|被(?:操作系统|系统|内核)(?:给|直接)?(?:杀|干掉)|被杀|被\s?\w{0,12}\s?杀|杀掉|干掉|把\s?\w{2,12}\s?(?:给)?(?:杀|kill)|把(?:进程|训练|任务)(?:给)?杀|(?:进程|程序|任务)(?:就|都|直接|突然|一下)*(?:没了|消失)|被\s*kill|卡死|起不来|显存不|内存不|(?<!显)内存(?:都|就|也)?(?:被|给)?(?:打满|吃满|撑满)|显存(?:就|直接|会|突然)?(?:猛|暴|飙|窜)|占用直接窜",
     re.I | re.A,
 )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import chain
 
 from diagnose.conditions import holds, only_rules_out
+from diagnose.estimate import cache_room, plan_of
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.company import broken
 from diagnose.prescribe.even import uneven
@@ -20,6 +21,7 @@ from diagnose.prescribe.situation import LEAST_GAIN, Situation
 from diagnose.prescribe.steps import Targets, at_bound, steps, without
 from diagnose.prescribe.writing import Written, key_of, write
 from diagnose.types import Fact, Facts
+from diagnose.units import gib
 from diagnose.vocabulary import FACTS, PHASES, Value
 
 # Facts that decide whether a term exists at all, so that no term names them while it does not.
@@ -168,11 +170,23 @@ def _without_figures(lever: Lever, situation: Situation, ladder: list[Targets]) 
     if first is None:
         free = situation.facts.number("gpu_free_gib") or 0
         return Refusal("no_gain", f"Only {free:.1f} GiB are free; each smaller share still asks for more than that.")
+    if why := _starves(situation, first):
+        return Refusal("elsewhere", why, shifts=True)
     if len(first.changes) > 1 and all(change.op == "set" for change in lever.changes):
         # Without figures nothing says that the costlier ways are needed too.
         id = first.changes[0].fact
         first = write(situation, {id: first.facts.values[id]}, lever.keyless) or first
     return Trial(lever, first.facts, first.changes)
+
+
+def _starves(situation: Situation, made: Written) -> str:
+    """Why an engine that started would not, where each of its cards holds more with the change; empty where it would, or nothing tells."""
+    if not any(change.fact == "rollout_tp" for change in made.changes):
+        return ""
+    before, after = cache_room(plan_of(situation.facts, situation.fallback)), cache_room(made.plan)
+    if before is None or after is None or before.filled or not after.filled:
+        return ""
+    return f"Then the engine’s weights take {gib(after.weights)} GiB of the {gib(after.share)} that it may: hardly room for its cache."
 
 
 def _takes_nothing(lever: Lever, situation: Situation) -> bool:

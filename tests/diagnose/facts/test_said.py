@@ -7,6 +7,7 @@ import pytest
     "text",
     [
         "CUDA OOM after validation, no traceback.",
+        "CUDA OOM with Qwen3-8B. Our stack is from in-house rollout code.",
         "在 rollout 里面设了 gpu_memory_utilization=0.4 还是 OOM，显存",
         "It OOMs, but not during rollout.",
         "Rollout is fine, then CUDA out of memory.",
@@ -101,3 +102,12 @@ def test_a_sentence_that_does_not_put_the_failure_there_leaves_the_phase_open(va
 )
 def test_it_reads_the_phase_in_a_sentence(values, text, phase):
     assert values(text)["phase"] == phase
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The traceback is from update_policy.", "报错堆栈在 update_actor 里面", "The stack trace ends in update_actor"],
+)
+def test_where_a_traceback_is_from_is_where_it_failed(values, text):
+    found = values("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 18.55 GiB.\n" + text)
+    assert found["phase"] == "actor_update"

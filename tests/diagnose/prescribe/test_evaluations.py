@@ -17,7 +17,7 @@ def test_what_an_evaluation_keeps_comes_before_rows_of_the_training():
     assert "length.filter_long" not in slugs[:3]
 
 
-SWIFT = """swift sft --model Qwen/Qwen3-8B --train_type full --deepspeed zero3 --per_device_train_batch_size 1 --per_device_eval_batch_size 8 \\
+SWIFT = """swift sft --model Qwen/Qwen3-8B --deepspeed zero3 --per_device_train_batch_size 1 --per_device_eval_batch_size 8 \\
     --max_length 16384
   File "transformers/trainer.py", line 4451, in evaluation_loop
     losses, logits, labels = self.prediction_step(model, inputs, prediction_loss_only, ignore_keys=ignore_keys)
