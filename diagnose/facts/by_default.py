@@ -57,7 +57,10 @@ def _with_defaults(
         return stated
     number, whole_run = str(version.value) if version else None, complete(paste)
     facts = with_defaults(stated, framework, number, keyed.units, paste, fork, keyed.untold)
-    of_critic = not _may_sample_groups(framework) or any(_OF_CRITIC.search(line.words) for line in paste.lines)
+    own = "algo" in facts and facts["algo"].why == f"default of {framework.title}"
+    of_critic = not (own and _may_sample_groups(framework)) or any(
+        _OF_CRITIC.search(line.words) for line in paste.lines
+    )
     if told := {fact.id: fact for fact in implied(facts, whole_run, of_critic)}:
         facts = with_defaults({**stated, **told}, framework, number, keyed.units, paste, fork, keyed.untold)
     if framework.fallback or not whole_run:

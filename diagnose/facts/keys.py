@@ -244,6 +244,7 @@ def writable(
     units: dict[str, str] = {}
     there = [one for one in framework.keys if not (one.hidden or one.dead) and in_range(one.since, one.until, version)]
     there = [one for one in there if one.new_in != "script"]
+    there = [one for one in there if not _shards_otherwise(one, values)]
     taken = [one for one in there if holds(one.when, values) is not False and framework.takes(one, values)]
     for key in sorted(taken, key=lambda one: (_open(one, values), "framework" not in one.when, _names_algorithm(one))):
         for id in (key.fact,) if key.fact else dict.fromkeys(id for facts in key.values.values() for id in facts):
@@ -259,6 +260,14 @@ def writable(
             if fact.unit:
                 units[id] = fact.unit
     return keys, units
+
+
+def _shards_otherwise(key: Key, values: Mapping[str, Value]) -> bool:
+    """Whether each word of the key makes a trainer of another kind than the one whose own launcher starts this run."""
+    words = [given.get("strategy") for given in key.values.values()]
+    return (
+        values.get("strategy") == "megatron" and bool(words) and all(word not in (None, "megatron") for word in words)
+    )
 
 
 def _names_algorithm(key: Key) -> bool:

@@ -18,18 +18,13 @@ _DO = (
 _DO_ZH = (
     r"(?:设置?[为成]?|添加|加[上个]?|使?用|开启|打开|关[掉闭]?|指定|传入?|试试?|调[小大低高]|降低|减小|增大|改[成为]?)"
 )
-# a name before a colon, which is no heading over the writer's own
-_BY_NAME = (
-    r"^\s*@?(?!(?:comm?and|cmd|script|conf|param|sett|arg|env|train|infer|roll|actor|critic|ref|model|note|edit|updat|run|serv|client|swift|verl|vllm"
-    r"|sglang|ray|megatron|deepspeed|gpu|data|eval|step|ps)\w{0,8}\s?[:：])[A-Za-z][\w-]{2,24}\s?[:：]"
-)
 _TOLD_TO = re.compile(
     r"(?:\byou (?:can|could|should|may|might|need to|have to|must)(?: also| just| simply| then)?|\bplease"
     r"|\b(?:i|we)(?:['’]d| would)? (?:suggest|recommend)|\b(?:suggested|recommended)\b"
     r"|\b(?:maintainer|author|developer|dev|member|collaborator|contributor|reply|answer)s?\s?[:：](?: you)?(?: can| could)?(?: please)?)"
     rf"\s+(?:to )?(?:try (?:to )?)?{_DO}[^.:;。：；\n]{{0,24}}?{_NAME}"
     r"|(?:可以?|建议|请|最好|不妨|(?:答|回复|回答|解答|官方|作者|维护者)\s*[:：]"
-    rf"|{_BY_NAME})(?:您|你|再|先|也|把|将|尝试|试着|考虑|一下){{0,3}}"
+    rf"|^\s*@[\w-]{{2,39}}\s?[:：]?)(?:您|你|再|先|也|把|将|尝试|试着|考虑|一下){{0,3}}"
     rf"\s*{_DO_ZH}[^。：；，\n]{{0,16}}?(?:[:：]\s?)?{_NAME}",
     re.I | re.A,
 )

@@ -16,7 +16,7 @@ RUN = (
     [
         "回复：可以设置 --sleep_level 1 --offload_model true",
         "答：设置 --sleep_level 1",
-        "tomtom: 设置 --sleep_level 1",
+        "@tomtom 设置 --sleep_level 1",
         "You can set --sleep_level 1 --offload_model true",
         "you can try --sleep_level 1 --offload_model true",
         "Please use `--sleep_level 1`.",
