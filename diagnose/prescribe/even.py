@@ -94,6 +94,14 @@ def _whole_experts(facts: Facts, does: _Does) -> _Found:
     return _experts(facts.with_fact(Fact("etp", 1, "assumed")), does) if "etp" not in facts.values else None
 
 
+def _split_experts(facts: Facts, does: _Does) -> _Found:
+    """Experts of a layer that must divide among the ranks that share them: NVIDIA/Megatron-LM@d98e8a6 moe_layer.py:186."""
+    moe, ep = facts.model.moe if facts.model else None, whole(facts.values, "ep")
+    if facts.values.get("strategy") != "megatron" or moe is None or not ep:
+        return None
+    return moe.experts, ep, f"{moe.experts} experts of a layer do not divide among {ep} ranks."
+
+
 _RULES: tuple[Callable[[Facts, _Does], _Found], ...] = (
     _mini_batch,
     _batch,
@@ -101,4 +109,5 @@ _RULES: tuple[Callable[[Facts, _Does], _Found], ...] = (
     _engine_step,
     _experts,
     _whole_experts,
+    _split_experts,
 )

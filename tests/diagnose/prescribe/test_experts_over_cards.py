@@ -45,3 +45,13 @@ actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1
 torch.OutOfMemoryError: CUDA out of memory in actor_optimizer.step()
 """
     assert not keys(diagnose(text, {}, current(), ()), "shard.expert_parallel.up")
+
+
+def test_experts_that_do_not_divide_are_not_spread_further():
+    """The 60 experts of a layer of Qwen1.5-MoE go over 4 cards and not over 8."""
+    text = RUN.replace("Qwen3-30B-A3B-Base-mcore", "Qwen1.5-MoE-A2.7B").replace(
+        "tensor_model_parallel_size 2", "tensor_model_parallel_size 1"
+    )
+    spread = keys(diagnose(text.format(ep=2), {}, current(), ()), "shard.expert_parallel.up")
+    assert spread == ["expert_model_parallel_size"]
+    assert not keys(diagnose(text.format(ep=4), {}, current(), ()), "shard.expert_parallel.up")
