@@ -117,7 +117,7 @@ def _group(candidate: Candidate) -> float:
     if not _computed(candidate):
         return 2 if candidate.undecided and candidate.record.near <= 0 else 1
     if trial.room:
-        return 0 if trial.verdict == "fits" else 1
+        return 0 if trial.verdict == "fits" and not trial.worsens else 1
     enough = ("fits", "close") if situation.unexplained else ("fits",)
     little = _saved(candidate) < _LITTLE
     if trial.verdict in enough or trial.sure:

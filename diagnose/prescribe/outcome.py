@@ -17,7 +17,8 @@ class Trial:
     """What a lever does. Without figures (``after`` None) its changes are the smallest step and nothing is computed.
 
     ``sure`` are the changes of the first further step that fits with its whole band, where this one is too close to call.
-    ``room`` is what the engine's start leaves its cache before and after, where that is what failed.
+    ``room`` is what the engine's start leaves its cache before and after, where that is what failed; ``worsens`` the phase that has
+    no room as it is and less with that change.
     """
 
     lever: Lever
@@ -29,6 +30,7 @@ class Trial:
     other_verdict: str = ""
     sure: tuple[Change, ...] = ()
     room: tuple[CacheRoom, CacheRoom] | None = None
+    worsens: PhaseEstimate | None = None
 
 
 @dataclass(frozen=True, slots=True)

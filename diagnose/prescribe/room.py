@@ -12,9 +12,9 @@ from diagnose.estimate import cache_room, estimate_pool, plan_of
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.measure import crowded
 from diagnose.prescribe.outcome import Refusal, Trial
-from diagnose.prescribe.situation import Situation
+from diagnose.prescribe.situation import Situation, pushed_over
 from diagnose.prescribe.writing import Written
-from diagnose.types import CacheRoom, Fact, PhaseEstimate, PoolEstimate
+from diagnose.types import CacheRoom, Fact, PoolEstimate
 from diagnose.units import gib
 from diagnose.vocabulary import NO_CACHE
 
@@ -43,10 +43,11 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
         after = _as_shown(cache_room(made.plan, unseen=before.unseen), before)
         if after is None or _lacks(after) >= _lacks(before):
             continue
-        if over := _newly_over(situation.before.gpu, estimate_pool(made.plan, "gpu").gpu):
+        over = pushed_over(situation.before.gpu, estimate_pool(made.plan, "gpu").gpu)
+        if over and not _was_over(situation.before.gpu, over.phase):
             full = Refusal("elsewhere", crowded(over, "gpu"))
             continue
-        best = Trial(lever, made.facts, made.changes, verdict=_verdict(after), room=(before, after))
+        best = Trial(lever, made.facts, made.changes, verdict=_verdict(after), room=(before, after), worsens=over)
         if _as_printed(made):
             return replace(best, verdict="fits")
         if after.enough and not (nothing and after.left <= before.left):
@@ -115,12 +116,10 @@ def _as_shown(after: CacheRoom | None, before: CacheRoom) -> CacheRoom | None:
     return replace(after, shown=before.shown + after.left - before.left)
 
 
-def _newly_over(before: PoolEstimate | None, after: PoolEstimate | None) -> PhaseEstimate | None:
-    """A phase that had room and has none any more."""
-    if before is None or after is None or after.limit is None:
-        return None
-    was = {phase.phase: phase.bytes for phase in before.phases}
-    return next((phase for phase in after.phases if was.get(phase.phase, 0) <= after.limit < phase.bytes), None)
+def _was_over(pool: PoolEstimate | None, phase: str) -> bool:
+    """Whether a phase had no room as it was."""
+    was = pool.phase(phase) if pool else None
+    return bool(was and pool and pool.limit and was.bytes > pool.limit)
 
 
 def _lacks(room: CacheRoom) -> int:

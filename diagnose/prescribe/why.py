@@ -11,7 +11,7 @@ from diagnose.prescribe.outcome import POOL_WORDS, Trial
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Facts, PhaseEstimate
 from diagnose.units import GIB, from_gib, gib, tenths
-from diagnose.vocabulary import FACTS, OTHER_POOL
+from diagnose.vocabulary import FACTS, OTHER_POOL, PHASES
 from diagnose.words import in_sentence
 
 _ROWS = {
@@ -51,12 +51,25 @@ def _effect(lever: Lever, trial: Trial, situation: Situation) -> str:
     changed = [id for id in _changed(trial) if not blind or situation.facts.certain(id)]
     first = next((said for id in changed if (said := _fact_sentence(id, situation.facts, trial.facts))), "")
     if trial.after is None:
-        said_here = (rank.why if rank else "", first or opening(lever), _no_figure(lever, situation))
+        said_here = (
+            rank.why if rank else "",
+            first or opening(lever),
+            _no_figure(lever, situation),
+            _worsened(trial, situation),
+        )
         return " ".join(part for part in said_here if part)
     fallen = _fallen(situation.failing, trial.after) if situation.failing else ""
     first = first or fallen
     second = _moved(trial, situation) or (fallen if fallen != first else "")
     return " ".join(part for part in (first, second) if part) or opening(lever)
+
+
+def _worsened(trial: Trial, situation: Situation) -> str:
+    """Which phase has less room for it than it lacks as it is."""
+    over, limit = trial.worsens, situation.before.gpu.limit if situation.before.gpu else None
+    if over is None or limit is None:
+        return ""
+    return f"The {PHASES[over.phase]} then needs {over.shown} GiB of {gib(limit)} by the estimate."
 
 
 def opening(lever: Lever) -> str:

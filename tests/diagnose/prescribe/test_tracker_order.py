@@ -1,0 +1,41 @@
+"""The order of what is advised, as it turned out in reports: what works and breaks nothing behind it stands before what does."""
+
+from __future__ import annotations
+
+NO_BLOCKS = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.\n"
+ENGINES = (
+    "python3 -m openrlhf.cli.train_ppo_ray --vllm_num_engines 8 --vllm_tensor_parallel_size 1 --colocate_all_models"
+    " --vllm_gpu_memory_utilization {share} --pretrain {model} --actor_num_gpus_per_node 8 --zero_stage 3 --adam_offload"
+    " --micro_train_batch_size 1 --micro_rollout_batch_size 1 --prompt_max_len 1024 --generate_max_len 4096 --vllm_enable_sleep\n"
+    "8 x A100 80GB\n"
+)
+KILLED = (
+    "Llama-2-70b, 8 x A800 80GB, {ram} memory\n"
+    "deepspeed ./train_ppo.py --pretrain meta-llama/Llama-2-70b-chat-hf --reward_pretrain ./rm-70b --zero_stage {stage} --bf16"
+    " --micro_train_batch_size 1\n"
+    "Loading checkpoint shards:  40%|████      | 6/15 [03:12<04:40, 31.2s/it]\n"
+    "Out of memory: Killed process 88120 (python) total-vm:168121220kB, anon-rss:131002112kB, file-rss:81232kB\n"
+)
+
+
+def test_a_larger_share_that_leaves_the_weight_sync_less_room_stands_behind_a_split_of_the_engine(advise):
+    found = advise(NO_BLOCKS + ENGINES.format(share=0.6, model="Qwen/Qwen2.5-32B-Instruct"))
+    split, share = found.prescriptions[:2]
+    assert (split.lever.slug, share.lever.slug) == ("rollout.tensor_parallel.up", "rollout.gpu_memory_utilization.up")
+    assert "The weight sync then needs" in share.why
+
+
+def test_a_larger_share_that_nothing_later_lacks_stands_first(advise):
+    found = advise(NO_BLOCKS + ENGINES.format(share=0.2, model="Qwen/Qwen2.5-7B-Instruct"))
+    assert found.levers[0] == "rollout.gpu_memory_utilization.up"
+    assert "then needs" not in found.prescriptions[0].why
+
+
+def test_copies_of_all_processes_that_fill_a_node_while_they_load_are_loaded_in_shards(advise):
+    first = advise(KILLED.format(stage=2, ram="1TB")).prescriptions[0]
+    assert first.lever.slug == "load.zero_stage"
+    assert [(change.key, change.after) for change in first.changes] == [("zero_stage", "3")]
+
+
+def test_a_model_that_is_loaded_in_shards_is_told_no_stage(advise):
+    assert "load.zero_stage" not in advise(KILLED.format(stage=3, ram="1TB")).levers
