@@ -82,7 +82,7 @@ def among(paste: Paste, hits: Sequence[Hit], framework: Framework | None = None)
     frames = _of_failure(deepest_first(paste, hits))
     paths, failures = [frame.path for frame in frames], _of_card(paste, hits)
     pools = any(hit.signature.gives.get("engine_maps_pool") for hit in hits)  # an engine alone maps its pool
-    if _meets(paths, _OF_ENGINES) or pools or _in_engine(failures):
+    if _meets(paths, _OF_ENGINES) or pools or _in_engine(failures, hits):
         return _ENGINE
     if roles := _of_roles(deepest_first(paste, hits), framework):
         return roles
@@ -143,10 +143,12 @@ def _of_card(paste: Paste, hits: Sequence[Hit]) -> list[Line]:
     ]
 
 
-def _in_engine(failures: Sequence[Line]) -> bool:
+def _in_engine(failures: Sequence[Line], hits: Sequence[Hit]) -> bool:
     """Whether processes that hold an engine alone print every one of the failures, or a person says that one failed."""
-    printed = all(_ENGINE_PROCESS.search(line.text[: line.offset]) for line in failures)
-    return bool(failures) and (printed or any(_ENGINE_SAID.search(line.words) for line in failures))
+    programs = {hit.span.line for hit in hits if hit.signature.strength > 1}  # what people say of it has no process
+    printed = [line for line in failures if line.number in programs] or failures
+    by_engines = all(_ENGINE_PROCESS.search(line.text[: line.offset]) for line in printed)
+    return bool(failures) and (by_engines or any(_ENGINE_SAID.search(line.words) for line in failures))
 
 
 def _of_failure(frames: Iterable[Frame]) -> list[Frame]:

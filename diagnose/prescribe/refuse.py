@@ -37,11 +37,8 @@ _OFF_THE_ENGINE = (
 )
 # What the trainer holds on its cards and what it takes in a pass; lengths and numbers of samples are the engine's as well.
 _HELD_BY_THE_TRAINER = (
-    "optimizer_offload",
     "optimizer_on_cpu",
-    "param_offload",
     "param_on_cpu",
-    "grad_offload",
     "gradient_checkpointing",
     "zero_stage",
     "micro_batch",
@@ -226,7 +223,8 @@ def of_the_trainer(lever: Lever, situation: Situation) -> NotAdvised | None:
     engines = situation.phase == "rollout" or situation.kind in OF_ENGINE_START or situation.facts.engine_card
     if not engines or situation.pool != "gpu" or situation.values.get("rollout_mode") != "server":
         return None
-    held = bool(lever.changes) and all(change.fact in _HELD_BY_THE_TRAINER for change in lever.changes)
+    facts = [change.fact for change in lever.changes]
+    held = bool(facts) and all(fact in _HELD_BY_THE_TRAINER or fact.endswith("_offload") for fact in facts)
     if not held or not (situation.facts.certain("rollout_engine") or situation.facts.engine_card):
         return None
     return NotAdvised(lever, "elsewhere", "The engine has cards of its own, and one of these runs out.")

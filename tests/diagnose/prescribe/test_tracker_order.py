@@ -39,3 +39,13 @@ def test_copies_of_all_processes_that_fill_a_node_while_they_load_are_loaded_in_
 
 def test_a_model_that_is_loaded_in_shards_is_told_no_stage(advise):
     assert "load.zero_stage" not in advise(KILLED.format(stage=3, ram="1TB")).levers
+
+
+def test_a_reference_of_dpo_is_offloaded_by_its_own_key(advise):
+    text = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 18.56 GiB. GPU 3 has a total capacity of 79.11 GiB.\n"
+        "deepspeed --module openrlhf.cli.train_dpo --micro_train_batch_size 1 --pretrain Qwen/Qwen2.5-32B --max_len 4096 --zero_stage 3"
+        " --gradient_checkpointing --adam_offload\n8*H100 80GB"
+    )
+    given = next(one for one in advise(text).prescriptions if one.lever.slug == "offload.ref.on")
+    assert [change.key for change in given.changes] == ["ref_offload"]
