@@ -49,3 +49,15 @@ def test_a_reference_of_dpo_is_offloaded_by_its_own_key(advise):
     )
     given = next(one for one in advise(text).prescriptions if one.lever.slug == "offload.ref.on")
     assert [change.key for change in given.changes] == ["ref_offload"]
+
+
+def test_a_pair_of_long_rows_is_split_over_more_cards_first(advise):
+    """OpenRLHF's limits of prompt and response are those of samples: rows of a data set are as long as max_len."""
+    text = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 18.56 GiB. GPU 3 has a total capacity of 79.11 GiB.\n"
+        "deepspeed --module openrlhf.cli.train_dpo --micro_train_batch_size 1 --pretrain Qwen/Qwen2.5-14B-Instruct --max_len 32768"
+        " --zero_stage 3 --ring_attn_size 2 --packing_samples --flash_attn --gradient_checkpointing\n8*H100 80GB"
+    )
+    found = advise(text)
+    assert not {"prompt_length", "response_length", "logprob_micro_batch"} & set(found.facts.values)
+    assert found.levers[0] == "shard.sequence_parallel.up"
