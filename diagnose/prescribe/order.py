@@ -70,6 +70,8 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
 
 def _key(candidate: Candidate) -> tuple[float | str, ...]:
     lever, record, group = candidate.lever, candidate.record, _group(candidate)
+    if lever.order >= HARDWARE and candidate.situation.failing is not None:
+        group = _on_others(group)
     costly = 0
     # other machines stand behind what fits on these, also where what they save cannot be told
     elsewhere = lever.order >= HARDWARE and candidate.situation.failing is not None
@@ -88,6 +90,11 @@ def _key(candidate: Candidate) -> tuple[float | str, ...]:
         lever.order,
         lever.slug,
     )
+
+
+def _on_others(group: float) -> float:
+    """What fits on other machines stands behind what comes close on these, and what comes close there behind what may help here."""
+    return {0: 0.6, 0.5: 1}.get(group, group)
 
 
 def _computed(candidate: Candidate) -> bool:

@@ -29,13 +29,13 @@ def knowledge() -> Knowledge:
 
 def test_a_later_phase_that_has_no_room_is_named_with_what_makes_the_whole_run_fit(knowledge: Knowledge) -> None:
     found = diagnose(LARGE + NO_CACHE, {}, knowledge, ())
-    assert found.prescriptions[0].lever.slug == "rollout.gpu_memory_utilization.up"
+    assert found.prescriptions[0].lever.slug == "rollout.tensor_parallel.up"
     assert found.ahead is not None
     assert found.ahead.phase.phase == "weight_sync"  # the first in a step, though the update takes more
     assert found.ahead.phase.low > found.ahead.limit
     assert found.ahead.together is not None
-    share = "actor_rollout_ref.rollout.gpu_memory_utilization 0.3"
-    assert not any(one.startswith(share) for one in changed(found.ahead))  # they come to the first change
+    split = "actor_rollout_ref.rollout.tensor_model_parallel_size 2"
+    assert not any(one.startswith(split) for one in changed(found.ahead))  # they come to the first change
     report = to_markdown(found)
     assert told(found.ahead).replace(NBSP, " ") in report
     assert "What to do first" in report

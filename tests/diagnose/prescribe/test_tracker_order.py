@@ -61,3 +61,14 @@ def test_a_pair_of_long_rows_is_split_over_more_cards_first(advise):
     found = advise(text)
     assert not {"prompt_length", "response_length", "logprob_micro_batch"} & set(found.facts.values)
     assert found.levers[0] == "shard.sequence_parallel.up"
+
+
+def test_more_cards_that_come_close_stand_behind_what_these_cards_can_do(advise):
+    text = (
+        "TinyZero on 2xA100 40GB\nexport N_GPUS=2 BASE_MODEL=Qwen/Qwen2.5-3B ROLLOUT_TP_SIZE=2\nbash ./scripts/train_tiny_zero.sh\n"
+        "ray.exceptions.RayTaskError(OutOfMemoryError): ray::WorkerDict.critic_update_critic() (pid=10412)\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 1 has a total capacity of 39.39 GiB."
+    )
+    levers = advise(text).levers
+    assert "checkpointing.critic.on" in levers[:3]
+    assert "hardware.more_gpus" not in levers[:3]
