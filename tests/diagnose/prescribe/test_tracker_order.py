@@ -67,7 +67,8 @@ def test_more_cards_that_come_close_stand_behind_what_these_cards_can_do(advise)
     text = (
         "TinyZero on 2xA100 40GB\nexport N_GPUS=2 BASE_MODEL=Qwen/Qwen2.5-3B ROLLOUT_TP_SIZE=2\nbash ./scripts/train_tiny_zero.sh\n"
         "ray.exceptions.RayTaskError(OutOfMemoryError): ray::WorkerDict.critic_update_critic() (pid=10412)\n"
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 1 has a total capacity of 39.39 GiB."
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 1 has a total capacity of 39.39 GiB.\n"
+        "I didn't touch train_tiny_zero.sh (micro batch 8, gpu util .4)"
     )
     levers = advise(text).levers
     assert "checkpointing.critic.on" in levers[:3]
