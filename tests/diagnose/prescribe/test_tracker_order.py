@@ -73,3 +73,14 @@ def test_more_cards_that_come_close_stand_behind_what_these_cards_can_do(advise)
     levers = advise(text).levers
     assert "checkpointing.critic.on" in levers[:3]
     assert "hardware.more_gpus" not in levers[:3]
+
+
+def test_weights_that_engine_and_trainer_share_are_loaded_in_4_bits_where_they_fill_the_share(advise):
+    text = (
+        'model, tokenizer = FastLanguageModel.from_pretrained(model_name = "unsloth/Qwen3-4B-Base", max_seq_length = 8192, '
+        "load_in_4bit = False, fast_inference = True, max_lora_rank = 32, gpu_memory_utilization = 0.6)\n"
+        f"Tesla T4. Num GPUs = 1. Max memory: 14.741 GB. vLLM: 0.8.5.post1.\n{NO_BLOCKS}"
+    )
+    first = advise(text, engine_version="0.8.5.post1").prescriptions[0]
+    assert [(change.key, change.after) for change in first.changes] == [("load_in_4bit", "True")]
+    assert first.after_verdict == "fits"
