@@ -56,7 +56,7 @@ PLACE_FORMS = (
     # by itself, of the engine and the trainer, where no other role stands beside it
     (
         "rollout_mode",
-        r"(?<![\w./=-])(?<!\bno )(?<!\bnot )(?<!\bnon )(?<!without )(?<!\b(?:ref|and|the) )(?<!critic )(?<!reward )"
+        r"(?<![\w./=-])(?<!\bno )(?<!\bnot )(?<!\bnon )(?<!without )(?<!\b(?:ref|and|the) )(?<!\brm )(?<!\beach )(?<!critic )(?<!reward )"
         r"(?<!model )(?<!models )(?<!are )(?<!is )(?<![不非没])(?<![不非没] )(?<!没有)(?<!没有 )(?P<word>colocated?)"
         r"(?![\w=-]|\.\w|\s*(?:[=:：?？]|了?吗|\b(?:with|the|all|actor|critic|ref\w*|reward|judge|retriever|models?)\b))",
     ),

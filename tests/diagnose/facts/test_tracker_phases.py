@@ -70,3 +70,34 @@ def test_a_pass_of_the_reference_is_cut_by_the_key_of_passes_without_gradient():
     )
     first = answer(text).prescriptions[0]
     assert [change.key for change in first.changes] == ["local_rollout_forward_batch_size"]
+
+
+@pytest.mark.parametrize(
+    ("said", "on"),
+    [
+        ("> maintainer: please add `--vllm_enable_sleep` and `--deepspeed_enable_sleep`", False),
+        ("You need --vllm_enable_sleep --deepspeed_enable_sleep", False),
+        ("建议加上 --vllm_enable_sleep --deepspeed_enable_sleep", False),
+        ("I try --deepspeed_enable_sleep --vllm_enable_sleep", True),
+        ("you suggested to use --vllm_enable_sleep --deepspeed_enable_sleep, still OOM", True),
+        ("with --vllm_enable_sleep --deepspeed_enable_sleep", True),
+    ],
+)
+def test_flags_that_somebody_advises_are_none_of_the_run(said, on):
+    run = "python3 -m openrlhf.cli.train_ppo_ray --pretrain Qwen/Qwen2.5-7B --colocate_all_models --zero_stage 3\n"
+    found = answer(f"{run}CUDA out of memory\n\n{said}").facts
+    assert found.certain("sleep_level") is on
+    assert found.certain("optimizer_offload") is on
+
+
+@pytest.mark.parametrize(
+    ("said", "card"), [("8b qlora 24GB 3090 OOM", "RTX 3090"), ("24 GB 4090 tokens in all, OOM", None)]
+)
+def test_a_number_behind_the_size_of_a_card_is_that_card(said, card):
+    assert answer(f"DPOTrainer {said}").facts.values.get("gpu_model") == card
+
+
+@pytest.mark.parametrize(("said", "certain"), [("ref/rm 4 each colocated", False), ("colocated", True)])
+def test_roles_that_share_cards_put_no_engine_there(said, certain):
+    found = answer(f"OpenRLHF 8B, 8 x A100 80GB, actor 4 gpus, {said}, zero_stage 3\nCUDA out of memory").facts
+    assert found.certain("rollout_mode") is certain
