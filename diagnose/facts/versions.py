@@ -206,6 +206,8 @@ def _of_days(framework: Framework, paste: Paste) -> Iterator[_Bound]:
     """A run of one day cannot use a release of a later one."""
     last = last_day(paste)
     later = [release for release, day in framework.releases.items() if last and day > last]
+    if len(later) == len(framework.releases):
+        later = later[1:]  # older than all that are known: the oldest of them is the nearest
     if last and later:
         yield _Bound("", later[0], f"the log’s day, {last.isoformat()}")
 

@@ -101,3 +101,10 @@ def test_a_number_behind_the_size_of_a_card_is_that_card(said, card):
 def test_roles_that_share_cards_put_no_engine_there(said, certain):
     found = answer(f"OpenRLHF 8B, 8 x A100 80GB, actor 4 gpus, {said}, zero_stage 3\nCUDA out of memory").facts
     assert found.certain("rollout_mode") is certain
+
+
+def test_a_log_that_is_older_than_all_known_versions_has_the_oldest_of_them():
+    text = "[2024-01-18 09:41:55,012] [INFO] killed\nCUDA out of memory\ndeepspeed ./train_ppo.py --zero_stage 2 --flash_attn"
+    found = answer(f"OpenRLHF\n{text}").facts
+    assert found.values["framework_version"] == "0.5.0"
+    assert not found.certain("framework_version")

@@ -84,3 +84,18 @@ def test_weights_that_engine_and_trainer_share_are_loaded_in_4_bits_where_they_f
     first = advise(text, engine_version="0.8.5.post1").prescriptions[0]
     assert [(change.key, change.after) for change in first.changes] == [("load_in_4bit", "True")]
     assert first.after_verdict == "fits"
+
+
+def test_a_smaller_share_comes_first_where_a_hand_over_has_far_more_in_use_than_it_takes(advise):
+    text = (
+        "OOM during refit, Llama 3.3 70B, colocated\n"
+        "ray.exceptions.RayTaskError(OutOfMemoryError): ray::VllmGenerationWorker.wake_up() / update_weights_from_ipc_handles\n"
+        '  File "/opt/nemo-rl/nemo_rl/models/generation/vllm_backend.py", line 131, in update_weights_from_ipc_handles\n'
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB. GPU 0 has a total capacity of 79.11 GiB of which "
+        "903.62 MiB is free.\n"
+        "policy.generation.vllm_cfg.gpu_memory_utilization=0.8 tensor_parallel_size=8, policy.megatron_cfg.enabled=true tp 8 pp 4 , "
+        "8 nodes x 8 h100\n"
+    )
+    found = advise(text)
+    assert found.facts.values["phase"] == "weight_sync"
+    assert found.levers[0] == "rollout.gpu_memory_utilization.down"
