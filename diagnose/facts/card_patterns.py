@@ -81,8 +81,7 @@ def _bare(short: tuple[str, ...], trailing: str) -> tuple[re.Pattern[str], ...]:
         ),
         # its size before it: “qlora on a 24GB 3090”
         re.compile(
-            rf"{_ALONE}(?P<size>\d{{2}})\s?G(?:i?B)?\s+{card}(?![\w.%]|\s*(?:[MG]i?B|(?:token|step|sample)s?)\b)",
-            re.I | re.A,
+            rf"{_ALONE}(?P<size>\d{{2}})\s?G(?:i?B)?\s+{card}(?![\w.%]|\s*(?:[MG]i?B|tokens?|steps?)\b)", re.I | re.A
         ),
         re.compile(rf"(?:\b(?:my|the|our)\s+|(?:[用租买]的?是?|我的|一块|一张)\s*){card}(?![A-Za-z0-9])", re.I | re.A),
         # a part of a list, none beside it a number: “WSL, 4090, LoRA”
