@@ -79,7 +79,6 @@ def _bare(short: tuple[str, ...], trailing: str) -> tuple[re.Pattern[str], ...]:
             rf"(?P<size>\d{{2}})\s*G(?:i?B)?(?![A-Za-z0-9]){NOT_OF_RAM}{trailing}",
             re.I | re.A,
         ),
-        # its size before it: “qlora on a 24GB 3090”
         re.compile(
             rf"{_ALONE}(?P<size>\d{{2}})\s?G(?:i?B)?\s+{card}(?![\w.%]|\s*(?:[MG]i?B|tokens?|steps?)\b)", re.I | re.A
         ),
