@@ -58,11 +58,12 @@ def without_asides(paste: Paste, speech: Sequence[Line]) -> tuple[Paste, tuple[L
 
 
 def _blanked(line: Line, gone: Sequence[Setting]) -> Line:
-    """The line with blanks in the place of the values that are gone."""
+    """The line with blanks in the place of the values that are gone, and of switches that have none."""
     words = line.words
     for one in gone:
         if one.span.line == line.number:
             start, end = one.span.start - line.offset, one.span.end - line.offset
+            start = start if start < end or not words[:end].endswith(one.key) else end - len(one.key)
             words = words[:start] + " " * (end - start) + words[end:]
     return line if words == line.words else replace(line, words=words)
 

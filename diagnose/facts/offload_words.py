@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from diagnose.conditions import holds, in_range
 from diagnose.facts.on_off import OF_ANOTHER, goes_well, switched
 from diagnose.facts.prose import asked, clause_of, span_of
+from diagnose.facts.told_to import is_told_to
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste
 
@@ -137,6 +138,8 @@ def offload_words(
         if "offload" not in line.words.lower() or line.number in dumped:
             continue
         for what, on, match in _of_stage(line.words) if framework is None else _told(line.words):
+            if is_told_to(line.words[: match.start()], line.words[match.end() :]):
+                continue
             of_zero = what in _OF_ZERO and _of_zero(line.words, match) and _has(framework, _OF_ZERO[what])
             for id in _OF_ZERO[what] if of_zero else own.get(what, ()):
                 if id not in stated:

@@ -11,6 +11,7 @@ from diagnose.facts.almost import almost
 from diagnose.facts.on_off import OF_ANOTHER, goes_well, switched
 from diagnose.facts.prose import span_of
 from diagnose.facts.spelling import normal
+from diagnose.facts.told_to import is_told_to
 from diagnose.knowledge.records import Framework
 from diagnose.types import Line, Paste, Setting
 from diagnose.vocabulary import FACTS
@@ -36,6 +37,8 @@ def _settings(speech: Sequence[Line], framework: Framework, given: Collection[st
         for match in form.finditer(line.words):
             name = normal(match[0].lstrip("-").replace(" ", "_"))
             if name in given or almost(line.words, match) or goes_well(line.words, match):
+                continue
+            if is_told_to(line.words[: match.start()], line.words[match.end() :]):
                 continue
             if (on := _state(line.words, match)) is not None:
                 setting = Setting(name, str(on).lower(), "sentence", span_of(line, match))

@@ -19,10 +19,11 @@ _DO_ZH = (
     r"(?:设置?[为成]?|添加|加[上个]?|使?用|开启|打开|关[掉闭]?|指定|传入?|试试?|调[小大低高]|降低|减小|增大|改[成为]?)"
 )
 _TOLD_TO = re.compile(
-    r"(?:\byou (?:can|could|should|may|might|need to|have to|must)(?: also| just| simply| then)?|\bplease"
+    r"(?:\byou (?:can|could|should|may|might|need(?: to)?|have to|must)(?: also| just| simply| then)?|\bplease"
     r"|\b(?:i|we)(?:['’]d| would)? (?:suggest|recommend)|\b(?:suggested|recommended)\b"
     r"|\b(?:maintainer|author|developer|dev|member|collaborator|contributor|reply|answer)s?\s?[:：](?: you)?(?: can| could)?(?: please)?)"
     rf"\s+(?:to )?(?:try (?:to )?)?{_DO}[^.:;。：；\n]{{0,24}}?{_NAME}"
+    rf"|\byou (?:should |must )?(?:need|have)\s+(?:both\s+|the\s+)?{_NAME}"
     r"|(?:可以?|建议|请|最好|不妨|(?:答|回复|回答|解答|官方|作者|维护者)\s*[:：]"
     rf"|^\s*@[\w-]{{2,39}}\s?[:：]?)(?:您|你|再|先|也|把|将|尝试|试着|考虑|一下){{0,3}}"
     rf"\s*{_DO_ZH}[^。：；，\n]{{0,16}}?(?:[:：]\s?)?{_NAME}",
@@ -45,7 +46,7 @@ def is_told_to(before: str, behind: str) -> bool:
 def around(setting: Setting, line: Line) -> tuple[str, str]:
     """The words of the sentence before the key, and those of the line behind the value."""
     start, end = setting.span.start - line.offset, setting.span.end - line.offset
-    if not 0 <= start < end <= len(line.words):
+    if not 0 <= start <= end <= len(line.words):  # a switch alone has no value
         return "", ""
     before = line.words[max(0, start - len(setting.key) - _NEAR) : start]
     before = before[: max(before.rfind(setting.key), 0)]

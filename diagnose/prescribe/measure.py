@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from diagnose.estimate import cache_room, estimate_pool
@@ -39,20 +40,28 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
     return _with_other_pool(trial, situation, OTHER_POOL[pool], estimate_pool(plan, OTHER_POOL[pool]))
 
 
-def _pushed_over(before: PoolEstimate | None, after: PoolEstimate | None) -> PhaseEstimate | None:
-    """A phase that a change drives over the limit: more bytes than before, and now too many.
-
-    What had no room anyway is driven nowhere while it stays below what was the worst.
-    """
+def driven_over(before: PoolEstimate | None, after: PoolEstimate | None) -> Iterator[PhaseEstimate]:
+    """The phases, as they are with a change, that take more bytes than before and too many."""
     if before is None or after is None or after.limit is None:
-        return None
+        return
     for phase in after.phases:
         was = before.phase(phase.phase)
-        had_none = was is not None and was.bytes > after.limit and phase.bytes < before.peak.bytes
-        more = was is None or phase.bytes > was.bytes * (1 + LEAST_GAIN)
-        if phase.bytes > after.limit and more and not had_none:
+        if phase.bytes > after.limit and (was is None or phase.bytes > was.bytes * (1 + LEAST_GAIN)):
+            yield phase
+
+
+def _pushed_over(before: PoolEstimate | None, after: PoolEstimate | None) -> PhaseEstimate | None:
+    """A phase that a change drives over the limit; what had no room anyway is driven nowhere while it stays below what was the worst."""
+    for phase in driven_over(before, after):
+        if not (before and had_none(before, phase.phase) and phase.bytes < before.peak.bytes):
             return phase
     return None
+
+
+def had_none(pool: PoolEstimate | None, phase: str) -> bool:
+    """Whether a phase had no room as it was."""
+    was = pool.phase(phase) if pool else None
+    return bool(was and pool and pool.limit is not None and was.bytes > pool.limit)
 
 
 def takes(situation: Situation, made: Written) -> int | None:

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from diagnose.estimate import cache_room, estimate_pool, plan_of
 from diagnose.knowledge.records import Lever
-from diagnose.prescribe.measure import crowded
+from diagnose.prescribe.measure import crowded, driven_over, had_none
 from diagnose.prescribe.outcome import Refusal, Trial
-from diagnose.prescribe.situation import Situation, pushed_over
+from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.writing import Written
-from diagnose.types import CacheRoom, Fact, PoolEstimate
+from diagnose.types import CacheRoom, Fact
 from diagnose.units import gib
 from diagnose.vocabulary import NO_CACHE
 
@@ -43,11 +43,12 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
         after = _as_shown(cache_room(made.plan, unseen=before.unseen), before)
         if after is None or _lacks(after) >= _lacks(before):
             continue
-        over = pushed_over(situation.before.gpu, estimate_pool(made.plan, "gpu").gpu)
-        if over and not _was_over(situation.before.gpu, over.phase):
-            full = Refusal("elsewhere", crowded(over, "gpu"))
+        over = tuple(driven_over(situation.before.gpu, estimate_pool(made.plan, "gpu").gpu))
+        if newly := next((one for one in over if not had_none(situation.before.gpu, one.phase)), None):
+            full = Refusal("elsewhere", crowded(newly, "gpu"))
             continue
-        best = Trial(lever, made.facts, made.changes, verdict=_verdict(after), room=(before, after), worsens=over)
+        worse = next(iter(over), None)
+        best = Trial(lever, made.facts, made.changes, verdict=_verdict(after), room=(before, after), worsens=worse)
         if _as_printed(made):
             return replace(best, verdict="fits")
         if after.enough and not (nothing and after.left <= before.left):
@@ -114,12 +115,6 @@ def _as_shown(after: CacheRoom | None, before: CacheRoom) -> CacheRoom | None:
     if after is None or before.shown is None:
         return after
     return replace(after, shown=before.shown + after.left - before.left)
-
-
-def _was_over(pool: PoolEstimate | None, phase: str) -> bool:
-    """Whether a phase had no room as it was."""
-    was = pool.phase(phase) if pool else None
-    return bool(was and pool and pool.limit and was.bytes > pool.limit)
 
 
 def _lacks(room: CacheRoom) -> int:

@@ -91,6 +91,14 @@ def test_flags_that_somebody_advises_are_none_of_the_run(said, on):
 
 
 @pytest.mark.parametrize(
+    ("said", "on"), [("maintainer: please use --adam_offload", False), ("I use --adam_offload", True)]
+)
+def test_nor_is_a_single_switch(said, on):
+    run = "OpenRLHF, train_ppo_ray, Qwen2.5-7B, 8 x A100 80GB, --zero_stage 3, CUDA out of memory\n\n"
+    assert (answer(run + said).facts.values.get("optimizer_on_cpu") is True) is on
+
+
+@pytest.mark.parametrize(
     ("said", "card"), [("8b qlora 24GB 3090 OOM", "RTX 3090"), ("24 GB 4090 tokens in all, OOM", None)]
 )
 def test_a_number_behind_the_size_of_a_card_is_that_card(said, card):
