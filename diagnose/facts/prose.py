@@ -23,6 +23,8 @@ _HELP = re.compile(r"\s*#[^\n]{0,2000}\(type: [^\n]{1,1000}, default: [^\n]{0,40
 _UNSET = re.compile(r"\s*(?:[a-z]\w*:\s*#[^\n]*|[a-z]+_\w*:\s*)$", re.A)
 # a file that Hydra puts together with others, of which a setting may name another one (hydra 1.3, defaults list: PATH@PACKAGE)
 _PACKAGED = re.compile(r"\s*-\s+[\w./‹›+-]{1,200}@[\w.]{1,80}\s*(?:#.*)?$", re.A)
+_NESTED = ("json", "yaml")
+_CHATTER = " NCCL INFO "  # NCCL_DEBUG=INFO, src/debug.cc: hundreds of lines of every start, in which nobody speaks
 _EITHER = re.compile(r"=[^=\n]{1,200}?\sif\s[^\n]{1,200}?\selse\s", re.A)
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 _REPEATS = 16  # a table of cards has as many rows
@@ -42,8 +44,11 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
     frames = {frame.line for frame in paste.frames if frame.path}
     skipped |= frames | printed_objects(paste.lines) | set(_tips(paste.lines))
     dumped = {setting.span.line: setting for setting in paste.settings if setting.shape == "dump"}
+    skipped |= {setting.span.line for setting in paste.settings if setting.shape in _NESTED} & set(
+        _counted(paste.lines)
+    )
     for i, line in enumerate(paste.lines):
-        if i not in new or line.number in skipped:
+        if i not in new or line.number in skipped or _CHATTER in line.words:
             continue
         # a key may also stand in a sentence; a dump begins with it
         dump = line.number in dumped and _is_dump(line, dumped[line.number])
@@ -54,6 +59,11 @@ def spoken(paste: Paste, new: Set[int]) -> Iterator[Line]:
             yield _without_sections(line)
     yield from _before_commands(paste)
     yield from _behind_commands(paste)
+
+
+def _counted(lines: Sequence[Line]) -> Iterator[int]:
+    """The numbers of the lines that hold entries of a printed dictionary alone, of numbers, switches and single words: nobody speaks so."""
+    return (line.number for line in lines if ":" in line.words and _COUNTED.match(line.words))
 
 
 def _tips(lines: Sequence[Line]) -> Iterator[int]:
@@ -95,6 +105,9 @@ def _before_commands(paste: Paste) -> Iterator[Line]:
 _ENTRY = re.compile(
     r"[\s\[\]{}(),]{0,200}(?P<quote>['\"])[\w./:@*+-]{1,120}(?P=quote)\s{0,4}:\s.*[,\]}{\[]\s{0,80}$", re.A
 )
+_NAMED = r"(?:\"[\w./-]{1,120}\"|'[\w./-]{1,120}')\s?:\s{0,2}"
+_PLAIN = r"(?:-?\d[\d.]{0,24}(?:e[+-]?\d{1,4})?|True|False|None|true|false|null|'[a-z_-]{0,40}'|\"[a-z_-]{0,40}\")"
+_COUNTED = re.compile(rf"\s{{0,200}}\{{?(?:{_NAMED}\{{)*(?:{_NAMED}{_PLAIN}[,}}\]\s]{{1,40}}){{1,12}}$", re.A)
 _SECTION = re.compile(r"(?P<quote>['\"])[\w./:@*+-]{1,120}(?P=quote)(?=\s{0,4}:\s{0,4}[{\[])", re.A)
 _PROGRAM = re.compile(r"\S{1,200}\.(?:sh|py)\b|(?<!\S)(?:-m|--module) \S{1,200}", re.A)
 

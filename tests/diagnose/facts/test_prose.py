@@ -22,6 +22,26 @@ def test_a_configuration_dump_and_a_command_are_not_heard():
     assert heard("python train.py --lr 1e-6\nlearning_rate ........ 1e-06\nwhy?") == ["why?"]
 
 
+def test_a_printed_dictionary_is_heard_only_where_it_holds_words():
+    lines = (
+        "{'actor': {'clip_ratio': 0.2,",
+        "           'optim': {'lr': 1e-06, 'warmup_steps': None},",
+        "           'strategy': 'fsdp',",
+        "           'note': 'with 8 cards it ran'},",
+        " 'trainer': {'logger': ['console', 'wandb'], 'save_freq': -1}}",
+    )
+    told = heard("\n".join(lines))
+    assert [words.strip() for words in told] == [
+        "'note': 'with 8 cards it ran'},",
+        ": {        : ['console', 'wandb'], 'save_freq': -1}}",
+    ]
+
+
+def test_what_nccl_tells_of_its_start_is_not_heard():
+    told = "node-0:4418:5318 [7] NCCL INFO NET/IB : GPU Direct RDMA Enabled for HCA 3 'mlx5_3'\nit died after that"
+    assert heard(told) == ["it died after that"]
+
+
 def test_every_row_of_a_table_of_sixteen_cards_is_heard():
     assert len(heard("\n".join(f"GPU {i} Type : H100 at {i * 3} W" for i in range(16)))) == 16
 
