@@ -32,3 +32,9 @@ OOM = (
 def told(text: str) -> Diagnosis:
     """The whole answer to a paste by what ships."""
     return diagnose(text, {}, current(), ())
+
+
+def levers(found: Diagnosis) -> dict[str, tuple[tuple[str, str], ...]]:
+    return {
+        given.lever.slug: tuple((change.key, change.after) for change in given.changes) for given in found.prescriptions
+    }

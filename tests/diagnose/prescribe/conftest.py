@@ -76,6 +76,17 @@ class Advice:
         return next(one for one in self.prescriptions if one.lever.slug == lever)
 
 
+PRINTED = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {asked} GiB. GPU 0 has a total capacity of 79.10 GiB of which "
+    "{free} GiB is free. Process 77 has {held} GiB memory in use. Of the allocated memory 60.00 GiB is allocated by PyTorch, and "
+    "{unused} GiB is reserved by PyTorch but unallocated."
+)
+
+
+def printed(asked: float, free: float, held: float, unused: float = 0.5) -> str:
+    return PRINTED.format(asked=asked, free=free, held=held, unused=unused)
+
+
 @pytest.fixture(scope="session")
 def knowledge() -> Knowledge:
     return current()

@@ -2,42 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
-from diagnose.prescribe.situation import Situation
-from diagnose.prescribe.trial import written_step
-
-OOM = (
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 5.80 GiB. GPU 0 has a total capacity of 79.11 GiB of which "
-    "3.30 GiB is free.\n"
-)
-PHASES = ("load", "init", "weight_sync", "rollout", "logprob", "critic", "actor_update", "optimizer_step")
-
-
-def written(text, phases=PHASES, **answers):
-    """Every change that is advised in any of the phases, as (key, word)."""
-    found = []
-    for phase in phases:
-        found += advised(text, tuple({"phase": phase, **answers}.items()))
-    return dict(found)
-
-
-@cache
-def advised(text, answers):
-    told = diagnose(text + "\n8 x H100 80GB\n" + OOM, dict(answers), current(), ())
-    groups = [one.changes for one in told.prescriptions] + ([told.together.changes] if told.together else [])
-    return tuple((change.key, change.after) for changes in groups for change in changes if change.key and change.fact)
-
-
-VERL = (
-    "python3 -m verl.trainer.main_ppo algorithm.adv_estimator={algo} data.train_batch_size=128 data.max_prompt_length=1024 "
-    "data.max_response_length=4096 actor_rollout_ref.model.path=Qwen/Qwen2.5-VL-32B-Instruct "
-    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2 {more} trainer.n_gpus_per_node=8 trainer.nnodes=1\nverl {version}"
-)
+from tests.diagnose.prescribe.all_changes import OOM, PHASES, VERL, refused, written
 
 
 @pytest.mark.parametrize(
@@ -114,20 +83,21 @@ SWIFT = (
     "NPROC_PER_NODE=8 swift rlhf --rlhf_type {algo} --model Qwen/Qwen2.5-7B-Instruct --train_type full --deepspeed zero3 "
     "--per_device_train_batch_size 4 --max_length 8192 --max_completion_length 8192 {more}\nms-swift 3.8.0"
 )
+
+
 LLAMAFACTORY = (
     "llamafactory-cli train x.yaml\nmodel_name_or_path: Qwen/Qwen2.5-7B-Instruct\nstage: sft\nfinetuning_type: full\n"
     "cutoff_len: 8192\nper_device_train_batch_size: 2\n{more}"
 )
+
+
 OPENRLHF = (
     "python3 -m openrlhf.cli.train_ppo_ray --pretrain Qwen/{model} --actor_num_gpus_per_node 8 --micro_train_batch_size 4 "
     "--prompt_max_len 1024 --generate_max_len 8192 --advantage_estimator group_norm --n_samples_per_prompt 8\nOpenRLHF 0.10.2"
 )
+
+
 UPDATE = ("actor_update", "logprob")
-
-
-def refused(text, slug, phase="actor_update"):
-    told = diagnose(text + "\n8 x H100 80GB\n" + OOM, {"phase": phase}, current(), ())
-    return {one.lever.slug: one.why for one in told.not_advised if one.reason == "refused"}.get(slug)
 
 
 def test_a_fused_loss_is_refused_beside_what_the_trainer_refuses_with_it():
@@ -226,179 +196,6 @@ def test_a_trainer_without_samples_is_given_no_key_of_sampling(program):
     ]
 
 
-TRL = (
-    "accelerate launch --num_processes 8 grpo.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct --per_device_train_batch_size 2 "
-    "--num_generations {n} --gradient_accumulation_steps 4 --max_prompt_length 512 --max_completion_length 2048\n"
-    "from trl import GRPOTrainer\ntrl {version}"
-)
-
-
-@pytest.mark.parametrize(("version", "n", "kept"), [("0.16.1", 16, False), ("0.16.1", 8, True), ("0.17.0", 16, True)])
-def test_a_smaller_pass_still_holds_whole_groups_where_the_trainer_asks_for_them(version, n, kept):
-    text = TRL.format(n=n, version=version)
-    assert ("per_device_train_batch_size" in written(text, ("actor_update",))) == kept
-    if not kept:
-        assert refused(text, "batch.micro.down") == "8 rows hold no whole number of groups of 16 samples."
-
-
-def test_fewer_samples_leave_no_rest_of_a_mini_batch():
-    text = VERL.replace("train_batch_size=128", "train_batch_size=256").format(
-        algo="grpo",
-        version="0.7.0",
-        more="actor_rollout_ref.actor.ppo_mini_batch_size=256 actor_rollout_ref.rollout.n=5",
-    )
-    uneven = text.replace("micro_batch_size_per_gpu=2", "micro_batch_size_per_gpu=80")
-    assert "actor_rollout_ref.rollout.n" not in written(uneven, ("rollout", "actor_update"))
-    assert refused(uneven, "rollout.n.down") == "A mini batch of 64 rows on each rank is no multiple of 80."
-
-
-@pytest.mark.parametrize(("version", "kept"), [("0.6.0", False), ("0.7.0", True)])
-def test_a_step_of_the_engine_holds_a_row_where_the_trainer_asks_for_it(version, kept):
-    told = diagnose(VERL.format(algo="grpo", more="", version=version) + "\n8 x H100 80GB\n" + OOM, {}, current(), ())
-    run = Situation(told.facts, told.estimate, told.kind, "init", "gpu", told.paste, current().fallback)
-    lever = current().levers["rollout.max_num_batched_tokens.down"]
-    assert (written_step(lever, run, {"max_num_batched_tokens": 4096}) is not None) == kept
-    assert written_step(lever, run, {"max_num_batched_tokens": 6144}) is not None
-
-
-def test_sizes_that_cut_the_cards_divide_them_together():
-    more = (
-        "--config-name=ppo_megatron_trainer actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 "
-        "actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=4"
-    )
-    keys = written(VERL.format(algo="grpo", more=more, version="0.7.0"))
-    assert "actor_rollout_ref.actor.megatron.context_parallel_size" not in keys
-    assert "actor_rollout_ref.actor.megatron.tensor_model_parallel_size" not in keys
-
-
-def test_a_smaller_pass_holds_whole_groups_also_where_neither_cards_nor_model_are_told():
-    text = (
-        "args = GRPOConfig(per_device_train_batch_size=3, num_generations=3, max_completion_length=8)\n"
-        "from trl import GRPOTrainer\ntrl 0.29.0\nOOM in the update"
-    )
-    told = diagnose(text, {}, current(), ())
-    assert "3 rows hold no whole number of groups of 2 samples." in {one.why for one in told.not_advised}
-    smaller = next(one for one in told.prescriptions if one.lever.slug == "batch.micro.down")
-    assert {change.key: change.after for change in smaller.changes} == {
-        "per_device_train_batch_size": "1",
-        "gradient_accumulation_steps": "3",
-    }
-
-
-def test_a_size_that_a_variable_holds_gets_no_second_key_beside_it():
-    text = (
-        "python3 -m verl.trainer.main_ppo data.train_batch_size=128 actor_rollout_ref.actor.ppo_mini_batch_size=64 "
-        "actor_rollout_ref.actor.ppo_micro_batch_size={} trainer.n_gpus_per_node=4 trainer.nnodes=1\n"
-        "CUDA out of memory in update_policy"
-    )
-    own, variable = (diagnose(text.format(value), {}, current(), ()).prescriptions for value in ("16", "$MICRO"))
-    assert [change.key for one in own if one.lever.slug == "batch.micro.down" for change in one.changes]
-    assert not [change.key for one in variable if one.lever.slug == "batch.micro.down" for change in one.changes]
-
-
-ORLHF = (
-    "8 x A100 80GB\nOpenRLHF 0.9.5\npython3 -m openrlhf.cli.train_ppo_ray --actor_num_nodes 1 --actor_num_gpus_per_node 8 "
-    "--vllm_num_engines {engines} --vllm_tensor_parallel_size {ranks} --colocate_all_models --vllm_gpu_memory_utilization 0.9 "
-    "--pretrain Qwen/Qwen2.5-32B-Instruct --zero_stage 3 --bf16\n(EngineCore_0 pid=7) " + OOM
-)
-
-
-def test_more_cards_for_each_engine_leave_fewer_engines_on_the_same_cards():
-    lever = current().levers["rollout.tensor_parallel.up"]
-    told = diagnose(ORLHF.format(engines=8, ranks=1), {}, current(), ())
-    run = Situation(told.facts, told.estimate, told.kind, "init", "gpu", told.paste, current().fallback)
-    made = written_step(lever, run, {"rollout_tp": 2})
-    assert made is not None
-    assert {change.key: change.after for change in made.changes} == {
-        "vllm_tensor_parallel_size": "2",
-        "vllm_num_engines": "4",
-    }
-    odd = diagnose(ORLHF.format(engines=1, ranks=4), {}, current(), ())
-    run = Situation(odd.facts, odd.estimate, odd.kind, "init", "gpu", odd.paste, current().fallback)
-    assert written_step(lever, run, {"rollout_tp": 8}) is None
-
-
-SLIME = (
-    "slime 0.3\n8 x H100 80GB\npython3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate "
-    "--hf-checkpoint Qwen/Qwen3-30B-A3B --tensor-model-parallel-size 4 --expert-tensor-parallel-size 1 "
-    "--expert-model-parallel-size {ep} --pipeline-model-parallel-size 1 --max-tokens-per-gpu 20480 --use-dynamic-batch-size "
-    "--rollout-max-response-len 16384\n" + OOM
-)
-
-
-def test_a_trainer_s_ranks_have_whole_heads_of_key_and_value():
-    keys = written(SLIME.format(ep=8), ("actor_update", "optimizer_step"))  # 32 heads, of which key and value have 4
-    assert "tensor-model-parallel-size" not in keys
-
-
-def test_copies_of_all_experts_divide_the_cards():
-    lever = current().levers["shard.pipeline.up"]
-    for ep, kept in ((8, False), (4, True)):
-        told = diagnose(SLIME.format(ep=ep), {}, current(), ())
-        run = Situation(told.facts, told.estimate, told.kind, "actor_update", "gpu", told.paste, current().fallback)
-        assert (written_step(lever, run, {"pp": 2}) is not None) == kept
-
-
-@pytest.mark.parametrize(("core", "splits"), [("megatron-core==0.15.2", False), ("mcore 0.16.0", True), ("", False)])
-def test_ranks_share_heads_of_key_and_value_where_megatron_takes_it(core, splits):
-    """NVIDIA/Megatron-LM core_v0.15.0 and core_v0.16.0 megatron/core/transformer/transformer_config.py: num_query_groups"""
-    text = (
-        "python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer algorithm.adv_estimator=grpo data.max_prompt_length=1024 "
-        "data.max_response_length=8192 actor_rollout_ref.model.path=Qwen/Qwen2.5-3B-Instruct trainer.n_gpus_per_node=8 trainer.nnodes=1 "
-        "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4\nverl 0.7.0\n"
-    )
-    key = "actor_rollout_ref.actor.megatron.tensor_model_parallel_size"
-    assert (key in written(text + core, ("actor_update",))) is splits
-
-
-def test_a_key_that_the_trainers_file_does_not_name_is_added_and_not_overridden():
-    """volcengine/verl v0.7.0 verl/trainer/config/optim/megatron.yaml: override_optimizer_config is empty"""
-    text = (
-        "python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer algorithm.adv_estimator=grpo data.max_prompt_length=1024 "
-        "data.max_response_length=4096 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct trainer.n_gpus_per_node=8 trainer.nnodes=1 "
-        "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4\n"
-        "8 x A100 40GB torch.OutOfMemoryError: CUDA out of memory in the actor update\n"
-    )
-    told = {one.lever.slug: one for one in diagnose(text + "verl 0.7.0", {}, current(), ()).prescriptions}
-    lines = {slug: " ".join(line.text for line in one.patch if line.mark == "+") for slug, one in told.items()}
-    assert (
-        " ++actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_cpu_offload=true "
-        in lines["offload.optimizer.on"]
-    )
-    assert "with ++ in front" in told["offload.optimizer.on"].why
-    assert (
-        " actor_rollout_ref.actor.megatron.override_transformer_config.recompute_method=uniform"
-        in lines["checkpointing.activation.on"]
-    )
-    older = {one.lever.slug: one for one in diagnose(text + "verl 0.5.0", {}, current(), ()).prescriptions}
-    written = [change.key for one in older.values() for change in one.changes]
-    assert not [key for key in written if "override_optimizer_config" in key]
-
-
-@pytest.mark.parametrize("version", ["0.5.0", "0.7.0", "0.8.0", "0.9.0"])
-@pytest.mark.parametrize("phase", ["values", "critic", "actor_update", "logprob", "weight_sync"])
-def test_what_is_advised_stands_in_the_patch_of_the_command(version: str, phase: str) -> None:
-    text = VERL.format(algo="gae", more="critic.ppo_micro_batch_size_per_gpu=4", version=version)
-    told = diagnose(text + "\n8 x H100 80GB\n" + OOM, {"phase": phase}, current(), ())
-    for one in told.prescriptions:
-        lines = " ".join(line.text for line in one.patch if line.mark == "+")
-        missing = [change.key for change in one.changes if one.patch and change.key and f"{change.key}=" not in lines]
-        assert not missing, (one.lever.slug, lines)
-
-
-@pytest.mark.parametrize("phase", ["values", "reward"])
-def test_no_flag_of_a_script_and_no_key_of_the_actor_is_written_for_a_pass_of_another_role(phase: str) -> None:
-    """Newer critics pack by tokens alone, and ``log_prob_micro_batch_size`` without its path is simpleRL-reason's."""
-    keys = written(VERL.format(algo="gae", more="", version="0.8.0"), (phase,))
-    assert keys
-    assert not [key for key in keys if "log_prob" in key]
-
-
-def test_a_flag_of_a_script_is_changed_where_it_is_pasted() -> None:
-    text = "bash train_grpo_math_tune_ray.sh --model_name Qwen-2.5-7B --log_prob_micro_batch_size 320"
-    assert "log_prob_micro_batch_size" in written(text, ("logprob",))
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -408,50 +205,3 @@ def test_a_flag_of_a_script_is_changed_where_it_is_pasted() -> None:
 )
 def test_a_run_that_shards_by_one_library_is_not_given_another_beside_it(text: str) -> None:
     assert not [key for key in written(text, ("load", "actor_update", "optimizer_step")) if "deepspeed" in key]
-
-
-@pytest.mark.parametrize(
-    ("present", "after"),
-    [
-        ("'full_shard auto_wrap'", "'full_shard auto_wrap offload'"),
-        ('"full_shard auto_wrap"', '"full_shard auto_wrap offload"'),
-        ("full_shard", '"full_shard offload"'),
-    ],
-)
-def test_a_word_keeps_its_other_parts_and_stays_one_word(present: str, after: str) -> None:
-    text = f"trl sft --model_name_or_path Qwen/Qwen3-8B --fsdp {present} --per_device_train_batch_size 4\n8 x A100 40GB\n{OOM}"
-    told = diagnose(text, {"phase": "optimizer_step"}, current(), ())
-    (offload,) = (one for one in told.prescriptions if one.lever.slug == "offload.optimizer.on")
-    assert [line.text for line in offload.patch if line.mark == "+"] == [text.split("\n")[0].replace(present, after)]
-
-
-def test_no_word_is_written_in_the_place_of_a_number() -> None:
-    text = (
-        "uv run torchrun --nproc-per-node=8 src/prime_rl/trainer/rl/train.py --model.name Qwen/Qwen3-4B --model.seq-len 16384 "
-        "--model.ac --model.lora.rank 16\ntorch.OutOfMemoryError: CUDA out of memory.\n8 x H100 80GB, 1 node, 512 GB RAM"
-    )
-    told = diagnose(text, {"phase": "load", "model": "Qwen2.5-7B-Instruct"}, current(), ())
-    (one,) = (one for one in told.prescriptions if one.lever.slug == "peft.qlora")
-    assert one.patch == ()
-
-
-def test_a_batch_that_its_key_cannot_make_smaller_is_left() -> None:
-    """Eight of all cards are one prompt of each: the four samples of a prompt stay together."""
-    text = (
-        "python3 -m verl.trainer.main_ppo data.train_batch_size=256 data.n_samples=4 algorithm.adv_estimator=rloo "
-        "actor_rollout_ref.actor.ppo_micro_batch_size=8 reward_model.rm_type=prime trainer.n_gpus_per_node=8 verl 0.1"
-    )
-    assert "actor_rollout_ref.actor.ppo_micro_batch_size" not in written(text, ("actor_update",))
-    larger = text.replace("micro_batch_size=8", "micro_batch_size=32")
-    assert written(larger, ("actor_update",))["actor_rollout_ref.actor.ppo_micro_batch_size"] in ("16", "8")
-
-
-@pytest.mark.parametrize(("present", "after"), [("true", "false"), ("True", "False")])
-def test_a_switch_that_turns_something_off_is_turned_off(present: str, after: str) -> None:
-    text = (
-        "python examples/start_rlvr_pipeline.py --config_name rlvr\npretrain: Qwen/Qwen2.5-7B\nactor_train:\n  model_args:\n"
-        f"    disable_gradient_checkpointing: {present}\n    dtype: bf16\n  training_args:\n    per_device_train_batch_size: 1\n"
-        "  strategy_args:\n    strategy_name: deepspeed_train\n    strategy_config: ${deepspeed_zero3}\n"
-        "  device_mapping: list(range(0,8))\nnum_gpus_per_node: 8\nROLL\n"
-    )
-    assert written(text, ("actor_update",))["actor_train.model_args.disable_gradient_checkpointing"] == after
