@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from diagnose.conditions import holds
 from diagnose.facts.complete import complete
+from diagnose.facts.own_script import own_script
 from diagnose.facts.packages import version_fact
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
@@ -55,7 +56,7 @@ def ask(situation: Situation, knowledge: Knowledge, checks: Sequence[Check] = ()
     estimated = estimate.pool(pool or "gpu")
     at = situation.phase or only_out(situation.facts, estimated)
     bench = Bench(facts, estimate, at, pool or "gpu", knowledge, situation.paste, situation.possible)
-    first = [unsettled(words[id], bench) for id in _first(facts, kind) if id in words]
+    first = [unsettled(words[id], bench) for id in _first(facts, kind, situation.paste) if id in words]
     last = [one for one in first if facts.bare and one.question.fact == "oom_kind"]
     first = [one for one in first if one not in last]
     asked = [] if facts.planned or facts.bare else first
@@ -108,15 +109,20 @@ def _nothing_to_ask(facts: Facts, kind: str | None) -> bool:
     return kind is None and (idle or any(hit.signature.not_memory for hit in facts.hits))
 
 
-def _first(facts: Facts, kind: str | None) -> list[str]:
+def _first(facts: Facts, kind: str | None, paste: Paste) -> list[str]:
     """What nearly all else hangs on: what ran out, and whose keys these are."""
     told = facts.stated.get("oom_kind")
     first = (
         ["oom_kind"] if (kind in (None, "other") and not facts.planned) or (told and told.origin == "assumed") else []
     )
-    if len(facts.candidates) > 1 or ("framework" not in facts.values and facts.framework is None):
+    if len(facts.candidates) > 1 or ("framework" not in facts.values and not _of_no_trainer(facts, paste)):
         first.append("framework")
     return first
+
+
+def _of_no_trainer(facts: Facts, paste: Paste) -> bool:
+    """Whether no answer names what runs: an engine alone, a script of one's own that stands there whole; or it is known."""
+    return facts.serves or own_script(paste) or (facts.framework is not None and not facts.framework.fallback)
 
 
 def _phase_matters(facts: Facts, kind: str | None, phase: str | None, pool: Pool | None) -> bool:
