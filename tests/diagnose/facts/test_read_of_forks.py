@@ -66,3 +66,11 @@ def test_a_fear_beside_a_refused_setting_is_no_failure():
         "verl. I am afraid that a larger max_num_batched_tokens OOMs."
     )
     assert "oom_kind" not in facts(text).values
+
+
+def test_the_name_of_a_data_set_is_no_trainer(facts):
+    found = facts(
+        "trl 0.22.1\ntraining_args = GRPOConfig(per_device_train_batch_size=8, num_generations=8)\n"
+        'ds = load_dataset("lmms-lab/multimodal-open-r1-8k-verified")\n'
+    )
+    assert found.fork is None
