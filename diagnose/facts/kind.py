@@ -136,11 +136,14 @@ _HANGS = re.compile(r"卡[死住](?:不动)?|\bhangs?\b|\bhung\b|\bstuck\b|\bfre
 _ENDED_WELL = re.compile(r"\W{0,8}training (?:has )?(?:completed|finished)(?: successfully)?\W{0,8}$", re.I | re.A)
 # a tensor library's own frames: a Python exception there is the allocator's, a host kill leaves none
 _TENSORS = re.compile(r"(?:^|/)(?:torch|transformers|accelerate)/(?!distributed/(?:run|launcher|elastic))", re.A)
+# “not GPU memory” speaks of the other one
+_NO = r"(?<!不是)(?<!不是 )(?<!而非)(?<!并非)(?<!\bnot )(?<!\bnot the )"
 _OF_CARDS = re.compile(
-    r"显存|(?:片上|设备|[GN]PU) ?内存|\b(?:VRAM|HBM)\b|\b(?:gpu|npu|cuda|video|device) memory\b", re.I | re.A
+    rf"{_NO}(?:显存|(?:片上|设备|[GN]PU) ?内存|\b(?:VRAM|HBM)\b|\b(?:gpu|npu|cuda|video|device) memory\b)", re.I | re.A
 )
 _OF_HOST = re.compile(
-    r"(?<![显上备])(?<![GN]PU)(?<![GN]PU )内存|\bRAM\b|\b(?:host|cpu|system|node|main)[ -]memory\b|/dev/shm|\bkilled\b|OOM[ -]?killer",
+    rf"{_NO}(?:(?<![显上备])(?<![GN]PU)(?<![GN]PU )内存|\bRAM\b|\b(?:host|cpu|system|node|main)[ -]memory\b)"
+    r"|/dev/shm|\bkilled\b|OOM[ -]?killer",
     re.I | re.A,
 )
 

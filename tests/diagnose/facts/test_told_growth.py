@@ -71,3 +71,13 @@ def test_a_log_outranks_what_is_told_of_the_same_memory(knowledge):
     text = f"host RAM was 50GB at step 1 and 90GB at step 30\n{lines}"
     (growth,) = [one for one in diagnose(text, {}, knowledge, ()).facts.growth if one.pool == "host"]
     assert growth.title != "as you tell it"
+
+
+def test_the_memory_that_is_denied_is_not_the_one_that_grows(knowledge):
+    text = (
+        "内存 (不是显存) 一直涨, 然后被 ray kill\nray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+        "Memory on the node (IP: 192.168.1.4, ID: 3e) was 1434.1GB / 1509.4GB (0.9501), which exceeds the memory usage threshold of 0.95.\n"
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct"
+    )
+    advice = diagnose(text, {}, knowledge, ())
+    assert not any(one.lever.pools == ("gpu",) for one in advice.prescriptions)
