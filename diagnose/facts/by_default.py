@@ -56,6 +56,9 @@ def _with_defaults(
     if framework is None:
         return stated
     number, whole_run = str(version.value) if version else None, complete(paste)
+    stated = _within_limit(
+        stated, with_defaults(_without(stated), framework, number, keyed.units, paste, fork, keyed.untold)
+    )
     facts = with_defaults(stated, framework, number, keyed.units, paste, fork, keyed.untold)
     own = "algo" in facts and facts["algo"].why == f"default of {framework.title}"
     of_critic = not (own and _may_sample_groups(framework)) or any(
@@ -70,6 +73,19 @@ def _with_defaults(
         if certain is not None and certain.origin == "default" and certain.value in ("full", "ppo"):
             facts[id] = Fact(id, certain.value, "derived", why=f"the command sets nothing else ({certain.why})")
     return facts
+
+
+def _without(stated: dict[str, Fact]) -> dict[str, Fact]:
+    return {id: fact for id, fact in stated.items() if id != "max_pixels"}
+
+
+def _within_limit(stated: dict[str, Fact], limits: dict[str, Fact]) -> dict[str, Fact]:
+    """The facts without the size of images that a sentence tells, where the trainer scales them to fewer pixels by default."""
+    told, limit = stated.get("max_pixels"), limits.get("max_pixels")
+    by_words = told is not None and told.origin == "read" and not told.key and isinstance(told.value, int)
+    if not by_words or told is None or limit is None or not isinstance(limit.value, int):
+        return stated
+    return _without(stated) if limit.value < int(told.value) else stated
 
 
 def _may_sample_groups(framework: Framework) -> bool:

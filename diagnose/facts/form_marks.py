@@ -49,4 +49,7 @@ MARKS = {
     "enforce_eager": ("eager", "graph"),
     "kv_cache_dtype": ("fp8",),
     "precision": ("bf16",),
+    "max_pixels": ("image", "img", "picture", "photo", "screenshot", "scan", "图", "照片", "分辨率", "resolution"),
+    "images_per_prompt": ("image", "img", "picture", "photo", "screenshot", "张"),
+    "text_data": ("text", "文本"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from diagnose.facts.image_forms import IMAGE_FORMS
 from diagnose.facts.place_forms import PLACE_FORMS
 from diagnose.facts.short_forms import SHORT_FORMS
 
@@ -263,5 +264,5 @@ _WORDS = (
     ("rollout_n", r"每(?:个|条)\s*(?:prompt|问题|样本)\s*(?:采样?|生成|rollout)\s*(?P<n>\d{1,3})\s*(?:个|条|次)"),
 )
 FORMS: dict[str, list[re.Pattern[str]]] = {}
-for _fact, _form in (*_WORDS, *PLACE_FORMS, *SHORT_FORMS):
+for _fact, _form in (*_WORDS, *PLACE_FORMS, *SHORT_FORMS, *IMAGE_FORMS):
     FORMS.setdefault(_fact, []).append(re.compile(_form, re.I | re.A))

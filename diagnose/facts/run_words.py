@@ -13,6 +13,7 @@ from functools import lru_cache
 from diagnose.facts import written
 from diagnose.facts.almost import almost, in_vain
 from diagnose.facts.form_marks import MARKS
+from diagnose.facts.image_forms import pictured
 from diagnose.facts.on_off import goes_well, switched
 from diagnose.facts.prose import span_of
 from diagnose.facts.run_forms import ANY_BATCH, FORMS, IS
@@ -208,6 +209,8 @@ def _value(id: str, match: re.Match[str]) -> Value | None:
     groups = match.groupdict()
     if (fixed := next((value for name, value in _FIXED.items() if name in groups), None)) is not None:
         return fixed
+    if id in ("max_pixels", "images_per_prompt"):
+        return pictured(match)
     if "word" in groups:
         word = match["word"].lower()
         return written.of(id, _MODES.get(word, word))

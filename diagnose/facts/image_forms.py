@@ -1,0 +1,63 @@
+"""How large images are, how many a prompt has and whether there are any, as sentences say it."""
+
+from __future__ import annotations
+
+import re
+
+# an image in a word that is no tower's, no Docker image and no name of a figure
+_IMAGE = (
+    r"(?:(?<!docker )(?<!container )(?<![\w/-])(?:images?|imgs?|pictures?|photos?|screenshots?|scans?)\b"
+    r"|(?<![试地意流示构架截显])图(?:片|像)?(?![形灵标表])|照片|截图|分辨率|(?<![\w-])resolutions?\b)"
+)
+_NEAR = r"[^\n。；;.!?！？]{0,24}?"
+_SIZE = r"(?<![\w.=/*])(?P<wide>[1-9]\d{2,3})\s?(?:px\s?)?[x×*X]\s?(?P<high>[1-9]\d{2,3})(?:\s?px)?(?![\w*]|\.\d|\s?[x×*]\s?\d)"
+# … and no comma, number or length between it and “4k”
+_CLOSE = r"[^\n。；;.!?！？,，、\d长输回]{0,12}?"
+_LINES = (
+    r"(?<![\w.-])(?:(?P<lines>480|720|1080|1440|2160)[pP]|(?P<four>4[kK]))"
+    r"(?![\w/-]|\s*(?:tokens?|context|上下文|步|steps?|张|条|个|images|samples))"
+)
+_COUNT = r"(?:(?<![\w.=])(?:\d{1,2}\s?(?:~|-|–|—|到|至|to)\s?)?(?P<images>\d{1,2})(?![\w.]*\d)|(?P<named>[一二两三四五六七八九十]))"
+_PICTURES = r"(?:images?|imgs?|pictures?|photos?|screenshots?)"
+_ROW = r"(?:prompt|sample|row|question|example|样本|数据|题目?|问题|对话)"
+IMAGE_FORMS = (
+    ("max_pixels", rf"{_IMAGE}{_NEAR}{_SIZE}"),
+    ("max_pixels", rf"{_SIZE}\s?(?:px|pixels?|分辨率)?\s?(?:的)?\s?{_IMAGE}(?!\s*tokens?)"),
+    ("max_pixels", rf"{_IMAGE}{_CLOSE}{_LINES}"),
+    ("max_pixels", rf"{_LINES}\s?(?:的)?\s?{_IMAGE}"),
+    (
+        "images_per_prompt",
+        rf"(?:每|一)\s?(?:[条个道]|一[条个道])?\s?{_ROW}?\s?(?:里|中|内)?\s?(?:有|是|带|含|大概|约|都是)?\s?{_COUNT}\s?张\s?(?:图|照片|截图)",
+    ),
+    (
+        "images_per_prompt",
+        rf"{_COUNT}\s?{_PICTURES}\s+(?:per|in each|in every|for each|for every|a)\s+{_ROW}",
+    ),
+    (
+        "images_per_prompt",
+        rf"(?:each|every|a|per)\s+{_ROW}\s+(?:has|have|with|contains?|holds?)\s+(?:up to\s+|about\s+)?{_COUNT}\s+{_PICTURES}",
+    ),
+    (
+        "text_data",
+        r"^(?![^\n]*(?:\bimages?\b|图|\bvision\b|\bvideos?\b|视频|multi-?modal|多模态))[^\n]*?(?:"
+        r"(?<![\w-])text[ -]only\b(?!\s+(?:models?|version|checkpoint|works?|is fine|runs?))"
+        r"|(?<![\w-])only\s+(?:train|use|have|feed)\w{0,3}\s+(?:on\s+)?(?:pure\s+)?text\b"
+        r"|(?<![\w-])(?:pure[ -])?text (?:GRPO|RL|PPO|SFT|DPO|math|reasoning|prompts|data)\b"
+        r"|(?:纯|只[有用训跑做]练?)文本(?!模型))(?P<on>)",
+    ),
+)
+_NAMED = "零一二三四五六七八九十"
+
+
+def pictured(match: re.Match[str]) -> int | None:
+    """Pixels of an image, or how many images there are; None where the form holds neither."""
+    told = match.groupdict()
+    if told.get("wide"):
+        return int(told["wide"]) * int(told["high"])
+    if told.get("lines"):
+        return int(told["lines"]) ** 2 * 16 // 9
+    if told.get("four"):
+        return 3840 * 2160
+    if told.get("images"):
+        return int(told["images"]) or None
+    return 2 if told["named"] == "两" else _NAMED.index(told["named"]) if told.get("named") else None
