@@ -278,6 +278,7 @@ def of_model(model: Model, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     known = {"multimodal": model.vision is not None}
     known |= {"fp16_overflows": True} if model.fp16_overflows else {}
     known |= {"unpatched": True} if model.unpatched else {}
+    known |= {"images_one_size": True} if model.vision and model.vision.one_size else {}
     found = {id: Fact(id, value, "derived", why=model.title) for id, value in known.items()}
     if model.vision is not None and "pixels_per_token" not in stated:
         each = model.vision.pixels_per_token

@@ -15,6 +15,7 @@ from diagnose.facts.versions import last_day, possible
 from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
 from diagnose.possible import possible_phases
+from diagnose.prescribe.in_tower import in_tower
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
 from diagnose.vocabulary import NO_CACHE, OFFLINE_ALGOS, ONLINE_ALGOS, Pool, Value
@@ -80,6 +81,7 @@ class Situation:
             "own_neighbour": self._own_neighbour,
             "explained": self.explained,
             "images_uncapped": True if self._images and "max_pixels" not in self.facts.values else None,
+            "in_tower": True if self.pool == "gpu" and in_tower(self.paste) else None,
             "weights_fit": weights_fit(self.facts),
             "job_limited": True if job_limited(self.facts) else None,
             "message": self._message,

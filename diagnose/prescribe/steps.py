@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from diagnose.batch import longest_row, whole
 from diagnose.conditions import alike, version
 from diagnose.knowledge.records import Lever, LeverChange
+from diagnose.prescribe.shown_in_limit import room_for_images
 from diagnose.types import Facts
 from diagnose.units import from_gib
 from diagnose.vocabulary import FACTS, Value, is_number
@@ -24,6 +25,8 @@ _HOLD_A_ROW = (
     "max_model_len",
 )
 _OF_A_PASS = _HOLD_A_ROW[:3]
+# Limits of what the images of a prompt stand in.
+_HOLD_IMAGES = ("prompt_length", "start_length", "max_length")
 _OF_THE_CRITIC = ("values_tokens", "critic_tokens")
 # Sizes that cut one model or one sequence among cards: they divide the cards, and the attention heads too.
 _PARALLEL = ("rollout_tp", "tp", "sp", "critic_sp", "pp", "ep", "shard_size")
@@ -112,13 +115,17 @@ def _bounded(change: LeverChange, value: float, now: float) -> float:
 
 
 def _row(id: str, facts: Facts) -> int:
-    """The tokens of the longest row that a budget must hold, split among the sequence-parallel ranks but for the engine's; else 0."""
+    """The tokens of the longest row that a budget must hold, split among the sequence-parallel ranks but for the engine's; else 0.
+
+    A limit of prompts or of rows must hold the images.
+    """
     row = longest_row(facts.values) if id in _HOLD_A_ROW or (id == "max_length" and _filled(facts)) else None
     if row is None and id in _HOLD_A_ROW:
         row = whole(facts.values, "response_length")  # nothing limits the prompt
     split = "critic_sp" if id in _OF_THE_CRITIC and "critic_sp" in facts.values else "sp"
     parts = 1 if id in ("max_model_len", "max_length") else whole(facts.values, split) or 1
-    return math.ceil(row / parts) if row else 0
+    least = math.ceil(row / parts) if row else 0
+    return max(least, room_for_images(facts)) if id in _HOLD_IMAGES else least
 
 
 def _possible(id: str, value: Value, facts: Facts) -> bool:

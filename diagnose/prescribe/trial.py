@@ -19,7 +19,7 @@ from diagnose.prescribe.outcome import Refusal, Trial
 from diagnose.prescribe.room import share_within, try_for_room
 from diagnose.prescribe.situation import LEAST_GAIN, Situation
 from diagnose.prescribe.steps import Targets, at_bound, steps, without
-from diagnose.prescribe.writing import Written, key_of, write
+from diagnose.prescribe.writing import Written, in_data_alone, key_of, write
 from diagnose.types import Fact, Facts
 from diagnose.units import gib
 from diagnose.vocabulary import FACTS, PHASES, Value
@@ -208,6 +208,8 @@ def _has_key(lever: Lever, situation: Situation) -> bool:
     if lever.keyless or not situation.framework_known:
         return True
     keys, dead = situation.facts.keys, situation.facts.dead_keys
+    if any(in_data_alone(situation.facts, change.fact) for change in lever.changes):
+        return True
     return any(change.fact in keys and keys[change.fact] not in dead for change in lever.changes)
 
 

@@ -27,6 +27,8 @@ from diagnose.vocabulary import FACTS, Value
 _NUMBER = re.compile(r"\d(?=\D*$)", re.A)  # the last of a name
 _TYPE = re.compile(r"b?float\d{1,2}", re.A)
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}", re.A)
+# What the data or the model's processor hold as well, where a trainer has no key for it.
+_OF_THE_DATA = ("max_pixels",)
 _FILE = re.compile(r"\.(?:json|ya?ml|toml|py|sh)$", re.I | re.A)
 
 
@@ -51,7 +53,7 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
         key = key_of(facts, id)
         another = key is not None and key.new_in == "file"  # of another library, and the same for every trainer
         own = not keyless and key is not None and _of_fork(key, facts)
-        outside = keyless or not (situation.framework_known or another)
+        outside = keyless or not (situation.framework_known or another) or in_data_alone(facts, id)
         inside = _inside(situation, facts, id, target) if own or not outside else None
         one = inside or (_outside(facts, id, target) if outside else None)
         if one is None or one[1].before == one[1].after:  # a key may know no smaller step than the one it stands at
@@ -64,6 +66,11 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
             facts = facts.with_facts([fact for fact in _also_says(facts, one) if fact.id not in targets])
         changes += [as_call(situation, one, key) if key else one for one in beside]
     return Written(followed(situation, facts), tuple(changes), situation.fallback)
+
+
+def in_data_alone(facts: Facts, id: str) -> bool:
+    """Whether the data or the processor set it, since no key of this run's framework does."""
+    return id in _OF_THE_DATA and id not in facts.keys
 
 
 def _of_fork(key: Key, facts: Facts) -> bool:

@@ -1,0 +1,29 @@
+"""What a limit of tokens must leave room for: the images of a prompt, which none of the trainers can cut."""
+
+from __future__ import annotations
+
+import math
+
+from diagnose.batch import whole
+from diagnose.estimate.shown import OTHER_SETS
+from diagnose.knowledge.dataset import PHOTOGRAPH
+from diagnose.types import Facts
+
+# Words beside the images, and the step in which such limits are set, in tokens: our choice.
+_WORDS, _STEP = 128, 256
+
+
+def room_for_images(facts: Facts) -> int:
+    """Tokens that a prompt's images and a few words take; a large photograph where nobody tells how large they are, 0 without images.
+
+    A prompt that is cut within an image fails as its tokens are counted, and one over the limit is left out.
+    """
+    values, tower = facts.values, facts.model.vision if facts.model else None
+    none = values.get("multimodal") is False or values.get("text_data") is True or values.get("max_pixels") == 0
+    if tower is None or none:
+        return 0
+    most, told = whole(values, "max_pixels"), whole(values, "largest_image_pixels")
+    largest = told or (most if facts.certain("max_pixels") else None) or OTHER_SETS * PHOTOGRAPH
+    pixels = tower.frame_pixels if tower.one_size else min(most or largest, largest)
+    images = max(1, whole(values, "images_per_prompt") or 1)
+    return math.ceil((pixels * images / tower.pixels_per_token + _WORDS) / _STEP) * _STEP
