@@ -51,6 +51,8 @@ _HELPS = (
     re.compile(r"\b(?:does|do|will|would|can|could)\s+$", re.I | re.A),
     re.compile(r"\s+(?:help|fix|solve|matter|make)", re.I | re.A),
 )
+# “LoRA 可以吗”
+_MAY_HELP = re.compile(r"\s*(?:可以|可行|行|能行|有用|有帮助|能解决|够|会好)(?:吗|么|嘛)", re.A)
 _NO_OPTION = re.compile(
     r"\s*(?:would|could|might|may)\s+(?:fit|work|run|do|be)\b"
     r"|\s*(?:is|was)(?:n['’]t| not| no)\s+(?:an?\s+)?option\b|\s*(?:is |was )?(?:not supported|unsupported)|不(?:考虑|想用|能用)",
@@ -223,7 +225,7 @@ def _alike(words: str, found: re.Match[str]) -> bool:
 
 
 def _helps(before: str, after: str) -> bool:
-    return bool(_HELPS[0].search(before) and _HELPS[1].match(after))
+    return bool(_HELPS[0].search(before) and _HELPS[1].match(after)) or bool(_MAY_HELP.match(after))
 
 
 def _of_adapters(words: str, found: re.Match[str], planned: bool) -> bool | None:

@@ -17,6 +17,10 @@ from diagnose.types import Line, Span, Tried
 WORKS_HEAD = (
     r"^\s*(?:[-*•]\s*)?[\w .#]{0,16}[(（]\s*(?:this |that )?(?:works?|worked|runs?|ran|trains?|能跑|可以跑?|跑通)\b"
     r"(?!\s*(?:out|until|into|for|on|in)\b)"
+    # “What fixed it for me finally: …”, “解决办法：…”
+    r"|^\s*(?:[-*•#]+\s*)?(?:(?:edit|update|更新)\s*[:：]?\s*)?"
+    r"(?:what (?:finally |eventually )?(?:fixed|solved|worked|helped)\b[^:：.\n]{0,40}"
+    r"|(?:最后|最终|后来)?的?解决(?:办法|方法|方案)(?:是|如下)?)\s*[:：]"
 )
 _FAILED = re.compile(
     r"\bno (?:effects?|use|luck|avail|changes?|help|differences?|improvement)\b"

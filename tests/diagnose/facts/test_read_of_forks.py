@@ -74,3 +74,13 @@ def test_the_name_of_a_data_set_is_no_trainer(facts):
         'ds = load_dataset("lmms-lab/multimodal-open-r1-8k-verified")\n'
     )
     assert found.fork is None
+
+
+def test_the_line_of_code_says_whose_log_probs_a_loss_takes(facts):
+    found = facts(
+        'Traceback (most recent call last):\n  File "/w/src/open_r1/trainer/grpo_trainer.py", line 512, in compute_loss\n'
+        "    ref_per_token_logps = self._get_per_token_logps(self.ref_model, prompt_completion_ids, **prompt_inputs)\n"
+        '  File "/w/src/open_r1/trainer/grpo_trainer.py", line 388, in _get_per_token_logps\n'
+        "    log_probs = logits_row.log_softmax(dim=-1)\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.74 GiB."
+    )
+    assert found.values["phase"] == "ref_logprob"

@@ -58,3 +58,17 @@ def test_a_batch_of_many_rows_is_a_cards_where_the_trainer_has_no_other(values):
     assert values(TRL + "effective batch size 16, CUDA out of memory").get("micro_batch") != 16
     assert values("ms-swift SFT, batch size of 128 in total; CUDA out of memory").get("micro_batch") != 128
     assert "micro_batch" not in values("batch size 16, CUDA out of memory in verl GRPO")
+
+
+@pytest.mark.parametrize("head", ["What fixed it for me finally:", "EDIT: what helped in the end:", "最后的解决办法："])
+def test_the_values_of_a_cure_are_not_those_of_the_failure(values, head):
+    found = values(
+        "TRL GRPO Qwen2-VL-7B CUDA out of memory\nargs: --max_prompt_length 8192 --num_generations 8 --max_pixels 2359296\n"
+        f"{head} num_generations 4 and max_pixels 480000."
+    )
+    assert (found["rollout_n"], found["max_pixels"]) == (8, 2359296)
+
+
+@pytest.mark.parametrize("asked", ["大家有没有办法? LoRA 可以吗", "用 LoRA 行吗", "LoRA 够吗？"])
+def test_adapters_that_somebody_asks_about_are_none_of_the_run(values, asked):
+    assert values(f"verl GRPO Qwen2.5-7B 8 x A100 CUDA out of memory\n{asked}").get("full_or_lora") != "lora"
