@@ -51,5 +51,4 @@ MARKS = {
     "precision": ("bf16",),
     "max_pixels": ("image", "img", "picture", "photo", "screenshot", "scan", "图", "照片", "分辨率", "resolution"),
     "images_per_prompt": ("image", "img", "picture", "photo", "screenshot", "张"),
-    "text_data": ("text", "文本"),
 }

@@ -1,4 +1,4 @@
-"""How large images are, how many a prompt has and whether there are any, as sentences say it."""
+"""How large images are and how many a prompt has, as sentences say it."""
 
 from __future__ import annotations
 
@@ -36,14 +36,6 @@ IMAGE_FORMS = (
     (
         "images_per_prompt",
         rf"(?:each|every|a|per)\s+{_ROW}\s+(?:has|have|with|contains?|holds?)\s+(?:up to\s+|about\s+)?{_COUNT}\s+{_PICTURES}",
-    ),
-    (
-        "text_data",
-        r"^(?![^\n]*(?:\bimages?\b|图|\bvision\b|\bvideos?\b|视频|multi-?modal|多模态))[^\n]*?(?:"
-        r"(?<![\w-])text[ -]only\b(?!\s+(?:models?|version|checkpoint|works?|is fine|runs?))"
-        r"|(?<![\w-])only\s+(?:train|use|have|feed)\w{0,3}\s+(?:on\s+)?(?:pure\s+)?text\b"
-        r"|(?<![\w-])(?:pure[ -])?text (?:GRPO|RL|PPO|SFT|DPO|math|reasoning|prompts|data)\b"
-        r"|(?:纯|只[有用训跑做]练?)文本(?!模型))(?P<on>)",
     ),
 )
 _NAMED = "零一二三四五六七八九十"
