@@ -57,7 +57,8 @@ class Vision:
     attention and MLP give is multiplied by a weight. ``hooked``: where gradients are asked of a model's inputs, transformers asks them of
     the tower's as well (5.0 to 5.24 modeling_utils.py: enable_input_require_grads, get_input_embeddings). Of a video so many
     ``joined_frames`` are one image's patches; where nothing sets it a frame has at most ``frame_pixels``, all of them ``video_pixels``.
-    ``one_size``: every image is scaled to the ``frame_pixels``, whatever it has.
+    ``one_size``: every image is scaled to the ``frame_pixels``, whatever it has. ``native``: the model has no sister of text alone, and
+    most who train it train on text.
     """
 
     hidden: int
@@ -74,6 +75,7 @@ class Vision:
     frame_pixels: int = 0
     video_pixels: int = 0
     one_size: bool = False
+    native: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

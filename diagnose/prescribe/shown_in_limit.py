@@ -9,8 +9,28 @@ from diagnose.estimate.shown import OTHER_SETS
 from diagnose.knowledge.dataset import PHOTOGRAPH
 from diagnose.types import Facts
 
+# What nobody tells of rows without images.
+_OF_IMAGES = (
+    "max_pixels",
+    "min_pixels",
+    "images_per_prompt",
+    "image_pixels",
+    "video_frames",
+    "frame_pixels",
+    "freeze_vision",
+    "vision_checkpointing",
+)
 # Words beside the images, and the step in which such limits are set, in tokens: our choice.
 _WORDS, _STEP = 128, 256
+
+
+def holds_images(facts: Facts) -> bool:
+    """Whether the rows are taken to hold images: of a model that most train on text where something tells of images."""
+    if facts.flag("multimodal") is not True or facts.flag("text_data") is True:
+        return False
+    tower = facts.model.vision if facts.model else None
+    told = any(id in facts.stated and facts.stated[id].origin in ("read", "answered", "derived") for id in _OF_IMAGES)
+    return tower is None or not tower.native or told
 
 
 def room_for_images(facts: Facts) -> int:
@@ -19,8 +39,7 @@ def room_for_images(facts: Facts) -> int:
     A prompt that is cut within an image fails as its tokens are counted, and one over the limit is left out.
     """
     values, tower = facts.values, facts.model.vision if facts.model else None
-    none = values.get("multimodal") is False or values.get("text_data") is True or values.get("max_pixels") == 0
-    if tower is None or none:
+    if tower is None or not holds_images(facts) or values.get("max_pixels") == 0:
         return 0
     most, told = whole(values, "max_pixels"), whole(values, "largest_image_pixels")
     largest = told or (most if facts.certain("max_pixels") else None) or OTHER_SETS * PHOTOGRAPH

@@ -16,6 +16,7 @@ from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
 from diagnose.possible import possible_phases
 from diagnose.prescribe.in_tower import in_tower
+from diagnose.prescribe.shown_in_limit import holds_images
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
 from diagnose.vocabulary import NO_CACHE, OFFLINE_ALGOS, ONLINE_ALGOS, Pool, Value
@@ -80,7 +81,7 @@ class Situation:
             "card_to_itself": alone_on_card(self.facts),
             "own_neighbour": self._own_neighbour,
             "explained": self.explained,
-            "images_uncapped": True if self._images and "max_pixels" not in self.facts.values else None,
+            "images_uncapped": True if holds_images(self.facts) and "max_pixels" not in self.facts.values else None,
             "in_tower": True if self.pool == "gpu" and in_tower(self.paste) else None,
             "weights_fit": weights_fit(self.facts),
             "job_limited": True if job_limited(self.facts) else None,
@@ -88,10 +89,6 @@ class Situation:
             "judged": not self.before.missing and self._has_limit,
         }
         return {**{id: value for id, value in found.items() if value is not None}, **self.values}
-
-    @property
-    def _images(self) -> bool:
-        return self.facts.flag("multimodal") is True and self.facts.flag("text_data") is not True
 
     @property
     def _as_usual(self) -> Facts:

@@ -19,6 +19,7 @@ from diagnose.prescribe.company import as_call, company, same_key
 from diagnose.prescribe.follows import followed
 from diagnose.prescribe.key_words import by_spelling, by_values, unread, words_of
 from diagnose.prescribe.older_path import older_path
+from diagnose.prescribe.shown_in_limit import holds_images
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.whole_path import whole_path
 from diagnose.types import Change, Fact, Facts
@@ -70,7 +71,7 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
 
 def in_data_alone(facts: Facts, id: str) -> bool:
     """Whether the data or the processor set it, since no key of this run's framework does."""
-    return id in _OF_THE_DATA and id not in facts.keys
+    return id in _OF_THE_DATA and id not in facts.keys and holds_images(facts)
 
 
 def _of_fork(key: Key, facts: Facts) -> bool:

@@ -34,6 +34,7 @@ def lowered(advice, slug):
         ("Qwen2.5-VL-7B-Instruct", 4096, "data.max_pixels=4194304", None),
         ("Qwen2.5-VL-7B-Instruct", 2048, "", None),  # nobody tells how large they are
         ("Qwen2.5-7B-Instruct", 8192, "", "4096"),
+        ("Qwen3.5-9B", 2048, "", "1024"),  # most train it on text
     ],
 )
 def test_a_limit_of_prompts_is_lowered_to_their_images_at_most(advise, model, limit, pixels, to):
@@ -62,3 +63,16 @@ def test_images_that_are_all_scaled_to_one_size_are_not_scaled_down(advise, mode
         + "\ntorch.OutOfMemoryError: CUDA out of memory in the actor update, images and text"
     )
     assert any(one.lever.slug == "image.pixels.down" for one in advise(command).prescriptions) is advised
+
+
+@pytest.mark.parametrize(
+    ("command", "advised"),
+    [
+        (VERL.format("Qwen3.5-9B"), False),
+        (VERL.format("Qwen3.5-9B") + "\neach sample has 3 images of 1024x1024", True),
+        (VERL.format("Qwen2.5-VL-7B-Instruct"), True),
+    ],
+)
+def test_a_model_that_most_train_on_text_is_not_told_of_images_unasked(advise, command, advised):
+    advice = advise(command + "\n8 x A100 80GB torch.OutOfMemoryError: CUDA out of memory in the actor update")
+    assert any(one.lever.slug == "image.pixels.down" for one in advice.prescriptions) is advised

@@ -100,7 +100,8 @@ def test_images_without_a_limit_get_one(advise):
 def test_no_image_is_made_smaller_where_the_data_holds_none(data):
     command = "swift sft --model Qwen/Qwen3.5-9B --train_type lora --per_device_train_batch_size 4 --max_length 4096 "
     failed = "\n8xA100 80G torch.OutOfMemoryError: CUDA out of memory in the actor update"
-    told = [diagnose(f"{command}{one}{failed}", {}, current(), ()) for one in (data, "--dataset mine.jsonl")]
+    shown = "--dataset mine.jsonl\neach sample has 2 images"
+    told = [diagnose(f"{command}{one}{failed}", {}, current(), ()) for one in (data, shown)]
     levers = [[one.lever.slug for one in answer.prescriptions] for answer in told]
     assert ["image.pixels.down" in one for one in levers] == [False, True]
 
