@@ -13,6 +13,7 @@ from diagnose.facts.packages import with_versions
 from diagnose.facts.senses import of_one_sense
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Paste
+from diagnose.vocabulary import is_number
 
 # a critic, or the algorithm that has one; a folder of that name holds all algorithms
 _OF_CRITIC = re.compile(r"critic|value[_ ]model|\bgae\b|(?<![\w/.])PPO(?![\w/.])|ppo_trainer/", re.I | re.A)
@@ -56,9 +57,10 @@ def _with_defaults(
     if framework is None:
         return stated
     number, whole_run = str(version.value) if version else None, complete(paste)
-    stated = _within_limit(
-        stated, with_defaults(_without(stated), framework, number, keyed.units, paste, fork, keyed.untold)
-    )
+    if _told_in_words(stated.get("max_pixels")):
+        others = {id: fact for id, fact in stated.items() if id != "max_pixels"}
+        limits = with_defaults(others, framework, number, keyed.units, paste, fork, keyed.untold)
+        stated = others if _is_scaled_below(stated["max_pixels"], limits.get("max_pixels")) else stated
     facts = with_defaults(stated, framework, number, keyed.units, paste, fork, keyed.untold)
     own = "algo" in facts and facts["algo"].why == f"default of {framework.title}"
     of_critic = not (own and _may_sample_groups(framework)) or any(
@@ -75,17 +77,13 @@ def _with_defaults(
     return facts
 
 
-def _without(stated: dict[str, Fact]) -> dict[str, Fact]:
-    return {id: fact for id, fact in stated.items() if id != "max_pixels"}
+def _told_in_words(fact: Fact | None) -> bool:
+    return fact is not None and fact.origin == "read" and not fact.key
 
 
-def _within_limit(stated: dict[str, Fact], limits: dict[str, Fact]) -> dict[str, Fact]:
-    """The facts without the size of images that a sentence tells, where the trainer scales them to fewer pixels by default."""
-    told, limit = stated.get("max_pixels"), limits.get("max_pixels")
-    by_words = told is not None and told.origin == "read" and not told.key and isinstance(told.value, int)
-    if not by_words or told is None or limit is None or not isinstance(limit.value, int):
-        return stated
-    return _without(stated) if limit.value < int(told.value) else stated
+def _is_scaled_below(told: Fact, limit: Fact | None) -> bool:
+    """Whether the trainer scales images by default to fewer pixels than a sentence tells that they have."""
+    return limit is not None and is_number(limit.value) and is_number(told.value) and limit.value < told.value
 
 
 def _may_sample_groups(framework: Framework) -> bool:
