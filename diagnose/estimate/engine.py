@@ -138,14 +138,20 @@ def _pool(plan: Plan) -> list[Term]:
     return [make_term("kv_pool", "KV pool", "engine", size, how, _RULES[rule], moved_by)]
 
 
-def cache_room(plan: Plan | None, measured: Sequence[Measured] = (), unseen: int = 0) -> CacheRoom | None:
+def cache_room(
+    plan: Plan | None, measured: Sequence[Measured] = (), unseen: int = 0, card: int | None = None
+) -> CacheRoom | None:
     """What the engine's start leaves its cache; None without an engine of this kind, or where its share or the card is not known.
 
     ``measured`` are the readings of the log, of which the last of a cache tells what is left. ``unseen`` bytes stand on the card that the
-    plan does not know, as a reading of what was free showed before a change.
+    plan does not know, as a reading of what was free showed before a change. A ``card`` of so many bytes is meant where nobody tells its
+    size; what the log shows free before the engine loaded tells it where the share is one of that.
     """
-    share, capacity = (plan.number("gpu_memory_utilization"), plan.capacity) if plan else (None, None)
-    if plan is None or share is None or capacity is None or plan.does.get("kv_rule") == "dense":
+    share = plan.number("gpu_memory_utilization") if plan else None
+    if plan is None or share is None or plan.does.get("kv_rule") == "dense":
+        return None
+    capacity = plan.capacity or card or _card_by_free(plan, measured)
+    if capacity is None:
         return None
     own, resident = _beside_pool(plan, _rule(plan))
     unseen = _unseen(plan, capacity - resident, measured) or unseen
@@ -163,7 +169,13 @@ def cache_room(plan: Plan | None, measured: Sequence[Measured] = (), unseen: int
     caches = [one for one in measured if one.counter in ("kv_pool", "kv_tokens")]
     shown = round(caches[-1].tokens * token) or caches[-1].bytes if caches else None
     doubt = round(own.high - own.mid)
-    return CacheRoom(taken, weighed, worked, stands, rest, row, tokens, doubt, token, refuses, shown, unseen)
+    return CacheRoom(taken, weighed, worked, stands, rest, row, tokens, doubt, token, refuses, shown, unseen, capacity)
+
+
+def _card_by_free(plan: Plan, measured: Sequence[Measured]) -> int | None:
+    """Bytes of the card by what the log shows free before the engine loaded; None where its share is not one of what is free then."""
+    read = free_before(measured) if _rule(plan) == "share_of_start" else 0
+    return round(_beside_pool(plan, _rule(plan))[1]) + read if read else None
 
 
 def _unseen(plan: Plan, free: float, measured: Sequence[Measured]) -> int:

@@ -40,7 +40,7 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
     # a message without a figure says that nothing is left: then a shorter sequence is no help
     nothing = before.shown is None and situation.facts.values.get("oom_kind") == NO_CACHE
     for made in written:
-        after = _as_shown(cache_room(made.plan, unseen=before.unseen), before)
+        after = _as_shown(cache_room(made.plan, unseen=before.unseen, card=before.card), before)
         if after is None or _lacks(after) >= _lacks(before):
             continue
         over = tuple(driven_over(situation.before.gpu, estimate_pool(made.plan, "gpu").gpu))

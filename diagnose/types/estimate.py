@@ -47,7 +47,8 @@ class CacheRoom:
     there of the trainer and counts against it. ``left`` is below 0 where they take more. ``row`` is the cache of one sequence of
     ``tokens``, the longest that the engine must be able to hold; 0 where no limit is known. ``doubt`` is how much less ``left`` may be,
     ``each`` what one token takes. An engine that ``refuses`` does not start with room for less than that sequence.
-    ``shown`` is what the log says is left; it outranks ``left``. ``unseen`` stood on the card as well, by the log.
+    ``shown`` is what the log says is left; it outranks ``left``. ``unseen`` stood on the card as well, by the log. The whole
+    ``card`` is so large.
     """
 
     share: int
@@ -62,6 +63,7 @@ class CacheRoom:
     refuses: bool = True
     shown: int | None = None
     unseen: int = 0
+    card: int = 0
 
     @property
     def rest(self) -> int:

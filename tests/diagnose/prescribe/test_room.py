@@ -188,3 +188,22 @@ def test_a_share_that_the_engine_alone_fills_comes_before_a_version() -> None:
 def test_in_an_ample_share_what_else_counts_against_it_comes_first() -> None:
     found = diagnose(SMALL_SHARE.format(share=0.6), {}, current(), ())
     assert found.prescriptions[0].lever.slug == "upgrade.vllm"
+
+
+@pytest.mark.parametrize(("free", "share"), [("62.11", "0.6"), ("70.40", "0.5")])
+def test_of_a_card_that_nobody_tells_what_the_log_shows_free_before_the_engine_gives_the_share(free, share):
+    """Its share is one of what is free when it loads: 30.5 GiB of weights and 1.1 of one sequence want 0.51 of 62.11, 0.45 of 70.40."""
+    paste = (
+        f"Load weight begin. avail mem={free} GB\n"
+        "Load weight end. type=Qwen2ForCausalLM, dtype=torch.bfloat16, avail mem=31.21 GB, mem usage=30.90 GB.\n"
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n"
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-32B-Instruct"
+        " data.train_batch_size=1024 data.max_prompt_length=512 data.max_response_length=8192 actor_rollout_ref.rollout.name=sglang"
+        " actor_rollout_ref.rollout.gpu_memory_utilization=0.3 actor_rollout_ref.rollout.tensor_model_parallel_size=2"
+        " actor_rollout_ref.rollout.n=5 trainer.n_gpus_per_node=8 trainer.nnodes=1\n"
+    )
+    first = answer(paste).prescriptions[0]
+    assert (first.lever.slug, [change.after for change in first.changes]) == (
+        "rollout.gpu_memory_utilization.up",
+        [share],
+    )
