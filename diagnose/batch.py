@@ -156,10 +156,12 @@ def resolve(stated: Mapping[str, Fact]) -> dict[str, Value]:
             number = UNITS[fact.unit][0](fact.value, values)
             if number is not None:
                 values[id] = int(number) if float(number).is_integer() else number
+    told = "train_batch_size" in values
     _derive_prompts(values)
     _derive_adapters(values, stated)
     _cap(values, "mini_batch_size", ("micro_batch",))
-    _cap(values, "train_batch_size", _PASSES_OF_A_STEP)
+    # prompts that follow from the micro batch, rounded down, do not make it smaller
+    _cap(values, "train_batch_size", _PASSES_OF_A_STEP if told else _PASSES_OF_A_STEP[1:])
     return values
 
 

@@ -41,6 +41,11 @@ _IN_SCRIPT = re.compile(
     r"|(?<![A-Za-z0-9.])(ppo)_trainer/[\w.\-]{1,80}\.sh\b",
     re.I | re.A,
 )
+# the same of a trainer without answers of its own, at the start of a line or named as what runs: “train_dpo mixtral-8x7b, zero3, bs 1”
+_STARTED = re.compile(
+    r"(?:^[\s>*\-$]*|\b(?:run(?:ning)?|using|with|script)\s+|[跑用]\s*)train_(dpo|kto|sft|rm)(?:\.py|\.sh)?(?![\w./])",
+    re.I | re.A,
+)
 # the module or script that a command starts, and classes of a trainer in a traceback
 _IN_COMMAND = re.compile(
     r"(?:^|[/_.\-])(online_dpo|dpo_online|dapo|gspo|rloo|grpo|kto|orpo|cpo|dpo|sft|rm|reward_modeling|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
@@ -96,7 +101,7 @@ def read_algo(
     if keyed is not None and keyed.value == "dpo" and (loss := _of_loss(paste)):
         return loss
     command = _of_command(paste)
-    words = _of_words(speech)
+    words = _of_started(speech) or _of_words(speech)
     samples = stated.get("rollout_n")
     if words and words.value not in ONLINE_ALGOS and samples is not None and samples.origin == "read":
         words = None  # a run that samples answers is not what a heading beside it names
@@ -153,6 +158,17 @@ def _of_script(speech: Sequence[Line]) -> Fact | None:
     line, match = found[0]
     group = 1 if match[1] else 2
     return Fact("algo", _named(match[group]), "read", written=match[0], span=span_of(line, match, group))
+
+
+def _of_started(speech: Sequence[Line]) -> Fact | None:
+    """The algorithm of a trainer on a data set by its script's name in words; None where several are named so, or one that samples."""
+    if any("train_ppo" in line.words for line in speech):
+        return None
+    found = [(line, match) for line in speech for match in _STARTED.finditer(line.words)]
+    if len({match[1].lower() for _, match in found}) != 1:
+        return None
+    line, match = found[0]
+    return Fact("algo", match[1].lower(), "read", written=match[0].strip(), span=span_of(line, match, 1))
 
 
 def _of_command(paste: Paste) -> Fact | None:

@@ -1,0 +1,65 @@
+"""How many cards train beside an engine that is served from others, in words: “vllm on gpu 3 (so 3 training processes)”."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from diagnose.batch import whole
+from diagnose.facts.prose import NUMERAL, numeral, span_of
+from diagnose.types import Fact, Line
+from diagnose.vocabulary import Value
+
+_PROCESSES = (
+    re.compile(
+        rf"(?<![\w.\-/])(?P<n>{NUMERAL})\s+train(?:ing|er)\s+(?:process(?:es)?|procs?|ranks?|workers?)\b", re.I | re.A
+    ),
+    re.compile(rf"(?<![\w.\-/])(?P<n>{NUMERAL})\s?个?\s?训练(?:的)?\s?(?:进程|rank|worker)", re.I | re.A),
+)
+_ENGINE = r"(?:vllm|sglang|rollout|inference|推理)(?:[ -]?(?:serve|server|engine|服务|引擎)){0,2}"
+_LIST = (
+    r"(?P<list>\d{1,2}(?:\s?(?:[,，、&+-]|and|和)\s?\d{1,2}){0,7})(?![\d.]|\s?(?:gb|gib|g\b|gpus?\b|cards?\b|张|块|个))"
+)
+_ON_CARDS = (
+    re.compile(rf"(?<![\w./-]){_ENGINE}\s+(?:runs?\s+|is\s+|sits\s+|lives\s+)?on\s+(?:gpus?|cuda|cards?)[\s:#]{{0,2}}{_LIST}", re.I | re.A),
+    re.compile(
+        rf"(?<![\w./-]){_ENGINE}\s?(?:单独)?(?:跑|放|部署|起|占)?(?:在|用)\s?(?:第\s?)?(?:gpu|cuda|卡)[\s:#]{{0,2}}{_LIST}(?!\s?卡)",
+        re.I | re.A,
+    ),
+)  # fmt: skip
+_RANGE = re.compile(r"(\d{1,2})\s?-\s?(\d{1,2})", re.A)
+
+
+def told_trainers(speech: Sequence[Line], known: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The cards that train, fewer than the run has; empty where no engine is served apart, or the words do not tell."""
+    mode, values = known.get("rollout_mode"), {id: fact.value for id, fact in known.items()}
+    cards = whole(values, "n_gpus")
+    if mode is None or mode.value != "server" or not cards or "trainer_gpus" in known or _over_nodes(values):
+        return {}
+    for line in speech:
+        for count, found in _counts(line, cards):
+            if 0 < count < cards:
+                span = span_of(line, found)
+                return {"trainer_gpus": Fact("trainer_gpus", count, "read", written=found[0], span=span)}
+    return {}
+
+
+def _over_nodes(values: Mapping[str, Value]) -> bool:
+    """Whether a number of a card may be that of any of several machines."""
+    return (whole(values, "n_nodes") or 1) > 1
+
+
+def _counts(line: Line, cards: int) -> Iterator[tuple[int, re.Match[str]]]:
+    for form in _PROCESSES:
+        yield from ((numeral(found["n"]), found) for found in form.finditer(line.words))
+    for form in _ON_CARDS:
+        for found in form.finditer(line.words):
+            taken = _listed(found["list"])
+            if max(taken) < cards:
+                yield cards - len(taken), found
+
+
+def _listed(words: str) -> set[int]:
+    """The numbers of a list, and those between the ends of a range."""
+    between = (range(int(first), int(last) + 1) for first, last in _RANGE.findall(words))
+    return {int(number) for number in re.findall(r"\d+", words)} | {one for numbers in between for one in numbers}
