@@ -69,7 +69,7 @@ def diagnose(
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
     situation = in_one_memory(Situation(facts, before, failed, phase, pool, without_told_to(paste), knowledge.fallback))
-    none = another or _of_no_memory(facts, pool)
+    none = another or _of_no_memory(facts, before, pool)
     advice = Advice() if none else prescribe(situation, knowledge, seen, matches, advisories)
     passed("prescribe")
     questions = ask(replace(situation, kind=kind), knowledge, advice.checks)
@@ -193,9 +193,13 @@ def _asked_of(facts: Facts, before: Estimate) -> Pool | None:
     return "gpu" if facts.planned and before.gpu is not None and before.gpu.verdict() == "close" else None
 
 
-def _of_no_memory(facts: Facts, pool: Pool | None) -> bool:
-    """Whether another failure is told first and no memory runs out by the estimate: then nothing says that less of it would help."""
-    return pool is None and told_other(facts)
+def _of_no_memory(facts: Facts, before: Estimate, pool: Pool | None) -> bool:
+    """Whether another failure is told first and no memory runs out by the estimate: then nothing says that less of it would help.
+
+    A phase in which the cards work makes them the likelier memory, and no failure one of memory.
+    """
+    estimated = before.pool(pool) if pool else None
+    return told_other(facts) and not (estimated and estimated.runs_out)
 
 
 def _of_another_kind(facts: Facts) -> bool:

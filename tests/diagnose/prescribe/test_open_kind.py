@@ -115,3 +115,24 @@ def test_a_timeout_beside_words_of_memory_gets_them(said: str) -> None:
 
 def test_a_worker_that_died_alone_gets_them() -> None:
     assert diagnose(VERL + DIED, {}, current(), ()).prescriptions
+
+
+@pytest.mark.parametrize("model", ["7B", "72B"])
+def test_a_collective_that_timed_out_is_no_reason_for_smaller_batches_where_the_cards_have_room(model: str) -> None:
+    """Ray's guess at a worker's end names the kernel's killer among others; a run that does not fit by the estimate is advised."""
+    found = diagnose(
+        "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=81) ran for 600043 milliseconds before timing out.\n"
+        '  File "verl/trainer/ppo/ray_trainer.py", line 1068, in fit\n    actor_output = self.actor_rollout_wg.update_actor(batch)\n'
+        "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+        "Worker unexpectedly exits with a connection error code 2. End of file. (1) The process is killed by SIGKILL by OOM killer due to"
+        " high memory usage. (2) ray stop --force is called.\n"
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=1024 data.max_prompt_length=512"
+        f" data.max_response_length=2048 actor_rollout_ref.model.path=Qwen/Qwen2.5-{model}-Instruct"
+        " actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_rollout_ref.model.enable_gradient_checkpointing=True"
+        " actor_rollout_ref.rollout.n=5 trainer.n_gpus_per_node=8 trainer.nnodes=1\n8 x A100 80GB\n",
+        {},
+        current(),
+        (),
+    )
+    assert (found.kind, found.phase) == ("other", "actor_update")
+    assert bool(found.prescriptions) == (model == "72B")

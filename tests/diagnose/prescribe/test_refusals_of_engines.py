@@ -20,6 +20,14 @@ def test_swap_space_is_a_setting_of_one_engine_before_its_second_one(advise, eng
     assert ("rollout.swap_space.down" in advice.levers) is offered
 
 
+@pytest.mark.parametrize(("phase", "offered"), [("load", False), ("init", True), ("rollout", True)])
+def test_swap_space_is_no_help_while_the_trainer_loads(advise, phase, offered):
+    command = "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B actor_rollout_ref.rollout.name=vllm"
+    lines = [*ON_THE_HOST.splitlines()[:3], command]
+    advice = advise("\n".join(lines), framework_version="0.4.0", engine_version="0.7.3", phase=phase)
+    assert ("rollout.swap_space.down" in advice.levers) is offered
+
+
 def test_a_smaller_engine_share_is_refused_with_the_phase_it_would_help(advise):
     refused = advise(GROUPED, phase="actor_update").refused("rollout.gpu_memory_utilization.down")
     assert refused.reason == "elsewhere"
