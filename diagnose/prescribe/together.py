@@ -31,6 +31,8 @@ from diagnose.vocabulary import OTHER_POOL, Pool, Value
 # from the second on make another run of it: another algorithm, another model, other machines.
 OTHERWISE, ANOTHER_RUN = 60, 77
 MOST = 5  # changes at once
+# Above this share of the limit a card is full: what torch keeps for itself takes the rest.
+_BRIM = 0.98
 # What speaks against a lever for good, whatever else is changed.
 _FINAL = ("on", "tried", "cured", "refused", "absent")
 
@@ -110,10 +112,10 @@ def _usable(lever: Lever, below: int) -> bool:
 
 
 def _comes_near(one: Candidate | NotAdvised, situation: Situation, below: int) -> bool:
-    """Whether the lever alone brings the middle of the estimate below the limit: a set that does no more adds nothing."""
+    """Whether the lever alone brings the middle of the estimate well below the limit: a set that does no more adds nothing."""
     if not isinstance(one, Candidate) or one.trial.after is None or situation.limit is None:
         return False
-    return _usable(one.lever, below) and one.trial.after.bytes <= situation.limit
+    return _usable(one.lever, below) and one.trial.after.bytes <= situation.limit * _BRIM
 
 
 def _gathered(start: Situation, pool: Pool, levers: Sequence[Lever]) -> tuple[list[Step], Situation]:
@@ -268,12 +270,12 @@ def _estimated(facts: Facts, fallback: Framework | None) -> Estimate:
 
 
 def _word(found: Estimate, pool: Pool) -> str:
-    """``fits`` with the whole band, ``close`` with the middle at least, else ``out``; ``unknown`` where no limit is known."""
+    """``fits`` with the whole band, ``close`` with the middle at least and not to the brim, else ``out``; ``unknown`` without a limit."""
     estimated = found.pool(pool)
     if estimated is None or not estimated.phases or estimated.limit is None:
         return "unknown"
     word = estimated.verdict()
-    return "out" if word == "close" and estimated.peak.bytes > estimated.limit else word
+    return "out" if word == "close" and estimated.peak.bytes > estimated.limit * _BRIM else word
 
 
 def _peak(found: Estimate, pool: Pool) -> PhaseEstimate:

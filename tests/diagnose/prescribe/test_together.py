@@ -183,3 +183,25 @@ def test_where_only_what_changes_results_is_enough_alone_a_set_that_leaves_them_
     assert found.together is not None
     assert all(lever.results == "same" for lever in found.together.levers)
     assert "No change that leaves the results as they are is enough alone" in to_text(found)
+
+
+def test_a_change_that_fills_the_card_to_the_brim_is_not_taken_for_one_that_comes_close(knowledge: Knowledge) -> None:
+    """What torch keeps for itself takes all that the share leaves: a smaller micro batch beside it leaves the optimizer's step the most."""
+    text = (
+        'trl 0.18.1, one A100-80GB, Qwen2.5-3B full finetune\n  File "trl/trainer/grpo_trainer.py", line 1248, in compute_loss\n'
+        "    loss.backward(**kwargs)\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.48 GiB. GPU 0 has a total"
+        " capacity of 79.14 GiB of which 2.71 GiB is free.\n"
+        "args = GRPOConfig(use_vllm=True, vllm_mode='colocate', vllm_gpu_memory_utilization=0.6, per_device_train_batch_size=8,"
+        " gradient_accumulation_steps=2, num_generations=8, max_prompt_length=256, max_completion_length=1024, bf16=True,"
+        " gradient_checkpointing=True, beta=0.0)\n"
+    )
+    found = diagnose(text, {}, knowledge, ())
+    share = next(one for one in found.prescriptions if one.lever.slug == "rollout.gpu_memory_utilization.down")
+    assert share.after
+    assert share.after.bytes == found.estimate.gpu.limit  # type: ignore[union-attr]
+    assert found.together
+    assert [lever.slug for lever in found.together.levers] == [
+        "rollout.gpu_memory_utilization.down",
+        "batch.micro.down",
+    ]
+    assert found.together.after.bytes < share.after.bytes
