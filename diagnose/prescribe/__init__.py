@@ -20,7 +20,7 @@ from diagnose.prescribe.ahead import ahead
 from diagnose.prescribe.applies import applies, is_guess
 from diagnose.prescribe.evidence import Record, count
 from diagnose.prescribe.measure import measure
-from diagnose.prescribe.of_phase import of_phase, of_the_actor, sizes_its_pass
+from diagnose.prescribe.of_phase import of_phase, of_the_actor, speaks_too_low
 from diagnose.prescribe.order import HARDWARE, Candidate, in_order, rank_of
 from diagnose.prescribe.outcome import Move, Refusal, Trial
 from diagnose.prescribe.patch import patch
@@ -153,17 +153,9 @@ def _without_a_figure_for_it(
         return least(lever, situation)
     # a conflict that the text shows, or the process that holds the memory: no peak in bytes tells either
     told = rank is not None and bool(rank.why) and (lever.keyless or "holder" in rank.when)
-    if helps_by_no_figure and told:
-        return smallest(lever, situation) or refusal
-    if not refusal.shifts and _speaks_too_low(refusal, lever, situation):
+    if (helps_by_no_figure and told) or (not refusal.shifts and speaks_too_low(refusal, lever, situation, rank)):
         return smallest(lever, situation) or refusal
     return refusal
-
-
-def _speaks_too_low(refusal: Refusal, lever: Lever, situation: Situation) -> bool:
-    """Whether a figure refuses what the failing pass takes, though that figure leaves the failure itself unexplained."""
-    figures = refusal.reason in ("no_gain", "untold", "elsewhere")
-    return figures and situation.pass_unexplained and sizes_its_pass(lever, situation)
 
 
 def _moved(

@@ -6,9 +6,12 @@ import re
 
 from diagnose.types import Frame, Paste
 
-# how models call their tower, and files that hold nothing else
+# how models and engines call a tower, what its layers alone are given (transformers 4.51.3 models/qwen2_5_vl: cu_seqlens_now), and
+# files that hold nothing else
 _CALLS = re.compile(
-    r"\.(?:visual|vision_(?:tower|model|encoder)|get_(?:image|video)_features|_?process_(?:image|video)_input)\(", re.A
+    r"\.(?:visual|vision_(?:tower|model|encoder)|get_(?:image|video)_features|get_multimodal_embeddings|_?process_(?:image|video)_input)\("
+    r"|\bcu_seqlens=cu_seqlens_now\b",
+    re.A,
 )
 _FILES = re.compile(r"(?:^|[/_])(?:vision|visual|siglip|clip|intern_vit|moonvit)(?:_\w{0,24})?\.py$", re.I | re.A)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from diagnose.knowledge.records import Lever
+from diagnose.knowledge.records import Lever, LeverRank
+from diagnose.prescribe.outcome import Refusal
 from diagnose.prescribe.situation import Situation
 from diagnose.types import NotAdvised
 from diagnose.vocabulary import FACTS
@@ -15,6 +16,7 @@ _OF_PASSES = ("logprob_micro_batch", "sp", "activation_offload")
 _OTHER_ROLES = {"critic": "critic", "values": "critic", "reward": "reward model"}
 # a pass of log-probs is as large as one of the update where no key of its own cuts it
 _OF_LOGPROBS = ("logprob", "ref_logprob")
+_OF_ENGINE = ("init", "rollout")
 
 
 def of_phase(lever: Lever, situation: Situation) -> Lever:
@@ -42,6 +44,16 @@ def sizes_its_pass(lever: Lever, situation: Situation) -> bool:
     phases = lever.when.get("phase", ())
     named = (isinstance(phases, list | tuple) and situation.phase in phases) or samples_eagerly(lever, situation)
     return named and any(_sizes(change.fact, situation) for change in lever.changes)
+
+
+def speaks_too_low(refusal: Refusal, lever: Lever, situation: Situation, rank: LeverRank | None) -> bool:
+    """Whether a figure refuses what the failing pass takes, though that figure leaves the failure itself unexplained.
+
+    Of an engine's pass over images no estimate has a figure.
+    """
+    of_images = rank is not None and "in_tower" in rank.when and situation.phase in _OF_ENGINE
+    unexplained = of_images or (situation.pass_unexplained and sizes_its_pass(lever, situation))
+    return unexplained and refusal.reason in ("no_gain", "untold", "elsewhere")
 
 
 def _sizes(fact: str, situation: Situation) -> bool:
