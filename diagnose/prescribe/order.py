@@ -14,7 +14,7 @@ from diagnose.knowledge.records import Lever, LeverRank
 from diagnose.prescribe.evidence import Record
 from diagnose.prescribe.of_phase import sizes_its_pass
 from diagnose.prescribe.outcome import Move, Trial
-from diagnose.prescribe.situation import Situation
+from diagnose.prescribe.situation import ROOM, Situation
 
 # Levers from this order on need other machines or another model; whatever else fits comes before.
 HARDWARE = 85
@@ -127,6 +127,8 @@ def _group(candidate: Candidate) -> float:
         return 0 if trial.verdict == "fits" and not trial.worsens else 1
     enough = ("fits", "close") if situation.unexplained else ("fits",)
     little = _saved(candidate) < _LITTLE
+    if not little and _went_through(candidate):
+        return 0
     if trial.verdict in enough or trial.sure:
         # where the run as it is seems to fit, or the changed one just might, a saving that nobody would notice is no answer
         unseen = trial.verdict == "close" and not trial.sure and _saved(candidate) < _UNSEEN
@@ -136,6 +138,13 @@ def _group(candidate: Candidate) -> float:
         # of a card whose size nobody tells a little may be all that is lacking
         return 1 if limit is None and _first_suspect(candidate) else 2
     return 0.5 if trial.verdict == "close" and not situation.before.missing else 1
+
+
+def _went_through(candidate: Candidate) -> bool:
+    """Whether it saves more than was lacking in a phase that the run went through in steps before, where the figures are too high."""
+    situation, after = candidate.situation, candidate.trial.after
+    over, limit = situation.overdrawn, situation.limit
+    return bool(over and limit and after and after.bytes - over <= limit * ROOM)
 
 
 def _suspects(situation: Situation) -> tuple[str, ...]:

@@ -14,12 +14,13 @@ from diagnose.facts.memory_limits import job_limited
 from diagnose.facts.versions import last_day, possible
 from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
+from diagnose.outlived import went_through
 from diagnose.possible import possible_phases
 from diagnose.prescribe.in_tower import in_tower
 from diagnose.prescribe.shown_in_limit import holds_images
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib
-from diagnose.vocabulary import NO_CACHE, OFFLINE_ALGOS, ONLINE_ALGOS, Pool, Value
+from diagnose.vocabulary import NO_CACHE, OF_CARDS, OFFLINE_ALGOS, ONLINE_ALGOS, Pool, Value
 
 if TYPE_CHECKING:
     from diagnose.prescribe.writing import Written
@@ -32,7 +33,7 @@ LEAST_GAIN = 0.01
 # Below this share of the limit in every phase the settings that are known do not explain the failure.
 _EXPLAINED = 0.7
 # A measured use above this share of the limit is too near to it to be called a fit.
-_ROOM = 0.95
+ROOM = 0.95
 # The size that most runs of the cases have: a 7B model on one machine of eight cards.
 _USUAL: dict[str, Value] = {"params_b": 7, "n_gpus": 8}
 _TRAINER_ALONE = ("load", "optimizer_step", "checkpoint")
@@ -200,6 +201,16 @@ class Situation:
         used = from_gib(self.facts.number("node_used_gb") or 0) if self.pool == "host" else self._refused()
         return max(0, used - self.failing.bytes, (self.failing.measured or 0) - self.failing.bytes)
 
+    @cached_property
+    def overdrawn(self) -> int:
+        """Bytes by which the failing phase is above what was in use and asked for, though the run went through it in steps before.
+
+        Then its figures are too high by about as much: what saves more than was lacking is enough.
+        """
+        if self.pool != "gpu" or self.failing is None or not went_through(self.facts) or self.phase not in OF_CARDS:
+            return 0
+        return max(0, self.failing.bytes - used) if (used := self._refused()) else 0
+
     def _refused(self) -> int:
         """Bytes in use on the card when it ran out and what was asked for; 0 unless the message says all and the phase is known."""
         total, free, asked = (self.facts.number(id) for id in ("gpu_total_gib", "gpu_free_gib", "tried_alloc_gib"))
@@ -215,7 +226,7 @@ class Situation:
         if not self.unexplained or self.limit is None:
             return ""
         left = after.bytes + self.unexplained
-        return "out" if left > self.limit else "close" if left > self.limit * _ROOM else "fits"
+        return "out" if left > self.limit else "close" if left > self.limit * ROOM else "fits"
 
     def told(self, word: str) -> str:
         """The word of a change: not that it fits, where by the same figures the run that failed did."""
