@@ -71,7 +71,8 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
 def _key(candidate: Candidate) -> tuple[float | str, ...]:
     lever, record, group = candidate.lever, candidate.record, _group(candidate)
     if lever.order >= HARDWARE and candidate.situation.failing is not None:
-        group = _on_others(group)
+        # where most of what is in use stands in no estimate, a share of the rest fits nowhere
+        group = max(1, group) if candidate.situation.pass_unexplained else _on_others(group)
     costly = 0
     # other machines stand behind what fits on these, also where what they save cannot be told
     elsewhere = lever.order >= HARDWARE and candidate.situation.failing is not None

@@ -65,3 +65,14 @@ def test_padded_rows_of_the_supervised_trainer_are_split_and_unpadded_together()
     written = {change.key: str(change.after) for change in split.changes}
     assert written["ulysses_sequence_parallel_size"] == "2"
     assert written["use_remove_padding"].lower() == "true"
+
+
+def test_more_cards_stand_behind_what_is_there_where_most_of_it_is_in_no_estimate(advise):
+    """Loading takes a shard and one layer of each card, 19 GiB of the 79 that are in use: as many more halve the shard alone."""
+    found = advise(
+        '  File "verl/workers/fsdp_workers.py", line 330, in _build_model_optimizer\n    actor_module_fsdp = FSDP(\n'
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 32.00 MiB. GPU 0 has a total capacity of 79.15 GiB of which 17.25"
+        " MiB is free.\nverl 0.5, 8 * A100 80G\nactor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B-Base trainer.nnodes=1\n"
+    )
+    assert found.facts.values["phase"] == "load"
+    assert found.levers.index("hardware.kill_stale") < found.levers.index("hardware.more_gpus")
