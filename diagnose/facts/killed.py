@@ -39,8 +39,13 @@ def _of_ray(paste: Paste) -> Fact | None:
     return None
 
 
-# Ray's table: the class of an actor, else the program. ray.util.state and raylet print GiB under the name MEM(GB)
-_USER = re.compile(r"^\s*\d{1,9}\s+(?P<size>\d[\d.]*)\s+(?:ray::(?P<actor>\w{1,80})|(?P<program>\S{1,200}))", re.A)
+# Ray's table: the class of an actor, else the program, or the script that an interpreter runs.
+# ray.util.state and raylet print GiB under the name MEM(GB)
+_USER = re.compile(
+    r"^\s*\d{1,9}\s+(?P<size>\d[\d.]*)\s+"
+    r"(?:ray::(?P<actor>\w{1,80})|(?:\S{0,200}python[\d.]{0,6}\s+(?:-[A-Za-z]{1,4}\s+){0,3})?(?P<program>\S{1,200}))",
+    re.A,
+)
 _TABLE = "MEM(GB)"
 _MANY = 20  # rows; Ray prints ten
 

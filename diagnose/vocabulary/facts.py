@@ -164,6 +164,7 @@ _ALL = (
     fact("router_loss", "bool", "run", "Loss that balances the experts"),
     fact("student_answers", "bool", "run", "Student answers by itself"),
     fact("retriever", "bool", "run", "Retrieval index on these GPUs"),
+    fact("prepares_data", "bool", "failure", "A process that prepares the data died"),
     fact("long_rows_dropped", "bool", "run", "Rows over the length limit left out"),
     fact("rows_prepared", "bool", "run", "Rows cut and joined by the trainer"),
     fact("only_validates", "bool", "run", "Validates and trains nothing"),

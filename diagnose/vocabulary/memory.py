@@ -167,6 +167,7 @@ MEMORY = (
     fact("engine_pinned", "bool", "engine", "Takes no newer version of the engine"),
     fact("wakes_in_parts", "bool", "engine", "Weights and cache woken one after the other"),
     fact("enforce_eager", "bool", "engine", "CUDA graphs off"),
+    fact("mm_cache", "bool", "engine", "Engine keeps processed images on the host"),
     fact("engine_lora", "bool", "engine", "Adapter handed to the engine by itself"),
     fact("engine_lora_rank", "int", "engine", "Adapter rank that the engine has room for"),
     fact("engine_first", "bool", "engine", "Engine made before the model is loaded"),
