@@ -14,9 +14,9 @@ from diagnose.prescribe.measure import crowded, driven_over, had_none
 from diagnose.prescribe.outcome import Refusal, Trial
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.writing import Written
-from diagnose.types import CacheRoom, Fact
+from diagnose.types import CacheRoom, Fact, PhaseEstimate, PoolEstimate
 from diagnose.units import gib
-from diagnose.vocabulary import NO_CACHE
+from diagnose.vocabulary import NO_CACHE, PHASES
 
 # what the room is reckoned from and nothing else of a start depends on
 _RECKONED = (
@@ -43,7 +43,11 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
         after = _as_shown(cache_room(made.plan, unseen=before.unseen, card=before.card), before)
         if after is None or _lacks(after) >= _lacks(before):
             continue
-        over = tuple(driven_over(situation.before.gpu, estimate_pool(made.plan, "gpu").gpu))
+        changed = estimate_pool(made.plan, "gpu").gpu
+        if start := _without_room(changed, situation):
+            full = Refusal("no_gain", f"The {PHASES[start.phase]} takes more than the card has with it as without it.")
+            continue
+        over = tuple(driven_over(situation.before.gpu, changed))
         if newly := next((one for one in over if not had_none(situation.before.gpu, one.phase)), None):
             full = Refusal("elsewhere", crowded(newly, "gpu"))
             continue
@@ -60,6 +64,12 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
     if best or full:
         return best or full
     return Refusal("no_gain", _NOTHING) if _is_reckoned(lever.changes[0].fact, situation) else None
+
+
+def _without_room(changed: PoolEstimate | None, situation: Situation) -> PhaseEstimate | None:
+    """The start that failed, where engine and trainer surely are more than the card also after a change: then no share helps."""
+    start = changed.phase(situation.phase) if changed and situation.phase else None
+    return start if start and changed and changed.limit is not None and start.low > changed.limit else None
 
 
 def share_within(lever: Lever, situation: Situation) -> float | Refusal | None:

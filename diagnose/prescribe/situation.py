@@ -16,6 +16,7 @@ from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
 from diagnose.outlived import went_through
 from diagnose.possible import possible_phases
+from diagnose.prescribe.full_cards import server_among, start_full
 from diagnose.prescribe.in_tower import in_tower
 from diagnose.prescribe.shown_in_limit import holds_images
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
@@ -87,6 +88,8 @@ class Situation:
             "weights_fit": weights_fit(self.facts),
             "job_limited": True if job_limited(self.facts) else None,
             "message": self._message,
+            "server_among": server_among(self.kind, self.facts),
+            "start_full": start_full(self.kind, self.before),
             "judged": not self.before.missing and self._has_limit,
         }
         return {**{id: value for id, value in found.items() if value is not None}, **self.values}

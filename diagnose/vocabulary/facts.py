@@ -261,6 +261,8 @@ SIGNS = {
     "own_neighbour": "true: the run itself has more than one process on each card, its engine among them",
     "weights_fit": "the weights of the model in 16 bits take less than one card, where nothing is trained",
     "job_limited": "true: what a node may give is what a scheduler or a container set",
+    "server_among": "true: a server finds too little free beside a trainer that takes as many cards as there are",
+    "start_full": "true: engine and trainer are more than a card at the start, though the engine has no cache yet",
     "judged": "true: the estimate lacks nothing, and the limit is known",
     "explained": "false: the settings that are known leave a third of the card free in every phase",
 }

@@ -1,0 +1,24 @@
+"""Cards on which no share helps an engine: those that a server has in common with the trainer, and one that both fill before any cache."""
+
+from __future__ import annotations
+
+from diagnose.types import Estimate, Facts
+from diagnose.vocabulary import NO_CACHE
+
+_TOO_LITTLE_FREE = "vllm_free_memory_too_low"
+
+
+def server_among(kind: str | None, facts: Facts) -> bool | None:
+    """True where a server finds too little free beside a trainer that takes as many cards as the text counts."""
+    cards, trains = facts.number("n_gpus"), facts.number("trainer_gpus")
+    told = "n_gpus" in facts.stated and facts.stated["n_gpus"].origin == "read" and facts.certain("trainer_gpus")
+    if kind != _TOO_LITTLE_FREE or facts.values.get("rollout_mode") != "server" or not (told and cards and trains):
+        return None
+    return True if trains >= cards else None
+
+
+def start_full(kind: str | None, before: Estimate) -> bool | None:
+    """True where engine and trainer surely take more than a card at the start, though the engine has no cache yet."""
+    gpu = before.gpu
+    start = gpu.phase("init") if gpu and kind == NO_CACHE else None
+    return True if start and gpu and gpu.limit is not None and start.low > gpu.limit else None
