@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from diagnose.types import Estimate, Facts
-from diagnose.vocabulary import NO_CACHE
 
 _TOO_LITTLE_FREE = "vllm_free_memory_too_low"
 
@@ -17,8 +16,8 @@ def server_among(kind: str | None, facts: Facts) -> bool | None:
     return True if trains >= cards else None
 
 
-def start_full(kind: str | None, before: Estimate) -> bool | None:
-    """True where engine and trainer surely take more than a card at the start, though the engine has no cache yet."""
+def start_full(before: Estimate) -> bool | None:
+    """True where engine and trainer surely take more than a card at the start, though the engine has found no room for its cache."""
     gpu = before.gpu
-    start = gpu.phase("init") if gpu and kind == NO_CACHE else None
+    start = gpu.phase("init") if gpu else None
     return True if start and gpu and gpu.limit is not None and start.low > gpu.limit else None

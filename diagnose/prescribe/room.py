@@ -44,12 +44,9 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
         if after is None or _lacks(after) >= _lacks(before):
             continue
         changed = estimate_pool(made.plan, "gpu").gpu
-        if start := _without_room(changed, situation):
-            full = Refusal("no_gain", f"The {PHASES[start.phase]} takes more than the card has with it as without it.")
-            continue
         over = tuple(driven_over(situation.before.gpu, changed))
-        if newly := next((one for one in over if not had_none(situation.before.gpu, one.phase)), None):
-            full = Refusal("elsewhere", crowded(newly, "gpu"))
+        if none := _no_room(changed, over, situation):
+            full = none
             continue
         worse = next(iter(over), None)
         best = Trial(lever, made.facts, made.changes, verdict=_verdict(after), room=(before, after), worsens=worse)
@@ -66,10 +63,13 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
     return Refusal("no_gain", _NOTHING) if _is_reckoned(lever.changes[0].fact, situation) else None
 
 
-def _without_room(changed: PoolEstimate | None, situation: Situation) -> PhaseEstimate | None:
-    """The start that failed, where engine and trainer surely are more than the card also after a change: then no share helps."""
+def _no_room(changed: PoolEstimate | None, over: tuple[PhaseEstimate, ...], situation: Situation) -> Refusal | None:
+    """Why a step is none: a phase that had room has none then, or engine and trainer surely fill the card at the start that failed."""
     start = changed.phase(situation.phase) if changed and situation.phase else None
-    return start if start and changed and changed.limit is not None and start.low > changed.limit else None
+    if start and changed and changed.limit is not None and start.low > changed.limit:
+        return Refusal("no_gain", f"The {PHASES[start.phase]} takes more than the card has with it as without it.")
+    newly = next((one for one in over if not had_none(situation.before.gpu, one.phase)), None)
+    return Refusal("elsewhere", crowded(newly, "gpu")) if newly else None
 
 
 def share_within(lever: Lever, situation: Situation) -> float | Refusal | None:
