@@ -164,6 +164,8 @@ _ALL = (
     fact("router_loss", "bool", "run", "Loss that balances the experts"),
     fact("student_answers", "bool", "run", "Student answers by itself"),
     fact("retriever", "bool", "run", "Retrieval index on these GPUs"),
+    fact("reward_grows", "bool", "run", "The function that scores keeps memory"),
+    fact("saves_whole", "bool", "run", "A whole copy of the model is saved beside the shards"),
     fact("prepares_data", "bool", "failure", "A process that prepares the data died"),
     fact("long_rows_dropped", "bool", "run", "Rows over the length limit left out"),
     fact("rows_prepared", "bool", "run", "Rows cut and joined by the trainer"),

@@ -51,3 +51,27 @@ def test_less_swap_space_comes_first_where_the_engine_refuses_it():
         'llm = LLM("Qwen/Qwen2.5-1.5B-Instruct", swap_space=16)'
     )
     assert said.prescriptions[0].lever.slug == "rollout.swap_space.refused"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "verl GRPO with my custom reward function: host RAM grows 3GB every step, 8 x A100",
+        "verl 用 math_verify 做奖励，CPU 内存一直涨，每个step涨3-4G",
+    ],
+)
+def test_a_scorer_that_grows_is_put_in_processes_that_end(said):
+    assert found(said).prescriptions[0].lever.slug == "reward.process.restart"
+    assert "reward.process.restart" not in [
+        one.lever.slug for one in found("verl GRPO, host RAM grows 3GB every step").prescriptions
+    ]
+
+
+def test_a_copy_for_hugging_face_is_left_out_of_a_save_first():
+    said = found(
+        "verl 0.4, qwen2.5-32b GRPO 8 x H800, killed while saving the checkpoint at step 50\n"
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+        "actor_rollout_ref.actor.checkpoint.save_contents=['model','optimizer','extra','hf_model']"
+    )
+    assert said.prescriptions[0].lever.slug == "checkpoint.save_less"
+    assert "hf_model" in said.prescriptions[0].why
