@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.types import Estimate, Facts
+from diagnose.types import Facts, PoolEstimate
 
 _TOO_LITTLE_FREE = "vllm_free_memory_too_low"
 
@@ -16,8 +16,11 @@ def server_among(kind: str | None, facts: Facts) -> bool | None:
     return True if trains >= cards else None
 
 
-def start_full(before: Estimate) -> bool | None:
-    """True where engine and trainer surely take more than a card at the start, though the engine has found no room for its cache."""
-    gpu = before.gpu
+def start_full(gpu: PoolEstimate | None, facts: Facts) -> bool:
+    """Whether engine and trainer surely take more than a card at the start, where the engine has found no room for its cache.
+
+    Not where part of it is a critic that only a trainer's default says is there.
+    """
     start = gpu.phase("init") if gpu else None
-    return True if start and gpu and gpu.limit is not None and start.low > gpu.limit else None
+    supposed = facts.flag("has_critic") is True and not facts.certain("has_critic") and not facts.certain("algo")
+    return bool(start and gpu and gpu.limit is not None and start.low > gpu.limit and not supposed)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from diagnose.estimate import cache_room, estimate_pool, plan_of
 from diagnose.knowledge.records import Lever
+from diagnose.prescribe.full_cards import start_full
 from diagnose.prescribe.measure import crowded, driven_over, had_none
 from diagnose.prescribe.outcome import Refusal, Trial
 from diagnose.prescribe.situation import Situation
@@ -65,9 +66,8 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
 
 def _no_room(changed: PoolEstimate | None, over: tuple[PhaseEstimate, ...], situation: Situation) -> Refusal | None:
     """Why a step is none: a phase that had room has none then, or engine and trainer surely fill the card at the start that failed."""
-    start = changed.phase(situation.phase) if changed and situation.phase else None
-    if start and changed and changed.limit is not None and start.low > changed.limit:
-        return Refusal("no_gain", f"The {PHASES[start.phase]} takes more than the card has with it as without it.")
+    if start_full(changed, situation.facts):
+        return Refusal("no_gain", f"The {PHASES['init']} takes more than the card has with it as without it.")
     newly = next((one for one in over if not had_none(situation.before.gpu, one.phase)), None)
     return Refusal("elsewhere", crowded(newly, "gpu")) if newly else None
 
