@@ -8,7 +8,7 @@ from dataclasses import replace
 from diagnose.estimate import cache_room, estimate_pool
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.outcome import POOL_WORDS, Refusal, Trial
-from diagnose.prescribe.situation import LEAST_GAIN, Situation, moved_peaks, verdict, watched
+from diagnose.prescribe.situation import LEAST_GAIN, Situation, verdict, watched
 from diagnose.prescribe.writing import Written
 from diagnose.types import Estimate, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib, gib
@@ -150,3 +150,11 @@ def _on_no_size(situation: Situation, pool: Pool, now: PoolEstimate) -> str:
 
 def _phase(phase: PhaseEstimate) -> str:
     return PHASES.get(phase.phase, phase.phase)
+
+
+def moved_peaks(before: Estimate, after: Estimate, pool: Pool) -> tuple[PoolEstimate, PoolEstimate] | None:
+    """A pool before and after a change that moves its peak; None where it does not, or one of both is not known."""
+    was, now = before.pool(pool), after.pool(pool)
+    if was is None or now is None or not was.phases or not now.phases or was.peak.bytes == now.peak.bytes:
+        return None
+    return was, now

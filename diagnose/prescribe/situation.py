@@ -19,7 +19,7 @@ from diagnose.possible import possible_phases
 from diagnose.prescribe.full_cards import server_among, start_full
 from diagnose.prescribe.in_tower import in_tower
 from diagnose.prescribe.shown_in_limit import holds_images
-from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate, PoolEstimate
+from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate
 from diagnose.units import from_gib
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, OFFLINE_ALGOS, ONLINE_ALGOS, Pool, Value
 
@@ -292,11 +292,3 @@ def verdict(estimate: Estimate, pool: Pool, phase: str | None) -> str:
     if estimated is None or not estimated.phases:
         return "unknown"
     return estimated.verdict(estimated.phase(phase) if phase else None)
-
-
-def moved_peaks(before: Estimate, after: Estimate, pool: Pool) -> tuple[PoolEstimate, PoolEstimate] | None:
-    """A pool before and after a change that moves its peak; None where it does not, or one of both is not known."""
-    was, now = before.pool(pool), after.pool(pool)
-    if was is None or now is None or not was.phases or not now.phases or was.peak.bytes == now.peak.bytes:
-        return None
-    return was, now

@@ -15,12 +15,12 @@ from diagnose.estimate import estimate_pool, plan_of
 from diagnose.knowledge.records import Framework, Lever
 from diagnose.outlived import outlived
 from diagnose.prescribe import already, refuse
-from diagnose.prescribe.measure import engine_starves, measure
+from diagnose.prescribe.measure import engine_starves, measure, moved_peaks
 from diagnose.prescribe.older import of_new_keys
 from diagnose.prescribe.order import SAVED, Candidate, rank_of
 from diagnose.prescribe.outcome import Trial
 from diagnose.prescribe.patch import patch
-from diagnose.prescribe.situation import Situation, moved_peaks
+from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.steps import Targets, steps, without
 from diagnose.prescribe.trial import counted, written_step
 from diagnose.prescribe.writing import Written, key_of
