@@ -19,8 +19,8 @@ def server_among(kind: str | None, facts: Facts) -> bool | None:
 def start_full(gpu: PoolEstimate | None, facts: Facts) -> bool:
     """Whether engine and trainer surely take more than a card at the start, where the engine has found no room for its cache.
 
-    Not where part of it is a critic that only a trainer's default says is there.
+    Not where part of it is a critic that only a trainer's default says is there, nor of an engine with cards of its own.
     """
-    start = gpu.phase("init") if gpu else None
+    start = gpu.phase("init") if gpu and facts.values.get("rollout_mode") == "colocated" else None
     supposed = facts.flag("has_critic") is True and not facts.certain("has_critic") and not facts.certain("algo")
     return bool(start and gpu and gpu.limit is not None and start.low > gpu.limit and not supposed)
