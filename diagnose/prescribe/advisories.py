@@ -21,7 +21,7 @@ MOST_CHECKS = 3
 _A_YEAR = datetime.timedelta(days=365)
 
 # what rules an advisory out where the text shows it, and is no question where it does not
-_IF_SHOWN = {"wakes_in_parts", "expandable_segments", "engine_pinned", "engine_shares_weights"}
+_IF_SHOWN = {"wakes_in_parts", "expandable_segments", "engine_pinned", "engine_shares_weights", "text_data"}
 
 
 def advised(advisories: Sequence[Advisory], situation: Situation) -> list[Move]:

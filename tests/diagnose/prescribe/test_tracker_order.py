@@ -33,12 +33,12 @@ def test_a_larger_share_that_nothing_later_lacks_stands_first(advise):
 
 def test_copies_of_all_processes_that_fill_a_node_while_they_load_are_loaded_in_shards(advise):
     first = advise(KILLED.format(stage=2, ram="1TB")).prescriptions[0]
-    assert first.lever.slug == "load.zero_stage"
+    assert first.lever.slug == "load.in_shards"
     assert [(change.key, change.after) for change in first.changes] == [("zero_stage", "3")]
 
 
 def test_a_model_that_is_loaded_in_shards_is_told_no_stage(advise):
-    assert "load.zero_stage" not in advise(KILLED.format(stage=3, ram="1TB")).levers
+    assert "load.in_shards" not in advise(KILLED.format(stage=3, ram="1TB")).levers
 
 
 def test_a_reference_of_dpo_is_offloaded_by_its_own_key(advise):
