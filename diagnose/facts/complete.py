@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
-from diagnose.types import Line, Paste, Setting
+from diagnose.types import Paste, Setting
 
 # words with which people say that what they paste is a part
 _PART = re.compile(
@@ -49,13 +48,8 @@ def complete(paste: Paste) -> bool:
 
 def says_part(paste: Paste) -> bool:
     """Whether somebody says that what is pasted is a part."""
-    return _part_told(paste.lines)
-
-
-@lru_cache(maxsize=8)
-def _part_told(lines: tuple[Line, ...]) -> bool:
-    whole = "\n".join([line.words for line in lines]).lower()
-    return any(word in whole for word in _PART_WORDS) and any(_PART.search(line.words) for line in lines)
+    whole = "\n".join([line.words for line in paste.lines]).lower()
+    return any(word in whole for word in _PART_WORDS) and any(_PART.search(line.words) for line in paste.lines)
 
 
 def _command(paste: Paste) -> bool:

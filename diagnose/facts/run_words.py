@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 
 from diagnose.facts import written
 from diagnose.facts.almost import almost, in_vain
@@ -164,19 +163,14 @@ def _fails(words: str, match: re.Match[str]) -> bool:
     return not (almost(words, match) or goes_well(words, match))
 
 
-@lru_cache(maxsize=1024)
-def _marked(words: str) -> tuple[str, ...]:
-    """The facts of whose forms a line, in lower case, may hold one."""
-    return tuple(id for id in FORMS if any(mark in words for mark in MARKS[id]))
-
-
 def _of_line(
     line: Line,
     ranks: Sequence[tuple[str, re.Pattern[str]]],
     counts: Callable[[str, re.Match[str]], bool] = _holds,
 ) -> Iterator[Fact]:
     words = line.words.lower()
-    forms = [(id, form) for id in _marked(words) for form in FORMS[id]]
+    marked = [id for id in FORMS if any(mark in words for mark in MARKS[id])]
+    forms = [(id, form) for id in marked for form in FORMS[id]]
     for id, form in (*forms, *(_RANKS if "megatron" in words or (not ranks and _STAGES.search(line.words)) else ranks)):
         for match in form.finditer(line.words):
             if counts(line.words, match) and switched(line.words, match.start(), match.end()) is not False:
