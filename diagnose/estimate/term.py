@@ -24,8 +24,9 @@ class Band(NamedTuple):
         return _band((min(self.low, bound), min(self.mid, bound), min(self.high, bound)))
 
     def in_parts(self, bound: float) -> Band:
-        """Each number's share of itself in as few equal parts as are no larger than ``bound``."""
-        return Band(*(number / max(1, math.ceil(number / bound)) for number in self))
+        """Each number's share of itself in as few equal parts as are no larger than ``bound``; high: the most of any smaller number."""
+        low, mid = (number / max(1, math.ceil(number / bound)) for number in self[:2])
+        return Band(low, mid, min(self.high, bound))
 
     def of(self, size: Band) -> Band:
         """This share of ``size``, end by end."""

@@ -113,6 +113,7 @@ def test_more_of_what_is_bisected_never_takes_less_of_any_pool(run: dict[str, An
         for before, after in zip(bench.at({row.id: low}).pools, bench.at({row.id: high}).pools, strict=True):
             spare = _cut_off(facts_of(run), high) if row.id == "rollout_n" else 16
             spare += _added_up(before) if row.id == "micro_batch" else 0
+            spare += _one_part_more(before, after) if row.id == "rollout_n" else 0
             assert max(one.high for one in before.phases) <= max(one.high for one in after.phases) + spare, row.id
 
 
@@ -126,6 +127,34 @@ def _added_up(pool: PoolEstimate) -> int:
     """Bytes of gradients that need not wait for those of other micro batches once a single one takes all rows."""
     terms = (term for phase in pool.phases for term in phase.terms)
     return max((term.high for term in terms if term.id == "actor_gradients"), default=0)
+
+
+def _one_part_more(before: PoolEstimate, after: PoolEstimate) -> float:
+    """What doubts of smaller parts take less, where a step of more rows is cut into one part more by a budget of tokens.
+
+    The parts may be as full as before, but are expected to be shorter, and some doubts are shares of what is expected.
+    """
+    falls = any(now.bytes < then.bytes for then, now in zip(before.phases, after.phases, strict=True))
+    return 0.02 * max(one.high for one in before.phases) if falls else 0.0
+
+
+def _most(pool: PoolEstimate, id: str) -> int:
+    return max(term.high for phase in pool.phases for term in phase.terms if term.id == id)
+
+
+@pytest.mark.parametrize(("fewer", "more"), [(3, 4), (13, 14)])
+def test_one_part_more_of_a_step_leaves_what_a_part_may_hold(fewer: int, more: int) -> None:
+    run = {
+        "framework": "verl",
+        "mini_batch_size": 91,
+        "max_length": 8192,
+        "real_response_length": 1877,
+        "sp": 2,
+        "dynamic_batch": True,
+    }
+    bench = Bench(facts_of(run), current().fallback)
+    before, after = (bench.at({"rollout_n": number}).pools[0] for number in (fewer, more))
+    assert _most(before, "checkpoints") == _most(after, "checkpoints") > 0
 
 
 @quick
