@@ -15,8 +15,12 @@ from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Paste
 from diagnose.vocabulary import is_number
 
-# a critic, or the algorithm that has one; a folder of that name holds all algorithms
-_OF_CRITIC = re.compile(r"critic|value[_ ]model|\bgae\b|(?<![\w/.])PPO(?![\w/.])|ppo_trainer/", re.I | re.A)
+# a critic, or the algorithm that has one; a folder of that name holds all algorithms, and figures of rewards and a wait for a critic
+# stand in every run of some trainers (verl v0.4.1 trainer/ppo/metric_utils.py: compute_data_metrics)
+_OF_CRITIC = re.compile(
+    r"critic(?!_warmup|/(?:score|rewards?|advantages|returns|kl)(?![a-z]))|value[_ ]model|\bgae\b|(?<![\w/.])PPO(?![\w/.])|ppo_trainer/",
+    re.I | re.A,
+)
 
 
 def by_default(
@@ -66,7 +70,7 @@ def _with_defaults(
     of_critic = not (own and _may_sample_groups(framework)) or any(
         _OF_CRITIC.search(line.words) for line in paste.lines
     )
-    if told := {fact.id: fact for fact in implied(facts, whole_run, of_critic)}:
+    if told := {fact.id: fact for fact in implied(facts, whole_run, of_critic, framework.critic_rare)}:
         facts = with_defaults({**stated, **told}, framework, number, keyed.units, paste, fork, keyed.untold)
     if framework.fallback or not whole_run:
         return facts

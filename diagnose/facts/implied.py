@@ -19,10 +19,13 @@ _SEVERAL = 2
 _MODEL_OF = {"ref_logprob": "has_ref", "critic": "has_critic", "values": "has_critic"}
 
 
-def implied(facts: Mapping[str, Fact], whole_run: bool, of_critic: bool = True) -> Iterator[Fact]:
+def implied(
+    facts: Mapping[str, Fact], whole_run: bool, of_critic: bool = True, critic_rare: str = ""
+) -> Iterator[Fact]:
     """What outranks a trainer's defaults; what is pasted whole has no engine that its command does not start.
 
-    ``of_critic``: something in the text is of a critic, or of the algorithm that has one.
+    ``of_critic``: something in the text is of a critic, or of the algorithm that has one; ``critic_rare``: why the trainer's runs seldom
+    have one.
     """
     if not whole_run and (engine := _engine(facts)):
         yield engine
@@ -30,7 +33,7 @@ def implied(facts: Mapping[str, Fact], whole_run: bool, of_critic: bool = True) 
         yield sleeps
     if not whole_run and (packed := _packed(facts)):
         yield packed
-    if not (whole_run or of_critic) and (group := _without_critic(facts)):
+    if not (whole_run or of_critic) and (group := _without_critic(facts, critic_rare)):
         yield group
     if model := _model(facts):
         yield model
@@ -95,20 +98,22 @@ def _packed(facts: Mapping[str, Fact]) -> Fact | None:
     return Fact("dynamic_batch", True, "derived", why="a budget of tokens is set for a pass")
 
 
-def _without_critic(facts: Mapping[str, Fact]) -> Fact | None:
-    """GRPO, where PPO is a trainer's default alone and of several settings that people show none is a critic's or a reward model's."""
+def _without_critic(facts: Mapping[str, Fact], critic_rare: str) -> Fact | None:
+    """GRPO, where PPO is a trainer's default alone and nothing that people show is of a critic or a reward model.
+
+    Several settings would hold one of a critic's, and the figures of a step its values; of less the trainer's own runs tell.
+    """
     algo = facts.get("algo")
     told = {id: fact for id, fact in facts.items() if fact.certain}
-    if (
-        algo is None
-        or algo.origin != "default"
-        or algo.value != "ppo"
-        or told.keys() & {"has_reward_model", "reward_model"}
-    ):
+    if algo is None or algo.origin != "default" or algo.value != "ppo":
         return None
-    if sum(bool(fact.key) for fact in told.values()) < _SEVERAL:
+    if told.keys() & {"has_reward_model", "reward_model"}:
         return None
-    return Fact("algo", "grpo", "assumed", why="none of the settings that are told is of a critic")
+    if "has_critic" in told and told["has_critic"].value is False:
+        return Fact("algo", "grpo", "assumed", why="the figures of a step hold none of a critic")
+    if sum(bool(fact.key) for fact in told.values()) >= _SEVERAL:
+        return Fact("algo", "grpo", "assumed", why="none of the settings that are told is of a critic")
+    return Fact("algo", "grpo", "assumed", why=critic_rare) if critic_rare else None
 
 
 def _algo(facts: Mapping[str, Fact]) -> Fact | None:

@@ -19,8 +19,7 @@ class Detect:
     ``together`` are keys that others have too, of which all of one list are its mark. ``unless`` are literals whose presence anywhere
     rules the framework out. Of frameworks with evidence of the same strength the lower ``rank`` wins (a fork before its base); an equal
     rank is a tie, and a tie is a question. Of the commands those of ``idle`` train nothing, and those of ``serves`` run an engine for a
-    training elsewhere. ``shares`` are marks of the base that this one was copied from, which show the base only where this one is not
-    named as what runs.
+    training elsewhere. ``shares`` are marks of the base that this is a copy of, which show that only where this is not named as running.
     """
 
     commands: tuple[str, ...] = ()
@@ -243,7 +242,8 @@ class Framework(Part):
     """A trainer. ``releases`` are its versions with their days, oldest first; ``newest`` is the newest version that was read.
 
     ``sections`` are parts of its configuration files that hold the same keys as the command; before ``dotted_since`` its keys had no
-    dots. ``parts`` are its files as they stand, its own first, where it has several (diagnose/knowledge/parts.py)."""
+    dots. ``parts`` are its files as they stand, its own first, where it has several (diagnose/knowledge/parts.py). ``critic_rare``: why a
+    run of which little is shown is taken to sample groups, though PPO is the default."""
 
     detect: Detect
     phases: tuple[str, ...]
@@ -254,6 +254,7 @@ class Framework(Part):
     package: str = ""
     config_shape: str = "override"
     fallback: bool = False
+    critic_rare: str = ""
     parts: tuple[Part, ...] = field(default=(), metadata={"written": False})
 
     def __hash__(self) -> int:
@@ -262,8 +263,7 @@ class Framework(Part):
 
     def takes(self, key: Key, values: Mapping[str, Value]) -> bool:
         """Whether the program that runs takes the key: no scope of its says otherwise."""
-        scopes = (one for one in self.scopes if key.key.startswith(one.keys))
-        return all(holds(scope.when, values) is not False for scope in scopes)
+        return all(holds(one.when, values) is not False for one in self.scopes if key.key.startswith(one.keys))
 
     def tied(self, key: str, values: Mapping[str, Value]) -> frozenset[str]:
         """The keys whose sizes must be what this key’s is, itself among them."""
@@ -285,8 +285,8 @@ class Framework(Part):
 
     def told_by_keys(self) -> frozenset[str]:
         """The facts that any of its keys tells, in whatever version."""
-        worded = (id for key in self.keys for facts in key.values.values() for id in facts)
-        return frozenset((*(key.fact for key in self.keys), *worded))
+        words = (facts for key in self.keys for facts in key.values.values())
+        return frozenset(key.fact for key in self.keys).union(*words)
 
     def words_of_keys(self, fact: str) -> frozenset[Value]:
         """All values that its keys can give a fact; none where a key takes any word, or none tells it."""

@@ -14,6 +14,7 @@ from diagnose.knowledge.records import Case
 from diagnose.match.index import Index, index_of, words_of
 from diagnose.match.values import PRINTED, WEIGHTS, config_key, config_value, equality, model_name, plain
 from diagnose.types import CaseMatch, Facts
+from diagnose.vocabulary import Value
 
 __all__ = ["WEIGHTS", "match", "model_name"]
 
@@ -50,7 +51,7 @@ def _score(same: float, against: float, words: float) -> float:
 def _facts_points(facts: Facts, index: Index) -> tuple[list[float], list[float]]:
     same, against = [0.0] * len(index.cases), [0.0] * len(index.cases)
     for id, weight in (*WEIGHTS.items(), *PRINTED.items()):
-        if (here := facts.values.get(id)) is None or id not in index.facts:
+        if (here := _held_against(facts, id)) is None or id not in index.facts:
             continue
         if id == "oom_kind" and here == "other":  # not settled, which is nothing in common
             continue
@@ -61,6 +62,11 @@ def _facts_points(facts: Facts, index: Index) -> tuple[list[float], list[float]]
                 points[i] += told
     _config_points(facts, index, same, against)
     return same, against
+
+
+def _held_against(facts: Facts, id: str) -> Value | None:
+    """What a case's fact is held against: nothing of an algorithm that nobody tells."""
+    return None if id == "algo" and not facts.algo_told else facts.values.get(id)
 
 
 def _config_points(facts: Facts, index: Index, same: list[float], against: list[float]) -> None:
@@ -97,7 +103,7 @@ def _text_points(text: str, index: Index) -> list[float]:
 def _explain(facts: Facts, case: Case, score: float) -> CaseMatch:
     same, differs = [], []
     for id in (*WEIGHTS, *PRINTED):
-        here, there = facts.values.get(id), case.facts.get(id)
+        here, there = _held_against(facts, id), case.facts.get(id)
         if here is None or there is None:
             continue
         if equality(id)(plain(id, here), plain(id, there)):

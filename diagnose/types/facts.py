@@ -171,6 +171,12 @@ class Facts:
         return any(fact.key for fact in self.stated.values())
 
     @property
+    def algo_told(self) -> bool:
+        """Whether the algorithm is told, or the default of a run of which several settings are shown."""
+        algo, shown = self.stated.get("algo"), sum(bool(fact.key) for fact in self.stated.values())
+        return algo is not None and (algo.certain or (algo.origin == "default" and shown > 1))
+
+    @property
     def cards_open(self) -> bool:
         """Whether the number of cards is one that the estimate took itself, since nobody tells it."""
         cards = self.stated.get("n_gpus")

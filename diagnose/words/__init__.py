@@ -88,10 +88,8 @@ def run_words(facts: Facts) -> tuple[str, ...]:
         if card
         else f"{count}{NBSP}GPU{'s' if count != 1 else ''}"
     )
-    algo = facts.stated.get("algo")
-    # a default says nothing of a run of which no setting was pasted
-    of_nothing = algo is not None and algo.origin == "default" and not facts.configured
-    parts = (framework, "" if of_nothing else _algo_words(str(values.get("algo", ""))), values.get("model"), cards)
+    algo = _algo_words(str(values["algo"])) if facts.algo_told else ""
+    parts = (framework, algo, values.get("model"), cards)
     return tuple(str(part) for part in parts if part)
 
 

@@ -73,6 +73,19 @@ def test_it_tells_what_differs_here_and_there():
     assert near.differs == (("n_gpus", 8, 4),)
 
 
+def test_an_algorithm_that_nobody_tells_is_held_against_no_case():
+    case = make_case(
+        "case", {"oom_kind": "gpu_oom", "framework": "two", "model": "Qwen2.5-7B", "n_gpus": 4, "algo": "ppo"}
+    )
+    values = {"oom_kind": "gpu_oom", "framework": "two", "model": "Qwen2.5-7B", "n_gpus": 4, "algo": "grpo"}
+    told, untold = (
+        Facts(stated={**make_facts(**values).stated, "algo": Fact("algo", "grpo", origin)}, values=values)
+        for origin in ("read", "assumed")
+    )
+    assert [one.differs for one in match(told, "", (case,))] == [(("algo", "grpo", "ppo"),)]
+    assert [one.differs for one in match(untold, "", (case,))] == [()]
+
+
 def test_the_own_case_comes_first_for_its_own_paste():
     twins = [
         make_case(f"twin-{i}", {"oom_kind": "host_ram", "framework": "one", "n_gpus": 8, "gpu_mem_gib": 40 + i})

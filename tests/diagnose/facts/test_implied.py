@@ -54,6 +54,28 @@ def test_a_pass_of_the_critic_is_ppo_where_that_is_the_default(knowledge: Knowle
     assert (found.facts.values["algo"], found.facts.stated["algo"].origin) == ("ppo", "derived")
 
 
+STEP = "(TaskRunner pid=3) step:2 - actor/kl_coef:0.001 - critic/score/mean:0.4 - critic/returns/min:0.0 - {}response_length/mean:812.1"
+DIED = "\nverl/workers/fsdp_workers.py, in update_actor\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.27 GiB."
+
+
+def test_a_step_whose_figures_hold_no_values_has_a_reference_and_no_critic(knowledge: Knowledge) -> None:
+    found = diagnose(f"Search-R1, Qwen2.5-7B, 8 x A100 80GB\n{STEP.format('')}{DIED}", {}, knowledge, ()).facts
+    assert (found.values["algo"], found.stated["algo"].origin) == ("grpo", "assumed")
+    assert (found.values["has_critic"], found.values["has_ref"]) == (False, True)
+
+
+def test_a_step_whose_figures_hold_values_has_a_critic(knowledge: Knowledge) -> None:
+    text = f"verl, Qwen2.5-7B, 8 x A100 80GB\n{STEP.format('critic/values/mean:0.1 - ')}{DIED}"
+    assert diagnose(text, {}, knowledge, ()).facts.values["algo"] == "ppo"
+
+
+def test_a_run_of_verl_of_which_little_is_shown_is_taken_to_sample_groups_and_asked(knowledge: Knowledge) -> None:
+    found = diagnose("verl, Qwen2.5-7B, 8 x A100 80GB, CUDA OOM in update_actor", {}, knowledge, ())
+    assert (found.facts.values["algo"], found.facts.algo_told) == ("grpo", False)
+    assert "algo" in [one.question.fact for one in found.questions]
+    assert diagnose("verl PPO, Qwen2.5-7B, 8 x A100 80GB, CUDA OOM", {}, knowledge, ()).facts.algo_told
+
+
 SPREAD = """model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-72B-Instruct", device_map="auto", torch_dtype=torch.bfloat16)
 model = get_peft_model(model, LoraConfig(r=16))
 args = {trainer}(per_device_train_batch_size=1, gradient_checkpointing=True, max_length=1024)

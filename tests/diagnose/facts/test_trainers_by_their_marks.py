@@ -71,7 +71,7 @@ def test_fine_tuning_without_a_word_of_samples_is_taken_as_supervised() -> None:
     found = told('  File "/x/transformers/trainer.py", line 2276, in _save_checkpoint\n' + OOM)
     assert found.facts.stated["algo"].value == "sft"
     assert found.facts.stated["algo"].origin == "assumed"
-    assert told("verl fine-tuning of Qwen2.5-7B\n" + OOM).facts.stated["algo"].origin == "default"
+    assert told("verl fine-tuning of Qwen2.5-7B\n" + OOM).facts.stated["algo"].value == "grpo"
     assert "algo" not in told("fine-tuning with a reward model and transformers.Trainer\n" + OOM).facts.stated
 
 

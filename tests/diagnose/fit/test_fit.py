@@ -192,8 +192,8 @@ def test_each_row_says_what_the_page_of_its_link_says(run: dict[str, Any]) -> No
 
 
 def test_more_samples_stay_with_the_algorithm_of_the_run() -> None:
-    """Of verl several samples tell GRPO where nobody names the algorithm, but the row speaks of this run with more of them."""
-    found, _ = fit_of({"framework": "verl"})
+    """Of Search-R1 several samples tell GRPO where nobody names the algorithm, but the row speaks of this run with more of them."""
+    found, _ = fit_of({"framework": "search-r1"})
     row = next(row for row in found.rows if row.id == "rollout_n")
     assert row.settings == {"rollout_n": row.best, "algo": "ppo"}
 

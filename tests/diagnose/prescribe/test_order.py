@@ -66,9 +66,10 @@ def test_what_keeps_results_stands_before_shorter_answers_where_nothing_names_th
 
 
 def test_a_critic_that_nobody_named_is_not_the_first_to_go(advise):
-    told = "verl {}Qwen2.5-7B on 1 x A100 40GB: CUDA out of memory while loading the model"
-    assert advise(told.format("PPO ")).levers[0] == "algo.drop_critic"
-    assert "algo.drop_critic" in advise(told.format("")).levers[1:]
+    told = "{} Qwen2.5-7B on 1 x A100 40GB: CUDA out of memory while loading the model"
+    assert advise(told.format("verl PPO")).levers[0] == "algo.drop_critic"
+    assert "algo.drop_critic" in advise(told.format("Search-R1")).levers[1:]
+    assert "algo.drop_critic" not in advise(told.format("verl")).levers
 
 
 def test_a_critic_that_nobody_named_is_not_the_first_to_be_offloaded(advise):

@@ -36,10 +36,11 @@ def test_a_title_in_a_sentence_keeps_its_abbreviations(title, said):
     assert words.in_sentence(title) == said
 
 
-def test_an_algorithm_that_only_a_default_gives_is_not_said_of_a_run_without_settings():
+def test_an_algorithm_that_only_a_default_gives_is_said_only_where_the_run_is_shown():
     ray = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n58.7 ray::WorkerDict.init_model"
-    launched = f"{ray}\npython3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B"
-    assert "PPO" not in words.run_words(diagnose(f"{ray} verl", {}, current(), []).facts)
+    launched = f"{ray}\npython3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-7B trainer.nnodes=1"
+    for little in ("verl", "Search-R1"):
+        assert not {"PPO", "GRPO"} & set(words.run_words(diagnose(f"{ray} {little}", {}, current(), []).facts))
     assert "PPO" in words.run_words(diagnose(launched, {}, current(), []).facts)
 
 
