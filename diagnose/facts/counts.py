@@ -11,6 +11,9 @@ from diagnose.facts.launcher import VISIBLE, devices_of
 from diagnose.facts.spelling import normal
 from diagnose.types import Fact, Line
 
+# the heads of npu-smi's two parts, as Ascend's npu-smi info prints them
+_NPU_TABLE, _NPU_PROCESSES = "HBM-Usage", "Process id"
+
 
 def put_count(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Mention]) -> None:
     """How many cards: never the same ones twice. Keys and launchers first, then a table, then the first count in words.
@@ -40,12 +43,17 @@ def put_count(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Men
 
 def without_cut(table: dict[str, Fact], said: list[Mention], lines: Sequence[Line]) -> dict[str, Fact]:
     """The facts of a table without its number of cards, where only some rows of it are pasted, with no frame, and the words count more."""
-    framed = any(line.words.startswith(("+-", "╘", "└")) for line in lines)
+    framed = any(line.words.startswith(("+-", "╘", "└")) for line in lines) and not _cut_between(lines)
     listed = table.get("n_gpus")
-    counts = {one.count for one in said if one.count and one.gpu and not one.aside}
-    if framed or listed is None or len(counts) != 1 or max(counts) <= int(listed.value):
+    counts = {one.count for one in _counted(said) if not one.aside}
+    if framed or listed is None or len(counts) != 1 or max(one or 0 for one in counts) <= int(listed.value):
         return table
     return {id: fact for id, fact in table.items() if id != "n_gpus"}
+
+
+def _cut_between(lines: Sequence[Line]) -> bool:
+    """Whether a table of ``npu-smi`` lacks its last part: the same frame is behind every card, and processes behind them all."""
+    return any(_NPU_TABLE in line.words for line in lines) and not any(_NPU_PROCESSES in line.words for line in lines)
 
 
 def _served(known: Mapping[str, Fact]) -> bool:
@@ -60,10 +68,13 @@ def _left_out(listed: Fact, count: int) -> bool:
     return normal(listed.key) in VISIBLE and bool(devices) and min(devices) > 0 and count > max(devices)
 
 
+def _counted(said: Sequence[Mention]) -> list[Mention]:
+    """The mentions that count cards: those that name the card, else all."""
+    return [one for one in said if one.count and one.gpu] or [one for one in said if one.count]
+
+
 def _spoken_count(said: list[Mention], nodes: Fact | None) -> Fact | None:
-    counted = [mention for mention in said if mention.count and mention.gpu] or [
-        mention for mention in said if mention.count
-    ]
+    counted = _counted(said)
     if not counted:
         return None
     first, count = counted[0], counted[0].count or 0

@@ -113,6 +113,29 @@ def test_it_reads_the_tables_of_other_makers(values):
     assert (found["gpu_model"], found["gpu_mem_gib"], found["n_gpus"]) == ("Ascend 910B3", 64, 2)
 
 
+NPU_HEAD = "| Chip                      | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |"
+NPU_FRAME = "+===========================+===============+====================================================+"
+NPU_PROCESSES = "| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |"
+
+
+@pytest.mark.parametrize(
+    ("words", "last", "count"),
+    [
+        ("910B 8卡 verl GRPO", "", 8),
+        ("8 张 910B2 verl GRPO", "", 8),
+        ("verl GRPO", "", 2),
+        ("910B 8卡 verl GRPO", NPU_PROCESSES, 2),
+    ],
+)
+def test_a_table_of_npu_smi_that_is_cut_behind_a_card_counts_no_more_than_the_words(values, words, last, count):
+    rows = [
+        f"| {i}     910B2               | OK            | 102.3       48                0    / 0             |\n"
+        f"| 0                         | 0000:C{i}:00.0  | 0           0    / 0          61203/ 65536         |\n{NPU_FRAME}"
+        for i in range(2)
+    ]
+    assert values("\n".join([words, NPU_FRAME.replace("=", "-"), NPU_HEAD, NPU_FRAME, *rows, last]))["n_gpus"] == count
+
+
 RAY = """======== Autoscaler status: 2025-03-01 10:07:12.331 ========
 Node status
 Active:
