@@ -198,7 +198,7 @@ EACH = re.compile(
     re.I | re.A,
 )
 MACHINES_BEFORE = re.compile(
-    r"(?:\d{1,3}|[两双二三四五六七八])\s*(?:台(?:机器|服务器|机)?|机|个?节点)(?:\s*[,，]?\s*(?:上)?各(?:自|有|是)?|\s*[x×*]?)\s*$",
+    r"(?:\d{1,3}|[两双二三四五六七八])\s*(?:台(?:机器|服务器|机)?|机|个?节点)(?:\s*[,，]?\s*(?:上)?[各都](?:自|有|是)?|\s*[x×*]?)\s*$",
     re.A,
 )
 # “4 nodes 8xH100”, “8xH100, 4 nodes”: a machine's cards beside the number of machines, where nothing calls them all

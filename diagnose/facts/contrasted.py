@@ -26,15 +26,17 @@ _CONTRASTS = tuple(
     for kind in _KINDS
 )
 _NEAR = 120
-# “same script, two machines”, “two machines, one works and one …”, “两台机器对比”: a run is on one of them
+# “same script, two machines”, “two machines, one works and one …”, “两台机器对比”, “两台机器都一样”: a run is on one of them
 _ALIKE = re.compile(
     r"(?:\bsame (?:script|code|command|config\w*|settings?|setup|run|everything|job)"
-    r"|同样?的?(?:脚本|代码|配置|命令))\s*[,:;，：]\s*(?:on\s+)?$",
+    r"|同样?的?(?:脚本|代码|配置|命令))\s*[,:;，：]\s*(?:on\s+)?$"
+    r"|\bsame (?:error|result|problem|issue|oom|crash|failure|behaviou?r)\s+on\s+(?:my\s+|these\s+|both\s+)?$",
     re.I | re.A,
 )
 _ONE_WORKS = re.compile(
     r"\s*(?:(?:来|做个?|之间)?(?:对比|比较)|[,，:：.。;；(（-]\s*(?:(?:on|the) )?(?:其中)?(?:one|一台)\s*(?:machine|node|of them|机器)?"
-    r"\s*(?:is |runs |上|就|是)?(?:works?|worked|ok|okay|fine|能跑|可以跑?|正常|没问题)(?![A-Za-z]))",
+    r"\s*(?:is |runs |上|就|是)?(?:works?|worked|ok|okay|fine|能跑|可以跑?|正常|没问题)(?![A-Za-z])"
+    r"|上?(?:跑)?都(?:是|会)?(?:一样(?!的)|这样|如此|能?复现|试(?:过了?|了)|有(?:这个|同样的?|一样的)问题)(?![\w一-鿿]))",
     re.I | re.A,
 )
 
