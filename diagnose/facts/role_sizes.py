@@ -10,7 +10,8 @@ from diagnose.types import Fact, Line
 
 _ROLES = {
     "params_b": r"(?:\bactor|\bpolicy(?:[ _-]?model)?|\bstudent(?:[ _-]?model)?|策略(?:模型)?|学生模型)",
-    "reward_b": r"(?:reward(?:[ _-]?model|(?=\s{0,2}[:：=]?\s{0,2}\d{1,3}(?:\.\d{1,2})?\s*B\b(?!\s*tokens?)))|\bRM\b|奖励模型)",
+    "reward_b": r"(?:reward(?:[ _-]?model|(?=\s{0,2}(?:[:：=]|[也都]?是|也)?\s{0,2}\d{1,3}(?:\.\d{1,2})?\s*B\b(?!\s*tokens?)))"
+    r"|\bRM\b|奖励模型)",
     "teacher_b": r"(?:teacher(?:[ _-]?model)?|教师(?:模型)?|老师模型)",
     "critic_b": r"(?:critic(?:[ _-]?model)?|value model|价值模型)",
 }
@@ -22,7 +23,7 @@ _FORMS = {
     id: (
         re.compile(rf"{_B}\s*(?:的\s*)?{role}(?![A-Za-z_])", re.I | re.A),
         re.compile(
-            rf"{role}(?![A-Za-z_])(?:\s{{0,2}}(?:\b(?:is|also|of|uses?|has|with|an?|the)\b|也|是|为|用|的|有|[:：=(（])){{0,4}}\s{{0,2}}"
+            rf"{role}(?![A-Za-z_])(?:\s{{0,2}}(?:\b(?:is|also|of|uses?|has|with|an?|the)\b|也|都|是|为|用|的|有|[:：=(（])){{0,4}}\s{{0,2}}"
             rf"{_NAMED}{_SIZE}",
             re.I | re.A,
         ),

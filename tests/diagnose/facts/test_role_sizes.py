@@ -17,6 +17,8 @@ from diagnose.pipeline import diagnose
         ("Qwen3-8B student with a 32B teacher model, CUDA out of memory", "teacher_b", 32),
         ("学生 1.7B，教师 8B，爆显存", "teacher_b", 8),
         ("actor Qwen2.5-7B, critic also 7B, PPO, CUDA out of memory", "critic_b", 7),
+        ("ppo llama3 8b actor critic都是8b reward也是8b 爆显存", "critic_b", 8),
+        ("ppo llama3 8b actor critic都是8b reward也是8b 爆显存", "reward_b", 8),
     ],
 )
 def test_the_size_of_a_role_is_read(values, text, id, size):
@@ -29,6 +31,7 @@ def test_the_size_of_a_role_is_read(values, text, id, size):
         "Qwen2.5-7B with critic and reward model, CUDA out of memory",
         "reward model 8 GPUs, Qwen2.5-7B, CUDA out of memory",
         "7B reward is low, CUDA out of memory",
+        "ppo 7b 爆显存 critic和reward都是同一张卡 8 batch",
         "a 3B reward model and a 7B reward model, CUDA out of memory",
     ],
 )
