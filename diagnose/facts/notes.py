@@ -56,10 +56,9 @@ def _of_card(stated: Mapping[str, Fact], gpu: Gpu | None) -> Iterator[str]:
     sold = sorted(float(one) for one in gpu.sizes)
     if all(abs(float(size.value) - one) > _ROUNDED * one for one in sold):
         told = " or ".join(f"{one:g}" for one in sold)
-        yield (
-            f"{gpu.title} is sold with {told} GB; {size.value:g} GB is taken as it was told: a part of a card (MIG or a virtual one), or "
-            "another card."
-        )
+        less = float(size.value) < max(sold)
+        other = "a part of a card (MIG or a virtual one), or another card" if less else "a rebuilt card, or another one"
+        yield f"{gpu.title} is sold with {told} GB; {size.value:g} GB is taken as it was told: {other}."
 
 
 def _of_dead_keys(keyed: KeyFacts) -> Iterator[str]:

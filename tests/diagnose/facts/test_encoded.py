@@ -48,3 +48,8 @@ def test_settings_paths_and_checksums_are_none(text):
 )
 def test_a_size_in_which_a_card_is_not_sold_is_told(card, told):
     assert ("is sold with" in _notes(f"GRPO with verl on one {card}, CUDA out of memory")) is told
+
+
+@pytest.mark.parametrize(("card", "part"), [("A100 24GB", True), ("RTX 4090 48GB", False)])
+def test_more_than_a_card_is_sold_with_is_no_part_of_one(card, part):
+    assert ("a part of a card" in _notes(f"GRPO with verl on one {card}, CUDA out of memory")) is part
