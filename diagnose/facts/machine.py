@@ -27,7 +27,7 @@ from diagnose.facts.shared_memory import shared_memory
 from diagnose.facts.strange_cards import mentions, one_memory
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.facts.told_roles import told_roles
-from diagnose.facts.told_trainers import told_trainers
+from diagnose.facts.told_trainers import numbered_cards, told_trainers
 from diagnose.facts.used_of import used_of_card
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
@@ -139,6 +139,7 @@ def _spoken(
     if not several and "n_gpus" not in {**found, **stated}:
         _put(found, told_roles(speech))
         _put(found, left(speech, "n_gpus"))
+    _put(found, {} if several else numbered_cards(speech, {**found, **stated}))
     parted = several or any(PART_OF.search(line.words) for line in speech)
     put_count(found, stated, [] if parted else said)
     _put(found, {} if several else told_trainers(speech, {**found, **stated}))

@@ -15,6 +15,7 @@ from diagnose.types import Fact, Paste, Setting
 
 _ROLE = re.compile(r"(?P<role>[a-z]+)[_.]num_(?P<what>nodes|gpus_per_node)$", re.A)
 _BESIDE = ("critic", "ref", "reward")  # the roles beside the actor whose phases may run on cards of their own
+_TRAINED = {"actor", "policy"}  # two names of one role
 _TOGETHER = re.compile(r"colocate_(?P<first>[a-z]+)_(?P<second>[a-z]+)$", re.A)
 _POOL = re.compile(r"(?:^|\.)(?P<pool>trainer|rollout)\.n_?(?P<what>nodes|gpus_per_node)$", re.A)
 _CLUSTER = re.compile(r"(?:^|\.)(?P<pool>cluster|colocated\.resources)\.(?:num_)?(?P<what>nodes|gpus_per_node)$", re.A)
@@ -22,7 +23,7 @@ _OF_A_MACHINE = 8  # the most cards that both pools together have where they sta
 _RENTED = re.compile(r"(?:^|[_.])rollout_num_gpus$", re.A)
 _LEARNERS = re.compile(r"(?:^|\.)num_learners_per_node$", re.A)
 _SHARED = re.compile(r"(?:^|\.)single_gpu_mode$", re.A)
-_ENGINES = re.compile(r"(?:^|[_.])num_engines$", re.A)
+_ENGINES = re.compile(r"(?:^|[_.])num_(?:inference_)?engines$", re.A)
 _ENGINE_TP = re.compile(r"(?:vllm|engine|rollout)\w*[_.]tensor_parallel_size$", re.A)
 
 
@@ -114,8 +115,9 @@ def rented_cards(paste: Paste) -> dict[str, Fact]:
 
 
 def role_cards(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Cards of the whole run and of each role where every role has its own count; empty with one role, but for an actor beside engines.
+    """Cards of the whole run and of each role where every role has its own count.
 
+    Empty with one role, but for one that trains beside engines.
     A role that the run is ``stated`` to do without has none, whatever its count is left at. Roles that share cards (``colocate_a_b``,
     ``colocate_all_models``) count once; engines count with their tensor parallel size.
     """
@@ -128,7 +130,7 @@ def role_cards(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     }
     engines = _engines({key: setting.value for key, setting in settings.items()})
     alone = sum("gpus_per_node" in count for count in roles.values()) < 2
-    if not cards or (alone and not (engines and "actor" in cards)):
+    if not cards or (alone and not (engines and _TRAINED & cards.keys())):
         return {}
     told = {key: written.truth(setting.value) for key, setting in settings.items() if "colocate" in key}
     on = {key for key, yes in told.items() if yes} | _unless_told(told, cards)
@@ -136,7 +138,7 @@ def role_cards(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     if alone and everything:
         return {}
     total = max([*cards.values(), engines]) if everything else _total(cards, on) + engines
-    first = next(iter(cards))
+    first = next((role for role in cards if role in _TRAINED), next(iter(cards)))
     beside = {} if everything else {f"{role}_gpus": cards[role] for role in _BESIDE if role in cards}
     machines = {count.get("nodes", 1) for count in roles.values()}
     # a “node” of one card is a place for a worker, of which a machine has several
@@ -149,7 +151,7 @@ def role_cards(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
             else {}
         ),
         "n_gpus": Fact("n_gpus", total, "derived", why="the sum of the roles"),
-        "trainer_gpus": Fact("trainer_gpus", cards.get("actor", cards[first]), "derived", why="the actor's cards"),
+        "trainer_gpus": Fact("trainer_gpus", cards[first], "derived", why="the actor's cards"),
         **{id: Fact(id, count, "derived", why="its own count") for id, count in beside.items()},
     }
 

@@ -62,6 +62,17 @@ _APART = (
         r"\s+(?:\w{2,8}\s+)?(?:for|to|runs?|running|serv\w*|host\w*)\s+(?:\w{2,8}\s+)?(?:vllm|sglang|inference|generat\w*|rollouts?)",
         re.I | re.A,
     ),
+    # a role right behind its cards: “6 GPUs training, 2 GPUs inference”
+    re.compile(
+        rf"(?<![\w.-])(?P<train>{NUMERAL})\s+(?:gpus?|cards?)\s+(?:train(?:ing|er)?|actor)\b[^.;\n\d]{{0,12}}?"
+        rf"(?<![\w.-])(?P<infer>{NUMERAL})\s+(?:gpus?|cards?)\s+(?:vllm|sglang|inference|generation|rollouts?)\b",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?<![\w.-])(?P<infer>{NUMERAL})\s+(?:gpus?|cards?)\s+(?:vllm|sglang|inference|generation|rollouts?)\b[^.;\n\d]{{0,12}}?"
+        rf"(?<![\w.-])(?P<train>{NUMERAL})\s+(?:gpus?|cards?)\s+(?:train(?:ing|er)?|actor)\b",
+        re.I | re.A,
+    ),
     # a part of all
     re.compile(
         rf"(?<![\w.-])(?P<infer>{NUMERAL})\s+(?:out\s+)?of\s+(?:the\s+|my\s+|our\s+)?(?P<all>\d{{1,3}})\s*(?:gpus?|cards?)\s+"
@@ -95,6 +106,21 @@ _APART = (
         re.I | re.A,
     ),
 )
+_GENERATES = r"(?:vllm|sglang|rollouts?|infer(?:ence)?|generation)"
+_TRAINS = r"train(?:ing|er)?(?!\w|[ _](?:steps?|epochs?|batch|samples?|rows?|prompts?|examples?))"
+_BETWEEN = r"\s*(?:[,，、/+&]|\band\b)?\s*(?:and\s+)?"
+# the same in fewest words, which a number beside them has to be the sum of
+_SUMMED = (
+    re.compile(
+        rf"(?<![\w.-])(?P<infer>{NUMERAL})\s+(?:for\s+)?{_GENERATES}(?!\w){_BETWEEN}(?P<train>{NUMERAL})\s+(?:for\s+)?{_TRAINS}",
+        re.I | re.A,
+    ),
+    re.compile(
+        rf"(?<![\w.-])(?P<train>{NUMERAL})\s+(?:for\s+)?{_TRAINS}{_BETWEEN}(?P<infer>{NUMERAL})\s+(?:for\s+)?{_GENERATES}"
+        r"(?!\w|[ _-](?:engines?|workers?))",
+        re.I | re.A,
+    ),
+)
 _TOGETHER = re.compile(
     r"colocat|\bshar(?:e|es|ed|ing)\b|\bsame\b|混部|混布|共用|共享|同一?[张块组批]|一起|复用", re.I | re.A
 )
@@ -125,9 +151,9 @@ def _each_counted(speech: Sequence[Line]) -> dict[str, Fact]:
 def _trained_and_generating(speech: Sequence[Line]) -> dict[str, Fact]:
     """The cards that train and those of the whole run, where the words give those that generate as well."""
     for line in speech:
-        if "训练" not in line.words and "train" not in line.words.lower():
+        if not re.search("训练|train|actor", line.words, re.I):
             continue
-        found = next((match for form in _APART if (match := form.search(line.words))), None)
+        found = next((match for form in _APART if (match := form.search(line.words))), None) or _summed(line.words)
         if found:
             groups, span = found.groupdict(), span_of(line, found)
             if not (counts := _counts(groups)):
@@ -138,6 +164,16 @@ def _trained_and_generating(speech: Sequence[Line]) -> dict[str, Fact]:
                 "trainer_gpus": Fact("trainer_gpus", train, "read", written=found[0], span=span),
             }
     return {}
+
+
+def _summed(words: str) -> re.Match[str] | None:
+    """A pair of bare counts, “8 rollout 8 train”, where the same line counts as many in all: “16 cards”, “A100 x16”."""
+    for form in _SUMMED:
+        if (found := form.search(words)) and (counts := _counts(found.groupdict())):
+            rest = f"{words[: found.start()]};{words[found.end() :]}"
+            if re.search(rf"(?<![\w.-]){sum(counts)}{OF_CARDS}|[x×*]\s?{sum(counts)}(?![\w.])", rest, re.I | re.A):
+                return found
+    return None
 
 
 def _counts(groups: Mapping[str, str | None]) -> tuple[int, int] | None:

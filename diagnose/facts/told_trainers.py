@@ -1,4 +1,7 @@
-"""How many cards train beside an engine that is served from others, in words: “vllm on gpu 3 (so 3 training processes)”."""
+"""How many cards train beside an engine that is served from others, in words: “vllm on gpu 3 (so 3 training processes)”.
+
+Or by the numbers of both: “training on gpus 0-3, vllm on gpus 4-7”.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,15 @@ _ON_CARDS = (
         re.I | re.A,
     ),
 )  # fmt: skip
+_CARDS = r"(?:gpus?|cuda|cards?|卡)"
+_NUMBERED = {
+    part: re.compile(
+        rf"(?<![\w./-])(?:{who})\s?(?:{_CARDS}\s?)?(?:\b(?:runs?|is|are|sits?|lives?|uses?|on)\b\s?|[用占在跑放:：=]\s?){{1,3}}"
+        rf"(?P<of>{_CARDS})?[\s:#]{{0,2}}{_LIST}(?P<after>\s?号?卡)?",
+        re.I | re.A,
+    )
+    for part, who in (("train", r"train(?:ing|er)?|actor|训练"), ("infer", _ENGINE))
+}
 _RANGE = re.compile(r"(\d{1,2})\s?-\s?(\d{1,2})", re.A)
 
 
@@ -41,6 +53,27 @@ def told_trainers(speech: Sequence[Line], known: Mapping[str, Fact]) -> dict[str
             if 0 < count < cards:
                 span = span_of(line, found)
                 return {"trainer_gpus": Fact("trainer_gpus", count, "read", written=found[0], span=span)}
+    return {}
+
+
+def numbered_cards(speech: Sequence[Line], known: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Both where a line numbers the cards of trainer and engine: “training on gpus 0-3, vllm on gpus 4-7”.
+
+    The numbers are those of all cards of one machine, each once; else nothing is told.
+    """
+    values = {id: fact.value for id, fact in known.items()}
+    if "trainer_gpus" in known or _over_nodes(values):
+        return {}
+    for line in speech:
+        parts = {part: found for part, form in _NUMBERED.items() if (found := form.search(line.words))}
+        if len(parts) < len(_NUMBERED) or not any(found["of"] or found["after"] for found in parts.values()):
+            continue
+        taken = {part: _listed(found["list"]) for part, found in parts.items()}
+        cards = sum(len(numbers) for numbers in taken.values())
+        if set().union(*taken.values()) == set(range(cards)) and cards == (whole(values, "n_gpus") or cards):
+            trains, span = parts["train"], span_of(line, parts["train"])
+            counts = {"n_gpus": cards, "trainer_gpus": len(taken["train"])}
+            return {id: Fact(id, count, "read", written=trains[0], span=span) for id, count in counts.items()}
     return {}
 
 

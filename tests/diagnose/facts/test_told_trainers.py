@@ -43,6 +43,63 @@ def test_what_is_no_part_of_the_runs_cards_takes_none_away(words):
     assert read(words)["trainer_gpus"] == 4
 
 
+@pytest.mark.parametrize(
+    ("words", "cards", "trains"),
+    [
+        ("verl OOM on A100: training on cuda 0-3, rollout on cuda 4-7", 8, 4),
+        ("verl OOM, rollout cards are cuda 4-7, training on 0-3", 8, 4),
+        ("OOM with the vllm server of TRL: vllm on gpu 3, training on gpus 0,1,2", 4, 3),
+        ("verl 爆显存，训练用 0-3 卡，推理用 4-7 卡", 8, 4),
+    ],
+)
+def test_cards_by_their_numbers_are_those_of_each(words, cards, trains):
+    found = diagnose(words, {}, current(), []).facts.values
+    assert (found["n_gpus"], found["trainer_gpus"]) == (cards, trains)
+
+
+@pytest.mark.parametrize(
+    ("words", "cards"),
+    [
+        ("OOM on 8 A100: training on gpu 0 and 1, rollout on gpu 1", 8),  # one card holds both
+        ("OOM on 8 A100: training on gpus 4-7, rollout on gpus 0-1", 8),  # not all cards of a machine
+        ("OOM on 2 nodes of 8 A100: training on gpus 0-3, rollout on gpus 4-7", 16),  # of each machine
+    ],
+)
+def test_numbers_that_are_not_all_cards_once_part_nothing(words, cards):
+    found = diagnose(words, {}, current(), []).facts.values
+    assert found["trainer_gpus"] == cards
+
+
+@pytest.mark.parametrize(
+    ("words", "cards", "trains"),
+    [
+        ("verl OOM, H20 2机 16 卡，8 rollout 8 train", 16, 8),
+        ("prime-rl OOM, RTX 4090 24GB x4 (2 infer 2 train)", 4, 2),
+        ("AReaL OOM: 4 train + 4 rollout on 8 H100", 8, 4),
+        ("slime OOM: 4 GPUs actor + 4 GPUs rollout", 8, 4),
+        ("OOM on A100: 6 GPUs training, 2 GPUs inference", 8, 6),
+        # what is no pair of roles, or no count of cards
+        ("verl OOM 8xA100, 8 rollout 8 train samples in flight", 8, 8),
+        ("verl OOM on A100 x16, 8 rollout 8 train steps", 16, 16),
+        ("verl OOM on 4 H100 cards, 8 rollout 8 train", 4, 4),
+        ("OOM on 8 GPUs training Qwen, also on 4 GPUs with inference", 8, 8),
+    ],
+)
+def test_a_pair_of_counts_tells_who_has_how_many(words, cards, trains):
+    found = diagnose(words, {}, current(), []).facts.values
+    assert (found["n_gpus"], found["trainer_gpus"]) == (cards, trains)
+
+
+@pytest.mark.parametrize(
+    ("placed", "cards"), [("colocate_all=false", (8, 4)), ("colocate_all=true", (4, 4)), ("strategy=fsdp2", (4, 4))]
+)
+def test_engines_beside_a_policy_have_cards_of_their_own_by_either_name(placed, cards):
+    run = f"SkyRL, OOM on H100 80GB\ntrainer.placement.{placed} trainer.placement.policy_num_gpus_per_node=4 "
+    run += "generator.num_inference_engines=2 generator.inference_engine_tensor_parallel_size=2"
+    found = diagnose(run, {}, current(), []).facts.values
+    assert (found["n_gpus"], found["trainer_gpus"]) == cards
+
+
 def test_prompts_rounded_down_leave_the_micro_batch_as_it_is_written():
     """4 × 8 rows hold five whole groups of 6 and a rest."""
     found = read("4x L40S 48GB, vllm colocate")
