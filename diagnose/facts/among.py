@@ -53,6 +53,7 @@ _ENGINE_PROCESS = re.compile(
     r"\((?:\w*(?:vllm|sglang)\w*|EngineCore\w*|Worker_[TPDE]P\w*|LLMRayActor|RolloutRayActor|RayWorkerWrapper)[ )]",
     re.A | re.I,
 )
+_ENGINE_ROLE = "rollout_"
 _NAMED = r"(?:EngineCore\b|(?:vllm|sglang)(?:['’]s)? (?:engine|worker|server|process))"
 _ENGINE_SAID = re.compile(
     rf"\b(?:OOM|out of memory)(?: errors?)? (?:in|inside|of) (?:the |an? )?{_NAMED}"
@@ -82,7 +83,7 @@ def among(paste: Paste, hits: Sequence[Hit], framework: Framework | None = None)
     frames = _of_failure(deepest_first(paste, hits))
     paths, failures = [frame.path for frame in frames], _of_card(paste, hits)
     pools = any(hit.signature.gives.get("engine_maps_pool") for hit in hits)  # an engine alone maps its pool
-    if _meets(paths, _OF_ENGINES) or pools or _in_engine(failures, hits):
+    if _meets(paths, _OF_ENGINES) or pools or _in_engine(failures, hits) or _called_as_engine(paste, hits, framework):
         return _ENGINE
     if roles := _of_roles(deepest_first(paste, hits), framework):
         return roles
@@ -149,6 +150,16 @@ def _in_engine(failures: Sequence[Line], hits: Sequence[Hit]) -> bool:
     printed = [line for line in failures if line.number in programs] or failures
     by_engines = all(_ENGINE_PROCESS.search(line.text[: line.offset]) for line in printed)
     return bool(failures) and (by_engines or any(_ENGINE_SAID.search(line.words) for line in failures))
+
+
+def _called_as_engine(paste: Paste, hits: Sequence[Hit], framework: Framework | None) -> bool:
+    """Whether Ray called the failure by a name that has the engine's role in front: a group of workers that hold nothing else.
+
+    (volcengine/verl v0.7.0 single_controller/ray/base.py: _bind_workers_method_to_parent; one that trains as well is actor_rollout.)
+    """
+    known = {one.function for one in framework.frames} if framework else set()
+    calls = (frame.function for frame in deepest_first(paste, hits) if not frame.path)
+    return any(call.startswith(_ENGINE_ROLE) and call in known for call in calls)
 
 
 def _of_failure(frames: Iterable[Frame]) -> list[Frame]:

@@ -103,3 +103,32 @@ def test_an_engines_traceback_tells_its_card_also_where_it_tells_no_phase():
     levers = [one.lever.slug for one in diagnose(SERVER, {}, knowledge, ()).prescriptions]
     assert levers[0] == "rollout.gpu_memory_utilization.down"
     assert not {"offload.optimizer.on", "peft.lora", "algo.drop_ref", "hardware.more_gpus"} & set(levers)
+
+
+BY_ROLE = """
+verl, Qwen3-8B on 8 A100 80GB
+actor_rollout_ref.hybrid_engine={hybrid} trainer.n_gpus_per_node=6 rollout.n_gpus_per_node=2 rollout.nnodes=1
+actor_rollout_ref.rollout.gpu_memory_utilization=0.95 actor_rollout_ref.rollout.tensor_model_parallel_size=2
+ray.exceptions.RayTaskError(OutOfMemoryError): ray::WorkerDict.{role}_sync_rollout_weights() (pid=88, ip=10.0.0.4)
+  File "/root/verl/recipe/one_step_off_policy/fsdp_workers.py", line 108, in sync_rollout_weights
+    tensor = torch.empty(shape, dtype=dtype, device=get_torch_device().current_device())
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 0 has a total capacity of 79.32 GiB of which 512.94 MiB is free.
+"""
+
+
+@pytest.mark.parametrize(
+    ("role", "hybrid", "engines"), [("rollout", "False", True), ("actor", "False", False), ("rollout", "True", True)]
+)
+def test_a_call_by_its_role_tells_whose_card_it_is(role, hybrid, engines):
+    diagnosis = diagnose(BY_ROLE.format(role=role, hybrid=hybrid), {}, current(), ())
+    levers = [one.lever.slug for one in diagnosis.prescriptions]
+    assert diagnosis.phase == "weight_sync"
+    assert (levers[0] == "rollout.gpu_memory_utilization.down") is engines
+    assert ("offload.optimizer.on" in levers) is (not engines or hybrid == "True")
+
+
+def test_keys_of_the_asynchronous_trainer_put_the_engine_on_its_own_cards():
+    text = "verl OOM in update_actor\n{}.staleness_threshold=0.5\n"
+    told = {key: diagnose(text.format(key), {}, current(), ()).facts.values for key in ("async_training", "training")}
+    assert told["async_training"]["rollout_mode"] == "server"
+    assert told["training"].get("rollout_mode") != "server"
