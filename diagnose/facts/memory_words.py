@@ -121,6 +121,9 @@ _OF_A_CARD = re.compile(
     r"(?:[- ](?:SXM\d?|PCIe|NVL))?\s*[(（]?\s*$",
     re.I | re.A,
 )
+_SURELY_HOST = re.compile(
+    r"(?:i?B)?\s*(?:of\s+)?(?:(?:system|host|cpu|main)|系统|主机)[-\s]*(?:ram|mem\w*|内存)\s*[)）]", re.I | re.A
+)
 _LARGEST_CARD = 288  # GB
 _FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?(?=\s+\d)", re.I | re.A)
 # … as somebody tells it: “free -g: 503 total”, “free -h says Mem: total 125Gi”
@@ -232,12 +235,18 @@ def _of_words(line: Line, forms: Sequence[re.Pattern[str]]) -> Fact | None:
             again = _AGAIN.match(line.words, match.end("unit"))
             size = float(match["size"].replace(",", "")) * (KIB if match["unit"].lower() == "t" else 1)
             size = float(again["size"]) if again else size
-            if size <= _LARGEST_CARD and _OF_A_CARD.search(line.words[: match.start("size")][-40:]):
+            if size <= _LARGEST_CARD and _is_of_card(line.words, match):
                 continue
             if size >= 8:
                 value = int(size) if size.is_integer() else size
                 return Fact("host_ram_gb", value, "read", written=match[0].strip(), span=span_of(line, match))
     return None
+
+
+def _is_of_card(words: str, match: re.Match[str]) -> bool:
+    """Whether a size stands right behind the name of a card, and not in brackets with the system's name: “T4 (12.7 GB system RAM)”."""
+    own = words[: match.start("size")].rstrip().endswith(("(", "（")) and _SURELY_HOST.match(words[match.end("unit") :])
+    return not own and bool(_OF_A_CARD.search(words[: match.start("size")][-40:]))
 
 
 def _is_use(words: str, match: re.Match[str]) -> bool:

@@ -17,6 +17,11 @@ from diagnose.types import Command, Fact, Line, Paste
 _SHORT = re.compile(
     r"\s*(?:[$>] )?(?:[A-Z_]+=\S+ )*(?P<program>[a-z][\w./-]*(?: [\w./-]+){0,2}?) (?:--?\w|\S+\.(?:ya?ml|json)\b)", re.A
 )
+# of these, the ones that look at a machine or fetch what a script needs start neither a training nor anything else
+_LOOKS = re.compile(
+    r"(?:free|df|du|ls|cat|top|htop|dmesg|watch|(?:nvidia|rocm|npu)-smi|(?:uv )?pip3?|conda install|git|wget|curl)\b",
+    re.A,
+)
 
 _MODEL = re.compile(r"\w/\w", re.A)  # a name with its owner, or a path
 _ONLY_TRAINED = (
@@ -78,16 +83,7 @@ def read_trains(
     engines = knowledge.engines
     serving = () if "algo" in stated else (*engines, *(framework.detect.serves if framework else ()))
     idle_of = (*knowledge.idle, *(framework.detect.idle if framework else ()))
-    lines = {line.number: line for line in paste.lines}
-    started = [
-        (_words(command), lines.get(command.first_line), number) for number, command in enumerate(paste.commands)
-    ]
-    started += [(f"{found['program']} ", line, -1) for line in paste.lines if (found := _SHORT.match(line.words))]
-    started += [
-        (f"{line.words.lstrip('$> ')} ", line, -1)
-        for line in paste.lines
-        if line.words.lstrip("$> ").startswith(knowledge.idle)
-    ]
+    started = _started(paste, knowledge.idle)
     if any(_trains(words, framework, (*engines, *knowledge.idle)) for words, _, _ in started):
         return {}
     for words, line, number in started:
@@ -99,6 +95,23 @@ def read_trains(
             keys = [setting.key for setting in paste.settings if setting.command == number]
             return _fact(words, line, task_of(words, keys))
     return {} if started else idle_code(paste, speech, stated)
+
+
+def _started(paste: Paste, idle: tuple[str, ...]) -> list[tuple[str, Line | None, int]]:
+    """What is started: the words, the line, and the number of the command, -1 for one that is read as none."""
+    lines = {line.number: line for line in paste.lines}
+    started = [
+        (_words(command), lines.get(command.first_line), number) for number, command in enumerate(paste.commands)
+    ]
+    started += [
+        (f"{found['program']} ", line, -1)
+        for line in paste.lines
+        if (found := _SHORT.match(line.words)) and not _LOOKS.match(found["program"])
+    ]
+    started += [
+        (f"{line.words.lstrip('$> ')} ", line, -1) for line in paste.lines if line.words.lstrip("$> ").startswith(idle)
+    ]
+    return started
 
 
 def _of_idle(fact: Fact, paste: Paste, idle: tuple[str, ...]) -> bool:

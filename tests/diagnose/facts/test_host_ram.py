@@ -81,6 +81,12 @@ def test_the_ram_of_a_node_may_stand_behind_a_card(values):
     assert values("verl 7B 8xA100 80G 512G 内存 killed")["host_ram_gb"] == 512
 
 
+def test_ram_in_brackets_behind_a_card_is_the_host_s_where_they_call_it_so(values):
+    assert values("free T4 (12.7 GB system RAM), session crashed")["host_ram_gb"] == 12.7
+    assert "host_ram_gb" not in values("8xA100 80GB system memory OOM")
+    assert "host_ram_gb" not in values("RTX 4090 (24GB) system RAM is full")
+
+
 def test_a_limit_of_shared_memory_is_none_of_host_ram(values):
     assert "host_ram_gb" not in values("容器的 shm 共享内存限制 64G")
 

@@ -130,6 +130,15 @@ def test_merging_is_told_by_the_call_unless_the_script_trains() -> None:
     assert "trains" not in told(merges + "trainer.train()\n" + OOM).facts.values
 
 
+@pytest.mark.parametrize("beside", ["free -h says total 15Gi", "pip install -U peft transformers", "nvidia-smi -l 1"])
+def test_a_command_that_looks_at_the_machine_hides_no_merge(beside: str) -> None:
+    merges = "model = PeftModel.from_pretrained(base, 'lora')\nmodel = model.merge_and_unload()\n"
+    assert told(f"{merges}{beside}\n{OOM}").facts.values["task"] == "merge"
+    # these may start a training
+    assert "trains" not in told(f"{merges}bash run.sh --x 1\n{OOM}").facts.values
+    assert "trains" not in told(f"{merges}uv run train.py --x 1\n{OOM}").facts.values
+
+
 def test_the_weights_of_what_trains_nothing_are_summed_up() -> None:
     said = next_step(told(f"swift export --model Qwen/Qwen2.5-32B-Instruct --merge_lora true\n{OOM}"))
     assert (
