@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.conditions import holds, in_range
-from diagnose.facts.on_off import OF_ANOTHER, goes_well, switched
+from diagnose.facts.on_off import ALL_TRUE, OF_ANOTHER, goes_well, switched
 from diagnose.facts.prose import asked, clause_of, span_of
 from diagnose.facts.told_to import is_told_to
 from diagnose.knowledge.records import Framework
@@ -93,7 +93,8 @@ _ON_BEFORE = re.compile(
     re.I | re.A,
 )
 _ON_AFTER = re.compile(
-    rf"^[^。；;\n]{{0,40}}?(?:(?:都|也|全部?)?\s*{_SWITCHED}|\b(?:is|are|both|all)? ?(?:on|enabled|active)\b)|^ ?true\b",
+    rf"^[^。；;\n]{{0,40}}?(?:(?:都|也|全部?)?\s*{_SWITCHED}|\b(?:is|are|both|all)? ?(?:on|enabled|active)\b)|^ ?true\b"
+    rf"|^[`'\"”]?{ALL_TRUE}",
     re.I | re.A,
 )
 # a word for itself between those of a list of settings: “zero3, adam offload, micro batch 2”

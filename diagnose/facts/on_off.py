@@ -24,6 +24,12 @@ _GOES_WELL = re.compile(
 _AND = r"(?:\s*(?:和|与|以及|及|、|/|\band\b|\bor\b|\bnor\b)\s*)"
 _OTHERS_BEFORE = rf"(?:[\w.-]{{2,60}}{_AND}){{0,3}}"
 _OTHERS_AFTER = rf"(?:{_AND}[\w.-]{{2,60}}){{0,3}}"
+# names of code, of all of which one word tells: “a_offload/b_offload all True”, “a_offload, b_offload and c_offload are all on”
+_ALL_OF_THEM = (
+    r"(?:\s*[/,，、&+]\s*(?:and\s+)?(?-i:[A-Za-z]\w*_\w+)|\s+(?:and|和|与)\s+(?-i:[A-Za-z]\w*_\w+)){0,4}"
+    r"\s*(?:\b(?:are|is|were)\s+)?(?:\b(?:all|both)\b|都|全部?|均)\s*(?:\bset to\b|[=:：是为])?\s*"
+)
+ALL_TRUE = rf"{_ALL_OF_THEM}(?:true|on|enabled)\b"
 # that it never was on …
 _NOT_ON = (
     re.compile(
@@ -51,7 +57,8 @@ _PUT_OFF = (
     ),
     re.compile(
         rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|还|全|一直|暂时|是)*\s*(?:关闭|关掉|关着|关了|关(?=\s*(?:[,，、;；.。)）]|$|\w))|禁用"
-        r"|(?:is |was |are |were )?(?:turned |switched )?(?:off|disabled)\b|[=:：]\s*(?:false|off)\b)",
+        r"|(?:is |was |are |were )?(?:turned |switched )?(?:off|disabled)\b|[=:：]\s*(?:false|off)\b)"
+        rf"|^[`'\"”]?{_ALL_OF_THEM}(?:false|off|disabled)\b",
         re.I | re.A,
     ),
 )
@@ -70,7 +77,8 @@ _ON_BEFORE = re.compile(
 _ON_AFTER = re.compile(
     rf"^[`'\"”]?{_OTHERS_AFTER}\s*(?:都|也|已经?|全|是)*\s*(?:(?:打开|开启|启用|开|加|用上|设)(?:了|着|的)"
     r"|(?:is |was |are |were )?(?:already |both )?(?:turned |switched )?(?:on|enabled)\b"
-    r"|打?开(?=[，,。;；、\s]|$))",
+    r"|打?开(?=[，,。;；、\s]|$))"
+    rf"|^[`'\"”]?{ALL_TRUE}",
     re.I | re.A,
 )
 

@@ -60,6 +60,12 @@ _RANKS = tuple(
         ("tp", "(?:[Tt][Pp]|[Tt]ensor[ -][Pp]arallel(?:ism)?)"),
         ("pp", "(?:[Pp][Pp]|[Pp]ipeline[ -][Pp]arallel(?:ism)?)"),
         ("ep", rf"(?:EP|ep(?=\d)|(?:{_BEHIND_A_DEGREE})ep)"),
+        # “cp” is also the shell's word for a copy: what it counts is none
+        (
+            "sp",
+            rf"(?:CP|cp(?=\d)|(?:{_BEHIND_A_DEGREE})cp(?=[ =:]?\d{{1,3}}\s*(?:$|[^\w\s]|(?:[tped]|et)p[ =:]?\d))"
+            r"|[Cc]ontext[ -][Pp]arallel(?:ism)?)",
+        ),
     )
 )
 # only who splits layers speaks of stages, and of its own ranks beside them: “PP=4 TP=2 EP=8”

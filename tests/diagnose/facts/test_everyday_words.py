@@ -36,6 +36,9 @@ RUNS = [
         "Megatron-SWIFT 全参 sft Qwen3-30B-A3B，单机八卡 H800，tp2 ep8，爆显存",
         {"strategy": "megatron", "tp": 2, "ep": 8},
     ),
+    ("slime megatron, Qwen3-32B, H800 80G, tp 8 pp 4 cp 2, OOM", {"tp": 8, "pp": 4, "sp": 2}),
+    ("verl megatron Qwen3-32B, 16 H800 80G, TP=4, CP=4, OOM in update", {"tp": 4, "sp": 4}),
+    ("slime megatron, Qwen3-32B tp8 pp2, cp 4 files to the node, OOM", {"tp": 8, "pp": 2, "sp": 1}),
     (
         "LLaMA-Factory 全参 sft Qwen2.5-32B，8*A100 80G，ds z3 offload，内存被杀了",
         {"zero_stage": 3, "optimizer_on_cpu": True},

@@ -18,6 +18,7 @@ OFF = [
     "{} is not enabled",
     "without {}",
     "{} is off",
+    "{}/optimizer_offload/grad_offload all False",
     "没有开 param_offload 和 {}",
     "{} 和 param_offload 都没开",
     "without param_offload or {}",
@@ -33,8 +34,20 @@ ON = [
     "{} enabled",
     "with {}",
     "{} 也打开了",
+    "{}/optimizer_offload/grad_offload all True",
+    "{}, grad_offload and optimizer_offload are all true",
+    "{}、optimizer_offload 都是 True",
 ]
-OPEN = ["有关 {} 的问题", "要开不开 {}", "{} 没用，还是爆", "{} 的时候", "8 张卡 {}", "using the docs of {}"]
+OPEN = [
+    "{}, and all true stories",
+    "{} with answers that are all true",
+    "有关 {} 的问题",
+    "要开不开 {}",
+    "{} 没用，还是爆",
+    "{} 的时候",
+    "8 张卡 {}",
+    "using the docs of {}",
+]
 
 
 def place(text: str, word: str) -> tuple[str, int, int]:
@@ -82,6 +95,16 @@ SAID = [
     ("verl " + RUN + "max response length 2048 works, 8192 OOMs in update_actor", {"response_length": 8192}, ()),
     ("TRL " + RUN + "reduced per_device_train_batch_size from 8 to 2, still OOM", {"micro_batch": 2}, ()),
     ("TRL " + RUN + "micro batch size 从 8 改成 2 就好了", {}, ("micro_batch",)),
+    (
+        "verl 0.6 megatron " + RUN + "param_offload/optimizer_offload/grad_offload all True，爆显存",
+        {"param_offload": True, "optimizer_offload": True, "grad_offload": True},
+        (),
+    ),
+    (
+        "verl " + RUN + "should param_offload/optimizer_offload all be True? OOM",
+        {},
+        ("param_offload", "optimizer_offload"),
+    ),
     ("Logic-RL " + RUN + "actor_rollout_ref.actor.ppo_micro_batch_size=64，改成 32 也炸", {"micro_batch": 64}, ()),
 ]
 
