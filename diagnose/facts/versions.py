@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -63,7 +63,9 @@ def version_of(framework: Framework | None, fork: Fork | None, paste: Paste, ans
         return of_day(answered, framework)
     if framework is None:
         return None
-    if (named := _of_package(framework, paste) or _of_words(framework, paste)) is not None:
+    named = _of_package({framework.package}, paste) or _of_words(framework, paste)
+    # an image's tag calls a package by the short name of the trainer: ``owner/image:torch2.8.0-name3.9.1``
+    if (named := named or _of_package(_names(framework), paste)) is not None:
         return named
     if fork is not None and fork.version:
         why = f"{fork.title} is built on {framework.title} of this time"
@@ -92,9 +94,9 @@ def _span(bounds: Sequence[_Bound]) -> tuple[str, str] | None:
     return None if since and until and version(until) <= version(since) else (since, until)
 
 
-def _of_package(framework: Framework, paste: Paste) -> Fact | None:
-    package = _plain(framework.package)
-    named = [found for found in paste.packages if package and _plain(found.name) == package]
+def _of_package(names: Collection[str], paste: Paste) -> Fact | None:
+    own = {_plain(name) for name in names if name}
+    named = [found for found in paste.packages if _plain(found.name) in own]
     for found in (*(one for one in named if not _elsewhere(paste, one)), *named):
         span = place_of(paste, found.line)
         return Fact("framework_version", found.version, "read", written=found.version, span=span)
@@ -116,9 +118,7 @@ def _of_words(framework: Framework, paste: Paste) -> Fact | None:
     """“… 0.4” or “… v0.3.1” behind one of the framework's names."""
     if not framework.releases:
         return None
-    names = {framework.title, framework.slug, *framework.detect.names}
-    names |= {name.rstrip("0123456789").rstrip() for name in names}  # “name 3” is told by the major version
-    forms = "|".join(loose(name) for name in sorted(names, key=len, reverse=True))
+    forms = "|".join(loose(name) for name in sorted(_names(framework), key=len, reverse=True))
     said = re.compile(rf"(?<![A-Za-z0-9/_.-])(?:{forms}){_SAYS}{_NUMBER}{_NO_VERSION}", re.I | re.A)
     classes = "|".join(word for word in framework.detect.literals if _CLASS.fullmatch(word))
     method = re.compile(
@@ -132,6 +132,11 @@ def _of_words(framework: Framework, paste: Paste) -> Fact | None:
             span = Span(line.number, told.start(1), told.end(1))
             return Fact("framework_version", told[1], "read", written=told[1], span=span)
     return None
+
+
+def _names(framework: Framework) -> set[str]:
+    names = {framework.title, framework.slug, *framework.detect.names}
+    return names | {name.rstrip("0123456789").rstrip() for name in names}  # “name 3” is told by the major version
 
 
 def _moved_to(words: str, found: re.Match[str]) -> re.Match[str]:

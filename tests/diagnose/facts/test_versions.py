@@ -227,3 +227,22 @@ def test_the_turns_are_the_last_releases_before_the_plan_changed(quill):
     assert turns(quill.frameworks["quill"]) == ("1.2", "1.1")
     assert turns(quill.frameworks["quill"], until="1.2") == ("1.1", "1.0")
     assert turns(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (
+            "Image: modelscope/modelscope:ubuntu22.04-torch2.8.0-vllm0.11.0-swift3.9.1\nmegatron rlhf --rlhf_type grpo",
+            "3.9.1",
+        ),
+        (
+            "modelscope/modelscope:torch2.8.0-swift3.9.1, but pip says ms-swift==3.10.1\nswift rlhf --rlhf_type grpo",
+            "3.10.1",
+        ),
+        ("Image: modelscope/modelscope:ubuntu22.04-torch2.8.0-vllm0.11.0\nswift rlhf --rlhf_type grpo", None),
+    ],
+)
+def test_an_image_calls_the_trainer_by_its_short_name(text, version, knowledge):
+    told = read_facts(read(text), {}, knowledge).stated.get("framework_version")
+    assert (told.value if told and told.origin == "read" else None) == version
