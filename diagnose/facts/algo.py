@@ -51,6 +51,8 @@ _IN_COMMAND = re.compile(
     r"(?:^|[/_.\-])(online_dpo|dpo_online|dapo|gspo|rloo|grpo|kto|orpo|cpo|dpo|sft|rm|reward_modeling|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
     re.I | re.A,
 )
+# the script or the module of a launcher's summary (torch/distributed/elastic/multiprocessing/errors: ChildFailedError.format_msg)
+_FAILED = re.compile(r"(?:^|\s)([\w./‹›-]{4,200}) FAILED\s*$", re.A)
 _CONTINUED = re.compile(r"(?:^|/)pt(?:\.py)?$", re.A)
 _TRAINER = re.compile(
     r"\b(?:[A-Z][a-z]+)??(GRPO|OnlineDPO|DPO|PPO|SFT|KTO|ORPO|CPO|GKD|RLOO|Reward)(?:v2)?(?:Trainer|Config)\b"
@@ -110,7 +112,15 @@ def read_algo(
     if keyed is not None:
         recipe = next((fact for fact in (command, words) if fact and fact.value in _RECIPES), None)
         return recipe if keyed.value in ONLINE_ALGOS else None
-    return _of_loss(paste) or command or _of_trainer(paste) or of_head(paste) or words or _of_script(speech)
+    return (
+        _of_loss(paste)
+        or command
+        or _of_failed(paste)
+        or _of_trainer(paste)
+        or of_head(paste)
+        or words
+        or _of_script(speech)
+    )
 
 
 def _has_critics_keys(paste: Paste, stated: Mapping[str, Fact], framework: Framework | None) -> bool:
@@ -180,6 +190,15 @@ def _of_command(paste: Paste) -> Fact | None:
             if found := _IN_COMMAND.search(word):
                 algo = _named(next(group for group in found.groups() if group))
                 return Fact("algo", algo, "read", written=word, span=place_of(paste, command.first_line))
+    return None
+
+
+def _of_failed(paste: Paste) -> Fact | None:
+    for line in paste.lines:
+        script = _FAILED.search(line.words) if "FAILED" in line.words else None
+        if script and (found := _IN_COMMAND.search(script[1])):
+            algo = _named(next(group for group in found.groups() if group))
+            return Fact("algo", algo, "read", written=script[1], span=span_of(line, script, 1))
     return None
 
 
