@@ -19,6 +19,9 @@ _NODES = re.compile(r"\s(?:--nodes[= ]|-N ?)(?P<count>\d{1,4})(?=\s|$)", re.A)
 _PER_NODE = re.compile(
     r"\s--(?:gres[= ]gpu|gpus-per-node)[:= ](?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,2})(?=[\s,(]|$)", re.A
 )
+# what ``seff`` prints of a job of several nodes (SchedMD/slurm contribs/seff/seff)
+_OF_JOB = re.compile(r"\s*Nodes: (?P<count>[1-9]\d{0,3})\s*$", re.A)
+_JOB = re.compile(r"\s*Job ID: \d", re.A)
 _GPUS = re.compile(r"\s(?:--gpus[= ]|-G ?)(?:[A-Za-z][\w.-]{0,40}:)?(?P<count>\d{1,4})(?=\s|$)", re.A)
 # in a sentence: “I submit with sbatch --nodes=1 …”
 _SUBMITTED = re.compile(
@@ -43,7 +46,14 @@ _STARTS_CONTAINER = re.compile(r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?
 def read_allocation(paste: Paste) -> dict[str, Fact]:
     """Cards and nodes that were asked for, and the lowest limit of host memory; with no limit, what the machine has."""
     found: dict[str, Fact] = {}
-    for fact in (*_slurm(paste), *_one_node(paste), *_kubernetes(paste), *_skypilot(paste), *_containers(paste)):
+    for fact in (
+        *_slurm(paste),
+        *_seff(paste),
+        *_one_node(paste),
+        *_kubernetes(paste),
+        *_skypilot(paste),
+        *_containers(paste),
+    ):
         found.setdefault(fact.id, fact)
     return {**found, **read_limits(paste, found)}
 
@@ -55,6 +65,13 @@ def _slurm(paste: Paste) -> Iterator[Fact]:
         for id, pattern in (("n_nodes", _NODES), ("gpus_per_node", _PER_NODE), ("n_gpus", _GPUS)):
             if (found := pattern.search(line.words)) and int(found["count"]) > 0:
                 yield Fact(id, int(found["count"]), "read", written=found[0].strip(), span=span_of(line, found))
+
+
+def _seff(paste: Paste) -> Iterator[Fact]:
+    if any(_JOB.match(line.words) for line in paste.lines):
+        for line in paste.lines:
+            if found := _OF_JOB.match(line.words):
+                yield Fact("n_nodes", int(found["count"]), "read", written=found[0].strip(), span=span_of(line, found))
 
 
 def _one_node(paste: Paste) -> Iterator[Fact]:

@@ -117,7 +117,9 @@ def _query(lines: Sequence[Line], known: Set[str]) -> Iterator[tuple[Line, str, 
         sizes = [int(found["mib"]) for field in fields if (found := _MIB_FIELD.match(field))]
         if not sizes or (header and (len(fields) != len(header) or line.number != last + 1)):
             continue
-        if any(name in tight(field.lower()) for field in fields for name in known):
+        # a header that names the capacity tells what a row is of
+        whole = any(field.startswith("memory.total") for field in header)
+        if whole or any(name in tight(field.lower()) for field in fields for name in known):
             last = line.number
             index = fields[header.index("index")] if "index" in header else fields[0]
             yield line, index if index.isdigit() else str(last) if header else "", max(sizes)

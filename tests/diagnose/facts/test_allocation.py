@@ -113,3 +113,19 @@ def test_it_reads_the_cards_of_a_skypilot_task(values, text, cards, nodes):
 
 def test_kinds_of_cards_to_choose_from_tell_no_number(values):
     assert "gpus_per_node" not in values("resources:\n  accelerators: {A100:8, H100:4}\n")
+
+
+_SEFF = "{}State: TIMEOUT (exit code 0)\nNodes: {}\nCores per node: 112\nJob Wall-clock time: 12:00:10"
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        (_SEFF.format("Job ID: 120033\nCluster: leo\n", 16), 16),
+        (_SEFF.format("Job ID: 120033\nCluster: leo\n", 0), None),
+        (_SEFF.format("", 16), None),
+        ("Job ID: 120033\nNodes: 16 in the queue", None),
+    ],
+)
+def test_the_report_of_a_job_tells_its_nodes(values, text, nodes):
+    assert values(text).get("n_nodes") == nodes

@@ -99,6 +99,14 @@ def test_it_reads_the_query_form_and_counts_a_card_once(values, text, model, siz
     assert (found["gpu_model"], found["gpu_mem_gib"], found["n_gpus"]) == (model, size, count)
 
 
+def test_a_query_without_names_has_its_capacity_by_the_header(values):
+    rows = "0, 78012 MiB, 81559 MiB\n1, 61880 MiB, 81559 MiB\n"
+    found = values("index, memory.used [MiB], memory.total [MiB]\n" + rows)
+    assert (found["gpu_mem_gib"], found["n_gpus"]) == (80, 2)
+    assert not {"gpu_mem_gib", "n_gpus"} & values("index, memory.used [MiB], memory.free [MiB]\n" + rows).keys()
+    assert not {"gpu_mem_gib", "n_gpus"} & values(rows).keys()
+
+
 def test_it_reads_the_tables_of_other_makers(values):
     bytes_ = "\n".join(f"GPU[{i}]\t\t: VRAM Total Memory (B): 205822885888" for i in range(4))
     assert (values(bytes_)["gpu_mem_gib"], values(bytes_)["n_gpus"]) == (192, 4)
