@@ -69,7 +69,8 @@ _NAMED = tuple(
     (
         what,
         re.compile(
-            rf"(?<![\w.]){'' if what == 'ref' else OF_ANOTHER}{words}{_OTHERS}{{0,3}}[ _-]?(?:的\s*|也\s*|都\s*)?offload\w*",
+            rf"(?<![\w.]){'' if what == 'ref' else OF_ANOTHER}{words}{_OTHERS}{{0,3}}"
+            r"[ _-]?(?:的\s*|也\s*|都\s*)?offload(?:s|ed|ing)?(?!\w)",
             re.I | re.A,
         ),
     )

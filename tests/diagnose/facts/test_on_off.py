@@ -105,6 +105,12 @@ SAID = [
         {},
         ("param_offload", "optimizer_offload"),
     ),
+    # how much of it is moved by another key’s way
+    (
+        "verl megatron " + RUN + "use_precision_aware_optimizer=True optimizer_offload_fraction=1，爆显存",
+        {"optimizer_cpu_fraction": 1},
+        ("optimizer_offload",),
+    ),
     ("Logic-RL " + RUN + "actor_rollout_ref.actor.ppo_micro_batch_size=64，改成 32 也炸", {"micro_batch": 64}, ()),
 ]
 
