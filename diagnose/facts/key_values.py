@@ -15,9 +15,8 @@ _ANY_OTHER = "*"
 _MEMBER = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+", re.A)
 _MEMBER_OF_SELF = re.compile(r"self(?:\.\w{1,60}){1,4}", re.A)  # a variable of the program, in a line of its code
 _NAMES = ("dataset", "model", "reward_model", "critic_model", "teacher")
-_BUILT = re.compile(
-    r"[\[({].{1,300}\sfor\s.{1,60}\sin\s.{1,300}[\])}]", re.A
-)  # a loop of code that makes a list is no name
+# a loop of code that makes a list is no name
+_BUILT = re.compile(r"[\[({][^\n]{1,300}?\sfor\s+[\w, ()]{1,40}\sin\s", re.A)
 _ONLY = re.compile(r"\[\s{0,9}(?P<quote>['\"]?)(?P<item>[^\[\](){},'\"\s]{1,200})(?P=quote)\s{0,9}\]", re.A)
 
 
@@ -29,7 +28,7 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
     if not key.fact or written.not_set(value) or _MEMBER_OF_SELF.fullmatch(value.strip()):
         return {}
     # a flag whose words were not pasted, or code
-    if key.fact in _NAMES and (written.truth(value) is not None or _BUILT.fullmatch(value.strip())):
+    if key.fact in _NAMES and (written.truth(value) is not None or _BUILT.match(value.strip())):
         return {}
     if key.product:
         return _product(key, value)
