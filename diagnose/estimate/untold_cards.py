@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.estimate.other_cards import USUAL, fewest_cards
+from diagnose.estimate.other_cards import fewest_cards, usual_cards
 from diagnose.estimate.plan import plan_of
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts
@@ -23,7 +23,7 @@ def assumed_cards(facts: Facts, fallback: Framework | None = None, several: bool
     plan = plan_of(facts.with_fact(Fact("n_gpus", fewest, "assumed")), fallback)
     if plan is None or plan.serves:
         return None
-    nodes = plan.whole("n_nodes")
+    nodes, usual = plan.whole("n_nodes"), usual_cards(facts)
     if plan.split.stage == 0 and fewest == 1 and plan.values.get("strategy") != "megatron":
-        return Fact("n_gpus", USUAL * nodes if several or nodes > 1 else 1, "assumed", why=_ALIKE, taken="alike")
-    return Fact("n_gpus", USUAL * max(nodes, -(-fewest // USUAL)), "assumed", why=_SHARED, taken="shared")
+        return Fact("n_gpus", usual * nodes if several or nodes > 1 else 1, "assumed", why=_ALIKE, taken="alike")
+    return Fact("n_gpus", usual * max(nodes, -(-fewest // usual)), "assumed", why=_SHARED, taken="shared")

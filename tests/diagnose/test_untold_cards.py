@@ -124,3 +124,10 @@ def test_it_does_not_advise_more_cards_than_nobody_counted(ask):
 
 def test_it_says_nothing_of_the_host_of_so_many_cards(ask):
     assert ask(TRL).estimate.host is None
+
+
+@pytest.mark.parametrize(("card", "cards"), [("GB200", 16), ("H100", 32)])
+def test_nodes_of_a_card_that_is_known_in_machines_of_one_size_alone_hold_as_many(card: str, cards: int) -> None:
+    text = f"NeMo-RL GRPO of Qwen3-32B on 4 {card} nodes: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    found = diagnose(text, {}, current(), ()).facts
+    assert (found.values["n_gpus"], found.stated["n_gpus"].origin) == (cards, "assumed")
