@@ -7,7 +7,7 @@ docs.docker.com "Enable GPU support" (device_ids, count) and "docker run --gpus"
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from diagnose.facts import written
 from diagnose.facts.launcher import devices_of
@@ -39,6 +39,14 @@ _LIMIT_KEY = re.compile(
 _RESERVED = re.compile(r"(?:^|\.)devices\.(?:count|device_ids)$", re.A)
 _ASKED = re.compile(
     r"(?<![\w.])(?P<what>(?:nvidia|amd)\.com/gpu)[\"']?\s*[:=]\s*[\"']?(?P<count>\d{1,2})(?![\w.])", re.A
+)
+# how many pods of one kind there are, and the same in a sentence beside what one of them may take
+_REPLICAS = re.compile(r"(?P<of>(?:[\w-]+\.)*)replicas$", re.A)
+_PODS = re.compile(
+    r"(?<![\w.])replicas\s?[:=]?\s?(?P<told>[1-9]\d{0,2})(?![\w/])|\bof (?:the |my |our )?(?P<all>[1-9]\d{0,2}) (?:worker )?pods\b"
+    r"|(?<![\w./])(?P<count>[1-9]\d{0,2}) (?:worker )?pods\b"
+    r"(?!\s+(?:(?:were|was|got|get|are|is|keep|have) )?(?:OOM|kill|die|restart|evict|crash|pend|fail|left))",
+    re.I | re.A,
 )
 _STARTS_CONTAINER = re.compile(r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create)\s", re.A)
 
@@ -85,14 +93,46 @@ def _one_node(paste: Paste) -> Iterator[Fact]:
 
 
 def _kubernetes(paste: Paste) -> Iterator[Fact]:
-    for setting in paste.settings:
-        if setting.shape not in ("yaml", "json") or not (found := _LIMIT_KEY.search(setting.key)):
-            continue
-        if setting.value.isdigit() and 0 < int(setting.value) <= _MOST_CARDS:
-            yield Fact("gpus_per_node", int(setting.value), "read", "", found["what"], setting.value, setting.span)
+    limits = [
+        (setting, found["what"])
+        for setting in paste.settings
+        if setting.shape in ("yaml", "json")
+        and (found := _LIMIT_KEY.search(setting.key))
+        and setting.value.isdigit()
+        and 0 < int(setting.value) <= _MOST_CARDS
+    ]
+    asked = [Fact("gpus_per_node", int(one.value), "read", "", what, one.value, one.span) for one, what in limits]
     for line in paste.lines:  # in a sentence
         if "com/gpu" in line.words and (found := _ASKED.search(line.words)) and 0 < int(found["count"]) <= _MOST_CARDS:
-            yield Fact("gpus_per_node", int(found["count"]), "read", written=found[0], span=span_of(line, found))
+            asked.append(
+                Fact("gpus_per_node", int(found["count"]), "read", written=found[0], span=span_of(line, found))
+            )
+    yield from asked
+    if len({fact.value for fact in asked}) == 1 and (pods := _replicas(paste, limits) or _pods(paste)):
+        yield pods
+
+
+def _replicas(paste: Paste, limits: Sequence[tuple[Setting, str]]) -> Fact | None:
+    """The pods of all kinds that have cards; those of a kind without a number of its own, such as a head, are one."""
+    told = [(setting, found["of"]) for setting in paste.settings if (found := _REPLICAS.match(setting.key))]
+    paths = [setting.key for setting, _ in limits]
+    with_cards = [(setting, of) for setting, of in told if any(path.startswith(of) for path in paths)]
+    if not with_cards or len({of for _, of in with_cards}) < len(with_cards) or len(set(paths)) < len(paths):
+        return None  # none, or several of one name
+    if not all(setting.value.isdigit() for setting, _ in with_cards):
+        return None
+    alone = sum(not any(path.startswith(of) for _, of in with_cards) for path in paths)
+    total = sum(int(setting.value) for setting, _ in with_cards) + alone
+    first = with_cards[0][0]
+    return Fact("n_nodes", total, "read", "", first.key, first.value, first.span) if total else None
+
+
+def _pods(paste: Paste) -> Fact | None:
+    for line in paste.lines:
+        if found := _PODS.search(line.words):
+            count = int(found["told"] or found["all"] or found["count"])
+            return Fact("n_nodes", count, "read", written=found[0], span=span_of(line, found))
+    return None
 
 
 def _skypilot(paste: Paste) -> Iterator[Fact]:

@@ -1,6 +1,11 @@
 """What a scheduler or a container gives."""
 
+from __future__ import annotations
+
 import pytest
+
+from diagnose.knowledge import Knowledge
+from diagnose.pipeline import diagnose
 
 
 @pytest.mark.parametrize(
@@ -129,3 +134,51 @@ _SEFF = "{}State: TIMEOUT (exit code 0)\nNodes: {}\nCores per node: 112\nJob Wal
 )
 def test_the_report_of_a_job_tells_its_nodes(values, text, nodes):
     assert values(text).get("n_nodes") == nodes
+
+
+LIMITS = """      resources:
+        limits:
+          nvidia.com/gpu: 8
+          memory: 900Gi
+"""
+JOB = f"""kind: PyTorchJob
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+{LIMITS}    Worker:
+      replicas: 3
+{LIMITS}"""
+CLUSTER = f"""kind: RayCluster
+spec:
+  headGroupSpec:
+{LIMITS}  workerGroupSpecs:
+    - replicas: 3
+      groupName: workers
+{LIMITS}"""
+OTHER = """kind: Deployment
+spec:
+  replicas: 2
+  template:
+    resources:
+      limits:
+        memory: 64Gi
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        (JOB, 4),
+        (CLUSTER, 4),
+        (f"{LIMITS}always at the first save. 4 pods.", 4),
+        (f"{LIMITS}replicas: 8. fsdp2", 8),
+        (f"{LIMITS}1 of 4 pods died", 4),
+        (f"{LIMITS}2 pods were OOMKilled", None),
+        (f"{OTHER}8 x H100", None),
+        ("replicas: 8", None),
+    ],
+)
+def test_pods_of_which_each_has_cards_are_nodes(text: str, nodes: int | None, knowledge: Knowledge) -> None:
+    found = diagnose(f"{text}\nverl GRPO of Qwen2.5-7B, OOMKilled", {}, knowledge, ()).facts.stated.get("n_nodes")
+    assert (found.value if found and found.origin == "read" else None) == nodes
