@@ -15,6 +15,8 @@ _ANY_OTHER = "*"
 _MEMBER = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+", re.A)
 _MEMBER_OF_SELF = re.compile(r"self(?:\.\w{1,60}){1,4}", re.A)  # a variable of the program, in a line of its code
 _NAMES = ("dataset", "model", "reward_model", "critic_model", "teacher")
+_ROLES = ("reward_model", "critic_model", "teacher")
+_WORD = re.compile(r"[A-Za-z_]+", re.A)  # of a role's model: a variable, since a name has its size or its owner
 # a loop of code that makes a list is no name
 _BUILT = re.compile(r"[\[({][^\n]{1,300}?\sfor\s+[\w, ()]{1,40}\sin\s", re.A)
 _ONLY = re.compile(r"\[\s{0,9}(?P<quote>['\"]?)(?P<item>[^\[\](){},'\"\s]{1,200})(?P=quote)\s{0,9}\]", re.A)
@@ -29,6 +31,8 @@ def facts_of(key: Key, value: str) -> dict[str, Value]:
         return {}
     # a flag whose words were not pasted, or code
     if key.fact in _NAMES and (written.truth(value) is not None or _BUILT.match(value.strip())):
+        return {}
+    if key.fact in _ROLES and _WORD.fullmatch(value.strip()):
         return {}
     if key.product:
         return _product(key, value)

@@ -55,3 +55,21 @@ def test_the_band_goes_down_to_what_recomputed_layers_keep(knowledge):
 def test_another_answer_takes_the_assumption_back(facts):
     found = as_answered(facts(COMMAND, **SFT), facts("", algo="grpo").stated["algo"], read(COMMAND))
     assert "gradient_checkpointing" not in found.values
+
+
+SCRIPT = """from trl import SFTTrainer
+args = {cls}(output_dir="out", per_device_train_batch_size=4, fp16=True)
+trainer = SFTTrainer(model=model, args=args, train_dataset=dataset){more}
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 462.00 MiB"""
+
+
+@pytest.mark.parametrize(
+    ("cls", "more", "on"),
+    [
+        ("TrainingArguments", "", False),
+        ("TrainingArguments", "\nmodel = prepare_model_for_kbit_training(model)", True),
+        ("SFTConfig", "", True),
+    ],
+)
+def test_transformers_own_arguments_ask_a_trainer_of_trl_for_none(facts, cls, more, on):
+    assert facts(SCRIPT.format(cls=cls, more=more)).values["gradient_checkpointing"] is on
