@@ -86,6 +86,12 @@ def test_memory_beside_the_process_is_first_the_runs_own_engine_where_that_share
     assert advise(apart + printed(2.0, 1.0, 40.0), phase="actor_update").levers[0] == "hardware.kill_stale"
 
 
+@pytest.mark.parametrize(("engine", "stale"), [("sglang", False), ("vllm", True)])
+def test_an_engine_in_a_process_of_its_own_may_hold_what_another_process_does(advise, engine, stale):
+    run = f"verl==0.5.0\npython3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.rollout.name={engine}\n"
+    assert (advise(run + printed(2.0, 1.0, 40.0), phase="actor_update").levers[0] == "hardware.kill_stale") is stale
+
+
 @pytest.mark.parametrize(
     ("trainer", "near"), [("verl==0.4.1", False), ("verl==0.2.0", True), ("openrlhf==0.8.5", True)]
 )
