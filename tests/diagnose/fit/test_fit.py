@@ -135,7 +135,7 @@ def _one_part_more(before: PoolEstimate, after: PoolEstimate) -> float:
     The parts may be as full as before, but are expected to be shorter, and some doubts are shares of what is expected.
     """
     falls = any(now.bytes < then.bytes for then, now in zip(before.phases, after.phases, strict=True))
-    return 0.02 * max(one.high for one in before.phases) if falls else 0.0
+    return 0.01 * max(one.high for one in before.phases) if falls else 0.0
 
 
 def _most(pool: PoolEstimate, id: str) -> int:
