@@ -64,6 +64,16 @@ def had_none(pool: PoolEstimate | None, phase: str) -> bool:
     return bool(was and pool and pool.limit is not None and was.bytes > pool.limit)
 
 
+def lowers(situation: Situation, made: Written) -> bool:
+    """Whether the failing phase takes less with the step, whatever the other phases then take: most steps are told by that alone."""
+    before, pool = situation.failing, situation.pool
+    assert before is not None
+    assert pool is not None
+    changed = estimate_pool(made.plan, pool, before.phase).pool(pool)
+    after = changed.phase(before.phase) if changed else None
+    return after is None or before.bytes - after.bytes >= before.bytes * LEAST_GAIN
+
+
 def takes(situation: Situation, made: Written) -> int | None:
     """Bytes of the failing phase after the step; None where it cannot be computed, or is no more."""
     assert situation.pool is not None

@@ -11,20 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.conditions import holds
-from diagnose.estimate import estimate_pool, plan_of
-from diagnose.knowledge.records import Framework, Lever
+from diagnose.estimate import estimate_pool
+from diagnose.knowledge.records import Lever
 from diagnose.outlived import outlived
 from diagnose.prescribe import already, refuse
-from diagnose.prescribe.measure import engine_starves, measure, moved_peaks
+from diagnose.prescribe.measure import engine_starves, moved_peaks
 from diagnose.prescribe.older import of_new_keys
 from diagnose.prescribe.order import SAVED, Candidate, rank_of
 from diagnose.prescribe.outcome import Trial
 from diagnose.prescribe.patch import patch
+from diagnose.prescribe.several import Several, Step
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.steps import Targets, steps, without
-from diagnose.prescribe.trial import counted, written_step
-from diagnose.prescribe.writing import Written, key_of
-from diagnose.types import Change, Estimate, Facts, NotAdvised, PhaseEstimate, Together
+from diagnose.prescribe.trial import counted
+from diagnose.prescribe.writing import Written
+from diagnose.types import Estimate, Facts, NotAdvised, PhaseEstimate, Together
 from diagnose.vocabulary import OTHER_POOL, Pool, Value
 
 # Levers from the first order on train it otherwise, by adapters or in fewer bits: taken only where all before them are not enough. Those
@@ -36,7 +37,6 @@ _BRIM = 0.98
 # What speaks against a lever for good, whatever else is changed.
 _FINAL = ("on", "tried", "cured", "refused", "absent")
 
-Step = tuple[Lever, Targets]
 Found = tuple[Lever, list[Step], Trial]  # a lever, with what is taken then
 
 
@@ -52,32 +52,32 @@ def together(
         return None
     spoken_against = {one.lever.slug for one in judged if isinstance(one, NotAdvised) and one.reason in _FINAL}
     left = [lever for lever in levers if lever.slug not in spoken_against]
+    several = Several(replace(situation, phase=None))
     for below in (OTHERWISE, ANOTHER_RUN):
         if enough := {one.lever.results for one in judged if _is_enough(one, below)}:
             free = [lever for lever in left if _usable(lever, below) and lever.results == "same"]
-            found = None if "same" in enough else _set(free, situation, True, 2)
+            found = None if "same" in enough else _set(free, situation, several, True, 2)
             return replace(found, spares=True) if found else None
         near = any(_comes_near(one, situation, below) for one in judged)
-        if found := _set([lever for lever in left if _usable(lever, below)], situation, near, fewest):
+        if found := _set([lever for lever in left if _usable(lever, below)], situation, several, near, fewest):
             return found
     return None
 
 
-def _set(usable: Sequence[Lever], situation: Situation, near: bool, fewest: int) -> Together | None:
+def _set(usable: Sequence[Lever], situation: Situation, several: Several, near: bool, fewest: int) -> Together | None:
     """The set of these levers; None where not even all are enough, or where it comes no nearer than one alone does (``near``)."""
     pool, before = situation.pool, situation.failing
     assert pool is not None
     assert before is not None
-    start = replace(situation, phase=None)
-    taken, now = _gathered(start, pool, usable)
-    word = _word(now.before, pool)
+    taken = _gathered(several, pool, usable)
+    word = _word(several.run(taken).before, pool)
     if word == "out" or (word == "close" and near):
         return None
-    taken = _taken_back(start, pool, taken, word)
-    made = _applied(start, taken)
+    taken = _taken_back(several, pool, taken, word)
+    made = several.written(taken)
     if made is None or not fewest <= len(taken) <= MOST:
         return None
-    after = _estimated(made.facts, start.fallback)
+    after = several.run(taken).before
     return Together(
         levers=tuple(lever for lever, _ in taken),
         changes=made.changes,
@@ -118,21 +118,20 @@ def _comes_near(one: Candidate | NotAdvised, situation: Situation, below: int) -
     return _usable(one.lever, below) and one.trial.after.bytes <= situation.limit * _BRIM
 
 
-def _gathered(start: Situation, pool: Pool, levers: Sequence[Lever]) -> tuple[list[Step], Situation]:
+def _gathered(several: Several, pool: Pool, levers: Sequence[Lever]) -> list[Step]:
     """Levers as far as they go, until the pool fits or none is left that helps."""
     taken: list[Step] = []
-    now, left, known = start, list(levers), {lever.slug: lever for lever in levers}
+    left, known = list(levers), {lever.slug: lever for lever in levers}
     for results in (("same",), ("same", "may_change")):
-        while _word(now.before, pool) != "fits":
+        while _word((now := several.run(taken)).before, pool) != "fits":
             usable = [lever for lever in left if lever.results in results]
-            found = [one for lever in usable if (one := _furthest(lever, start, taken, now))]
-            found = found or [one for lever in usable if (one := _with_opened(lever, known, start, taken, now))]
+            found = [one for lever in usable if (one := _furthest(lever, several, taken))]
+            found = found or [one for lever in usable if (one := _with_opened(lever, known, several, taken))]
             if not found:
                 break
-            _, taken, trial = min(found, key=lambda one: (_place(one[0], one[2], now), one[0].slug))
+            _, taken, _ = min(found, key=lambda one: (_place(one[0], one[2], now), one[0].slug))
             left = [lever for lever in left if all(lever is not one for one, _ in taken)]
-            now = replace(now, facts=trial.facts, before=_estimated(trial.facts, now.fallback))
-    return taken, now
+    return taken
 
 
 def _place(lever: Lever, trial: Trial, now: Situation) -> float:
@@ -142,27 +141,26 @@ def _place(lever: Lever, trial: Trial, now: Situation) -> float:
     return (rank.order if rank else lever.order) - SAVED * saved
 
 
-def _furthest(lever: Lever, start: Situation, taken: list[Step], now: Situation) -> Found | None:
+def _furthest(lever: Lever, several: Several, taken: list[Step]) -> Found | None:
     """The largest step that can be written and saves something at the peak; None where the lever has no place in this run."""
+    now = several.run(taken)
     if not _has_place(lever, now):
         return None
     more = ([*taken, (lever, step)] for step in reversed(steps(lever, now.facts)))
-    return next((found for one in more if (found := _tried(lever, start, one, now))), None)
+    return next(((lever, one, trial) for one in more if (trial := several.trial(one, taken))), None)
 
 
-def _with_opened(
-    lever: Lever, known: Mapping[str, Lever], start: Situation, taken: list[Step], now: Situation
-) -> Found | None:
+def _with_opened(lever: Lever, known: Mapping[str, Lever], several: Several, taken: list[Step]) -> Found | None:
     """The smallest step that, with the lever for which it makes room as far as that goes, is enough, else the last that saves something."""
-    other, found = known.get(lever.makes_room_for), None
+    other, now, found = known.get(lever.makes_room_for), several.run(taken), None
     if other is None or not (_has_place(lever, now) and counted(other, now)):
         return None
     rest = [(one, step) for one, step in taken if one is not other]
     for step in steps(lever, now.facts):
-        wider = _applied(start, [*rest, (lever, step)])
+        wider = several.written([*rest, (lever, step)])
         further = reversed(steps(other, wider.facts)) if wider else ()
-        tried = (_tried(lever, start, [*rest, (lever, step), (other, far)], now) for far in further)
-        found = next((one for one in tried if one), None) or found
+        more = ([*rest, (lever, step), (other, far)] for far in further)
+        found = next(((lever, one, trial) for one in more if (trial := several.trial(one, taken))), found)
         if found and found[2].verdict == "fits":
             break
     return found
@@ -176,77 +174,40 @@ def _has_place(lever: Lever, now: Situation) -> bool:
     return not (holds(lever.when, values) is False or already.on(lever, now) or refuse.dead(lever, now))
 
 
-def _tried(lever: Lever, start: Situation, taken: list[Step], now: Situation) -> Found | None:
-    """All of these written and measured; None where they cannot be, or save nothing at the peak."""
-    made = _applied(start, taken)
-    if made is None or made.facts.values == now.facts.values:
-        return None
-    trial = measure(lever, now, made)
-    return (lever, taken, trial) if isinstance(trial, Trial) else None
-
-
-def _taken_back(start: Situation, pool: Pool, taken: list[Step], word: str) -> list[Step]:
+def _taken_back(several: Several, pool: Pool, taken: list[Step], word: str) -> list[Step]:
     """Each lever left out, or less of it, while the word stays: first those that may change results, then the last ones."""
     for lever in sorted((lever for lever, _ in taken), key=lambda one: (one.results == "same", -one.order)):
         others = [(one, step) for one, step in taken if one is not lever]
-        without_it = _applied(start, others)
+        without_it = several.written(others)
         if without_it is None:
             continue
-        if _earns(start, pool, without_it, word):
+        if _earns(several.start, pool, without_it, word):
             taken = others
             continue
         for smaller in steps(lever, without_it.facts):
             fewer = _with(taken, lever, smaller)
-            if (made := _applied(start, fewer)) and _earns(start, pool, made, word):
+            if (made := several.written(fewer)) and _earns(several.start, pool, made, word):
                 taken = fewer
                 break
-        taken = _pruned(start, pool, taken, lever, word)
+        taken = _pruned(several, pool, taken, lever, word)
     return taken
 
 
-def _pruned(start: Situation, pool: Pool, taken: list[Step], lever: Lever, word: str) -> list[Step]:
+def _pruned(several: Several, pool: Pool, taken: list[Step], lever: Lever, word: str) -> list[Step]:
     """The same with every fact of the lever left alone that need not move, the last one named first."""
     for id in reversed([change.fact for change in lever.changes]):
         step = next(step for one, step in taken if one is lever)
-        less = without(start.facts, step, id)
+        less = without(several.start.facts, step, id)
         if id not in step or not any(change.fact in less for change in lever.changes):
             continue
         fewer = _with(taken, lever, less)
-        if (made := _applied(start, fewer)) and _earns(start, pool, made, word):
+        if (made := several.written(fewer)) and _earns(several.start, pool, made, word):
             taken = fewer
     return taken
 
 
 def _with(taken: list[Step], lever: Lever, step: Targets) -> list[Step]:
     return [(one, step if one is lever else theirs) for one, theirs in taken]
-
-
-def _applied(start: Situation, taken: Iterable[Step]) -> Written | None:
-    """All of them written down, each on what the others made of the run; None where two want different words of one key, or
-    libraries that do not shard beside each other.
-    """
-    facts = start.facts
-    changes: dict[str, Change] = {}
-    for lever, step in taken:
-        made = written_step(lever, replace(start, facts=facts), step)
-        library = facts.values.get("strategy")
-        moved = library != start.facts.values.get("strategy")
-        if made is None or (moved and made.facts.values.get("strategy") != library):
-            return None
-        facts = made.facts
-        for change in made.changes:
-            name = change.key or change.fact
-            first = changes.get(name, change)
-            if first.fact != change.fact and not _gives(facts, change, first.fact):
-                return None
-            changes[name] = replace(change, before=first.before, span=first.span)
-    return Written(facts, tuple(changes.values()), start.fallback)
-
-
-def _gives(facts: Facts, change: Change, fact: str) -> bool:
-    """Whether the word of a key that means several facts at once holds this one as well."""
-    key = key_of(facts, change.fact)
-    return key is not None and key.values.get(change.after, {}).get(fact) == facts.values.get(fact)
 
 
 def _earns(start: Situation, pool: Pool, made: Written, word: str) -> bool:
@@ -261,12 +222,6 @@ def _settings(before: Facts, after: Facts) -> dict[str, Value]:
     """The facts that were changed, with what else their keys say, each in its own unit."""
     set_ = (id for id, fact in after.stated.items() if fact.origin == "answered" and id in after.values)
     return {id: after.values[id] for id in set_ if after.values[id] != before.values.get(id)}
-
-
-def _estimated(facts: Facts, fallback: Framework | None) -> Estimate:
-    """Both pools of a changed run; what the log measured was of the run as it is."""
-    plan = plan_of(facts, fallback)
-    return Estimate(gpu=estimate_pool(plan, "gpu").gpu, host=estimate_pool(plan, "host").host)
 
 
 def _word(found: Estimate, pool: Pool) -> str:
