@@ -151,8 +151,8 @@ def _without_a_figure_for_it(
     helps_by_no_figure = refusal.reason in ("no_gain", "untold")
     if helps_by_no_figure and _may_be_the_cause(lever, situation):
         return least(lever, situation)
-    # a conflict that the text shows, or the process that holds the memory: no peak in bytes tells either
-    told = rank is not None and bool(rank.why) and (lever.keyless or "holder" in rank.when)
+    # a conflict that the text shows, the process that holds the memory, or what the message itself names: no peak in bytes tells these
+    told = rank is not None and bool(rank.why) and (lever.keyless or bool({"holder", "message"} & rank.when.keys()))
     if (helps_by_no_figure and told) or (not refusal.shifts and speaks_too_low(refusal, lever, situation, rank)):
         return smallest(lever, situation) or refusal
     return refusal

@@ -64,3 +64,12 @@ def test_an_engine_that_stands_before_the_trainer_loads_is_put_to_sleep(advise):
     assert "rollout.sleep_mode.on" in advise(text).levers[:3]
     apart = text.replace("--colocate_all_models, ", "")
     assert "rollout.sleep_mode.on" not in advise(apart).levers
+
+
+def test_the_rows_that_the_message_names_come_first_though_no_figure_counts_them(advise):
+    found = advise(
+        "verl GRPO, Qwen3-4B on one RTX 3090 24GB\nRuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy "
+        "requests. Please try lowering `max_num_seqs` or `gpu_memory_utilization` when initializing the engine.\n"
+        "actor_rollout_ref.rollout.gpu_memory_utilization=0.7 actor_rollout_ref.rollout.max_num_seqs=1024"
+    )
+    assert found.levers[0] == "rollout.max_num_seqs.down"
