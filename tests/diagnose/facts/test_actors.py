@@ -57,3 +57,14 @@ def test_a_reward_model_takes_as_many_rows_as_a_log_prob_pass():
     advised = next(one for one in found.prescriptions if one.lever.slug == "batch.logprob_micro.down")
     assert [(change.key, change.after) for change in advised.changes] == [("micro_rollout_batch_size", "8")]
     assert found.facts.values["framework_version"] < "0.8.3"
+
+
+@pytest.mark.parametrize(
+    ("actor", "phase"),
+    [("CriticModelRayActor", "critic"), ("CriticModelActor", "critic"), ("PolicyModelActor", "actor_update")],
+)
+def test_one_call_of_both_roles_is_told_apart_by_the_actor_where_its_caller_is_cut_off(actor, phase):
+    cut = '  File "/opt/openrlhf/utils/deepspeed/deepspeed.py", line 144, in backward\n    model.backward(loss)\n'
+    assert _phase(_prefixed(actor, cut + OOM)) == phase
+    caller = '  File "/opt/openrlhf/trainer/ray/ppo_critic.py", line 132, in training_step\n    self.strategy.backward(loss)\n'
+    assert _phase(caller + cut + OOM) == "critic"
