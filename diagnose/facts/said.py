@@ -81,7 +81,7 @@ _AFTER = re.compile(r"\bafter\s+(?:the\s+|each\s+|every\s+|first\s+)*[`*“”\"
 # nothing but a bracket, a colon or a word between the failure and the name of a function: “OOM update_critic”, “OOM (wake_up)”
 _NAMED_NEXT = re.compile(r"^\s*[:：(（@]?\s*(?:\w+\s+)?$", re.A)
 _CHINESE = re.compile(
-    r"^[`*”\"')）\s\w]{0,12}(?:[（(][^）)]{0,24}[）)])?\s*(?:的)?\s*(?:阶段|时候?|期间|过程|这一?步|那一?步|那一?下|[这那](?:里|边|儿|块)|这一?下|里[面头]?(?=\s*(?:偶尔|经常|总是?|会|就|直接|又|还是)?\s*(?:爆|OOM|报|挂|崩|炸|溢出))|中|就|直接|还没完|以后|之后|一下)",
+    r"^[`*”\"')）\s\w]{0,12}(?:[（(][^）)]{0,24}[）)])?\s*(?:的)?\s*(?:阶段|时候?|期间|过程|这一?步|那一?步|那一?下|[这那](?:里|边|儿|块)|这一?下|里[面头]?(?=\s*(?:偶尔|经常|总是?|会|就|直接|又|还是)?\s*(?:爆|OOM|报|挂|崩|炸|溢出))|中|就|直接|还没完|以后|之后|一下|[，,]?\s*[跑做走存写算传]?到(?:一半|中途))",
     re.A,
 )
 # a remark beside a log that names the moment and leaves the failure to the log
