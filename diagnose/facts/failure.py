@@ -29,11 +29,13 @@ def read_failure(
     kind = settle_kind(hits, paste)
     phase = settle_phase(paste, hits, detected.framework, knowledge, kind)
     evaluating = phase is not None and phase.value == "eval"
+    step = read_step(paste, lowered, stages, evaluating) if hits else None
     for fact in (
         kind,
         phase,
         _place_of(answered.get("oom_kind")),
-        read_step(paste, lowered, stages, evaluating) if hits else None,
+        step,
+        _of_a_pool(hits, step),
         killed_worker(paste) if hits else None,
         *(holders(paste) if hits else ()),
     ):
@@ -46,6 +48,20 @@ def _place_of(kind: Fact | None) -> Fact | None:
     """The phase of a kind of failure that has one alone, where the kind was answered: no message tells it then."""
     phase = PHASE_OF_KIND.get(str(kind.value)) if kind is not None else None
     return Fact("phase", phase, "derived", why="an engine that does not start") if phase else None
+
+
+def _of_a_pool(hits: tuple[Hit, ...], step: Fact | None) -> Fact | None:
+    """The wake-up, where an engine could not map its pool in a later step than the first: it maps it at its start and at each of these.
+
+    (vLLM v0.8.5 device_allocator/cumem.py: use_memory_pool, wake_up.)
+    """
+    gives = [id for hit in hits for id in hit.signature.gives]
+    later = "steps_passed" in gives or (step is not None and isinstance(step.value, int) and step.value > 1)
+    if "engine_maps_pool" not in gives or not later:
+        return None
+    return Fact(
+        "phase", "weight_sync", "derived", why="an engine that has gone through a step maps its pool as it wakes up"
+    )
 
 
 def of_share(hits: tuple[Hit, ...], failed: Mapping[str, Fact]) -> tuple[Hit, ...]:

@@ -38,12 +38,13 @@ OF_COUNTERS = ("step", "iter", "%|")
 # in lower case; any of the forms above holds one of the first
 _STEP = ("step", "iter", "步", "迭代")
 _FAILURE = re.compile(
-    r"oom|out of memory|爆|挂|崩|炸|溢出|报错|失败|杀|fail|crash|dies|died|dead\b|stops?\b|kill|runs? out|ran out", re.A
+    r"oom|out of memory|就报|爆|挂|崩|炸|溢出|报错|失败|杀|fail|crash|dies|died|dead\b|stops?\b|kill|runs? out|ran out",
+    re.A,
 )
 # a step that went well is none at which it failed, and neither is a number that a program prints for itself
 _WELL = re.compile(
     r"^\s*(?:(?:is|was|are|were|runs?|ran|went|goes|all|still|again|completely)\s+){0,3}(?:\w+\s+but\s+)?(?:fine|ok|okay|well|through|passe[sd]|works?)\b"
-    r"|^\s*(?:都|也|是|还|完全|一切|倒是?){0,2}(?:能过|能跑|正常|没问题|过了|过(?=[，,。;；\s]|$)|好的|可以|成功|跑通|没事|不会)",
+    r"|^\s*(?:都|也|是|还|完全|一切|倒是?){0,2}(?:能过|能跑|正常|没问题|过了|过(?=[，,。;；\s]|$)|好的|可以|成功|跑通|没事|不会)|^\s*(?:完整|顺利|正常)?地?(?:跑|走|训|做)完",
     re.I | re.A,
 )
 _PRINTED = re.compile(r"@\s*$", re.A)

@@ -165,3 +165,12 @@ def test_an_update_of_mindspeed_is_no_optimizer_step_at_another_line(values) -> 
         '  File "/w/mindspeed_rl/models/base/base_training_engine.py", line 9, in update\n    losses = self.forward_backward_func(\n'
     )
     assert values(text + "RuntimeError: NPU out of memory. Tried to allocate 2.97 GiB\n")["phase"] == "actor_update"
+
+
+CUMEM = "RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62"
+
+
+def test_an_engine_that_went_through_a_step_maps_its_pool_as_it_wakes_up(values):
+    assert values(f"verl GRPO. The first step goes through, the second step dies:\n{CUMEM}")["phase"] == "weight_sync"
+    assert values(f"第一个 step 完整跑完了，第二个 step 一开始就报\n{CUMEM}")["step"] == 2
+    assert "phase" not in values(f"verl GRPO dies in the first step:\n{CUMEM}")
