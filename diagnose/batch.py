@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from diagnose.units import GIB
+from diagnose.units import GIB, MIB
 from diagnose.vocabulary import Value
 
 if TYPE_CHECKING:
@@ -115,6 +115,14 @@ def _gib_to_bytes(number: float, values: Values) -> float | None:
     return round(number * GIB)
 
 
+def _bytes_to_mib(number: float, values: Values) -> float | None:
+    return number / MIB
+
+
+def _mib_to_bytes(number: float, values: Values) -> float | None:
+    return round(number * MIB)
+
+
 def _pixels_to_tokens(number: float, values: Values) -> float | None:
     return max(1, number // (whole(values, "pixels_per_token") or _PIXELS_PER_TOKEN))
 
@@ -133,6 +141,7 @@ UNITS: dict[str, tuple[Convert, Convert]] = {
     "tokens_times_sp": (_same, _same),
     "image_tokens": (_tokens_to_pixels, _pixels_to_tokens),
     "bytes": (_bytes_to_gib, _gib_to_bytes),
+    "bytes_of_mib": (_bytes_to_mib, _mib_to_bytes),
 }
 
 

@@ -14,6 +14,7 @@ BATCH_UNITS = {
     "prompts": "prompts of the whole run",
     "image_tokens": "pixels of an image, written as the tokens that they become",
     "bytes": "a size in GiB, written in bytes",
+    "bytes_of_mib": "a size in MiB, written in bytes",
 }
 
 # What can stay in memory. A framework file says in which phases, on which pool and under which condition.

@@ -87,3 +87,9 @@ def test_an_image_counted_in_tokens_goes_both_ways(each, pixels):
     values = resolve(stated(max_pixels=(1024, "image_tokens"), **({"pixels_per_token": each} if each else {})))
     assert values["max_pixels"] == pixels
     assert to_written(pixels / 2, "image_tokens", values) == 512
+
+
+def test_a_size_in_bytes_goes_both_ways():
+    values = resolve(stated(sync_bucket_mib=(3 * 1024**3, "bytes_of_mib")))
+    assert values["sync_bucket_mib"] == 3072
+    assert to_written(512, "bytes_of_mib", values) == 512 * 1024**2
