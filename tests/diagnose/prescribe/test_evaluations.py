@@ -30,3 +30,12 @@ def test_the_batch_of_an_evaluation_is_that_of_the_command():
     found = diagnose(SWIFT, {}, current(), ()).prescriptions[:3]
     changed = [(change.key, change.before) for one in found for change in one.changes]
     assert ("per_device_eval_batch_size", "8") in changed
+
+
+def test_prompts_that_are_validated_at_once_come_first_where_the_host_runs_out():
+    text = (
+        "verl GRPO, Qwen2.5-VL-7B, 8xH100, 1 TB RAM. trainer.val_before_train=True data.val_batch_size=5000. 先跑一遍验证，跑到一半 "
+        "ray worker 被杀了，node running low on memory"
+    )
+    found = diagnose(text, {}, current(), ())
+    assert (found.phase, found.prescriptions[0].lever.slug) == ("eval", "batch.val.down")

@@ -13,3 +13,14 @@ def test_what_a_save_adds_comes_before_what_stood_there_in_the_steps_that_passed
     found = diagnose(text, {}, current(), ())
     assert found.phase == "checkpoint"
     assert found.prescriptions[0].lever.slug == "checkpoint.save_less"
+
+
+def test_who_merges_a_checkpoint_is_told_of_no_other_model():
+    text = (
+        "merging the shards of a 32B model on a node with 64 GB RAM\n"
+        "$ python -m verl.model_merger merge --backend fsdp --local_dir ckpt/actor --target_dir merged\n"
+        "Loading 8 FSDP shards:  62%|######2   | 5/8 [02:10<01:18, 26.12s/it]\nKilled\n"
+    )
+    slugs = [one.lever.slug for one in diagnose(text, {}, current(), ()).prescriptions]
+    assert slugs[0] == "host.more_ram"
+    assert "model.smaller" not in slugs
