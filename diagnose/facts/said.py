@@ -11,7 +11,7 @@ from functools import lru_cache
 
 FAILURE = re.compile(
     r"\bOOM\w*|OutOfMemory\w*|\bout[ -]of[ -](?:(?:gpu|cuda|host|device|system) )?memory|\b(?:runs?|ran|running) out\b|\bblow(?:s|n)? up"
-    r"|\bfail(?:s|ed|ure)?\b|\bcrash\w*"
+    r"|\bfail(?:s|ed|ure)?\b|\bcrash\w*|\brunning low on memory\b"
     r"|\bdies\b|\bdied\b|\bdying\b|\bdead\b|\bkill(?:s|ed)\b|\bstops?\b|\bcannot allocate|\bshoots? up|\bspik(?:es?|ing)\b"
     r"|\btried to allocate\b|发生在|出现在"
     r"|\b(?:happen(?:s|ed|ing)?|occur(?:s|red|ring)?)\b(?= (?:only |always )?(?:in|at|during|when|while|on|inside)\b)"
