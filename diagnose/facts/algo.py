@@ -85,7 +85,7 @@ _SAMPLES = (
 )
 
 _WELL = re.compile(
-    r"\b(?:fine|works?|worked|fits?|runs?|no (?:cuda )?OOMs?)\b|可以|能跑|没问题|没事|正常|不会?(?:爆|炸|OOM)|没爆",
+    r"\b(?:fine|works?|worked|fits?|runs?|ok|okay|no (?:cuda )?OOMs?)\b|可以|能跑|没问题|没事|正常|不会?(?:爆|炸|OOM)|没爆",
     re.I | re.A,
 )
 

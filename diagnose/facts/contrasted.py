@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 
+from diagnose.vocabulary import OFFLINE_ALGOS, ONLINE_ALGOS
+
 _KINDS = (
     r"\d{1,3}(?:\.\d)?\s?B\b",
     r"(?:\d{1,3}\s?[x×*]?\s?)?(?:RTX\s?)?[AHLVBT]?\d{2,4}(?:\s?\d{2}\s?GB?)?s?(?![A-Za-z\d.])",
     r"\d{1,3}\s?(?:gpus?|cards?|nodes?|张?卡)",
+    rf"(?:full |the )?(?:{'|'.join(map(re.escape, (*ONLINE_ALGOS, *OFFLINE_ALGOS)))})(?![\w-])(?: of the same \w{{1,12}})?",
     r"(?:Q?LoRA|full(?:[ -](?:ft|fine-?tuning|parameters?))?|全参)",
 )
 _WELL = (
-    r"(?:\s*(?:is|are|was|runs?|就|都|上|也)*\s*(?:works?|worked|fine|ok|fits?|能跑|没问题|正常|可以跑?)(?![A-Za-z]))"
+    r"(?:\s*(?:is|are|was|runs?|就|都|上|也)*\s*"
+    r"(?:work(?:s|ed)?(?: fine| ok| well)?|fine|ok|fits?|能跑|没问题|正常|可以跑?)(?![A-Za-z]))"
 )
 _WELL_ON = r"(?:works?|worked|is fine|runs? fine|fits?)\s+(?:on|with|for)\s+(?:an?\s+|the\s+|my\s+)?"
-_BETWEEN = r"\s*[,，;；]?\s*(?:but|while|and|however|但是?|而)?\s*"
+_BETWEEN = r"\s*[,，;；]?\s*(?:but|while|and|however|但是?|而)?\s*(?:换成?|改成|改用)?\s*"
 _FAILS = r"(?:OOM\w*|out of memory|fails?|crash\w*|dies|爆|炸|挂)"
 _ON = r"\s*(?:on|with|for)\s+(?:an?\s+|the\s+|my\s+)?"
 _CONTRASTS = tuple(

@@ -158,3 +158,18 @@ def test_a_key_of_a_dump_without_its_head_is_written_whole():
     ]
     assert "actor_rollout_ref.rollout.gpu_memory_utilization" in keys
     assert "rollout.gpu_memory_utilization" not in keys
+
+
+@pytest.mark.parametrize(
+    ("said", "run"),
+    [
+        (
+            "LLaMA-Factory full sft is OK but the DPO of the same model dies, CUDA out of memory",
+            ("llamafactory", "dpo"),
+        ),
+        ("verl GRPO 能跑，换成 PPO 就 OOM 了", ("verl", "ppo")),
+        ("TRL PPO works fine, PPO in verl runs out of GPU memory", ("verl", "ppo")),
+    ],
+)
+def test_an_algorithm_that_goes_well_beside_one_that_fails_is_of_the_same_trainer(facts, said, run):
+    assert tuple(facts(said).values.get(id) for id in ("framework", "algo")) == run
