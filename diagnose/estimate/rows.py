@@ -18,7 +18,7 @@ import math
 from diagnose.batch import rows_met, whole
 from diagnose.estimate.once import once
 from diagnose.estimate.plan import FILLED, Plan
-from diagnose.estimate.shown import images_beside, images_shown, most_shown, shows_images
+from diagnose.estimate.shown import images_beside, images_shown, most_shown, shows_images, video_tokens
 from diagnose.estimate.term import Band, exactly
 from diagnose.estimate.turns import of_turns
 from diagnose.knowledge.dataset import longest_drawn
@@ -172,6 +172,8 @@ def _real(plan: Plan, id: str, limit: int, rows: float, together: float) -> Band
         mid = UNKNOWN_PROMPT.mid * (1 + _WORST * SET_DEVIATION / math.sqrt(max(1.0, rows)))
         return Band(UNKNOWN_PROMPT.low, mid, limit).at_most(limit)
     mean = limit * _mean_share(rows)
+    if id == "real_prompt_length" and (video := video_tokens(plan)):
+        mean = min(mean, video + UNKNOWN_PROMPT.high)  # what stands beside a video of known frames is text
     # of a prompt the least is what most sets have: a limit may be far above all prompts
     low = 0.5 * mean if id == "real_response_length" else min(0.5 * mean, UNKNOWN_PROMPT.mid)
     return Band(low, mean, float(limit))

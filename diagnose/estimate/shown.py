@@ -49,6 +49,13 @@ def most_shown(plan: Plan) -> float:
     return image_pixels(plan) / plan.model.vision.pixels_per_token if plan.model.vision else 0.0
 
 
+def video_tokens(plan: Plan) -> float:
+    """Tokens of the longest video that a prompt may hold, 0 where no key counts frames."""
+    if not plan.model.vision or not shows_images(plan):
+        return 0.0
+    return video_pixels(plan.model.vision, plan.values) / plan.model.vision.pixels_per_token
+
+
 def images_shown(plan: Plan) -> Band:
     """The same, half of them at least, since images come in all sizes.
 

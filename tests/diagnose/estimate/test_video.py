@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from diagnose.estimate import plan_of
+from diagnose.estimate.rows import real_row
 from diagnose.estimate.shown import image_pixels
 from diagnose.estimate.video import video_pixels
 from diagnose.facts import read_facts
@@ -67,3 +68,14 @@ def test_the_keys_of_trainers_for_videos_are_read(text: str, tokens: float) -> N
     assert plan is not None
     assert plan.model.vision is not None
     assert image_pixels(plan) / plan.model.vision.pixels_per_token == pytest.approx(tokens, rel=0.001)
+
+
+@pytest.mark.parametrize(("frames", "prompt"), [("16", 8 * 128 + 569), ("768", 16384)])
+def test_a_prompt_is_its_video_and_some_text_where_the_limit_leaves_more(frames: str, prompt: int) -> None:
+    text = f"FPS_MAX_FRAMES={frames} VIDEO_MAX_PIXELS=100352 torchrun R1-V/src/grpo.py --model_name_or_path Qwen/Qwen2.5-VL-7B-Instruct"
+    text += " --max_prompt_length 16384 --max_completion_length 768 --per_device_train_batch_size 1\n8 x A100 80GB"
+    knowledge = current()
+    plan = plan_of(read_facts(read(text), {}, knowledge), knowledge.fallback)
+    assert plan is not None
+    prompts = real_row(plan, 1)[0]
+    assert (prompts.mid, prompts.high) == (prompt, 16384)
