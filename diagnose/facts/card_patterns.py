@@ -251,7 +251,7 @@ BESIDE = re.compile(
 # “one of the 4 nodes ran out”: where some of them failed, all of them run
 OF_THE = re.compile(r"\bof the\s+$", re.I | re.A)
 TRIED = re.compile(
-    r"\b(?:tried|different|several|other|of the|plan(?:ned)?:?|want(?:ed)?)\s+$|试过?了?\s*$", re.I | re.A
+    r"\b(?:tried|different|several|other|of the|plan(?:ned)?:?|want(?:ed)?|need)\s+$|试过?了?\s*$", re.I | re.A
 )
 # the whole of a run's cards is one, where nothing counts them
 ONE_CARD = re.compile(

@@ -46,6 +46,7 @@ def test_one_machine_is_one_node(values, text):
     [
         "I would expect one copy per node",
         "I tried two machines, 8 x A100",
+        "8 x A100, or do I need two nodes?",
         "每台机器是 8 卡 A800",
         "on one of the nodes",
     ],
