@@ -66,7 +66,8 @@ def write(situation: Situation, targets: Mapping[str, Value], keyless: bool) -> 
         for one in beside if key else ():
             facts = facts.with_facts([fact for fact in _also_says(facts, one) if fact.id not in targets])
         changes += [as_call(situation, one, key) if key else one for one in beside]
-    return Written(followed(situation, facts), tuple(changes), situation.fallback)
+    once = {(one.key or one.fact, one.span, one.after): one for one in changes}  # two facts may share a key
+    return Written(followed(situation, facts), tuple(once.values()), situation.fallback)
 
 
 def in_data_alone(facts: Facts, id: str) -> bool:

@@ -79,3 +79,21 @@ def test_an_actor_that_computes_layers_again_spares_the_critic_nothing_from_0_6_
         assert plain is not None
         assert full is not None
         assert (full.bytes < plain.bytes) is spared
+
+
+LONG = """verl 0.5.0, 4 nodes of 8 H800
+python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo trainer.n_gpus_per_node=8 trainer.nnodes=4 \\
+    data.max_prompt_length=2048 data.max_response_length=32768 actor_rollout_ref.rollout.n=16 \\
+    actor_rollout_ref.model.path=Qwen/Qwen2.5-32B actor_rollout_ref.model.use_remove_padding=True \\
+    actor_rollout_ref.model.enable_gradient_checkpointing=True actor_rollout_ref.actor.use_dynamic_bsz=True \\
+    actor_rollout_ref.ref.log_prob_use_dynamic_bsz=True actor_rollout_ref.rollout.log_prob_use_dynamic_bsz=True \\
+    actor_rollout_ref.actor.ppo_max_token_len_per_gpu=34816 \\
+    actor_rollout_ref.ref.log_prob_max_token_len_per_gpu=34816 \\
+    actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu=34816
+in update_policy
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 19.73 GiB."""
+
+
+def test_a_size_that_two_facts_share_is_changed_once() -> None:
+    found = _changes(diagnose(LONG, {}, current(), ()), "shard.sequence_parallel.up")
+    assert len(found) == len({change.key for change in found}) == 4
