@@ -126,7 +126,9 @@ def _group(candidate: Candidate) -> float:
         return 2 if candidate.undecided and candidate.record.near <= 0 else 1
     if trial.room:
         return 0 if trial.verdict == "fits" and not trial.worsens else 1
-    enough = ("fits", "close") if situation.unexplained else ("fits",)
+    # what fills the card to the brim with blocks that are only cached is no answer yet
+    within = trial.after and limit and trial.after.bytes + situation.unexplained <= limit
+    enough = ("fits", "close") if situation.unexplained and within else ("fits",)
     little = _saved(candidate) < _LITTLE
     if not little and _went_through(candidate):
         return 0

@@ -18,6 +18,7 @@ from diagnose.outlived import went_through
 from diagnose.possible import possible_phases
 from diagnose.prescribe.full_cards import server_among, start_full
 from diagnose.prescribe.in_tower import in_tower
+from diagnose.prescribe.in_use import with_unexplained
 from diagnose.prescribe.shown_in_limit import holds_images
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate
 from diagnose.units import from_gib
@@ -228,7 +229,7 @@ class Situation:
         """
         if not self.unexplained or self.limit is None:
             return ""
-        left = after.bytes + self.unexplained
+        left = self._in_all(after)
         return "out" if left > self.limit else "close" if left > self.limit * ROOM else "fits"
 
     def told(self, word: str) -> str:
@@ -239,7 +240,10 @@ class Situation:
 
     def seen(self, phase: PhaseEstimate | None) -> PhaseEstimate | None:
         """A phase with what was measured beyond the settings on top, as it is told beside the verdict."""
-        return replace(phase, measured=phase.bytes + self.unexplained) if phase and self.unexplained else phase
+        return replace(phase, measured=self._in_all(phase)) if phase and self.unexplained else phase
+
+    def _in_all(self, phase: PhaseEstimate) -> int:
+        return with_unexplained(self.failing or phase, phase, self.unexplained, self.limit)
 
     @property
     def pass_unexplained(self) -> bool:

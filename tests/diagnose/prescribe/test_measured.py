@@ -57,3 +57,35 @@ def test_a_change_of_a_run_that_fits_by_the_estimate_is_not_said_to_fit(advise: 
 def test_the_figure_that_the_changes_start_from_is_told(advise: Advise) -> None:
     said = lead(diagnose(FULL, {}, current(), ()))
     assert "By the figures of message and log it is 87.1" in said
+
+
+BRIMMING = """ROLL, 8 x RTX 4090 48G
+rollout_batch_size: 128
+sequence_length: 8192
+pretrain: Qwen/Qwen2.5-VL-3B-Instruct
+adv_estimator: "grpo"
+actor_train:
+  training_args:
+    per_device_train_batch_size: 2
+    gradient_accumulation_steps: 32
+  strategy_args:
+    strategy_name: deepspeed_train
+    strategy_config: ${deepspeed_zero2}
+  device_mapping: list(range(0,8))
+actor_infer:
+  strategy_args:
+    strategy_name: vllm
+  device_mapping: list(range(0,8))
+  File "/root/ROLL/roll/distributed/strategy/deepspeed_strategy.py", line 298, in train_step
+    self.model.backward(loss)
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.64 GiB. GPU 4 has a total capacity of 47.37 GiB of which 2.03 GiB is free.
+"""
+
+
+def test_blocks_that_are_only_cached_do_not_undo_a_saving_where_the_card_was_full(advise: Advise) -> None:
+    """Stage 3 takes 6 GiB of weights off a card on which 2.6 were lacking: what the allocator then caches runs out of nothing."""
+    given = advise(BRIMMING)
+    shard = given.advised("shard.zero_stage.up")
+    assert shard.after is not None
+    assert (shard.after_verdict, round(shard.after.need / 2**30, 2)) == ("close", 47.37)
+    assert given.levers[0] == "batch.micro.down"  # filling the card to the brim is no answer yet
