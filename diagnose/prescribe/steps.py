@@ -197,7 +197,9 @@ def _with_company(facts: Facts, targets: Targets) -> Targets:
         whole(facts.values, "micro_batch"),
         facts.stated.get("gradient_accumulation"),
     )
-    if micro and now and steps and "train_batch_size" not in facts.stated and "gradient_accumulation" in facts.keys:
+    # prompts of a step that nobody sets are those of its passes; passes that somebody sets beside them are those of an optimizer step
+    kept = steps and ("train_batch_size" not in facts.stated or steps.origin == "read")
+    if micro and now and steps and kept and "gradient_accumulation" in facts.keys:
         company["gradient_accumulation"] = math.ceil(int(steps.value) * now / float(micro))
     prompts, mini = targets.get("train_batch_size"), whole(facts.values, "mini_batch_size")
     batch = whole(facts.values, "train_batch_size")

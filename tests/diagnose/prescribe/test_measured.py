@@ -89,3 +89,11 @@ def test_blocks_that_are_only_cached_do_not_undo_a_saving_where_the_card_was_ful
     assert shard.after is not None
     assert (shard.after_verdict, round(shard.after.need / 2**30, 2)) == ("close", 47.37)
     assert given.levers[0] == "batch.micro.down"  # filling the card to the brim is no answer yet
+
+
+def test_passes_that_are_set_beside_the_prompts_of_a_step_grow_as_each_gets_smaller(advise: Advise) -> None:
+    changes = advise(BRIMMING).advised("batch.micro.down").changes
+    assert [(one.key.rpartition(".")[2], one.before, one.after) for one in changes] == [
+        ("per_device_train_batch_size", "2", "1"),
+        ("gradient_accumulation_steps", "32", "64"),
+    ]
