@@ -205,3 +205,34 @@ def test_oat_keeps_its_head_apart_at_stage_3():
         "main", "run_math_rl"
     )
     assert "logits.chunked" not in _advice(text)
+
+
+def _levers(text: str) -> set[str]:
+    return {given.lever.slug for given in diagnose(text, {}, current(), ()).prescriptions}
+
+
+STEP = "8 x H100 80GB. torch.OutOfMemoryError in optimizer.step: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+
+
+@pytest.mark.parametrize(("on", "advised"), [("True", False), ("False", True)])
+def test_a_switch_that_a_newer_release_names_itself_is_on(on: str, advised: bool) -> None:
+    run = (
+        "verl==0.9.0 python3 -m verl.trainer.main_ppo model_engine=megatron algorithm.adv_estimator=grpo trainer.n_gpus_per_node=8 "
+        "trainer.nnodes=1 actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B actor_rollout_ref.actor.megatron.expert_model_parallel_size=8 "
+        f"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 actor_rollout_ref.actor.optim.use_precision_aware_optimizer={on}"
+    )
+    assert ("optimizer.precision_aware.on" in _levers(STEP + run)) is advised
+
+
+@pytest.mark.parametrize(("on_cpu", "advised"), [("false", False), ("true", True)])
+def test_a_switch_that_the_trainer_asks_to_leave_off_goes_with_the_optimizer_on_the_cpu(
+    on_cpu: str, advised: bool
+) -> None:
+    """NovaSky-AI/SkyRL@7bc252402 skyrl/train/config/config.py: saving may fail; its scripts set both together."""
+    given = "trainer.policy.megatron_config.optimizer_config_kwargs.optimizer_cpu_offload"
+    run = (
+        "uv run -m skyrl.train.entrypoints.main_base trainer.strategy=megatron trainer.policy.model.path=Qwen/Qwen3-30B-A3B "
+        "trainer.placement.colocate_all=true trainer.placement.policy_num_gpus_per_node=8 trainer.micro_train_batch_size_per_gpu=1 "
+        f"trainer.policy.megatron_config.expert_model_parallel_size=8 {given}={on_cpu}"
+    )
+    assert ("optimizer.precision_aware.on" in _levers(STEP + run)) is advised
