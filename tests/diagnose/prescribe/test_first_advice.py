@@ -152,3 +152,15 @@ def test_a_limit_of_the_jobs_own_is_raised_first():
     assert limited[0].lever.slug == "host.more_ram"
     assert limited[0].why.startswith("It is the job’s own limit that is reached")
     assert machine[0].lever.slug != "host.more_ram"
+
+
+def test_what_the_message_names_is_advised_though_no_figure_tells_of_it():
+    """Rows of the sampler's trial run are in no estimate: a smaller share of the engine alone shows in it."""
+    run = (
+        "verl==0.9.0, 8 x A100 80GB\nRuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests.\n"
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen3-8B trainer.nnodes=1 "
+        "actor_rollout_ref.rollout.max_num_seqs=1024 actor_rollout_ref.rollout.gpu_memory_utilization=0.9 trainer.n_gpus_per_node=8"
+    )
+    found = diagnose(run, {}, current(), ())
+    assert found.prescriptions[0].lever.slug == "rollout.max_num_seqs.down"
+    assert "rollout.gpu_memory_utilization.down" in [one.lever.slug for one in found.prescriptions]
