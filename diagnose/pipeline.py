@@ -10,7 +10,7 @@ from diagnose.base_type import with_base_type
 from diagnose.batch import resolve
 from diagnose.came_through import as_it_came_through
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
-from diagnose.facts import read_facts
+from diagnose.facts import gave_way, read_facts
 from diagnose.facts.judges import of_failed_judge
 from diagnose.facts.kind import cause_open, not_memory, spoken_pool, told_other
 from diagnose.facts.one_run import of_last_run, told_so
@@ -55,10 +55,11 @@ def diagnose(
     """
     whole = text if isinstance(text, Paste) else read(text)
     own = of_last_run(whole)
-    paste = of_failed_judge(own, knowledge.engines)
+    now = gave_way.of_failure_now(own)
+    paste = of_failed_judge(now, knowledge.engines)
     passed("read")
     facts, before = facts_and_estimate(paste, answers, knowledge, passed, command_alone=command_alone, assumed=assumed)
-    facts = replace(facts, notes=(*told_so(whole, own), *facts.notes))
+    facts = replace(facts, notes=(*told_so(whole, own), *gave_way.told_so(own, now), *facts.notes))
     kind, phase = _word(facts, "oom_kind"), _word(facts, "phase")
     seen = _seen(cases, facts, paste, exclude)
     room = _room(facts, kind, knowledge)
