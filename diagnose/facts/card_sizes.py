@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from diagnose.knowledge.hardware import Gpu
 from diagnose.units import MIB, to_gib
@@ -14,7 +14,13 @@ _OF_HOST = re.compile(
     r"(?:\b(?:host|cpu|ram|memory|node|system)(?:\s*(?:has|of|is|[:=：]))?|内存|主机)\s*$", re.I | re.A
 )
 # “14 GB each”: as often what something takes of each card
-OF_EACH_CARD = re.compile(r"(?:each|per (?:gpu|card)|/\s*(?:gpu|card|卡))$", re.I | re.A)
+_OF_EACH_CARD = re.compile(r"(?:each|per (?:gpu|card)|/\s*(?:gpu|card|卡))$", re.I | re.A)
+# “our boxes (256 GB each)”, “RAM: 256 GB each”: no card is counted before it
+_OF_MACHINES = re.compile(
+    r"\b(?:(?:nodes|machines|servers|hosts|boxes)(?:\s+(?:with|of|have|has))?|RAM|host memory)\s*[(（,:：=]?\s*$",
+    re.I | re.A,
+)
+_LARGE = 96  # GB: what a machine has at the least, where it is told
 _MOST = 300  # GB: no card has as much
 _TOLERANCE = 0.03  # the driver shows a little less than what the catalogue says, never this much
 
@@ -27,6 +33,16 @@ def told_size(groups: Mapping[str, str | None], inside: str, before: str) -> flo
         return float(round(to_gib(int(mib) * MIB)))
     told = (groups.get("size"), within[1] if within else None, first, groups.get("size1"), groups.get("size2"))
     return next((float(size) for size in told if size and float(size) < _MOST), None)
+
+
+def of_no_card(found: re.Match[str], words: str, sold: Collection[float]) -> bool:
+    """Whether a size without a count is what something needs of each card, or what each of the machines before it has."""
+    size = found.groupdict().get("size")
+    if not size or not _OF_EACH_CARD.search(found[0]):
+        return False
+    return float(size) not in sold or (
+        float(size) >= _LARGE and bool(_OF_MACHINES.search(words[: found.start()][-40:]))
+    )
 
 
 def of_machine(size: float | None, sizes: Iterable[str], count: int | None) -> bool:

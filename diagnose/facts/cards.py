@@ -42,7 +42,7 @@ from diagnose.facts.card_patterns import (
     WHERE_IT_RUNS,
     named,
 )
-from diagnose.facts.card_sizes import OF_EACH_CARD, behind_title, of_machine, told_size
+from diagnose.facts.card_sizes import behind_title, of_machine, of_no_card, told_size
 from diagnose.facts.contrasted import card_taken_back, set_against
 from diagnose.facts.others import of_another_run, supposed
 from diagnose.facts.prose import asked, clause_of, numeral, span_of
@@ -200,8 +200,7 @@ def _no_count(found: re.Match[str], words: str, known: Names) -> bool:
     groups = found.groupdict()
     if count := groups.get("count"):
         return count in known.known
-    unsold = groups.get("size") and OF_EACH_CARD.search(found[0]) and float(found["size"]) not in known.sizes
-    return bool(unsold or NEEDED.search(words[: found.start()][-40:]))
+    return bool(of_no_card(found, words, known.sizes) or NEEDED.search(words[: found.start()][-40:]))
 
 
 def aside(words: str, found: re.Match[str]) -> bool:

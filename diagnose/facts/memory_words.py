@@ -53,6 +53,10 @@ _FORMS = (
         rf"|为|：|:|=|\||of|is|limit(?:ed)? (?:to|of)|limit|上限|限制|限额|[(（])?\s*[:：]?\s*{_SIZE}",
         re.I | re.A,
     ),
+    re.compile(
+        rf"{_RAM}[^\n\d.;]{{0,24}}\b(?:nodes|machines|servers|hosts|boxes)\s*[(（]\s*{_SIZE}\s*(?:each\b|[)）])",
+        re.I | re.A,
+    ),
     re.compile(rf"(?<![\d.]){_SIZE}\s*DDR\d", re.I | re.A),
     re.compile(
         rf"\bhost\s+(?:has|have|with)\s*{_SIZE}"

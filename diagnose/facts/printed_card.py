@@ -30,7 +30,7 @@ def possible(said: Sequence[Mention], printed: Fact | None, gpus: Mapping[str, G
     if printed is None:
         return list(said)
     size = float(printed.value)
-    sized = [replace(one, size=None) if one.gpu and _below(one, size) else one for one in said]
+    sized = [replace(one, size=None) if _of_another(one, size) else one for one in said]
     return [one for one in sized if not _below(one, size) and _may(one, size, printed, gpus)]
 
 
@@ -44,6 +44,13 @@ def known(table: Mapping[str, Fact], printed: Fact | None, gpus: Mapping[str, Gp
 
 def _may(one: Mention, size: float, printed: Fact, gpus: Mapping[str, Gpu]) -> bool:
     return (one.size is not None and _near(size, one.size)) or not one.gpu or can_be(gpus[one.gpu], printed)
+
+
+def _of_another(one: Mention, size: float) -> bool:
+    """Whether the size is not that of the card: below it behind a name; without one, none of which that much or a slice is printed."""
+    if one.gpu or one.size is None:
+        return _below(one, size)
+    return not _below(one, size) and not any(_near(size, part * one.size) for part in (*_SLICES, 1))
 
 
 def _below(one: Mention, size: float) -> bool:

@@ -194,3 +194,13 @@ def test_swap_space_that_a_command_asks_for_is_named_first():
     killed = "oom-kill:constraint=CONSTRAINT_NONE,task=python,pid=9\nOut of memory: Killed process 9 (python)"
     first = told(SWAPS.format(failed=killed, says="")).prescriptions[0]
     assert first.lever.slug == "rollout.swap_space.down"
+
+
+@pytest.mark.parametrize("words", ["we need more RAM in our boxes (256 GB each)", "nodes have RAM: 256 GB each"])
+def test_what_each_machine_has_is_no_size_of_a_card(values, words):
+    found = values(f"{words}, verl OOM")
+    assert (found.get("host_ram_gb"), found.get("gpu_mem_gib")) == (256, None)
+
+
+def test_machines_without_a_word_of_ram_tell_neither(values):
+    assert not {"host_ram_gb", "gpu_mem_gib"} & values("verl OOM on our boxes (256 GB each)").keys()

@@ -49,3 +49,9 @@ def test_a_card_that_may_print_it_stays(values, words, capacity, card, size):
 
 def test_an_answer_outranks_what_was_printed(values):
     assert values(f"{RUN}{OUT.format('79.15')}", gpu_model="L4")["gpu_model"] == "L4"
+
+
+def test_a_size_that_no_such_card_prints_is_not_its(values):
+    found = values(f"verl on 8 cards, 192 GB each\n{OUT.format('79.15')}")
+    assert (found["gpu_mem_gib"], found["n_gpus"]) == (80, 8)
+    assert values(f"8 cards, 80 GB each\n{OUT.format('19.62')}")["gpu_mem_gib"] == 80  # a slice of one
