@@ -62,6 +62,12 @@ _ASKED_WITH = re.compile(
     r"(?:\b(?:with|using|via|by|in|for|do|run|train|tune)\s+(?:an?\s+)?(?:(?:\d|4-|8-)?-?bit\s+)?|[用做跑上]\s*)$",
     re.I | re.A,
 )
+# who asks and answers: “lora? no, full.”, and not of what did not help
+_ANSWER = re.compile(
+    r"\s*[吗么]?\s*[?？]\s*(?:(?P<no>no(?:pe)?|nah|不是?|没有?)|(?P<yes>yes|yep|yeah|是的?|对))(?=\s*(?:[,，.。;；:：!-]|$))"
+    r"(?!\s*[,，.。;；]?\s*(?:still|it\b|same|also|that|does|did|help|又|还是|也))",
+    re.I | re.A,
+)
 _IF = re.compile(r"\bif\s+(?:i|we)\s+(?:us(?:e|ed)|switch(?:ed)? to|tr(?:y|ied))\s*$|(?:如果|要是)用?\s*$", re.I | re.A)
 # all is trained no more, or never was: “can't do full FT so …”, “不是全参”
 _NOT_FULL = re.compile(
@@ -238,6 +244,8 @@ def _of_adapters(words: str, found: re.Match[str], planned: bool) -> bool | None
         return None
     if other_failed(words, found, _MODES) or left_out(words, found.start(), found.end()):
         return None
+    if answer := _ANSWER.match(after):
+        return bool(answer["yes"]) or (None if found["q"] else False)
     if after[:1] in ("?", "？") and not (planned and _ASKED_WITH.search(before)):
         return None
     if _NONE.search(before) or _NONE_AFTER.match(after):

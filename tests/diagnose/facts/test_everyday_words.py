@@ -75,3 +75,16 @@ FAILURES = [
 def test_a_failure_in_words(text, kind, phase, knowledge):
     found = diagnose(text, {}, knowledge, ())
     assert (found.kind, found.phase) == (kind, phase)
+
+
+@pytest.mark.parametrize(
+    ("said", "mode"),
+    [
+        ("lora? no, full.", "full"),
+        ("LoRA? yes", "lora"),
+        ("是 LoRA 吗？不是。", "full"),
+        ("LoRA? no, still OOM", "lora"),
+    ],
+)
+def test_who_asks_and_answers_tells_how_it_trains(values, said, mode):
+    assert values(f"LLaMA-Factory dpo, {said} Mistral-7B, 2 x L40S, CUDA out of memory")["full_or_lora"] == mode
