@@ -16,7 +16,7 @@ from diagnose.facts.image_forms import pictured
 from diagnose.facts.on_off import goes_well, switched
 from diagnose.facts.prose import span_of
 from diagnose.facts.run_forms import ANY_BATCH, FORMS, IS
-from diagnose.facts.switch_forms import SWITCHES, is_on
+from diagnose.facts.switch_forms import SWITCHES, is_on, whose
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Span
 from diagnose.units import KIB
@@ -188,15 +188,16 @@ def _of_line(
 
 
 def _switches(line: Line, lowered: str, counts: Callable[[str, re.Match[str]], bool]) -> Iterator[Fact]:
-    """What the words have on or off, the first time they say which."""
+    """What the words have on or off, of each role the first time they say which."""
     for id, marks, form in SWITCHES:
+        told: set[str] = set()
         for match in form.finditer(line.words) if any(mark in lowered for mark in marks) else ():
             on = is_on(id, line.words, match)
-            if on is not None and counts(line.words, match):
-                switch = written.of(id, str(on).lower())
-                if switch is not None:
-                    yield Fact(id, switch, "read", written=match[0], span=span_of(line, match))
-                break
+            roles = [role for role in whose(id, line.words, match) if role not in told]
+            told.update(roles)
+            for role in roles if on is not None and counts(line.words, match) else ():
+                if (switch := written.of(role, str(on).lower())) is not None:
+                    yield Fact(role, switch, "read", written=match[0], span=span_of(line, match))
 
 
 def _usual(words: str, match: re.Match[str]) -> bool:

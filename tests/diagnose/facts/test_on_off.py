@@ -187,3 +187,17 @@ def test_what_was_tried_beside_a_command_is_another_run(values):
 def test_a_switch_counts_with_its_dashes_in_a_sentence(values, text, mode, sleeps):
     found = values(text)
     assert (found["rollout_mode"], found["sleep_level"]) == (mode, sleeps)
+
+
+@pytest.mark.parametrize(
+    ("said", "actor", "critic"),
+    [
+        ("critic没开gradient checkpointing", True, False),
+        ("gradient checkpointing is off for the critic", True, False),
+        ("actor and critic without gradient checkpointing", False, False),
+        ("critic offload on, gradient checkpointing off", False, True),
+    ],
+)
+def test_the_critics_checkpointing_is_not_the_actors(values, said, actor, critic):
+    found = values(f"verl PPO, Qwen2.5-7B, 8 x H800, CUDA out of memory in update_critic\n{said}")
+    assert (found["gradient_checkpointing"], found["critic_gradient_checkpointing"]) == (actor, critic)
