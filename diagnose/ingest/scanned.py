@@ -1,6 +1,7 @@
 """What a reader of pictures takes for letters and digits that look alike: l, I and 1, O and 0, rn and m.
 
-Only lines that hold a word of an allocator's message in such a form are put right, and then the names of cards in the whole text.
+Only lines that hold a word of an allocator's message in such a form are put right, and then the names of cards, adapters and stages
+in the whole text.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ _MARKS = tuple(
 ) + (b" Gl", b" G1", b" G|", b" Ml", b" M1", b" M|")
 _NUMBER = re.compile(rb"(?<![A-Za-z\d.])[\dOolI|]{1,4}[.,][\dOolI|]{1,3}(?=\s{0,2}[GM]iB)")
 _CARD = re.compile(rb"(?<![A-Za-z\d])([AHBVL])(?=[\dO]{2,3}(?![A-Za-z\d]))(?=\d{0,2}O)([\dO]{2,3})")
+# values and parts of keys that have no other reading
+_ADAPTER = re.compile(rb"(?<![A-Za-z\d])(?:[1I|]ora|[l1I|]0ra)(?![A-Za-z\d])")
+_STAGE = re.compile(rb"(?<![A-Za-z\d])zer0(?=[123](?![A-Za-z\d]))")
 _DIGITS = bytes.maketrans(b"OolI|", b"00111")
 
 
@@ -39,7 +43,8 @@ def read_again(data: bytes) -> bytes:
     if not any(mark in data for mark in _MARKS) or not _PROOF.search(data):
         return data
     lines = [_line(line) if _PROOF.search(line) else line for line in data.split(b"\n")]
-    return _CARD.sub(lambda found: found[1] + found[2].replace(b"O", b"0"), b"\n".join(lines))
+    whole = _CARD.sub(lambda found: found[1] + found[2].replace(b"O", b"0"), b"\n".join(lines))
+    return _STAGE.sub(b"zero", _ADAPTER.sub(b"lora", whole))
 
 
 def _line(line: bytes) -> bytes:

@@ -29,3 +29,11 @@ def test_a_misread_message_is_put_right_with_its_figures() -> None:
 )
 def test_a_text_without_such_words_stays_as_it_is(text: str) -> None:
     assert read(text).text == text
+
+
+def test_adapters_and_stages_are_put_right_beside_a_misread_message() -> None:
+    flags = "swift rlhf --train_type 1ora --l0ra_rank 8 --deepspeed zer03 --model explora"
+    assert read(f"{MISREAD}\n{flags}").text.endswith(
+        "--train_type lora --lora_rank 8 --deepspeed zero3 --model explora"
+    )
+    assert read(flags).text == flags
