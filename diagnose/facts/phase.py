@@ -240,7 +240,11 @@ def _table(paste: Paste) -> list[Frame]:
     """Rows of a table of processes that name a running method: pid, size, ``ray::Class.method``."""
     rows = [(line.number, found) for line in paste.lines if (found := _ROW.match(line.words))]
     methods = [Frame("", found["method"], number, owner=found["owner"], traceback=-1) for number, found in rows]
-    return methods if len({frame.function for frame in methods[:3]}) == 1 else []
+    if len({frame.function for frame in methods[:3]}) == 1:
+        return methods
+    # a driver that waits for its workers stands among them
+    first = [frame for frame in methods if frame.owner == methods[0].owner]
+    return first if len(first) > 1 and len({frame.function for frame in first}) == 1 else []
 
 
 def _best(table: Iterable[PhaseFrame], frame: Frame) -> list[PhaseFrame]:

@@ -27,6 +27,14 @@ def test_a_table_of_processes_tells_what_ran_when_the_node_was_full(values):
     assert values(f"{NODE}\nTop 10 memory users:\nPID MEM(GB) COMMAND\n{rows}")["phase"] == "rollout"
 
 
+def test_a_driver_that_waits_does_not_hide_what_its_workers_ran(values):
+    head = f"{NODE}\nTop 10 memory users:\nPID MEM(GB) COMMAND\n"
+    workers = "".join(f"2120{i} 41.2{i} ray::WorkerDict.actor_rollout_save_checkpoint\n" for i in range(2))
+    assert values(f"{head}{workers}8231 12.02 ray::TaskRunner.run")["phase"] == "checkpoint"
+    mixed = workers + "21207 40.11 ray::WorkerDict.actor_rollout_generate_sequences\n"
+    assert "phase" not in values(f"{head}{mixed}8231 12.02 ray::TaskRunner.run")
+
+
 def test_words_place_the_failure_where_no_traceback_does(values):
     assert values("更新 actor 的时候爆显存")["phase"] == "actor_update"
     assert values("GPU OOM during the weight sync to the engine.")["phase"] == "weight_sync"
