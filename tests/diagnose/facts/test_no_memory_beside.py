@@ -41,3 +41,21 @@ def test_who_ended_the_run_is_told_before_what_waited_for_it(knowledge):
     waited = "[rank2]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8841, OpType=_ALLGATHER_BASE) ran for 600011 ms\n"
     assert _told(waited, knowledge) == (None, "nccl-watchdog-timeout")
     assert _told(waited + GONE + FAULT, knowledge) == (None, "gpu-fault")
+
+
+def test_a_question_after_the_killer_is_none_beside_another_error(knowledge):
+    refused = "huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: https://huggingface.co/api/models/x\n"
+    assert _told(f"{refused}OOM killed?", knowledge) == (None, "service-refuses")
+    assert _told(f"{refused}the pod is OOMKilled", knowledge)[0] == "host_ram"
+
+
+def test_a_list_of_what_may_have_ended_a_daemon_settles_nothing(knowledge):
+    may = (
+        "(raylet) Raylet is terminated. Termination is unexpected. Possible reasons include: (1) SIGKILL by the user or system OOM killer, "
+        "(2) Invalid memory access from Raylet causing SIGSEGV or SIGBUS, (3) Other termination signals.\n"
+    )
+    assert _told(may, knowledge)[0] == "other"
+    assert (
+        _told(f"{may}Out of memory: Killed process 6023 (python3) total-vm:9kB, anon-rss:9kB\n", knowledge)[0]
+        == "host_ram"
+    )
