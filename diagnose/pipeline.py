@@ -55,8 +55,7 @@ def diagnose(
     """
     whole = text if isinstance(text, Paste) else read(text)
     own = of_last_run(whole)
-    now = gave_way.of_failure_now(own)
-    paste = of_failed_judge(now, knowledge.engines)
+    paste = of_failed_judge(now := gave_way.of_failure_now(own), knowledge.engines)
     passed("read")
     facts, before = facts_and_estimate(paste, answers, knowledge, passed, command_alone=command_alone, assumed=assumed)
     facts = replace(facts, notes=(*told_so(whole, own), *gave_way.told_so(own, now), *facts.notes))

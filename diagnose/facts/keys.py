@@ -243,6 +243,7 @@ def writable(
     keys: dict[str, str] = {}
     units: dict[str, str] = {}
     there = [one for one in framework.keys if not (one.hidden or one.dead) and in_range(one.since, one.until, version)]
+    of_scripts = [one.fact for one in there if one.new_in == "script" and one.fact]
     there = [one for one in there if one.new_in != "script"]
     there = [one for one in there if not _shards_otherwise(one, values)]
     taken = [one for one in there if holds(one.when, values) is not False and framework.takes(one, values)]
@@ -252,7 +253,7 @@ def writable(
                 keys[id] = key.key
                 if key.unit:
                     units[id] = key.unit
-    for id in list(keys):
+    for id in dict.fromkeys((*keys, *of_scripts)):
         fact = stated.get(id)
         if fact is not None and fact.key and not _hidden(framework, spelled.get(normal(fact.key), ())):
             keys[id] = fact.key

@@ -48,7 +48,7 @@ class Key:
     there). ``leads`` names those of them whose word is in force for all where they differ, and since which version. ``times`` spells the
     key whose number, times this one's, is cards that stay. ``new_in`` says where a new one may be written: in the framework's own shapes
     (""), in a ``command`` alone since a call in Python takes none (``call`` says by the word what it takes instead), in a ``file`` alone
-    that the command only names, ``nowhere`` (the launcher's), its ``server``, not at all (a ``script``'s). ``unnamed``: with ++ only."""
+    that the command only names, ``nowhere`` (the launcher's), its ``server``, nowhere new (a ``script``'s). ``unnamed``: with ++ only."""
 
     key: str
     aliases: tuple[str, ...] = ()

@@ -26,6 +26,33 @@ def test_it_never_offers_a_key_that_the_framework_lacks(advise):
     assert "logits.chunked" not in advise(GROUPED).levers
 
 
+def test_a_key_of_one_projects_script_is_written_where_it_stands_alone(advise):
+    """om-ai-lab/VLM-R1 adds ``freeze_vision_modules`` to TRL, which has no such key"""
+    text = (
+        "accelerate launch --num_processes 8 {script} --model_name_or_path Qwen/Qwen2.5-VL-7B-Instruct --max_pixels 12845056 "
+        "--per_device_train_batch_size 4 --num_generations 8\n8 x A100 80GB\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.25 GiB in the backward pass"
+    )
+    written = [
+        change.key
+        for one in advise(text.format(script="examples/scripts/grpo_vlm.py")).prescriptions
+        for change in one.changes
+    ]
+    assert written
+    assert "freeze_vision_modules" not in written
+    own = advise(text.format(script="src/open_r1/grpo_jsonl.py --freeze_vision_modules false"))
+    assert ("freeze_vision_modules", "true") in [(c.key, c.after) for one in own.prescriptions for c in one.changes]
+
+
+def test_packed_rows_are_offered_on_cards_that_can_compute_them(advise):
+    text = (
+        "deepspeed --module openrlhf.cli.train_rm --micro_train_batch_size 2 --pretrain Qwen/Qwen2.5-7B-Instruct --max_len 4096 "
+        "--zero_stage 3\n8 x {card}\ntorch.OutOfMemoryError: CUDA out of memory in the backward pass"
+    )
+    assert "padding.remove" in advise(text.format(card="A100 80GB")).levers
+    assert "padding.remove" not in advise(text.format(card="V100 32GB")).levers
+
+
 def test_no_word_is_used_that_would_change_the_algorithm(advise):
     text = """torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB.
 NPROC_PER_NODE=4 swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --train_type full --use_vllm true \\

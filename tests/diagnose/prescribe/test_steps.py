@@ -35,6 +35,11 @@ def test_a_parallel_size_never_exceeds_or_misses_the_cards(knowledge):
     assert [step["rollout_tp"] for step in ladder] == [2]
 
 
+def test_an_agent_keeps_a_quarter_of_its_turns(knowledge):
+    ladder = steps(knowledge.levers["rollout.max_turns.down"], make_facts(max_turns=30))
+    assert [step["max_turns"] for step in ladder] == [15, 7]
+
+
 def test_a_share_falls_by_a_tenth_each_time(knowledge):
     ladder = steps(knowledge.levers["rollout.gpu_memory_utilization.down"], make_facts(gpu_memory_utilization=0.4))
     assert [step["gpu_memory_utilization"] for step in ladder] == [0.3, 0.2, 0.1]
