@@ -158,7 +158,7 @@ def failing_pool(
 ) -> Pool | None:
     """The pool that the kind of failure names, or that grew where memory grows; else the only one that the estimate sees run out.
 
-    What ran out in a phase in which the cards work is first looked for on the cards.
+    What ran out in a phase in which the cards work is first looked for on the cards; else where alone it is too close to call.
     """
     if kind in POOL_OF_KIND:
         return POOL_OF_KIND[kind]
@@ -168,7 +168,8 @@ def failing_pool(
     out = [name for name in pools if (pool := before.pool(name)) and pool.runs_out]
     if len(out) == 1 or kind != "other":
         return out[0] if len(out) == 1 else None
-    return "gpu" if phase in OF_CARDS else None
+    close = [name for name in pools if (pool := before.pool(name)) and pool.verdict() == "close"]
+    return "gpu" if phase in OF_CARDS else close[0] if len(close) == 1 and not out else None
 
 
 def _room(facts: Facts, kind: str | None, knowledge: Knowledge) -> CacheRoom | None:

@@ -41,9 +41,10 @@ _IN_SCRIPT = re.compile(
     r"|(?<![A-Za-z0-9.])(ppo)_trainer/[\w.\-]{1,80}\.sh\b",
     re.I | re.A,
 )
-# the same of a trainer without answers of its own, at the start of a line or named as what runs: “train_dpo mixtral-8x7b, zero3, bs 1”
+# the same of a trainer without answers of its own, at the start of a line, behind a name and its version at most, or named as what runs:
+# “train_dpo mixtral-8x7b, zero3, bs 1”
 _STARTED = re.compile(
-    r"(?:^[\s>*\-$]*|\b(?:run(?:ning)?|using|with|script)\s+|[跑用]\s*)train_(dpo|kto|sft|rm)(?:\.py|\.sh)?(?![\w./])",
+    r"(?:^[\s>*\-$]*(?:(?!not\b|no\b)[A-Za-z][\w\-]{1,30}\s+(?:v?\d[\w.]{0,12}\s+)?)?|\b(?:run(?:ning)?|using|with|script)\s+|[跑用]\s*)train_(dpo|kto|sft|rm)(?:\.py|\.sh)?(?![\w./])",
     re.I | re.A,
 )
 # the module or script that a command starts, and classes of a trainer in a traceback

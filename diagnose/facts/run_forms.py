@@ -106,7 +106,11 @@ _WORDS = (
         rf"(?:(?:goes?|gives?|gets?|cuda|gpu|always|still)\s+){{0,3}}(?={_FAILS})",
     ),
     ("micro_batch", r"(?<![\w-])mbsz?\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?![\w%]|\.\d)"),
-    ("micro_batch", r"(?<![\w-])micro\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})(?=\s*(?:[,，;；。、)）]|$|\.\s))"),
+    (
+        "micro_batch",
+        r"(?<![\w-])micro\s*(?:=|:|：|of|is|为|是)?\s*(?P<n>\d{1,3})"
+        r"(?=\s*(?:[,，;；。、)）→]|->|$|\.\s)|\s+(?:grad\w*|gc|flash|zero\W?\d|q?lora|bf16|fp16|seq\w*|max_?len\w*)\b)",
+    ),
     ("micro_batch", rf"每(?:张)?卡\s*(?:的)?\s*(?:batch(?:[ _-]?size)?|bs){IS}{_N}"),
     # one row in all is one row on a card, whatever batch is meant
     ("micro_batch", rf"{ANY_BATCH}{IS}(?P<n>1)(?!\d|[.,]\d|[kK]\b|\s*prompts?\b)"),

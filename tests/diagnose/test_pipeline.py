@@ -169,3 +169,11 @@ def test_what_the_text_says_has_cured_the_failure_is_not_advised_again(ask):
     assert "length.response.down" in advised
     assert "length.response.down" not in {one.lever.slug for one in found.prescriptions}
     assert "length.response.down" in {one.lever.slug for one in found.not_advised if one.reason == "cured"}
+
+
+def test_memory_that_nobody_names_is_looked_for_where_alone_it_is_too_close_to_call(ask):
+    text = "llama-factory qwen2.5-14b lora sft 2x3090 zero3 cutoff 4096 bs1 ga16 bf16 oom"
+    found = ask(text)
+    assert (found.kind, found.pool) == ("other", "gpu")
+    assert found.prescriptions[0].lever.slug == "logits.chunked"
+    assert ask(text.replace("2x3090", "2xH100 80GB")).pool is None

@@ -77,6 +77,7 @@ def test_what_is_tried_asked_or_open_is_no_setting(values, text):
         ("LoRA rank 16", "lora_rank", 16),
         ("LoRA (r=32)", "lora_rank", 32),
         ("micro batch size is 2", "micro_batch", 2),
+        ("max_len 8192 micro 1 gradient checkpointing flash attn", "micro_batch", 1),
         ("batch size per GPU 1", "micro_batch", 1),
         ("每卡 batch 1", "micro_batch", 1),
         ("max response length 8k", "response_length", 8192),

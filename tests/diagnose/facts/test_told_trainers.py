@@ -110,6 +110,7 @@ def test_prompts_rounded_down_leave_the_micro_batch_as_it_is_written():
     ("text", "algo"),
     [
         ("Mixtral ppo oom\n\ntrain_dpo mixtral-8x7b-instruct, zero3, bs 1", "dpo"),
+        ("openrlhf 0.9.1 train_sft llama3-8b zero3 4x4090 24g max_len 8192 → oom at first backward", "sft"),
         ("RLHF PPO 显存不足\n跑 train_sft.py 的时候爆显存", "sft"),
         ("PPO oom after the train_sft and train_dpo stages", "ppo"),
         ("PPO oom\nrunning train_sft first, then train_ppo_ray", "ppo"),
