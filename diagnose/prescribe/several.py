@@ -16,10 +16,10 @@ from diagnose.prescribe.writing import Written, key_of
 from diagnose.types import Change, Estimate, Facts
 
 Step = tuple[Lever, Targets]
-Name = tuple[tuple[object, ...], ...]
+_Name = tuple[tuple[object, ...], ...]
 
 
-def named(taken: Sequence[Step]) -> Name:
+def _named(taken: Sequence[Step]) -> _Name:
     """What tells these steps from others."""
     return tuple((lever.slug, *step.items()) for lever, step in taken)
 
@@ -29,15 +29,15 @@ class Several:
 
     def __init__(self, start: Situation) -> None:
         self.start = start
-        self._written: dict[Name, Written | None] = {(): Written(start.facts, (), start.fallback)}
-        self._runs: dict[Name, Situation] = {(): start}
-        self._trials: dict[tuple[Name, Name], Trial | None] = {}
+        self._written: dict[_Name, Written | None] = {(): Written(start.facts, (), start.fallback)}
+        self._runs: dict[_Name, Situation] = {(): start}
+        self._trials: dict[tuple[_Name, _Name], Trial | None] = {}
 
     def written(self, taken: Sequence[Step]) -> Written | None:
         """All of them written down, each on what the others made of the run; None where two want different words of one key, or
         libraries that do not shard beside each other.
         """
-        name = named(taken)
+        name = _named(taken)
         if name not in self._written:
             others = self.written(taken[:-1])
             self._written[name] = self._upon(others, *taken[-1]) if others else None
@@ -45,7 +45,7 @@ class Several:
 
     def run(self, taken: Sequence[Step]) -> Situation:
         """The run with them, both pools estimated anew: what the log measured was of the run as it is. They can be written."""
-        name = named(taken)
+        name = _named(taken)
         if name not in self._runs:
             made = self.written(taken)
             assert made is not None
@@ -57,7 +57,7 @@ class Several:
         made, now = self.written(taken), self.run(done)
         if made is None or made.facts.values == now.facts.values:
             return None
-        name = (named(taken), named(done))
+        name = (_named(taken), _named(done))
         if name not in self._trials:
             found = measure(taken[-1][0], now, made) if lowers(now, made) else None
             self._trials[name] = found if isinstance(found, Trial) else None
