@@ -8,9 +8,10 @@ from dataclasses import replace
 from diagnose.facts.complete import complete
 from diagnose.facts.defaults import with_defaults
 from diagnose.facts.implied import implied
-from diagnose.facts.keys import KeyFacts, writable
+from diagnose.facts.keys import KeyFacts
 from diagnose.facts.packages import with_versions
 from diagnose.facts.senses import of_one_sense
+from diagnose.facts.writable import writable
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Paste
 from diagnose.vocabulary import is_number

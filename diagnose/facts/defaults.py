@@ -8,9 +8,10 @@ from dataclasses import replace
 from diagnose.batch import resolve
 from diagnose.conditions import holds, in_range
 from diagnose.facts.complete import complete
-from diagnose.facts.keys import read_keys, writable
+from diagnose.facts.keys import read_keys
 from diagnose.facts.own_script import own_script
 from diagnose.facts.proven import known, proofs
+from diagnose.facts.writable import writable
 from diagnose.knowledge.records import Default, Fork, Framework
 from diagnose.types import Fact, Facts, Paste
 from diagnose.vocabulary import FACTS

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diagnose.batch import resolve
-from diagnose.conditions import holds, in_range, only_rules_out, unknown
+from diagnose.conditions import holds, in_range
 from diagnose.facts import written
 from diagnose.facts.key_values import facts_of
 from diagnose.facts.outranked import goes_with, not_in_force, outranked
 from diagnose.facts.proven import Proofs
 from diagnose.facts.spelling import Places, deeper, normal, places
+from diagnose.facts.writable import TRAINS, writable
 from diagnose.knowledge.records import Framework, Key
 from diagnose.types import Fact, Paste, Setting
 from diagnose.vocabulary import Value
 
 _OBJECT = re.compile(r"(?:\w*_)?(?:args|arguments|config|cfg|kwargs)", re.A)  # training_args.learning_rate = …
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]", re.A)
-# what nothing denies is a training
-_TRAINS: Mapping[str, Value] = {"trains": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def read_keys(
             told = [key for setting, key in pairs]
             beside = goes_with(framework, version, resolve(stated), answers, refused.values(), told)
             stated = {**beside, **stated}
-        values = {**_TRAINS, **resolve({**shipped, **stated})}
+        values = {**TRAINS, **resolve({**shipped, **stated})}
         for match in matches:
             if bool(match.key.when) == conditional and match.setting not in refused:
                 if not (against := _against(match, values, proven or {})):
@@ -91,7 +90,7 @@ def read_keys(
 
 def _untold(matches: list[_Match], stated: Mapping[str, Fact]) -> dict[str, str]:
     """What a command sets to a variable whose value is not there, or to none of it: neither read nor left at its default."""
-    values, found = {**_TRAINS, **resolve(stated)}, {}
+    values, found = {**TRAINS, **resolve(stated)}, {}
     for key, setting in ((match.key, match.setting) for match in matches):
         open_ended = _VARIABLE.search(setting.value) or (
             key.fact == "train_batch_size" and setting.value.strip() == "0"
@@ -229,57 +228,3 @@ def _printed(setting: Setting, told: Fact, value: Value) -> bool:
 def _listed_off(key: Key, setting: Setting) -> bool:
     """Whether a flag that takes no word stands in a list of all arguments as not given: that overrules no other key."""
     return key.switch and setting.shape in ("dump", "python") and written.truth(setting.value) is False
-
-
-def writable(
-    framework: Framework, version: str | None, stated: Mapping[str, Fact]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Fact → the first key that a lever may write, in the person's spelling where the paste has one, and its unit.
-
-    What surely holds comes before what is only not ruled out, and that before what would have to be known. A key whose words name the
-    algorithm stands behind one that sets the fact alone, one of a trainer that is known by name before what many call it.
-    """
-    (spelled, _), values = places(framework), {**_TRAINS, **resolve(stated)}
-    keys: dict[str, str] = {}
-    units: dict[str, str] = {}
-    there = [one for one in framework.keys if not (one.hidden or one.dead) and in_range(one.since, one.until, version)]
-    of_scripts = [one.fact for one in there if one.new_in == "script" and one.fact]
-    there = [one for one in there if one.new_in != "script"]
-    there = [one for one in there if not _shards_otherwise(one, values)]
-    taken = [one for one in there if holds(one.when, values) is not False and framework.takes(one, values)]
-    for key in sorted(taken, key=lambda one: (_open(one, values), "framework" not in one.when, _names_algorithm(one))):
-        for id in (key.fact,) if key.fact else dict.fromkeys(id for facts in key.values.values() for id in facts):
-            if id not in keys:
-                keys[id] = key.key
-                if key.unit:
-                    units[id] = key.unit
-    for id in dict.fromkeys((*keys, *of_scripts)):
-        fact = stated.get(id)
-        if fact is not None and fact.key and not _hidden(framework, spelled.get(normal(fact.key), ())):
-            keys[id] = fact.key
-            units.pop(id, None)
-            if fact.unit:
-                units[id] = fact.unit
-    return keys, units
-
-
-def _shards_otherwise(key: Key, values: Mapping[str, Value]) -> bool:
-    """Whether each word of the key makes a trainer of another kind than the one whose own launcher starts this run."""
-    words = [given.get("strategy") for given in key.values.values()]
-    return (
-        values.get("strategy") == "megatron" and bool(words) and all(word not in (None, "megatron") for word in words)
-    )
-
-
-def _names_algorithm(key: Key) -> bool:
-    return any("algo" in facts for facts in key.values.values())
-
-
-def _open(key: Key, values: Mapping[str, Value]) -> int:
-    """How open the key's condition is: 0 it holds, 1 it only rules something out, 2 it names what nothing tells."""
-    tests = [key.when[id] for id in unknown(key.when, values)]
-    return 0 if not tests else 1 if all(map(only_rules_out, tests)) else 2
-
-
-def _hidden(framework: Framework, places: Collection[int]) -> bool:
-    return bool(places) and all(framework.keys[place].hidden for place in places)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from diagnose.conditions import alike, holds, in_range, told_version
 from diagnose.facts.spelling import normal
 from diagnose.knowledge.records import Framework, Key
+from diagnose.prescribe.beside import renumbered
 from diagnose.types import Fact, Facts, Setting
 from diagnose.vocabulary import Value, is_number
 
@@ -54,7 +55,8 @@ def by_values(
 ) -> tuple[tuple[Fact, ...], str] | None:
     """The written word whose facts hold the target, or the least of what lies beyond it, and otherwise change least.
 
-    Of several the one that keeps most parts of the ``present`` word: ``full_shard auto_wrap`` becomes ``full_shard auto_wrap offload``.
+    Of several the one that keeps most parts of the ``present`` word: ``full_shard auto_wrap`` becomes ``full_shard auto_wrap offload``,
+    then, where the trainer ships no file, the one that is the present one but for its number: stage2 becomes stage3, not zero3.
     """
     if target is False and id in _ON_HOST:  # a word of the library that does not name the host leaves both on the cards
         words = {one: {**_ON_CARDS, **given} if "strategy" in given else given for one, given in words.items()}
@@ -67,12 +69,13 @@ def by_values(
     fitting = [(written, given) for written, given in possible if alike(given.get(id), target)]
     if not fitting:
         return None
-    parts = set(present.split())
+    parts, files = set(present.split()), any("/" in word for word, _ in fitting)
     written, given = min(
         fitting,
         key=lambda entry: (
             sum(not alike(facts.values.get(other), value) for other, value in entry[1].items()),
             len(parts.symmetric_difference(entry[0].split())) if parts else 0,
+            files or not renumbered(entry[0], present),
         ),
     )
     return tuple(Fact(other, value, "answered") for other, value in given.items()), written

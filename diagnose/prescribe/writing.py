@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
 
 from diagnose.batch import to_written
 from diagnose.conditions import alike, holds, in_range, told_version
@@ -15,6 +14,7 @@ from diagnose.estimate import Plan, plan_of
 from diagnose.facts.spelling import normal
 from diagnose.facts.written import bare, truth
 from diagnose.knowledge.records import Framework, Key
+from diagnose.prescribe.beside import SWITCH, beside, renumbered
 from diagnose.prescribe.company import as_call, company, same_key
 from diagnose.prescribe.follows import followed
 from diagnose.prescribe.key_words import by_spelling, by_values, unread, words_of
@@ -25,9 +25,6 @@ from diagnose.prescribe.whole_path import whole_path
 from diagnose.types import Change, Fact, Facts
 from diagnose.vocabulary import FACTS, Value
 
-_NUMBER = re.compile(r"\d(?=\D*$)", re.A)  # the last of a name
-_TYPE = re.compile(r"b?float\d{1,2}", re.A)
-_REFERENCE = re.compile(r"\$\{([\w.]+)\}", re.A)
 # What the data or the model's processor hold as well, where a trainer has no key for it.
 _OF_THE_DATA = ("max_pixels",)
 _FILE = re.compile(r"\.(?:json|ya?ml|toml|py|sh)$", re.I | re.A)
@@ -87,7 +84,7 @@ def _also_says(facts: Facts, change: Change) -> Iterator[Fact]:
         if key.dead or not in_range(key.since, key.until, version) or holds(key.when, facts.values) is not True:
             continue
         given = next((told for word, told in key.values.items() if word.lower() == written), {})
-        if key.fact and not key.values and written in _SWITCH and key.above is None and FACTS[key.fact].type == "bool":
+        if key.fact and not key.values and written in SWITCH and key.above is None and FACTS[key.fact].type == "bool":
             given = {key.fact: (written == "true") != key.negated}
         for id, value in given.items():
             if not alike(facts.values.get(id), value):
@@ -125,7 +122,6 @@ def word(value: Value, like: str = "") -> str:
     return str(value)
 
 
-_SWITCH = ("true", "false")
 # what a number may count for the key to be written by hand: nothing beyond itself
 _OF_ONE_GPU = ("", "sequences_per_gpu", "tokens_per_gpu")
 
@@ -139,7 +135,7 @@ def _outside(facts: Facts, id: str, target: Value) -> tuple[tuple[Fact, ...], Ch
     if stated and in_paste and counted and FACTS[id].type != "text" and FACTS[id].group != "machine":
         plain = word(target, stated.written)
         # a switch takes yes and no alone, and what is written in other words takes neither
-        switches, switched = stated.written.lower() in _SWITCH, plain.lower() in _SWITCH
+        switches, switched = stated.written.lower() in SWITCH, plain.lower() in SWITCH
         if (switches and not switched) or (switched and stated.written and truth(stated.written) is None):
             plain = ""
         if _FILE.search(bare(stated.written)):
@@ -163,7 +159,8 @@ def _spelled(facts: Facts, stated: Fact, target: Value) -> str:
         old = [written for written, given in key.values.items() if alike(given.get(stated.id), stated.value)]
         present = next((written for written in old if written in stated.written), "")
         if words and present:
-            return stated.written.replace(present, words[0])
+            own = next(filter(None, (renumbered(word, stated.written) for word in words)), "")
+            return own or stated.written.replace(present, words[0])
         new = new or next(iter(words), "")
     return "" if _FILE.search(bare(stated.written)) else new
 
@@ -209,34 +206,14 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
             id,
             whole_path(read, key, situation),
             read.written or word(read.value),
-            _beside(key, read.written, after),
+            beside(key, read.written, after),
             read.span,
         )
     if there:
-        return changed, Change(id, there.key, there.value, _beside(key, there.value, after), there.span)
+        return changed, Change(id, there.key, there.value, beside(key, there.value, after), there.span)
     if unread(facts.framework, situation.paste.settings, key):
         return None
     return changed, Change(id, _styled(key, facts.keys[id], situation), None, after)
-
-
-def _beside(key: Key, present: str, new: str) -> str:
-    """A word as its neighbour is spelled, a file of the framework's in the folder where the person keeps that one."""
-    if present in ("True", "False") and new in _SWITCH:
-        return new.capitalize()
-    if present.startswith("torch.") and _TYPE.fullmatch(new):
-        return f"torch.{new}"
-    if (told := _REFERENCE.fullmatch(present)) and told[1] in key.values:
-        return new if new.startswith("${") else f"${{{new}}}"  # the name of another part of the file
-    here, there = PurePosixPath(bare(present)), PurePosixPath(new)
-    known = {PurePosixPath(name).name for name in key.values}
-    if "/" not in new:
-        return new
-    if here.name in known:
-        return str(here.with_name(there.name))
-    # of the same name but for its number
-    number = _NUMBER.search(there.stem)
-    renamed = _NUMBER.sub(number[0], here.stem) if number else ""
-    return str(here.with_name(renamed + here.suffix)) if renamed and there.stem.endswith(renamed) else new
 
 
 def _styled(key: Key, name: str, situation: Situation) -> str:

@@ -40,11 +40,25 @@ def test_an_offload_is_spelled_as_the_file_that_tells_the_stage_takes_it(text, k
         ("ds_config_zero2.json", "ds_config_zero3.json"),
         ("deepspeed_configs/zero2.json", "deepspeed_configs/zero3.json"),
         ("conf/ds_z2_bf16.json", "conf/ds_z3_bf16.json"),
+        ("ds_config_stage2.json", "ds_config_stage3.json"),
     ],
 )
 def test_a_file_of_one_s_own_keeps_its_name_but_for_the_stage(file, after):
     text = f"deepspeed --num_gpus 2 train.py --deepspeed {file} --model_name_or_path Qwen/Qwen2.5-7B --bf16 --gradient_checkpointing\n"
     assert changed(text, "shard.zero_stage.up") == [("deepspeed", after)]
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "after"),
+    [
+        ("local_scripts/zero2.json", "deepspeed", "local_scripts/zero3.json"),
+        ("ds_stage2_bf16.json", "deepspeed", "ds_stage3_bf16.json"),
+        ("zero2_offload.json", "deepspeed", "zero3_offload.json"),
+        ("conf/ds_config.json", "zero_optimization.stage", "3"),
+    ],
+)
+def test_trl_is_given_the_next_stage_where_it_takes_deepspeeds_file(file, key, after):
+    assert changed(f"{TRL} --deepspeed {file}\n", "shard.zero_stage.up") == [(key, after)]
 
 
 @pytest.mark.parametrize(
