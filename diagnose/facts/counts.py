@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from diagnose.facts import cards
 from diagnose.facts.cards import Mention
-from diagnose.facts.launcher import VISIBLE, devices_of
+from diagnose.facts.launcher import OF_PROCESSES, VISIBLE, devices_of
 from diagnose.facts.spelling import normal
 from diagnose.types import Fact, Line
 
@@ -31,7 +31,7 @@ def put_count(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Men
     if spoken is None:
         return
     told = both.get("n_gpus")
-    if told is not None and _served(both) and _left_out(told, int(spoken.value)):
+    if told is not None and _served(both) and (_left_out(told, int(spoken.value)) or _started(told, int(spoken.value))):
         trains = "trains" not in both or both["trains"].value is True
         if trains and "trainer_gpus" not in both:
             found["trainer_gpus"] = replace(told, id="trainer_gpus")
@@ -66,6 +66,11 @@ def _left_out(listed: Fact, count: int) -> bool:
     """Whether a list of devices begins behind the first card and ends before the last one of so many."""
     devices = [int(device) for device in devices_of(listed.written) if device.isdigit()]
     return normal(listed.key) in VISIBLE and bool(devices) and min(devices) > 0 and count > max(devices)
+
+
+def _started(told: Fact, count: int) -> bool:
+    """Whether a launcher starts fewer processes than there are so many cards."""
+    return normal(told.key) in OF_PROCESSES and int(told.value) < count
 
 
 def _counted(said: Sequence[Mention]) -> list[Mention]:

@@ -14,6 +14,7 @@ from diagnose.vocabulary import Value
 # The launchers' own arguments, whatever they launch: torchrun, deepspeed, accelerate.
 _PER_NODE = ("nproc_per_node", "num_gpus")
 _TOTAL = ("num_processes",)
+OF_PROCESSES = _TOTAL + _PER_NODE
 _NODES = ("nnodes", "num_nodes", "num_machines")
 # the same in a trainer's own configuration, below any head: only both together tell the cards of a run
 _CONFIGURED = (("gpus_per_node", "n_gpus_per_node", "num_gpus_per_node"), ("num_nodes", "n_nodes", "nnodes"))
@@ -48,11 +49,22 @@ def launched(paste: Paste, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     return found
 
 
+def spoken_processes(stated: Mapping[str, Fact]) -> tuple[dict[str, Fact], Mapping[str, Fact]]:
+    """The processes that a launcher starts where a sentence names its argument, “num_processes 7”, and all else.
+
+    The run may have more cards than these.
+    """
+    cards = stated.get("n_gpus")
+    if cards is None or cards.origin != "read" or normal(cards.key) not in OF_PROCESSES:
+        return {}, stated
+    return {cards.id: cards}, {id: fact for id, fact in stated.items() if id != cards.id}
+
+
 def _of_trainer(found: dict[str, Fact], stated: Mapping[str, Fact]) -> dict[str, Fact]:
     """What is known of a run whose engine is served from cards of its own: processes are those that train."""
     cards = found.get("n_gpus")
     trains = "trains" not in stated or stated["trains"].value is True
-    if cards is None or not trains or "trainer_gpus" in found or normal(cards.key) not in _TOTAL + _PER_NODE:
+    if cards is None or not trains or "trainer_gpus" in found or normal(cards.key) not in OF_PROCESSES:
         return found
     kept = {id: fact for id, fact in found.items() if id not in ("n_gpus", "gpus_per_node")}
     return {**kept, "trainer_gpus": replace(cards, id="trainer_gpus")}

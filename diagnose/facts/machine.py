@@ -14,7 +14,7 @@ from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.card_sizes import sold_size
 from diagnose.facts.cards import Mention
 from diagnose.facts.counts import put_count, without_cut
-from diagnose.facts.launcher import launched, one_launched
+from diagnose.facts.launcher import launched, one_launched, spoken_processes
 from diagnose.facts.left_cards import left
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
@@ -60,7 +60,7 @@ def read_machine(
     knowledge: Knowledge,
 ) -> dict[str, Fact]:
     """All facts of the machine: those that ``stated`` (answers and keys) holds and what the text adds."""
-    found: dict[str, Fact] = {}
+    found, stated = spoken_processes(stated)
     said, printed = mentions(speech, knowledge.gpus), captured.get("gpu_total_gib")
     table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
     said, table = possible(said, printed, knowledge.gpus), known(table, printed, knowledge.gpus)
@@ -136,8 +136,11 @@ def _spoken(
     nodes = left(speech, "n_nodes") or cards.nodes(speech, said)
     found.update(nodes if _of_one_role(found, stated) else {})
     _put(found, nodes)
-    if not several and "n_gpus" not in {**found, **stated}:
-        _put(found, told_roles(speech))
+    counted = {**found, **stated}.get("n_gpus")
+    roles = {} if several else told_roles(speech)
+    if roles and (counted is None or counted.value == roles["n_gpus"].value):
+        _put(found, {id: fact for id, fact in roles.items() if id not in stated})
+    if not several and counted is None:
         _put(found, left(speech, "n_gpus"))
     _put(found, {} if several else numbered_cards(speech, {**found, **stated}))
     parted = several or any(PART_OF.search(line.words) for line in speech)

@@ -73,6 +73,11 @@ PLACE_FORMS = (
         r"\b(?:vllm|sglang)\s+(?P<word>server)\s*(?:用的?是?|放?在|跑在|单独|(?:is |runs? )?on|uses?|with)\s*"
         r"(?:另外?|其他|别的|单独|独立|one|another|a |an? extra|separate|its own|the other)",
     ),
+    (
+        "rollout_mode",
+        r"(?<![\w./-])vllm\s+(?:server\s+)?(?:is\s+|runs?\s+|sits\s+)?on\s+(?:the\s+(?:last|first|other|8th)|a\s+separate|another|its\s+own)"
+        r"\s+(?:gpu|card)\b(?P<apart>)",
+    ),
     # “server on card 0, training on card 1”
     (
         "rollout_mode",
@@ -84,25 +89,6 @@ PLACE_FORMS = (
         "rollout_mode",
         r"(?:另外?|其他|其余|剩下)的?\s*[\d一两二三四八]{1,3}\s*[张块个]?\s*(?:卡|gpus?)\s*(?:用来|用于|负责|单独)?\s*(?:跑|做|起|给|部署)?\s*"
         r"(?:vllm|sglang|推理|rollout|采样)(?P<apart>)",
-    ),
-    (
-        "rollout_mode",
-        r"\d{1,3}\s*[张块]?\s*卡\s*(?:来|用来|做)?训练?[^。;；\n]{0,12}?\d{1,3}\s*[张块]?\s*卡\s*(?:用来|用于|来)?\s*(?:跑|做|起|给|部署)?\s*"
-        r"(?:vllm|sglang|推理|rollout|采样)(?P<apart>)",
-    ),
-    (
-        "rollout_mode",
-        r"\d{1,3}\s*[张块]?\s*卡\s*(?:用来|用于|做|跑|给)?\s*(?:vllm|sglang|推理|rollout|采样)[^。;；\n\d]{0,12}?\d{1,3}\s*[张块]?\s*卡\s*"
-        r"(?:用来|用于|做|跑|给)?\s*训练?(?P<apart>)",
-    ),
-    (
-        "rollout_mode",
-        r"\b\d{1,3}\s+(?:gpus?|cards?)\s+(?:for|to|runs?|serv(?:es?|ing))\s+(?:the\s+)?(?:vllm|sglang|inference|generat\w*|rollouts?)"
-        r"[^.;\n]{0,40}?\b\d{1,3}\s+(?:gpus?\s+|cards?\s+)?(?:for|to)\s+(?:the\s+)?train(?P<apart>)",
-    ),
-    (
-        "rollout_mode",
-        r"(?P<first>训练|推理)用?\s*\d{1,3}\s*[张块个]?卡[^。；;\n\d]{0,8}?(?!(?P=first))(?:训练|推理|采样)用?\s*\d{1,3}\s*[张块个]?卡(?P<apart>)",
     ),
     (
         "rollout_mode",

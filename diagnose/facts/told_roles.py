@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from diagnose.facts.card_look import OF_CARDS
 from diagnose.facts.others import of_others
@@ -11,16 +12,16 @@ from diagnose.facts.prose import NUMERAL, numeral, span_of
 from diagnose.types import Fact, Line
 
 _ROLES = {
-    "trainer_gpus": r"actor|policy|train(?:ing|er)|训练",
+    "trainer_gpus": r"actor|policy|train(?:ing|er)?|训练",
     "critic_gpus": r"critic|value model",
     "ref_gpus": r"ref(?:erence)?",
     "reward_gpus": r"reward|rm|奖励模型",
-    "": r"vllm|sglang|rollout|inference|generation|推理|采样",  # engines have no fact of their own
+    "": r"vllm|sglang|rollout|inference|gen(?:eration)?|推理|采样",  # engines have no fact of their own
 }
 _ROLE = (
     r"(?<![A-Za-z_.\d])(?:"
     + "|".join(_ROLES.values())
-    + r")(?:\s?(?:models?|workers?|engines?|模型|引擎))?(?![A-Za-z_.=\d])"
+    + r")(?:\s?(?:models?|workers?|engines?|servers?|模型|引擎))?(?![A-Za-z_.=\d])"
 )
 _LIST = rf"(?P<list>{_ROLE}(?:\s*(?:[,，、/&+]|\band\b|和|与|跟|及)+\s*(?:the\s+)?{_ROLE}){{1,4}})"
 _N = rf"(?P<n>{NUMERAL})"
@@ -32,9 +33,16 @@ _EACH = (
     ),
     re.compile(rf"(?<!\w){_N}{OF_CARDS}\s*(?:each|apiece)\s+for\s+(?:the\s+)?{_LIST}", re.I | re.A),
 )
-# one role with its own
+# one role with its own, or with the rest
 _ONE = re.compile(
-    rf"(?P<list>{_ROLE})\s*(?:on|uses?|using|gets?|has|占用?|用了?|放|跑?在|[:：=])?\s*{_N}{OF_CARDS}(?!\s*(?:each|apiece)\b)",
+    rf"(?P<list>{_ROLE})\s*(?:(?:runs?\s+)?on|uses?|using|gets?|has|占用?|用了?|放|跑?在|[:：=])?\s*"
+    rf"(?:{_N}{OF_CARDS}|the\s+(?:other|remaining)\s+(?P<rest>{NUMERAL})(?![\w.]|\s*(?:steps?|engines?)))(?!\s*(?:each|apiece)\b)",
+    re.I | re.A,
+)
+# or its cards before it
+_BEFORE = re.compile(
+    rf"(?<![\w.-]){_N}(?:{OF_CARDS}\s*(?:(?:for|to|run|do)\s+(?:the\s+)?|(?:用来|用于|做|跑|给)\s*)?(?P<list>{_ROLE})"
+    rf"|\s+(?P<list2>{_ROLE})\s+(?:gpus?|cards?)\b)",
     re.I | re.A,
 )
 # how many of them train and how many generate
@@ -121,6 +129,7 @@ _SUMMED = (
         re.I | re.A,
     ),
 )
+_OF_A_MACHINE = (2, 4, 8, 16)
 _TOGETHER = re.compile(
     r"colocat|\bshar(?:e|es|ed|ing)\b|\bsame\b|混部|混布|共用|共享|同一?[张块组批]|一起|复用", re.I | re.A
 )
@@ -134,18 +143,24 @@ def told_roles(speech: Sequence[Line]) -> dict[str, Fact]:
 def _each_counted(speech: Sequence[Line]) -> dict[str, Fact]:
     """The cards of every role that a line counts, and their sum; empty with fewer than two roles, or where some share cards."""
     for line in speech:
-        found = [(match, role) for match in _matches(line.words) for role in _roles(match["list"])]
+        found = [(match, role) for match in _matches(line.words) for role in _roles(_named(match))]
         roles = [role for _, role in found]
         if len(roles) < 2 or len(set(roles)) < len(roles) or _TOGETHER.search(line.words):
             continue
         if of_others(line.words, found[0][0].start()):
             continue
-        counts = {role: numeral(match["n"]) for match, role in found}
+        counts = {role: numeral(match["n"] or match["rest"]) for match, role in found}
         span = span_of(line, found[0][0])
         why = "the sum of the roles"
         whole = Fact("n_gpus", sum(counts.values()), "read", written=found[0][0][0], span=span, why=why)
-        return {"n_gpus": whole} | _of_roles(counts, found[0][0][0], whole)
+        apart = _served(whole) if "" in counts and len(counts) > 1 else {}
+        return {"n_gpus": whole} | _of_roles(counts, found[0][0][0], whole) | apart
     return {}
+
+
+def _served(told: Fact) -> dict[str, Fact]:
+    """That the engine has cards of its own, where these are counted beside those that train."""
+    return {"rollout_mode": replace(told, id="rollout_mode", value="server", why="")}
 
 
 def _trained_and_generating(speech: Sequence[Line]) -> dict[str, Fact]:
@@ -159,17 +174,20 @@ def _trained_and_generating(speech: Sequence[Line]) -> dict[str, Fact]:
             if not (counts := _counts(groups)):
                 continue
             train, infer = counts
-            return {
-                "n_gpus": Fact("n_gpus", train + infer, "read", written=found[0], span=span),
-                "trainer_gpus": Fact("trainer_gpus", train, "read", written=found[0], span=span),
-            }
+            cards = Fact("n_gpus", train + infer, "read", written=found[0], span=span)
+            return {"n_gpus": cards, "trainer_gpus": replace(cards, id="trainer_gpus", value=train)} | _served(cards)
     return {}
 
 
 def _summed(words: str) -> re.Match[str] | None:
-    """A pair of bare counts, “8 rollout 8 train”, where the same line counts as many in all: “16 cards”, “A100 x16”."""
+    """A pair of bare counts, “8 rollout 8 train”, where the same line counts as many in all: “16 cards”, “A100 x16”.
+
+    “7 train + 1 vllm” adds them up itself, to a machine's cards.
+    """
     for form in _SUMMED:
         if (found := form.search(words)) and (counts := _counts(found.groupdict())):
+            if "+" in found[0] and sum(counts) in _OF_A_MACHINE:
+                return found
             rest = f"{words[: found.start()]};{words[found.end() :]}"
             if re.search(rf"(?<![\w.-]){sum(counts)}{OF_CARDS}|[x×*]\s?{sum(counts)}(?![\w.])", rest, re.I | re.A):
                 return found
@@ -192,12 +210,23 @@ def _matches(words: str) -> list[re.Match[str]]:
     """The places that count cards of roles, those of several roles at once first, none inside another."""
     if "卡" not in words and "张" not in words and "块" not in words and not re.search(r"gpu|card|each", words, re.I):
         return []
+    return max((_apart(words, *_EACH, form) for form in (_ONE, _BEFORE)), key=len)
+
+
+def _apart(words: str, *forms: re.Pattern[str]) -> list[re.Match[str]]:
+    """The matches of all forms that overlap none of an earlier form, as they stand."""
     taken: list[re.Match[str]] = []
-    for form in (*_EACH, _ONE):
+    for form in forms:
         for found in form.finditer(words):
             if all(found.end() <= one.start() or one.end() <= found.start() for one in taken):
                 taken.append(found)
     return sorted(taken, key=lambda one: one.start())
+
+
+def _named(match: re.Match[str]) -> str:
+    """The roles that a match counts the cards of."""
+    groups = match.groupdict()
+    return str(groups["list"] or groups["list2"])
 
 
 def _roles(words: str) -> list[str]:

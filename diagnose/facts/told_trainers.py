@@ -57,7 +57,7 @@ def told_trainers(speech: Sequence[Line], known: Mapping[str, Fact]) -> dict[str
 
 
 def numbered_cards(speech: Sequence[Line], known: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Both where a line numbers the cards of trainer and engine: “training on gpus 0-3, vllm on gpus 4-7”.
+    """Both, and that the engine has its own, where a line numbers the cards of each: “training on gpus 0-3, vllm on gpus 4-7”.
 
     The numbers are those of all cards of one machine, each once; else nothing is told.
     """
@@ -72,8 +72,12 @@ def numbered_cards(speech: Sequence[Line], known: Mapping[str, Fact]) -> dict[st
         cards = sum(len(numbers) for numbers in taken.values())
         if set().union(*taken.values()) == set(range(cards)) and cards == (whole(values, "n_gpus") or cards):
             trains, span = parts["train"], span_of(line, parts["train"])
-            counts = {"n_gpus": cards, "trainer_gpus": len(taken["train"])}
-            return {id: Fact(id, count, "read", written=trains[0], span=span) for id, count in counts.items()}
+            told: dict[str, Value] = {"n_gpus": cards, "trainer_gpus": len(taken["train"]), "rollout_mode": "server"}
+            return {
+                id: Fact(id, value, "read", written=trains[0], span=span)
+                for id, value in told.items()
+                if id not in known
+            }
     return {}
 
 

@@ -119,3 +119,23 @@ def test_prompts_rounded_down_leave_the_micro_batch_as_it_is_written():
 def test_a_trainer_that_is_named_as_what_runs_outranks_the_heading(text, algo):
     found = diagnose(f"{text}\ntorch.cuda.OutOfMemoryError: CUDA out of memory.\n8x A100 80GB\n", {}, current(), [])
     assert found.facts.values["algo"] == algo
+
+
+@pytest.mark.parametrize(
+    ("words", "counts"),
+    [
+        ("TRL GRPO Qwen2.5-7B, 7 train + 1 vllm, A100 80G, OOM", (8, 7, "server")),
+        ("trl grpo, 8xA100: 7 cards train, 1 card vllm, oom in backward", (8, 7, "server")),
+        ("4 train gpus 4 gen gpus, AReaL, Qwen3-8B, CUDA OOM in train", (8, 4, "server")),
+        ("open-r1 grpo, 8 H100, num_processes 7, vllm on the last gpu, OOM", (8, 7, "server")),
+        ("vLLM server on 2 GPUs, training on the other 6 (H100), trl grpo Qwen2.5-14B OOM", (8, 6, "server")),
+        ("openrlhf, 4 gpus actor 2 gpus critic 2 gpus vllm, 7B, A100-80G oom", (8, 4, "server")),
+        ("ms-swift grpo, rollout server on gpu 7, training on 0-6, OOM", (8, 7, "server")),
+        ("trl grpo, 8 H100, num_processes 8, OOM", (8, 8, "colocated")),
+        ("verl 8 H100: actor 8 gpus, rollout 8 gpus colocated, OOM wake_up", (8, 8, "colocated")),
+        ("train 8 GPUs, batch 4 gen 8 samples, verl OOM", (8, 8, "colocated")),
+    ],
+)
+def test_cards_are_counted_before_or_behind_what_they_do(words, counts):
+    found = diagnose(words, {}, current(), []).facts.values
+    assert tuple(found[id] for id in ("n_gpus", "trainer_gpus", "rollout_mode")) == counts
