@@ -27,7 +27,7 @@ from diagnose.facts.shared_memory import shared_memory
 from diagnose.facts.strange_cards import mentions, one_memory
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.facts.told_roles import told_roles
-from diagnose.facts.told_trainers import numbered_cards, told_trainers
+from diagnose.facts.told_trainers import numbered_cards, parted_nodes, told_trainers
 from diagnose.facts.used_of import used_of_card
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
@@ -145,7 +145,8 @@ def _spoken(
     _put(found, {} if several else numbered_cards(speech, {**found, **stated}))
     parted = several or any(PART_OF.search(line.words) for line in speech)
     put_count(found, stated, [] if parted else said)
-    _put(found, {} if several else told_trainers(speech, {**found, **stated}))
+    for read in () if several else (told_trainers, parted_nodes):
+        _put(found, read(speech, {**found, **stated}))
     if not several and not {"n_gpus", "gpus_per_node"} & {**found, **stated}.keys():
         _put(found, one_card(speech))
     if "n_nodes" not in {**found, **stated}:

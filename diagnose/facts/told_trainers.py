@@ -39,6 +39,13 @@ _NUMBERED = {
     )
     for part, who in (("train", r"train(?:ing|er)?|actor|训练"), ("infer", _ENGINE))
 }
+_NODES = r"(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器)?|个?节点)"
+_ON_NODES = re.compile(
+    rf"(?<![\w./-])(?:(?P<n>{NUMERAL})\s*{_NODES}|(?:the\s+)?other(?:\s+{_NODES})?|另(?:外)?一?(?:台(?:机器)?|个?节点))"
+    r"\s*(?:(?:is|are|for|to|runs?|does|doing|serves?|only)\b\s*|用来|用于|负责|专门|只?(?:跑|做)\s*){0,3}(?:the\s+)?"
+    r"(?:(?P<train>train(?:s|ing|er)?\b|训练)|(?P<infer>vllm|sglang|rollouts?|infer(?:ence)?\b|generat\w+|推理|采样|生成))",
+    re.I | re.A,
+)
 _RANGE = re.compile(r"(\d{1,2})\s?-\s?(\d{1,2})", re.A)
 
 
@@ -73,6 +80,28 @@ def numbered_cards(speech: Sequence[Line], known: Mapping[str, Fact]) -> dict[st
         if set().union(*taken.values()) == set(range(cards)) and cards == (whole(values, "n_gpus") or cards):
             trains, span = parts["train"], span_of(line, parts["train"])
             told: dict[str, Value] = {"n_gpus": cards, "trainer_gpus": len(taken["train"]), "rollout_mode": "server"}
+            return {
+                id: Fact(id, value, "read", written=trains[0], span=span)
+                for id, value in told.items()
+                if id not in known
+            }
+    return {}
+
+
+def parted_nodes(speech: Sequence[Line], known: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The cards that train where whole machines do one or the other: “one node trains, the other runs vllm”."""
+    values = {id: fact.value for id, fact in known.items()}
+    nodes, cards = whole(values, "n_nodes") or 0, whole(values, "n_gpus") or 0
+    each = whole(values, "gpus_per_node") or cards // max(nodes, 1)
+    if nodes < 2 or not each or "trainer_gpus" in known:
+        return {}
+    for line in speech:
+        parts = {found.lastgroup: found for found in _ON_NODES.finditer(line.words)}
+        counts = {part: numeral(found["n"]) if found["n"] else 1 for part, found in parts.items()}
+        if len(parts) == 2 and sum(counts.values()) == nodes:
+            trains = parts["train"]
+            told: dict[str, Value] = {"trainer_gpus": counts["train"] * each, "rollout_mode": "server"}
+            span = span_of(line, trains)
             return {
                 id: Fact(id, value, "read", written=trains[0], span=span)
                 for id, value in told.items()

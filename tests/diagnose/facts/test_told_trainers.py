@@ -139,3 +139,18 @@ def test_a_trainer_that_is_named_as_what_runs_outranks_the_heading(text, algo):
 def test_cards_are_counted_before_or_behind_what_they_do(words, counts):
     found = diagnose(words, {}, current(), []).facts.values
     assert tuple(found[id] for id in ("n_gpus", "trainer_gpus", "rollout_mode")) == counts
+
+
+@pytest.mark.parametrize(
+    ("words", "counts"),
+    [
+        ("2 nodes of 8 H100: one node trains, the other runs vllm. trl grpo 32B OOM in backward", (16, 8, "server")),
+        ("两台 8 卡 H20，一台训练，一台推理，ms-swift GRPO 32B，训练爆显存", (16, 8, "server")),
+        ("2 台 8 卡 A800，一台训练另一台 vllm，swift grpo 72B OOM", (16, 8, "server")),
+        ("4 nodes 8xH800: 3 nodes train 1 node rollout, slime GLM-4.5 OOM", (32, 24, "server")),
+        ("2 nodes of 8 H100: one node OOMs, the other trains fine. verl", (16, 16, "colocated")),
+    ],
+)
+def test_whole_machines_do_one_or_the_other(words, counts):
+    found = diagnose(words, {}, current(), []).facts.values
+    assert tuple(found[id] for id in ("n_gpus", "trainer_gpus", "rollout_mode")) == counts
