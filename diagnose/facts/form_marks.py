@@ -5,7 +5,8 @@ MARKS = {
     "zero_stage": ("zero", "z1", "z2", "z3", "fsdp", "stage"),
     "lora_rank": ("lora",),
     "dynamic_batch": ("dynamic",),
-    "micro_tokens": ("tokens per", "token per", "tokens a ", "token a "),
+    "micro_tokens": ("tokens per", "token per", "tokens a ", "token a ", "token len", "token_len", "token-len"),
+    "train_batch_size": ("prompt",),
     "micro_batch": ("batch", "bs", "微批", "device", "micro", "per gpu", "per card", "每"),
     "mini_batch_size": ("batch", "bs", "mini"),
     "logprob_micro_batch": ("micro",),
@@ -50,5 +51,6 @@ MARKS = {
     "kv_cache_dtype": ("fp8",),
     "precision": ("bf16",),
     "max_pixels": ("image", "img", "picture", "photo", "screenshot", "scan", "图", "照片", "分辨率", "resolution"),
+    "video_frames": ("frames", "帧"),
     "images_per_prompt": ("image", "img", "picture", "photo", "screenshot", "张"),
 }

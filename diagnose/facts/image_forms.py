@@ -20,7 +20,12 @@ _LINES = (
 _COUNT = r"(?:(?<![\w.=])(?:\d{1,2}\s?(?:~|-|–|—|到|至|to)\s?)?(?P<images>\d{1,2})(?![\w.]*\d)|(?P<named>[一二两三四五六七八九十]))"
 _PICTURES = r"(?:images?|imgs?|pictures?|photos?|screenshots?)"
 _ROW = r"(?:prompt|sample|row|question|example|样本|数据|题目?|问题|对话)"
+_FRAMES = r"(?<![\w.])(?P<n>[1-9]\d{0,2})\s*frames\b(?!\s*(?:/|per\s+sec|a\s+sec|omitted|above|below|up\b|deep))"
 IMAGE_FORMS = (
+    ("video_frames", rf"\bvideos?\b[^.;\n]{{0,30}}?{_FRAMES}"),
+    ("video_frames", rf"{_FRAMES}\s+(?:per|a|each|of|from)\s+(?:the\s+|each\s+|every\s+)?(?:video|clip)"),
+    ("video_frames", rf"(?:^|[,，、;；]\s*){_FRAMES}(?=\s*(?:[,，、;；]|$))"),
+    ("video_frames", r"(?<![\w.])(?P<n>[1-9]\d{0,2})\s*帧(?!\s*(?:每秒|/\s?s|率))"),
     ("max_pixels", rf"{_IMAGE}{_NEAR}{_SIZE}"),
     ("max_pixels", rf"{_SIZE}\s?(?:px|pixels?|分辨率)?\s?(?:的)?\s?{_IMAGE}(?!\s*tokens?)"),
     ("max_pixels", rf"{_IMAGE}{_CLOSE}{_LINES}"),

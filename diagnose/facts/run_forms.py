@@ -192,6 +192,7 @@ _WORDS = (
         rf"{_LONG}|序列长度|上下文(?:长度)?|总长度?){IS}{_N}",
     ),
     ("max_length", rf"{_KILO}\s*(?:tokens?\s*)?(?:的\s*)?(?:序列|上下文|context|sequences?\b|seqs?\b)"),
+    ("max_length", rf"(?:序列|上下文)(?:最?大?长)?{_ABOUT}{_KILO}"),
     ("max_length", rf"\b(?:seq|ctx){_ABOUT}{_ROUND}"),
     ("max_length", rf"\bcontext(?:\s+window)?{_ABOUT}{_KILO}\b"),
     ("max_length", rf"\bcut-?off(?:[ _-]?(?:len|length))?{IS}{_N}"),

@@ -6,6 +6,7 @@ _NEXT = rf"(?:{_END}|(?=\s+(?:micro|mini|gbs|lr|tp|sp|pp|ga|(?-i:n))\s*[=:]?\s*\
 _SHARE = r"\s*(?:=|:|：|of|at|is|to|为|是|(?:设|调|开|给|改)(?:置|的|了)?(?:为|成|到)?)?\s*(?P<share>0?\.\d{1,2})(?![\w%]|\.\d)"
 _NO_SHARE = r"(?!\s*(?:GB|GiB|G\b|s\b|sec|it/))"
 _OFF = r"(?<!\bno )(?<!without )(?<!\bnot )(?<!disable )(?<!disabled )"
+_TIMES, _SAMPLES = r"\s*(?:x|×|\*|with)\s*", r"(?:samples?|rollouts?|responses?|completions?|generations?)\b"
 _RANKS = "(?:4|8|16|32|64|128|256|512)"
 SHORT_FORMS = (
     # “…，LoRA，rank 64，…”: of a line that names adapters, where a process of this rank has nothing to do
@@ -32,6 +33,14 @@ SHORT_FORMS = (
         r"\bdynamic[ _-](?:bsz?|batch(?:[ _-]?size)?)\s+(?:is\s+)?(?:turned\s+)?(?:on|enabled)\b(?P<on>)",
     ),
     ("micro_tokens", r"(?<![\w.])(?P<n>\d{1,3})(?P<k>[kK])\s+(?:max\s+)?tokens?\s+(?:per|a)\s+(?:gpu|card)\b"),
+    (
+        "micro_tokens",
+        r"(?<![\w.])(?:ppo[ _-])?max[ _-]token[ _-]len(?:gth)?(?:[ _-]per[ _-]gpu)?\s*(?:=|:|：|of|is|to|为|是)?\s*(?P<n>\d{1,6})"
+        r"(?P<k>[kK]\b)?(?![\w.]*[A-Za-z\d%])",
+    ),
+    # “64 prompts x 8 samples”
+    ("train_batch_size", rf"(?<![\w.])(?P<n>\d{{1,4}})\s+prompts?{_TIMES}\d{{1,3}}\s+{_SAMPLES}"),
+    ("rollout_n", rf"(?<![\w.])\d{{1,4}}\s+prompts?{_TIMES}(?P<n>\d{{1,3}})\s+{_SAMPLES}"),
     ("zero_stage", r"\bdeepspeed\b[^\n.;。；]{0,24}?\bstage[\s_-]?(?P<n>[123])(?![\w.]*[A-Za-z\d])"),
     ("zero_stage", r"(?<![\w-])stage[\s_-]?(?P<n>[123])\s+(?:with|of|in|on|using)\s+(?:deepspeed|zero)\b"),
     ("gpu_memory_utilization", rf"(?<![\w.-])gmu{_SHARE}"),
@@ -40,7 +49,7 @@ SHORT_FORMS = (
         "gpu_memory_utilization",
         r"(?<![\w.-])(?<!cpu )(?<!host )(?<!node )(?<!disk )(?<!io )(?<!network )util\s+(?P<share>0?\.\d{1,2})(?![\w%]|\.\d)",
     ),
-    ("gpu_memory_utilization", rf"(?<![\w./-])(?:vllm|sglang)\s+(?:mem(?:ory)?|gpu){_SHARE}{_NO_SHARE}"),
+    ("gpu_memory_utilization", rf"(?<![\w./-])(?:vllm|sglang)\s+(?:(?:gpu\s+)?mem(?:ory)?|gpu){_SHARE}{_NO_SHARE}"),
     (
         "gpu_memory_utilization",
         r"(?<![\w./-])(?:vllm|sglang)\s+(?P<share>0\.[1-9]\d?)\s+(?:util\w*|gmu|mem(?:ory)?(?:[ _-](?:frac|util)\w*)?)(?![\w=])",

@@ -32,7 +32,10 @@ _LONG = 2000
 _FILES = ("yaml", "json")
 # of a card, of a step or of the whole run: no key's words alone
 _EVERYDAY = ("batch size",)
-_SHORT = re.compile(r"\bbsz?\b", re.A)
+_SHORT = re.compile(r"\b(?:bsz?|batch(?! size))\b", re.A)
+# a batch by its number, no size: “at train batch 5”, “train batch 5 of 40”
+_NUMBERED = re.compile(r"\b(?:at|in|on|during|of|the|first|this|each|every)\s+$|第\s*$", re.I | re.A)
+_OF_MORE = re.compile(r"\s*(?:/|of\b|out\b)", re.I | re.A)
 
 
 class _Spoken(NamedTuple):
@@ -76,12 +79,19 @@ def _facts(
             for match in spoken.form.finditer(line.words):
                 if "_" in match["key"] and match["value"].lower() not in _NUMERALS and _WIDE not in match[0]:
                     continue  # a setting, where its value is no word for a number and stands right behind it
-                if _WIDE in match[0] and helped(line.words, match.end()):
+                if _WIDE in match[0] and helped(line.words, match.end()) or _counts_batches(line.words, match):
                     continue
                 key = _in_force(spoken.keys[_plain(match["key"])], version, values)
                 fact = _fact(key, line, match) if key else None
                 if fact is not None and fact.id not in stated:
                     yield fact, line, match
+
+
+def _counts_batches(words: str, match: re.Match[str]) -> bool:
+    """Whether a batch without the word size is one of many: the number tells which."""
+    if "size" in match["key"].lower() or not match["key"].lower().endswith("batch"):
+        return False
+    return bool(_NUMBERED.search(words[: match.start()]) or _OF_MORE.match(words, match.end()))
 
 
 def in_words(told: Mapping[str, Fact], paste: Paste, framework: Framework | None) -> dict[str, Fact]:
@@ -139,8 +149,8 @@ def _spoken(framework: Framework, type: str) -> _Spoken:
 
 
 def _said(words: str) -> str:
-    """A key's words as people write them, the size of a batch in short as well: “train bs 256”."""
-    return re.escape(words).replace(r"batch\ size", r"(?:batch\ size|bsz?)").replace(r"\ ", "[ _-]")
+    """A key's words as people write them, the size of a batch in short as well: “train bs 256”, “train batch 256”."""
+    return re.escape(words).replace(r"batch\ size", r"(?:batch\ size|batch|bsz?)").replace(r"\ ", "[ _-]")
 
 
 def _plain(name: str) -> str:

@@ -297,3 +297,27 @@ def test_a_run_in_one_short_line(facts, said, id, value):
 def test_what_goes_well_beside_what_fails_is_of_the_same_trainer(facts, said, framework):
     told = facts(said).stated.get("framework")
     assert (told.value if told else None) == framework
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("verl, train batch 256, 7B OOM", {"train_batch_size": 256}),
+        ("verl OOM at train batch 5, 7B", {"train_batch_size": 1024}),
+        ("verl: train batch 5 of 40 then OOM", {"train_batch_size": 1024}),
+        ("openrlhf 7B micro train batch 4, micro rollout batch 8 OOM", {"micro_batch": 4, "logprob_micro_batch": 8}),
+        ("verl grpo 64 prompts x 8 samples 3B OOM", {"train_batch_size": 64, "rollout_n": 8}),
+        ("verl grpo 7B, ppo_max_token_len 18k, OOM update_actor", {"micro_tokens": 18432}),
+        ("verl ppo max token len per gpu 16384 OOM update_actor", {"micro_tokens": 16384}),
+        ("vllm gpu mem 0.4 openrlhf 7B OOM", {"gpu_memory_utilization": 0.4}),
+        ("微调 8B 序列 8k OOM", {"max_length": 8192}),
+        ("sft 13B max_seq_len=4096 3090 OOM", {"max_length": 4096}),
+        ("GRPO, Qwen2.5-VL-7B, 16 frames, 8 generations, OOM", {"video_frames": 16}),
+        ("Qwen2.5-VL sft，视频 32 帧，ms-swift OOM", {"video_frames": 32}),
+        ("... 12 frames omitted ... OOM", {"video_frames": None}),
+        ("30 frames per second video, OOM qwen vl", {"video_frames": None}),
+    ],
+)
+def test_settings_in_fewest_words(values, text, told):
+    found = values(text)
+    assert {id: found.get(id) for id in told} == told
