@@ -68,10 +68,12 @@ def _where(stated: Fact | None) -> str:
 
 
 def _beyond_data(lever: Lever, situation: Situation) -> NotAdvised | None:
-    """It keeps or cuts prompts to a limit that the longest of the data set does not reach, in a pass whose rows are not padded.
+    """It scales images to, or keeps or cuts prompts at, a limit that the largest of the data set does not reach, in a pass without padding.
 
     A log tells the longest of some steps alone.
     """
+    if (why := _smaller_images(lever, situation)) is not None:
+        return NotAdvised(lever, "no_gain", why)
     data, limit = situation.facts.stated.get("longest_prompt_length"), situation.facts.number("prompt_length")
     if data is None or data.origin != "derived" or not limit:
         return None
@@ -83,6 +85,20 @@ def _beyond_data(lever: Lever, situation: Situation) -> NotAdvised | None:
         return None
     why = f"No prompt of the data is longer than {longest:,.0f} tokens, and padding is removed: half the limit cuts nothing."
     return NotAdvised(lever, "no_gain", why)
+
+
+def _smaller_images(lever: Lever, situation: Situation) -> str | None:
+    """Why images are not scaled in a trainer's pass: the largest of the data have no more pixels than half the limit."""
+    data, limit = situation.facts.stated.get("largest_image_pixels"), situation.facts.number("max_pixels")
+    scales = bool(lever.changes) and all(change.fact == "max_pixels" for change in lever.changes)
+    if not scales or data is None or data.origin != "derived" or not limit or situation.phase not in _OF_TRAINER:
+        return None
+    largest = float(data.value)
+    return (
+        f"No image of the data has more than {largest:,.0f} pixels: half the limit scales none."
+        if largest <= limit / 2
+        else None
+    )
 
 
 def _unpadded(situation: Situation) -> bool:
