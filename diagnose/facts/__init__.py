@@ -44,6 +44,7 @@ from diagnose.facts.quoted import without_quoted
 from diagnose.facts.role_sizes import with_role_sizes
 from diagnose.facts.run_words import run_words
 from diagnose.facts.shared import with_shared
+from diagnose.facts.shipped import with_shipped
 from diagnose.facts.spelling import normal
 from diagnose.facts.spoken_keys import in_words, spoken_keys
 from diagnose.facts.switched_keys import with_switches
@@ -57,6 +58,7 @@ from diagnose.facts.tried import read_tried
 from diagnose.facts.versions import version_of
 from diagnose.ingest.bars import without_figures
 from diagnose.knowledge import Knowledge
+from diagnose.knowledge.hardware import Model
 from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Facts, Paste
 from diagnose.vocabulary import Value
@@ -109,14 +111,14 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
     version = version_of(detected.framework, detected.fork, heard.paste, answered.get("framework_version"))
     keyed = _keys(heard, detected, version, answered, knowledge)
     stated = {**heard.failed, **heard.captured, **keyed.stated, **answered, **_identity(detected, version)}
-    model = _run(stated, heard, answered, detected.framework, knowledge)
+    model = _run(stated, heard, answered, detected, knowledge)
     if chosen := _told_by_words(stated, {**keyed.stated, **answered}):
         before, keyed = keyed, _keys(heard, detected, version, {**answered, **chosen}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
     stated = with_low_bits(with_role_sizes(with_sizes(_on_machine(stated, heard, knowledge), knowledge), heard.speech))
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
-    sets, stated = with_lengths(_begun(without_training(with_quantized(stated, model.model))), knowledge.datasets)
+    sets, stated = with_lengths(_begun(stated, model.model, knowledge), knowledge.datasets)
     told = remarks(detected, version, keyed, stated, heard.proven, heard.speech, knowledge.gpus, model.model)
     return Facts(
         stated=stated,
@@ -153,9 +155,10 @@ def _answers(
     return answered, (*refused, *of_another_trainer(answered.get("framework"), paste, knowledge))
 
 
-def _begun(stated: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Without the question whether it fits, where a failure is told: that is asked of the next run."""
-    return {id: fact for id, fact in stated.items() if id != "planned" or "oom_kind" not in stated}
+def _begun(stated: dict[str, Fact], model: Model | None, knowledge: Knowledge) -> dict[str, Fact]:
+    """With the sizes of all models; where a failure is told, without the question whether it fits: that is asked of the next run."""
+    sized = without_training(with_quantized(with_sizes(stated, knowledge), model))
+    return {id: fact for id, fact in sized.items() if id != "planned" or "oom_kind" not in sized}
 
 
 def _keys(
@@ -225,12 +228,13 @@ def _run(
     stated: dict[str, Fact],
     heard: Heard,
     answered: Mapping[str, Fact],
-    framework: Framework | None,
+    detected: Detected,
     knowledge: Knowledge,
 ) -> Read:
     """Model, algorithm and training mode; what is answered stays."""
-    paste, speech = heard.paste, heard.speech
-    model = read_model(paste, without_role(paste, speech), stated, knowledge)
+    paste, speech, framework = heard.paste, heard.speech, detected.framework
+    named = read_model(paste, without_role(paste, speech), stated, knowledge)
+    model = with_shipped(named, paste, framework or _of_forks(detected, knowledge), stated, knowledge)
     if model.model is not None:
         stated |= of_model(model.model, stated)
     if "model" not in answered and "model" not in model.facts:
@@ -260,6 +264,11 @@ def _run(
         stated.setdefault(id, fact)
     stated |= left_open(heard.proven, stated)
     return model
+
+
+def _of_forks(detected: Detected, knowledge: Knowledge) -> Framework | None:
+    """The framework by whose keys a trainer is read that has none of its own."""
+    return knowledge.fallback if detected.fork else None
 
 
 def _on_machine(stated: Mapping[str, Fact], heard: Heard, knowledge: Knowledge) -> dict[str, Fact]:

@@ -11,6 +11,7 @@ from diagnose.facts.implied import implied
 from diagnose.facts.keys import KeyFacts
 from diagnose.facts.packages import with_versions
 from diagnose.facts.senses import of_one_sense
+from diagnose.facts.shipped import without_names
 from diagnose.facts.writable import writable
 from diagnose.knowledge.records import Fork, Framework
 from diagnose.types import Fact, Paste
@@ -36,6 +37,7 @@ def by_default(
 
     With the keys that a lever may write once all that is known: how a run is sharded is often a default.
     """
+    stated = without_names(stated, framework, paste)
     facts = _with_defaults(stated, framework, version, keyed, paste, fork)
     told, versions = with_versions(facts, paste, framework, fork)
     if "engine_version" in told.keys() - facts.keys():  # a default may hang on it

@@ -46,6 +46,30 @@ def complete(paste: Paste) -> bool:
     return _command(paste) if paste.commands else _file(paste) or _script(paste)
 
 
+def instead_of(paste: Paste, script: str) -> bool:
+    """Whether a whole configuration or command stands in the paste that may be what the named script holds now."""
+    if says_part(paste):
+        return False
+    naming = {i for i in range(len(paste.commands)) if script in _words_of(paste, i)}
+    own = [
+        one for one in paste.settings if one.command not in naming and one.shape != "dump"
+    ]  # an engine prints many of its own
+    if _file(paste) or (len(own) >= _KEYS and _names_model(own)):
+        return True
+    return bool(paste.commands) and _command(paste) and _largest(paste) not in naming
+
+
+def _words_of(paste: Paste, command: int) -> str:
+    one = paste.commands[command]
+    return "\n".join(line.text for line in paste.lines if one.first_line <= line.number <= one.last_line)
+
+
+def _largest(paste: Paste) -> int:
+    """The index of the command with the most settings."""
+    sizes = [sum(setting.command == i for setting in paste.settings) for i in range(len(paste.commands))]
+    return sizes.index(max(sizes))
+
+
 def says_part(paste: Paste) -> bool:
     """Whether somebody says that what is pasted is a part."""
     whole = "\n".join([line.words for line in paste.lines]).lower()
@@ -54,10 +78,11 @@ def says_part(paste: Paste) -> bool:
 
 def _command(paste: Paste) -> bool:
     """The largest command, not cut."""
-    sizes = [sum(setting.command == i for setting in paste.settings) for i in range(len(paste.commands))]
-    largest = sizes.index(max(sizes))
+    largest = _largest(paste)
     command = paste.commands[largest]
     settings = [setting for setting in paste.settings if setting.command == largest]
+    if any(word.endswith(".sh") for word in command.words):
+        return False  # what else it sets stands in that file
     if not settings or not _names_model(settings):
         return False
     if settings[-1].bare and _WANTS_VALUE.search(settings[-1].key):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from diagnose.batch import resolve
 from diagnose.conditions import holds, in_range
@@ -11,11 +12,14 @@ from diagnose.facts.complete import complete
 from diagnose.facts.keys import read_keys
 from diagnose.facts.own_script import own_script
 from diagnose.facts.proven import known, proofs
+from diagnose.facts.shipped import of_shipped
 from diagnose.facts.writable import writable
 from diagnose.knowledge.records import Default, Fork, Framework
 from diagnose.types import Fact, Facts, Paste
 from diagnose.vocabulary import FACTS
 
+_CARDS, _OF_ROLES = ("n_gpus", "n_nodes", "gpus_per_node"), ("trainer_gpus", "critic_gpus", "ref_gpus", "reward_gpus")
+_BY_NAME = ("model",)  # a file names it: read with all other names of models (diagnose/facts/shipped.py)
 _OF_TRAINERS = ("run", "sizes", "memory")  # groups of facts of which an engine alone has none by default
 
 
@@ -30,38 +34,63 @@ def with_defaults(
 ) -> dict[str, Fact]:
     """The stated facts and, for those that nothing states, the defaults in the unit of the active key; none for those ``untold``.
 
-    Later entries outrank earlier ones, and a condition sees what the earlier ones gave. A fork's own outrank its base's.
+    A condition sees what stands already. What a shipped file says comes first and stays, then a fork's own; of the rest later entries
+    outrank earlier ones.
     """
-    facts, counted = dict(stated), _counted(stated)
-    barred = _OF_TRAINERS if _runs_engine_alone(stated) else ()
-    for id, value in fork.facts.items() if fork else ():
-        if id not in stated and id not in untold:
-            facts[id] = Fact(id, value, "default", units.get(id, ""), why=f"default of {fork.title if fork else ''}")
-    settled, values = {*facts, *untold, *_bounded_by_rows(stated)}, resolve(facts)
-    for default in framework.defaults:
-        if default.fork and (fork is None or fork.id != default.fork):
-            continue
-        if (default.script and not _used(default, stated, paste)) or not _shown(default, paste):
-            continue
-        if not in_range(default.since, default.until, version) or not holds(default.when, values):
-            continue
-        why = _why(default, framework, fork)
-        more = {
-            id: Fact(id, value, "assumed" if default.assumed else "default", units.get(id, ""), why=why)
-            for id, value in default.facts.items()
-            if id not in settled and id not in counted and FACTS[id].group not in barred
-        }
-        if more:
-            facts |= more
-            values = resolve(facts)
+    facts, barred = dict(stated), {*untold, *_bounded_by_rows(stated), *_counted(stated), *_BY_NAME}
+    groups = _OF_TRAINERS if _runs_engine_alone(stated) else ()
+    for layer in (of_shipped(framework, paste), _of_fork(fork), _of_code(framework)):
+        settled, values = {*facts, *barred}, resolve(facts)
+        for default in layer:
+            if not _meant(default, stated, version, fork, paste) or not holds(default.when, values):
+                continue
+            why, other = _why(default, framework, fork), _of_other_cards(default, stated)
+            more = {
+                id: Fact(id, value, "assumed" if default.assumed else "default", units.get(id, ""), why=why)
+                for id, value in default.facts.items()
+                if id not in settled and id not in other and FACTS[id].group not in groups
+            }
+            if more:
+                facts |= more
+                values = resolve(facts)
     return facts
+
+
+@lru_cache(maxsize=128)
+def _of_code(framework: Framework) -> tuple[Default, ...]:
+    return tuple(one for one in framework.defaults if not one.file)
+
+
+def _of_fork(fork: Fork | None) -> tuple[Default, ...]:
+    return (Default(facts=fork.facts, why=f"default of {fork.title}"),) if fork else ()
+
+
+def _meant(default: Default, stated: Mapping[str, Fact], version: str | None, fork: Fork | None, paste: Paste) -> bool:
+    """Whether it is one of this trainer and version, and of what is pasted; its conditions apart."""
+    if default.fork and (fork is None or fork.id != default.fork):
+        return False
+    if (default.script and not default.file and not _used(default, stated, paste)) or not _shown(default, paste):
+        return False
+    return in_range(default.since, default.until, version)
 
 
 def _counted(stated: Mapping[str, Fact]) -> Collection[str]:
     """What follows from the cards that are told: no default of it holds."""
     if "n_gpus" not in stated:
-        return ()
+        return ("n_gpus",) if "gpus_per_node" in stated else ()
     return ("n_nodes", "gpus_per_node") if "gpus_per_node" in stated else ("gpus_per_node",)
+
+
+def _of_other_cards(default: Default, stated: Mapping[str, Fact]) -> Collection[str]:
+    """What a default says of cards, and of their split among roles, where the run is told to have others."""
+    told = {id: stated[id] for id in _CARDS if id in stated}
+    own = {id: Fact(id, default.facts[id], "default") for id in _CARDS if id in default.facts}
+    if not told or not (own or any(id in default.facts for id in _OF_ROLES)):
+        return ()
+    cards, shipped = resolve(told).get("n_gpus"), resolve(own).get("n_gpus")
+    if cards is not None and shipped is not None:
+        return () if cards == shipped else (*_OF_ROLES, *_CARDS)
+    return _OF_ROLES
 
 
 def _bounded_by_rows(stated: Mapping[str, Fact]) -> Collection[str]:

@@ -12,6 +12,7 @@ from diagnose.facts import written
 from diagnose.facts.key_values import facts_of
 from diagnose.facts.outranked import goes_with, not_in_force, outranked
 from diagnose.facts.proven import Proofs
+from diagnose.facts.shipped import of_shipped
 from diagnose.facts.spelling import Places, deeper, normal, places
 from diagnose.facts.writable import TRAINS, writable
 from diagnose.knowledge.records import Framework, Key
@@ -118,9 +119,8 @@ def _against(match: _Match, values: Mapping[str, Value], proven: Proofs) -> list
 
 def _shipped(paste: Paste, framework: Framework, version: str | None) -> dict[str, Fact]:
     """What the shipped scripts that the paste names set, whatever else the run sets."""
-    named = [
-        one for one in framework.defaults if one.script and not one.when and not one.fork and one.script in paste.text
-    ]
+    others = (one for one in framework.defaults if one.script and one.script in paste.text and not one.file)
+    named = [one for one in (*others, *of_shipped(framework, paste)) if not one.when and not one.fork]
     given = [one.facts for one in named if in_range(one.since, one.until, version)]
     return {id: Fact(id, value, "default") for facts in given for id, value in facts.items()}
 

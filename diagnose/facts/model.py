@@ -38,6 +38,7 @@ _TYPE = re.compile(r"[-_](?:bf16|fp8)(?=$|[-_])", re.I | re.A)
 _FILE_WORD = re.compile(r"\.(?:py|sh|ya?ml|json|jsonl|txt|toml)$|[$={}]", re.A)
 # the configurations of a trainer that names them by family and size: llama3_1/8B_full
 _RECIPE = re.compile(r"([a-z]+\d*(?:_\d+)?)/(\d+(?:\.\d+)?[BM])_(?:full|lora|qlora|dora|qat|qdora|ppo)", re.A)
+_BEFORE_CARDS = re.compile(r"[a-z]{2,20}-([a-z][\w.-]{1,60}?)-\d{1,3}n[1248]g(?![a-z0-9])", re.I | re.A)
 _PRETRAINED = re.compile(r"(?:^|,)pretrained=([^,\s]{1,200})", re.A)
 _BARE_WORDS = 3  # behind the engine's own words
 _HUB = re.compile(r"^[A-Za-z][\w.\-]*/(?P<name>[A-Za-z][\w.\-]*)$", re.A)
@@ -216,11 +217,14 @@ def _of_places(paste: Paste, models: Models) -> Iterator[Name]:
 
 
 def _of_recipes(setting: Setting, models: Models) -> str:
-    """The folder of a configuration file that bears a model's whole name: ``recipes/Qwen2.5-1.5B-Instruct/grpo/config_demo.yaml``."""
-    folders = (
-        setting.value.split("/")[:-1] if setting.key == "config" and setting.value.endswith((".yaml", ".yml")) else []
-    )
-    return next((one for one in folders if NAMED.fullmatch(one) and packed(one) in aliases(models)), "")
+    """A model's whole name that a configuration file bears: its folder, ``recipes/Qwen2.5-1.5B-Instruct/grpo/config_demo.yaml``, or its own
+    name before nodes and cards, ``grpo-qwen2.5-7b-instruct-4n8g-megatron.yaml``."""
+    if setting.key != "config" or not setting.value.endswith((".yaml", ".yml")):
+        return ""
+    *folders, file = setting.value.split("/")
+    before = _BEFORE_CARDS.match(file)
+    names = (*folders, before[1]) if before else folders
+    return next((one for one in names if NAMED.fullmatch(one) and packed(one) in aliases(models)), "")
 
 
 def _dotted(family: str) -> str:

@@ -138,9 +138,11 @@ HOSTS: tuple[Rule, ...] = (
         rf"(?:compute[ \t]|head[ \t]|login[ \t]|gpu[ \t])?(?:host|node|machine|server)[ \t]|(?:机器|节点)[ \t]?)[`\"']?)"
         rf"{_TELLING_NAME}(?![\w/=(])",
     ),
+    # behind python -m stands a module, whose name has no dash: areal.launcher.local
     _host(
         (".local", ".internal", ".lan", ".corp", ".intra", ".hpc", ".cluster", ".svc", ".ts.net", ".edu"),
-        r"(?P<keep>(?<![\w./@-]))(?:(?=[A-Za-z])(?:[\w-]{1,60}\.){1,6}(?:local|internal|lan|corp|intra|intranet|hpc|localdomain|cluster|ts\.net)(?![\w/(=.-])"
+        r"(?P<keep>(?<![\w./@-])(?:(?<!python[ \t]-m[ \t])(?<!python3[ \t]-m[ \t])|(?=[\w.]*-)))"
+        r"(?:(?=[A-Za-z])(?:[\w-]{1,60}\.){1,6}(?:local|internal|lan|corp|intra|intranet|hpc|localdomain|cluster|ts\.net)(?![\w/(=.-])"
         rf"|{_MACHINE}[\w-]{{0,40}}\d[\w-]{{0,20}}(?:\.[a-z][\w-]{{0,40}}){{1,5}}\.(?:edu|com|org|net|cn|de|uk|ch|fr|jp|kr|ac\.\w\w|edu\.\w\w)(?![\w.-]))",
     ),
 )

@@ -112,17 +112,17 @@ class Tie:
 class Default:
     """Facts that hold when nothing sets them, each in the unit of the key that sets it. Later entries outrank earlier ones.
 
-    ``script`` is a literal whose presence in the text means that a shipped script or example file is used. ``excerpt``: as nearly everybody
-    starts from it, it holds too where a part of a command is pasted, since what was left out of that was not left to the code. ``whole``:
-    it holds only where the whole command or file is pasted. ``own_script``: only where the whole of a script is pasted that loads a model
-    and trains it itself, and no line holds one of ``unless``. ``fork`` is the id of the only fork that it holds for, whose facts outrank
-    it. ``why``: what it rests on where that is not the trainer's code; ``assumed`` marks what nobody read there.
+    ``script`` is a literal of a shipped script that is used. ``file``: it names a file of settings and a model, which outrank what the
+    code sets; what is pasted whole in its place counts alone. ``excerpt``: also where a part of a command is pasted. ``whole``: only where
+    the whole command or file is. ``own_script``: only where a whole script is that trains a model itself, and no line holds one of
+    ``unless``. ``fork``: the only one it holds for. ``why``: what it rests on instead of the code; ``assumed``: nobody read it there.
     """
 
     facts: Mapping[str, Value]
     why: str = ""
     assumed: bool = False
     script: str = ""
+    file: bool = False
     excerpt: bool = False
     whole: bool = False
     own_script: bool = False

@@ -79,11 +79,22 @@ def _server(paste: Paste, framework: Framework | None) -> int | None:
 
 
 class _Forms(NamedTuple):
-    """Flags that take no word behind them, keys that a command only takes as added ones, and the shape of a trainer's own words."""
+    """Flags that take no word behind them, keys that a command only takes as added ones, and the shape of a trainer's own words.
+
+    Where it takes overrides, its ``own`` keys: a flag that is none of them, such as that of a file, says nothing of how they are written.
+    """
 
     switches: frozenset[str]
     unnamed: frozenset[str]
     shape: str
+    own: frozenset[str] | None = None
+
+    def style(self, settings: Sequence[Setting]) -> str:
+        """How most settings of a command are written, "" where none tells."""
+        ones = [one for one in settings if one.shape in ("flag", "override")]
+        told = [one for one in ones if one.shape == "override" or self.own is None or normal(one.key) in self.own]
+        shapes = Counter(one.shape for one in told)
+        return shapes.most_common(1)[0][0] if shapes else "override" if ones and self.own is not None else ""
 
     @classmethod
     def of(cls, framework: Framework | None, values: Values | None) -> _Forms:
@@ -91,10 +102,12 @@ class _Forms(NamedTuple):
         named = (values or {}).get("framework")
         shape = next((fork.config_shape for fork in (framework.forks if framework else ()) if fork.id == named), "")
         switches = (name for key in keys if key.switch for name in (key.key, *key.aliases))
+        overrides = framework is not None and framework.config_shape == "override"
         return cls(
             frozenset(switches),
             frozenset(name for key in keys if key.unnamed for name in (key.key, *key.aliases)),
             shape,
+            frozenset(normal(name) for key in keys for name in (key.key, *key.aliases)) if overrides else None,
         )
 
 
@@ -239,8 +252,7 @@ def _above_the_last(
 
 def _command_words(change: Change, settings: Sequence[Setting], forms: _Forms) -> str:
     """``key=value``, ``++key=value``, ``--key value`` or a bare ``--key``, as most settings of the command are written."""
-    shapes = Counter(setting.shape for setting in settings if setting.shape in ("flag", "override"))
-    shape = shapes.most_common(1)[0][0] if shapes else ("flag" if "." not in change.key else "override")
+    shape = forms.style(settings) or ("flag" if "." not in change.key else "override")
     key = change.key.lstrip("-")
     if forms.shape:
         shape, key = forms.shape, key.replace("_", "-") if forms.shape == "dashed" else key

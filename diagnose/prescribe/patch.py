@@ -66,12 +66,22 @@ def main_command(paste: Paste, changes: Sequence[Change] = (), framework: Framew
     """The command that the changes stand in, else the one with most settings that starts a program of the run: one of the framework's."""
     spans = {change.span for change in changes if change.span}
     inside = Counter(setting.command for setting in paste.settings if setting.command >= 0 and setting.span in spans)
-    programs = [at for at, command in enumerate(paste.commands) if command.words not in _START_NOTHING]
+    set_in = {setting.command for setting in paste.settings}
+    programs = [
+        at
+        for at, command in enumerate(paste.commands)
+        # a shell's script takes no word of the trainer's, unless somebody gives it some
+        if command.words not in _START_NOTHING and (at in set_in or not _of_shell(command.words))
+    ]
     if framework is not None and not framework.fallback:
         programs = [at for at in programs if _is_trainers(paste, at, framework)]
     most = Counter(setting.command for setting in paste.settings if setting.command in programs)
     best = (inside or most).most_common(1)
     return best[0][0] if best else next(iter(programs), None)
+
+
+def _of_shell(words: Sequence[str]) -> bool:
+    return bool(words) and (words[0] in ("bash", "sh", "zsh") or words[0].endswith(".sh"))
 
 
 def _is_trainers(paste: Paste, at: int, framework: Framework) -> bool:

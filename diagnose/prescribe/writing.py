@@ -230,8 +230,8 @@ def _styled(key: Key, name: str, situation: Situation) -> str:
         return plain
     known = by_spelling(situation.facts.framework)
     keys = [one.key for one in situation.paste.settings if one.shape == "flag" or one.key in known]
-    flags = any(one.shape == "flag" for one in situation.paste.settings)
-    # an override is taken by its whole path alone, however short it stands in a sentence
+    # an override is taken by its whole path alone, however short it stands in a sentence, and whatever flag names its file
+    flags = any(one.shape == "flag" and one.key in known for one in situation.paste.settings)
     fork = situation.facts.fork
     pathed = situation.facts.framework.config_shape == "override" and not flags
     pathed = pathed or (fork is not None and fork.config_shape == "override")

@@ -133,6 +133,12 @@ class Facts:
         return fact is not None and fact.origin == "default" and fact.why not in scripts
 
     @property
+    def shipped(self) -> str:
+        """The named file of settings, as its project ships it, that stands for what nobody told; "" for none."""
+        files = {default.script for default in self.framework.defaults if default.file} if self.framework else ()
+        return next((one.why for one in self.stated.values() if one.origin == "default" and one.why in files), "")
+
+    @property
     def serves(self) -> bool:
         """Whether the command runs an engine alone: nothing is trained beside it. What a trainer would do by default says nothing of it."""
         place = self.stated.get("rollout_mode")
@@ -167,14 +173,15 @@ class Facts:
 
     @property
     def configured(self) -> bool:
-        """Whether any setting of the run was read: without one a default says little of what runs."""
-        return any(fact.key for fact in self.stated.values())
+        """Whether any setting of the run is known, by its key or by the file that holds it: else a default says little of what runs."""
+        return any(fact.key for fact in self.stated.values()) or bool(self.shipped)
 
     @property
     def algo_told(self) -> bool:
-        """Whether the algorithm is told, or the default of a run of which several settings are shown."""
+        """Whether the algorithm is told, in a shipped file too, or the default of a run of which several settings are shown."""
         algo, shown = self.stated.get("algo"), sum(bool(fact.key) for fact in self.stated.values())
-        return algo is not None and (algo.certain or (algo.origin == "default" and shown > 1))
+        by_default = algo is not None and algo.origin == "default" and (shown > 1 or algo.why == self.shipped)
+        return algo is not None and (algo.certain or by_default)
 
     @property
     def cards_open(self) -> bool:

@@ -153,6 +153,8 @@ def _guesses(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> 
         yield f"没有给出卡数：数字按 {here}；{there}每张约 {gib(other.bytes)}。"
     if names := [fact_name(id) for id in guessed(diagnosis, pool, phase)]:
         yield f"没有给出：{'、'.join(names[:4])}；数字里含有猜测。"
+    if shipped := diagnosis.facts.shipped:
+        yield f"没说的都按项目自带的 {shipped} 计算；改过的话请贴出自己的文件。"
     if on_defaults(diagnosis.facts):
         yield f"没有读到任何配置，没说的都按 {diagnosis.facts.trainer} 的默认值算。"
     if turn := turned_by_tuner(diagnosis):

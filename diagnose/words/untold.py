@@ -82,6 +82,8 @@ def turned_by_tuner(diagnosis: Diagnosis) -> Turn | None:
 
 
 def _by_default(facts: Facts) -> str:
+    if facts.shipped:
+        return f"What nobody told is taken from {facts.shipped} as it is shipped: paste your own if it says something else."
     if not on_defaults(facts):
         return ""
     return f"No setting of the run was read: {facts.trainer}’s defaults stand for what nobody told."

@@ -117,6 +117,8 @@ SECRETS = [
     ("host", "dgx-03 slots=8", "dgx-03"),
     ("host", "http://gpu-07:8000/health does not answer", "gpu-07"),
     ("host", "The client socket has failed to connect to trainer-0.team-a.svc.cluster.local (errno: 110)", "team-a"),
+    ("host", "rsync -m ada.team-b.local:/data .", "team-b"),
+    ("host", "python -m trainer.run --master gpu-07.lab.internal", "gpu-07"),
     ("path", '  File "/home/alice/x/verl/a.py", line 3, in f', "alice"),
     ("path", "loading /Users/bob/models/Qwen", "bob"),
     ("path", "--model /mnt/wanglei/ckpt/Qwen2.5-7B", "wanglei"),

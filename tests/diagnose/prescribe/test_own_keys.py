@@ -53,13 +53,15 @@ OAT = (
     " --gradient-checkpointing --train_batch_size_per_device 4 --generate_max_length 512\n" + GPU
 )
 PRIME = (
-    "uv run rl @ rl.toml (prime-rl), 8x H100 80GB\n```toml\nseq_len = 16384\n\n[deployment]\nnum_train_gpus = 4\nnum_infer_gpus = 4\n\n"
+    "uv run rl @ rl.toml (prime-rl v0.6.0), 8x H100 80GB\n"
+    "```toml\nseq_len = 16384\n\n[deployment]\nnum_train_gpus = 4\nnum_infer_gpus = 4\n\n"
     '[model]\nname = "Qwen/Qwen3-32B"\n\n[orchestrator]\ngroup_size = 16\n\n[trainer.optim]\nlr = 1e-6\n```\n'
     '[rank0]:   File "/w/prime-rl/src/prime_rl/trainer/rl/train.py", line 402, in train\n[rank0]:     loss.backward()\n'
     + GPU
 )
 PRIME_SFT = (
-    "2x A100 40GB\nuv run torchrun --nproc-per-node 2 src/prime_rl/trainer/sft/train.py --model.name Qwen/Qwen3-8B --data.seq-len 8192"
+    "prime-rl v0.6.0, 2x A100 40GB\n"
+    "uv run torchrun --nproc-per-node 2 src/prime_rl/trainer/sft/train.py --model.name Qwen/Qwen3-8B --data.seq-len 8192"
     " --data.micro-batch-size 2\n" + GPU
 )
 AUTOMODEL = (

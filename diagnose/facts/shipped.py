@@ -1,0 +1,107 @@
+"""The files of settings that a project ships, where the paste names one: whether it is used as it is, and the model that it trains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from diagnose.conditions import in_range
+from diagnose.facts.complete import instead_of
+from diagnose.facts.model import Read
+from diagnose.facts.model_names import SIZE_IN_NAME, Name, find_model, params_of
+from diagnose.knowledge import Knowledge
+from diagnose.knowledge.records import Default, Framework
+from diagnose.types import Fact, Line, Paste
+
+# Hydra's folder and name of a configuration: --config_path a --config_name b is a/b
+_CONFIG_NAME = re.compile(r"['\"]?[\s\\]+--config[_-]name[\s=]+['\"]?", re.A)
+# how a failure is told or printed: a file that is named behind it may be one that works
+_FAILURE = re.compile(r"out ?of ?memory|no available memory|oom|traceback|killed|显存", re.I | re.A)
+
+
+def of_shipped(framework: Framework, paste: Paste) -> tuple[Default, ...]:
+    """What the file says that the run used: of several the last one before the failure; nothing where one is pasted whole in its place."""
+    text = _CONFIG_NAME.sub("/", paste.text)
+    stems = {one.script for one in framework.defaults if one.file and one.script in text}
+    places = {script: found for script in stems if (found := [one.start() for one in _whole(script).finditer(text)])}
+    if not places:
+        return ()
+    end = max((found.start() for found in _FAILURE.finditer(text)), default=len(text))
+    before = {script: max((at for at in found if at < end), default=-found[0]) for script, found in places.items()}
+    used = max(before, key=lambda script: (before[script], len(script)))
+    return tuple(one for one in framework.defaults if one.file and one.script == used and not instead_of(paste, used))
+
+
+@lru_cache(maxsize=1024)
+def _whole(script: str) -> re.Pattern[str]:
+    """A file's name, which may lack its ending, and not as a part of another's."""
+    return re.compile(rf"(?<![\w.-]){re.escape(script)}(?![\w-]|\.(?!ya?ml\b|sh\b|toml\b)\w)", re.A)
+
+
+def with_shipped(
+    read: Read, paste: Paste, framework: Framework | None, stated: Mapping[str, Fact], knowledge: Knowledge
+) -> Read:
+    """The model that was read; where nobody names one, that of the named file, which people change: an assumption."""
+    if read.model is not None or framework is None:
+        return read
+    told = stated.get("framework_version")
+    version = str(told.value) if told is not None else None
+    named = [
+        one for one in of_shipped(framework, paste) if "model" in one.facts and in_range(one.since, one.until, version)
+    ]
+    return _of_file(read, named[-1], paste, knowledge) if named else read
+
+
+def without_names(stated: dict[str, Fact], framework: Framework | None, paste: Paste) -> dict[str, Fact]:
+    """The facts without those that are words of a file's own name, where the file that the run used tells something else."""
+    used = of_shipped(framework, paste) if framework is not None else ()
+    if framework is None or not used:
+        return stated
+    files = [one for one in framework.defaults if one.file and one.script in paste.text]
+    told = {
+        id
+        for one in used
+        for id, value in one.facts.items()
+        if id in stated and id != "model" and stated[id].value != value
+    }
+    named = {
+        id
+        for id in told
+        if stated[id].origin == "read" and not stated[id].key and any(_within(stated[id], one, paste) for one in files)
+    }
+    return {id: fact for id, fact in stated.items() if id not in named}
+
+
+def _of_file(read: Read, default: Default, paste: Paste, knowledge: Knowledge) -> Read:
+    """The file's model, unless a name or a size that was read is a person's own and no part of the file's name."""
+    name = str(default.facts["model"]).rsplit("/", 1)[-1]
+    said, size = read.facts.get("model"), read.facts.get("params_b")
+    if (said is not None or read.unknown) and not _within(said, default, paste) and read.unknown not in default.script:
+        return read
+    sized = SIZE_IN_NAME.search(name)
+    alike = size is None or (sized is not None and float(size.value) == float(sized[1]))
+    if said is not None and alike:
+        return read  # the name tells family and size, and older releases may have had another model of both
+    if not alike and not _within(size, default, paste):
+        return read
+    record = knowledge.models.get(slug := find_model(name, knowledge.catalogue))
+    why = f"{default.script} as it is shipped"
+    found = {"model": name, "params_b": params_of(Name(name, None, slug=slug), record)}
+    facts = {id: Fact(id, value, "assumed", why=why) for id, value in found.items() if value is not None}
+    return Read(facts, record, "" if record else name)
+
+
+def _within(fact: Fact | None, default: Default, paste: Paste) -> bool:
+    """Whether what was read is a part of the file's own name, or is that name."""
+    line = paste.line(fact.span.line) if fact is not None and fact.span is not None else None
+    if fact is None or fact.span is None or line is None:
+        return False
+    if default.script in fact.written and default.script in line.text[fact.span.start : fact.span.end]:
+        return True
+    return any(start <= fact.span.start and fact.span.end <= end for start, end in _places(line, default.script))
+
+
+def _places(line: Line, script: str) -> list[tuple[int, int]]:
+    """Where the script stands in the line, with its folders."""
+    return [found.span() for found in re.finditer(rf"[^\s=\"']*{re.escape(script)}", line.text, re.A)]

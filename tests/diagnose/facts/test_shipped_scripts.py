@@ -1,0 +1,42 @@
+"""A shell file that a project ships, named without what stands in it."""
+
+FAILED = "\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.55 GiB.\n"
+FILE = "bash examples/grpo_trainer/run_qwen3-8b.sh"
+
+
+def test_what_hangs_on_a_setting_of_the_file_sees_it(values):
+    found = values("verl==0.7.0\nbash examples/grpo_trainer/run_qwen2-7b_math_megatron.sh" + FAILED)
+    assert (found["strategy"], found["tp"], found["precision"]) == ("megatron", 2, "megatron")
+
+
+def test_a_model_behind_the_name_outranks_that_of_the_file(values):
+    assert values(f"{FILE} actor_rollout_ref.model.path=Qwen/Qwen2.5-3B-Instruct" + FAILED)["params_b"] == 3
+    assert values(f"{FILE}, but with Qwen2.5-14B-Instruct" + FAILED)["params_b"] == 14
+
+
+def test_a_whole_command_that_is_pasted_is_the_file(values):
+    pasted = "python3 -m verl.trainer.main_ppo \\\n    algorithm.adv_estimator=grpo \\\n    actor_rollout_ref.model.path=Qwen/Qwen3-8B"
+    found = values(f"I changed run_qwen3-8b.sh:\n{pasted}" + FAILED)
+    assert found["rollout_n"] == 1
+
+
+def test_a_copy_by_another_name_is_another_file(values):
+    found = values("verl: bash my_run_qwen3-8b.sh" + FAILED)
+    assert found["rollout_n"] == 1
+
+
+def test_the_cards_of_a_person_are_not_shared_out_as_the_file_does(facts):
+    found = facts("OpenRLHF: bash examples/scripts/train_ppo_llama_ray.sh on 4 x A100-80GB" + FAILED)
+    assert found.values["n_gpus"] == 4
+    assert not {"trainer_gpus", "critic_gpus", "gpus_per_node"} & found.stated.keys()
+
+
+def test_the_name_of_a_file_is_no_algorithm(values):
+    found = values("verl==0.6.1\nbash examples/ppo_trainer/run_qwen2-7b_rm.sh" + FAILED)
+    assert (found["algo"], found["has_reward_model"]) == ("ppo", True)
+    assert found["critic_b"] == 7.615616512
+
+
+def test_a_file_is_told_apart_from_what_a_trainer_has_by_default(facts):
+    assert facts("bash examples/tuning/7b/qwen2-7b_grpo_2_h800_fsdp_vllm.sh" + FAILED).shipped
+    assert not facts("verl, GRPO" + FAILED).shipped
