@@ -41,6 +41,15 @@ def put_count(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Men
         found[spoken.id] = spoken
 
 
+def same_cards(roles: Mapping[str, Fact], said: Sequence[Mention], known: Mapping[str, Fact]) -> bool:
+    """Whether as many as each of two roles has are all: “8xA100, train on 8 gpus and rollout on 8 gpus”."""
+    train, nodes = roles.get("trainer_gpus"), known.get("n_nodes")
+    if train is None or roles["n_gpus"].value != 2 * int(train.value) or (nodes is not None and nodes.value != 1):
+        return False
+    named = {one.count for one in said if one.gpu}
+    return train.value in named and roles["n_gpus"].value not in named
+
+
 def without_cut(table: dict[str, Fact], said: list[Mention], lines: Sequence[Line]) -> dict[str, Fact]:
     """The facts of a table without its number of cards, where only some rows of it are pasted, with no frame, and the words count more."""
     framed = any(line.words.startswith(("+-", "╘", "└")) for line in lines) and not _cut_between(lines)

@@ -13,7 +13,7 @@ from diagnose.facts.banner import processes, ranks
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.card_sizes import sold_size
 from diagnose.facts.cards import Mention
-from diagnose.facts.counts import put_count, without_cut
+from diagnose.facts.counts import put_count, same_cards, without_cut
 from diagnose.facts.launcher import launched, one_launched, spoken_processes
 from diagnose.facts.left_cards import left
 from diagnose.facts.lowered import Lowered
@@ -138,6 +138,8 @@ def _spoken(
     _put(found, nodes)
     counted = {**found, **stated}.get("n_gpus")
     roles = {} if several else told_roles(speech)
+    if same_cards(roles, said, {**found, **stated}):
+        roles = {}
     if roles and (counted is None or counted.value == roles["n_gpus"].value):
         _put(found, {id: fact for id, fact in roles.items() if id not in stated})
     if not several and counted is None:

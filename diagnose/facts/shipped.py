@@ -17,7 +17,7 @@ from diagnose.types import Fact, Line, Paste
 # Hydra's folder and name of a configuration: --config_path a --config_name b is a/b
 _CONFIG_NAME = re.compile(r"['\"]?[\s\\]+--config[_-]name[\s=]+['\"]?", re.A)
 # how a failure is told or printed: a file that is named behind it may be one that works
-_FAILURE = re.compile(r"out ?of ?memory|no available memory|oom|traceback|killed|显存", re.I | re.A)
+_FAILURE = re.compile(r"out ?of ?memory|no available memory|\boom|traceback|killed|显存", re.I | re.A)
 
 
 def of_shipped(framework: Framework, paste: Paste) -> tuple[Default, ...]:
@@ -30,7 +30,9 @@ def of_shipped(framework: Framework, paste: Paste) -> tuple[Default, ...]:
     end = max((found.start() for found in _FAILURE.finditer(text)), default=len(text))
     before = {script: max((at for at in found if at < end), default=-found[0]) for script, found in places.items()}
     used = max(before, key=lambda script: (before[script], len(script)))
-    return tuple(one for one in framework.defaults if one.file and one.script == used and not instead_of(paste, used))
+    if instead_of(paste, used):
+        return ()
+    return tuple(one for one in framework.defaults if one.file and one.script == used)
 
 
 @lru_cache(maxsize=1024)

@@ -134,6 +134,8 @@ def test_a_trainer_that_is_named_as_what_runs_outranks_the_heading(text, algo):
         ("trl grpo, 8 H100, num_processes 8, OOM", (8, 8, "colocated")),
         ("verl 8 H100: actor 8 gpus, rollout 8 gpus colocated, OOM wake_up", (8, 8, "colocated")),
         ("train 8 GPUs, batch 4 gen 8 samples, verl OOM", (8, 8, "colocated")),
+        ("8xA100, verl, train on 8 gpus and rollout on 8 gpus, OOM", (8, 8, "colocated")),
+        ("2 nodes 8xH100: 8 GPUs train, 8 GPUs vllm, trl OOM", (16, 8, "server")),
     ],
 )
 def test_cards_are_counted_before_or_behind_what_they_do(words, counts):
