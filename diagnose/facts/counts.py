@@ -66,8 +66,10 @@ def _cut_between(lines: Sequence[Line]) -> bool:
 
 
 def _served(known: Mapping[str, Fact]) -> bool:
-    """Whether an engine of its own serves the run, or the command starts nothing else."""
-    mode, trains = known.get("rollout_mode"), known.get("trains")
+    """Whether an engine of its own serves the run, or the command starts nothing else; also where a key tells the cards that train."""
+    mode, trains, trainers = known.get("rollout_mode"), known.get("trains"), known.get("trainer_gpus")
+    if trainers is not None and normal(trainers.key) in OF_PROCESSES:
+        return True
     return (mode is not None and mode.value == "server") or (trains is not None and trains.value is False)
 
 

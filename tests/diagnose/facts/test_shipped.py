@@ -60,6 +60,7 @@ def test_what_is_pasted_whole_in_its_place_counts_alone(facts):
         (RECIPE, {"trainer_gpus": 8, "n_gpus": None}),
         (RECIPE.replace("src", "--num_processes=7 src"), {"trainer_gpus": 7, "n_gpus": None}),
         (RECIPE + OOM + "I have 4 x RTX 4090", {"n_gpus": 4}),
+        (RECIPE.replace("src", "--num_processes=7 src") + OOM + "8 x RTX 4090", {"n_gpus": 8, "trainer_gpus": 7}),
         (ZERO2 + "src/open_r1/sft.py", {"n_gpus": 8}),
     ],
 )

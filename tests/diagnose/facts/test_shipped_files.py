@@ -68,3 +68,8 @@ def test_a_folder_and_a_name_are_a_file(values, between):
 def test_cards_that_are_told_are_none_of_the_file(values):
     told = values("examples/qwen3-8B-rlvr_fsdp2/run_rlvr_pipeline.sh of roll/pipeline on 2 A100")
     assert (told["n_gpus"], told["trainer_gpus"], told.get("n_nodes", 1)) == (2, 2, 1)
+
+
+def test_a_script_of_a_folder_that_no_other_has_names_the_trainer(values):
+    found = values("bash examples/qwen2.5-7B-rlvr_megatron/run_rlvr_pipeline.sh\n8 x A100")
+    assert (found["framework"], found["n_gpus"], found["response_length"]) == ("roll", 8, 4096)
