@@ -73,3 +73,9 @@ def test_cards_that_are_told_are_none_of_the_file(values):
 def test_a_script_of_a_folder_that_no_other_has_names_the_trainer(values):
     found = values("bash examples/qwen2.5-7B-rlvr_megatron/run_rlvr_pipeline.sh\n8 x A100")
     assert (found["framework"], found["n_gpus"], found["response_length"]) == ("roll", 8, 4096)
+
+
+@pytest.mark.parametrize(("said", "twice"), [("double_quantization: false\n", False), ("", True)])
+def test_constants_are_quantized_again_unless_the_file_says_no(values, said, twice):
+    text = "llamafactory-cli train x.yaml\nmodel_name_or_path: Qwen/Qwen3-4B\nstage: sft\nfinetuning_type: lora\nquantization_bit: 4\n"
+    assert values(text + said)["double_quant"] is twice
