@@ -11,9 +11,10 @@ from functools import lru_cache
 
 FAILURE = re.compile(
     r"\bOOM\w*|OutOfMemory\w*|\bout[ -]of[ -](?:(?:gpu|cuda|host|device|system) )?memory|\b(?:runs?|ran|running) out\b|\bblow(?:s|n)? up"
-    r"|\bfail(?:s|ed|ure)?\b|\bcrash\w*|\brunning low on memory\b"
+    r"|\bfail(?:s|ed|ure)?\b|\bcrash\w*|\brunning low on memory\b|\bexceeds the memory usage threshold\b"
     r"|\bdies\b|\bdied\b|\bdying\b|\bdead\b|\bkill(?:s|ed)\b|\bstops?\b|\bcannot allocate|\bshoots? up|\bspik(?:es?|ing)\b"
     r"|\btried to allocate\b|发生在|出现在"
+    r"|\berrors?\b(?=(?: (?:is|was|comes?|came|thrown|raised))* (?:in|at|during|when|while|inside)\b)"
     r"|\b(?:happen(?:s|ed|ing)?|occur(?:s|red|ring)?)\b(?= (?:only |always )?(?:in|at|during|when|while|on|inside)\b)"
     r"|\bright before (?:that|this|it)\b|\bat that (?:moment|point)\b"
     r"|\b(?:trace ?back|call stack|stack ?trace)\b(?= (?:is|was|comes|came|points?|ends?|ended) (?:from|in|at|to|inside)\b)"
@@ -46,7 +47,7 @@ _WENT_WELL = re.compile(
     r"(?:(?:is|are|was|were|went|goes|runs?|works?|ran)\s+(?:again |also |still |completely |all )*"
     r"(?:fine|ok|okay|good|well|smooth\w*|normal\w*|through|complete\w*|done|over|without)"
     r"|works?\b|passes|passed|succeed\w*|finish\w*|completes?|completed"
-    r"|ends?\b|ended|is not the problem"
+    r"|ends?\b|ended|is not the problem|(?:fine|ok(?:ay)?)\b(?=\s*(?:[,;.，；]|but\b|and\b|$))"
     r"|(?:都|也|还|是|能|可以|就|完全|一直)*(?:没问题|没有问题|正常|能过|过了|通过|成功|没事|不报|不会)|(?:刚刚?)?(?:结束|做完|跑完|完成)|完(?!就|了?就))",
     re.I | re.A,
 )
@@ -54,20 +55,20 @@ _WENT_WELL = re.compile(
 _OR_AFTER = re.compile(r"^[`*”\"')）\s]*(?:or\b(?! so\b)|或者?)\s*\w", re.I | re.A)
 _OR_BEFORE = re.compile(r"(?:\bor|或者?)\s*(?:(?:in|during|at|while|the|在)\s*){0,3}[`*“\"']?$", re.I | re.A)
 _LINK = re.compile(
-    r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|into|as soon as|every time|from|by|of|whenever"
+    r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|into|as soon as|(?:every|each|any) time|from|by|of|whenever"
     r"|(?:half|mid|part)-?way through)\b"
     r"[^.。;；,，:：\n]{0,50}$",
     re.I | re.A,
 )
 _LINK_CLOSE = re.compile(
-    r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|as soon as|from|by|whenever|every time"
+    r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|as soon as|from|by|whenever|(?:every|each|any) time"
     r"|(?:half|mid|part)-?way through)\b[^.。;；,，:：\n]{0,36}$"
     r"|(?:在|于|位置是?|处是?|走到|跑到|到了?|卡在|出现在)[^。；;，,\n]{0,10}$|\s@\s*$",
     re.I | re.A,
 )
 # what may stand between the words of a phase and the failure that they belong to without any link
 _GLUE = re.compile(
-    r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|an?|the|with|hits?|ends?"
+    r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|throws?|raises?|an?|the|with|hits?|ends?"
     r"|runs|ran|into|i|we|process|worker|job|run|cuda|gpu|host|npu|device|memory|ray|error|torch\.(?:cuda\.)?|直接|就|会|又|也|还是|还|仍然?|依然|照样|照旧|一样|报错?了?"
     r"|显存|内存|主机|到一半|中途|half-?way|mid-?way|part-?way)\s*){0,6}$",
     re.I | re.A,
@@ -78,6 +79,18 @@ _BEGUN = re.compile(
     re.I | re.A,
 )
 _AFTER = re.compile(r"\bafter\s+(?:the\s+|each\s+|every\s+|first\s+)*[`*“”\"']?$", re.I | re.A)
+# “it OOMs: rollout”, “it fails — actor update.”: the phase alone, behind the failure
+_APPOSED = re.compile(r"\s*(?:[:：,，—–(（-]|->|→)+\s*(?:the\s+)?", re.I | re.A)
+_ALONE = re.compile(r"\s*(?:phase|stage|step|part|pass|阶段|这?一步)?\s*[)）.。!！]*\s*", re.I | re.A)
+# what one says for the phase where one fails alone: “… used for rollout, OOM”
+_USED_FOR = re.compile(r"(?:做|用作|作为|负责|当作?)\s*$", re.A)
+# “Failing phase: …”, “**Stage**: …”, “报错阶段：…”: a form that is filled in
+_LABEL = re.compile(
+    r"(?:^|\b(?:fail\w*|crash\w*|OOM\w*|error|broken)\s+|[*>#|-]\s*)(?:phase|stage|step|moment)"
+    r"(?:\s+(?:of (?:the )?failure|(?:where|in which|at which|when) [^:：\n]{1,30}))?[*_`\s]*[:：=][*_`\s]*(?:the\s+|in\s+|during\s+)*"
+    r"|(?:报错|出错|失败|爆显存|崩溃|OOM|^)\s*的?\s*(?:阶段|环节|步骤|时机)[*_`\s]*(?:[:：]|是在?|为|在)[*_`\s]*",
+    re.I | re.A | re.M,
+)
 # nothing but a bracket, a colon or a word between the failure and the name of a function: “OOM update_critic”, “OOM (wake_up)”
 _NAMED_NEXT = re.compile(r"^\s*[:：(（@]?\s*(?:\w+\s+)?$", re.A)
 _CHINESE = re.compile(
@@ -101,7 +114,9 @@ _IN_FUNCTION = re.compile(
 )
 # “Backward pass of the first step:”, with the error itself in the next line
 _HEADING = re.compile(r"[^=\"{}<>#]{4,120}[:：]\s*+$", re.A)
-_ERROR = re.compile(r"\s*(?:\([^)]{1,80}\)\s*)?(?:[\w.]{0,80}(?:Error|Exception)\b|CUDA\b|NCCL\b|NPU\b)", re.A)
+_ERROR = re.compile(
+    r"\s*(?:\([^)]{1,80}\)\s*)?(?:[\w.]{0,80}(?:Error|Exception)\b|CUDA\b|NCCL\b|NPU\b|Memory on the node \()", re.A
+)
 _DOING = re.compile(
     r"\s+(?:comput|calculat|load|sav|generat|sampl|updat|initiali[sz]|captur|tak|build)ing\s+(?:\S{1,40}\s+){0,4}\S{0,40}$",
     re.I | re.A,
@@ -122,6 +137,8 @@ def bound(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | N
                     return start + found.start(), start + found.end()
     if ("_" in text or "." in text) and (named := _function(patterns, text)):
         return named
+    if labelled := _labelled(patterns, text):
+        return labelled
     if any(word in text for word in ("时", "阶段", "过程中", "I was ", "we were ")):
         return _moment(patterns, text)
     return None
@@ -129,10 +146,22 @@ def bound(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | N
 
 def heading(patterns: Sequence[re.Pattern[str]], text: str, under: str) -> tuple[int, int] | None:
     """The phase's words in a line that ends in a colon, where ``under`` it stands the error that it speaks of."""
-    if not (_HEADING.fullmatch(text) and _ERROR.match(under) and FAILURE.search(under[:200])):
+    if not (_HEADING.fullmatch(text) and _ERROR.match(under) and FAILURE.search(under[:400])):
         return None
+    if _failing(text):
+        return None  # a sentence that tells of the failure itself says where it was, or does not
     found = (place for pattern in patterns for place in pattern.finditer(text))
     return next((place.span() for place in found if not _excluded(text, place)), None)
+
+
+def _labelled(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | None:
+    """The phase's words as what a form asks for: the phase that failed."""
+    for label in _LABEL.finditer(text):
+        for pattern in patterns:
+            found = pattern.match(text, label.end())
+            if found and not _excluded(text, found):
+                return found.span()
+    return None
 
 
 def _function(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | None:
@@ -205,10 +234,12 @@ def _belongs(sentence: str, found: re.Match[str], failure: re.Match[str]) -> boo
         between = sentence[found.end() : failure.start()]
         if len(between) > _FAR:
             return False
-        linked = _LINK.search(sentence[max(0, found.start() - 60) : found.start()])
-        return bool(linked or _GLUE.match(between) or _CHINESE.match(sentence[found.end() :]))
+        before = sentence[max(0, found.start() - 60) : found.start()]
+        glued = _GLUE.match(between) and not _USED_FOR.search(before)
+        return bool(_LINK.search(before) or glued or _CHINESE.match(sentence[found.end() :]))
     between = sentence[failure.end() : found.start()]
     named = "_" in found[0] and _NAMED_NEXT.match(between)
     begun = _begun(between, sentence[found.end() : found.end() + 30])
     doing = _DOING.match(between + found[0])  # “OOM computing log probs”
-    return len(between) <= _NEAR and bool(named or begun or doing or _LINK_CLOSE.search(between))
+    apposed = _APPOSED.fullmatch(between) and _ALONE.fullmatch(sentence, found.end())
+    return len(between) <= _NEAR and bool(named or begun or doing or apposed or _LINK_CLOSE.search(between))
