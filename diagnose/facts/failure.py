@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from diagnose.facts.framework import Detected
 from diagnose.facts.killed import holders, killed_worker
 from diagnose.facts.kind import settle_kind
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.phase import settle_phase
+from diagnose.facts.phase_clause import told_phase
 from diagnose.facts.steps import read_step
 from diagnose.knowledge import Knowledge
-from diagnose.types import Fact, Hit, Paste
+from diagnose.types import Fact, Hit, Line, Paste
 from diagnose.vocabulary import PHASE_OF_KIND
 
 
@@ -22,12 +23,13 @@ def read_failure(
     detected: Detected,
     knowledge: Knowledge,
     answered: Mapping[str, Fact],
+    speech: Sequence[Line] = (),
 ) -> dict[str, Fact]:
     """Kind, phase and step of the failure, and who was killed; the first that tells a fact is believed."""
     stages = detected.fork.stages if detected.fork else 0
     failed: dict[str, Fact] = {}
     kind = settle_kind(hits, paste)
-    phase = settle_phase(paste, hits, detected.framework, knowledge, kind)
+    phase = settle_phase(paste, hits, detected.framework, knowledge, kind) or _of_clause(speech, hits, kind, knowledge)
     evaluating = phase is not None and phase.value == "eval"
     step = read_step(paste, lowered, stages, evaluating) if hits else None
     for fact in (
@@ -42,6 +44,12 @@ def read_failure(
         if fact is not None:
             failed.setdefault(fact.id, fact)
     return failed
+
+
+def _of_clause(speech: Sequence[Line], hits: tuple[Hit, ...], kind: Fact | None, knowledge: Knowledge) -> Fact | None:
+    """The phase of the clause that tells of a failure of memory, where no words of a usual form name one or several."""
+    named = any(hit.signature.strength == 1 and hit.signature.phase for hit in hits)
+    return None if kind is None or named else told_phase(speech, knowledge.signatures)
 
 
 def _place_of(kind: Fact | None) -> Fact | None:

@@ -64,7 +64,7 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     paste, found, tried = at_larger_share(paste, found, speech, detected.framework)
     apart = without_hits(found, paste, aside)
     hits = without_comments(apart, paste)
-    failed = read_failure(paste, lowered, hits, detected, knowledge, answered)
+    failed = read_failure(paste, lowered, hits, detected, knowledge, answered, speech)
     hits = of_share(hits, failed)
     captured = still_told(captured, apart, hits)
     return Heard(paste, lowered, speech, remarks, hits, captured, failed, proofs(hits, failed, answered), tried)

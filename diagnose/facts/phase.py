@@ -19,6 +19,7 @@ from diagnose.vocabulary import OF_ENGINE_START, PHASE_GROUPS
 
 # a mark of a phase is the end of the log when this many lines follow it at most
 _END = 15
+_NEXT = 4  # characters between the words of two phases that belong together
 _FENCE = ("```", "~~~")
 # “---> 54     logits = logits.float()”, with five lines of code to either side at most (IPython core/ultratb.py: context)
 _ARROW = re.compile(r"\s{0,4}-{1,8}>\s?\d{1,6}\s", re.A)
@@ -55,9 +56,17 @@ def _by_words(said: Sequence[Hit]) -> Fact | None:
     """What the person says, where all such words say the same."""
     all_words = [hit for hit in said if hit.signature.strength == 1]
     words = [hit for hit in all_words if not any(_holds(other.span, hit.span) for other in all_words)]
+    evals = [hit for hit in words if hit.signature.phase == "eval"]
+    words = [hit for hit in words if not any(_generates_within(hit, one) for one in evals)]
     if len({hit.signature.phase for hit in words}) != 1:
         return None
     return _fact(words[0].signature.phase, words[0].signature.title, words[0].span)
+
+
+def _generates_within(hit: Hit, validation: Hit) -> bool:
+    """Whether words of a rollout stand right behind those of a validation, which generates as well: “eval 阶段生成的时候”."""
+    behind = hit.span.start - validation.span.end
+    return hit.signature.phase == "rollout" and hit.span.line == validation.span.line and 0 <= behind <= _NEXT
 
 
 def _holds(outer: Span, inner: Span) -> bool:

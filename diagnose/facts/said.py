@@ -12,14 +12,16 @@ from functools import lru_cache
 FAILURE = re.compile(
     r"\bOOM\w*|OutOfMemory\w*|\bout[ -]of[ -](?:(?:gpu|cuda|host|device|system) )?memory|\b(?:runs?|ran|running) out\b|\bblow(?:s|n)? up"
     r"|\bfail(?:s|ed|ure)?\b|\bcrash\w*|\brunning low on memory\b|\bexceeds the memory usage threshold\b"
+    r"|(?<!gradient )(?<!gradients )(?<!loss )(?<!norm )\bexplod(?:es?|ed|ing)\b"
+    r"|\b(?:goes|go|went) over (?:the|its) limit|\boverflow(?:s|ed)\b|\bexhaust(?:s|ed)\b|\bfills? up\b|超了|超限"
     r"|\bdies\b|\bdied\b|\bdying\b|\bdead\b|\bkill(?:s|ed)\b|\bstops?\b|\bcannot allocate|\bshoots? up|\bspik(?:es?|ing)\b"
     r"|\btried to allocate\b|发生在|出现在"
-    r"|\berrors?\b(?=(?: (?:is|was|comes?|came|thrown|raised))* (?:in|at|during|when|while|inside)\b)"
+    r"|\berrors?\b(?=(?: (?:is|was|comes?|came|appears?|shows? up|thrown|raised))* (?:in|at|during|when|while|inside)\b)"
     r"|\b(?:happen(?:s|ed|ing)?|occur(?:s|red|ring)?)\b(?= (?:only |always )?(?:in|at|during|when|while|on|inside)\b)"
     r"|\bright before (?:that|this|it)\b|\bat that (?:moment|point)\b"
     r"|\b(?:trace ?back|call stack|stack ?trace)\b(?= (?:is|was|comes|came|points?|ends?|ended) (?:from|in|at|to|inside)\b)"
     r"|堆栈(?=[是在指显])"
-    r"|OOM|爆|挂(?!载)|崩|死了|死掉|报错|报(?:上面|下面|如下|以下|这个|这样|同样)的?错|溢出|炸|被(?:操作系统|系统|内核)(?:给|直接)?(?:杀|干掉)|被杀|被\s?\w{0,12}\s?杀|杀掉|干掉|把\s?\w{2,12}\s?(?:给)?(?:杀|kill)|把(?:进程|训练|任务)(?:给)?杀|(?:进程|程序|任务)(?:就|都|直接|突然|一下)*(?:没了|消失)|被\s*kill|卡死|起不来|显存不|内存不|(?<!显)内存(?:都|就|也)?(?:被|给)?(?:打满|吃满|撑满)|显存(?:就|直接|会|突然)?(?:猛|暴|飙|窜)|占用直接窜",
+    r"|OOM|爆|挂(?!载)|崩|(?<!不)失败(?!率|了?会)|死了|死掉|报错|报(?:上面|下面|如下|以下|这个|这样|同样)的?错|溢出|炸|被(?:操作系统|系统|内核)(?:给|直接)?(?:杀|干掉)|被杀|被\s?\w{0,12}\s?杀|杀掉|干掉|把\s?\w{2,12}\s?(?:给)?(?:杀|kill)|把(?:进程|训练|任务)(?:给)?杀|(?:进程|程序|任务)(?:就|都|直接|突然|一下)*(?:没了|消失)|被\s*kill|卡死|起不来|显存不|内存不|(?<!显)内存(?:都|就|也)?(?:被|给)?(?:打满|吃满|撑满)|显存(?:就|直接|会|突然)?(?:猛|暴|飙|窜)|占用直接窜",
     re.I | re.A,
 )
 _NO_FAILURE = re.compile(
@@ -31,7 +33,8 @@ _NO_FAILURE = re.compile(
 _NOT_IN = re.compile(
     r"(?:\bafter|\bbefore|\buntil|\btill|\bnot|\bnor|\bno|\bwithout|\bnever reach\w*|\bbeyond|\bpast|\bfor"
     r"|\b(?:gets?|got|went|goes|made it) through)"
-    r"\s+(?:the\s+|a\s+|any\s+|in\s+|during\s+|each\s+|every\s+)*[`*“”\"']?$"
+    r"\s+(?:the\s+|a\s+|any\s+|in\s+|during\s+|each\s+|every\s+|first\s+|second\s+|last\s+|initial\s+)*[`*“”\"']?$"
+    r"|\b(?:enabl\w+|add(?:s|ing)?|us(?:e|es|ing)|turn\w* on|includ\w+|hav(?:e|ing)|configur\w+)\s+(?:the\s+|a\s+|an\s+|my\s+)?[`*“”\"']?$"
     r"|(?:还没|没有?|未|不是|而不是|除了)\s*(?:开始|走到|到|进入?|跑到?|在)?\s*$",
     re.I | re.A,
 )
@@ -40,6 +43,11 @@ _TRAINED = re.compile(r"(?:训|训练|train(?:ing)?)\s*(?:a|the|an)?\s*$", re.I 
 _DONE = re.compile(r"optimi[sz]er|优化器|保存|存|落盘|加载|载入|读|恢复|同步|唤醒|生成|采样|评估|验证", re.A)
 # what follows them and says that the failure came earlier
 _EARLIER = re.compile(r"^[`*”\"')）\s]*(?:的|[这那]一步)?\s*(?:之前|以前|前(?![向面后期]))", re.A)
+# … or that something else was done by then: “rollout 之后算 log_prob …”
+_THEN = re.compile(
+    r"^[`*”\"')）\s]*(?:之后|以后|后|完了?(?:之?后)?)\s*(?=[^，,。；;\n]{0,16}(?:算|更新|训练|同步|保存|加载|update|compute|log_?prob|sync|反向|优化器))",
+    re.I | re.A,
+)
 # what follows them and says that it went well or was over
 _WENT_WELL = re.compile(
     r"^[`*”\"')）\s]*(?:phase|stage|step|part|(?:的)?(?:阶段|过程中?|时候?|期间)|这一步|那一步)?"
@@ -57,7 +65,7 @@ _OR_BEFORE = re.compile(r"(?:\bor|或者?)\s*(?:(?:in|during|at|while|the|在)\s
 _LINK = re.compile(
     r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|into|as soon as|(?:every|each|any) time|from|by|of|whenever"
     r"|(?:half|mid|part)-?way through)\b"
-    r"[^.。;；,，:：\n]{0,50}$",
+    r"(?:(?!\b(?:with|using)\b)[^.。;；,，:：\n]){0,50}$",
     re.I | re.A,
 )
 _LINK_CLOSE = re.compile(
@@ -67,8 +75,8 @@ _LINK_CLOSE = re.compile(
     re.I | re.A,
 )
 # what may stand between the words of a phase and the failure that they belong to without any link
-_GLUE = re.compile(
-    r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|throws?|raises?|an?|the|with|hits?|ends?"
+GLUE = re.compile(
+    r"^[`*”\"'()）\s]*(?:phase|stage|step|part)?\s*[:,，—→><#-]*\s*(?:(?:now|always|still|then|just|it|goes|go|gets?|get|got|is|was|gives?|throws?|raises?|an?|the|with|because|of|due|to|hits?|ends?"
     r"|runs|ran|into|i|we|process|worker|job|run|cuda|gpu|host|npu|device|memory|ray|error|torch\.(?:cuda\.)?|直接|就|会|又|也|还是|还|仍然?|依然|照样|照旧|一样|报错?了?"
     r"|显存|内存|主机|到一半|中途|half-?way|mid-?way|part-?way)\s*){0,6}$",
     re.I | re.A,
@@ -83,7 +91,7 @@ _AFTER = re.compile(r"\bafter\s+(?:the\s+|each\s+|every\s+|first\s+)*[`*“”\"
 _APPOSED = re.compile(r"\s*(?:[:：,，—–(（-]|->|→)+\s*(?:the\s+)?", re.I | re.A)
 _ALONE = re.compile(r"\s*(?:phase|stage|step|part|pass|阶段|这?一步)?\s*[)）.。!！]*\s*", re.I | re.A)
 # what one says for the phase where one fails alone: “… used for rollout, OOM”
-_USED_FOR = re.compile(r"(?:做|用作|作为|负责|当作?)\s*$", re.A)
+_USED_FOR = re.compile(r"(?:做|用作|作为|负责|当作?)\s*$|\b(?:with|using)\s+(?:\w+\s+){0,2}$", re.I | re.A)
 # “Failing phase: …”, “**Stage**: …”, “报错阶段：…”: a form that is filled in
 _LABEL = re.compile(
     r"(?:^|\b(?:fail\w*|crash\w*|OOM\w*|error|broken)\s+|[*>#|-]\s*)(?:phase|stage|step|moment)"
@@ -128,7 +136,7 @@ _FAR, _NEAR = 100, 80
 
 def bound(patterns: Sequence[re.Pattern[str]], text: str) -> tuple[int, int] | None:
     """Where the phase's words stand in a sentence that puts the failure there; None where no sentence does."""
-    for start, sentence, failures in _failing(text):
+    for start, sentence, failures in failing_sentences(text):
         for pattern in patterns:
             for found in pattern.finditer(sentence):
                 if _excluded(sentence, found):
@@ -148,7 +156,7 @@ def heading(patterns: Sequence[re.Pattern[str]], text: str, under: str) -> tuple
     """The phase's words in a line that ends in a colon, where ``under`` it stands the error that it speaks of."""
     if not (_HEADING.fullmatch(text) and _ERROR.match(under) and FAILURE.search(under[:400])):
         return None
-    if _failing(text):
+    if failing_sentences(text):
         return None  # a sentence that tells of the failure itself says where it was, or does not
     found = (place for pattern in patterns for place in pattern.finditer(text))
     return next((place.span() for place in found if not _excluded(text, place)), None)
@@ -201,7 +209,7 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
 
 
 @lru_cache(maxsize=512)
-def _failing(text: str) -> tuple[tuple[int, str, tuple[re.Match[str], ...]], ...]:
+def failing_sentences(text: str) -> tuple[tuple[int, str, tuple[re.Match[str], ...]], ...]:
     """The sentences that tell of a failure, each with its place and its words of failure; a text is asked once for each phase."""
     told = ((start, sentence, tuple(_failures(sentence))) for start, sentence in _sentences(text))
     return tuple((start, sentence, failures) for start, sentence, failures in told if failures)
@@ -219,7 +227,12 @@ def _excluded(sentence: str, found: re.Match[str]) -> bool:
         return False
     either = _OR_BEFORE.search(before) or _OR_AFTER.match(after)
     trained = _TRAINED.search(before) and not _DONE.match(found[0])
-    return bool(either or trained or _NOT_IN.search(before) or _WENT_WELL.match(after) or _EARLIER.match(after))
+    return bool(either or trained or _NOT_IN.search(before) or _over(after))
+
+
+def _over(after: str) -> bool:
+    """Whether what follows the words of a phase says that it went well, that it was still to come, or that something else came then."""
+    return bool(_WENT_WELL.match(after) or _EARLIER.match(after) or _THEN.match(after))
 
 
 def _begun(before: str, after: str) -> bool:
@@ -235,7 +248,7 @@ def _belongs(sentence: str, found: re.Match[str], failure: re.Match[str]) -> boo
         if len(between) > _FAR:
             return False
         before = sentence[max(0, found.start() - 60) : found.start()]
-        glued = _GLUE.match(between) and not _USED_FOR.search(before)
+        glued = GLUE.match(between) and not _USED_FOR.search(before)
         return bool(_LINK.search(before) or glued or _CHINESE.match(sentence[found.end() :]))
     between = sentence[failure.end() : found.start()]
     named = "_" in found[0] and _NAMED_NEXT.match(between)

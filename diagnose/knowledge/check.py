@@ -107,6 +107,15 @@ def _named(place: str, where: str, fix: Fix, knowledge: Knowledge) -> Iterator[P
         yield Problem(f"{place}: {where}", f"moves by {advisory.lever}, the fix by {fix.lever}: make them one")
 
 
+def _patterns(place: str, signature: Signature) -> Iterator[Problem]:
+    for where, patterns in (("patterns", signature.patterns), ("cues", signature.cues)):
+        for i, pattern in enumerate(patterns):
+            if misfit := may_hang(pattern.pattern):
+                yield Problem(f"{place}: {where}[{i}]", misfit)
+    if signature.cues and not (signature.phase and signature.strength == 1):
+        yield Problem(f"{place}: cues", "are of a person's words for a phase alone: give phase, and strength = 1")
+
+
 def _signature(signature: Signature) -> Iterator[Problem]:
     place = f"signatures/{signature.slug}.md"
     yield from word_misfits(place, "kind", signature.kind, vocabulary.KINDS)
@@ -124,9 +133,7 @@ def _signature(signature: Signature) -> Iterator[Problem]:
         yield from word_misfits(place, f"captures.{group}.fact", capture.fact, vocabulary.FACTS)
         if group not in groups:
             yield Problem(f"{place}: captures.{group}", "no pattern has a group of this name")
-    for i, pattern in enumerate(signature.patterns):
-        if misfit := may_hang(pattern.pattern):
-            yield Problem(f"{place}: patterns[{i}]", misfit)
+    yield from _patterns(place, signature)
     if not any(example.matches for example in signature.examples):
         yield Problem(f"{place}: example", "none that matches: add one")
 

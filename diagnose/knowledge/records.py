@@ -61,6 +61,7 @@ class Signature(Record):
     other processes behind it follows from that. ``not_memory`` says, of a failure that is none of memory, what it is and what to do.
     ``ends``: it says who ended the run, so that no kind stands that a signal alone makes likely or that a lost process leaves open.
     ``state``: it shows how things stood, which tells a failure only where something else in the text says that there was one.
+    ``cues``: of a person's words for a phase, what a clause that tells of the failure holds where it speaks of that phase.
     """
 
     kind: str
@@ -78,6 +79,7 @@ class Signature(Record):
     not_memory: str = ""
     ends: bool = False
     state: bool = False
+    cues: tuple[re.Pattern[str], ...] = ()
     examples: tuple[Example, ...] = ()
 
 
