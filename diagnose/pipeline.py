@@ -11,11 +11,11 @@ from diagnose.batch import resolve
 from diagnose.came_through import as_it_came_through
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
 from diagnose.facts import gave_way, read_facts
+from diagnose.facts.cured import as_it_failed
 from diagnose.facts.judges import of_failed_judge
 from diagnose.facts.kind import cause_open, not_memory, spoken_pool, told_other
 from diagnose.facts.one_run import of_last_run, told_so
 from diagnose.facts.signature import of_another_card
-from diagnose.facts.told_to import without_told_to
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case
@@ -68,7 +68,7 @@ def diagnose(
     matches = () if another or _of_another_kind(facts) else match(facts, paste.text, seen)
     passed("match")
     advisories = [one for one in knowledge.advisories.values() if not one.addresses & set(exclude)]
-    situation = in_one_memory(Situation(facts, before, failed, phase, pool, without_told_to(paste), knowledge.fallback))
+    situation = in_one_memory(Situation(facts, before, failed, phase, pool, as_it_failed(paste), knowledge.fallback))
     none = another or _of_no_memory(facts, before, pool)
     advice = Advice() if none else prescribe(situation, knowledge, seen, matches, advisories)
     passed("prescribe")

@@ -9,6 +9,7 @@ from diagnose.facts.asides import without_asides
 from diagnose.facts.attempts import of_last_attempt
 from diagnose.facts.beside import without_others
 from diagnose.facts.comments import still_told, without_comments, without_descriptions
+from diagnose.facts.cured import without_cure
 from diagnose.facts.failure import of_share, read_failure
 from diagnose.facts.former import with_later, without_removed
 from diagnose.facts.framework import Detected
@@ -54,7 +55,7 @@ def hear(paste: Paste, detected: Detected, answered: Mapping[str, Fact], knowled
     said = without_descriptions(told, paste)
     speech = tuple(map(without_numbers, said))
     paste = without_removed(without_items(without_asked(without_past(paste, said), said), said, speech))
-    paste = with_last_share(with_later(without_letters(paste), speech), speech, detected.framework)
+    paste = with_last_share(with_later(without_letters(without_cure(paste)), speech), speech, detected.framework)
     paste, speech = without_asides(paste, speech)
     spoken_of, speech = speech, without_plans(tuple(map(without_untried, speech)))
     paste = without_planned(paste, spoken_of, speech)
