@@ -16,19 +16,42 @@ _ROUGHLY = r"(?:\s*(?:about|around|roughly|already|only|over|[~≈约]|大概|�
 _STEPS = r"(?:training |global |optimi[sz]er )?(?:steps?|iterations?|iters?)"
 _MEMORY = r"(?:\s*(?:的|gpu|host|主机|系统)?\s*(?:memory|ram|内存|显存)\s*)?"
 _LINK = rf"\s*(?:时|的时候|后|之后|的)?{_MEMORY}\s*(?:[:：=(（]|is|was|it is|at|->|→|—|–|-|用了?|占了?|是|到|涨到|就)?"
-_SIZE_FIRST = re.compile(
-    rf"{_SIZE}{_ROUGHLY}(?:at|after|by|@|in|on)\s+{_ROUGHLY}"
-    rf"(?:{_STEPS}\s*#?(?P<step>\d{{1,6}})|(?P<after>\d{{1,6}})\s*{_STEPS}|(?:the\s+)?(?:very\s+)?(?:start|beginning|first step))",
+
+
+def _first(size: str) -> re.Pattern[str]:
+    """A size and then its step."""
+    return re.compile(
+        rf"{size}{_ROUGHLY}(?:at|after|by|@|in|on)\s+{_ROUGHLY}"
+        rf"(?:{_STEPS}\s*#?(?P<step>\d{{1,6}})|(?P<after>\d{{1,6}})\s*{_STEPS}|(?:the\s+)?(?:very\s+)?(?:start|beginning|first step))",
+        re.I | re.A,
+    )
+
+
+def _behind(size: str) -> tuple[re.Pattern[str], ...]:
+    """A step and then its size."""
+    return (
+        re.compile(rf"\b{_STEPS}\s*#?(?P<step>\d{{1,6}}),?{_LINK}{_ROUGHLY}{size}", re.I | re.A),
+        re.compile(rf"(?<![\d.])(?P<step>\d{{1,6}})\s*(?:个\s*)?(?:步|step)[,，]?{_LINK}{_ROUGHLY}{size}", re.I | re.A),
+        re.compile(
+            rf"(?:一开始|刚开始|起初|开始时?|initially|at (?:the )?(?:start|beginning)){_LINK}{_ROUGHLY}{size}",
+            re.I | re.A,
+        ),
+    )
+
+
+_SIZE_FIRST, _STEP_FIRST = _first(_SIZE), _behind(_SIZE)
+# what a tracker's chart shows: shares of the memory that the line names, or figures in the unit of the metric’s name
+_SHARE = r"(?<![\d.])(?P<size>\d{1,2}(?:\.\d{1,2})?)\s?(?P<unit>%)"
+_SHARES = (_first(_SHARE), _behind(_SHARE))
+_BARE = r"(?<![\d.])(?P<size>\d{1,4}(?:\.\d{1,3})?)(?P<unit>)(?![\w%:/-]|\.\d)"
+_BARES = (_first(_BARE), _behind(_BARE))
+_IN_GIB = re.compile(
+    r"mem\w*_gi?b\b|\bmem(?:ory)?[^.;\n\d]{0,24}(?:\bin gi?b\b|\(gi?b\))|[内显]存[^。；\n\d]{0,12}[(（]\s?gi?b?\s?[)）]",
     re.I | re.A,
 )
-_STEP_FIRST = (
-    re.compile(rf"\b{_STEPS}\s*#?(?P<step>\d{{1,6}}),?{_LINK}{_ROUGHLY}{_SIZE}", re.I | re.A),
-    re.compile(rf"(?<![\d.])(?P<step>\d{{1,6}})\s*(?:个\s*)?(?:步|step)[,，]?{_LINK}{_ROUGHLY}{_SIZE}", re.I | re.A),
-    re.compile(
-        rf"(?:一开始|刚开始|起初|开始时?|initially|at (?:the )?(?:start|beginning)){_LINK}{_ROUGHLY}{_SIZE}",
-        re.I | re.A,
-    ),
-)
+_OF_MEMORY = re.compile(r"\bmem(?:ory)?\b|\bv?ram\b|[内显]存", re.I | re.A)
+_OF_ELSE = re.compile(r"util|\bacc(?:uracy)?\b|score|reward|progress|\brate\b|利用率|准确率|进度", re.I | re.A)
+_CLAUSE = re.compile(r"[.;!?。；！？](?:\s|$)", re.A)
 # “grown from 14GB to 23.5GB” in a sentence that counts the steps it took
 _RISE = re.compile(
     rf"(?:\bfrom|从){_ROUGHLY}(?<![\d.])(?P<low>\d{{1,4}}(?:\.\d{{1,3}})?)\s*(?P<low_unit>[GT])(?:i?B)?\s*"
@@ -41,8 +64,9 @@ _SO_MANY = re.compile(
     rf"(?<![\d.])(?P<steps>\d{{1,6}})\s*(?:(?:多|来)?\s*个?\s*步|{_STEPS}\b)|\bstep\s*#?(?P<step>\d{{1,6}})|第\s*(?P<nth>\d{{1,6}})\s*步",
     re.I | re.A,
 )
-_HOST = re.compile(r"(?<![Vv])\bRAM\b|\b(?:host|system|cpu|node|rss)\b|(?<!显)内存|主机", re.I | re.A)
+_HOST = re.compile(r"(?<![Vv])\bRAM\b|\b(?:host|system|cpu|node|rss)\b|\bcpu_mem|(?<!显)内存|主机", re.I | re.A)
 _CARD = re.compile(r"\b(?:gpu|vram|cuda|reserved|allocated|nvidia-smi)\b|显存", re.I | re.A)
+_NAMES: tuple[tuple[Pool, re.Pattern[str]], ...] = (("host", _HOST), ("gpu", _CARD))
 _COUNTERS = (
     ("reserved", re.compile(r"\breserved\b", re.I | re.A)),
     ("allocated", re.compile(r"\ballocated\b", re.I | re.A)),
@@ -59,11 +83,12 @@ class _Reading(NamedTuple):
     step: int
     bytes: int
     span: Span
+    written: str
 
 
 def told_growth(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Growth | None:
     """The growth of one memory over the steps that somebody names; None with fewer than two, or where one of them is no rise."""
-    readings = sorted({one.step: one for line in speech for one in _readings(line)}.values())
+    readings = sorted({one.step: one for line in speech for one in _readings(line, stated)}.values())
     if len(readings) < _ENOUGH or readings[-1].step - readings[0].step < _APART or not _rises(readings):
         return None
     places = {one.span.line for one in readings}
@@ -86,16 +111,36 @@ def told_growth(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Growth | 
     )
 
 
-def _readings(line: Line) -> Iterator[_Reading]:
+def _readings(line: Line, stated: Mapping[str, Fact]) -> Iterator[_Reading]:
     """Sizes with the step that each names; a line that puts sizes first does so throughout."""
     if rise := list(_rise(line)):
         yield from rise
         return
-    found = list(_SIZE_FIRST.finditer(line.words)) or [one for form in _STEP_FIRST for one in form.finditer(line.words)]
+    found = _found(line.words, _SIZE_FIRST, _STEP_FIRST)
+    if not found and _IN_GIB.search(line.words):
+        found = _found(line.words, *_BARES)
+    each = float(PRINTED["gib"])
+    if not found and (shares := _found(line.words, *_SHARES)):
+        named = _CLAUSE.split(line.words[: shares[0].start()])[-1]
+        whole = 0.0 if _OF_ELSE.search(named) or not _OF_MEMORY.search(named) else _whole(named, stated)
+        found, each = shares if whole else [], whole / 100
     for one in found:
         named = one.groupdict()
         step = named.get("step") or named.get("after") or "0"
-        yield _Reading(int(step), _bytes(one["size"], one["unit"]), span_of(line, one))
+        size = _bytes(one["size"], one["unit"]) if one["unit"].isalpha() else round(float(one["size"]) * each)
+        yield _Reading(int(step), size, span_of(line, one), one[0])
+
+
+def _found(words: str, first: re.Pattern[str], behind: Sequence[re.Pattern[str]]) -> list[re.Match[str]]:
+    return list(first.finditer(words)) or [one for form in behind for one in form.finditer(words)]
+
+
+def _whole(words: str, stated: Mapping[str, Fact]) -> float:
+    """Bytes of the one memory that the words name, of which a share is told; 0 where its size is not known."""
+    host, card = bool(_HOST.search(words)), bool(_CARD.search(words))
+    size = stated.get("host_ram_gb" if host else "gpu_mem_gib") if host != card else None
+    known = size is not None and isinstance(size.value, (int, float))
+    return float(size.value) * PRINTED["gib"] if known and size is not None else 0.0
 
 
 def _rise(line: Line) -> Iterator[_Reading]:
@@ -103,9 +148,9 @@ def _rise(line: Line) -> Iterator[_Reading]:
     found, steps = _RISE.search(line.words), list(_SO_MANY.finditer(line.words))
     if found is None or len(steps) != 1 or not _GROWS.search(line.words):
         return
-    yield _Reading(0, _bytes(found["low"], found["low_unit"]), span_of(line, found))
+    yield _Reading(0, _bytes(found["low"], found["low_unit"]), span_of(line, found), found[0])
     yield _Reading(
-        int(next(filter(None, steps[0].groups()))), _bytes(found["size"], found["unit"]), span_of(line, found)
+        int(next(filter(None, steps[0].groups()))), _bytes(found["size"], found["unit"]), span_of(line, found), found[0]
     )
 
 
@@ -130,11 +175,20 @@ def _pool(words: str, readings: Sequence[_Reading], stated: Mapping[str, Fact]) 
     host, card = bool(_HOST.search(words)), bool(_CARD.search(words))
     if host != card:
         return "host" if host else "gpu"
+    if host and (nearest := _nearest(words, readings[0])):
+        return nearest
     most, size = readings[-1].bytes, stated.get("gpu_mem_gib")
     if size is not None and isinstance(size.value, (int, float)):
         whole = size.value * PRINTED["gib"]
         return "gpu" if _OF_A_CARD * whole <= most <= _WHOLE_CARD * whole else None
     return "host" if most > _BEYOND_CARDS else None
+
+
+def _nearest(words: str, first: _Reading) -> Pool | None:
+    """The memory that is named last before the sizes begin."""
+    start = words.find(first.written)
+    named = [(found.end(), pool) for pool, form in _NAMES for found in form.finditer(words, 0, max(start, 0))]
+    return max(named)[1] if named else None
 
 
 def _counter(words: str, pool: Pool) -> str:

@@ -27,8 +27,32 @@ TOLD = [
     ("显存从40G慢慢涨到了78G，大概300步之后就OOM，8卡A100 80G verl", "gpu", (0, 40), (300, 78)),
     ("host RAM climbs from 300 GB up to 0.9 TB in 150 steps and Ray kills the worker", "host", (0, 300), (150, 921.6)),
     ("it used 350 GB at step 5 and 0.9 TB at step 40, then it was gone", "host", (5, 350), (40, 921.6)),
+    (
+        "host memory with async rollout, perf/cpu_memory_used_gb: step 1 412, step 50 560, step 150 880, then the node is dead. "
+        "GPU memory is flat. verl GRPO 8xH100",
+        "host",
+        (1, 412),
+        (150, 880),
+    ),
+    (
+        "max_memory_allocated_gb 41 at step 10, 55 at step 100, 78 at step 200, CUDA OOM. verl 8xH100",
+        "gpu",
+        (10, 41),
+        (200, 78),
+    ),
+    ("显存占用(GB): 第10步 41，第100步 55, 第200步 78，然后OOM verl 8xH100", "gpu", (10, 41), (200, 78)),
+    # W&B's chart of a card of 80 GiB
+    (
+        "W&B: GPU memory allocated 40% at step 10, 75% at step 200, OOM at step 312. 8xH100, TRL GRPO",
+        "gpu",
+        (10, 32),
+        (200, 60),
+    ),
 ]
 NOT_TOLD = [
+    "GPU utilization 41% at step 10, 55% at step 100, 78% at step 200. CUDA OOM at step 312, GPU memory full. 8xH100 TRL",
+    "accuracy of GPU memory task 41% at step 10, 55% at step 100, CUDA OOM 8xH100 TRL",
+    "TRL GRPO, GPU memory 41% at step 10, 55% at step 100, CUDA OOM",  # of a card that nobody names
     "第1步 40G，第2步 60G，第3步 78G 爆了, verl 8卡A100 80G",  # the first steps make state and caches
     "GPU memory 60GB at step 10, 60GB at step 200, then OOM in evaluation",
     "reserved 71GB at step 10, 62GB at step 50, OOM at step 60",
