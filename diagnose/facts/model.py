@@ -12,6 +12,7 @@ from diagnose.facts.experts import by_sizes
 from diagnose.facts.model_names import NAMED, SIZE_IN_NAME, Name, aliases, find_model, packed, params_of
 from diagnose.facts.model_sizes import size_in_words, size_of_script
 from diagnose.facts.model_words import of_family, of_words
+from diagnose.facts.reward_names import without_reward_models
 from diagnose.facts.shape_flags import of_flags
 from diagnose.facts.spelling import normal
 from diagnose.knowledge import Knowledge
@@ -60,7 +61,8 @@ def read_model(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact],
     if given is not None and given.origin == "answered":
         return _of_answer(given, stated, models, knowledge)
     pasted = of_config(paste, knowledge.models.values()) or of_flags(paste)
-    speech, own = _apart(paste, _without_types(paste, speech) if pasted else speech)
+    speech = without_reward_models(paste, _without_types(paste, speech) if pasted else speech, stated)
+    speech, own = _apart(paste, speech)
     served = tuple(_of_server(paste, models, knowledge.engines))
     names = [
         *_of_keys(paste, models, given),
