@@ -11,7 +11,7 @@ from diagnose.types import Fact, Line
 from diagnose.units import GIB, KIB, MIB, TIB
 
 _RAM = (
-    r"(?:(?:system|host|physical|cpu|main|server)[-\s]*(?:ram|memory|mem)|(?<![a-z])ram(?:\s+memory)?"
+    r"(?:(?:system|host|physical|cpu|main|server|node|machine)[-\s]*(?:ram|memory|mem)|(?<![a-z])ram(?:\s+memory)?"
     r"|(?:系统|主机|物理|机器|cpu)\s*内存"
     r"|(?<![显片])(?<!共享)(?<!片上)(?<!npu)(?<!npu )(?<!gpu)(?<!gpu )(?<!设备)内存)"
 )
@@ -49,7 +49,7 @@ _FORMS = (
         re.I | re.A,
     ),
     re.compile(
-        rf"{_RAM}\s*(?:total|size|大小|每台(?:机器)?|每个?节点|每机|单台|单机|总共|一共|共|只有|仅有?|就|才|有|是"
+        rf"{_RAM}\s*(?:total|size|大小|每台(?:机器)?|每个?节点|每机|单台|单机|总共|一共|共|只有|仅有?|就|才|有|是|(?:也|都)?(?:足|管)?够用?的?[，,]?"
         rf"|为|：|:|=|\||of|is|limit(?:ed)? (?:to|of)|limit|上限|限制|限额|[(（])?\s*[:：]?\s*{_SIZE}",
         re.I | re.A,
     ),
@@ -82,6 +82,11 @@ _FORMS = (
         re.I | re.A,
     ),
     re.compile(
+        r"(?:\b(?:nodes?|machines?|servers?|hosts?|box(?:es)?)|机器|服务器|节点|主机)\s?[(（]\s?(?P<size>\d(?:\.\d)?)\s?(?P<unit>t)(?:i?b)?"
+        r"(?:\s(?:each|ram|memory|mem))?\s?[)）]",
+        re.I | re.A,
+    ),
+    re.compile(
         r"(?<![\d./])(?P<size>\d(?:\.\d+)?)\s*(?P<unit>t)i?b?\s*(?:of\s+)?mem(?:ory)?\b(?!\s*band)", re.I | re.A
     ),
     re.compile(
@@ -92,7 +97,9 @@ _FORMS = (
     re.compile(rf"{_LIMIT}\s*[:=]?\s*\"?{_SIZE}", re.I | re.A),
 )
 _LITTLE = re.compile(
-    r"\b(?:node|machine|server|box|host|pod)\s+(?:has|had|with)\s+(?:only\s+)?(?P<size>[1-9]\d)\s?Gi?B\b(?=\s*(?:[.,;)]|$|and\b))",
+    r"(?:\b(?:node|machine|server|box|host|pod)\s+(?:has|had|with)\s+(?:only\s+)?(?P<size>[1-9]\d)"
+    r"|\b(?:we|i)\s+(?:only\s+|just\s+)?have\s+(?:only\s+|just\s+)?(?P<have>[1-9]\d{1,3}))"
+    r"\s?Gi?B\b(?=\s*(?:[.,;)]|$|and\b|of it\b))",
     re.I | re.A,
 )
 # a scheduler's or a container's option that somebody tells
@@ -137,6 +144,12 @@ _FREE_TOLD = re.compile(
     r"(?P<size>\d[\d.]*)\s?(?P<unit>[KMGT]i?(?=B?\b))?",
     re.I | re.A,
 )
+# … of which so much is free: “free -g shows 3 of 251 free”
+_FREE_OF = re.compile(
+    r"\bfree\s+-[a-z]{1,3}\b[^\n\d]{0,24}\d[\d.]*\s?[MGT]?i?B?\s+(?:(?:free|left|used|available)\s+)?(?:out\s+)?of\s+"
+    r"(?P<size>\d[\d.]*)\s?(?P<unit>[KMGT]i?(?=B?\b))?",
+    re.I | re.A,
+)
 _MARKS = (
     "ram",
     "mem",
@@ -166,6 +179,16 @@ _MARKS = (
     "host with",
     "tb",
     "node has",
+    "node (",
+    "nodes (",
+    "machine (",
+    "machines (",
+    "server (",
+    "host (",
+    "机器(",
+    "机器（",
+    "节点(",
+    "节点（",
     "nodes have",
     "machine has",
     "machines have",
@@ -210,7 +233,9 @@ def _little(line: Line) -> Fact | None:
     found = _LITTLE.search(line.words)
     if found is None or _is_use(line.words, found):
         return None
-    return Fact("host_ram_gb", int(found["size"]), "read", written=found[0].strip(), span=span_of(line, found))
+    return Fact(
+        "host_ram_gb", int(found["size"] or found["have"]), "read", written=found[0].strip(), span=span_of(line, found)
+    )
 
 
 def ram_by_cards(said: Sequence[Mention]) -> Fact | None:
@@ -259,7 +284,7 @@ def _is_use(words: str, match: re.Match[str]) -> bool:
 
 def _of_free(line: Line) -> Fact | None:
     """``free`` prints KiB; with -m, -g or -h its figures carry or imply another unit, told apart by their size."""
-    found = _FREE.match(line.words) or _FREE_TOLD.search(line.words)
+    found = _FREE.match(line.words) or _FREE_TOLD.search(line.words) or _FREE_OF.search(line.words)
     if not found:
         return None
     size, unit = float(found["size"]), (found["unit"] or "").lower().rstrip("i")

@@ -25,6 +25,9 @@ def test_a_terabyte_that_is_spelt_out_is_what_it_is_spelt_as(values):
         "k8s requests memory: 100Gi",
         "srun --mem-per-gpu=64G",
         "docker run --shm-size 64g",
+        "CPU OOM, we have 200GB of disk",
+        "CUDA OOM, we have 640GB",
+        "the node (80GB) is dead",
     ],
 )
 def test_a_use_of_host_ram_is_no_capacity(values, text):
@@ -35,6 +38,13 @@ def test_a_use_of_host_ram_is_no_capacity(values, text):
     ("text", "size"),
     [
         ("物理内存 760GB", 760),
+        ("显存用了 30G 左右，内存也够 512G", 512),
+        ("内存够用，512G", 512),
+        ("the node (1TB) is dead", 1024),
+        ("CPU OOM (ray kills, we have 200GB)", 200),
+        ("free -g shows 3 of 251 free", 251),
+        ("free -h: 3G free of 503G", 503),
+        ("ray OOM killer, node memory is 768G", 768),
         ("760GB 内存", 760),
         ("a node with 2TB RAM", 2048),
         ("CPU Memory\t: 1007.60 GB", 1007.6),
