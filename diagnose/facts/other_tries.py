@@ -55,6 +55,7 @@ def shares_set(paste: Paste, framework: Framework | None) -> list[Setting]:
     """The settings of the engine's share of the card."""
     keys = framework.keys if framework else ()
     names = {normal(name) for key in keys if key.fact == _SHARE for name in (key.key, *key.aliases)}
+    names |= {_SHARE, *(name.rsplit(".", 1)[-1] for name in names)}  # people write a key by its last part
     return [one for one in paste.settings if normal(one.key) in names and number_of(one) is not None]
 
 

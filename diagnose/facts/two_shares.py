@@ -16,6 +16,7 @@ _DOWN = "rollout.gpu_memory_utilization.down"
 _OUT = r"(?:CUDA\s+|GPU\s+)?(?:OOM\w*|out[ -]of[ -]memory)"
 _RUNS_OUT = re.compile(
     rf"\b(?:with|at|on|using|to)\s+(?P<share>0?\.\d{{1,3}})(?![\w%]|\.\d)[^.;\n\d]{{0,40}}?\b{_OUT}\b"
+    rf"|(?:^\s*(?:[-*•]|\d[.)])|[;,，；])\s*(?P<share_item>0?\.\d{{1,3}})\s*(?:[:：]|-+>|→|=>)[^.;\n\d]{{0,60}}?\b{_OUT}\b"
     r"|(?<![\w.])(?P<share_zh>0?\.\d{1,3})(?![\w.%])\s*(?:的话|时候?|以上)?[,，]?\s*(?:(?:就|又|则|会|还是|直接|训练|反向|报|出现|是)\s*){0,4}"
     rf"(?:{_OUT}|爆显存|显存\s*(?:不足|不够|爆))",
     re.I | re.A,
@@ -45,7 +46,7 @@ def _larger(speech: Sequence[Line], set_to: Sequence[Setting]) -> tuple[str, Spa
     most = max((number_of(one) or 0.0 for one in set_to), default=1.0)
     for line in speech:
         for found in _RUNS_OUT.finditer(line.words):
-            group = "share" if found["share"] else "share_zh"
+            group = next(name for name in ("share", "share_item", "share_zh") if found[name])
             if most < float(found[group]) < 1:
                 return found[group], span_of(line, found, group)
     return None
