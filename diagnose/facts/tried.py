@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.facts import written
 from diagnose.facts.not_done import LIST_ITEM, heads_plans
-from diagnose.facts.on_off import left_out, never_on
+from diagnose.facts.on_off import left_out, never_on, switched
 from diagnose.facts.spelling import normal
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework, Lever
@@ -120,6 +120,7 @@ def read_tried(speech: Sequence[Line], knowledge: Knowledge, framework: Framewor
                 for lever, at, end in _levers(sentence, knowledge.levers, framework)
                 if not _is_listed(knowledge.levers[lever], sentence, at, end)
                 and not (never_on(sentence, at, end) or left_out(sentence, at, end))
+                and not (switched(sentence, at, end) is False and _direction_of(knowledge.levers[lever]) == "on")
                 and _can_be(knowledge.levers[lever], sentence)
             ]
             if outcome := _outcome(sentence) or ("failed" if line.number in listed else ""):
@@ -207,8 +208,9 @@ def _levers(sentence: str, levers: Mapping[str, Lever], framework: Framework | N
     if framework is None:
         return
     for fact, at, end in _facts_named(sentence, framework):
+        told = "off" if switched(sentence, at, end) is False else _told(sentence)
         for slug, lever in levers.items():
-            if any(change.fact == fact for change in lever.changes[:1]) and _direction_of(lever) == _told(sentence):
+            if any(change.fact == fact for change in lever.changes[:1]) and _direction_of(lever) == told:
                 yield slug, at, end
 
 

@@ -33,3 +33,16 @@ import pytest
 )
 def test_it_reads_what_was_tried_in_many_words(facts, text, levers):
     assert {tried.lever for tried in facts(f"verl GRPO, CUDA OOM.\n{text}").tried if not tried.helped} == levers
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "把 actor 的 param_offload 关掉之后好了",
+        "disabling param offload solved it",
+        "param_offload off, still OOM",
+    ],
+)
+def test_what_was_put_off_is_not_the_change_that_puts_it_on(facts, words):
+    run = "verl GRPO Qwen2.5-32B, Ray killed the worker. actor_rollout_ref.actor.fsdp_config.param_offload=True\n"
+    assert "offload.param.on" not in {one.lever for one in facts(run + words).tried}
