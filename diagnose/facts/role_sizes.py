@@ -13,7 +13,7 @@ _ROLES = {
     "reward_b": r"(?:reward(?:[ _-]?model|(?=\s{0,2}(?:[:：=]|[也都]?是|也)?\s{0,2}\d{1,3}(?:\.\d{1,2})?\s*B\b(?!\s*tokens?)))"
     r"|\bRM\b|奖励模型)",
     "teacher_b": r"(?:teacher(?:[ _-]?model)?|教师(?:模型)?|老师模型)",
-    "critic_b": r"(?:critic(?:[ _-]?model)?|value model|价值模型)",
+    "critic_b": r"(?:critic(?![ -]?(?:free|less))(?:[ _-]?model)?|value model|价值模型)",
 }
 _SIZE = r"(?P<b>\d{1,3}(?:\.\d{1,2})?)\s*B(?![A-Za-z\d]|\s*tokens?\b)"
 _SMALL = r"(?:(?P<b>\d{1,3}(?:\.\d{1,2})?)\s*B|(?P<m>\d{2,3})\s*M)(?![A-Za-z\d])"

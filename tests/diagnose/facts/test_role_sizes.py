@@ -31,6 +31,7 @@ def test_the_size_of_a_role_is_read(values, text, id, size):
         "Qwen2.5-7B with critic and reward model, CUDA out of memory",
         "reward model 8 GPUs, Qwen2.5-7B, CUDA out of memory",
         "7B reward is low, CUDA out of memory",
+        "a 32B critic-free (REINFORCE) run, CUDA out of memory",
         "ppo 7b 爆显存 critic和reward都是同一张卡 8 batch",
         "a 3B reward model and a 7B reward model, CUDA out of memory",
     ],
