@@ -12,7 +12,7 @@ from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstima
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, OTHER_POOL, PHASES, Pool
 from diagnose.words import VERDICTS, advisory
-from diagnose.words.change import effect_words, elsewhere_words, range_words, sure_words
+from diagnose.words.change import as_shipped, effect_words, elsewhere_words, range_words, sure_words
 from diagnose.words.figures import need_tenths, phase_tenths
 from diagnose.words.together import title, why
 from kb.evidence import Mark, marks
@@ -42,12 +42,13 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """One key, or a fact in words where no configuration holds it, before and after."""
+    """One key, or a fact in words where no configuration holds it, before and after. ``shipped``: the file that alone tells the former."""
 
     name: str
     key: bool
     before: str | None
     after: str
+    shipped: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,7 @@ def _swaps(changes: Iterable[Change]) -> tuple[Swap, ...]:
             bool(change.key),
             change.before,
             change.after,
+            as_shipped(change),
         )
         for change in changes
         if change.before != change.after

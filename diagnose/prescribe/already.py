@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose.conditions import alike, holds, version
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.situation import Situation
-from diagnose.types import Fact, NotAdvised
+from diagnose.types import Fact, Facts, NotAdvised
 
 # What always stays on the host need not be moved there between phases.
 _MORE = {"optimizer_offload": "optimizer_on_cpu", "param_offload": "param_on_cpu"}
@@ -20,7 +20,9 @@ def on(lever: Lever, situation: Situation) -> NotAdvised | None:
         return _beyond_data(lever, situation)
     stated = situation.facts.stated.get(fact)
     since = _since(stated, situation)
-    why = f"On by default since version {since}: set it if yours is older." if since else _where(stated)
+    why = (
+        f"On by default since version {since}: set it if yours is older." if since else _where(stated, situation.facts)
+    )
     return NotAdvised(lever, "on", why, stated.span if stated else None)
 
 
@@ -51,7 +53,7 @@ def _fact_that_is_on(lever: Lever, situation: Situation) -> str | None:
     return done[0] if done and not open_still else None
 
 
-def _where(stated: Fact | None) -> str:
+def _where(stated: Fact | None, facts: Facts) -> str:
     if stated is None:
         return "Already so."
     state = "so" if stated.value is False else "on"
@@ -60,6 +62,8 @@ def _where(stated: Fact | None) -> str:
         return f"Already {state} ({key}line {stated.span.line})."
     if stated.origin == "assumed":
         return f"Taken as {state}, since {stated.why}: see that it is."
+    if file := facts.shipped_in(stated.id):
+        return f"Already {state}: {file} as it is shipped."
     return (
         f"Already {state}, by your answer."
         if stated.origin == "answered"

@@ -19,6 +19,15 @@ _ON_HOST = ("param_on_cpu", "optimizer_on_cpu")
 _ON_CARDS: Mapping[str, Value] = dict.fromkeys(_ON_HOST, False)
 
 
+def word(value: Value, like: str = "") -> str:
+    """A value as it is written, yes and no in the person's own spelling."""
+    if isinstance(value, bool):
+        return str(value) if like in ("True", "False") else str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
 @lru_cache(maxsize=128)
 def by_spelling(framework: Framework) -> dict[str, tuple[Key, ...]]:
     """The framework’s keys by each of their spellings, and by another role’s that may lead."""

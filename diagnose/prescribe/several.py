@@ -77,7 +77,7 @@ class Several:
             first = changes.get(name, change)
             if first.fact != change.fact and not _gives(made.facts, change, first.fact):
                 return None
-            changes[name] = replace(change, before=first.before, span=first.span)
+            changes[name] = replace(change, before=first.before, span=first.span, shipped=first.shipped)
         return Written(made.facts, tuple(changes.values()), self.start.fallback)
 
 

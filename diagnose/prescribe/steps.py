@@ -64,7 +64,8 @@ def at_bound(lever: Lever, facts: Facts) -> str:
         return ""
     told = f"{value:g}" if is_number(value) else str(value).lower()
     if not facts.certain(id):
-        told += " by default"
+        file = facts.shipped_in(id)
+        told += f" in {file} as it is shipped" if file else " by default"
     if id in _PARALLEL and _cards(id, facts) is None:
         return f"{FACTS[id].title} is {told}; without the number of cards no further step can be told."
     return f"{FACTS[id].title} is {told}; there is no further step."

@@ -14,10 +14,11 @@ from diagnose.estimate import Plan, plan_of
 from diagnose.facts.spelling import normal
 from diagnose.facts.written import bare, truth
 from diagnose.knowledge.records import Framework, Key
+from diagnose.prescribe.as_shipped import with_shipped
 from diagnose.prescribe.beside import SWITCH, beside, renumbered
 from diagnose.prescribe.company import as_call, company, same_key
 from diagnose.prescribe.follows import followed
-from diagnose.prescribe.key_words import by_spelling, by_values, unread, words_of
+from diagnose.prescribe.key_words import by_spelling, by_values, unread, word, words_of
 from diagnose.prescribe.older_path import older_path
 from diagnose.prescribe.shown_in_limit import holds_images
 from diagnose.prescribe.situation import Situation
@@ -113,15 +114,6 @@ def key_of(facts: Facts, id: str) -> Key | None:
     return None
 
 
-def word(value: Value, like: str = "") -> str:
-    """A value as it is written, yes and no in the person's own spelling."""
-    if isinstance(value, bool):
-        return str(value) if like in ("True", "False") else str(value).lower()
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value)
-
-
 # what a number may count for the key to be written by hand: nothing beyond itself
 _OF_ONE_GPU = ("", "sequences_per_gpu", "tokens_per_gpu")
 
@@ -213,7 +205,7 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
         return changed, Change(id, there.key, there.value, beside(key, there.value, after), there.span)
     if unread(facts.framework, situation.paste.settings, key):
         return None
-    return changed, Change(id, _styled(key, facts.keys[id], situation), None, after)
+    return changed, with_shipped(Change(id, _styled(key, facts.keys[id], situation), None, after), key, facts)
 
 
 def _styled(key: Key, name: str, situation: Situation) -> str:

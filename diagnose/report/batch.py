@@ -209,7 +209,8 @@ def _check(check: Check) -> dict[str, Any]:
 
 
 def _change(change: Change) -> dict[str, Any]:
-    return {"key": change.key, "before": change.before, "after": change.after}
+    shipped = {"shipped": change.shipped} if change.shipped else {}
+    return {"key": change.key, "before": change.before, "after": change.after, **shipped}
 
 
 def _gib(size: int | None) -> float | None:

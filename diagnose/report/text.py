@@ -8,7 +8,7 @@ from diagnose.types import Asked, Change, Diagnosis, Fact, PhaseEstimate, PoolEs
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
 from diagnose.words import advisory, ahead, chinese, figures, files, killed, measured, refusal, stand_in
-from diagnose.words.change import effect_words, evidence_words, range_words, sure_words
+from diagnose.words.change import before_words, effect_words, evidence_words, range_words, sure_words
 from diagnose.words.headline import headline
 from diagnose.words.together import costs, title, why
 
@@ -158,7 +158,7 @@ def _together(diagnosis: Diagnosis, code: str) -> list[str]:
 
 def _changes(changes: tuple[Change, ...], code: str) -> list[str]:
     return [
-        f"   {code}{change.key}{code} {change.before if change.before is not None else '(not in the paste)'} → {change.after}"
+        f"   {code}{change.key}{code} {before_words(change) if change.before is not None else '(not in the paste)'} → {change.after}"
         for change in changes
         if change.key
     ]

@@ -42,7 +42,8 @@ LESS, MORE = "less than now", "more than now"
 class Change:
     """One key of the person's own configuration, before and after. ``span`` is None when the key is not in the paste.
 
-    ``before`` is None when nothing sets it; ``after`` may be ``LESS`` or ``MORE``.
+    ``before`` is None when nothing sets it; ``shipped`` is the file that sets it where the paste only names one, as its project ships it.
+    ``after`` may be ``LESS`` or ``MORE``.
     Without ``key`` (more cards, a version) the change is outside the configuration.
     """
 
@@ -51,6 +52,7 @@ class Change:
     before: str | None
     after: str
     span: Span | None = None
+    shipped: str = ""
 
 
 @dataclass(frozen=True, slots=True)

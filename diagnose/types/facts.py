@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from diagnose.batch import resolve
@@ -135,8 +136,12 @@ class Facts:
     @property
     def shipped(self) -> str:
         """The named file of settings, as its project ships it, that stands for what nobody told; "" for none."""
-        files = {default.script for default in self.framework.defaults if default.file} if self.framework else ()
-        return next((one.why for one in self.stated.values() if one.origin == "default" and one.why in files), "")
+        return next((file for id in self.stated if (file := self.shipped_in(id))), "")
+
+    def shipped_in(self, id: str) -> str:
+        """The file of that kind that tells this fact, "" where none does."""
+        told = self.stated.get(id)
+        return told.why if told is not None and told.origin == "default" and told.why in _files(self.framework) else ""
 
     @property
     def serves(self) -> bool:
@@ -222,3 +227,9 @@ class Facts:
         """The same for several that change together."""
         stated = {**self.stated, **{fact.id: fact for fact in facts}}
         return replace(self, stated=stated, values=resolve(stated))
+
+
+@lru_cache(maxsize=128)
+def _files(framework: Framework | None) -> frozenset[str]:
+    """The files of settings that its project ships."""
+    return frozenset(one.script for one in framework.defaults if one.file) if framework is not None else frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diagnose.types import Ahead
 from diagnose.words import phase_words
+from diagnose.words.change import before_words
 from diagnose.words.figures import band_words, gib, phase_gib, phase_tenths
 from diagnose.words.together import gained
 
@@ -29,4 +30,6 @@ def told(ahead: Ahead) -> str:
 def changed(ahead: Ahead) -> tuple[str, ...]:
     """The further changes as people write them, ``micro_batch 8 → 1``."""
     changes = ahead.together.changes if ahead.together else ()
-    return tuple(f"{one.key} {f'{one.before} → ' if one.before else ''}{one.after}" for one in changes if one.key)
+    return tuple(
+        f"{one.key} {f'{before_words(one)} → ' if one.before else ''}{one.after}" for one in changes if one.key
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.types import Prescription, Together
+from diagnose.types import Change, Prescription, Together
 from diagnose.vocabulary import FACTS
 from diagnose.words import VERDICTS, in_sentence, phase_words
 from diagnose.words.figures import NBSP, gib, need_tenths
@@ -39,6 +39,16 @@ def elsewhere_words(prescription: Prescription | Together) -> str:
     if before is None or after is None or before.phase == after.phase:
         return ""
     return f", the peak is now the {phase_words(after.phase)}"
+
+
+def before_words(change: Change) -> str:
+    """What stands at the key: in the paste, else in the file that it names; empty where nothing sets it."""
+    return f"{change.before or ''}{as_shipped(change)}"
+
+
+def as_shipped(change: Change) -> str:
+    """That the value before is the one of a file that the paste only names; empty where the paste has it."""
+    return f" ({change.shipped} as it is shipped)" if change.shipped else ""
 
 
 def range_words(prescription: Prescription) -> str:

@@ -91,12 +91,18 @@ def _changes(changes: tuple[Change, ...]) -> tuple[Named, ...]:
         Named(
             one.key or fact_name(one.fact),
             bool(one.key),
-            "（原文没有）" if one.before is None else one.before,
+            _before(one),
             {LESS: "比现在小", MORE: "比现在大"}.get(one.after, one.after),
         )
         for one in changes
         if one.before != one.after and (one.key or one.fact)
     )
+
+
+def _before(change: Change) -> str:
+    """What stands at the key, and where only a named file has it."""
+    file = f"（项目自带的 {change.shipped}）" if change.shipped else ""
+    return "（原文没有）" if change.before is None else f"{change.before}{file}"
 
 
 def cache_left(room: CacheRoom) -> str:

@@ -260,3 +260,9 @@ def test_a_person_who_reads_chinese_gets_the_answer_in_short_in_chinese(client, 
     answer = client.post("/result/", {"paste": text}, headers={"Accept-Language": language})
     assert ('lang="zh-Hans"' in answer.content.decode()) is there
     assert "Accept-Language" in client.get("/result/?n_gpus=8").headers["Vary"]
+
+
+def test_a_value_that_only_a_named_file_tells_is_shown_with_its_name(client):
+    run = "verl 0.5, bash examples/grpo_trainer/run_qwen3-8b.sh on 8x A100 80GB, update_policy\nCUDA out of memory."
+    page = post(client, paste=run)
+    assert "<del>32</del> (run_qwen3-8b.sh as it is shipped) → <ins>16</ins>" in page
