@@ -21,7 +21,7 @@ from diagnose.possible import only_out
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation, explained
 from diagnose.questions.bench import Bench, missing, plausible, tried, unsettled, untried
 from diagnose.types import Asked, Check, Estimate, Facts, Paste
-from diagnose.vocabulary import OF_CARDS, Pool
+from diagnose.vocabulary import FACTS, OF_CARDS, Pool
 
 MOST = 5
 # A leak hangs on what runs, not on its sizes; other kinds are settled by their message.
@@ -197,6 +197,7 @@ def _candidates(facts: Facts, words: Mapping[str, Question], paste: Paste) -> li
         and _open(facts, id)
         and not _derived(facts, id)
         and _can_differ(facts, id, told)
+        and not _in_file(facts, id)
     ]
     return sorted(ids, key=lambda id: (facts.configured and _certainty(facts, id), words[id].rank, id))
 
@@ -208,6 +209,11 @@ def _shows_nothing(bench: Bench) -> bool:
 
 def _by_default(facts: Facts, id: str) -> bool:
     return id in facts.stated and facts.stated[id].origin == "default"
+
+
+def _in_file(facts: Facts, id: str) -> bool:
+    """Whether a named file settles it, as its project ships it, what it leaves to its trainer too; the cards are a person's own."""
+    return bool(facts.shipped) and _by_default(facts, id) and FACTS[id].group != "machine"
 
 
 def _derived(facts: Facts, id: str) -> bool:
