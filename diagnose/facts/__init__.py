@@ -233,8 +233,8 @@ def _run(
 ) -> Read:
     """Model, algorithm and training mode; what is answered stays."""
     paste, speech, framework = heard.paste, heard.speech, detected.framework
-    named = read_model(paste, without_role(paste, speech), stated, knowledge)
-    model = with_shipped(named, paste, framework or _of_forks(detected, knowledge), stated, knowledge)
+    named = read_model(paste, spoken := without_role(paste, speech), stated, knowledge)
+    model = with_shipped(named, paste, spoken, framework or _of_forks(detected, knowledge), stated, knowledge)
     if model.model is not None:
         stated |= of_model(model.model, stated)
     if "model" not in answered and "model" not in model.facts:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from diagnose.conditions import in_range
 from diagnose.facts.complete import instead_of
-from diagnose.facts.model import Read
+from diagnose.facts.model import Read, read_model
 from diagnose.facts.model_names import SIZE_IN_NAME, Name, find_model, params_of
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Default, Framework
@@ -42,10 +43,18 @@ def _whole(script: str) -> re.Pattern[str]:
 
 
 def with_shipped(
-    read: Read, paste: Paste, framework: Framework | None, stated: Mapping[str, Fact], knowledge: Knowledge
+    read: Read,
+    paste: Paste,
+    speech: Sequence[Line],
+    framework: Framework | None,
+    stated: Mapping[str, Fact],
+    knowledge: Knowledge,
 ) -> Read:
     """The model that was read; where nobody names one, that of the named file, which people change: an assumption."""
-    if read.model is not None or framework is None:
+    if framework is None:
+        return read
+    read = _told_beside(read, paste, speech, framework, stated, knowledge)
+    if read.model is not None:
         return read
     told = stated.get("framework_version")
     version = str(told.value) if told is not None else None
@@ -55,12 +64,45 @@ def with_shipped(
     return _of_file(read, named[-1], paste, knowledge) if named else read
 
 
+def _told_beside(
+    read: Read,
+    paste: Paste,
+    speech: Sequence[Line],
+    framework: Framework,
+    stated: Mapping[str, Fact],
+    knowledge: Knowledge,
+) -> Read:
+    """What a person says of the model beside the file's name, where that tells another size than the name does: “my 32B run dies”."""
+    files = _named(framework, paste) if of_shipped(framework, paste) else []
+    told, size = read.facts.get("model"), read.facts.get("params_b")
+    if not files or (told is not None and not any(_within(told, one, paste) for one in files)):
+        return read
+    lines = [replace(line, words=_without(line, files)) for line in speech]
+    settings = tuple(one for one in paste.settings if not any(file.script in one.value for file in files))
+    own = read_model(replace(paste, commands=(), settings=settings), lines, stated, knowledge)
+    other = own.facts.get("params_b")
+    return own if other is not None and (size is None or float(other.value) != float(size.value)) else read
+
+
+def _named(framework: Framework, paste: Paste) -> list[Default]:
+    return [one for one in framework.defaults if one.file and one.script in paste.text]
+
+
+def _without(line: Line, files: Sequence[Default]) -> str:
+    """The line's words with blanks in the place of the files' names, so that all else stays where it stands."""
+    words = line.words
+    for file in files:
+        for start, end in _places(words, file.script):
+            words = f"{words[:start]}{' ' * (end - start)}{words[end:]}"
+    return words
+
+
 def without_names(stated: dict[str, Fact], framework: Framework | None, paste: Paste) -> dict[str, Fact]:
     """The facts without those that are words of a file's own name, where the file that the run used tells something else."""
     used = of_shipped(framework, paste) if framework is not None else ()
     if framework is None or not used:
         return stated
-    files = [one for one in framework.defaults if one.file and one.script in paste.text]
+    files = _named(framework, paste)
     told = {
         id
         for one in used
@@ -101,9 +143,9 @@ def _within(fact: Fact | None, default: Default, paste: Paste) -> bool:
         return False
     if default.script in fact.written and default.script in line.text[fact.span.start : fact.span.end]:
         return True
-    return any(start <= fact.span.start and fact.span.end <= end for start, end in _places(line, default.script))
+    return any(start <= fact.span.start and fact.span.end <= end for start, end in _places(line.text, default.script))
 
 
-def _places(line: Line, script: str) -> list[tuple[int, int]]:
-    """Where the script stands in the line, with its folders."""
-    return [found.span() for found in re.finditer(rf"[^\s=\"']*{re.escape(script)}", line.text, re.A)]
+def _places(words: str, script: str) -> list[tuple[int, int]]:
+    """Where the script stands in a line, with its folders."""
+    return [found.span() for found in re.finditer(rf"[^\s=\"']*{re.escape(script)}", words, re.A)]

@@ -80,3 +80,24 @@ def test_a_word_of_the_files_name_is_none_of_its_settings(facts):
     named = "llamafactory-cli train examples/train_qlora/llama3_lora_sft_otfq.yaml"
     assert facts(named + OOM).values["full_or_lora"] == "qlora"
     assert facts(named + " finetuning_type=full" + OOM).values["full_or_lora"] == "full"
+
+
+NAMED = "bash examples/grpo_trainer/run_qwen3-8b.sh"
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "size"),
+    [
+        (NAMED + ", my 32B run dies" + OOM, None, 32),
+        ("训 32B 的时候爆显存，用的是 verl 的 run_qwen3-8b.sh" + OOM, None, 32),
+        ("verl run_qwen3-8b.sh with 14B instead" + OOM, None, 14),
+        ("verl: 8B works, 32B dies, script run_qwen3-8b.sh" + OOM, None, 32),
+        ("EasyR1 qwen2_5_vl_7b_geo3k_grpo.sh，我的 72B 跑不起来" + OOM, None, 72),
+        (RECIPE + OOM + "this was with a 7B model", None, 7),
+        ("verl run_qwen3-8b.sh, the 8B run dies" + OOM, "qwen3-8b", 8),
+        ("verl run_qwen3-8b.sh with a 32B reward model" + OOM, "qwen3-8b", 8),
+    ],
+)
+def test_a_size_that_is_told_outranks_the_model_of_the_files_name(values, text, model, size):
+    found = values(text)
+    assert (found.get("model"), found["params_b"]) == (model, size)
