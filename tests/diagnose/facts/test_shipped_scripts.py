@@ -1,5 +1,9 @@
 """A shell file that a project ships, named without what stands in it."""
 
+from __future__ import annotations
+
+import pytest
+
 FAILED = "\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.55 GiB.\n"
 FILE = "bash examples/grpo_trainer/run_qwen3-8b.sh"
 
@@ -40,3 +44,26 @@ def test_the_name_of_a_file_is_no_algorithm(values):
 def test_a_file_is_told_apart_from_what_a_trainer_has_by_default(facts):
     assert facts("bash examples/tuning/7b/qwen2-7b_grpo_2_h800_fsdp_vllm.sh" + FAILED).shipped
     assert not facts("verl, GRPO" + FAILED).shipped
+
+
+DAPO = "bash recipe/dapo/test_dapo_7b_math.sh"
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes", "cards", "origin"),
+    [
+        (DAPO, 8, 64, "assumed"),
+        ("bash recipe/dapo/run_dapo_wo_ds_qwen2.5_32b.sh", 16, 128, "assumed"),
+        (f"NNODES=2 {DAPO}", 2, 16, "read"),
+        (f"verl on 8 x A100-80GB: {DAPO}", 1, 8, "default"),
+        (f"verl, single node of 8 H100: {DAPO}", 1, 8, "read"),
+    ],
+)
+def test_machines_that_a_variable_counts_are_an_assumption_that_gives_way(facts, text, nodes, cards, origin):
+    found = facts(text + FAILED)
+    assert (found.values["n_nodes"], found.values["n_gpus"]) == (nodes, cards)
+    assert found.stated["n_nodes"].origin == origin
+
+
+def test_a_file_whose_name_goes_on_is_another_file(facts):
+    assert not facts("verl: bash recipe/dapo/run_dapo_qwen2.5_32b_npu.sh" + FAILED).shipped
