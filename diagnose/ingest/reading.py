@@ -23,6 +23,7 @@ from diagnose.ingest.references import resolved
 from diagnose.ingest.shell import read_variables
 from diagnose.ingest.stream import thin
 from diagnose.ingest.tracked import read_joined, without_wrapping
+from diagnose.ingest.unused import without_unused
 from diagnose.types import Command, Frame, Paste, Setting
 
 
@@ -81,5 +82,6 @@ def _read_shapes(walked: Walked) -> tuple[tuple[Setting, ...], tuple[Command, ..
     settings = without_wrapping(settings + found)
     rest = [row for row in rest if row.line.number not in used]
     settings += read_pairs(rest, variables, names)
+    settings = without_unused(settings, commands, rows)
     settings.sort(key=lambda setting: (setting.span.line, setting.span.start))
     return tuple(resolved(walked.first(settings))), tuple(commands), tuple(frames)

@@ -67,3 +67,20 @@ def test_machines_that_a_variable_counts_are_an_assumption_that_gives_way(facts,
 
 def test_a_file_whose_name_goes_on_is_another_file(facts):
     assert not facts("verl: bash recipe/dapo/run_dapo_qwen2.5_32b_npu.sh" + FAILED).shipped
+
+
+COPY = """set -x
+NNODES=${NNODES:-4}
+use_dynamic_bsz=True
+# actor_rollout_ref.actor.use_dynamic_bsz=${use_dynamic_bsz} \\
+python3 -m verl.trainer.main_ppo \\
+    actor_rollout_ref.model.path=Qwen/Qwen2.5-7B \\
+    actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2 \\
+    trainer.n_gpus_per_node=8 trainer.nnodes="${NNODES}"
+"""
+
+
+def test_a_copy_that_is_pasted_has_the_machines_of_its_variable_and_nothing_of_one_that_it_never_takes(values):
+    found = values(COPY + FAILED)
+    assert (found["n_nodes"], found["n_gpus"]) == (4, 32)
+    assert (found["dynamic_batch"], found["micro_batch"]) == (False, 2)
