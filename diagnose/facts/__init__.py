@@ -9,7 +9,7 @@ from diagnose.batch import resolve
 from diagnose.facts.agreed import agreed
 from diagnose.facts.algo import read_algo, supervised
 from diagnose.facts.almost import words_alone
-from diagnose.facts.among import among, builds_optimizer, layers_through
+from diagnose.facts.among import with_traceback
 from diagnose.facts.answers import parse_answer, read_answers
 from diagnose.facts.at_odds import of_another_trainer
 from diagnose.facts.banner import trained
@@ -93,7 +93,8 @@ def read_facts(
     ``command_alone`` says of answers without a paste that they are what a launch command alone told, ``assumed`` names those of them
     that nobody gave.
     """
-    facts = _read(without_quoted(of_failed_judge(paste, knowledge.engines)), answers, knowledge)
+    own = without_quoted(of_failed_judge(paste, knowledge.engines))
+    facts = with_traceback(_read(own, answers, knowledge), own)
     facts = replace(facts, stated={**facts.stated, **_taken(facts, assumed)})
     like = alike(facts.unknown_model, knowledge.catalogue)
     return replace(facts, alike=like, command_alone=is_bare(paste, facts, command_alone))
@@ -141,9 +142,6 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         unknown_model=model.unknown,
         datasets=sets,
         notes=(*encoded(paste.lines), *refused, *readings.notes, *of_judge(paste), *told),
-        among=among(paste, heard.hits, framework),
-        layers_through=layers_through(paste, heard.hits),
-        builds_optimizer=builds_optimizer(paste, heard.hits),
     )
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from diagnose.facts.phase import deepest_first
 from diagnose.facts.signature import is_mark
 from diagnose.knowledge.records import Framework
-from diagnose.types import Frame, Hit, Line, Paste
+from diagnose.types import Facts, Frame, Hit, Line, Paste
 from diagnose.vocabulary import POOL_OF_KIND
 
 # the rollout where transformers samples as well
@@ -76,6 +77,13 @@ _BUILDS_SAID = re.compile(rf"\b(?:{'|'.join(_BUILDS)})\b|\binitiali[sz]ing (?:th
 # the frame's own line of code, where the frames below it were cut off
 _BUILDS_CALLED = re.compile(rf"\.(?:{'|'.join(_BUILDS)})\(", re.A)
 _LOGITS_SAID = re.compile(r"\b(?:log[_ ]softmax|cross[_ -]entropy)\b(?!\s*[:=])", re.A | re.I)
+
+
+def with_traceback(facts: Facts, paste: Paste) -> Facts:
+    """With what the traceback of the failure leaves open, and what it shows to be through."""
+    hits = facts.hits
+    alone, through = among(paste, hits, facts.framework), layers_through(paste, hits)
+    return replace(facts, among=alone, layers_through=through, builds_optimizer=builds_optimizer(paste, hits))
 
 
 def among(paste: Paste, hits: Sequence[Hit], framework: Framework | None = None) -> tuple[str, ...]:
