@@ -44,7 +44,7 @@ from diagnose.facts.quoted import without_quoted
 from diagnose.facts.role_sizes import with_role_sizes
 from diagnose.facts.run_words import run_words
 from diagnose.facts.shared import with_shared
-from diagnose.facts.shipped import with_shipped
+from diagnose.facts.shipped import file_of, with_shipped
 from diagnose.facts.spelling import normal
 from diagnose.facts.spoken_keys import in_words, spoken_keys
 from diagnose.facts.switched_keys import with_switches
@@ -142,6 +142,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
         unknown_model=model.unknown,
         datasets=sets,
         notes=(*encoded(paste.lines), *refused, *readings.notes, *of_judge(paste), *told),
+        shipped=file_of(framework, heard.paste),
     )
 
 

@@ -9,7 +9,7 @@ from diagnose.facts.place_forms import PLACE_FORMS
 from diagnose.facts.short_forms import SHORT_FORMS
 
 IS = (
-    r"\s*(?:(?:现在|目前|已经?|都|也|就|只)+\s*)?(?:(?:is|was)\s+(?:already|currently|only|just|now|still)|(?:now|already)(?=\s+\d)|=|:|：|of|is|was|are|为|是|设为|设成|改成|改到|降到|调到"
+    r"\s*(?:(?:现在|目前|已经?|都|也|就|只)+\s*)?(?:(?:is|was)\s+(?:already|currently|only|just|now|still)|(?:now|already)(?=\s+\d)|=|:|：|of|is|was|are|为|是|[设改降调升加][为成到]了?"
     r"|(?:is |was )?(?:set|cut|lowered|reduced|down)(?: to)?|to)?\s*"
 )
 # of “8 → 2” the run has the second

@@ -36,6 +36,11 @@ def of_shipped(framework: Framework, paste: Paste) -> tuple[Default, ...]:
     return tuple(one for one in framework.defaults if one.file and one.script == used)
 
 
+def file_of(framework: Framework | None, paste: Paste) -> str:
+    """The name of that file, "" for none."""
+    return next((one.script for one in of_shipped(framework, paste)), "") if framework is not None else ""
+
+
 @lru_cache(maxsize=1024)
 def _whole(script: str) -> re.Pattern[str]:
     """A file's name, which may lack its ending, and not as a part of another's."""

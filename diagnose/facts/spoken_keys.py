@@ -19,7 +19,7 @@ from diagnose.knowledge.records import Framework
 from diagnose.types import Fact, Line, Paste, Span
 from diagnose.vocabulary import FACTS, Value
 
-_IS = r"\s*(?:=|:|：|of|is|was|at|to|为|是|(?:设|调|开|给|改)(?:置|的|了){0,2}(?:为|成|到)?)?\s*"
+_IS = r"\s*(?:=|:|：|of|is|was|at|to|为|是|(?:设|调|开|给|改)(?:置|的|了){0,2}(?:[为成到]了?)?)?\s*"
 _VALUE = {
     "int": r"(?P<value>\d{1,3}(?:,\d{3})+|\d{1,7}[kK]?|two|four|eight|sixteen)(?![\w%]|[.,]\d)",
     "number": r"(?P<value>\d{1,7}(?:\.\d{1,4})?|\.\d{1,4})(?![\w%]|\.\d)",

@@ -51,9 +51,9 @@ _DECLARED = re.compile(
     re.A,
 )
 _NUMBER = r"-?\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?[kK]?|[Tt]rue|[Ff]alse|[Nn]one|null"
-_LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]|设|给|用|开"
+_LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]了?|设了?|给|用了?|开"
 # from one value to another: what the run has now is the second
-_MOVED = rf"(?:from[ \t](?:{_NUMBER})[ \t])?(?:down[ \t]|up[ \t])?to[ \t]|(?:从[ \t]?(?:{_NUMBER})[ \t]?)?[\u4e00-\u9fff]{{0,6}}[到至成]"
+_MOVED = rf"(?:from[ \t](?:{_NUMBER})[ \t])?(?:down[ \t]|up[ \t])?to[ \t]|(?:从[ \t]?(?:{_NUMBER})[ \t]?)?[\u4e00-\u9fff]{{0,6}}[到至成]了?"
 _ARROW = r"[ \t]{0,2}(?:-{1,2}>|=>|→|⇒)[ \t]{0,2}"
 _SAID = re.compile(
     rf"(?<![\w.:\-/$%])(?P<key>[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+){{1,12}})[`\"'”]{{0,3}}[ \t]{{0,2}}"

@@ -31,6 +31,8 @@ def _since(stated: Fact | None, situation: Situation) -> str:
     framework = situation.facts.framework
     if stated is None or stated.origin != "default" or framework is None or "framework_version" in situation.values:
         return ""
+    if situation.facts.shipped_in(stated.id):
+        return ""
     others = [
         one.until
         for one in framework.defaults

@@ -19,6 +19,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
 from diagnose.possible import only_out
 from diagnose.prescribe.situation import NOT_A_PEAK, Situation, explained
+from diagnose.prescribe.writing import key_of
 from diagnose.questions.bench import Bench, missing, plausible, tried, unsettled, untried
 from diagnose.types import Asked, Check, Estimate, Facts, Paste
 from diagnose.vocabulary import FACTS, OF_CARDS, Pool
@@ -212,8 +213,14 @@ def _by_default(facts: Facts, id: str) -> bool:
 
 
 def _in_file(facts: Facts, id: str) -> bool:
-    """Whether a named file settles it, as its project ships it, what it leaves to its trainer too; the cards are a person's own."""
-    return bool(facts.shipped) and _by_default(facts, id) and FACTS[id].group != "machine"
+    """Whether a named file settles it, as its project ships it, with what it leaves to its trainer.
+
+    Not what another file or a launcher sets; and the cards are a person's own.
+    """
+    if not facts.shipped or not _by_default(facts, id) or FACTS[id].group == "machine":
+        return False
+    key = key_of(facts, id)
+    return bool(facts.shipped_in(id)) or key is None or key.new_in not in ("file", "nowhere")
 
 
 def _derived(facts: Facts, id: str) -> bool:

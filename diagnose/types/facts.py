@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from diagnose.batch import resolve
@@ -90,6 +89,7 @@ class Facts:
     ``config`` holds every memory-relevant key as the person wrote it.
     ``among`` are the phases in which alone the traceback of the failure can stand, empty where it may be any; ``layers_through``: it stands
     behind the forward pass of all layers; ``builds_optimizer``: where the trainer makes the optimizer's own weights, before any step.
+    ``shipped`` is the named file of settings, as its project ships it, that stands for what nobody told; "" for none.
     ``failed_row`` stays as it is when a lever changes the rest: it is of the run that failed.
     """
 
@@ -119,6 +119,7 @@ class Facts:
     layers_through: bool = False
     builds_optimizer: bool = False
     command_alone: bool = False
+    shipped: str = ""
 
     @property
     def trainer(self) -> str:
@@ -133,15 +134,11 @@ class Facts:
         scripts = {default.why or default.script for default in defaults if default.script}
         return fact is not None and fact.origin == "default" and fact.why not in scripts
 
-    @property
-    def shipped(self) -> str:
-        """The named file of settings, as its project ships it, that stands for what nobody told; "" for none."""
-        return next((file for id in self.stated if (file := self.shipped_in(id))), "")
-
     def shipped_in(self, id: str) -> str:
-        """The file of that kind that tells this fact, "" where none does."""
+        """The file of settings that tells this fact as its project ships it, "" where none does."""
         told = self.stated.get(id)
-        return told.why if told is not None and told.origin == "default" and told.why in _files(self.framework) else ""
+        by_file = told is not None and told.origin == "default" and told.why == self.shipped
+        return self.shipped if by_file else ""
 
     @property
     def serves(self) -> bool:
@@ -227,9 +224,3 @@ class Facts:
         """The same for several that change together."""
         stated = {**self.stated, **{fact.id: fact for fact in facts}}
         return replace(self, stated=stated, values=resolve(stated))
-
-
-@lru_cache(maxsize=128)
-def _files(framework: Framework | None) -> frozenset[str]:
-    """The files of settings that its project ships."""
-    return frozenset(one.script for one in framework.defaults if one.file) if framework is not None else frozenset()

@@ -29,3 +29,19 @@ def test_nothing_is_asked_that_the_file_settles_but_for_the_cards(command):
 def test_what_a_trainers_default_leaves_open_is_asked():
     answer = diagnose("AReaL GRPO of Qwen2.5-7B on 8 x A100, actor update" + OOM, {}, current(), ())
     assert "full_or_lora" in [one.question.fact for one in answer.questions]
+
+
+def test_what_a_launcher_says_and_not_the_file_is_asked():
+    recipe = "open-r1 recipes/Qwen2.5-Math-7B/grpo/config_simple_rl.yaml on 8 x A100-80GB, backward"
+    assert "zero_stage" in [one.question.fact for one in diagnose(recipe + OOM, {}, current(), ()).questions]
+
+
+def test_what_a_file_turns_on_hangs_on_no_version():
+    recipe = (
+        "open-r1 src/open_r1/sft.py --config recipes/OpenR1-Distill-7B/sft/config_distill.yaml, 4 x A100-80GB, backward"
+    )
+    told = {one.lever.slug: one.why for one in diagnose(recipe + OOM, {}, current(), ()).not_advised}
+    assert (
+        told["checkpointing.activation.on"]
+        == "Already on: recipes/OpenR1-Distill-7B/sft/config_distill.yaml as it is shipped."
+    )

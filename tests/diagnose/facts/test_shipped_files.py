@@ -79,3 +79,24 @@ def test_a_script_of_a_folder_that_no_other_has_names_the_trainer(values):
 def test_constants_are_quantized_again_unless_the_file_says_no(values, said, twice):
     text = "llamafactory-cli train x.yaml\nmodel_name_or_path: Qwen/Qwen3-4B\nstage: sft\nfinetuning_type: lora\nquantization_bit: 4\n"
     assert values(text + said)["double_quant"] is twice
+
+
+def test_a_file_of_which_a_person_changed_all_is_the_one_that_ran(facts):
+    found = facts("EasyR1 qwen2_5_7b_math_grpo.sh with Qwen2.5-14B-Instruct on 8 A100: CUDA out of memory")
+    assert (found.values["model"], found.values["n_gpus"]) == ("Qwen2.5-14B-Instruct", 8)
+    assert found.shipped == "qwen2_5_7b_math_grpo.sh"
+
+
+@pytest.mark.parametrize(
+    ("said", "id", "value"),
+    [
+        ("rollout.n 改成了 8", "rollout_n", 8),
+        ("rollout.n调到了16", "rollout_n", 16),
+        ("rollout.n 改为8", "rollout_n", 8),
+        ("ppo_micro_batch_size_per_gpu 从 32 降到了 8，还是爆", "micro_batch", 8),
+        ("gpu_memory_utilization 设成了 0.4", "gpu_memory_utilization", 0.4),
+        ("max response length 设成了 4096", "response_length", 4096),
+    ],
+)
+def test_what_is_told_to_be_changed_outranks_the_file(values, said, id, value):
+    assert values(f"verl 的 run_qwen3-8b.sh，{said}，其他没动，爆显存了")[id] == value
