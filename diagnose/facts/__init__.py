@@ -44,7 +44,7 @@ from diagnose.facts.quoted import without_quoted
 from diagnose.facts.role_sizes import with_role_sizes
 from diagnose.facts.run_words import run_words
 from diagnose.facts.shared import with_shared
-from diagnose.facts.shipped import file_of, with_shipped
+from diagnose.facts.shipped import file_of, of_machine, with_shipped
 from diagnose.facts.spelling import normal
 from diagnose.facts.spoken_keys import in_words, spoken_keys
 from diagnose.facts.switched_keys import with_switches
@@ -116,7 +116,7 @@ def _read(paste: Paste, answers: Mapping[str, Value], knowledge: Knowledge) -> F
     if chosen := _told_by_words(stated, {**keyed.stated, **answered}):
         before, keyed = keyed, _keys(heard, detected, version, {**answered, **chosen}, knowledge)
         stated = _exchanged(stated, before, keyed, {**model.facts, **answered})
-    stated = with_low_bits(with_role_sizes(with_sizes(_on_machine(stated, heard, knowledge), knowledge), heard.speech))
+    stated = with_low_bits(with_role_sizes(_on_machine(stated, heard, detected, knowledge), heard.speech))
     readings, framework = _measure(stated, heard, answered, knowledge), _plan(detected, model, stated, knowledge)
     stated, versions, keyed = by_default(stated, framework, version, keyed, heard.paste, detected.fork)
     sets, stated = with_lengths(_begun(stated, model.model, knowledge), knowledge.datasets)
@@ -270,13 +270,15 @@ def _of_forks(detected: Detected, knowledge: Knowledge) -> Framework | None:
     return knowledge.fallback if detected.fork else None
 
 
-def _on_machine(stated: Mapping[str, Fact], heard: Heard, knowledge: Knowledge) -> dict[str, Fact]:
-    """What is told of the machine; where nobody else names a card, by the comments of a configuration file too."""
+def _on_machine(stated: Mapping[str, Fact], heard: Heard, detected: Detected, knowledge: Knowledge) -> dict[str, Fact]:
+    """What is told of the machine; where nobody else names a card, by a file's name or the comments of a configuration file too."""
     others = {id: fact for id, fact in stated.items() if id not in MACHINE}
-    told = read_machine(heard.paste, heard.lowered, heard.speech, stated, heard.captured, knowledge)
-    if "gpu_model" not in told and heard.remarks is not heard.speech:
-        told = read_machine(heard.paste, heard.lowered, heard.remarks, stated, heard.captured, knowledge)
-    return others | told
+    told = dict[str, Fact]()
+    for one in of_machine(heard, detected.framework or _of_forks(detected, knowledge)):
+        told = read_machine(one.paste, one.lowered, one.speech, stated, one.captured, knowledge)
+        if "gpu_model" in told:
+            break
+    return with_sizes(others | told, knowledge)
 
 
 def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge: Knowledge) -> Framework | None:

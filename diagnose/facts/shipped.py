@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from diagnose.conditions import in_range
 from diagnose.facts.complete import instead_of
+from diagnose.facts.heard import Heard
+from diagnose.facts.lowered import lower
 from diagnose.facts.model import Read, read_model
 from diagnose.facts.model_names import SIZE_IN_NAME, Name, find_model, params_of
 from diagnose.knowledge import Knowledge
@@ -82,11 +84,26 @@ def _told_beside(
     told, size = read.facts.get("model"), read.facts.get("params_b")
     if not files or (told is not None and not any(_within(told, one, paste) for one in files)):
         return read
-    lines = [replace(line, words=_without(line, files)) for line in speech]
     settings = tuple(one for one in paste.settings if not any(file.script in one.value for file in files))
-    own = read_model(replace(paste, commands=(), settings=settings), lines, stated, knowledge)
+    own = read_model(replace(paste, commands=(), settings=settings), _beside(speech, files), stated, knowledge)
     other = own.facts.get("params_b")
     return own if other is not None and (size is None or float(other.value) != float(size.value)) else read
+
+
+def of_machine(heard: Heard, framework: Framework | None) -> Iterator[Heard]:
+    """What tells of the machine, surest first: the text without the names of such files, of which one may hold a card's
+    (``qwen2-7b_grpo_2_h800_fsdp_vllm.sh``), the whole text, and the comments of a configuration file with it."""
+    files = _named(framework, heard.paste) if framework is not None else []
+    if files:
+        paste = replace(heard.paste, lines=tuple(_beside(heard.paste.lines, files)))
+        yield heard._replace(paste=paste, lowered=lower(paste), speech=_beside(heard.speech, files))
+    yield heard
+    if heard.remarks is not heard.speech:
+        yield heard._replace(speech=heard.remarks)
+
+
+def _beside(lines: Sequence[Line], files: Sequence[Default]) -> list[Line]:
+    return [replace(line, words=_without(line, files)) for line in lines]
 
 
 def _named(framework: Framework, paste: Paste) -> list[Default]:

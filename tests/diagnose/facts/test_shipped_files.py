@@ -100,3 +100,9 @@ def test_a_file_of_which_a_person_changed_all_is_the_one_that_ran(facts):
 )
 def test_what_is_told_to_be_changed_outranks_the_file(values, said, id, value):
     assert values(f"verl 的 run_qwen3-8b.sh，{said}，其他没动，爆显存了")[id] == value
+
+
+def test_the_file_that_others_go_on_from_has_a_model_and_a_card(facts):
+    found = facts("NeMo-RL 0.5.0: grpo_math_1B.yaml as it is, CUDA out of memory")
+    assert (found.shipped, found.values["model"], found.values["n_gpus"]) == ("grpo_math_1B.yaml", "Qwen2.5-1.5B", 1)
+    assert found.values["micro_tokens"] == 2048

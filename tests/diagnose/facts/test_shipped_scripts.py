@@ -84,3 +84,20 @@ def test_a_copy_that_is_pasted_has_the_machines_of_its_variable_and_nothing_of_o
     found = values(COPY + FAILED)
     assert (found["n_nodes"], found["n_gpus"]) == (4, 32)
     assert (found["dynamic_batch"], found["micro_batch"]) == (False, 2)
+
+
+H800 = "qwen2-7b_grpo_2_h800_fsdp_vllm.sh"
+
+
+@pytest.mark.parametrize(
+    ("text", "card", "cards"),
+    [
+        (f"verl {H800}, on 2 A100 40GB", "A100", 2),
+        (f"verl: bash examples/tuning/7b/{H800} on 4 x A100-80GB", "A100", 4),
+        (f"verl 的 {H800} 在 2 张 4090 上", "RTX 4090", 2),
+        (f"verl {H800}", "H800", 2),
+    ],
+)
+def test_a_card_in_a_files_name_gives_way_to_the_persons(values, text, card, cards):
+    found = values(text + FAILED)
+    assert (found["gpu_model"], found["n_gpus"]) == (card, cards)
