@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _HELPED = re.compile(
-    r"(?<!not )(?<!n['’]t )(?<!nothing )(?<!never )\b(?:works?|worked|solved|fixed|helped|fine|no longer)\b"
+    r"(?<!not )(?<!n['’]t )(?<!nothing )(?<!never )\b(?:works?|worked|solved|fixed|helped|fine|no longer|went through)\b"
+    r"|\bgot (?:it|me) through\b"
     r"|(?<![没未])(?<!没有)(?<!无法)解决|就好|(?<!不)好了|就不|不再|才能|才行|(?<!不)正常|跑通|可以了",
     re.I | re.A,
 )

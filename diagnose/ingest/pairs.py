@@ -53,7 +53,11 @@ _DECLARED = re.compile(
 _NUMBER = r"-?\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?[kK]?|[Tt]rue|[Ff]alse|[Nn]one|null"
 _LINK = r"[:：]|\(|（|[ \t]|(?:is set to|set to|is|was|at|of)[ \t]|[\u4e00-\u9fff]{0,6}[是为成]了?|设了?|给|用了?|开"
 # from one value to another: what the run has now is the second
-_MOVED = rf"(?:from[ \t](?:{_NUMBER})[ \t])?(?:down[ \t]|up[ \t])?to[ \t]|(?:从[ \t]?(?:{_NUMBER})[ \t]?)?[\u4e00-\u9fff]{{0,6}}[到至成]了?"
+_VERB = r"(?:lowered|reduced|decreased|dropped|cut|changed|raised|increased|set|put|brought)[ \t]"
+_MOVED = (
+    rf"(?:(?:is|was)[ \t])?(?:{_VERB})?(?:from[ \t](?:{_NUMBER})[ \t])?(?:down[ \t]|up[ \t])?to[ \t]"
+    rf"|(?:从[ \t]?(?:{_NUMBER})[ \t]?)?[\u4e00-\u9fff]{{0,6}}[到至成]了?"
+)
 _ARROW = r"[ \t]{0,2}(?:-{1,2}>|=>|→|⇒)[ \t]{0,2}"
 _SAID = re.compile(
     rf"(?<![\w.:\-/$%])(?P<key>[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+){{1,12}})[`\"'”]{{0,3}}[ \t]{{0,2}}"
@@ -225,7 +229,7 @@ def _took(words: str, found: re.Match[str]) -> bool:
 def _was_moved(words: str, found: re.Match[str]) -> bool:
     """Whether the person has given the key this value, which a sentence that advises it or tells that it helped does not say."""
     before = words[max(0, found.start() - 80) : found.start()]
-    did = _DID.search(before) or not found["moved"].isascii() or _fails_still(words, found)
+    did = _DID.search(f"{before} {found['moved']}") or not found["moved"].isascii() or _fails_still(words, found)
     return bool(did) and _took(words, found)
 
 

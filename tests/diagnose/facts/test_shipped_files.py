@@ -96,6 +96,9 @@ def test_a_file_of_which_a_person_changed_all_is_the_one_that_ran(facts):
         ("ppo_micro_batch_size_per_gpu 从 32 降到了 8，还是爆", "micro_batch", 8),
         ("gpu_memory_utilization 设成了 0.4", "gpu_memory_utilization", 0.4),
         ("max response length 设成了 4096", "response_length", 4096),
+        ("ppo_micro_batch_size_per_gpu lowered to 8, it still dies", "micro_batch", 8),
+        ("max_response_length was raised from 1024 to 8192", "response_length", 8192),
+        ("with gpu_memory_utilization lowered to 0.4 I got it through", "gpu_memory_utilization", 0.6),
     ],
 )
 def test_what_is_told_to_be_changed_outranks_the_file(values, said, id, value):
