@@ -8,7 +8,11 @@ from dataclasses import replace
 from diagnose.facts import cards
 from diagnose.facts.cards import Mention
 from diagnose.facts.launcher import OF_PROCESSES, VISIBLE, devices_of
+from diagnose.facts.left_cards import left
+from diagnose.facts.shared_out import shared_out
 from diagnose.facts.spelling import normal
+from diagnose.facts.told_roles import told_roles
+from diagnose.facts.told_trainers import numbered_cards
 from diagnose.types import Fact, Line
 
 # the heads of npu-smi's two parts, as Ascend's npu-smi info prints them
@@ -39,6 +43,28 @@ def put_count(found: dict[str, Fact], stated: Mapping[str, Fact], said: list[Men
         found[spoken.id] = spoken
     elif told is None and not (per_node and nodes):
         found[spoken.id] = spoken
+
+
+def put_roles(found: dict[str, Fact], stated: Mapping[str, Fact], speech: Sequence[Line], said: list[Mention]) -> None:
+    """The cards of each role: shared out of as many as the text counts, else as many as are counted of the roles, or left of more."""
+    counted = dict(found)
+    put_count(counted, stated, said)
+    told = {**found, **stated}.get("n_gpus")
+    _put(found, shared_out(speech, {**counted, **stated}), stated)
+    roles = {} if "trainer_gpus" in found else told_roles(speech)
+    if same_cards(roles, said, {**found, **stated}):
+        roles = {}
+    if roles and (told is None or told.value == roles["n_gpus"].value):
+        _put(found, roles, stated)
+    if told is None and "n_gpus" not in found and "trainer_gpus" not in found:
+        _put(found, left(speech, "n_gpus"), stated)
+    _put(found, numbered_cards(speech, {**found, **stated}), stated)
+
+
+def _put(found: dict[str, Fact], more: Mapping[str, Fact], stated: Mapping[str, Fact]) -> None:
+    for id, fact in more.items():
+        if id not in stated:
+            found.setdefault(id, fact)
 
 
 def same_cards(roles: Mapping[str, Fact], said: Sequence[Mention], known: Mapping[str, Fact]) -> bool:
@@ -74,9 +100,9 @@ def _served(known: Mapping[str, Fact]) -> bool:
 
 
 def _left_out(listed: Fact, count: int) -> bool:
-    """Whether a list of devices begins behind the first card and ends before the last one of so many."""
+    """Whether a list of devices leaves some of so many cards out."""
     devices = [int(device) for device in devices_of(listed.written) if device.isdigit()]
-    return normal(listed.key) in VISIBLE and bool(devices) and min(devices) > 0 and count > max(devices)
+    return normal(listed.key) in VISIBLE and bool(devices) and len(devices) < count and max(devices) < count
 
 
 def _started(told: Fact, count: int) -> bool:

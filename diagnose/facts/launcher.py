@@ -60,6 +60,16 @@ def spoken_processes(stated: Mapping[str, Fact]) -> tuple[dict[str, Fact], Mappi
     return {cards.id: cards}, {id: fact for id, fact in stated.items() if id != cards.id}
 
 
+def with_lists(found: dict[str, Fact], launchers: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Both together; the lists of devices of several commands hold more cards than one of these starts processes."""
+    cards, listed = found.get("n_gpus"), launchers.get("n_gpus")
+    if cards is None or listed is None or normal(cards.key) not in OF_PROCESSES:
+        return {**launchers, **found}
+    if "trainer_gpus" in launchers and float(listed.value) > float(cards.value):
+        return {**found, **launchers}
+    return {**launchers, **found}
+
+
 def _of_trainer(found: dict[str, Fact], stated: Mapping[str, Fact]) -> dict[str, Fact]:
     """What is known of a run whose engine is served from cards of its own: processes are those that train."""
     cards = found.get("n_gpus")

@@ -13,8 +13,8 @@ from diagnose.facts.banner import processes, ranks
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.card_sizes import sold_size
 from diagnose.facts.cards import Mention
-from diagnose.facts.counts import put_count, same_cards, without_cut
-from diagnose.facts.launcher import launched, one_launched, spoken_processes
+from diagnose.facts.counts import put_count, put_roles, without_cut
+from diagnose.facts.launcher import launched, one_launched, spoken_processes, with_lists
 from diagnose.facts.left_cards import left
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
@@ -26,8 +26,7 @@ from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, rente
 from diagnose.facts.shared_memory import shared_memory
 from diagnose.facts.strange_cards import mentions, one_memory
 from diagnose.facts.tables import TABLE, with_tables
-from diagnose.facts.told_roles import told_roles
-from diagnose.facts.told_trainers import numbered_cards, parted_nodes, told_trainers
+from diagnose.facts.told_trainers import parted_nodes, told_trainers
 from diagnose.facts.used_of import used_of_card
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
@@ -73,7 +72,7 @@ def read_machine(
             if id not in ("n_nodes", "gpus_per_node") or fact.origin == "answered"
         }
         _put(found, roles)
-    _put(found, launched(paste, stated))
+    found = with_lists(found, launched(paste, stated))
     _put(found, read_allocation(paste))
     _put(found, table)
     _put(found, shared_memory(paste, speech))
@@ -136,16 +135,9 @@ def _spoken(
     nodes = left(speech, "n_nodes") or cards.nodes(speech, said)
     found.update(nodes if _of_one_role(found, stated) else {})
     _put(found, nodes)
-    counted = {**found, **stated}.get("n_gpus")
-    roles = {} if several else told_roles(speech)
-    if same_cards(roles, said, {**found, **stated}):
-        roles = {}
-    if roles and (counted is None or counted.value == roles["n_gpus"].value):
-        _put(found, {id: fact for id, fact in roles.items() if id not in stated})
-    if not several and counted is None:
-        _put(found, left(speech, "n_gpus"))
-    _put(found, {} if several else numbered_cards(speech, {**found, **stated}))
     parted = several or any(PART_OF.search(line.words) for line in speech)
+    if not several:
+        put_roles(found, stated, speech, [] if parted else said)
     put_count(found, stated, [] if parted else said)
     for read in () if several else (told_trainers, parted_nodes):
         _put(found, read(speech, {**found, **stated}))

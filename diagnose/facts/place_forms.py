@@ -75,7 +75,7 @@ PLACE_FORMS = (
     ),
     (
         "rollout_mode",
-        r"(?<![\w./-])vllm\s+(?:server\s+)?(?:is\s+|runs?\s+|sits\s+)?on\s+(?:the\s+(?:last|first|other|8th)|a\s+separate|another|its\s+own)"
+        r"(?<![\w./-])vllm\s+(?:server\s+)?(?:is\s+|runs?\s+|sits\s+)?on\s+(?:the\s+(?:last|first|other|remaining|8th)|a\s+separate|another|its\s+own)"
         r"\s+(?:gpu|card)\b(?P<apart>)",
     ),
     # “server on card 0, training on card 1”

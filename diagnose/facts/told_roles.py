@@ -130,7 +130,10 @@ _SUMMED = (
     ),
 )
 _OF_A_MACHINE = (2, 4, 8, 16)
-_TOGETHER = re.compile(
+# right before the cards: it was done once
+_TRIED = re.compile(r"(?:\btried\b|试[过了])[^.,;。，；\n]*$", re.I | re.A)
+_NEAR = 40
+TOGETHER = re.compile(
     r"colocat|\bshar(?:e|es|ed|ing)\b|\bsame\b|混部|混布|共用|共享|同一?[张块组批]|一起|复用", re.I | re.A
 )
 
@@ -145,7 +148,7 @@ def _each_counted(speech: Sequence[Line]) -> dict[str, Fact]:
     for line in speech:
         found = [(match, role) for match in _matches(line.words) for role in _roles(_named(match))]
         roles = [role for _, role in found]
-        if len(roles) < 2 or len(set(roles)) < len(roles) or _TOGETHER.search(line.words):
+        if len(roles) < 2 or len(set(roles)) < len(roles) or TOGETHER.search(line.words):
             continue
         if of_others(line.words, found[0][0].start()):
             continue
@@ -169,7 +172,7 @@ def _trained_and_generating(speech: Sequence[Line]) -> dict[str, Fact]:
         if not re.search("训练|train|actor", line.words, re.I):
             continue
         found = next((match for form in _APART if (match := form.search(line.words))), None) or _summed(line.words)
-        if found:
+        if found and not _TRIED.search(line.words[max(0, found.start() - _NEAR) : found.start()]):
             groups, span = found.groupdict(), span_of(line, found)
             if not (counts := _counts(groups)):
                 continue
