@@ -127,8 +127,15 @@ def _launchers(paste: Paste, nodes_of_run: Value | None = None) -> dict[str, Fac
     return found
 
 
+_OF_TORCH = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "deepspeed")
 _HOSTS = ("hostfile", "include", "launcher", "node_rank", "master_addr", "num_nodes", "nnodes")
 _ONE_MACHINE = 8  # cards that stand in one where nothing says more
+
+
+def by_torch(paste: Paste) -> bool:
+    """Whether torch's launcher or DeepSpeed's starts the run: they take no file that tells how it is sharded."""
+    started = [word for command in paste.commands for word in command.words]
+    return any(word in _OF_TORCH for word in started) and not any(word.startswith("accelerate") for word in started)
 
 
 def one_launched(paste: Paste, known: Mapping[str, Fact]) -> dict[str, Fact]:

@@ -45,10 +45,10 @@ class Key:
     keys are read but never written by a lever. A ``switch`` is a flag that takes no word behind it. ``along`` names, by the written word
     (``*``: any), keys without which the framework refuses it, each with its own word. ``alike`` names keys of other roles that must have
     the same word, each with the yes/no fact that the role is there: then it is written also where the paste does not set it (""; only
-    there). ``leads`` names those of them whose word is in force for all where they differ, and since which version. ``times`` spells the
-    key whose number, times this one's, is cards that stay. ``new_in`` says where a new one may be written: in the framework's own shapes
-    (""), in a ``command`` alone since a call in Python takes none (``call`` says by the word what it takes instead), in a ``file`` alone
-    that the command only names, ``nowhere`` (the launcher's), its ``server``, nowhere new (a ``script``'s). ``unnamed``: with ++ only."""
+    there). ``leads`` names those whose word is in force for all where they differ, and since which version. ``times`` spells the key whose
+    number, times this one's, is cards that stay. ``new_in`` says where a new one may be written: in the framework's own shapes (""), in a
+    ``command`` alone since a call in Python takes none (``call`` says by the word what it takes instead), in a ``file`` alone that the
+    command only names, ``nowhere`` (a launcher's; under another, ``call``), its ``server``, none new (a ``script``'s). ``unnamed``: ++."""
 
     key: str
     aliases: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from diagnose.facts.launcher import by_torch
 from diagnose.facts.spelling import normal
 from diagnose.facts.written import not_set, number, truth
 from diagnose.knowledge.records import Key
@@ -21,11 +22,15 @@ def company(situation: Situation, change: Change, key: Key) -> Iterator[Change]:
 
 
 def as_call(situation: Situation, change: Change, key: Key) -> Change:
-    """The change as the person's own script makes it, where that calls Python and takes no such flag: ``peft_config=LoraConfig()``."""
+    """The change as the person's own script makes it, where that calls Python and takes no such flag: ``peft_config=LoraConfig()``.
+
+    Of a key in a launcher's file it is what the trainer itself takes, where another launcher starts the run and reads no such file.
+    """
     name, _, value = key.call.get(change.after, "").partition("=")
-    if not name or change.span is not None or not _calls_python(situation):
+    if not name or change.span is not None:
         return change
-    return replace(change, key=name, after=value)
+    meant = by_torch(situation.paste) if key.new_in == "nowhere" else _calls_python(situation)
+    return replace(change, key=name, after=value) if meant else change
 
 
 def _calls_python(situation: Situation) -> bool:

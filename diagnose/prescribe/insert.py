@@ -266,7 +266,8 @@ def _command_words(change: Change, settings: Sequence[Setting], forms: _Forms) -
 
 def shell_word(value: str) -> str:
     """A value as one word of a command."""
-    return f'"{value}"' if " " in value and value[0] not in "'\"" else value
+    quote = "'" if '"' in value else '"'
+    return f"{quote}{value}{quote}" if " " in value and value[0] not in "'\"" else value
 
 
 def _bare_style(flags: Sequence[Setting]) -> bool:

@@ -303,9 +303,38 @@ def test_a_word_of_a_sentence_is_not_shown_as_a_key_s_own() -> None:
 
 
 def test_a_setting_that_takes_deepspeeds_own_file_is_given_none_of_another_kind() -> None:
-    text = "torchrun --nproc_per_node=4 train.py  # trl GRPOConfig(deepspeed=None, per_device_train_batch_size=4)\n"
+    text = "python train.py  # trl GRPOConfig(deepspeed=None, per_device_train_batch_size=4)\n"
     text += "TRL GRPO, full fine-tuning of Qwen2.5-1.5B, 4 x A100 40GB\n" + OOM
     assert changes(told(text))["shard.zero_stage.up"][0][0] == "config_file"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "key"),
+    [
+        ("torchrun --nproc_per_node=8", "deepspeed"),
+        ("python -m torch.distributed.run --nproc_per_node=8", "deepspeed"),
+        ("srun torchrun --nproc_per_node=8", "deepspeed"),
+        ("deepspeed --num_gpus 8", "deepspeed"),
+        ("accelerate launch --num_processes 8", "config_file"),
+        ("python -m accelerate.commands.launch --num_processes 8", "config_file"),
+    ],
+)
+def test_a_launcher_that_reads_no_file_of_sharding_leaves_it_to_the_trainer(launcher: str, key: str) -> None:
+    text = f"{launcher} train_dpo.py --model_name_or_path Qwen/Qwen2.5-14B-Instruct --per_device_train_batch_size 1 --max_length 2048\n"
+    found = told(text + "trl 0.17.0, 8x A100 80GB, OOM in the actor update\n" + OOM)
+    given = next(one for one in found.prescriptions if one.lever.slug == "shard.zero_stage.up")
+    assert [one.key for one in given.changes] == [key]
+    if key == "deepspeed":
+        patched = "\n".join(line.text for line in given.patch if line.mark == "+")
+        assert patched.endswith("}'")
+        assert "--deepspeed '{" in patched
+        assert told(patched + "\ntrl 0.17.0").facts.values["zero_stage"] == 3
+
+
+def test_offloaded_shards_are_those_of_single_layers() -> None:
+    text = "torchrun --nproc_per_node=8 train_grpo.py --model_name_or_path Qwen/Qwen2.5-14B-Instruct --per_device_train_batch_size 1\n"
+    found = changes(told(text + "trl 0.17.0, GRPO, 8x A100 80GB, OOM in the actor update\n" + OOM))
+    assert found["offload.optimizer.on"] == [("fsdp", None, "full_shard auto_wrap offload")]
 
 
 def test_an_engine_on_other_cards_is_left_alone_where_a_reward_model_overflows() -> None:
