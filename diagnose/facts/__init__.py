@@ -51,6 +51,7 @@ from diagnose.facts.switched_keys import with_switches
 from diagnose.facts.teacher import with_sizes
 from diagnose.facts.tenants import own_process
 from diagnose.facts.told_growth import told_growth
+from diagnose.facts.told_splits import with_splits
 from diagnose.facts.told_tenants import nobody_beside, told_tenants, words_of
 from diagnose.facts.training import read_training
 from diagnose.facts.trains import read_trains, without_training
@@ -175,7 +176,7 @@ def _keys(
     if plan is not None:
         number = str(version.value) if version else None
         paste = of_engine_alone(paste, heard.hits, plan)
-        paste = with_switches(paste, heard.speech, plan)
+        paste = with_splits(with_switches(paste, heard.speech, plan), heard.speech, plan)
         keyed = read_keys(paste, plan, number, sure, version is None or version.certain, proven)
         return with_shared(keyed, paste, plan, number, sure)
     readings = [read_keys(paste, knowledge.frameworks[slug], None, sure, proven=proven) for slug in detected.candidates]

@@ -50,6 +50,8 @@ def with_defaults(
                 for id, value in default.facts.items()
                 if id not in settled and id not in other and FACTS[id].group not in groups
             }
+            if (part := _same_part(default, stated)) is not None and part.id not in settled:
+                more[part.id] = part
             if more:
                 facts |= more
                 values = resolve(facts)
@@ -91,6 +93,28 @@ def _of_other_cards(default: Default, stated: Mapping[str, Fact]) -> Collection[
     if cards is not None and shipped is not None:
         return () if cards == shipped else (*_OF_ROLES, *_CARDS)
     return _OF_ROLES
+
+
+def _same_part(default: Default, stated: Mapping[str, Fact]) -> Fact | None:
+    """The cards that train, where a run uses a shipped file on more or fewer cards: taken to be the same part of them.
+
+    An engine keeps cards of its own on any number (inclusionAI/AReaL v0.5.0 areal/utils/launcher.py:
+    validate_config_for_distributed_launcher).
+    None where the file gives other roles cards of their own, or where that part is no whole number.
+    """
+    own = {id: Fact(id, default.facts[id], "default") for id in _CARDS if id in default.facts}
+    said = {id: stated[id] for id in _CARDS if id in stated}
+    others = {} if "n_gpus" in said else {id: fact for id, fact in own.items() if id != "n_gpus"}
+    told, whole = resolve({**others, **said}).get("n_gpus"), resolve(own).get("n_gpus")
+    trains, mode = default.facts.get("trainer_gpus"), stated.get("rollout_mode")
+    numbers = [int(number) for number in (told, whole, trains) if isinstance(number, int)]
+    if len(numbers) < 3 or len(default.facts.keys() & set(_OF_ROLES)) > 1 or (mode and mode.value != "server"):
+        return None
+    cards, shipped, part = numbers
+    if cards == shipped or part >= shipped or cards * part % shipped:
+        return None
+    why = f"the same part of the cards as in {default.script}"
+    return Fact("trainer_gpus", cards * part // shipped, "assumed", why=why)
 
 
 def _bounded_by_rows(stated: Mapping[str, Fact]) -> Collection[str]:

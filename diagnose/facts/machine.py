@@ -22,7 +22,7 @@ from diagnose.facts.mapped import mapped_cards
 from diagnose.facts.memory_words import host_ram, of_node, ram_by_cards
 from diagnose.facts.printed_card import known, possible
 from diagnose.facts.prose import span_of
-from diagnose.facts.roles import cluster_cards, learner_cards, pool_cards, rented_cards, role_cards
+from diagnose.facts.roles import allocated_cards, cluster_cards, learner_cards, pool_cards, rented_cards, role_cards
 from diagnose.facts.shared_memory import shared_memory
 from diagnose.facts.strange_cards import mentions, one_memory
 from diagnose.facts.tables import TABLE, with_tables
@@ -73,7 +73,7 @@ def read_machine(
         }
         _put(found, roles)
     found = with_lists(found, launched(paste, stated))
-    _put(found, read_allocation(paste))
+    _put(found, read_allocation(paste) | allocated_cards({**found, **stated}, paste))
     _put(found, table)
     _put(found, shared_memory(paste, speech))
     _spoken(found, stated, speech, said, knowledge.gpus)

@@ -6,6 +6,7 @@ Or a cluster from which engines that are not colocated take their part: ``cluste
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping
 
@@ -20,6 +21,10 @@ _TOGETHER = re.compile(r"colocate_(?P<first>[a-z]+)_(?P<second>[a-z]+)$", re.A)
 _POOL = re.compile(r"(?:^|\.)(?P<pool>trainer|rollout)\.n_?(?P<what>nodes|gpus_per_node)$", re.A)
 _CLUSTER = re.compile(r"(?:^|\.)(?P<pool>cluster|colocated\.resources)\.(?:num_)?(?P<what>nodes|gpus_per_node)$", re.A)
 _OF_A_MACHINE = 8  # the most cards that both pools together have where they stand on the same machines
+# what splits the cards of an engine, and of each part the sizes that take cards: those of experts stand on the same ones
+_ENGINES_SPLIT = re.compile(r"(?:sglang|vllm)(?:\[\w+\])?[:.](?:[dptm]\d+)+$", re.A)
+_SIZE = re.compile(r"[dptcm](\d+)", re.A)
+_EXPERTS = re.compile(r"\|ffn:[\w]+", re.A)
 _RENTED = re.compile(r"(?:^|[_.])rollout_num_gpus$", re.A)
 _LEARNERS = re.compile(r"(?:^|\.)num_learners_per_node$", re.A)
 _SHARED = re.compile(r"(?:^|\.)single_gpu_mode$", re.A)
@@ -74,6 +79,30 @@ def cluster_cards(paste: Paste) -> dict[str, Fact]:
     return {
         id: Fact(id, count, "derived", why="the engines take their part of the cluster") for id, count in counts.items()
     }
+
+
+def allocated_cards(stated: Mapping[str, Fact], paste: Paste) -> dict[str, Fact]:
+    """All cards where one word, or one of each role, says how engines and trainer split theirs: ``sglang:d4t2+fsdp:d8``.
+
+    Parts that a plus joins have cards of their own (inclusionAI/AReaL v0.5.0 areal/api/alloc_mode.py: AllocationMode.world_size).
+    """
+    trains = stated.get("trainer_gpus")
+    if trains is None or not trains.certain or {"n_gpus", "n_nodes"} & stated.keys():
+        return {}
+    word = trains.written if "+" in trains.written else ""
+    for setting in () if word else paste.settings:
+        if "rollout" in normal(setting.key) and _ENGINES_SPLIT.match(written.bare(setting.value)):
+            word = f"{written.bare(setting.value)}+{trains.written}"
+    parts = [_split_over(part) for part in _EXPERTS.sub("", word).split("+")]
+    if len(parts) != 2 or int(trains.value) != parts[1] or not parts[0]:
+        return {}
+    return {"n_gpus": Fact("n_gpus", sum(parts), "derived", why="the cards of all parts of the allocation")}
+
+
+def _split_over(part: str) -> int:
+    """The cards of one part; 0 where it shares them with another."""
+    sizes = [int(size) for size in _SIZE.findall(re.split(r"[:.]", part)[-1])]
+    return math.prod(sizes) if sizes and "|" not in part else 0
 
 
 def learner_cards(paste: Paste) -> dict[str, Fact]:

@@ -155,3 +155,60 @@ SERVED = "swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --use_vll
 def test_a_list_of_the_trainers_devices_leaves_the_engines_out(commands, cards, trains):
     found = read(commands)
     assert (found["n_gpus"], found["trainer_gpus"]) == (cards, trains)
+
+
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB.\n"
+LAUNCH = "AReaL, A100 80GB\npython3 examples/math/gsm8k_rl.py --config examples/math/gsm8k_grpo.yaml {}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "cards", "trains"),
+    [
+        ("AReaL allocation sglang:d4+d4, Qwen2.5-7B, H100 80GB, CUDA OOM in training", 8, 4),
+        ("AReaL OOM, 8xH100, allocation sglang:d6p1t1+d2p1t1, Qwen2.5-7B", 8, 2),
+        ("AReaL OOM, 4xH100, allocation_mode sglang:d2+fsdp:d2, Qwen2.5-7B", 4, 2),
+        ('AReaL, allocation_mode "vllm:d4t2+megatron:d4t2", 16 H100, Qwen2.5-7B OOM in backward', 16, 8),
+        ("AReaL OOM, 8xH100, rollout backend sglang:d6, actor backend fsdp:d2, Qwen2.5-7B", 8, 2),
+        ("AReaL 用 sglang:d4+megatron:(attn:d2t2|ffn:d2e2)，Qwen3-30B-A3B 训练 OOM", 8, 4),
+        ("AReaL OOM, sglang.d4p1m1+d4p1m1, Qwen2.5-7B", 8, 4),
+        ("AReaL OOM on 8xH100, should I use sglang:d4+fsdp:d4 ?", 8, 8),
+    ],
+)
+def test_the_word_that_splits_engines_and_trainer_is_read_in_a_sentence(words, cards, trains):
+    found = diagnose(words, {}, current(), []).facts.values
+    assert (found["n_gpus"], found["trainer_gpus"]) == (cards, trains)
+
+
+@pytest.mark.parametrize(
+    ("settings", "cards", "trains"),
+    [
+        ("allocation_mode=vllm:d2+megatron:d2t2", 6, 4),
+        ("allocation_mode=vllm:d2+megatron:d2t2 cluster.n_nodes=1 cluster.n_gpus_per_node=8", 8, 4),
+        ("allocation_mode=sglang:d16t2+megatron:d8t4 cluster.n_gpus_per_node=8", 64, 32),
+        ("rollout.backend=sglang:d6 actor.backend=fsdp:d2", 8, 2),
+    ],
+)
+def test_an_allocation_counts_the_cards_of_both_parts(settings, cards, trains):
+    found = diagnose(
+        f"python3 train.py {settings} actor.path=Qwen/Qwen2.5-7B-Instruct\n{OOM}", {}, current(), []
+    ).facts.values
+    assert (found["n_gpus"], found["trainer_gpus"]) == (cards, trains)
+
+
+@pytest.mark.parametrize(
+    ("settings", "cards", "trains"),
+    [
+        ("cluster.n_gpus_per_node=4", 4, 2),
+        ("cluster.n_nodes=2", 16, 8),
+        ("", 8, 4),
+        ("cluster.n_gpus_per_node=4 allocation_mode=sglang:d1+fsdp:d3", 4, 3),
+    ],
+)
+def test_a_shipped_file_on_other_cards_parts_them_as_it_does(settings, cards, trains):
+    found = diagnose(LAUNCH.format(settings) + OOM, {}, current(), []).facts
+    assert (found.values["n_gpus"], found.values["trainer_gpus"]) == (cards, trains)
+    assert (found.stated["trainer_gpus"].origin == "assumed") == (cards != 8 and trains * 2 == cards)
+
+
+def test_a_part_that_is_no_whole_number_of_cards_is_none():
+    assert "trainer_gpus" not in diagnose(LAUNCH.format("") + "3 x A100\n" + OOM, {}, current(), []).facts.stated
