@@ -40,6 +40,9 @@ _MACHINE = re.compile(r"\b(?:machine|node|server|host|box|pod) [A-Z\d]\b|[机节
 _MESSAGE = re.compile(
     r"\b\w*(?:Error|Exception)\b|CUDA out of memory|Tried to allocate|\bFile \"|Traceback|oom-kill", re.A
 )
+_RAISED = re.compile(
+    r"[\w.]*(?:Error|Exception)\b|Tried to allocate|\bFile \"|Traceback|oom-kill|Out of memory: Killed", re.A
+)
 _OF_TRAINER = re.compile(r"\[rank\d|\(\w*(?:Dict|Actor|Trainer|Critic|_train)[\w-]* pid=", re.A)
 _SENTENCE = re.compile(r"(?<=[。！？；])|(?<=[.!?;])\s+", re.A)
 _CLAUSE = re.compile(r"[,，、;；:：]\s*", re.A)
@@ -86,7 +89,7 @@ def failed_judge(paste: Paste) -> Fact | None:
     long = paste.total_lines > _MOST_LINES
     if long or not any(_JUDGE.search(line.words) for line in paste.lines if len(line.words) <= _LONGEST):
         return None
-    told = [line for line in paste.lines if len(line.words) <= _LONGEST and not _MESSAGE.search(line.words)]
+    told = [_before_message(line) for line in paste.lines if len(line.words) <= _LONGEST]
     printed = [line for line in paste.lines if _MESSAGE.search(line.words)]
     if any(_OF_TRAINER.search(line.text) for line in printed) or any(
         _TRAINING_FAILS.search(line.words) for line in told
@@ -97,6 +100,12 @@ def failed_judge(paste: Paste) -> Fact | None:
     if not any(_JUDGE.search(one) and _SERVED.search(one) for line in told for one in _SENTENCE.split(line.words)):
         return None
     return next((fact for line in told if (fact := _failure_of(line))), None)
+
+
+def _before_message(line: Line) -> Line:
+    """What somebody says before a program's own words, which may follow on the same line: “the judge's server OOMs: torch.OutOf…”."""
+    found = _RAISED.search(line.words)
+    return line if found is None else replace(line, words=line.words[: found.start()])
 
 
 def _failure_of(line: Line) -> Fact | None:

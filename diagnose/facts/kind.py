@@ -59,6 +59,7 @@ def cause_open(facts: Facts) -> bool:
 def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
     """The hits that tell a failure of memory: words that only place a failure tell none where nothing in the text is about memory."""
     ended = any(hit.signature.ends for hit in hits)
+    hits = [hit for hit in hits if not _is_apart(hit, hits, paste)]
     found = [hit for hit in hits if not is_mark(hit.signature) and not (ended and _is_open(hit.signature))]
     if any(hit.signature.not_memory and hit.signature.strength >= 2 for hit in hits):
         found = [hit for hit in found if hit.signature.strength > 1 or not _is_asked(hit, paste)]
@@ -72,6 +73,17 @@ def _of_memory(hits: Sequence[Hit], paste: Paste) -> list[Hit]:
         return []
     well = max((line.number for line in paste.lines if _ENDED_WELL.match(line.words)), default=0)
     return [hit for hit in found if hit.span.line > well]
+
+
+def _is_apart(hit: Hit, hits: Sequence[Hit], paste: Paste) -> bool:
+    """Whether the words stand within those of a process beside the training, or end a traceback that runs through one."""
+    for other in (one for one in hits if one.signature.apart and one is not hit):
+        if other.span.line == hit.span.line and other.span.start <= hit.span.start and hit.span.end <= other.span.end:
+            return True
+        framed = any(frame.line == other.span.line for frame in paste.frames)
+        if framed and 0 < hit.span.line - other.span.line <= _OF_A_FRAME:
+            return True
+    return False
 
 
 def _is_open(signature: Signature) -> bool:
@@ -125,6 +137,7 @@ _ASKED = re.compile(r"[^.,;:。，；：!！\n]{0,24}?(?:[?？]|[吗么嘛]\s*(?
 _SEARCH = re.compile(r"\b[ez]?grep(?:[ \t]+-\w+)*[ \t]+(?:[\"'][^\"'\n]{0,80}|[^\s\"']{0,80})$", re.A)
 _RAISED = re.compile(r"(?:Error|Exception)\b\s{0,4}:|\[Errno|\b(?:WARN|ERROR)\b", re.A)
 _BY_DRIVER = "gpu_oom_raw"
+_OF_A_FRAME = 3  # lines behind one, its line of code and the error
 _OPEN = 2  # strength of a message that names no cause
 _MEMORY = re.compile(r"OOM|\bmemory\b|显存|内存|爆|炸|kill|杀|\bV?RAM\b|\b(?:137|-9)\b|SIGKILL", re.I | re.A)
 _GONE = re.compile(

@@ -32,7 +32,7 @@ def find_hits(paste: Paste, text: Lowered, knowledge: Knowledge) -> tuple[tuple[
     for signature in sorted(signatures, key=lambda one: -one.strength):
         found = list(matches(signature, paste, text)) if _has_literals(signature, text.whole) else []
         # a mark of a phase may stand in hundreds of lines of a log: the last one tells how far it came
-        found = found[-1:] if is_mark(signature) else found
+        found = found[-1:] if is_mark(signature) and not signature.apart else found
         for span, _ in found:
             hits.append(Hit(signature, span))
         for facts in _tightest_first(signature, [facts for _, facts in found]):

@@ -60,6 +60,7 @@ class Signature(Record):
     is the message that most people see of its kind. ``witness``: of one who saw a process die on the host, so that what the driver tells
     other processes behind it follows from that. ``not_memory`` says, of a failure that is none of memory, what it is and what to do.
     ``ends``: it says who ended the run, so that no kind stands that a signal alone makes likely or that a lost process leaves open.
+    ``apart``: it is of a process beside the training, whose memory no other words of the same clause, or of its traceback, speak of.
     ``state``: it shows how things stood, which tells a failure only where something else in the text says that there was one.
     ``cues``: of a person's words for a phase, what a clause that tells of the failure holds where it speaks of that phase.
     """
@@ -78,6 +79,7 @@ class Signature(Record):
     witness: bool = False
     not_memory: str = ""
     ends: bool = False
+    apart: bool = False
     state: bool = False
     cues: tuple[re.Pattern[str], ...] = ()
     examples: tuple[Example, ...] = ()
