@@ -6,7 +6,7 @@ The run of now has the second. What was printed of the first is left out, with i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from diagnose.facts.advised import FAILS
@@ -50,11 +50,35 @@ _GOES_ON = re.compile(
     r"|CUDA kernel errors|For debugging|Compile with|Of the allocated",
     re.A,
 )
+_PROGRAM = 3  # words of a command that name what it runs
+_RANK = re.compile(r"(?i:(?:node|machine|local)[_-]rank)$|^RANK$", re.A)
 _FAILED = re.compile(rf"(?<![A-Za-z]){FAILS}", re.I | re.A)
 
 
 def of_failure_now(paste: Paste) -> Paste:
-    """The paste without what was printed of a failure that is told to have given way to the one below."""
+    """The paste without what was printed of a failure that gave way to the one below: it is told so, or the program was started again."""
+    return _of_second_start(_of_turn(paste))
+
+
+def _of_second_start(paste: Paste) -> Paste:
+    """The paste without what stands printed above the last command of which another of the same program stands above, with a failure
+    between the two and one below.
+
+    Commands of several nodes of one run are none of these. What people say above stays.
+    """
+    printed = [line.number for line in paste.lines if _PRINTED.search(line.words)]
+    nodes = {one.command for one in paste.settings if _RANK.search(one.key)}
+    commands = [one for at, one in enumerate(paste.commands) if one.words and at not in nodes]
+    for last in reversed(commands):
+        above = [
+            one for one in commands if one.last_line < last.first_line and one.words[:_PROGRAM] == last.words[:_PROGRAM]
+        ]
+        if above and any(above[-1].last_line < at < last.first_line for at in printed) and printed[-1] > last.last_line:
+            return _without_message(paste, last.first_line, lambda line: line)
+    return paste
+
+
+def _of_turn(paste: Paste) -> Paste:
     turns = [line.number for line in paste.lines if _TURN.search(line.words) and not _ASKED.search(line.words)]
     if not turns:
         return paste
@@ -65,11 +89,18 @@ def of_failure_now(paste: Paste) -> Paste:
     said = {line.number for line in spoken(paste, lower(paste).new) if not _PRINTED.search(line.words)}
     if turn not in said:
         return paste
+    return _without_message(paste, turn, _without_words)
+
+
+def _without_message(paste: Paste, turn: int, others: Callable[[Line], Line]) -> Paste:
+    """The paste with blanks in the place of messages above the turn; ``others`` of the lines that are none of these."""
     own = {one.span.line for one in paste.settings}
     own |= {number for one in paste.commands for number in range(one.first_line, one.last_line + 1)}
     frames = {one.line for one in paste.frames}
     left = {number for number in _of_message(paste.lines, turn, frames) if number not in own}
-    lines = tuple(_without(line, left) if line.number < turn else line for line in paste.lines)
+    lines = tuple(
+        line if line.number >= turn else _blank(line) if line.number in left else others(line) for line in paste.lines
+    )
     kept = tuple(one for one in paste.frames if one.line > turn)
     return replace(paste, lines=lines, frames=kept, text="\n".join(line.text for line in lines))
 
@@ -78,7 +109,7 @@ def told_so(before: Paste, paste: Paste) -> tuple[str, ...]:
     """What a person should know where a failure was left out."""
     if paste is before:
         return ()
-    return ("A failure stands there that is told to have given way to another; only the later one was read",)
+    return ("A failure stands there that has given way to another; only the later one was read",)
 
 
 def _of_message(lines: Sequence[Line], turn: int, frames: set[int]) -> Iterator[int]:
@@ -93,10 +124,12 @@ def _of_message(lines: Sequence[Line], turn: int, frames: set[int]) -> Iterator[
             yield line.number
 
 
-def _without(line: Line, left: set[int]) -> Line:
-    """Blanks for a line of the message; dots for the failure in what is said of it."""
-    if line.number in left:
-        return replace(line, text=" " * len(line.text), words=" " * len(line.words))
+def _blank(line: Line) -> Line:
+    return replace(line, text=" " * len(line.text), words=" " * len(line.words))
+
+
+def _without_words(line: Line) -> Line:
+    """Dots for the failure in what is said of it."""
     words = _FAILED.sub(lambda found: "·" * len(found[0]), line.words)
     text = line.text[: line.offset] + words if line.text.endswith(line.words) else line.text
     return line if words == line.words else replace(line, text=text, words=words)
