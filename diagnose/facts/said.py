@@ -70,7 +70,7 @@ _LINK = re.compile(
 )
 _LINK_CLOSE = re.compile(
     r"\b(?:in|during|at|while|whilst|when|inside|on|within|once|upon|as soon as|from|by|whenever|(?:every|each|any) time"
-    r"|(?:half|mid|part)-?way through)\b[^.。;；,，:：\n]{0,36}$"
+    r"|(?:half|mid|part)-?way through)\b(?:(?!\b(?:with|using)\b)[^.。;；,，:：\n]){0,36}$"
     r"|(?:在|于|位置是?|处是?|走到|跑到|到了?|卡在|出现在)[^。；;，,\n]{0,10}$|\s@\s*$",
     re.I | re.A,
 )
