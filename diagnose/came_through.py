@@ -31,7 +31,7 @@ def as_it_came_through(facts: Facts, before: Estimate, paste: Paste, fallback: F
     phase = None if told is None else str(told)
     found = _engine_over_more(facts, phase, paste, fallback)
     # activations once more where only what is shared out leaves them room
-    for change in (_recomputing, _shared_out, _parted, _recomputing):
+    for change in (_recomputing, _shared_out, _parted, _by_layers, _recomputing):
         found = change(found, before if found is facts else estimate(found, fallback), phase, paste, fallback)
     return found
 
@@ -49,6 +49,20 @@ def _shared_out(facts: Facts, before: Estimate, phase: str | None, paste: Paste,
     shared = as_answered(facts, stage, paste)
     left = outlived(shared, estimate(shared, fallback), phase, within=elsewhere is None)
     return shared if left is None else facts
+
+
+def _by_layers(facts: Facts, before: Estimate, phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:
+    """The same with adapters handed over layer by layer, where a card cannot have gathered the whole model for them and did."""
+    over = outlived(facts, before, phase, within=False)
+    whole_model = facts.values.get("layered_summon") is False and _open(facts, "layered_summon")
+    if over is None or over.phase != "weight_sync" or not whole_model or complete(paste) or not before.gpu:
+        return facts
+    why = f"with the whole model gathered the {PHASES[over.phase]} takes {gib(over.least)} of {gib(before.gpu.limit or 0)} GiB"
+    layered = as_answered(
+        facts, Fact("layered_summon", True, "assumed", why=f"{why}, and {how_far(facts, phase, over.phase)}"), paste
+    )
+    left = outlived(layered, estimate(layered, fallback), phase, within=False)
+    return layered if left is None or left.phase != over.phase else facts
 
 
 def _parted(facts: Facts, before: Estimate, _phase: str | None, paste: Paste, fallback: Framework | None) -> Facts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from diagnose.estimate import behaviours_of
 from diagnose.estimate.refused import asked_in
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate
 from diagnose.units import gib
@@ -14,7 +15,7 @@ TITLE = "The run got further than this estimate allows"
 # What a step of online training has behind it where another phase of it begins, on the cards that train: answers come before they are
 # scored, all scores before an update (verl v0.7.1 trainer/ppo/ray_trainer.py: fit; OpenRLHF v0.9.0 trainer/ppo_utils/experience_maker.py;
 # TRL v0.25.0 trainer/grpo_trainer.py: _generate_and_score_completions). Passes that score stand in no order of their own, nor do the two
-# updates; weights are synchronised before a step or after it.
+# updates; whether weights were handed over before the first answers is the framework's (the behaviour sync_first).
 _STARTED = ("load", "init")
 _SCORES = ("logprob", "ref_logprob", "values", "reward")
 _UPDATES = ("critic", "actor_update")
@@ -55,7 +56,9 @@ def behind(facts: Facts, phase: str | None) -> tuple[str, ...]:
     algo = facts.values.get("algo")
     if algo not in ONLINE_ALGOS or algo in _IN_ONE:
         return ()
-    return _BEHIND.get(phase or "", ())
+    passed = _BEHIND.get(phase or "", ())
+    synced = "rollout" in passed and behaviours_of(facts, None).get("sync_first") == "yes"
+    return (*passed, "weight_sync") if synced else passed
 
 
 class Outlived(NamedTuple):

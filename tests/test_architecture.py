@@ -219,7 +219,7 @@ def test_every_view_says_which_methods_it_takes_and_is_short() -> None:
 @cache
 def words_of_estimate() -> set[str]:
     """Those of the rooms in which a plan is worked out and looked at."""
-    rooms = ("diagnose/estimate/", "diagnose/facts/", "diagnose/prescribe/")
+    rooms = ("diagnose/estimate/", "diagnose/facts/", "diagnose/prescribe/", "diagnose/outlived.py")
     return {word for path in CODE if name_of(path).startswith(rooms) for word in words_of(path)}
 
 

@@ -152,6 +152,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
             "none",
         ),
     ),
+    "sync_first": ("whether an engine has the trainer's weights before it answers for the first time", ("yes",)),
     "sync_cast_bytes": ("bytes a number of a copy of the weight that is on its way, in the engine's type", ()),
     "sync_buckets": ("buffers of the size of one: more where the engine copies what it reads", ()),
     "sync_on_host": (

@@ -206,3 +206,33 @@ def test_tensors_that_no_card_holds_whole_were_split() -> None:
 )
 def test_a_split_that_may_not_have_been_is_not_taken(old: str, new: str, value: int) -> None:
     assert _read(_SLIME.replace(old, new)).facts.values["tp"] == value
+
+
+_ADAPTERS = "verl 0.5 GRPO, LoRA of Qwen2.5-7B on 8 x {}, {}: CUDA out of memory, ppo_micro_batch_size_per_gpu=1"
+
+
+def test_adapters_for_which_no_card_gathers_the_whole_model_went_over_by_layers() -> None:
+    found = _read(_ADAPTERS.format("RTX 4090", "in update_actor"))
+    layered, gpu = found.facts.stated["layered_summon"], found.estimate.gpu
+    assert (layered.value, layered.origin) == (True, "assumed")
+    assert layered.why.endswith("and the run came to the actor update")
+    assert gpu is not None
+    assert gpu.limit is not None
+    assert max(one.low for one in gpu.phases if one.phase == "weight_sync") < gpu.limit
+    assert told(found) == ""
+
+
+@pytest.mark.parametrize(
+    ("card", "where"),
+    [
+        ("RTX 4090", "while syncing the weights to vLLM"),
+        ("A100 80GB", "in update_actor"),  # there is room
+    ],
+)
+def test_a_hand_over_that_may_have_been_whole_is_left_as_the_default_is(card: str, where: str) -> None:
+    assert _read(_ADAPTERS.format(card, where)).facts.values["layered_summon"] is False
+
+
+def test_a_hand_over_that_is_said_to_be_whole_and_cannot_have_been_is_told() -> None:
+    said = "in update_actor, actor_rollout_ref.rollout.layered_summon=False"
+    assert "By it the weight sync needs at least" in told(_read(_ADAPTERS.format("RTX 4090", said)))
