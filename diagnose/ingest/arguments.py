@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from diagnose.ingest.helped import helped
+from diagnose.ingest.inner import inner
 from diagnose.ingest.shell import Token, Variables, unquote
 from diagnose.types import Setting
 
@@ -164,7 +165,7 @@ class _Reader:
     def _flag(self, at: int, flag: re.Match[str]) -> int:
         token = self.chain[at]
         if flag[2]:
-            self._add(flag[1], token.text[flag.end() :], "flag", token, (flag.end(), len(token.text)))
+            self._add_with_inner(flag[1], token, flag.end(), len(token.text))
             return at + 1
         ends = token.text[flag.end() :] in (",", ";", "，", "；", "。")  # of what is said of the command
         values = [] if ends else self._values(at + 1)
@@ -177,7 +178,7 @@ class _Reader:
         if len(values) == 1:
             value = values[0]
             end = _end(value.text)
-            self._add(flag[1], value.text[:end], "flag", value, (0, end))
+            self._add_with_inner(flag[1], value, 0, end)
         else:
             self._add_list(flag[1], values)
         return at + 1 + len(values)
@@ -230,6 +231,12 @@ class _Reader:
         return any(
             word.rsplit("/", 1)[-1].startswith(("python", "torchrun", "deepspeed", "launch")) for word in self.words
         )
+
+    def _add_with_inner(self, key: str, token: Token, start: int, end: int) -> None:
+        """The flag's value, and what is set inside of it."""
+        self._add(key, token.text[start:end], "flag", token, (start, end))
+        for name, left, right in inner(key, token.text[start:end]):
+            self._add(name, token.text[start + left : start + right], "flag", token, (start + left, start + right))
 
     def _add_list(self, key: str, values: list[Token]) -> None:
         text = " ".join(unquote(value.text)[0] for value in values).rstrip(_TRAILING)

@@ -141,6 +141,8 @@ def test_it_reads_flags_with_lists_json_negative_numbers_and_arithmetic() -> Non
         "train_sample": "-1",
         "bf16": "true",
         "limit_mm": '{"image": 2, "video": 0}',
+        "limit_mm.image": "2",
+        "limit_mm.video": "0",
         "target_modules": "all-linear",
         "deepspeed": "zero3",
     }
