@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from diagnose.batch import whole
 from diagnose.conditions import in_range
 from diagnose.estimate.cache import cached_bytes_per_token
+from diagnose.estimate.encoder import STEP_TOKENS, tower_bytes, tried_tokens
 from diagnose.estimate.engine_weights import engine_weights, shares_all, shares_base, weight_bytes
 from diagnose.estimate.generation import OF_TRAINER, dense_cache
 from diagnose.estimate.once import once
@@ -41,7 +42,7 @@ _NON_TORCH = Band(
 )  # NCCL and all-reduce buffers of the engine; vLLM pull 10511 prints 1.79 GiB
 # SGLang captures up to so many on cards below 60 GB: 0.5.3 srt/server_args.py: _handle_gpu_memory_settings
 _FEW_BATCHES = 32
-_STEP_TOKENS, _STEP_SEQUENCES = 8192, 256  # vLLM's own defaults, engine/arg_utils.py
+_STEP_SEQUENCES = 256  # vLLM's own defaults, engine/arg_utils.py
 _SAMPLER_COPIES = 4
 
 
@@ -78,12 +79,15 @@ def engine(plan: Plan, what: str) -> list[Term]:
 
 @once
 def engine_activations(plan: Plan) -> Term:
-    """What a step of the engine needs beside weights and KV; the profile run sets it aside."""
-    tokens = whole(plan.values, "max_num_batched_tokens") or _STEP_TOKENS
+    """What a step of the engine needs beside weights and KV; the profile run sets it aside, after one of a vision tower."""
+    tokens = whole(plan.values, "max_num_batched_tokens") or STEP_TOKENS
     sequences = whole(plan.values, "max_num_seqs") or _STEP_SEQUENCES
     mid = _activation_bytes(plan)
     how = f"{tokens:,} tokens a step + {sequences:,} sequences × {plan.model.vocab:,} × 4 B × {_SAMPLER_COPIES}"
-    moved_by = ("max_num_batched_tokens", "max_num_seqs", "rollout_tp")
+    moved_by: tuple[str, ...] = ("max_num_batched_tokens", "max_num_seqs", "rollout_tp")
+    if shown := tried_tokens(plan):
+        how += f", or {shown:,} tokens of images through the vision tower" if _by_tower(plan) else ""
+        moved_by = (*moved_by, "engine_image_pixels", "engine_videos", "tries_images", "max_model_len")
     source = "vLLM v1/worker/gpu_model_runner.py: profile_run"
     return make_term(
         "engine_activations", "engine's step", "engine", Band(0.5 * mid, mid, 1.5 * mid), how, source, moved_by
@@ -221,8 +225,20 @@ def _beside_pool(plan: Plan, rule: str) -> tuple[Band, float]:
 
 @once
 def _activation_bytes(plan: Plan) -> float:
+    """The larger of the two passes that are tried: images through the tower, then one step with what the tower gave beside it."""
+    shown = tried_tokens(plan)
+    given = 2 * shown * plan.model.hidden
+    return given + max(tower_bytes(plan, shown), _step_bytes(plan))
+
+
+def _by_tower(plan: Plan) -> bool:
+    return tower_bytes(plan, tried_tokens(plan)) > _step_bytes(plan)
+
+
+@once
+def _step_bytes(plan: Plan) -> float:
     return engine_activation_bytes(
-        tokens=whole(plan.values, "max_num_batched_tokens") or _STEP_TOKENS,
+        tokens=whole(plan.values, "max_num_batched_tokens") or STEP_TOKENS,
         hidden=plan.model.hidden,
         mlp=plan.model.moe.width * plan.model.moe.active if plan.model.moe else plan.model.intermediate,
         sequences=whole(plan.values, "max_num_seqs") or _STEP_SEQUENCES,

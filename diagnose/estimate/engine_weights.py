@@ -49,7 +49,8 @@ def engine_weights(plan: Plan) -> Term:
     kept = "" if each == 2.0 else f", {'all but experts' if _of_experts(plan) else 'table and head'} in bf16"
     over, ep = f" ÷ {tp}" if tp > 1 else "", plan.whole("rollout_ep")
     over += f", experts ÷ {ep}" if plan.model.moe and ep > tp else ""
-    how = f"{count(plan.shape.parameters)} × {each:g} B{kept}{over}"
+    spoken = plan.model.vision.spoken if plan.model.vision else 0
+    how = f"{count(plan.shape.parameters - spoken)} × {each:g} B{kept}{over}"
     spread = ("rollout_tp", "rollout_pp", *(("rollout_ep",) if plan.model.moe else ()))
     moved_by = (*spread, "model", "engine_quantization")
     return make_term("engine_weights", "engine's weights", "engine", size, how, "vLLM model_executor", moved_by)
@@ -85,8 +86,9 @@ def weight_bytes(plan: Plan) -> float:
     """What loading takes of the engine's share, weights that the trainer works with as well included."""
     if shares_base(plan):
         return base_bytes(plan) + _room_for_adapter(plan)
+    spoken = plan.model.vision.spoken if plan.model.vision else 0
     return engine_weight_bytes(
-        parameters=plan.shape.parameters,
+        parameters=plan.shape.parameters - spoken,
         tp=plan.whole("rollout_tp"),
         root=plan.shape.root,
         each=_stored(plan),

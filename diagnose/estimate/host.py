@@ -31,7 +31,7 @@ _PROCESS = Band(5 * GIB, 9 * GIB, 14 * GIB)
 _PROCESS_SOURCE = "lists of processes in out-of-memory messages of Ray"
 _WORKER = Band(0.3 * GIB, 0.6 * GIB, 1.5 * GIB)
 _ROW_BYTES = 40  # ids, masks, positions, log-probs and advantages of one token
-_PIXEL_BYTES = 3 * 2 * 4  # three colours, twice in time, in fp32 (Qwen2-VL image processor)
+_PIXEL_BYTES = 3 * 4  # three colours in fp32, as many times as a tower joins frames (Qwen2-VL image processor)
 # What a rank of an engine holds of each prompt's images, as many times as the processor gives: the requests hold them once, and the six
 # host figures of EasyR1's table (assets/baselines.md at 55b40c8) ask for about so many. Fitted to them; no list of processes tells it.
 _ENGINE_COPIES = Band(1.0, 4.5, 6.0)
@@ -143,7 +143,7 @@ def _rows(plan: Plan) -> list[Term]:
     how = f"2 copies (1 to 4) of {rows:,} rows × {(prompt or 0) + response:,} tokens × {_ROW_BYTES} B"
     if pixels.mid:
         how += f" + {prompts:,} prompts × {counts(image_patches(plan, rows))} patches × {patch:,} B × {copies:g}"
-    moved_by = ("train_batch_size", "rollout_n", "response_length", "max_pixels", "images_per_prompt")
+    moved_by = ("train_batch_size", "rollout_n", "response_length", "max_pixels", "image_tiles", "images_per_prompt")
     # Of the text one to four copies stand at once; those of the images are counted by the framework's record.
     size = Band(text + pixels.low, 2 * text + pixels.mid, 4 * text + 2 * pixels.high)
     return [
@@ -186,7 +186,7 @@ def _moment(plan: Plan, phase: str, gpus: int) -> list[Term]:
 
 def _patch_bytes(plan: Plan) -> int:
     tower = plan.model.vision
-    return _PIXEL_BYTES * (tower.patch if tower else 14) ** 2
+    return _PIXEL_BYTES * tower.joined_frames * tower.patch**2 if tower else 2 * _PIXEL_BYTES * 14**2
 
 
 def _checkpoints(plan: Plan, gpus: int) -> list[Term]:
@@ -211,7 +211,7 @@ def _engine_images(plan: Plan, gpus: int) -> list[Term]:
     )
     how = f"{prompts:,} prompts × {counts(patches)} patches × {_patch_bytes(plan):,} B × {tp} ranks of an engine × {_COPIES}"
     source = "vLLM entrypoints/llm.py: _validate_and_add_requests"
-    moved_by = ("train_batch_size", "rollout_tp", "max_pixels")
+    moved_by = ("train_batch_size", "rollout_tp", "max_pixels", "image_tiles")
     term = make_term("engine_images", "images that the engine reads", "work", size, how, source, moved_by)
     return [term] if term.high else []
 

@@ -18,7 +18,7 @@ import math
 from diagnose.batch import rows_met, whole
 from diagnose.estimate.once import once
 from diagnose.estimate.plan import FILLED, Plan
-from diagnose.estimate.shown import images_beside, images_shown, most_shown, shows_images, video_tokens
+from diagnose.estimate.shown import images_beside, images_shown, images_taken, most_shown, shows_images, video_tokens
 from diagnose.estimate.term import Band, exactly
 from diagnose.estimate.turns import of_turns
 from diagnose.knowledge.dataset import longest_drawn
@@ -94,7 +94,7 @@ def longest_row(plan: Plan) -> float:
     """Tokens of a row at its limits, 0 where they are unknown; with the longest usual prompt where nothing limits that."""
     prompt, response = row_limit(plan)
     if not prompt and response and plan.online:
-        return response + images_shown(plan).high + untold_prompt(plan).high
+        return response + images_taken(plan).high + untold_prompt(plan).high
     return (prompt or 0) + (response or 0)
 
 
@@ -107,7 +107,7 @@ def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
     if prompt_limit is None or response_limit is None:
         return exactly(0), _UNKNOWN_LIMIT
     if not prompt_limit and plan.online:  # images at least are known of prompts without a limit
-        shown, text = images_shown(plan), untold_prompt(plan)
+        shown, text = images_taken(plan), untold_prompt(plan)
         prompt = Band(shown.low + text.low, shown.mid + text.mid, shown.high + text.high)
     else:
         prompt = _real(plan, "real_prompt_length", prompt_limit, rows, together or rows)

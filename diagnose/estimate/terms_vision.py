@@ -15,6 +15,8 @@ from diagnose.knowledge.hardware import Vision
 from diagnose.types import Term
 
 _HOOKED_SINCE = "5.0"
+_IMAGES = ("max_pixels", "image_tiles", "images_per_prompt", "video_frames")
+_MOVED_BY = (*_IMAGES, "freeze_vision", "vision_checkpointing")
 
 
 def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
@@ -45,14 +47,7 @@ def vision_tower(plan: Plan, one: Pass, trains: bool) -> list[Term]:
     else:
         each *= tower.layers
     how = f"{count(one.rows)} rows × {counts(patches)} patches × {each:,.0f} B"
-    moved_by = (
-        *one.moved_by,
-        "max_pixels",
-        "images_per_prompt",
-        "video_frames",
-        "freeze_vision",
-        "vision_checkpointing",
-    )
+    moved_by = (*one.moved_by, *_MOVED_BY)
     size = patches.times(one.rows * each)
     if bare and asked and plan.transformers is None:
         size = Band(patches.low * one.rows * least, size.mid, size.high)

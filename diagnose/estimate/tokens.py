@@ -282,6 +282,6 @@ def _answers(prompt: float, response: float) -> float:
 
 
 def _moved_by(size_id: str, padded: bool) -> tuple[str, ...]:
-    lengths = ("prompt_length", "response_length", "max_length", "max_turns", "max_pixels", "sp")
+    lengths = ("prompt_length", "response_length", "max_length", "max_turns", "max_pixels", "image_tiles", "sp")
     real = ("remove_padding",) if padded else ("real_prompt_length", "real_response_length")
     return (size_id, *real, *lengths)

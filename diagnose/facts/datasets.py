@@ -153,7 +153,7 @@ def _shown(sets: tuple[Used, ...], stated: Mapping[str, Fact]) -> dict[str, Fact
     """The longest prompt that shows an image: the longest text, and an image of as many pixels as the run lets through."""
     longest, values = _longest([one.record.prompt_tokens for one in sets], sets), resolve(stated)
     most, images = values.get("max_pixels"), values.get("images_per_prompt")
-    if longest is None or not isinstance(most, int):
+    if longest is None or not isinstance(most, int) or values.get("images_tiled") is True:
         return {}
     shown = most / PIXELS_PER_TOKEN * (images if isinstance(images, int) else 1)
     why = f"the longest text of {', '.join(one.name for one in sets)} and an image of {most:,} pixels"

@@ -38,6 +38,7 @@ def with_defaults(
     outrank earlier ones.
     """
     facts, barred = dict(stated), {*untold, *_bounded_by_rows(stated), *_counted(stated), *_BY_NAME}
+    barred |= _unlimited(framework, fork)
     groups = _OF_TRAINERS if _runs_engine_alone(stated) else ()
     for layer in (of_shipped(framework, paste), _of_fork(fork), _of_code(framework)):
         settled, values = {*facts, *barred}, resolve(facts)
@@ -121,6 +122,16 @@ def _bounded_by_rows(stated: Mapping[str, Fact]) -> Collection[str]:
     """The limits that no default sets where a person says how long whole rows are, by no key of the trainer."""
     told = stated.get("max_length")
     return () if told is None or told.key or not told.certain else ("prompt_length", "response_length")
+
+
+def _unlimited(framework: Framework, fork: Fork | None) -> set[str]:
+    """Sizes whose key a fork never reads: what its base would take by default limits nothing there."""
+    ignored = set(fork.ignores) - set(fork.facts) if fork else set()
+    return {
+        key.fact
+        for key in framework.keys
+        if key.fact and FACTS[key.fact].group == "sizes" and ignored & {key.key, *key.aliases}
+    }
 
 
 def _runs_engine_alone(stated: Mapping[str, Fact]) -> bool:

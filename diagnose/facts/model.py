@@ -285,6 +285,7 @@ def of_model(model: Model, stated: Mapping[str, Fact]) -> dict[str, Fact]:
     known |= {"fp16_overflows": True} if model.fp16_overflows else {}
     known |= {"unpatched": True} if model.unpatched else {}
     known |= {"images_one_size": True} if model.vision and model.vision.one_size else {}
+    known |= {"images_tiled": True} if model.vision and model.vision.tile else {}
     found = {id: Fact(id, value, "derived", why=model.title) for id, value in known.items()}
     if model.vision is not None and "pixels_per_token" not in stated:
         each = model.vision.pixels_per_token

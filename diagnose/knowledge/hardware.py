@@ -58,7 +58,11 @@ class Vision:
     the tower's as well (5.0 to 5.24 modeling_utils.py: enable_input_require_grads, get_input_embeddings). Of a video so many
     ``joined_frames`` are one image's patches; where nothing sets it a frame has at most ``frame_pixels``, all of them ``video_pixels``.
     ``one_size``: every image is scaled to the ``frame_pixels``, whatever it has. ``native``: the model has no sister of text alone, and
-    most who train it train on text.
+    most who train it train on text. Where nothing sets it an image is scaled down to ``most_pixels``, or its shape decides into how
+    many tiles, of ``tile`` pixels a side, it is cut: up to so many ``tiles``. As vLLM starts it tries a video of up to ``video_images`` of
+    its largest images (v0.11.0 models/qwen2_vl.py: 14 frames, joined two by two; a whole video of Qwen3-VL is no larger than an image).
+    So many parameters are ``spoken``: of what says an answer aloud, which the trainer loads and no engine for text does
+    (models/qwen2_5_omni_thinker.py).
     """
 
     hidden: int
@@ -76,6 +80,11 @@ class Vision:
     video_pixels: int = 0
     one_size: bool = False
     native: bool = False
+    most_pixels: int = 0
+    tile: int = 0
+    tiles: int = 0
+    video_images: int = 1
+    spoken: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

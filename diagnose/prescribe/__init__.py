@@ -27,6 +27,7 @@ from diagnose.prescribe.patch import patch
 from diagnose.prescribe.situation import LEAST_GAIN, NOT_A_PEAK, Situation
 from diagnose.prescribe.together import together
 from diagnose.prescribe.trial import least, smallest, try_lever
+from diagnose.prescribe.tried_images import tries_as_many
 from diagnose.prescribe.why import why
 from diagnose.prescribe.writing import Written
 from diagnose.types import (
@@ -135,6 +136,8 @@ def _judge(lever: Lever, situation: Situation, record: Record) -> Candidate | No
     if (lever.only_ranked and rank is None) or (_nothing_failed(situation) and not (rank and rank.why)):
         return None
     trial = try_lever(lever, situation, record.values)
+    if rank is not None and "in_tower" in rank.when and tries_as_many(lever, situation):
+        return NotAdvised(lever, "no_gain", "As it starts the engine tries as many tokens of images with it.")
     if isinstance(trial, Refusal):
         trial = _without_a_figure_for_it(trial, lever, situation, rank)
     if isinstance(trial, Refusal):
@@ -148,6 +151,8 @@ def _without_a_figure_for_it(
     refusal: Refusal, lever: Lever, situation: Situation, rank: LeverRank | None
 ) -> Trial | Refusal:
     """The lever without figures where those that refuse it speak of something else; else the refusal."""
+    if tries_as_many(lever, situation):
+        return refusal
     helps_by_no_figure = refusal.reason in ("no_gain", "untold")
     if helps_by_no_figure and _may_be_the_cause(lever, situation):
         return least(lever, situation)

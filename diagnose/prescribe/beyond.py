@@ -10,7 +10,16 @@ from diagnose.vocabulary import FACTS
 
 _PASSES = ("rollout", "logprob", "ref_logprob", "values", "reward", "critic", "actor_update", "eval")
 _OF_A_PASS = ("sequences per GPU", "tokens per GPU", "tokens")
-_OF_A_TENSOR = ("max_pixels", "flash_attention", "logits_chunked", "remove_padding", "sp", "tp", "rollout_n")
+_OF_A_TENSOR = (
+    "max_pixels",
+    "image_tiles",
+    "flash_attention",
+    "logits_chunked",
+    "remove_padding",
+    "sp",
+    "tp",
+    "rollout_n",
+)
 
 
 def beyond_a_card(lever: Lever, situation: Situation) -> NotAdvised | None:

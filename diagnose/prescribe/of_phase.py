@@ -62,7 +62,7 @@ def _sizes(fact: str, situation: Situation) -> bool:
     ):  # an engine that gets its weights may have its cache as well, where more is in use than it takes
         return situation.phase == "weight_sync" and situation.values.get("rollout_mode") == "colocated"
     eager = fact == "flash_attention" and situation.facts.certain(fact) and situation.values.get(fact) is False
-    return FACTS[fact].unit in _OF_A_PASS or fact == "max_pixels" or eager
+    return FACTS[fact].unit in _OF_A_PASS or fact in ("max_pixels", "image_tiles") or eager
 
 
 def samples_eagerly(lever: Lever, situation: Situation) -> bool:

@@ -6,12 +6,14 @@ import math
 
 from diagnose.batch import whole
 from diagnose.estimate.shown import OTHER_SETS
+from diagnose.estimate.tiled import most_tiled
 from diagnose.knowledge.dataset import PHOTOGRAPH
 from diagnose.types import Facts
 
 # What nobody tells of rows without images.
 _OF_IMAGES = (
     "max_pixels",
+    "image_tiles",
     "min_pixels",
     "images_per_prompt",
     "image_pixels",
@@ -33,6 +35,12 @@ def holds_images(facts: Facts) -> bool:
     return tower is None or not tower.native or told
 
 
+def uncapped(facts: Facts) -> bool:
+    """Whether nothing limits the pixels of images: no key, and no tiles that the model cuts them into."""
+    told = any(facts.values.get(id) is not None for id in ("max_pixels", "images_tiled", "images_one_size"))
+    return holds_images(facts) and not told
+
+
 def room_for_images(facts: Facts) -> int:
     """Tokens that a prompt's images and a few words take; a large photograph where nobody tells how large they are, 0 without images.
 
@@ -43,6 +51,6 @@ def room_for_images(facts: Facts) -> int:
         return 0
     most, told = whole(values, "max_pixels"), whole(values, "largest_image_pixels")
     largest = told or (most if facts.certain("max_pixels") else None) or OTHER_SETS * PHOTOGRAPH
-    pixels = tower.frame_pixels if tower.one_size else min(most or largest, largest)
+    pixels = tower.frame_pixels if tower.one_size else most_tiled(tower, values) or min(most or largest, largest)
     images = max(1, whole(values, "images_per_prompt") or 1)
     return math.ceil((pixels * images / tower.pixels_per_token + _WORDS) / _STEP) * _STEP

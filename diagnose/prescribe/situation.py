@@ -19,7 +19,7 @@ from diagnose.possible import possible_phases
 from diagnose.prescribe.full_cards import server_among, start_full
 from diagnose.prescribe.in_tower import in_tower
 from diagnose.prescribe.in_use import with_unexplained
-from diagnose.prescribe.shown_in_limit import holds_images
+from diagnose.prescribe.shown_in_limit import uncapped
 from diagnose.types import CacheRoom, Estimate, Fact, Facts, Paste, PhaseEstimate
 from diagnose.units import from_gib
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, OFFLINE_ALGOS, ONLINE_ALGOS, Pool, Value
@@ -84,7 +84,7 @@ class Situation:
             "card_to_itself": alone_on_card(self.facts),
             "own_neighbour": self._own_neighbour,
             "explained": self.explained,
-            "images_uncapped": True if holds_images(self.facts) and "max_pixels" not in self.facts.values else None,
+            "images_uncapped": uncapped(self.facts) or None,
             "in_tower": True if self.pool == "gpu" and in_tower(self.paste) else None,
             "weights_fit": weights_fit(self.facts),
             "job_limited": True if job_limited(self.facts) else None,

@@ -17,7 +17,8 @@ MOST_STEPS = 7
 # What a person gives up with each halving; a run with an eighth of its response length is another run.
 _FEWER_STEPS = {
     "train_batch_size": 3, "rollout_n": 3, "response_length": 2, "prompt_length": 2, "start_length": 2, "max_length": 2,
-    "max_pixels": 2, "max_turns": 2, "n_gpus": 2, "trainer_gpus": 2, "critic_gpus": 2, "ref_gpus": 2, "reward_gpus": 2,
+    "max_pixels": 2, "image_tiles": 2, "engine_image_pixels": 3, "max_turns": 2,
+    "n_gpus": 2, "trainer_gpus": 2, "critic_gpus": 2, "ref_gpus": 2, "reward_gpus": 2,
 }  # fmt: skip
 # Budgets of tokens that hold at least one longest row, or what one rank gets of it.
 _HOLD_A_ROW = (

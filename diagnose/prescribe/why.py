@@ -34,6 +34,8 @@ _TOKENS = {
     "prompt_length": "A prompt may have {new} tokens instead of {old}.",
     "max_length": "A row may have {new} tokens instead of {old}.",
     "max_model_len": "The engine plans for sequences of {new} tokens instead of {old}.",
+    "image_tiles": "An image is cut into {new} tiles at most instead of {old}: vision tokens go down with them.",
+    "engine_image_pixels": "The engine starts with an image of {new} pixels instead of {old}.",
     "max_pixels": "An image is scaled to {new} pixels instead of {old}: as many times fewer vision tokens.",
 }
 

@@ -30,7 +30,8 @@ def test_a_key_of_one_projects_script_is_written_where_it_stands_alone(advise):
     """om-ai-lab/VLM-R1 adds ``freeze_vision_modules`` to TRL, which has no such key"""
     text = (
         "accelerate launch --num_processes 8 {script} --model_name_or_path Qwen/Qwen2.5-VL-7B-Instruct --max_pixels 12845056 "
-        "--per_device_train_batch_size 4 --num_generations 8\n8 x A100 80GB\n"
+        "--per_device_train_batch_size 4 --num_generations 8 --gradient_checkpointing true --deepspeed zero3.json --bf16 "
+        "--attn_implementation flash_attention_2\n8 x A100 80GB\n"
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.25 GiB in the backward pass"
     )
     written = [
