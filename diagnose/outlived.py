@@ -57,6 +57,8 @@ def behind(facts: Facts, phase: str | None) -> tuple[str, ...]:
     if algo not in ONLINE_ALGOS or algo in _IN_ONE:
         return ()
     passed = _BEHIND.get(phase or "", ())
+    if phase == "optimizer_step" and facts.values.get("has_critic") is False:  # the step can be the policy's alone
+        passed = (*passed, _UPDATE)
     synced = "rollout" in passed and behaviours_of(facts, None).get("sync_first") == "yes"
     return (*passed, "weight_sync") if synced else passed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from diagnose.knowledge import current
-from diagnose.outlived import told
+from diagnose.outlived import behind, told
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis
 from diagnose.units import GIB
@@ -236,3 +236,11 @@ def test_a_hand_over_that_may_have_been_whole_is_left_as_the_default_is(card: st
 def test_a_hand_over_that_is_said_to_be_whole_and_cannot_have_been_is_told() -> None:
     said = "in update_actor, actor_rollout_ref.rollout.layered_summon=False"
     assert "By it the weight sync needs at least" in told(_read(_ADAPTERS.format("RTX 4090", said)))
+
+
+@pytest.mark.parametrize(("algo", "alone"), [("GRPO", True), ("PPO", False)])
+def test_an_optimizer_step_of_the_policy_alone_has_its_update_behind_it(algo: str, alone: bool) -> None:
+    found = _read(f"verl 0.5 {algo} of Qwen2.5-7B on 8xH100 80GB: CUDA out of memory in optimizer.step()")
+    assert found.phase == "optimizer_step"
+    assert ("actor_update" in behind(found.facts, "optimizer_step")) is alone
+    assert "logprob" in behind(found.facts, "optimizer_step")
