@@ -5,6 +5,7 @@ the content check. Fact ids are exactly the names of the batch interface, so tha
 query string speak of the same thing.
 """
 
+from diagnose.vocabulary.behaviours import BEHAVIOURS
 from diagnose.vocabulary.facts import FACTS, NUMBERS, SIGNS
 from diagnose.vocabulary.failure import (
     KINDS,
@@ -25,7 +26,7 @@ from diagnose.vocabulary.failure import (
     is_number,
 )
 from diagnose.vocabulary.measured import COUNTERS, MOMENTS, PARTS, pool_of
-from diagnose.vocabulary.plan import BATCH_UNITS, BEHAVIOURS, RESIDENTS
+from diagnose.vocabulary.plan import BATCH_UNITS, RESIDENTS
 from diagnose.vocabulary.spec import FactSpec
 
 __all__ = [
