@@ -26,7 +26,7 @@ _FAILURE = re.compile(r"out ?of ?memory|no available memory|\boom|traceback|kill
 def of_shipped(framework: Framework, paste: Paste) -> tuple[Default, ...]:
     """What the file says that the run used: of several the last one before the failure; nothing where one is pasted whole in its place."""
     text = _CONFIG_NAME.sub("/", paste.text)
-    stems = {one.script for one in framework.defaults if one.file and one.script in text}
+    stems = [script for script in _scripts(framework) if script in text]
     places = {script: found for script in stems if (found := [one.start() for one in _whole(script).finditer(text)])}
     if not places:
         return ()
@@ -41,6 +41,12 @@ def of_shipped(framework: Framework, paste: Paste) -> tuple[Default, ...]:
 def file_of(framework: Framework | None, paste: Paste) -> str:
     """The name of that file, "" for none."""
     return next((one.script for one in of_shipped(framework, paste)), "") if framework is not None else ""
+
+
+@lru_cache(maxsize=64)
+def _scripts(framework: Framework) -> frozenset[str]:
+    """The names of all files that the framework's project ships."""
+    return frozenset(one.script for one in framework.defaults if one.file)
 
 
 @lru_cache(maxsize=1024)
