@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from diagnose.facts.advised import without_advice
 from diagnose.facts.said import GLUE, failing_sentences
@@ -37,14 +38,15 @@ _END = re.compile(
 )
 _SOMEBODY = re.compile(r"\b(?:i|we|you|i['’]m|we['’]re|how|why|what|please|avoid|help)\b", re.I | re.A)
 _TURN = re.compile(r"\b(?:but|however|yet)\b", re.I | re.A)
-_FAR, _SUBJECT = 120, 80
+_FAR, _SUBJECT = 120, 80  # characters
+_SENTENCES, _FAILURES = 300, 4  # of a text, and of a sentence: nobody tells of one failure more often
 # Chinese: what ends a clause, what is over in it, what it ends in where it names a moment, and what makes it a setting or no failure
 _ZH_END = re.compile(r"[，,。；;：:！!？?、（）()\n]|然后|但是?|不过|结果|可是", re.A)
 _ZH_OVER = re.compile(
     r"[^，,。；;\s]{0,12}?\s?(?:完(?:了|成)?(?:之?后|以后)?|之后|以后|(?<![之以最])后(?=\s?[算训更同保存加生]))", re.A
 )
 _ZH_MOMENT = re.compile(
-    r"(?:时|时候|阶段|过程中?|期间|[那这]?一步|到一半|中途|那里|这里|里面?|中|就|的|都|又|直接|会|总是?|一直|突然|报|主机|机器|系统|CPU|GPU|显存|内存|被|给|\s)+$",
+    r"(?:时|时候|阶段|过程|期间|[那这]?一步|到一半|中途|那里|这里|里面?|中|就|的|都|又|直接|会|总是?|一直|突然|报|主机|机器|系统|CPU|GPU|显存|内存|被|给|\s)+$",
     re.A,
 )
 _ZH_NAMES_MOMENT = re.compile(r"时|阶段|过程|期间|一步|到一半|中途", re.A)
@@ -59,14 +61,18 @@ def told_phase(speech: Sequence[Line], signatures: Mapping[str, Signature]) -> F
     """The phase of which all clauses that tell of the failure speak, None where they speak of several or of none."""
     cued = {one.phase: one for one in signatures.values() if one.cues}
     told: dict[str, Fact] = {}
-    for line in speech:
-        for start, sentence, failures in failing_sentences(without_advice(line.words)):
-            for place, clause in _clauses(sentence, [(found.start(), found.end()) for found in failures]):
-                if (phase := _phase_of(clause, cued)) is not None:
-                    at = line.offset + start + place
-                    span = Span(line.number, at, at + len(clause.rstrip()))
-                    told.setdefault(phase, Fact("phase", phase, "read", written=clause.strip(), span=span))
+    for line, start, sentence, failures in islice(_failing(speech), _SENTENCES):
+        for place, clause in _clauses(sentence, [(found.start(), found.end()) for found in failures[:_FAILURES]]):
+            if (phase := _phase_of(clause, cued)) is not None:
+                at = line.offset + start + place
+                span = Span(line.number, at, at + len(clause.rstrip()))
+                told.setdefault(phase, Fact("phase", phase, "read", written=clause.strip(), span=span))
     return next(iter(told.values())) if len(told) == 1 else None
+
+
+def _failing(speech: Sequence[Line]) -> Iterator[tuple[Line, int, str, tuple[re.Match[str], ...]]]:
+    """Every sentence that tells of a failure: its line, its place there, its words, and those of failure."""
+    return ((line, *told) for line in speech for told in failing_sentences(without_advice(line.words)))
 
 
 def _phase_of(clause: str, cued: Mapping[str, Signature]) -> str | None:
@@ -85,15 +91,15 @@ def _clauses(sentence: str, failures: Sequence[tuple[int, int]]) -> Iterator[tup
 
 def _english(sentence: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """What “while” and its like tie to the failure on either side, and what it is said of."""
-    turned = _TURN.search(sentence, end)
-    yield from _linked(sentence, end, min(end + _FAR, turned.start() if turned else len(sentence)))
+    turned = _TURN.search(sentence, end, end + _FAR)
+    yield from _linked(sentence, end, turned.start() if turned else min(end + _FAR, len(sentence)))
     for place, clause in _linked(sentence, max(0, start - _FAR), start):
         if GLUE.match(sentence[place + len(clause) : start]):
             yield place, clause
-    ends = [found.end() for found in _END.finditer(sentence, 0, start)]
-    first = ends[-1] if ends else 0
+    near = max(0, start - _SUBJECT)
+    first = max([found.end() for found in _END.finditer(sentence, near, start)], default=near)
     subject = sentence[first:start]
-    if len(subject) <= _SUBJECT and not _SOMEBODY.search(subject) and not _LINK.match(subject.lstrip()):
+    if (first > near or not near) and not _SOMEBODY.search(subject) and not _LINK.match(subject.lstrip()):
         yield first, subject
 
 
@@ -110,7 +116,8 @@ def _linked(sentence: str, start: int, end: int) -> Iterator[tuple[int, str]]:
 
 def _chinese(sentence: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """What stands before the failure in its clause, or in the one before where that names a moment; and what 在 ties to it."""
-    bounds = [0, *(found.end() for found in _ZH_END.finditer(sentence, 0, start))]
+    near = max(0, start - _FAR)
+    bounds = [near, *(found.end() for found in _ZH_END.finditer(sentence, near, start))]
     for i, first in enumerate(reversed(bounds)):
         last = start if i == 0 else bounds[-i] - 1
         clause = sentence[first:last]
