@@ -27,8 +27,8 @@ def stamp(diagnosis: Diagnosis) -> tuple[str, str]:
     """Shape and word. What the message says outranks the estimate; without a failure the estimate speaks."""
     if diagnosis.kind == "other":
         return "none", "NOT SETTLED"
-    if not_memory(diagnosis.facts):
-        return "none", "NO MEMORY FAILURE"
+    if told := not_memory(diagnosis.facts):
+        return "none", "NOT THE TRAINING" if told.apart else "NO MEMORY FAILURE"
     if diagnosis.kind is None:
         starts = not diagnosis.room or diagnosis.room.verdict != "out"
         if diagnosis.verdict == "out" and (diagnosis.facts.planned or (diagnosis.facts.bare and starts)):

@@ -27,7 +27,7 @@ from diagnose.types import Change, Fact, Facts
 from diagnose.vocabulary import FACTS, Value
 
 # What the data or the model's processor hold as well, where a trainer has no key for it.
-_OF_THE_DATA = ("max_pixels", "image_tiles")
+_OF_THE_DATA = ("max_pixels", "image_tiles", "engine_image_pixels")
 _FILE = re.compile(r"\.(?:json|ya?ml|toml|py|sh)$", re.I | re.A)
 
 

@@ -71,7 +71,7 @@ def headline(diagnosis: Diagnosis) -> str:
     kind, phase, room = diagnosis.kind, diagnosis.phase, diagnosis.room
     gpu = diagnosis.estimate.gpu
     if kind is None and (told := not_memory(diagnosis.facts)):
-        return f"这不是内存问题：{told.chinese or told.title}"
+        return f"{'不是训练本身的内存问题' if told.apart else '这不是内存问题'}：{told.chinese or told.title}"
     if kind is None and room and not (gpu and gpu.verdict() == "out"):
         return _of_server(room, diagnosis.verdict)
     if kind is None:

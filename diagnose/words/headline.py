@@ -28,7 +28,8 @@ def headline(diagnosis: Diagnosis) -> str:
     """The answer as one sentence without a full stop."""
     kind, phase = diagnosis.kind, diagnosis.phase
     if kind is None and (told := not_memory(diagnosis.facts)):
-        return f"This is no memory failure: {in_sentence(told.title)}"
+        what = "The training's own memory did not run out" if told.apart else "This is no memory failure"
+        return f"{what}: {in_sentence(told.title)}"
     if kind is None and diagnosis.room and not (diagnosis.estimate.gpu and diagnosis.estimate.gpu.verdict() == "out"):
         return _of_server(diagnosis.room, diagnosis.verdict)
     if kind is None:

@@ -5,6 +5,7 @@ import pytest
 from diagnose.facts.kind import not_memory
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
+from diagnose.words.headline import headline
 
 RUN = "verl 0.5.0 GRPO Qwen2.5-7B-Instruct, 8x H100 80GB, 1 node, 1 TB RAM\n"
 
@@ -27,6 +28,7 @@ def test_a_killed_sandbox_changes_no_setting_of_the_trainer(words):
     found = diagnose(RUN + words, {}, current(), [])
     assert (found.kind, found.pool, found.prescriptions) == (None, None, ())
     assert not_memory(found.facts).slug == "sandbox-killed"
+    assert headline(found).startswith("The training's own memory did not run out: a sandbox")
 
 
 @pytest.mark.parametrize(

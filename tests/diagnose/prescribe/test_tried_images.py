@@ -51,3 +51,18 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.61 GiB.
 """
     levers = advise(command + tower).levers
     assert {"image.tiles.down", "image.pixels.down"} & set(levers) == {lever}
+
+
+def test_the_image_and_the_videos_are_set_by_the_persons_own_keys(advise):
+    verl = (
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen2.5-VL-7B-Instruct "
+        "data.max_prompt_length=4096 data.max_response_length=2048 trainer.n_gpus_per_node=8\nvllm 0.11, verl 0.7, 8 x A100 80GB"
+    )
+    advice = advise(verl + PROFILE)
+    engine = "actor_rollout_ref.rollout.engine_kwargs.vllm"
+    assert [(one.key, one.after) for one in advice.advised("rollout.image_profile.down").changes] == [
+        (f"{engine}.mm_processor_kwargs.max_pixels", "1003520")
+    ]
+    assert [(one.key, one.after) for one in advice.advised("rollout.limit_mm_per_prompt").changes] == [
+        (f"{engine}.limit_mm_per_prompt.video", "0")
+    ]
