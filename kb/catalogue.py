@@ -65,7 +65,8 @@ class KeyRow:
     note: str
 
 
-NO_MEMORY, NO_FAILURE = "no memory failure", "no failure: tells a fact or a phase"
+BESIDE, NO_MEMORY = "memory of a process beside the training", "no memory failure"
+NO_FAILURE = "no failure: tells a fact or a phase"
 Groups = list[tuple[str, list[Entry]]]
 
 
@@ -109,7 +110,7 @@ def points(advisory: Advisory) -> list[tuple[str, Point]]:
 
 def errors(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
     """Grouped by the kind of failure, those of programs before those in people's words."""
-    groups: dict[str, list[Entry]] = {words: [] for words in (*KINDS.values(), NO_MEMORY, NO_FAILURE)}
+    groups: dict[str, list[Entry]] = {words: [] for words in (*KINDS.values(), BESIDE, NO_MEMORY, NO_FAILURE)}
     for record in sorted(knowledge.signatures.values(), key=lambda record: (-record.strength, record.title)):
         words = {3: "printed by a program", 2: "a strong sign", 1: "in people’s words"}
         groups.setdefault(what_it_tells(record), []).append(
@@ -119,9 +120,9 @@ def errors(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
 
 
 def what_it_tells(signature: Signature) -> str:
-    """The kind of failure in words; of a message that tells none of memory, that it does not."""
+    """The kind of failure in words; of a message that tells none of memory, or none of the training's, that it does not."""
     if signature.not_memory:
-        return NO_MEMORY
+        return BESIDE if signature.apart else NO_MEMORY
     return NO_FAILURE if is_mark(signature) else KINDS.get(signature.kind, signature.kind)
 
 
