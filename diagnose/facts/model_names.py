@@ -92,9 +92,10 @@ def _namesakes(models: Models) -> dict[str, tuple[str, ...]]:
 
 
 def _meant(alias: str, name: str, models: Models) -> str:
-    """The slug of a packed name; of several the one of the size that the name tells."""
+    """The slug of a packed name; of several the one of the size that the name tells; "" where it has a point that the slug lacks."""
     of, size = _namesakes(models).get(alias, ()), _size(name)
-    return next((slug for slug in of if _of_size(size, _sizes(models)[slug])), aliases(models)[alias])
+    slug = next((slug for slug in of if _of_size(size, _sizes(models)[slug])), aliases(models)[alias])
+    return "" if size and _of_size(10 * size, _sizes(models)[slug]) else slug
 
 
 @lru_cache(maxsize=4)
@@ -160,9 +161,9 @@ def find_model(name: str, models: Models) -> str:
     """
     words = packed(name)
     known = aliases(models)
-    if words in known:
-        return _meant(words, name, models)
-    if slug := _by_parts(models).get(_parts(name)):
+    if words in known and (slug := _meant(words, name, models)):
+        return slug
+    if slug := _by_parts(models).get(_parts(name), ""):
         return slug
     if slug := _begins_with(name, models):
         return slug
@@ -178,7 +179,8 @@ def _begins_with(name: str, models: Models) -> str:
     for alias in aliases(models):
         if not words.startswith(alias):
             continue
-        slug = _meant(alias, name, models)
+        if not (slug := _meant(alias, name, models)):
+            continue
         rest, behind = words[len(alias) :], _behind(alias, name)
         sized = None if _SIZED.search(alias) else _size(behind)
         other = (sized is None and re.match(r"[\dab](?:\d|$)", rest)) or _OTHER.match(rest)

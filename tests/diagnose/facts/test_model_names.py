@@ -170,6 +170,7 @@ def test_what_is_made_of_a_model_with_more_beside_it_has_not(facts, name):
         ("opt-1.3b", "OPT-1.3B"),
         ("opt-13b-sft", "OPT-13B"),
         ("opt13b", "OPT-13B"),
+        ("me/llama-13b-sft", "Llama-2-13B"),
     ],
 )
 def test_a_name_as_people_shorten_it(name, title):
@@ -179,6 +180,11 @@ def test_a_name_as_people_shorten_it(name, title):
 
 @pytest.mark.parametrize("name", ["DeepSeek-R1-8B", "DeepSeek-V3-16B", "GLM-4.5-9B", "qwq-7b"])
 def test_a_name_that_goes_on_with_another_size_is_of_another_model(name):
+    assert find_model(name, current().catalogue) == ""
+
+
+@pytest.mark.parametrize("name", ["princeton-nlp/Sheared-LLaMA-1.3B", "llama-1.3b", "Sheared-LLaMA-1.3B-ShareGPT"])
+def test_a_size_is_not_read_without_its_point(name):
     assert find_model(name, current().catalogue) == ""
 
 
