@@ -271,3 +271,10 @@ def test_modules_of_ram_behind_a_card_are_not_the_card_s(values, said):
 def test_a_maker_may_stand_between_the_count_and_the_card(values, said):
     found = values(said)
     assert (found["gpu_model"], found["n_gpus"]) == ("Ascend 910B3", 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "card"), [("天数智芯 BI-V100 8卡，训练 OOM", "BI-V100"), ("8x MI355X, OOM", "MI355X")]
+)
+def test_a_card_is_not_its_namesake_or_its_sister(values, text, card):
+    assert values(text)["gpu_model"] == card
