@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+from diagnose.estimate.engine import engine
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.roles import of_role, role_of
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_held import held
 from diagnose.types import Term
-from diagnose.units import GIB
+from diagnose.units import GIB, gib
 
 PINNED_SOURCE = "torch 2.6 ATen/core/CachingHostAllocator.h:132"
 _DRIVE_SOURCE = (
@@ -22,6 +24,10 @@ _HYBRID_SOURCE = (
 _PINNED_EACH = Band(1.0, 1.39, 2.0)  # powers of two on sizes that are spread evenly over their logarithm: 2 ln 2
 _SUB_GROUP = 10**9  # parameters of a card that are stepped at once: zero/config.py, sub_group_size
 _SWAP_GIB = 4.0  # vLLM V0 config.py: swap_space
+_CACHE_RATIO = 2.0  # sgl-project/sglang v0.4.4.post1 srt/server_args.py: hicache_ratio
+_CACHE_SOURCE = (
+    "sgl-project/sglang v0.4.4.post1 srt/mem_cache/memory_pool.py: MHATokenToKVPoolHost, MLATokenToKVPoolHost"
+)
 
 
 def parked(plan: Plan, gpus: int) -> dict[str, list[Term]]:
@@ -46,25 +52,49 @@ def parked(plan: Plan, gpus: int) -> dict[str, list[Term]]:
 
 def _shard(plan: Plan, what: str) -> Term | None:
     """What one card keeps on the host."""
-    if what == "swap_space":
+    if what in _OF_ENGINE:
         return None
     name = "ref_weights" if what == "ref_gradient_buffer" else what
     return held(plan, name, "host")
 
 
 def _terms(plan: Plan, what: str, shard: Term | None, gpus: int) -> list[Term]:
-    if what == "swap_space":
-        each = plan.number("swap_space_gib")
-        each = _SWAP_GIB if each is None else each
-        how = f"{each:g} GiB × {gpus} GPUs"
-        source, moved_by = "vLLM V0 config.py: swap_space", ("swap_space_gib",)
-        return [make_term(what, "engine's swap space", "held", each * gpus * GIB, how, source, moved_by)]
+    if what in _OF_ENGINE:
+        return _OF_ENGINE[what](plan, gpus)
     if shard is None or not gpus:
         return []
     if swapped := _on_drive(plan, what, shard, gpus):
         return [swapped]
     title = "reference's unused gradient buffer" if what == "ref_gradient_buffer" else f"{shard.title} on the host"
     return [_pinned(plan, what, title, shard, gpus), *_gradient_copies(plan, what, shard, gpus)]
+
+
+def _swap_space(plan: Plan, gpus: int) -> list[Term]:
+    each = plan.number("swap_space_gib")
+    each = _SWAP_GIB if each is None else each
+    how = f"{each:g} GiB × {gpus} GPUs"
+    source, moved_by = "vLLM V0 config.py: swap_space", ("swap_space_gib",)
+    return [make_term("swap_space", "engine's swap space", "held", each * gpus * GIB, how, source, moved_by)]
+
+
+def _host_cache(plan: Plan, gpus: int) -> list[Term]:
+    """What each rank of the engine keeps of past sequences: so many GB (10⁹), else a multiple of its cache on the card."""
+    if each := plan.number("host_cache_gb"):
+        size, how = exactly(each * 10**9), f"{each:g} GB"
+    else:
+        told = plan.number("host_cache_ratio")
+        ratio = _CACHE_RATIO if told is None else told
+        pool = next(iter(engine(plan, "kv_pool")), None)
+        if pool is None:
+            return []
+        size = Band(*(ratio * bound for bound in (pool.low, pool.bytes, pool.high)))
+        how = f"{ratio:g} × {gib(pool.bytes)} GiB of its cache on the card"
+    moved_by = ("host_cache_gb", "host_cache_ratio", "gpu_memory_utilization", "n_gpus", "gpus_per_node")
+    title = "engine's cache on the host"
+    return [make_term("host_cache", title, "held", size.times(gpus), f"{how} × {gpus} GPUs", _CACHE_SOURCE, moved_by)]
+
+
+_OF_ENGINE: dict[str, Callable[[Plan, int], list[Term]]] = {"swap_space": _swap_space, "host_cache": _host_cache}
 
 
 def _gradient_copies(plan: Plan, what: str, shard: Term, gpus: int) -> list[Term]:

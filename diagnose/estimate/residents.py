@@ -16,7 +16,7 @@ _Kept = tuple[str, str, tuple[str, ...]]  # what stays, in which pool, in which 
 
 WITH_REFERENCE = ("dpo", "spin", "kto", "gkd")
 WITH_TEACHER = ("gkd",)  # whose second model is another one than the base
-_ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space")
+_ENGINE = ("engine_weights", "kv_pool", "engine_graphs", "swap_space", "host_cache")
 SERVING = ("load", "init", "rollout")
 _UPDATES = ("actor_update", "optimizer_step")
 _GRADIENTS = {"actor_gradients": _UPDATES, "critic_gradients": ("critic",)}  # and the phases of their updates

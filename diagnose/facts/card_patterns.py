@@ -143,8 +143,7 @@ UNNAMED = (
         re.I | re.A,
     ),
 )
-# in lower case; any of the forms above holds one
-CARD_WORD = re.compile(r"gpu|card|gcd|[卡张块]|\d[\s-]*g", re.A)
+CARD_WORD = re.compile(r"gpu|card|gcd|[卡张块]|\d[\s-]*g", re.A)  # in lower case; any of the forms above holds one
 # cards that are told by their role are parts of a whole that is not told
 SPLIT = re.compile(r"卡\s*(?:推理|训练).*卡\s*(?:推理|训练)", re.A)
 NODES = re.compile(
@@ -152,9 +151,10 @@ NODES = re.compile(
     rf"|{_ALONE}(?:{NUMERAL}|a single)\s+(?:nodes?|machines?|servers?|hosts?)\b[^.;\n]{{0,40}}?"
     rf"(?<!\bran )(?<!\bruns )(?<!\brun )(?<!\brunning )\b(?:out of|of (?:the|our|all))\s+"
     rf"(?P<whole>{NUMERAL})(?=[\s-]*(?:nodes?|machines?|servers?|hosts?|in\b|\.?\s*$|\.\s|[,;:!?()（），。]))"
-    rf"|{_ALONE}(?P<boxes>{NUMERAL})\s+(?=\d{{1,2}}\s?[x×*]\s?[\w-]{{2,16}}\s(?:nodes|machines|servers|boxes)\b)"
+    rf"|{_ALONE}(?P<boxes>{NUMERAL})(?:\s?[x×*]\s?|\s+)"
+    r"(?=\d{1,2}(?:\s?[x×*]|[-\s]?(?:gpu|card))\s?[\w-]{2,16}\s(?:nodes|machines|servers|boxes)\b)"
     rf"|(?:{_ALONE}|(?<=[\d卡张块][x×*]))(?<!第)(?<!第 )(?P<nodes>{NUMERAL})\s*(?:{_TIMES}\s*)?"
-    r"(?:nodes?|machines?|servers?|hosts?|台(?:机器|服务器|机)?|机|个?节点"
+    r"(?:nodes?|machines?|servers?|hosts?|boxes|台(?:机器|服务器|机)?|机|个?节点"
     # what has a whole machine's cards is one, whatever a scheduler calls it
     r"|(?:ray )?(?:workers?|pods?|instances?|replicas)(?= (?:of|with|having|x|each with) (?:8|16) ?[x×*]? ?"
     r"(?:NVIDIA )?(?:[AHBV]\d{2,3}s?\b|gpus?\b|cards?\b)))(?!(?![AHBLV]\d)[A-Za-z_\-])",
@@ -192,7 +192,7 @@ MACHINES = (
 EACH = re.compile(
     r"(?:每(?:台|机|个?节点|台机器)(?:各|都|有|是){0,2}|(?:节点|机器|服务器)[,，、]?\s*每[个台](?:各|都|有|是){0,2}|单(?:机|台|节点)|一台(?:机器|服务器)?"
     r"|\b(?:each|per node|per machine|nodes? of|(?:each|every) (?:(?:node|machine) )?(?:has|holds"
-    r"|with)|each with)|\bnodes?\s*[x×*]|\b(?:nodes|machines|servers)\s*(?:[à@]|a(?=\s)))\s*[:：(（]?\s*"
+    r"|with)|each with)|\b(?:nodes?|machines|servers|boxes|hosts)\s*[x×*]|\b(?:nodes|machines|servers)\s*(?:[à@]|a(?=\s)))\s*[:：(（]?\s*"
     # … with what else it holds in between
     r"(?:\d+(?:\.\d+)?\s*[TG]i?B?\s*(?:的)?(?:of\s+)?(?:内存|RAM|memory|host RAM)\s*(?:[、,，和及+]|and|with)\s*){0,1}$",
     re.I | re.A,
@@ -215,10 +215,10 @@ DENIED = re.compile(
     re.I | re.A,
 )
 IN_ALL = re.compile(r"[^,，.;；]{0,16}(?:\b(?:total|in all|altogether|overall)\b|共|总)", re.I | re.A)
-COUNTED_BY = re.compile(rf"双|\d\s*(?:{_TIMES}\s*(?:\D|\d{{2,3}}\s*G)|[卡张块])", re.I | re.A)
-# “2 H200 nodes” counts the nodes
+COUNTED_BY = re.compile(rf"双|\d\s*(?:{_TIMES}\s*(?:\D|\d{{2,3}}\s*G)|[卡张块]|-?\s?(?:gpu|card)\b)", re.I | re.A)
 OF_MACHINES = re.compile(r"\s*(?:(?:nodes|machines|servers|boxes|instances)\b|的?(?:机器|节点|服务器))", re.I | re.A)
-OF_EACH = re.compile(r"\s*-?(?:gpu\s+)?(?:nodes|machines|servers|boxes)\b", re.I | re.A)  # “two 8xH100 boxes”
+# “two 8xH100 boxes”, but “2 H200 nodes” counts the nodes
+OF_EACH = re.compile(r"\s*-?(?:gpu\s+)?(?:nodes|machines|servers|boxes)\b", re.I | re.A)
 # “an H100 node” says nothing of how many cards it has
 MACHINE_WORD = re.compile(
     r"\s*-?(?:gpus?\s+|cards?\s+)?(?:node|cluster|machine|server|box|pod|instance|setup|workstation)|\s*的?(?:机器|节点|服务器)",

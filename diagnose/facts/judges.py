@@ -135,10 +135,15 @@ def _kept(paste: Paste, engines: Sequence[str]) -> Iterator[tuple[int, str]]:
     frames = {number for frame in paste.frames if frame.path for number in (frame.line, frame.line + 1)}
     machines = _machines(paste)
     for line in paste.lines:
-        if line.number in serving | frames or (line.number not in others and _MESSAGE.search(line.words)):
+        if line.number in serving | frames or (line.number not in others and _printed(line.words)):
             yield line.number, line.text
         elif line.number not in others:
             yield line.number, _only_of_judge(line, machines)
+
+
+def _printed(words: str) -> bool:
+    """Whether a program prints its failure here, and nobody only tells of the judge's in its words."""
+    return bool(_RAISED.search(words) or (_MESSAGE.search(words) and not _JUDGE.search(words)))
 
 
 def _only_of_judge(line: Line, machines: set[str]) -> str:

@@ -32,6 +32,7 @@ from diagnose.types import Fact, Line
 from diagnose.vocabulary import Value
 
 _MOST = 600  # characters of a line
+_OTHER_ONE = re.compile(r"\s*(?:the\s+)?other(?!s|\s+\d)\b|另一", re.I | re.A)  # one alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,8 @@ def _settled(parts: Sequence[_Part], values: Mapping[str, Value]) -> dict[str, V
     by_nodes = nodes > 1 and (all(one.nodes for one in parts) or _bare_nodes(parts, nodes))
     if any(one.nodes for one in parts) and not by_nodes:
         return {}
+    if nodes > 1 and not by_nodes and any(one.bare for one in parts) and any(one.rest for one in parts):
+        return {}  # one of the machines or of the cards
     train = _train(parts, nodes if by_nodes else cards, values, alone=by_nodes or nodes == 1)
     if train is None:
         return {}
@@ -121,8 +124,9 @@ def _settled(parts: Sequence[_Part], values: Mapping[str, Value]) -> dict[str, V
 
 
 def _bare_nodes(parts: Sequence[_Part], nodes: int) -> bool:
-    """Whether numbers without a word behind them count machines: “2 nodes: one for training, one for inference”."""
-    return len(parts) > 1 and all(one.bare for one in parts) and sum(one.count for one in parts) == nodes
+    """Whether numbers without a word behind them count machines: “2 nodes: one trains, the other runs vllm”."""
+    counts = [1 if one.rest and _OTHER_ONE.match(one.found[0]) else one.count if one.bare else 0 for one in parts]
+    return len(parts) > 1 and all(counts) and sum(counts) == nodes
 
 
 def _train(parts: Sequence[_Part], total: int, values: Mapping[str, Value], *, alone: bool) -> int | None:

@@ -179,7 +179,12 @@ MEMORY = (
     fact("max_num_seqs", "int", "engine", "Concurrent sequences"),
     fact("max_num_batched_tokens", "int", "engine", "Tokens per engine step"),
     fact("graph_batch", "int", "engine", "Largest batch with a CUDA graph", "sequences"),
+    fact("trainer_ends", "bool", "engine", "Trainer's processes end while the engine answers"),
     fact("swap_space_gib", "number", "engine", "Swap space per GPU", "GiB"),
+    fact("host_cache", "bool", "engine", "Engine keeps a second cache on the host"),
+    fact("host_cache_ratio", "number", "engine", "Cache on the host, times that of a card"),
+    fact("host_cache_gb", "number", "engine", "Cache on the host per GPU", "GB"),
+    fact("host_cache_released", "bool", "engine", "Cache on the host given back while the engine sleeps"),
     fact(
         "engine_quantization",
         "choice",

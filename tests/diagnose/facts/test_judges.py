@@ -74,3 +74,13 @@ def test_the_whole_paste_is_shown_and_what_was_read_stands_where_it_was_written(
     fact = found.facts.stated["max_model_len"]
     line = found.paste.line(fact.span.line)
     assert line.text[fact.span.start : fact.span.end] == "16384"
+
+
+def test_a_message_in_somebodys_words_brings_no_trainer_into_it() -> None:
+    text = (
+        "the reward model server (sglang, separate node) crashed with CUDA out of memory; training verl GRPO 7B waits\n"
+        "python -m verl.trainer.main_ppo actor_rollout_ref.rollout.gpu_memory_utilization=0.6 trainer.n_gpus_per_node=8"
+    )
+    said = told(text)
+    assert (said.kind, said.facts.values["trains"], said.facts.values.get("framework")) == ("gpu_oom", False, None)
+    assert not [change.key for one in said.prescriptions for change in one.changes if "actor_rollout_ref" in change.key]
