@@ -223,6 +223,8 @@ _MAKERS: dict[str, Callable[[Plan, int], list[Term]]] = {
     "actor_update": _checkpoints,
     "checkpoint": saving,
 }
-_LOCKED = frozenset(("swap_space", "host_cache", "engine_backup", "offloaded_checkpoints", "gradient_copies"))
+_LOCKED = frozenset(
+    ("swap_space", "host_cache", "reward_engine", "engine_backup", "offloaded_checkpoints", "gradient_copies")
+)
 _BEFORE_ROWS = ("load", "init")
 _MOMENTS = {"load": "loading", "checkpoint": "saving"}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from diagnose.estimate.engine import engine
 from diagnose.estimate.plan import Plan
+from diagnose.estimate.reward import reward_backup
 from diagnose.estimate.roles import of_role, role_of
 from diagnose.estimate.term import Band, count, exactly, make_term
 from diagnose.estimate.terms_held import held
@@ -94,7 +95,11 @@ def _host_cache(plan: Plan, gpus: int) -> list[Term]:
     return [make_term("host_cache", title, "held", size.times(gpus), f"{how} × {gpus} GPUs", _CACHE_SOURCE, moved_by)]
 
 
-_OF_ENGINE: dict[str, Callable[[Plan, int], list[Term]]] = {"swap_space": _swap_space, "host_cache": _host_cache}
+_OF_ENGINE: dict[str, Callable[[Plan, int], list[Term]]] = {
+    "swap_space": _swap_space,
+    "host_cache": _host_cache,
+    "reward_engine": reward_backup,
+}
 
 
 def _gradient_copies(plan: Plan, what: str, shard: Term, gpus: int) -> list[Term]:

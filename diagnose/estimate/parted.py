@@ -26,3 +26,11 @@ def trained_over(plan: Plan, from_stage: int) -> str:
         return spread_over(plan, from_stage, plan.trains)
     group = plan.split.group if plan.split.stage >= from_stage else 1
     return f"adapters {count(plan.trained)}{f' ÷ {group} GPUs' if group > 1 else ''}"
+
+
+def other_size(plan: Plan, id: str, stage: int, each: float) -> tuple[float, str] | None:
+    """A role's model that is no copy of the actor's: what one GPU keeps of it, sharded as that is, and the same in words."""
+    billions, share = plan.number(id), plan.split.shard(stage) / plan.shape.parameters
+    if not billions:
+        return None
+    return billions * 1e9 * share * each, f"{billions:g} G × {share:.3g} × {each:g} B"

@@ -46,6 +46,7 @@ WITHOUT_LOGITS = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls", 
 WITHOUT_HEAD = ("rm", "sft_embedding", "sft_seq_cls", "embedding", "seq_cls")
 BETWEEN = "between"  # a stage of a pipeline that is neither the first nor the last
 OFFLINE_PHASES = ("load", "actor_update", "optimizer_step", "checkpoint")
+_ASKED_FOR = {"has_reward_model": "reward", "saves": "checkpoint"}  # phases that a run has unless it is told not to
 _SAMPLING = ("init", "weight_sync", "rollout")
 _ONLINE_PHASES = ("load", "rollout", "logprob", "ref_logprob", "values", "critic", "actor_update", "optimizer_step")
 
@@ -278,8 +279,7 @@ def _phases(framework: Framework, values: Values, online: bool, writes: bool) ->
     absent |= set(without_engine(values))
     if values.get("has_ref") is not True:
         absent.add("ref_logprob")
-    if values.get("saves") is False and values.get("phase") != "checkpoint":
-        absent.add("checkpoint")
+    absent |= {phase for id, phase in _ASKED_FOR.items() if values.get(id) is False and values.get("phase") != phase}
     return tuple(phase for phase in PHASES if phase in listed and phase not in absent)
 
 

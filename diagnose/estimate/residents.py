@@ -215,7 +215,7 @@ def _exists(what: str, values: Values, online: bool, writes: bool, engine: bool)
         return online and "teacher_b" in values and not (values.get("teacher_is_base") and adapters(values))
     if what.startswith("critic_"):
         return online and has_critic(values)
-    if what == "reward_weights":
+    if what.startswith("reward_"):
         return online and values.get("has_reward_model") is True
     return True
 

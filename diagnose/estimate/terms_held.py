@@ -16,9 +16,10 @@ from diagnose.estimate.frozen import base_type_unknown, not_quantized
 from diagnose.estimate.low_rank import projected, state_elements
 from diagnose.estimate.once import once
 from diagnose.estimate.part import drawn_share, part_of
-from diagnose.estimate.parted import spread_over, trained_over
+from diagnose.estimate.parted import other_size, spread_over, trained_over
 from diagnose.estimate.plan import Plan
 from diagnose.estimate.residents import WITH_TEACHER, gradients_leave, keeps_masters, optimizer_share, stays_whole
+from diagnose.estimate.reward import reward_engine, reward_weights
 from diagnose.estimate.roles import as_critic, at_own_stage
 from diagnose.estimate.spread import tower_beside
 from diagnose.estimate.tables import more_state
@@ -232,24 +233,6 @@ def _teacher(plan: Plan) -> Term:
     return make_term("teacher_weights", "teacher's weights", "held", size, how, _ZERO, moved_by)
 
 
-def _reward(plan: Plan) -> Term:
-    plan = at_own_stage(plan, "reward_zero_stage")
-    size = shard_bytes(parameters=plan.split.shard(3), bytes_each=2)
-    how = f"taken as large as the model: {spread_over(plan, 3)} × 2 B"
-    if other := _other_size(plan, "reward_b", 3, 2):
-        size, how = other
-    moved_by = ("has_reward_model", "reward_b", "reward_zero_stage")
-    return make_term("reward_weights", "reward model", "held", size, how, _ZERO, moved_by)
-
-
-def _other_size(plan: Plan, id: str, stage: int, each: float) -> tuple[float, str] | None:
-    """A role's model that is no copy of the actor's: what one GPU keeps of it, sharded as that is, and the same in words."""
-    billions, share = plan.number(id), plan.split.shard(stage) / plan.shape.parameters
-    if not billions:
-        return None
-    return billions * 1e9 * share * each, f"{billions:g} G × {share:.3g} × {each:g} B"
-
-
 def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
     def make(actor: Plan) -> Term:
         plan = as_critic(actor)
@@ -265,7 +248,7 @@ def _critic(part: str, title: str, stage: int) -> Callable[[Plan], Term]:
         each: float = getattr(plan.each, part)
         size = shard_bytes(parameters=plan.split.shard(stage), bytes_each=each)
         how = f"{spread_over(plan, stage)} × {each:g} B"
-        if other := _other_size(plan, "critic_b", stage, each):
+        if other := other_size(plan, "critic_b", stage, each):
             size, how = other
         if part == "gradients" and drops_gradients(plan):
             size, how = _largest_gradient(plan)
@@ -286,7 +269,8 @@ _MAKERS: dict[str, Callable[[Plan], Term]] = {
     "actor_moments": partial(_part_of_state, "moments", "Adam's moments"),
     "ref_weights": _ref,
     "teacher_weights": _teacher,
-    "reward_weights": _reward,
+    "reward_weights": reward_weights,
+    "reward_engine": reward_engine,
     "critic_weights": _critic("weights", "critic weights", 3),
     "critic_gradients": _critic("gradients", "critic gradients", 2),
     "critic_optimizer": _critic("optimizer", "critic Adam state", 1),

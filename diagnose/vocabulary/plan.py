@@ -35,6 +35,7 @@ RESIDENTS = {
     "critic_optimizer": "the critic's Adam state (its shard)",
     "critic_masters": "the fp32 masters of its optimizer alone, before a first step has made Adam's moments (its shard)",
     "reward_weights": "a reward model's weights",
+    "reward_engine": "a reward model's own engine: its share of a card while it is awake; on the host its weights while it sleeps",
     "engine_weights": "the rollout engine's own copy of the weights, split by its tensor parallel size",
     "kv_pool": "the engine's KV cache, as large as its rule makes it",
     "engine_graphs": "CUDA graphs and workspaces of the engine",
