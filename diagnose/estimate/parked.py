@@ -25,6 +25,7 @@ _HYBRID_SOURCE = (
 _PINNED_EACH = Band(1.0, 1.39, 2.0)  # powers of two on sizes that are spread evenly over their logarithm: 2 ln 2
 _SUB_GROUP = 10**9  # parameters of a card that are stepped at once: zero/config.py, sub_group_size
 _SWAP_GIB = 4.0  # vLLM V0 config.py: swap_space
+_SHM_SOURCE = "tmpfs(5): what stands in it is in memory until it is removed"
 _CACHE_RATIO = 2.0  # sgl-project/sglang v0.4.4.post1 srt/server_args.py: hicache_ratio
 _CACHE_SOURCE = (
     "sgl-project/sglang v0.4.4.post1 srt/mem_cache/memory_pool.py: MHATokenToKVPoolHost, MLATokenToKVPoolHost"
@@ -53,15 +54,15 @@ def parked(plan: Plan, gpus: int) -> dict[str, list[Term]]:
 
 def _shard(plan: Plan, what: str) -> Term | None:
     """What one card keeps on the host."""
-    if what in _OF_ENGINE:
+    if what in _OF_NODE:
         return None
     name = "ref_weights" if what == "ref_gradient_buffer" else what
     return held(plan, name, "host")
 
 
 def _terms(plan: Plan, what: str, shard: Term | None, gpus: int) -> list[Term]:
-    if what in _OF_ENGINE:
-        return _OF_ENGINE[what](plan, gpus)
+    if what in _OF_NODE:
+        return _OF_NODE[what](plan, gpus)
     if shard is None or not gpus:
         return []
     if swapped := _on_drive(plan, what, shard, gpus):
@@ -95,7 +96,13 @@ def _host_cache(plan: Plan, gpus: int) -> list[Term]:
     return [make_term("host_cache", title, "held", size.times(gpus), f"{how} × {gpus} GPUs", _CACHE_SOURCE, moved_by)]
 
 
-_OF_ENGINE: dict[str, Callable[[Plan, int], list[Term]]] = {
+def _shm_model(plan: Plan, gpus: int) -> list[Term]:
+    size, how = 2 * plan.shape.parameters, f"{count(plan.shape.parameters)} × 2 B, once a node"
+    return [make_term("shm_model", "model's files in /dev/shm", "held", size, how, _SHM_SOURCE, ("model_in_shm",))]
+
+
+_OF_NODE: dict[str, Callable[[Plan, int], list[Term]]] = {
+    "shm_model": _shm_model,
     "swap_space": _swap_space,
     "host_cache": _host_cache,
     "reward_engine": reward_backup,

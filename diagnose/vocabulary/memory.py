@@ -179,6 +179,7 @@ MEMORY = (
     fact("max_num_seqs", "int", "engine", "Concurrent sequences"),
     fact("max_num_batched_tokens", "int", "engine", "Tokens per engine step"),
     fact("graph_batch", "int", "engine", "Largest batch with a CUDA graph", "sequences"),
+    fact("model_in_shm", "bool", "memory", "Checkpoint copied to /dev/shm before it is loaded"),
     fact("trainer_ends", "bool", "engine", "Trainer's processes end while the engine answers"),
     fact("swap_space_gib", "number", "engine", "Swap space per GPU", "GiB"),
     fact("host_cache", "bool", "engine", "Engine keeps a second cache on the host"),

@@ -41,6 +41,7 @@ RESIDENTS = {
     "engine_graphs": "CUDA graphs and workspaces of the engine",
     "state_dict_copy": "a second copy of the trainer's shard, made to hand the weights to the engine",
     "model_copy": "a second copy of the whole trained model on each GPU, which a trainer makes by accident and keeps",
+    "shm_model": "a copy of the model's files in /dev/shm, once a node, which nobody takes away",
     "swap_space": "pinned host memory that the engine sets aside for swapped sequences",
     "host_cache": "the engine's second KV cache, in page-locked host memory",
     "ref_gradient_buffer": "pinned buffer as large as the reference shard that FSDP1 CPU offload makes and never uses",
