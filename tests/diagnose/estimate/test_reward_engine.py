@@ -73,3 +73,18 @@ def test_its_share_is_lowered_where_it_runs_out():
     said = found(f"{NEW} {SHARE}=0.9", text=text)
     first = said.prescriptions[0]
     assert (said.phase, first.lever.slug, first.changes[0].key) == ("reward", "reward.engine_share.down", SHARE)
+
+
+@pytest.mark.parametrize(("sharding", "parts"), [("--deepspeed zero3", 8), ("--deepspeed zero2", 1), ("", 1)])
+def test_a_trainer_that_loads_it_on_every_rank_parts_it_at_stage_3_alone(sharding, parts):
+    text = (
+        "NPROC_PER_NODE=8 swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --reward_model Qwen/Qwen2.5-Math-RM-72B "
+        f"--train_type full --use_vllm true --vllm_mode colocate --vllm_gpu_memory_utilization 0.4 {sharding}\nms-swift 3.6, 8 x H100 80GB"
+    )
+    said = diagnose(text, {}, current(), ())
+    assert held(said, "actor_update") == {"reward_weights": pytest.approx(72e9 * 2 / parts, rel=0.02)}
+
+
+def test_a_trainer_without_one_holds_none():
+    text = "swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-7B-Instruct --reward_funcs accuracy\nms-swift 3.6, 8 x H100 80GB"
+    assert not held(diagnose(text, {}, current(), ()), "actor_update")
