@@ -175,7 +175,8 @@ SILENCED_SYSTEM_CHECKS = [
 REDIS_URL = env.redis("REDIS_URL")
 BROKER_DIR = STATE_DIR / "broker"
 CELERY_BROKER_URL = REDIS_URL or "filesystem://localhost"
-CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"socket_connect_timeout": 2, "socket_timeout": 20}
+# Whoever saves waits for the wake-up: a broker that is away is not asked twice, which takes six seconds.
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {"socket_connect_timeout": 2, "socket_timeout": 20, "max_retries": 0}
 if not REDIS_URL:
     for _name in ("messages", "control"):
         (BROKER_DIR / _name).mkdir(parents=True, exist_ok=True)

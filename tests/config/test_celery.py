@@ -84,6 +84,14 @@ def test_loading_goes_on_when_the_broker_does_not_answer(
     assert loaded(state) > 0
 
 
+def test_whoever_saves_does_not_wait_for_a_broker_that_is_away(state_folder: Path) -> None:
+    timed = "import time; from kb import tasks; began = time.monotonic(); print(tasks.wake(), time.monotonic() - began)"
+    done = manage(state_folder, "shell", "--no-imports", "-c", timed, REDIS_URL="redis://127.0.0.1:1/0")
+    woken, seconds = done.stdout.split()
+    assert woken == "False"
+    assert float(seconds) < 4, "one try alone: asking again and again took six seconds of every save"
+
+
 def test_a_worker_without_any_server_does_what_was_asked_before_it_started(waiting: Path) -> None:
     assert manage(waiting, "load_content").returncode == 0
     assert estimated(waiting) == 0
