@@ -44,10 +44,11 @@ class BackupError(Exception):
 
 @dataclass(frozen=True)
 class Kept:
-    """What a backup holds."""
+    """What a backup holds; ``lost`` are files that pages have and that could not be read when it was made."""
 
     rows: int
     files: int
+    lost: tuple[str, ...] = ()
 
 
 def write(path: Path) -> Kept:
@@ -73,7 +74,7 @@ def read(path: Path) -> Kept:
         with raw, zipfile.ZipFile(raw) as archive:
             manifest = json.loads(archive.read(MANIFEST))
             _check(manifest)
-            return _read(archive)
+            return _read(archive, set(manifest.get("lost", ())))
     except (OSError, zipfile.BadZipFile, KeyError, ValueError, SuspiciousOperation, DeserializationError) as misfit:
         raise BackupError(f"{path.name} is no backup, or a damaged one: {misfit}") from misfit
 
@@ -93,7 +94,7 @@ def _wanted(model: type[models.Model]) -> bool:
 
 
 def _write(raw: IO[bytes]) -> Kept:
-    files = 0
+    lost: list[str] = []
     with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive, transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:  # one moment for all tables
@@ -102,13 +103,18 @@ def _write(raw: IO[bytes]) -> Kept:
         with archive.open(ROWS, "w", force_zip64=True) as member, io.TextIOWrapper(member, "utf-8") as lines:
             for model in backed_up():
                 rows += _write_rows(model, lines)
-        for name in Attachment.objects.values_list("file", flat=True):
-            with default_storage.open(name) as source, archive.open(FILES + name, "w") as target:
+        names = list(Attachment.objects.values_list("file", flat=True))
+        for name in names:
+            try:
+                source = default_storage.open(name)
+            except OSError:  # taken away a moment ago, or lost: no reason to keep nothing of all the rest
+                lost.append(name)
+                continue
+            with source, archive.open(FILES + name, "w") as target:
                 target.write(source.read())
-            files += 1
-        manifest = {"format": FORMAT, "made": timezone.now().isoformat(), "rows": rows, "migrations": _migrations()}
-        archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
-    return Kept(rows, files)
+        told = {"format": FORMAT, "made": timezone.now().isoformat(), "rows": rows, "lost": lost}
+        archive.writestr(MANIFEST, json.dumps({**told, "migrations": _migrations()}, indent=1))
+    return Kept(rows, len(names) - len(lost), tuple(lost))
 
 
 def _write_rows(model: type[models.Model], lines: io.TextIOWrapper) -> int:
@@ -144,7 +150,7 @@ def _check(manifest: dict[str, Any]) -> None:
             raise BackupError(f"this base already holds {model._meta.verbose_name_plural}: restore into an empty one")
 
 
-def _read(archive: zipfile.ZipFile) -> Kept:
+def _read(archive: zipfile.ZipFile, lost: set[str]) -> Kept:
     names = [name for name in archive.namelist() if name.startswith(FILES) and not name.endswith("/")]
     written: list[str] = []
     try:
@@ -163,7 +169,7 @@ def _read(archive: zipfile.ZipFile) -> Kept:
                 default_storage.delete(own)  # left over from a site that was here before
                 with archive.open(name) as source:
                     written.append(default_storage.save(own, io.BytesIO(source.read())))
-            if missing := known - set(written):
+            if missing := known - set(written) - lost:
                 raise BackupError(f"the backup lacks a file: {sorted(missing)[0]}")
     except BaseException:
         for name in written:

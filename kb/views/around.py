@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -20,6 +21,7 @@ from kb.models import Comment, Document
 from kb.tokens import for_programs
 
 SEEN_AT_ONCE = 50
+log = logging.getLogger(__name__)
 
 
 @require_POST
@@ -113,7 +115,12 @@ def detach(request: HttpRequest, document: Document, name: str) -> HttpResponse:
 def file(request: HttpRequest, document: Document, name: str) -> HttpResponse:
     """One file: an image in place, anything else as a download, and nothing in it may run."""
     row = get_object_or_404(document.attachments, name=name)
-    response = FileResponse(row.file.open("rb"), content_type=row.type)
+    try:
+        content = row.file.open("rb")
+    except FileNotFoundError:
+        log.warning("the file of attachment %s is not in the state folder", row.pk)
+        raise Http404("its file is gone") from None
+    response = FileResponse(content, content_type=row.type)
     shown = row.type != attachments.DOWNLOAD
     response.headers["Content-Disposition"] = content_disposition_header(not shown, row.name) or "inline"
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"

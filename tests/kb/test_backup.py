@@ -17,7 +17,7 @@ from django.test import Client
 
 from diagnose.knowledge import current
 from kb import attachments, backup, comments, saving, states
-from kb.models import Comment, Document, Entry, Event, Member, Revision, Role
+from kb.models import Attachment, Comment, Document, Entry, Event, Member, Revision, Role
 from tests.kb.conftest import created, document, edited
 from tests.live import ROOT, environment
 
@@ -112,6 +112,7 @@ def test_a_backup_that_does_not_fit_leaves_the_base_empty(full: Path, tmp_path: 
 
 def test_backup_and_restore_give_the_same_site(full: Path, settings: object, tmp_path: Path) -> None:
     before = everything()
+    assert before["kb.Event"].pop()["action"] == "backed up"  # noted when it was there
     emptied()
     settings.MEDIA_ROOT = tmp_path / "other"  # type: ignore[attr-defined]
     call_command("restore", full)
@@ -138,6 +139,20 @@ def test_a_backup_that_cannot_be_written_leaves_no_half_of_it(tmp_path: Path) ->
         call_command("backup", tmp_path / "nowhere" / "a.zip")
     assert list(tmp_path.glob("**/*.zip*")) == []
     assert Comment.objects.count() == 0
+    assert not Event.objects.filter(action="backed up").exists()
+
+
+def test_a_lost_file_costs_nothing_but_itself(full: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    attachments.add(Document.objects.get(slug="here"), ContentFile(b"words", name="b.txt"), User.objects.get())  # type: ignore[arg-type]
+    row = Attachment.objects.get(name="a.png")
+    row.file.storage.delete(str(row.file.name))
+    assert Client().get("/cases/here/files/a.png").status_code == 404
+    call_command("backup", tmp_path / "later.zip")
+    assert "cases/here: a.png" in capsys.readouterr().err
+    emptied()
+    call_command("restore", tmp_path / "later.zip")
+    assert b"".join(Client().get("/cases/here/files/b.txt").streaming_content) == b"words"
+    assert Client().get("/cases/here/files/a.png").status_code == 404
 
 
 def test_both_are_in_the_audit_log(full: Path) -> None:
