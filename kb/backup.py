@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.apps import apps
+from django.contrib.auth import get_user_model
 from django.core import serializers
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.storage import default_storage
@@ -26,6 +27,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, models, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import F
 from django.utils import timezone
 
 from kb.models import Attachment, Document
@@ -64,7 +66,7 @@ def write(path: Path) -> Kept:
 
 
 def read(path: Path) -> Kept:
-    """Puts a backup into this base, which must be empty of documents and people; all of it or nothing. Raises ``BackupError``."""
+    """Puts a backup into this base, which must be empty of people and of what they wrote; all of it or nothing. Raises ``BackupError``."""
     try:
         raw = path.open("rb")
     except OSError as misfit:
@@ -145,9 +147,13 @@ def _check(manifest: dict[str, Any]) -> None:
         raise BackupError(f"the backup is of a newer version (it has {unknown[-1]}): upgrade this site first")
     if known - set(_migrations()):
         raise BackupError("this base lacks tables of this version: run manage.py migrate first")
-    for model in (Document, apps.get_model("auth", "User")):
-        if model._default_manager.exists():
-            raise BackupError(f"this base already holds {model._meta.verbose_name_plural}: restore into an empty one")
+    people = get_user_model().objects.exists()
+    if (
+        people or Document.objects.exclude(digest=F("shipped_digest")).exists()
+    ):  # what ships alone comes again by itself
+        kept = "people" if people else "pages that were written here"
+        cure = "restore into an empty one, or empty this one for good with manage.py flush"
+        raise BackupError(f"this base already holds {kept}: {cure}")
 
 
 def _read(archive: zipfile.ZipFile, lost: set[str]) -> Kept:

@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from diagnose.knowledge import current
-from kb import attachments, backup, comments, saving, states
+from kb import attachments, backup, comments, content, saving, states
 from kb.models import Attachment, Comment, Document, Entry, Event, Member, Revision, Role
 from tests.kb.conftest import created, document, edited
 from tests.live import ROOT, environment
@@ -69,11 +69,11 @@ def everything() -> dict[str, list[dict[str, object]]]:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("raw", "words"),
     [(b"", "no backup"), (b"PK\x03\x04 cut off", "no backup"), (b"x" * 999, "no backup")],
 )
-def test_what_is_no_backup_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
-    (tmp_path / "a.zip").write_bytes(content)
+def test_what_is_no_backup_is_refused(tmp_path: Path, raw: bytes, words: str) -> None:
+    (tmp_path / "a.zip").write_bytes(raw)
     with pytest.raises(CommandError, match=words):
         call_command("restore", tmp_path / "a.zip")
 
@@ -83,6 +83,25 @@ def test_a_base_that_holds_something_is_not_overwritten(full: Path) -> None:
     with pytest.raises(CommandError, match="restore into an empty one"):
         call_command("restore", full)
     assert everything() == before
+
+
+def test_a_site_that_nobody_has_joined_is_replaced_with_what_it_had_loaded(full: Path, tmp_path: Path) -> None:
+    emptied()
+    shipped = tmp_path / "content" / "guides"
+    shipped.mkdir(parents=True)
+    (shipped / "shipped.md").write_text(GUIDE)
+    content.load(tmp_path / "content", current())
+    call_command("restore", full)
+    assert not Document.objects.filter(slug="shipped").exists()
+    assert Document.objects.filter(slug="here").exists()
+
+
+def test_a_page_that_was_written_without_people_is_not_replaced(full: Path) -> None:
+    emptied()
+    created("by-import")
+    with pytest.raises(CommandError, match="pages that were written here"):
+        call_command("restore", full)
+    assert Document.objects.filter(slug="by-import").exists()
 
 
 @pytest.mark.parametrize("spoil", ["format", "migration", "row", "lost file", "strange file"])
