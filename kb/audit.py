@@ -39,13 +39,14 @@ ACTIONS = (
     "backed up",
     "published",
     "unpublished",
+    "reviewed",
     "renamed",
     "deleted",
     "restored",
     "purged",
 )
 
-OF_DOCUMENTS = ("published", "unpublished", "renamed", "deleted", "restored")
+OF_DOCUMENTS = ("published", "unpublished", "reviewed", "renamed", "deleted", "restored")
 
 
 def note(actor: AbstractBaseUser | AnonymousUser | str | None, action: str, what: str = "", detail: str = "") -> Event:

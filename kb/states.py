@@ -58,10 +58,13 @@ def purge(document: Document, user: User) -> None:
             row.delete()
 
 
-def review(document: Document, number: int) -> bool:
+def review(document: Document, number: int, user: User) -> bool:
     """A reviewer confirms revision ``number``; False when it is no longer the present one."""
-    rows = Document.objects.filter(pk=document.pk, revision=number).exclude(state=Document.TRASH)
-    return bool(rows.update(reviewed=number))
+    with transaction.atomic():
+        rows = Document.objects.filter(pk=document.pk, revision=number).exclude(state=Document.TRASH)
+        if done := bool(rows.update(reviewed=number)):
+            audit.note(user, "reviewed", _name(document), f"revision {number}")
+        return done
 
 
 def rename(document: Document, slug: str, user: User | None, knowledge: Knowledge) -> None:

@@ -28,7 +28,7 @@ DEEDS = {
     "review": ("review", "Marked as reviewed."),
     "delete": ("delete", "In the trash. It can be fetched back from there."),
     "fetch_back": ("restore", "Fetched back."),
-    "purge": ("purge", "Gone for good."),
+    "purge": ("purge", "Gone for good, with its history."),
 }
 
 _STEPS = {
@@ -55,13 +55,15 @@ def state(request: HttpRequest, document: Document) -> HttpResponse:
     done = _done(name, document, user, _number(request))
     undo = reverse("kb:state", args=[document.kind, document.slug]) if name == "delete" else ""
     said = said if done else "Somebody saved in the meantime: read the newest revision first."
+    if name == "purge" and document.shipped_digest:
+        said += " What ships comes back at the next start."
     messages.info(request, said, extra_tags=undo)
     return redirect("kb:trash" if name in ("delete", "purge") else notes.address(document))
 
 
 def _done(name: str, document: Document, user: User, number: int) -> bool:
     if name == "review":
-        return states.review(document, number)
+        return states.review(document, number, user)
     _STEPS[name](document, user)
     return True
 

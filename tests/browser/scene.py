@@ -123,7 +123,7 @@ def write(team: dict[str, User]) -> None:
     )
     saving.save(first, changed, first.revision, mo, "sixteen cards, as the log says", knowledge)
     first.refresh_from_db()
-    states.review(first, first.revision)
+    states.review(first, first.revision, team["ida"])
     guide = (
         '+++\ntitle = "Read an out-of-memory line"\nreviewed = 2026-11-01\nsources = ["https://example.org/a"]\n+++\n'
     )

@@ -163,6 +163,25 @@ def test_a_purge_takes_the_history_along_and_is_told_in_the_log(case: Document, 
     assert Event.objects.first().action == "purged"  # type: ignore[union-attr]
 
 
+def test_an_admin_is_told_that_a_purged_page_which_ships_comes_back(case: Document, admin: User) -> None:
+    ida, words = signed_in(admin), "comes back at the next start"
+    states.delete(case, admin)
+    assert words not in ida.get("/trash/").content.decode()
+    Document.objects.update(shipped_digest=case.digest)
+    assert words in ida.get("/trash/").content.decode()
+    assert words in ida.post("/cases/first/state/", {"do": "purge"}, follow=True).content.decode()
+
+
+def test_the_history_says_who_reviewed_which_revision(case: Document, reviewer: User, client: Client) -> None:
+    signed_in(reviewer).post("/cases/first/state/", {"do": "review", "number": 1})
+    assert "<b>reviewed</b> by ana: revision 1" in client.get("/cases/first/history/").content.decode()
+
+
+def test_a_review_of_an_older_revision_is_none(case: Document, reviewer: User) -> None:
+    signed_in(reviewer).post("/cases/first/state/", {"do": "review", "number": 0})
+    assert not Event.objects.exists()
+
+
 def test_only_what_lies_in_the_trash_can_be_purged(case: Document, admin: User) -> None:
     signed_in(admin).post("/cases/first/state/", {"do": "purge"})
     assert Document.objects.exists()
