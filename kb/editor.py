@@ -12,7 +12,7 @@ from diagnose.knowledge import Knowledge
 from diagnose.knowledge.loader import Problem
 from diagnose.knowledge.records import Case
 from diagnose.vocabulary import KINDS
-from kb import case_page, documents, fields, front_edit, markdown, notes, places
+from kb import case_page, documents, fields, front_edit, markdown, notes, places, starters
 from kb.documents import DocumentError
 from kb.markdown import as_rendered, normalise
 from kb.merge import Merge, merge
@@ -67,6 +67,7 @@ def page(
         "typed": now,
         "groups": groups,
         "was": fields.as_rendered(groups),
+        "blocks": starters.BLOCKS if kind == Document.CASES else "",
         "next_number": document.revision + 1 if document else 1,
         **preview(kind, slug, now, knowledge, problems),
     }

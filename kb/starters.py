@@ -37,6 +37,19 @@ summary = ""
 +++
 """
 
+# What the form has no fields for, as the editor shows it.
+BLOCKS = """[[fix]]
+lever = "batch.micro.down"
+detail = "micro batch 4 to 1"
+by = "reporter"
+worked = true
+
+[[claim]]
+text = "The logits filled the card."
+verdict = "confirmed"
+ground = "The traceback ends in log_softmax."
+"""
+
 
 def text(kind: str) -> str:
     """The empty form of a case or a guide, as a document; nothing for a note."""

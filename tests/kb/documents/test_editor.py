@@ -12,7 +12,8 @@ from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries
 
 from diagnose.knowledge import Knowledge
-from kb import comments, drafts, pace, page_tools, saving
+from diagnose.knowledge.records import Case
+from kb import comments, documents, drafts, pace, page_tools, saving, starters
 from kb.models import Document, Draft
 from tests.kb.conftest import document, edited
 from tests.kb.documents.conftest import signed_in
@@ -36,6 +37,15 @@ def test_a_save_that_does_not_fit_shows_every_misfit_with_its_line_and_keeps_the
     assert "n_gpus = &quot;many&quot;" in page
     assert 'value="kept as well"' in page
     assert Document.objects.get().revision == 1
+
+
+def test_what_the_editor_shows_of_fixes_and_claims_fits(editor: User, knowledge: Knowledge) -> None:
+    page = signed_in(editor).get("/cases/new/").content.decode()
+    assert escape(starters.BLOCKS) in page
+    begun = starters.text("cases").replace('title = ""', 'title = "Ours"').replace('  "",', '  "https://wiki/7",')
+    record = documents.read("cases", "ours", begun.replace("+++\n## ", f"\n{starters.BLOCKS}+++\n## "), knowledge)
+    assert isinstance(record, Case)
+    assert (record.fixes[0].worked, record.claims[0].verdict) == (True, "confirmed")
 
 
 @pytest.mark.parametrize("base", ["", "x", "-1", "9" * 30, "²"])
