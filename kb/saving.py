@@ -77,7 +77,7 @@ def create(
     try:
         prepared = documents.prepare(kind, slug or "new", text, knowledge)
     except DocumentError as misfit:
-        raise DocumentError([*problems, *misfit.problems]) from None
+        raise DocumentError(list(dict.fromkeys([*problems, *misfit.problems]))) from None
     slug = slug or documents.slug_for(kind, prepared.title, prepared.text)
     if not problems and author:
         before = Document.objects.filter(kind=kind, slug=slug, author=author, digest=prepared.digest).first()

@@ -91,12 +91,15 @@ def notices(request: HttpRequest) -> HttpResponse:
 @on_document("attach")
 def attach(request: HttpRequest, document: Document) -> HttpResponse:
     """Keeps the files that were sent; those that are not taken are named with the reason."""
-    refused = []
+    refused, there = [], set(document.attachments.values_list("name", flat=True))
     for upload in request.FILES.getlist("files"):
         try:
-            attachments.add(document, upload, cast(User, request.user))
+            kept = attachments.add(document, upload, cast(User, request.user))
         except attachments.Refused as words:
             refused.append(str(words))
+        else:
+            if kept.name in there:
+                messages.info(request, f"“{kept.name}” is replaced: a file of that name was here.")
     if refused:
         return _refused(request, document, refused)
     return redirect(notes.address(document).partition("#")[0] + "#files")

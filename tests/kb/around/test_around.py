@@ -247,6 +247,17 @@ def test_too_large_too_many_and_empty_files_are_refused_with_the_reason(
     assert Attachment.objects.get().size == 1
 
 
+def test_whoever_sends_a_file_is_told_that_it_took_the_place_of_another(case: Document) -> None:
+    client = signed_in(member("e", Role.EDITOR))
+
+    def said(name: str) -> str:
+        sent = {"files": SimpleUploadedFile(name, b"x")}
+        return client.post(at("attach", case), sent, follow=True).content.decode()
+
+    assert "is replaced" not in said("run1.log")
+    assert "“run1.log” is replaced" in said("run(1).log")  # another name, cleaned to the same
+
+
 def test_a_file_of_a_page_that_one_may_not_see_is_not_given(case: Document) -> None:
     upload(signed_in(member("e", Role.EDITOR)), case, "a.png", PNG)
     Document.objects.update(state=Document.DRAFT)

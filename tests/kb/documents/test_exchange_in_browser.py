@@ -53,6 +53,11 @@ def test_too_large_a_file_and_too_many_documents_are_refused(admin: User, monkey
     assert not Document.objects.exists()
 
 
+def test_each_misfit_is_told_once(admin: User) -> None:
+    page = send(admin, zipped({"notes/levers/no-such-lever.md": "Ours.\n"})).content.decode()
+    assert page.count("the catalogue has no such page") == 1
+
+
 def test_hostile_names_and_texts_are_shown_as_text(admin: User) -> None:
     files = {"cases/<img src=x onerror=alert(1)>.md": document(), "<script>alert(1)</script>.md": "x"}
     page = send(admin, zipped(files)).content.decode()
