@@ -1,4 +1,4 @@
-"""Comments, watching, notices, files, recent changes and feeds: who may, who is told, and what never runs."""
+"""Comments, watching, notices, recent changes and feeds: who may, who is told, and what never runs."""
 
 from __future__ import annotations
 
@@ -7,58 +7,23 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import AnonymousUser
 from django.core import mail
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from kb import around, attachments, saving, states, tasks, watching
-from kb.models import Attachment, Comment, Document, Member, Notice, Role
+from kb import around, saving, states, tasks, watching
+from kb.models import Comment, Document, Member, Notice, Role
+from tests.kb.around.conftest import at, member, signed_in
 from tests.kb.conftest import created, document, edited
 
 pytestmark = pytest.mark.django_db
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
-
-
-@pytest.fixture(autouse=True)
-def files_of_their_own(settings: object, tmp_path: object) -> None:
-    settings.MEDIA_ROOT = tmp_path  # type: ignore[attr-defined]
-
-
-@pytest.fixture
-def case(db: None) -> Document:
-    return created("here", document(title="Eight cards"))
-
-
-def member(name: str, role: Role = Role.READER) -> User:
-    user = User.objects.create_user(name, email=f"{name}@example.org")
-    Member.objects.create(user=user, role=role)
-    return user
-
-
-def signed_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-def at(view: str, case: Document, **more: object) -> str:
-    return reverse(f"kb:{view}", kwargs={"kind": case.kind, "slug": case.slug, **more})
-
-
-def upload(client: Client, case: Document, name: str, content: bytes, type: str = "image/png") -> int:
-    return client.post(at("attach", case), {"files": SimpleUploadedFile(name, content, type)}).status_code
 
 
 def test_a_visitor_neither_comments_nor_watches_nor_uploads(case: Document) -> None:
     for name in ("comment", "watch", "attach"):
         assert Client().post(at(name, case), {"text": "x"}).status_code == 401
     assert not Comment.objects.exists()
-
-
-def test_a_reader_does_not_upload(case: Document) -> None:
-    assert upload(signed_in(member("r")), case, "a.png", PNG) == 403
 
 
 def test_nobody_comments_on_what_they_may_not_see(case: Document) -> None:
@@ -183,97 +148,6 @@ def test_a_mail_that_the_server_refuses_is_tried_again_and_the_reason_is_kept(
     told = Notice.objects.get()
     assert (told.tries, told.mailed) == (watching.MOST_TRIES, None)
     assert "ConnectionRefusedError" in told.why
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "declared"),
-    [
-        ("a.svg", b"<svg onload=alert(1)>", "image/svg+xml"),
-        ("a.html", b"<script>alert(1)</script>", "text/html"),
-        ("a.png", b"<script>alert(1)</script>", "image/png"),
-        ("a.pdf", b"%PDF-1.4", "application/pdf"),
-        ("train.log", b"CUDA out of memory", "text/plain"),
-    ],
-)
-def test_what_a_browser_could_run_is_a_download(case: Document, name: str, content: bytes, declared: str) -> None:
-    client = signed_in(member("e", Role.EDITOR))
-    assert upload(client, case, name, content, declared) == 302
-    answer = client.get(at("file", case, name=name))
-    assert answer.headers["Content-Type"] == attachments.DOWNLOAD
-    assert answer.headers["Content-Disposition"].startswith("attachment")
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert "sandbox" in answer.headers["Content-Security-Policy"]
-    assert b"".join(answer.streaming_content) == content
-
-
-def test_an_image_is_shown_in_place(case: Document) -> None:
-    client = signed_in(member("e", Role.EDITOR))
-    upload(client, case, "memory.png", PNG)
-    answer = client.get(at("file", case, name="memory.png"))
-    assert answer.headers["Content-Type"] == "image/png"
-    assert answer.headers["Content-Disposition"].startswith("inline")
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        ("../../etc/passwd", "passwd"),
-        ("..\\..\\boot.ini", "boot.ini"),
-        (".htaccess", "htaccess"),
-        ("a\0b\r\nc.log", "abc.log"),
-        ('"><svg onload=x>.log', "svg onloadx.log"),
-        ("显存.log", "显存.log"),
-        ("...", "file"),
-        ("x" * 400 + ".log", "x" * 120 + ".log"),
-    ],
-)
-def test_a_name_is_cleaned(given: str, kept: str) -> None:
-    assert attachments.clean_name(given) == kept
-
-
-def test_too_large_too_many_and_empty_files_are_refused_with_the_reason(
-    case: Document, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    editor = member("e", Role.EDITOR)
-    client = signed_in(editor)
-    assert upload(client, case, "a.log", b"") == 400
-    monkeypatch.setattr(attachments, "LARGEST", 10)
-    answer = client.post(at("attach", case), {"files": SimpleUploadedFile("a.log", b"x" * 11)})
-    assert "at most" in answer.content.decode()
-    monkeypatch.setattr(attachments, "MOST", 1)
-    assert upload(client, case, "a.log", b"x") == 302
-    assert upload(client, case, "b.log", b"x") == 400
-    assert upload(client, case, "a.log", b"y") == 302
-    assert Attachment.objects.get().size == 1
-
-
-def test_whoever_sends_a_file_is_told_that_it_took_the_place_of_another(case: Document) -> None:
-    client = signed_in(member("e", Role.EDITOR))
-
-    def said(name: str) -> str:
-        sent = {"files": SimpleUploadedFile(name, b"x")}
-        return client.post(at("attach", case), sent, follow=True).content.decode()
-
-    assert "is replaced" not in said("run1.log")
-    assert "“run1.log” is replaced" in said("run(1).log")  # another name, cleaned to the same
-
-
-def test_a_file_of_a_page_that_one_may_not_see_is_not_given(case: Document) -> None:
-    upload(signed_in(member("e", Role.EDITOR)), case, "a.png", PNG)
-    Document.objects.update(state=Document.DRAFT)
-    assert Client().get(at("file", case, name="a.png")).status_code == 404
-    assert signed_in(member("r")).get(at("file", case, name="a.png")).status_code == 404
-
-
-def test_a_file_that_is_taken_away_leaves_the_disk(case: Document, django_capture_on_commit_callbacks: object) -> None:
-    client = signed_in(member("e", Role.EDITOR))
-    upload(client, case, "a.png", PNG)
-    row = Attachment.objects.get()
-    path = row.file.name
-    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
-        client.post(at("detach", case, name="a.png"))
-    assert not Attachment.objects.exists()
-    assert not row.file.storage.exists(path)
 
 
 def test_changes_and_feeds_hold_what_the_viewer_may_see(case: Document) -> None:
