@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from django.db import Error, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import get_template
+from django.views.defaults import page_not_found
 
 from config.logs import request_id
 from kb import sent
@@ -78,6 +79,16 @@ def failed(request: HttpRequest) -> HttpResponse:
     words = f"{failure.title}. {failure.words} {failure.cure} (request {mark})\n"
     kind = "html" if html else "plain"
     return HttpResponse(html or words, f"text/{kind}; charset=utf-8", failure.status, headers=headers)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler for an address without a page: who asked for data or text is told in a form that a program reads."""
+    words = "There is no page at this address, or not for you."
+    if request.path.endswith(".json"):
+        return JsonResponse({"error": "not found", "message": words}, status=404)
+    if request.path.endswith(".md"):
+        return HttpResponse(f"{words}\n", "text/plain; charset=utf-8", 404)
+    return page_not_found(request, exception)
 
 
 def _page(request: HttpRequest, failure: Failure, mark: str) -> str:

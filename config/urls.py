@@ -7,4 +7,5 @@ urlpatterns = [
     path("", include("kb.urls.accounts")),
     path("", include("kb.urls")),
 ]
+handler404 = "config.failures.not_found"
 handler500 = "config.failures.failed"

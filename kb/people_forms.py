@@ -42,7 +42,7 @@ class EmailForm(forms.ModelForm):  # type: ignore[type-arg]
         model = User
         fields = ("email",)
         labels = {"email": "E-mail"}
-        help_texts = {"email": "Empty: no mail at all. A forgotten password then needs an admin."}
+        help_texts = {"email": "Empty: no mail at all. A forgotten password then needs whoever runs this site."}
 
 
 class NoticesForm(forms.ModelForm):  # type: ignore[type-arg]

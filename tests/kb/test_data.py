@@ -55,7 +55,10 @@ def test_a_page_as_markdown_is_its_file_byte_for_byte(client: Client, knowledge:
     "address", ["/cases/nothing.json", "/levers/nothing.md", "/frameworks/..json", "/nothing.json"]
 )
 def test_what_is_not_there_is_a_404(client: Client, address: str) -> None:
-    assert client.get(address).status_code == 404
+    answer = client.get(address)
+    assert answer.status_code == 404
+    form = {"json": "application/json", "md": "text/plain; charset=utf-8"}[address.rpartition(".")[2]]
+    assert answer.headers["Content-Type"] == form
 
 
 def test_a_facet_of_the_list_leads_to_its_narrower_list(client: Client) -> None:
