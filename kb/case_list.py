@@ -227,10 +227,10 @@ def _words(words: Mapping[str, str], value: str) -> str:
 
 
 def _row(case: Document, frameworks: Mapping[str, str]) -> Row:
-    estimate = next(iter(case.estimates.all()), None)
+    estimate = next((one for one in case.estimates.all() if one.status == "done" and one.is_of(case)), None)
     return Row(
         case=case,
         tags=case_tags(case.thread or frameworks.get(case.framework, case.framework), case.facts, case.solved),
         marks=marks(case.worked, case.failed, case.suggested),
-        picture=mini(estimate.result, case.oom_kind) if estimate and estimate.status == "done" else None,
+        picture=mini(estimate.result, case.oom_kind) if estimate else None,
     )

@@ -73,6 +73,7 @@ class Comparison:
 def page(case: Document, record: Record, estimate: CaseEstimate | None, knowledge: Knowledge) -> dict[str, Any]:
     """What the case's template needs."""
     framework = knowledge.frameworks.get(case.framework)
+    result = estimate.result if estimate and estimate.is_of(case) else {}
     return {
         "section": "cases",
         "case": case,
@@ -85,10 +86,9 @@ def page(case: Document, record: Record, estimate: CaseEstimate | None, knowledg
         "told": len(record.facts),
         "sources": [(address, source_name(address)) for address in record.sources],
         "estimate": estimate,
-        "comparisons": comparisons(estimate.result, case) if estimate else [],
-        "missing": [in_sentence(FACTS[id].title) for id in estimate.result.get("missing", []) if id in FACTS]
-        if estimate
-        else [],
+        "outdated": estimate is not None and not estimate.is_of(case),
+        "comparisons": comparisons(result, case),
+        "missing": [in_sentence(FACTS[id].title) for id in result.get("missing", []) if id in FACTS],
     }
 
 

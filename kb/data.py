@@ -20,7 +20,9 @@ FOLDERS = {"errors": "signatures"}  # the word in an address, where it is not th
 
 def of_document(document: Document, record: Record | None, request: HttpRequest) -> dict[str, Any]:
     """A case, a guide or a note with its typed fields; ``estimate`` as it is stored, in GiB."""
-    estimates = {row.moment: row.result for row in document.estimates.all() if row.status == "done"}
+    estimates = {
+        row.moment: row.result for row in document.estimates.all() if row.status == "done" and row.is_of(document)
+    }
     return {
         **_about(document.kind, document.slug, request),
         "title": document.title,

@@ -20,6 +20,7 @@ MAX_FILES = 50_000
 MAX_BYTES = (
     2 * markdown.MAX_BYTES
 )  # of one file: what is larger than a document may be is refused with its reason, not read whole
+WHY = "imported"
 MAX_TOTAL = 1024 * 1024 * 1024
 _NAME = re.compile(r"(?:[^/]+/)?(?:(cases|guides)/([^/]+)|(notes)/([^/]+/[^/]+))\.md")
 
@@ -43,10 +44,10 @@ class Exported:
 
 @dataclass
 class Imported(Loaded):
-    """``skipped`` are names that are no document's, each with the reason; ``why`` stands in the histories."""
+    """``skipped`` are names that are no document's, each with the reason; ``by`` stands in the histories."""
 
     skipped: list[str] = field(default_factory=list)
-    why: str = "imported"
+    by: str = ""
 
 
 class Unfit(documents.DocumentError):
@@ -95,12 +96,12 @@ def take_in(
     source: Path | IO[bytes],
     knowledge: Knowledge,
     update: bool = False,
-    why: str = "imported",
+    by: str = "",
     most: int = 0,
 ) -> Imported:
     """Takes in every document of a folder or zip. One that differs from what stands here is left alone, or with ``update`` becomes a new
     revision; raises ``Unfit`` with the misfits of all files, after taking in the rest."""
-    done, problems = Imported(why=why), []
+    done, problems = Imported(by=by), []
     rows = {kind: rows_of(kind) for kind, _ in Document.KINDS}
     for name, raw in _files(source, most or MAX_FILES):
         found = _NAME.fullmatch(name)
@@ -125,14 +126,14 @@ def _take_one(
     name = f"{kind}/{slug}"
     text = markdown.normalise(documents.decoded(raw, f"{name}.md", MAX_BYTES))
     if row is None:
-        saving.create(kind, slug, text, None, done.why, knowledge)
+        saving.create(kind, slug, text, None, WHY, knowledge, author_name=done.by)
         done.created.append(name)
     elif row.digest == documents.digest(text):
         done.unchanged.append(name)
     elif not update or row.state == Document.TRASH:
         done.left_alone.append(name)
     else:
-        saved = saving.load(row, text, done.why, "", knowledge)
+        saved = saving.load(row, text, WHY, done.by, knowledge)
         (done.updated if saved.revision else done.left_alone).append(name)
 
 

@@ -71,6 +71,7 @@ def create(
     why: str,
     knowledge: Knowledge,
     state: str = Document.PUBLISHED,
+    author_name: str = "",
 ) -> Saved:
     """A new document; an empty ``slug`` is made from the title. Raises ``DocumentError`` with every misfit."""
     problems = documents.slug_problems(kind, slug, knowledge) if slug else []
@@ -88,7 +89,7 @@ def create(
     try:
         with transaction.atomic():
             row = Document(kind=kind, slug=slug, state=state, author=author)
-            return _write(row, prepared, _Edit(prepared.text, 0, author, why), knowledge)
+            return _write(row, prepared, _Edit(prepared.text, 0, author, why), knowledge, author_name=author_name)
     except IntegrityError:  # somebody was a moment earlier
         raise DocumentError([is_taken(kind, slug)]) from None
 

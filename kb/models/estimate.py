@@ -41,6 +41,10 @@ class CaseEstimate(models.Model):
     def __str__(self) -> str:
         return f"{self.case_id}, {self.moment}"
 
+    def is_of(self, case: Document) -> bool:
+        """Whether it was made from the text that the case has now; else its figures are of other facts."""
+        return self.case_digest == case.digest
+
 
 class RefreshQuerySet(models.QuerySet["Refresh"]):
     """Runs."""

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from diagnose.knowledge import current
+from diagnose.knowledge.loader import Problem
 from kb import audit, exchange, saving, tasks
 from kb.attachments import clean_name
 from kb.permissions import needs
@@ -40,9 +41,9 @@ def _taken_in(request: HttpRequest) -> dict[str, Any]:
         return {"refused": "Choose a zip that holds something."}
     if upload.size > LARGEST:
         return {"refused": f"The file has {upload.size:,} bytes, at most {LARGEST:,} are taken here."}
-    why, problems = f"imported by {saving.name_of(by)}", []
+    problems: list[Problem] = []
     try:
-        done = exchange.take_in(upload.file, current(), "update" in request.POST, why, MOST)
+        done = exchange.take_in(upload.file, current(), "update" in request.POST, saving.name_of(by), MOST)
     except exchange.Unfit as misfit:
         done, problems = misfit.done, misfit.problems
     except exchange.UNREADABLE as misfit:

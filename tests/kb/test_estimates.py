@@ -56,6 +56,30 @@ def test_nobody_below_a_reviewer_begins_or_stops_a_run(client: Client, case: Doc
     assert not Refresh.objects.exists()
 
 
+def test_figures_of_an_earlier_text_are_not_shown_as_those_of_this_one(
+    client: Client, case: Document, knowledge: Knowledge
+) -> None:
+    page, data, row, words = (
+        "/cases/first/",
+        "/cases/first.json",
+        'class="grid-t against"',
+        "was changed after the estimate",
+    )
+    saving.save(case, document().replace("n_gpus = 8", "n_gpus = 8\nparams_b = 7.6"), 1, None, "", knowledge)
+    estimates.refresh()
+    assert "estimates" in client.get(data).json()
+    assert row in client.get(page).content.decode()
+    assert "no estimate" not in client.get("/cases/").content.decode()
+    saving.save(case, document().replace("n_gpus = 8", "n_gpus = 1\nparams_b = 70"), 2, None, "", knowledge)
+    shown = client.get(page).content.decode()
+    assert words in shown
+    assert row not in shown
+    assert "estimates" not in client.get(data).json()
+    assert "no estimate" in client.get("/cases/").content.decode()
+    estimates.refresh()
+    assert row in client.get(page).content.decode()
+
+
 def test_a_second_run_finds_nothing_to_do(case: Document) -> None:
     estimates.refresh()
     stored = CaseEstimate.objects.values().get()

@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *, source: Path, update: bool, **options: Any) -> None:
         try:
-            done = exchange.take_in(source, current(), update)
+            done = exchange.take_in(source, current(), update, audit.COMMAND_LINE)
         except exchange.Unfit as misfit:
             audit.note(audit.COMMAND_LINE, "imported", source.name, misfit.done.words("Documents"))
             raise CommandError(f"Not everything fits; what fits was taken in:\n{misfit}") from None
