@@ -173,6 +173,8 @@ def _write(
     watching.tell(row, edit.author, _told(revision))
     if row.revision == 1:
         drafts.forget(edit.author, None, row.kind, row.slug if row.kind == Document.NOTES else "")
+        if edit.author:  # who wrote a page hears what others say of it
+            watching.watch(row, edit.author)
     if row.kind == Document.CASES and edit.author:  # commands that write many wake the worker once
         transaction.on_commit(tasks.wake)
     return Saved(row, revision, merged)

@@ -12,7 +12,8 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
-from kb import around, saving, states, tasks, watching
+from diagnose.knowledge import current
+from kb import around, comments, saving, states, tasks, watching
 from kb.models import Comment, Document, Member, Notice, Role
 from tests.kb.around.conftest import at, member, signed_in
 from tests.kb.conftest import created, document, edited
@@ -86,13 +87,24 @@ def test_those_who_watch_are_told_of_an_edit_and_whoever_did_it_is_not(case: Doc
     watcher, editor = member("w"), member("e", Role.EDITOR)
     for user in (watcher, editor):
         signed_in(user).post(at("watch", case))
-    from diagnose.knowledge import current
 
     saving.save(case, document(title="Nine cards"), case.revision, editor, "counted again", current())
     told = Notice.objects.get()
     assert (told.user, told.words) == (watcher, "e saved revision 2: counted again")
     page = signed_in(watcher).get(reverse("kb:notices")).content.decode()
     assert "Nine cards" in page
+
+
+def test_whoever_wrote_a_page_is_told_of_edits_and_comments_until_they_stop_watching() -> None:
+    writer, other = member("w", Role.EDITOR), member("o", Role.EDITOR)
+    page = saving.create("cases", "mine", document(), writer, "", current()).document
+    comments.add(page, "Same here.", other)
+    assert [notice.words for notice in Notice.objects.filter(user=writer)] == ["o commented"]
+    watching.unwatch(page, writer)
+    saving.save(page, document(title="Another"), 1, other, "", current())
+    saving.save(page, document(title="A third"), 2, writer, "", current())
+    saving.save(page, document(title="A fourth"), 3, other, "", current())
+    assert Notice.objects.filter(user=writer).count() == 1
 
 
 def test_who_stopped_watching_is_told_nothing(case: Document) -> None:
@@ -167,7 +179,6 @@ def test_a_feed_is_atom_whatever_stands_in_a_title(case: Document) -> None:
 
 
 def test_a_control_character_in_a_why_line_does_not_take_the_feed_away(case: Document) -> None:
-    from diagnose.knowledge import current
 
     saving.save(case, document(title="Nine cards"), case.revision, None, "a\x1b[31mb\ufffe", current())
     feed = Client().get(reverse("kb:feed"))
