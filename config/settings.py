@@ -128,7 +128,8 @@ CACHES = {
 }
 
 # Where links in mails begin.
-SITE_URL = env.origin("SITE_URL", "http://127.0.0.1:8000")
+HAS_SITE_URL = bool(env.text("SITE_URL"))
+SITE_URL = env.origin("SITE_URL", f"http://127.0.0.1:{env.whole('PORT', 8000, 1, 65535)}")
 HAS_MAIL = bool(env.text("EMAIL_URL"))
 globals().update(env.email("EMAIL_URL"))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.sender("MAIL_FROM", "headroom@localhost")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.auth_backends import AuthenticationBackend
@@ -94,8 +95,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         if address := email or user.email:
             super().send_notification_mail(template_prefix, user, context, address)
 
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        return mail.site(self.request) + urlsplit(str(super().get_reset_password_from_key_url(key))).path
+
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        mail.send(self.render_mail(template_prefix, email, {"request": self.request, "email": email, **context}))
+        about = {"request": self.request, "email": email, "site": mail.site(self.request)}
+        mail.send(self.render_mail(template_prefix, email, {**about, **context}))
 
 
 class CodeForm(AuthenticateForm):  # type: ignore[misc]

@@ -8,11 +8,17 @@ from smtplib import SMTPException
 
 from django.conf import settings
 from django.core.mail import EmailMessage
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from kombu.exceptions import KombuError
 
 log = logging.getLogger(__name__)
+
+
+def site(request: HttpRequest) -> str:
+    """Where links in mails begin: the address that was set; the host that a request names may be a stranger's choice."""
+    return settings.SITE_URL if settings.HAS_SITE_URL else f"{request.scheme}://{request.get_host()}"
 
 
 def send(message: EmailMessage) -> None:

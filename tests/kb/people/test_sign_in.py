@@ -202,6 +202,18 @@ def reset_link(post: list[Any]) -> str:
     return urlsplit(next(word for word in words.split() if "/password/new/" in word)).path
 
 
+def test_a_host_that_a_stranger_names_is_in_no_mail(lin: User, post: list[Any], client: Client, settings: Any) -> None:
+    settings.ALLOWED_HOSTS, settings.HAS_SITE_URL, settings.SITE_URL = ["*"], True, "https://wiki.example"
+    client.post(reverse("account_reset_password"), {"email": "lin@example.org"}, headers={"Host": "evil.example"})
+    assert "evil" not in post[-1].body
+    assert f"https://wiki.example{reset_link(post)}" in post[-1].body
+
+
+def test_where_no_address_is_set_a_mail_leads_to_where_the_site_was_asked(lin: User, post: list[Any]) -> None:
+    Client().post(reverse("account_reset_password"), {"email": "lin@example.org"})
+    assert f"http://testserver{reset_link(post)}" in post[-1].body
+
+
 def test_a_link_to_a_new_password_works_once_and_ends_other_sessions(
     lin: User, post: list[Any], client: Client
 ) -> None:
