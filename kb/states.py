@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.loader import Problem
-from kb import audit, documents, saving
+from kb import attachments, audit, documents, saving
 from kb.documents import DocumentError
 from kb.models import Document, OldSlug
 from kb.search import index
@@ -50,11 +50,13 @@ def fetch_back(document: Document, user: User) -> None:
 
 
 def purge(document: Document, user: User) -> None:
-    """Gone with its history, from the trash alone."""
+    """Gone with its history and its files, from the trash alone."""
     with transaction.atomic():
         row = Document.objects.select_for_update().get(pk=document.pk)
         if row.state == Document.TRASH:
             audit.note(user, "purged", _name(row), f"“{row.title}”, {row.revision} revisions")
+            for attachment in row.attachments.all():
+                attachments.forget(attachment)
             row.delete()
 
 

@@ -28,7 +28,7 @@ DEEDS = {
     "review": ("review", "Marked as reviewed."),
     "delete": ("delete", "In the trash. It can be fetched back from there."),
     "fetch_back": ("restore", "Fetched back."),
-    "purge": ("purge", "Gone for good, with its history."),
+    "purge": ("purge", "Gone for good, with its history and files."),
 }
 
 _STEPS = {

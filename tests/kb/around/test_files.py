@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from kb import attachments
+from kb import attachments, states
 from kb.models import Attachment, Document, Role
 from tests.kb.around.conftest import PNG, at, member, signed_in, upload
 
@@ -106,3 +106,13 @@ def test_a_file_that_is_taken_away_leaves_the_disk(case: Document, django_captur
         client.post(at("detach", case, name="a.png"))
     assert not Attachment.objects.exists()
     assert not row.file.storage.exists(path)
+
+
+def test_a_purged_page_leaves_no_file_on_the_disk(case: Document, django_capture_on_commit_callbacks: object) -> None:
+    admin = member("i", Role.ADMIN)
+    upload(signed_in(admin), case, "secret.log", b"x")
+    kept = Attachment.objects.get().file
+    states.delete(case, admin)
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+        states.purge(case, admin)
+    assert not kept.storage.exists(str(kept.name))
