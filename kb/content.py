@@ -53,8 +53,7 @@ def load(folder: Path, knowledge: Knowledge, actor: str = audit.COMMAND_LINE) ->
                 problems += misfit.problems
     problems += _render_again(knowledge)
     if loaded.created or loaded.updated:
-        words = f"{len(loaded.created)} new, {len(loaded.updated)} updated, {len(loaded.left_alone)} left alone"
-        audit.note(actor, "imported", f"what ships with {version()}", words)
+        audit.note(actor, "imported", f"what ships with {version()}", loaded.words("Cases and guides"))
     if problems:
         raise documents.DocumentError(problems)
     return loaded

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from diagnose.knowledge import Knowledge
 from kb import content, markdown
 from kb.documents import DocumentError
-from kb.models import Document
+from kb.models import Document, Event
 from tests.kb.conftest import created, document, edited
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +54,16 @@ def test_it_leaves_a_teams_edit_alone_and_says_so(folder: Path, knowledge: Knowl
     call_command("load_content", folder=folder, stdout=said)
     assert Document.objects.get().title == "Our words"
     assert "changed here and left alone: cases/first" in said.getvalue()
+
+
+def test_the_audit_log_names_what_an_upgrade_left_alone(folder: Path, knowledge: Knowledge) -> None:
+    content.load(folder, knowledge)
+    edited(Document.objects.get(), document(title="Our words"))
+    (folder / "cases/second.md").write_text(document(title="New in this version"))
+    content.load(folder, knowledge)
+    event = Event.objects.filter(action="imported").first()
+    assert event
+    assert event.detail.endswith("left alone: cases/first")
 
 
 def test_it_leaves_a_teams_own_case_of_the_same_name_alone(folder: Path, knowledge: Knowledge) -> None:
