@@ -8,7 +8,7 @@ from diagnose.types import Asked, Change, Diagnosis, Fact, PhaseEstimate, PoolEs
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS
 from diagnose.words import advisory, ahead, chinese, figures, files, killed, measured, refusal, stand_in
-from diagnose.words.change import before_words, effect_words, evidence_words, range_words, sure_words
+from diagnose.words.change import before_words, effect_words, evidence_words, former, range_words, sure_words
 from diagnose.words.headline import headline
 from diagnose.words.together import costs, title, why
 
@@ -37,14 +37,17 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
         lines += ["", files.told(kind)]
     if run := words.run_words(diagnosis.facts):
         lines += ["", " · ".join(run)]
-    lines += _section("What was read", [f"{item}{_fact(fact, diagnosis)}" for fact in _told(diagnosis)], markdown)
-    lines += _section("How it was read", [f"{item}{note}" for note in diagnosis.facts.notes], markdown)
-    told = [f"{item}{sentence}" for sentence in refusal.told(diagnosis)]
-    lines += _section("What the message’s figures say", told, markdown)
-    for pool in (diagnosis.estimate.gpu, diagnosis.estimate.host):
-        if pool and pool.phases:
-            lines += _table(pool, markdown)
+    lines += _section("What the message’s figures say", [f"{item}{said}" for said in refusal.told(diagnosis)], markdown)
+    failed, other = _pools(diagnosis)
+    lines += _table(failed, markdown)
     lines += _section("What the log measured", [f"{item}{told}" for told in measured.told(diagnosis)], markdown)
+    lines += [*_to_do(diagnosis, item, code, markdown), *_ground(diagnosis, item, markdown), *_table(other, markdown)]
+    return "\n".join(lines).replace(figures.NBSP, " ") + "\n"
+
+
+def _to_do(diagnosis: Diagnosis, item: str, code: str, markdown: bool) -> list[str]:
+    """What to change, what to look up and what to answer, before the proof."""
+    lines: list[str] = []
     if next_out := diagnosis.ahead:
         body = [ahead.told(next_out), *(f"   {code}{one}{code}" for one in ahead.changed(next_out))]
         lines += _section(ahead.title(next_out), body, markdown)
@@ -54,13 +57,24 @@ def _render(diagnosis: Diagnosis, *, markdown: bool) -> str:
         for check in diagnosis.checks
     ]
     lines += _section("Versions to check", checks, markdown)
+    asked = [f"{item}{line}" for asked in diagnosis.questions[:1] for line in _asked(asked)]
+    return lines + _section("The one question that would change this most", asked, markdown)
+
+
+def _ground(diagnosis: Diagnosis, item: str, markdown: bool) -> list[str]:
+    """What speaks against other changes, who was here, and what all of it was read from."""
     against = [f"{item}{not_advised.lever.title}: {not_advised.why}" for not_advised in diagnosis.not_advised]
-    lines += _section("Not advised, and why", against, markdown)
+    lines = _section("Not advised, and why", against, markdown)
     cases = [f"{item}{near.case.title} ({near.case.sources[0]})" for near in diagnosis.matches[:3]]
     lines += _section("Others who were here", cases, markdown)
-    asked = [f"{item}{line}" for asked in diagnosis.questions[:1] for line in _asked(asked)]
-    lines += _section("The one question that would change this most", asked, markdown)
-    return "\n".join(lines).replace(figures.NBSP, " ") + "\n"
+    lines += _section("What was read", [f"{item}{_fact(fact, diagnosis)}" for fact in _told(diagnosis)], markdown)
+    return lines + _section("How it was read", [f"{item}{note}" for note in diagnosis.facts.notes], markdown)
+
+
+def _pools(diagnosis: Diagnosis) -> tuple[PoolEstimate | None, PoolEstimate | None]:
+    """The pool that failed, else the cards, and the other."""
+    gpu, host = diagnosis.estimate.gpu, diagnosis.estimate.host
+    return (host, gpu) if diagnosis.pool == "host" else (gpu, host)
 
 
 def _chinese(diagnosis: Diagnosis, head: str, code: str) -> list[str]:
@@ -106,16 +120,23 @@ def _value(fact: Fact, diagnosis: Diagnosis) -> str:
     return words.value_words(fact.id, diagnosis.facts.values[fact.id])
 
 
-def _table(pool: PoolEstimate, markdown: bool) -> list[str]:
-    what = "Host RAM per node" if pool.pool == "host" else "GPU memory per GPU"
-    capacity = f" of {figures.gib(pool.capacity)}" if pool.capacity else ""
+def _table(pool: PoolEstimate | None, markdown: bool) -> list[str]:
+    """The peak of each phase, and below them what they have room in."""
+    if pool is None or not pool.phases:
+        return []
+    host = pool.pool == "host"
     rows = [(*_row(phase), _seen(phase, markdown)) for phase in pool.phases]
-    title = f"{what}, peak of each phase{capacity} (GiB)"
+    if pool.capacity:
+        rows.append(("the node has" if host else "the card has", tenths(pool.capacity) / 10, "", ""))
     if markdown:
-        body = [f"| {name} | {size:.1f}{seen} | {band} |" for name, size, band, seen in rows]
-        return ["", f"### {title}", "", "| phase | peak | band |", "| --- | ---: | ---: |", *body]
-    body = [f"  {name:22}{size:8.1f}   {f'({band})' if band else ''}{seen}".rstrip() for name, size, band, seen in rows]
-    return ["", title.upper(), "", *body]
+        head = ["| phase | peak, GiB | band |", "| --- | ---: | ---: |"]
+        body = [*head, *(f"| {name} | {size:,.1f}{seen} | {band} |" for name, size, band, seen in rows)]
+    else:
+        body = [
+            f"  {name:22}{size:8,.1f} GiB   {f'({band})' if band else ''}{seen}".rstrip()
+            for name, size, band, seen in rows
+        ]
+    return _section(f"{'Host RAM of a node' if host else 'GPU memory'}, peak of each phase", body, markdown)
 
 
 def _row(phase: PhaseEstimate) -> tuple[str, float, str]:
@@ -158,7 +179,7 @@ def _together(diagnosis: Diagnosis, code: str) -> list[str]:
 
 def _changes(changes: tuple[Change, ...], code: str) -> list[str]:
     return [
-        f"   {code}{change.key}{code} {before_words(change) if change.before is not None else '(not in the paste)'} → {change.after}"
+        f"   {code}{change.key}{code} {before_words(change) if change.before is not None else f'({former(change)})'} → {change.after}"
         for change in changes
         if change.key
     ]

@@ -7,16 +7,19 @@ from diagnose.facts.kind import cause_open, not_memory
 from diagnose.facts.memory_limits import job_limited
 from diagnose.possible import ground, possible_phases
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
-from diagnose.units import from_gib
-from diagnose.vocabulary import FACTS, KINDS, PHASES, Value
+from diagnose.vocabulary import FACTS, KINDS, PHASES
 from diagnose.words import untrained
 from diagnose.words.apart import ON_ENGINES_CARD, of_phase
 from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.figures import NBSP, band_words, gib, phase_gib, phase_tenths
+from diagnose.words.lists import listed
 from diagnose.words.measured import growth_words, starts_from
 from diagnose.words.room import room_words
 from diagnose.words.shared import shared_words
 from diagnose.words.untold import OPEN, cards_untold, for_cards, untold
+from diagnose.words.values import algo_words
+from diagnose.words.values import in_sentence as in_sentence
+from diagnose.words.values import value_words as value_words
 
 VERDICTS = {
     "out": "runs out",
@@ -26,49 +29,16 @@ VERDICTS = {
     "open": "by an estimate that does not explain the failure",
 }
 
-# Units that have another form for one.
-_ONE = {"tokens": "token", "prompts": "prompt", "sequences": "sequence", "sequences per GPU": "sequence per GPU"}
-
 _NEXT = {
     "other": "Give the last 20 lines of the worker that failed first, or the line of the kernel or of Ray that names the memory.",
-    "unknown": "Paste the launch command, or set model, cards and lengths beside.",
+    "unknown": "Give the launch command, or name model, cards and lengths.",
     "cards": "The advice is for GPU memory, the likelier of the two in a training; host RAM would need other changes.",
     "serves": "This command runs an engine alone: there is no optimizer and no phase of training, only its weights, graphs and cache.",
 }
 
 
-_SMALL = 0.05  # GiB: what is less is told in MiB
 _FEW = 3  # phases that are worth naming as those that are left
 _WITHOUT_ROWS = ("load", "optimizer_step", "checkpoint")
-
-
-def value_words(id: str, value: Value) -> str:
-    """A fact's value as people say it: options in words, on and off, thousands apart, unit after it."""
-    spec = FACTS[id]
-    options = dict(spec.options)
-    if str(value).lower() in options:
-        return options[str(value).lower()]
-    if isinstance(value, bool):
-        return ("on" if value else "off") if spec.group in ("memory", "engine", "sizes") else ("yes" if value else "no")
-    if id == "algo":
-        return _algo_words(str(value))
-    if spec.unit == "billions":
-        # of a role's model the count is exact, and nobody says it so
-        digits = 10 if id == "params_b" else 3
-        return f"{value:.{digits}g}{NBSP}billion" if isinstance(value, (int, float)) else str(value)
-    if isinstance(value, float) and spec.unit == "GiB" and 0 < value < _SMALL:
-        return gib(from_gib(value))
-    if isinstance(value, (int, float)):
-        number = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
-        unit = _ONE.get(spec.unit, spec.unit) if value == 1 else spec.unit
-        return f"{number}{NBSP}{unit}" if unit else number
-    return value
-
-
-def in_sentence(title: str) -> str:
-    """A title inside a sentence: its first letter small unless it begins with a name or an abbreviation."""
-    first = title.split(" ", 1)[0]
-    return title[:1].lower() + title[1:] if first.istitle() and first not in ("Adam", "Ray's") else title
 
 
 def phase_words(phase: str | None) -> str:
@@ -88,13 +58,9 @@ def run_words(facts: Facts) -> tuple[str, ...]:
         if card
         else f"{count}{NBSP}GPU{'s' if count != 1 else ''}"
     )
-    algo = _algo_words(str(values["algo"])) if facts.algo_told else ""
+    algo = algo_words(str(values["algo"])) if facts.algo_told else ""
     parts = (framework, algo, values.get("model"), cards)
     return tuple(str(part) for part in parts if part)
-
-
-def _algo_words(algo: str) -> str:
-    return algo.upper().replace("_", " ")
 
 
 def card_size(facts: Facts) -> str:
@@ -275,10 +241,13 @@ def worst(diagnosis: Diagnosis, pool: PoolEstimate) -> PhaseEstimate:
 
 def lacking(estimate: Estimate) -> str:
     """What an estimate lacks, in words; empty when it lacks nothing."""
-    if not estimate.missing:
-        return ""
-    names = [in_sentence(FACTS[id].title) if id in FACTS else id for id in estimate.missing]
-    return f"No full estimate: {', '.join(names)} not known."
+    return f"No full estimate: {nothing_tells(estimate)}." if estimate.missing else ""
+
+
+def nothing_tells(estimate: Estimate) -> str:
+    """``nothing tells the model or the GPUs of the whole run``."""
+    names = (in_sentence(FACTS[id].title) if id in FACTS else id for id in estimate.missing)
+    return f"nothing tells {listed([f'the {name}' for name in names], 'or')}"
 
 
 def next_step(diagnosis: Diagnosis) -> str:

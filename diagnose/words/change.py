@@ -8,6 +8,9 @@ from diagnose.words import VERDICTS, in_sentence, phase_words
 from diagnose.words.figures import NBSP, gib, need_tenths
 from diagnose.words.room import room_left
 
+# What follows the figures; where no limit is known there is nothing to say.
+_AFTER = {"out": ", still runs out", **{word: f", {VERDICTS[word]}" for word in ("close", "fits", "open")}}
+
 
 def evidence_words(prescription: Prescription) -> str:
     """Counts with their size, never a percentage: ``1 worked, 2 did not, 1 only suggested``."""
@@ -27,10 +30,15 @@ def effect_words(prescription: Prescription) -> str:
         if before.rest == after.rest and before.row and after.row:
             return f"{gib(before.row)} → {gib(after.row)} for one longest sequence, {word}"
         return f"{room_left(before)} → {room_left(after)} for the engine's cache, {word}"
-    if prescription.before is None or prescription.after is None:
-        return "no saving can be computed"
-    verdict = VERDICTS[prescription.after_verdict] + elsewhere_words(prescription)
-    return f"{need_tenths(prescription.before)[0] / 10:,.1f} → {need_tenths(prescription.after)[0] / 10:,.1f}{NBSP}GiB, {verdict}"
+    return peaks_words(prescription) or "no saving can be computed"
+
+
+def peaks_words(given: Prescription | Together) -> str:
+    """The failing phase as it is and the highest after: ``101.7 → 73.7 GiB, fits``; empty where nothing is computed."""
+    if given.before is None or given.after is None:
+        return ""
+    was, now = need_tenths(given.before)[0], need_tenths(given.after)[0]
+    return f"{was / 10:,.1f} → {now / 10:,.1f}{NBSP}GiB{_AFTER.get(given.after_verdict, '')}{elsewhere_words(given)}"
 
 
 def elsewhere_words(prescription: Prescription | Together) -> str:
@@ -39,6 +47,19 @@ def elsewhere_words(prescription: Prescription | Together) -> str:
     if before is None or after is None or before.phase == after.phase:
         return ""
     return f", the peak is now the {phase_words(after.phase)}"
+
+
+def with_unit(change: Change, written: str) -> str:
+    """A value of what no key holds, with its unit: a key takes a bare number, a machine has GiB."""
+    unit = FACTS[change.fact].unit if change.fact in FACTS and not change.key else ""
+    return f"{written}{NBSP}{unit}" if unit and written[-1:].isdigit() else written
+
+
+def former(change: Change) -> str:
+    """What stands at the key, or that nothing does; of a package, which no key holds, that nothing tells its version."""
+    if change.before is not None:
+        return with_unit(change, change.before)
+    return "not set" if change.fact else "version not told"
 
 
 def before_words(change: Change) -> str:
@@ -72,5 +93,8 @@ def range_words(prescription: Prescription) -> str:
 
 def sure_words(prescription: Prescription) -> str:
     """The further step that fits with its whole band; empty when the advised one does, or none."""
-    steps = [f"{change.key or in_sentence(FACTS[change.fact].title)} = {change.after}" for change in prescription.sure]
+    steps = [
+        f"{change.key or in_sentence(FACTS[change.fact].title)} = {with_unit(change, change.after)}"
+        for change in prescription.sure
+    ]
     return f"To fit with its whole band: {', '.join(steps)}." if steps else ""

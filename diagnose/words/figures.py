@@ -8,9 +8,14 @@ from diagnose.units import GIB, MIB, tenths
 NBSP = "\u00a0"
 
 
+def mib(size: float) -> str:
+    """``812 MiB``, as an allocator prints what is less than a GiB; ``0.5 MiB`` of what would be nothing."""
+    return f"{size / MIB:,.0f}{NBSP}MiB" if size >= MIB else f"{size / MIB:.2g}{NBSP}MiB"
+
+
 def gib(size: float) -> str:
     """``31.4 GiB`` with a space that does not break, ``24 MiB`` of what would be nothing."""
-    return f"{size / MIB:,.0f}{NBSP}MiB" if MIB <= size < GIB / 20 else f"{size / GIB:,.1f}{NBSP}GiB"
+    return mib(size) if MIB <= size < GIB / 20 else f"{size / GIB:,.1f}{NBSP}GiB"
 
 
 def phase_tenths(phase: PhaseEstimate) -> tuple[int, int, int]:

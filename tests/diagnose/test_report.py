@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -184,3 +185,43 @@ def test_what_two_lines_of_a_log_say_in_bytes_and_in_tokens_is_told_once():
         "vllm serve Qwen/Qwen2.5-7B-Instruct --gpu-memory-utilization 0.92 on one L40S\n"
     )
     assert to_text(diagnose(log, {}, current(), ())).count("KV cache, engine start: 21.4") == 1
+
+
+def test_the_text_says_what_to_do_before_what_was_read():
+    for text in (to_text(found(GROUPED)), to_markdown(found(GROUPED)).upper()):
+        places = [text.index(title) for title in ("PEAK OF EACH PHASE", "WHAT TO DO", "WOULD CHANGE THIS MOST")]
+        assert places == sorted(places)
+        assert places[-1] < text.index("WHAT WAS READ")
+
+
+def test_the_pool_that_failed_stands_first_and_the_other_last():
+    text = to_text(found(NODE))
+    assert text.index("HOST RAM OF A NODE") < text.index("WHAT WAS READ")
+    assert "GPU MEMORY, PEAK" not in text[: text.index("WHAT WAS READ")]
+
+
+def test_below_the_phases_stands_what_they_have_room_in():
+    text = to_text(found(GROUPED))
+    table = text[text.index("GPU MEMORY, PEAK OF EACH PHASE") :].split("\n\n")[1]
+    assert re.search(r"^  the card has +79\.\d GiB$", table.split("\n")[-1])
+
+
+def test_what_is_less_than_a_gib_is_told_in_mib_as_an_allocator_prints_it():
+    oom = "CUDA out of memory. Tried to allocate 1002.00 MiB. GPU 0 has a total capacity of 79.11 GiB of which 520.88 MiB is free."
+    text = to_text(found(oom))
+    assert "Asked for: 1,002 MiB (line 1)" in text
+    assert "Free as printed: 521 MiB (line 1)" in text
+
+
+def test_a_key_that_nothing_sets_and_a_version_that_nothing_tells_are_told_apart():
+    text = to_text(
+        found(
+            '  File "verl/workers/actor/dp_actor.py", line 388, in update_policy\n    loss.backward()\n'
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB. GPU 0 has a total capacity of 79.11 GiB of which "
+            "3.11 GiB is free.\npython3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=512 "
+            "data.max_response_length=8192 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct actor_rollout_ref.rollout.n=8 "
+            "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 trainer.n_gpus_per_node=8 trainer.nnodes=1"
+        )
+    )
+    assert "(version not told) → " in text
+    assert "(not set) → " in text
