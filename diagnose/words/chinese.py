@@ -20,7 +20,7 @@ from diagnose.units import GIB
 from diagnose.words import guessed, presumed, worst
 from diagnose.words.beside import before_state, counted_beyond, other_out
 from diagnose.words.chinese_advice import Advised, advised, cache_left, together
-from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, VERDICTS, fact_name, joined
+from diagnose.words.chinese_names import CAUSE_OPEN, KINDS, PHASES, POOLS, VERDICTS, either, fact_name, joined
 from diagnose.words.figures import band_words, gib, phase_tenths, rounded
 from diagnose.words.untold import for_cards, on_defaults, turned_by_tuner, turned_by_version
 
@@ -39,8 +39,8 @@ class Summary:
     lead: str
     advice: tuple[Advised, ...]
     ask: str
+    details: str
     title: str = "中文摘要"
-    details: str = "依据、补丁和其余改动见下面的英文。"
 
 
 def is_chinese(text: str) -> bool:
@@ -63,7 +63,8 @@ def summary(diagnosis: Diagnosis) -> Summary:
     if not not_memory(diagnosis.facts):
         given += [advised(one, diagnosis.phase is not None) for one in diagnosis.prescriptions[:_SHOWN]]
     asked = [f"最该回答的问题：{one.question.chinese or one.question.title}" for one in diagnosis.questions[:1]]
-    return Summary(headline(diagnosis), "".join(_lead(diagnosis)), tuple(given), "".join(asked))
+    details = "依据、补丁和其余改动见下面的英文。" if given else "说明见下面的英文。"
+    return Summary(headline(diagnosis), "".join(_lead(diagnosis)), tuple(given), "".join(asked), details)
 
 
 def headline(diagnosis: Diagnosis) -> str:
@@ -80,9 +81,9 @@ def headline(diagnosis: Diagnosis) -> str:
     failed = form.format(pool=POOLS.get(diagnosis.pool or "", "内存"))
     failed = f"很可能是{failed}" if presumed(diagnosis.facts) else failed
     if phase and kind not in _PLACED:
-        return f"{failed}，发生在{joined(PHASES[phase], '阶段')}"
+        return f"{failed}，{joined('发生在', PHASES[phase], '阶段')}"
     only = only_out(diagnosis.facts, gpu) if kind in ("gpu_oom", "gpu_oom_raw") else None
-    return f"{failed}，按估算在{joined(PHASES[only], '阶段')}" if only else failed
+    return f"{failed}，{joined('按估算在', PHASES[only], '阶段')}" if only else failed
 
 
 def _of_server(room: CacheRoom, verdict: str) -> str:
@@ -103,10 +104,10 @@ def _planned(diagnosis: Diagnosis) -> str:
     by = "按日志实测" if pool.deciding.measured is not None else "按估算"
     what, phase = POOLS[pool.pool], PHASES.get(pool.deciding.phase, pool.deciding.phase)
     return {
-        "out": f"{by}放不下：{what}不够，最高在{phase}",
-        "close": f"难以判断：{what}在{phase}接近上限",
-        "fits": f"{by}{'用 LoRA ' if turned_by_tuner(diagnosis) else ''}放得下，{what}最高在{phase}",
-    }.get(pool.verdict(), f"{what}最高在{phase}，上限未知")
+        "out": f"{by}放不下：{what}不够，{joined('最高在', phase)}",
+        "close": f"难以判断：{joined(f'{what}在', phase, '接近上限')}",
+        "fits": f"{by}{'用 LoRA ' if turned_by_tuner(diagnosis) else ''}放得下，{joined(f'{what}最高在', phase)}",
+    }.get(pool.verdict(), f"{joined(f'{what}最高在', phase)}，上限未知")
 
 
 def _lead(diagnosis: Diagnosis) -> Iterator[str]:
@@ -128,20 +129,15 @@ def _lead(diagnosis: Diagnosis) -> Iterator[str]:
     yield _room(diagnosis.room) if diagnosis.room else _need(phase, pool, limited=job_limited(diagnosis.facts))
     if kind in ("gpu_oom", "gpu_oom_raw") and diagnosis.phase is None:
         left = [*filter(pool.phase, possible_phases(diagnosis.facts, pool))] if pool.pool == "gpu" else []
-        where = (
-            f"{_BY[ground(diagnosis.facts, pool)]}在{reduce(_either, map(PHASES.__getitem__, left))}。" if left else ""
-        )
-        yield f"文本没有说明是哪个阶段。{where}"
+        yield "文本没有说明是哪个阶段。"
+        if left:
+            yield f"{joined(_BY[ground(diagnosis.facts, pool)], '在', reduce(either, map(PHASES.__getitem__, left)))}。"
     yield from _guesses(diagnosis, pool, pool.worst if diagnosis.room else phase)
     yield from _doubts(diagnosis, pool, phase)
     if for_cards(diagnosis):
         yield "以下建议按显存不足给出，这里更可能是它；如果是内存不足，要改的不是这些。"
     if kind == "other":
         yield "请给出最先失败的 worker 的最后 20 行。"
-
-
-def _either(one: str, other: str) -> str:
-    return joined(joined(one, "或"), other)
 
 
 def _guesses(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> Iterator[str]:
@@ -178,7 +174,8 @@ def _doubts(diagnosis: Diagnosis, pool: PoolEstimate, phase: PhaseEstimate) -> I
     if ahead := diagnosis.ahead:
         need, has = phase_tenths(ahead.phase)[0] / 10, gib(ahead.limit)
         when = "从第二步起（优化器状态已在卡上）" if ahead.next_step else "随后"
-        yield f"即使做了第一处改动，按估算{PHASES[ahead.phase.phase]}{when}也会溢出：需要 {need:,.1f} GiB，单卡只有 {has}。"
+        phase_then = joined("按估算", PHASES[ahead.phase.phase], when)
+        yield f"即使做了第一处改动，{phase_then}也会溢出：需要 {need:,.1f} GiB，单卡只有 {has}。"
     if other := other_out(diagnosis, pool):
         yield f"按估算，{POOLS[other.pool]}也会溢出。"
 
@@ -207,14 +204,14 @@ def _need(phase: PhaseEstimate, pool: PoolEstimate, *, limited: bool) -> str:
     if phase.measured is None:
         return f"{joined(name, f'约需 {computed}')}，{limit}。"
     apart = "，两者相差超出误差带" if phase.disagrees else ""
-    return f"日志里{joined(name, f'实测 {gib(phase.measured)}')}，估算为 {computed}{apart}；{limit}。"
+    return f"{joined('日志里', name, f'实测 {gib(phase.measured)}')}，估算为 {computed}{apart}；{limit}。"
 
 
 def _seen(diagnosis: Diagnosis) -> Iterator[str]:
     """What message and log come to beyond the settings: the changes start from there."""
     seen = next((given.before.measured for given in diagnosis.prescriptions if given.before), None)
     if seen is not None:
-        yield f"按报错和日志里的数字是 {gib(seen)}，下面的改动从它算起。"
+        yield f"按报错和日志里的数字是 {gib(seen)}，下面的改动以此为起点。"
 
 
 def _unexplained(diagnosis: Diagnosis, phase: PhaseEstimate) -> str:

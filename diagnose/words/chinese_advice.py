@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 from diagnose.knowledge.records import Lever
 from diagnose.types import LESS, MORE, CacheRoom, Change, PhaseEstimate, Prescription, Together
-from diagnose.words.chinese_names import PHASES, RESULTS, VERDICTS, fact_name
+from diagnose.words.change import with_unit
+from diagnose.words.chinese_names import PHASES, RESULTS, VERDICTS, either, fact_name, joined
 from diagnose.words.figures import gib, need_tenths
 
 
@@ -48,7 +50,7 @@ def _title(given: Prescription, settled: bool) -> str:
         return _name(given.lever)
     advisory, target = given.advisories[0], given.changes[0].after
     phases = [PHASES[phase] for phase in advisory.phases]
-    where = f"若失败在{'、'.join(phases)}：" if phases and not settled else ""
+    where = f"{joined('若失败在', reduce(either, phases))}：" if phases and not settled else ""
     if advisory.fixed is None:
         return f"{where}把 {advisory.package} 退回 {target}"
     return f"{where}把 {advisory.package} 升级到 {target} 或更新"
@@ -81,9 +83,12 @@ def _effect(given: Prescription) -> str:
 
 
 def _figures(given: Prescription | Together, before: PhaseEstimate, after: PhaseEstimate) -> str:
-    moved = "" if before.phase == after.phase else f"，最高变为{PHASES.get(after.phase, after.phase)}"
+    moved = (
+        "" if before.phase == after.phase else f"，{joined('峰值移到', PHASES.get(after.phase, after.phase), '阶段')}"
+    )
     was, now = need_tenths(before)[0], need_tenths(after)[0]
-    return f"{was / 10:,.1f} → {now / 10:,.1f} GiB，{VERDICTS[given.after_verdict]}{moved}"
+    verdict = "" if given.after_verdict == "unknown" else f"，{VERDICTS[given.after_verdict]}"
+    return f"{was / 10:,.1f} → {now / 10:,.1f} GiB{verdict}{moved}"
 
 
 def _changes(changes: tuple[Change, ...]) -> tuple[Named, ...]:
@@ -92,7 +97,7 @@ def _changes(changes: tuple[Change, ...]) -> tuple[Named, ...]:
             one.key or fact_name(one.fact),
             bool(one.key),
             _before(one),
-            {LESS: "比现在小", MORE: "比现在大"}.get(one.after, one.after),
+            {LESS: "比现在小", MORE: "比现在大"}.get(one.after, with_unit(one, one.after)),
         )
         for one in changes
         if one.before != one.after and (one.key or one.fact)
@@ -102,7 +107,9 @@ def _changes(changes: tuple[Change, ...]) -> tuple[Named, ...]:
 def _before(change: Change) -> str:
     """What stands at the key, and where only a named file has it."""
     file = f"（项目自带的 {change.shipped}）" if change.shipped else ""
-    return "（原文没有）" if change.before is None else f"{change.before}{file}"
+    if change.before is None:
+        return "未设置" if change.fact else "版本未知"
+    return f"{with_unit(change, change.before)}{file}"
 
 
 def cache_left(room: CacheRoom) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from diagnose.vocabulary import FACTS
 
 PHASES = {
@@ -16,7 +19,7 @@ PHASES = {
     "critic": "critic 更新",
     "actor_update": "策略更新",
     "optimizer_step": "优化器更新",
-    "checkpoint": "存档",
+    "checkpoint": "保存 checkpoint",
     "eval": "评估",
 }
 
@@ -32,7 +35,7 @@ KINDS = {
     "host_ram": "主机内存溢出",
     "host_shm": "共享内存已满",
     "memory_growth": "{pool}逐步增长",
-    "other": "有内存耗尽，但文本没有说明是显存还是主机内存",
+    "other": "内存耗尽，但文本没有说明是显存还是主机内存",
 }
 
 VERDICTS = {
@@ -119,6 +122,18 @@ def fact_name(id: str) -> str:
     return _FACTS.get(id) or (FACTS[id].title if id in FACTS else id)
 
 
-def joined(name: str, words: str) -> str:
-    """A name and what follows it: with a blank behind Latin letters, without one behind Chinese."""
-    return f"{name} {words}" if name[-1:].isascii() else f"{name}{words}"
+def joined(*parts: str) -> str:
+    """One after the other, with a blank between Latin letters and Chinese ones."""
+    return reduce(_joined, parts)
+
+
+def _joined(before: str, after: str) -> str:
+    signs = before[-1:], after[:1]
+    latin = [sign.isascii() and sign.isalnum() for sign in signs]
+    chinese = ["\u4e00" <= sign <= "\u9fff" for sign in signs]
+    return f"{before} {after}" if any(latin) and all(map(or_, latin, chinese)) else before + after
+
+
+def either(one: str, other: str) -> str:
+    """``权重同步或引擎启动``."""
+    return joined(one, "或", other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,16 @@ TORCH = (
 )
 
 
-def found(text):
+RUN = (
+    f"{TORCH}python3 -m verl.trainer.main_ppo algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen2.5-7B data.train_batch_size=64 "
+    "data.max_response_length=4096 actor_rollout_ref.model.path=Qwen/Qwen2.5-7B actor_rollout_ref.rollout.n=8 trainer.nnodes=1 "
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 trainer.n_gpus_per_node=8\n"
+)
+
+
+def found(text, answers=None):
     knowledge = current()
-    return diagnose(text, {}, knowledge, tuple(knowledge.cases.values()))
+    return diagnose(text, answers or {}, knowledge, tuple(knowledge.cases.values()))
 
 
 def chinese(text):
@@ -155,3 +163,54 @@ def test_an_algorithm_without_a_critic_is_not_told_as_a_key_of_that_name():
         "--reward_model Qwen/Qwen2.5-7B-Instruct --train_type lora --deepspeed zero2\n" + TORCH
     )
     assert "   critic true" not in to_text(found(text))
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        (("发生在", "critic 更新", "阶段"), "发生在 critic 更新阶段"),
+        (("发生在", "保存 checkpoint", "阶段"), "发生在保存 checkpoint 阶段"),
+        (("旧策略 log-prob", "约需 3 GiB"), "旧策略 log-prob 约需 3 GiB"),
+        (("采样", "约需 3 GiB"), "采样约需 3 GiB"),
+        (("采样", "，没有估算"), "采样，没有估算"),
+    ],
+)
+def test_a_blank_stands_between_latin_letters_and_chinese_ones_alone(parts, whole):
+    assert chinese_names.joined(*parts) == whole
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_no_phase_runs_into_the_words_around_it(phase):
+    told = summary(found(f"训练显存不够，求助\n{RUN}", {"phase": phase}))
+    for sentence in (
+        told.headline,
+        told.lead,
+        *(one.title for one in told.advice),
+        *(one.effect for one in told.advice),
+    ):
+        assert not re.search(r"[A-Za-z0-9][\u4e00-\u9fff]|[\u4e00-\u9fff][A-Za-z0-9]", sentence), sentence
+
+
+def test_where_no_limit_is_known_nothing_is_said_of_fitting():
+    command = (
+        "python3 -m openrlhf.cli.train_ppo_ray --actor_num_gpus_per_node 8 --critic_num_gpus_per_node 8 --ref_num_gpus_per_node 8"
+        " --colocate_all_models --vllm_num_engines 8 --pretrain Qwen/Qwen2.5-14B --micro_train_batch_size 4 --zero_stage 3"
+        " --n_samples_per_prompt 4 --prompt_max_len 1024 --generate_max_len 4096 --gradient_checkpointing"
+    )
+    diagnosis = found(f"训练 critic 的时候 OOM\n{command}")
+    effects = [one.effect for one in summary(diagnosis).advice]
+    assert any("→" in effect for effect in effects)
+    assert not [effect for effect in effects if "缺少" in effect]
+    assert "facts missing" not in to_text(diagnosis)
+
+
+def test_what_no_key_holds_has_its_unit():
+    text = "容器被 OOMKilled，k8s 限制 256Gi，verl GRPO，Qwen2.5-32B，16 卡 H800，param_offload=True optimizer_offload=True"
+    changes = [change for one in summary(found(text)).advice for change in one.changes if not change.key]
+    assert [(change.before, change.after) for change in changes] == [("256\u00a0GiB", "384\u00a0GiB")]
+
+
+def test_an_answer_that_advises_nothing_promises_no_patch():
+    timed_out = "NCCL 超时了\nWatchdog caught collective operation timeout: WorkNCCL(SeqNum=1422, OpType=ALLREDUCE) ran for 600012 ms"
+    assert summary(found(timed_out)).details == "说明见下面的英文。"
+    assert "补丁" in summary(found(f"训练显存不够，求助\n{RUN}")).details
