@@ -12,7 +12,16 @@ from diagnose.types import Change, Diagnosis, NotAdvised, PatchLine, PhaseEstima
 from diagnose.units import tenths
 from diagnose.vocabulary import FACTS, OTHER_POOL, PHASES, Pool
 from diagnose.words import VERDICTS, advisory
-from diagnose.words.change import as_shipped, effect_words, elsewhere_words, range_words, sure_words
+from diagnose.words.change import (
+    as_shipped,
+    effect_words,
+    elsewhere_words,
+    former,
+    peaks_words,
+    range_words,
+    sure_words,
+    with_unit,
+)
 from diagnose.words.figures import need_tenths, phase_tenths
 from diagnose.words.together import title, why
 from kb.evidence import Mark, marks
@@ -21,7 +30,7 @@ from wizard.chart.data import shown
 
 NAMED = 3  # cases that a prescription names
 _REASONS = {
-    "on": "on already",
+    "on": "",  # the sentence beside says it, and by what
     "tried": "tried",
     "cured": "cured it",
     "elsewhere": "acts elsewhere",
@@ -46,7 +55,7 @@ class Swap:
 
     name: str
     key: bool
-    before: str | None
+    before: str
     after: str
     shipped: str = ""
 
@@ -107,6 +116,7 @@ class Several:
 
     title: str
     why: str
+    effect: str
     swaps: tuple[Swap, ...]
     bars: tuple[Bar, ...]
     levers: tuple[Lever, ...]
@@ -122,6 +132,7 @@ def together(diagnosis: Diagnosis, given: Together | None) -> Several | None:
     return Several(
         title=title(given),
         why=why(given, pool.limit if pool else None),
+        effect=peaks_words(given),
         swaps=_swaps(given.changes),
         bars=_bars(given, diagnosis),
         levers=given.levers,
@@ -163,8 +174,8 @@ def _swaps(changes: Iterable[Change]) -> tuple[Swap, ...]:
         Swap(
             change.key or (FACTS[change.fact].title if change.fact in FACTS else change.fact),
             bool(change.key),
-            change.before,
-            change.after,
+            former(change),
+            with_unit(change, change.after),
             as_shipped(change),
         )
         for change in changes
@@ -184,7 +195,8 @@ def _bars(given: Prescription | Together, diagnosis: Diagnosis) -> tuple[Bar, ..
     pool = diagnosis.estimate.pool(given.pool)
     limit = tenths(pool.limit) if pool and pool.limit is not None else None
     name = "" if given.pool == (diagnosis.pool or "gpu") else f"{'Host' if given.pool == 'host' else 'GPU'}, "
-    words = VERDICTS[given.after_verdict] + elsewhere_words(given)
+    known = VERDICTS[given.after_verdict] if given.after_verdict != "unknown" else ""
+    words = f"{known}{elsewhere_words(given)}".removeprefix(", ")
     bars = _pair(given.before, given.after, limit, words, name, PHASES.get(given.phase, given.phase))
     return bars + (_moved(given.pool, given.other_pool, diagnosis) if given.other_pool else ())
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from diagnose import outlived
 from diagnose.facts.kind import not_memory
-from diagnose.types import Diagnosis
-from diagnose.vocabulary import FACTS, PHASES
-from diagnose.words import ahead, in_sentence, phase_words, refusal, stand_in, worst
+from diagnose.types import Diagnosis, PoolEstimate
+from diagnose.vocabulary import PHASES
+from diagnose.words import ahead, nothing_tells, phase_words, refusal, stand_in, worst
 from diagnose.words.figures import gib, phase_gib, phase_tenths
 from diagnose.words.files import FILES
-from diagnose.words.lists import listed
 from diagnose.words.measured import growth_words, reached
 from wizard.chart.data import shown
 
@@ -138,7 +137,7 @@ def _refused(diagnosis: Diagnosis) -> Note | None:
 
 
 def _missing(diagnosis: Diagnosis) -> Note | None:
-    missing = [in_sentence(FACTS[id].title) if id in FACTS else id for id in diagnosis.estimate.missing]
+    missing = diagnosis.estimate.missing
     pool = diagnosis.estimate.pool(diagnosis.pool or "gpu")
     if not missing or (pool is not None and pool.phases):
         return None
@@ -147,7 +146,7 @@ def _missing(diagnosis: Diagnosis) -> Note | None:
         "only what the message says and the cases."
     )
     return Note(
-        f"Cannot tell how much it needs: nothing says {listed(missing)}",
+        f"Cannot tell how much it needs: {nothing_tells(diagnosis.estimate)}",
         cure
         if diagnosis.paste.lines
         else f"Set {'it' if len(missing) == 1 else 'them'} beside; until then there is no estimate.",
@@ -167,11 +166,17 @@ def _not_explained(diagnosis: Diagnosis) -> Note | None:
     missed = "or a setting is not in the paste. Compare the figures below with what the run prints."
     return Note(
         "The settings do not explain this failure",
-        f"By the estimate the highest phase, the {phase_words(pool.peak.phase)}, needs {phase_gib(pool.peak)}. "
-        "Both may be right: something else may share the memory, "
+        f"{_highest(diagnosis, pool)}Both may be right: something else may share the memory, "
         f"it may grow by the step, {missed if diagnosis.facts.configured else unread}",
         css="warn",
     )
+
+
+def _highest(diagnosis: Diagnosis, pool: PoolEstimate) -> str:
+    """The highest phase, where the sentence at the top tells of another."""
+    if pool.peak.phase == worst(diagnosis, pool).phase:
+        return ""
+    return f"By the estimate the highest phase, the {phase_words(pool.peak.phase)}, needs {phase_gib(pool.peak)}. "
 
 
 def _outlived(diagnosis: Diagnosis) -> Note | None:

@@ -14,7 +14,21 @@ from diagnose.words import killed
 from diagnose.words.headline import headline
 from kb.facets import trainers
 from kb.mini import Mini
-from wizard import advice, asking, fit_settings, ledger, links, measured, near, notes, reading, state, verdict, words
+from wizard import (
+    advice,
+    asking,
+    first,
+    fit_settings,
+    ledger,
+    links,
+    measured,
+    near,
+    notes,
+    reading,
+    state,
+    verdict,
+    words,
+)
 from wizard.asking import Ask
 from wizard.chart import bars, columns, drawing
 from wizard.chart.data import Column
@@ -62,10 +76,12 @@ def present(
 def _advice(diagnosis: Diagnosis) -> dict[str, Any]:
     """What to change, and all that is said beside it."""
     advised = advice.prescriptions(diagnosis, words.names_of(diagnosis.cases))
+    several = advice.together(diagnosis, diagnosis.together)
     return {
         "advice": advised[:SHOWN],
         "more": advised[SHOWN:],
-        "together": advice.together(diagnosis, diagnosis.together),
+        "together": several,
+        "first": None if not_memory(diagnosis.facts) else first.first(advised, several),
         "fitting": diagnosis.fits_after(SHOWN),
         "ahead": notes.ahead_of(diagnosis),
         "against": advice.not_advised(diagnosis),

@@ -34,7 +34,7 @@ def nothing_given(empty: Sequence[str]) -> str:
 def ceiling_words(pool: PoolEstimate, facts: Facts) -> str:
     """What has the capacity of the line."""
     if pool.pool == "host":
-        return "all that the job may use" if job_limited(facts) else "all the RAM of the node"
+        return "all that the job may use" if job_limited(facts) else "the node’s RAM"
     size = facts.number("gpu_mem_gib")
     name = " ".join(part for part in (str(facts.values.get("gpu_model", "")), f"{size:g}GB" if size else "") if part)
     return f"one {name}" if name else "one card"

@@ -93,7 +93,7 @@ def test_nodes_become_cards_per_node():
         (RUN.replace("Qwen2.5-7B", "Foo-Bar"), "This model is not in the catalogue", "Foo-Bar"),
         (RUN.replace("H20&gpu_mem_gib=96", "Zork9"), "This card comes in several sizes, or we do not know it", "gpu_mem_gib"),
         (RUN.replace("verl", "zzz"), "This framework is not in the catalogue", "zzz"),
-        ("framework=verl&n_gpus=8", "Cannot tell how much it needs: nothing says model", "model"),
+        ("framework=verl&n_gpus=8", "Cannot tell how much it needs: nothing tells the model", "model"),
     ],
 )  # fmt: skip
 def test_what_is_not_known_is_named_with_its_cure(client, query, title, named):

@@ -54,6 +54,7 @@ def test_the_peak_of_a_note_is_the_one_that_the_chart_shows():
         "n_gpus": 8,
         "gpu_mem_gib": 80,
         "algo": "grpo",
+        "phase": "checkpoint",
     }
     for version in ("0.8.2", "0.8.5"):
         found = diagnose("", {**run, "engine_version": version}, current(), ())

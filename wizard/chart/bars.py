@@ -46,7 +46,7 @@ def _row(drawing: Drawing, column: Column, place: int, scale: float, ceiling: fl
     if worst:
         pieces.append(rect("hi", 0, ceiling or 100, top - 1, ROW - 3))
     pieces.append(_words(column, top + 13, ceiling))  # first: its halo must not bite into the name
-    pieces.append(text("nm pk" if worst else "nm", 0.4, top + 13, column.title, "start"))
+    pieces.append(text("nm pk" if worst else "nm", 0.4, top + 13, column.title.replace("Reference", "Ref."), "start"))
     terms = []
     for segment in column.segments:
         terms.append((segment.role, (_x(at, scale), _x(at + segment.size, scale) - _x(at, scale), bar, BAR)))
