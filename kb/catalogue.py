@@ -137,10 +137,13 @@ def frameworks(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
 
 
 def gpus(knowledge: Knowledge, cases: Sequence[Case]) -> Groups:
-    """Grouped by vendor; the note holds the sizes as sold, each with what the driver prints of it."""
+    """Grouped by vendor; the note holds the sizes as sold, each with what the driver prints of it where that is known."""
     groups: dict[str, list[Entry]] = {}
     for gpu in sorted(knowledge.gpus.values(), key=lambda gpu: gpu.title):
-        sizes = ", ".join(f"{size}{NBSP}GB:{NBSP}{printed:.2f}{NBSP}GiB" for size, printed in gpu.sizes.items())
+        sizes = ", ".join(
+            f"{size}{NBSP}GB" + (f":{NBSP}{printed:.2f}{NBSP}GiB" if (printed := gpu.printed(size)) else "")
+            for size in gpu.sizes
+        )
         groups.setdefault(gpu.vendor, []).append(Entry(gpu.title, reverse("kb:gpu", args=[gpu.slug]), sizes))
     return sorted(groups.items())
 

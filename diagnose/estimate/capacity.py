@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnose.types import Facts
 from diagnose.units import from_gib
 
-_SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is firmware and ECC
+SOLD_TO_SHOWN = 0.985  # a card sold as 80 GB shows about 79 GiB; the rest is firmware and ECC
 
 
 def left_by_others(capacity: int | None, held: float | None) -> tuple[int | None, str]:
@@ -21,9 +21,9 @@ def gpu_capacity(facts: Facts) -> tuple[int | None, str]:
     if printed:
         return from_gib(printed), "as the message prints it"
     sold = sold or (facts.gpu.only_size if facts.gpu else None)
-    shown = facts.gpu.sizes.get(str(int(sold))) if facts.gpu and sold else None
+    shown = facts.gpu.printed(str(int(sold))) if facts.gpu and sold else None
     if shown:
         return from_gib(shown), "as the driver shows this card"
     if sold:
-        return from_gib(sold * _SOLD_TO_SHOWN), f"{_SOLD_TO_SHOWN} of the size as sold"
+        return from_gib(sold * SOLD_TO_SHOWN), f"{SOLD_TO_SHOWN} of the size as sold"
     return None, ""

@@ -20,7 +20,8 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpu(Record):
-    """An accelerator. ``sizes`` maps the size as sold (GB) to the capacity that the driver shows (GiB).
+    """An accelerator. ``sizes`` maps the size as sold (GB) to the capacity that the driver shows (GiB), or to itself where no print
+    was at hand.
 
     ``usual`` is the size (GB) that a name without one nearly always means, None where people have both. ``machines`` are those that
     hold such cards, by the names of their makers and of clouds. ``capability``: CUDA's, of a card before Ampere, which has no kernel of
@@ -38,6 +39,11 @@ class Gpu(Record):
     def only_size(self) -> float | None:
         """The size as sold where there is just one."""
         return float(next(iter(self.sizes))) if len(self.sizes) == 1 else None
+
+    def printed(self, size: str) -> float | None:
+        """What the driver shows of a size as sold; None where no print was at hand."""
+        shown = self.sizes.get(size)
+        return shown if shown != float(size) else None
 
     @property
     def most_gib(self) -> float:

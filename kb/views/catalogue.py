@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from diagnose.estimate.capacity import SOLD_TO_SHOWN
 from diagnose.knowledge import Knowledge, current
 from diagnose.knowledge.records import Case
 from diagnose.vocabulary import FACTS, PHASES
@@ -55,7 +56,8 @@ def frameworks(request: HttpRequest) -> HttpResponse:
 @require_safe
 @kept_for_visitors
 def gpus(request: HttpRequest) -> HttpResponse:
-    return _list(request, catalogue.gpus, "gpus", "GPUs", "What a card really has, as its driver prints it.")
+    lead = "What a card really has, as its driver prints it; the size as sold where no print was at hand."
+    return _list(request, catalogue.gpus, "gpus", "GPUs", lead)
 
 
 @require_safe
@@ -156,7 +158,9 @@ def gpu(request: HttpRequest, slug: str) -> HttpResponse:
     """Its sizes as sold and as printed, and the cases that ran on it."""
     record = _record(current().gpus, slug)
     told = catalogue.told_of("gpu_model", [record.title, *record.aliases], cases_for(request.user))
-    return _page(request, "gpu", "gpus", record, {"cases": told, "sections": sections(record.body)})
+    sizes = [(size, record.printed(size)) for size in record.sizes]
+    context = {"sizes": sizes, "counted_as": "" if all(printed for _, printed in sizes) else SOLD_TO_SHOWN}
+    return _page(request, "gpu", "gpus", record, {"cases": told, "sections": sections(record.body), **context})
 
 
 @require_safe

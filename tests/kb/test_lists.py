@@ -67,3 +67,13 @@ def test_ranges_of_versions_that_touch_are_told_as_one() -> None:
     assert ranges([("3.0.3", ""), ("", "3.0.3")]) == ""
     assert ranges([("0.10", ""), ("", "0.9"), ("0.9", "0.9.2")]) == "before 0.9.2; from 0.10"
     assert ranges([("0.18", ""), ("0.24", ""), ("1.6", "")]) == "from 0.18"
+
+
+def test_a_size_of_which_no_print_was_at_hand_has_no_figure_of_the_driver(client: Client) -> None:
+    printed, sold = (client.get(f"/gpus/{slug}/").content.decode() for slug in ("h100", "rtx-4070"))
+    assert "no print at hand" not in printed
+    assert '<th scope="row">12</th><td class="r">no print at hand</td>' in sold
+    assert "counts as 0.985 of what it is sold as" in sold
+    listed = client.get("/gpus/").content.decode()
+    assert "12.00\u00a0GiB" not in listed
+    assert "39.39\u00a0GiB" in listed
