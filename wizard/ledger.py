@@ -175,6 +175,15 @@ def beside(diagnosis: Diagnosis, phase: PhaseEstimate | None) -> tuple[Beside, .
     return tuple(row for row in (*rows, *alone) if row)
 
 
+def cut_short(diagnosis: Diagnosis, phase: PhaseEstimate | None) -> bool:
+    """Whether the card was too small to hold what the phase needs: then no printed figure of what was held comes to it."""
+    pool, number = diagnosis.estimate.gpu, diagnosis.facts.number
+    held = number("process_gib") or number("torch_allocated_gib")
+    if diagnosis.pool != "gpu" or pool is None or pool.capacity is None or phase is None or not held:
+        return False
+    return phase.bytes > pool.capacity
+
+
 def _beside(facts: Facts, id: str, estimated: int | None) -> Beside | None:
     printed = facts.number(id)
     if printed is None:

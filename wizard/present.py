@@ -53,6 +53,7 @@ def present(
         "diagnosis": diagnosis,
         "pasted": pasted,
         "beside": ledger.beside(diagnosis, phase),
+        "cut_short": ledger.cut_short(diagnosis, phase),
         "measured": measured.rows(diagnosis),
         "grown": measured.grown(diagnosis),
         "ask": _next_question(diagnosis, answers),

@@ -82,13 +82,13 @@ def range_words(prescription: Prescription) -> str:
     if runs_out <= 1 and not fits:
         return "At any real response length the run as it is runs out and the changed one fits."
     if fits is None:
-        where, rest = f"From about {runs_out:,} tokens of real response on", "with fewer this phase fits either way"
+        where, rest = f"From about {runs_out:,} tokens of real response on", "with fewer, this phase fits either way"
     elif runs_out <= 1:
-        where, rest = f"Up to about {fits:,} tokens of real response", "with more neither does"
+        where, rest = f"Up to about {fits:,} tokens of real response", "with more, neither does"
     else:
         where = f"Between about {runs_out:,} and {fits:,} tokens of real response"
-        rest = "with fewer this phase fits either way, with more neither does"
-    return f"{where} the run as it is runs out and the changed one fits, by the middle of the estimate; {rest}."
+        rest = "with fewer, this phase fits either way; with more, neither does"
+    return f"{where}, the run as it is runs out and the changed one fits, by the middle of the estimate; {rest}."
 
 
 def sure_words(prescription: Prescription) -> str:

@@ -215,3 +215,19 @@ def test_no_more_is_allocated_in_the_phase_drawn_than_held_in_it():
         rows = {row.title: row.estimate for row in beside(found, phase)}
         if phase.phase not in AWAKE:
             assert float(rows["Allocated by torch"]) <= float(rows["Held by the process"]), phase.phase
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("card", "total", "held", "told"), [("4090", 23.64, 22.43, True), ("H200", 139.81, 22.43, False)]
+)
+def test_what_a_card_cannot_hold_is_no_difference_to_wonder_at(client, card, total, held, told):
+    paste = (
+        f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.64 GiB. GPU 0 has a total capacity of {total} GiB of which "
+        f"1.20 GiB is free. Including non-PyTorch memory, this process has {held} GiB memory in use.\ntrl 0.17.0, one {card}, in the "
+        "actor update\nGRPOConfig(per_device_train_batch_size=8, num_generations=8, max_prompt_length=512, max_completion_length=1024, "
+        'bf16=True, gradient_checkpointing=False)\nmodel = "Qwen/Qwen2.5-1.5B-Instruct"'
+    )
+    page = client.post("/result/", {"paste": paste}).content.decode()
+    assert "Held by the process" in page
+    assert ("the run was refused before it came to that" in page) is told

@@ -101,10 +101,11 @@ def test_beyond_a_range_of_lengths_it_is_said_what_the_middle_of_the_estimate_do
         "From about 650",
         "Up to about 1,400",
     ]
+    assert all(" tokens of real response on, the run" in words or " response, the run" in words for words in told)
     assert [words.partition("; ")[2] for words in told] == [
-        "with fewer this phase fits either way, with more neither does.",
-        "with fewer this phase fits either way.",
-        "with more neither does.",
+        "with fewer, this phase fits either way; with more, neither does.",
+        "with fewer, this phase fits either way.",
+        "with more, neither does.",
     ]
 
 
