@@ -10,13 +10,14 @@ from django.utils.safestring import SafeString
 
 register = template.Library()
 _BREAK = SafeString("<wbr>")
+_WITHIN_A_KEY = re.compile(r"(?<=[._/])(?=[^\W\d_])")
 _WITHIN_A_FIGURE = re.compile(r"(?<=\d) (?=[KMGT]i?B\b|→)|(?<=→) (?=\d)", re.A)
 
 
 @register.filter
 def breakable(key: str) -> SafeString:
-    """A key that may break after each ``.`` and ``_``, and nowhere else."""
-    return format_html_join(_BREAK, "{}", ((part,) for part in re.split(r"(?<=[._/])", key)))
+    """A key that may break after each ``.``, ``_`` and ``/`` before a letter, and nowhere else: no figure breaks at its point."""
+    return format_html_join(_BREAK, "{}", ((part,) for part in _WITHIN_A_KEY.split(key)))
 
 
 @register.filter

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from kb.templatetags.keys import breakable
 from tests.wizard.conftest import Form, post
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -79,3 +80,9 @@ def test_the_note_on_what_is_not_explained_repeats_no_figure_of_the_sentence_abo
     lead = re.search(r'<p class="lead">(.*?)</p>', page, re.S)[1]
     assert lead.startswith("The actor update needs about")
     assert "the highest phase, the actor update" not in note[: note.index("</p>")]
+
+
+def test_a_key_breaks_before_a_letter_and_a_figure_nowhere():
+    assert breakable("data.max_response_length") == "data.<wbr>max_<wbr>response_<wbr>length"
+    assert breakable("of 23.65 GiB, from 0.9.1 on.") == "of 23.65 GiB, from 0.9.1 on."
+    assert breakable("Qwen/Qwen2.5-7B <b>") == "Qwen/<wbr>Qwen2.5-7B &lt;b&gt;"
