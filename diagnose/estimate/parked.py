@@ -76,7 +76,7 @@ def _swap_space(plan: Plan, gpus: int) -> list[Term]:
     each = _SWAP_GIB if each is None else each
     how = f"{each:g} GiB × {gpus} GPUs"
     source, moved_by = "vLLM V0 config.py: swap_space", ("swap_space_gib",)
-    return [make_term("swap_space", "engine's swap space", "held", each * gpus * GIB, how, source, moved_by)]
+    return [make_term("swap_space", "engine's swap space", "engine", each * gpus * GIB, how, source, moved_by)]
 
 
 def _host_cache(plan: Plan, gpus: int) -> list[Term]:
@@ -93,7 +93,7 @@ def _host_cache(plan: Plan, gpus: int) -> list[Term]:
         how = f"{ratio:g} × {gib(pool.bytes)} GiB of its cache on the card"
     moved_by = ("host_cache_gb", "host_cache_ratio", "gpu_memory_utilization", "n_gpus", "gpus_per_node")
     title = "engine's cache on the host"
-    return [make_term("host_cache", title, "held", size.times(gpus), f"{how} × {gpus} GPUs", _CACHE_SOURCE, moved_by)]
+    return [make_term("host_cache", title, "engine", size.times(gpus), f"{how} × {gpus} GPUs", _CACHE_SOURCE, moved_by)]
 
 
 def _shm_model(plan: Plan, gpus: int) -> list[Term]:

@@ -44,7 +44,7 @@ def reward_backup(plan: Plan, gpus: int) -> list[Term]:
     """The weights of its engines in a node's RAM while they sleep."""
     size, how = _engine_weights(plan)
     title, size_of_node = "reward model's weights while its engine sleeps", exactly(size).times(gpus)
-    return [make_term("reward_engine", title, "held", size_of_node, f"{how} × {gpus} GPUs", _ASLEEP, _MOVED_BY)]
+    return [make_term("reward_engine", title, "engine", size_of_node, f"{how} × {gpus} GPUs", _ASLEEP, _MOVED_BY)]
 
 
 def _engine_weights(plan: Plan) -> tuple[float, str]:

@@ -20,7 +20,7 @@ ROLES = (
     ("act", "kept for backward", "images and batches", "kept", "data"),
     ("logits", "logits", "logits", "logits", "logits"),
     ("engine", "engine weights, workspace", "sleeping engines’ weights", "engine", "asleep"),
-    ("kv", "engine KV pool", "engine swap space", "KV pool", "swap"),
+    ("kv", "engine KV pool", "engine cache and swap", "KV pool", "cache"),
     ("fixed", "context, NCCL", "processes", "fixed", "processes"),
 )
 ORDER = {role[0]: place for place, role in enumerate(ROLES)}
@@ -112,7 +112,7 @@ def role_of(term: Term) -> str:
         named = {"logit": "logits", **dict.fromkeys(kept, "act")}
         return next((role for part, role in named.items() if part in term.id), "gather")
     if term.family == "engine":
-        return "kv" if any(part in term.id for part in ("kv", "swap")) else "engine"
+        return "kv" if any(part in term.id for part in ("kv", "swap", "cache")) else "engine"
     return "fixed"
 
 
