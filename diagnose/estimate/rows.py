@@ -105,7 +105,8 @@ def real_row(plan: Plan, rows: float, together: float = 0) -> tuple[Band, Band]:
     """
     prompt_limit, response_limit = row_limit(plan)
     if prompt_limit is None or response_limit is None:
-        return exactly(0), _UNKNOWN_LIMIT
+        shown = images_taken(plan) if most_shown(plan) else exactly(0)
+        return shown.at_most(prompt_limit or shown.high), _UNKNOWN_LIMIT
     if not prompt_limit and plan.online:  # images at least are known of prompts without a limit
         shown, text = images_taken(plan), untold_prompt(plan)
         prompt = Band(shown.low + text.low, shown.mid + text.mid, shown.high + text.high)

@@ -293,4 +293,7 @@ def _plan(detected: Detected, model: Read, stated: Mapping[str, Fact], knowledge
         return knowledge.fallback
     trains = detected.fork is not None or any(id in stated for id in _TRAINING)
     described = (model.model is not None or "params_b" in stated) and trains
-    return knowledge.fallback if described else None
+    of_its_own = detected.fork is not None and bool(
+        detected.fork.facts
+    )  # what such a trainer always does hangs on no model
+    return knowledge.fallback if described or of_its_own else None

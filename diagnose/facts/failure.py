@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from diagnose.facts.framework import Detected
 from diagnose.facts.killed import holders, killed_worker
@@ -30,6 +31,7 @@ def read_failure(
     failed: dict[str, Fact] = {}
     kind = settle_kind(hits, paste)
     phase = settle_phase(paste, hits, detected.framework, knowledge, kind) or _of_clause(speech, hits, kind, knowledge)
+    phase = _of_an_engine(phase, hits)
     evaluating = phase is not None and phase.value == "eval"
     step = read_step(paste, lowered, stages, evaluating) if hits else None
     for fact in (
@@ -50,6 +52,13 @@ def _of_clause(speech: Sequence[Line], hits: tuple[Hit, ...], kind: Fact | None,
     """The phase of the clause that tells of a failure of memory, where no words of a usual form name one or several."""
     named = any(hit.signature.strength == 1 and hit.signature.phase for hit in hits)
     return None if kind is None or named else told_phase(speech, knowledge.signatures)
+
+
+def _of_an_engine(phase: Fact | None, hits: tuple[Hit, ...]) -> Fact | None:
+    """The engine's start, where a model is loaded and what cannot take its memory is an engine's pool: it is the engine that loads it."""
+    if phase is None or phase.value != "load" or not any("engine_maps_pool" in hit.signature.gives for hit in hits):
+        return phase
+    return replace(phase, value="init")
 
 
 def _place_of(kind: Fact | None) -> Fact | None:

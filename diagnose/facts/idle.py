@@ -59,6 +59,9 @@ _CODE = (
         ),
     ),
 )
+# an engine is put to sleep for a training beside it alone
+_SLEEPS = re.compile(r"\benable_sleep_mode\s*=\s*True\b|\w\.sleep\(\s*level\s*=|\w\.wake_up\(", re.A)
+_ALONE = {"rollout_mode": Fact("rollout_mode", "server", "derived", why="the script starts an engine alone")}
 # what a script that trains holds, whatever else it does
 TRAINS = re.compile(
     r"\.backward\(|\.train\(\s*\)|\btrainer\.train\(|Trainer\(|TrainingArguments\(|\boptimizer\.step\(|\bis_trainable\s*=\s*True"
@@ -106,7 +109,10 @@ def idle_code(paste: Paste, speech: Sequence[Line], stated: Mapping[str, Fact]) 
     if named:
         return told(task_of(_file(named[0].path)), _file(named[0].path) + ".py", place_of(paste, named[0].line))
     for task, line, match in _calls(paste):
-        return told(task, match[0].strip(), span_of(line, match))
+        engine = "LLM(" in match[0]
+        if engine and _SLEEPS.search(paste.text):
+            return {}
+        return told(task, match[0].strip(), span_of(line, match)) | (_ALONE if engine else {})
     return _by_words(speech)
 
 

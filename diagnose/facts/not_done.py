@@ -21,7 +21,7 @@ _LIST = re.compile(r"\s*[:：]\s*(?P<what>[^.;。；\n]{1,120})", re.A)
 _ONE = re.compile(r"\s*(?P<what>[^.,;:，。；：\n]{1,60})", re.A)
 _ASKED = re.compile(
     r"(?:\b(?:should|shall|can|could|may|must|would)\s+(?:i|we|it|that|setting)\b|\bdo (?:i|we) need\b|\bwhat if\b"
-    r"|要不要|是不是[应要该]|能不能|可不可以"
+    r"|要不要|是不是(?:[应要该得]|需要|得)|需不需要|是否(?:需要|要|应)|还是说?(?:需?要|应该|得)|能不能|可不可以"
     r"|应不应该)[^.?!。？！\n]{0,60}$",
     re.I | re.A,
 )
@@ -30,8 +30,20 @@ _WOULD = re.compile(
     r"(?:^|[.,;:，。；：]\s*)(?:(?:and|but|so)\s+)?(?:would|will|could|can|does)\s+(?:setting\s+|using\s+)?[\w.\-]{0,80}\s?=?\s?$",
     re.I | re.A,
 )
+# these ask without any mark
+_A_NOT_A = re.compile(r"要不要|是不是|需不需要|能不能|可不可以|应不应该", re.A)
 _MOST_RANK = 1024
 _ADAPTERS = re.compile(r"lora|dora|peft|adapter|\brank\b|低秩|适配", re.I | re.A)
+# “key 4 可以吗”, “is key 4 supported?”: nobody asks so of what is set already
+_MAY = re.compile(
+    r"[\"'`）)]?\s?(?:的话)?\s?(?:可以吗|可以么|可行吗|行吗|行不行|可不可以|能不能(?:行|跑)?|能行吗|有用吗|有没有用|有帮助吗|会(?:不会)?(?:好|有用)[吗点]?)"
+    r"|[\"'`)]?\s(?:supported|possible|an option|worth (?:it|a try)|allowed)\b[^.!?\n]{0,40}\?",
+    re.I | re.A,
+)
+_IS_SET = re.compile(
+    r"(?:[现目]在|已经?|当前|我的?)[用是设开][^，。；,;\n]{0,40}$|\b(?:i|we)(?: already)? (?:use|set|have)\b[^.,;\n]{0,40}$",
+    re.I | re.A,
+)
 _QUESTION = re.compile(r"[^.!。！\n]{0,60}?[?？]|[^.!。！\n]{0,60}?吗", re.A)
 # what stands over a list of what nobody did yet
 _PLANS = re.compile(
@@ -106,4 +118,6 @@ def _is_asked(setting: Setting, line: Line) -> bool:
     before = line.words[: max(start, 0)]
     asks = _ASKED.search(before) or _WOULD.search(before[-120:])
     several = one_of_several(line.words, max(end, 0))
-    return bool(several or (asks and _QUESTION.match(line.words, max(end, 0))))
+    may = _MAY.match(line.words, max(end, 0)) and not _IS_SET.search(before)
+    marked = asks and (_A_NOT_A.search(asks.group()) or _QUESTION.match(line.words, max(end, 0)))
+    return bool(several or may or marked)

@@ -182,3 +182,11 @@ def test_an_engine_that_went_through_a_step_maps_its_pool_as_it_wakes_up(values)
     assert values(f"verl GRPO. The first step goes through, the second step dies:\n{CUMEM}")["phase"] == "weight_sync"
     assert values(f"第一个 step 完整跑完了，第二个 step 一开始就报\n{CUMEM}")["step"] == 2
     assert "phase" not in values(f"verl GRPO dies in the first step:\n{CUMEM}")
+
+
+def test_an_engine_that_cannot_map_its_pool_while_a_model_loads_is_starting(values):
+    text = (
+        "FastLanguageModel.from_pretrained fails:\nCUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62"
+    )
+    assert values(text)["phase"] == "init"
+    assert values("from_pretrained fails:\nCUDA Error: out of memory")["phase"] == "load"

@@ -84,3 +84,11 @@ def test_the_line_of_code_says_whose_log_probs_a_loss_takes(facts):
         "    log_probs = logits_row.log_softmax(dim=-1)\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.74 GiB."
     )
     assert found.values["phase"] == "ref_logprob"
+
+
+def test_what_a_trainer_always_does_holds_where_no_model_is_named():
+    found = diagnose(
+        "CUDA out of memory. Tried to allocate 980.00 MiB\nDeepSpeed-Chat, PPO, in generate", {}, current(), ()
+    )
+    assert found.facts.values["rollout_engine"] == "hf"
+    assert not any(given.lever.slug.startswith("rollout.gpu_memory") for given in found.prescriptions)

@@ -166,6 +166,18 @@ def test_scripts_of_an_engine_and_of_a_quantizer_train_nothing() -> None:
     )
 
 
+def test_an_engine_of_a_script_is_not_told_to_take_fewer_rows() -> None:
+    found = told(f"llm = LLM('Qwen/Qwen2.5-14B-Instruct', gpu_memory_utilization=0.9)\n{OOM}")
+    levers = [given.lever.slug for given in found.prescriptions]
+    assert "rollout.gpu_memory_utilization.down" in levers
+    assert "eval.batch.down" not in levers
+
+
+def test_an_engine_that_is_put_to_sleep_stands_beside_a_training() -> None:
+    found = told(f"llm = LLM('Qwen/Qwen2.5-14B-Instruct', enable_sleep_mode=True)\nllm.sleep(level=1)\n{OOM}")
+    assert "trains" not in found.facts.values
+
+
 def test_an_evaluation_of_a_training_is_told_to_keep_less() -> None:
     text = '  File "/x/transformers/trainer.py", line 3869, in evaluation_loop\n    all_preds.add(logits)\nSFTTrainer, Qwen2.5-7B\n'
     found = told(text + OOM)

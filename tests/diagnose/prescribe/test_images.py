@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from diagnose.knowledge import current
+from diagnose.pipeline import diagnose
+
 EASYR1 = (
     "python3 -m verl.trainer.main config=examples/config.yaml worker.actor.model.model_path=Qwen/{model} "
     "data.max_prompt_length={limit} data.max_response_length=2048 {pixels} worker.rollout.n=5 trainer.n_gpus_per_node=8\n"
@@ -79,3 +82,11 @@ def test_images_that_are_all_scaled_to_one_size_are_not_scaled_down(advise, mode
 def test_a_model_that_most_train_on_text_is_not_told_of_images_unasked(advise, command, advised):
     advice = advise(command + "\n8 x A100 80GB torch.OutOfMemoryError: CUDA out of memory in the actor update")
     assert any(one.lever.slug == "image.pixels.down" for one in advice.prescriptions) is advised
+
+
+def test_images_of_a_told_size_count_where_nothing_limits_the_answer() -> None:
+    said = "GRPO, LoRA, Qwen2.5-VL-7B-Instruct, 2 x A100 80GB, per_device_train_batch_size 4\nCUDA out of memory.\n"
+    small, large = (diagnose(said + words, {}, current(), ()) for words in ("", "images are 4000x3000"))
+    peaks = [one.estimate.gpu.phase("actor_update").need for one in (small, large)]
+    assert peaks[1] > 2 * peaks[0]
+    assert "image.pixels.down" in [given.lever.slug for given in large.prescriptions[:5]]
