@@ -65,7 +65,7 @@ _SO_MANY = re.compile(
     re.I | re.A,
 )
 _HOST = re.compile(r"(?<![Vv])\bRAM\b|\b(?:host|system|cpu|node|rss)\b|\bcpu_mem|(?<!显)内存|主机", re.I | re.A)
-_CARD = re.compile(r"\b(?:gpu|vram|cuda|reserved|allocated|nvidia-smi)\b|显存", re.I | re.A)
+_CARD = re.compile(r"\b(?:gpu|vram|cuda|reserved|allocated|nvidia-smi)\b|\bmax_memory_\w{4,12}_gb\b|显存", re.I | re.A)
 _NAMES: tuple[tuple[Pool, re.Pattern[str]], ...] = (("host", _HOST), ("gpu", _CARD))
 _COUNTERS = (
     ("reserved", re.compile(r"\breserved\b", re.I | re.A)),
@@ -75,6 +75,18 @@ _COUNTERS = (
 _OF_A_CARD, _WHOLE_CARD = 0.5, 1.02
 _BEYOND_CARDS = 300 * PRINTED["gib"]  # more than any card of the catalogue has
 _LEAST_RISE = 1.05
+_OF_EACH_STEP = re.compile(
+    r"\b(?:after |at |in )?(?:each|every|per) (?:training )?step|\bstep by step|每一?个?步|每一?个?\s?step"
+    r"|\b(?:perf/)?(?:max_|cpu_)mem\w*_gb\b",
+    re.I | re.A,
+)
+_JOINT = r"\s*(?:G(?:i?B)?)?\s*(?:,|，|、|;|/|-{1,2}>|→|=>|\s)\s*(?:then )?"
+_SERIES = re.compile(
+    rf"(?<![\d.\w-])\d{{1,4}}(?:\.\d{{1,3}})?(?:{_JOINT}\d{{1,4}}(?:\.\d{{1,3}})?){{3,20}}(?![\d.%])", re.I | re.A
+)
+_NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,3})?", re.A)
+_IN_A_ROW = 4  # readings of steps in a row, of which each is larger than the one before
+_CLEAR_RISE = 1.15
 _ENOUGH = 2  # readings: who tells two, some steps apart, tells that it grows
 _APART = 8  # steps between the first and the last: over fewer the first ones' caches and lazy state rise by themselves
 
@@ -89,7 +101,10 @@ class _Reading(NamedTuple):
 def told_growth(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Growth | None:
     """The growth of one memory over the steps that somebody names; None with fewer than two, or where one of them is no rise."""
     readings = sorted({one.step: one for line in speech for one in _readings(line, stated)}.values())
-    if len(readings) < _ENOUGH or readings[-1].step - readings[0].step < _APART or not _rises(readings):
+    if not readings:
+        readings = next((found for line in speech if (found := _in_a_row(line))), [])
+    apart = len(readings) >= _ENOUGH and readings[-1].step - readings[0].step >= _APART
+    if not _rises(readings) or not (apart or _clearly_rises(readings)):
         return None
     places = {one.span.line for one in readings}
     words = " ".join(line.words for line in speech if line.number in places)
@@ -109,6 +124,17 @@ def told_growth(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Growth | 
         span=last.span,
         title="as you tell it",
     )
+
+
+def _in_a_row(line: Line) -> list[_Reading]:
+    """Sizes of one step after the other, as a list: “reserved after each step: 61, 65, 70, 74, then OOM”."""
+    if not (_OF_MEMORY.search(line.words) or _HOST.search(line.words) or _CARD.search(line.words)):
+        return []
+    named, found = _OF_EACH_STEP.search(line.words), _SERIES.search(line.words)
+    if named is None or found is None or found.start() < named.start():
+        return []
+    sizes = [_bytes(one[0], "G") for one in _NUMBER.finditer(found[0])]
+    return [_Reading(step, size, span_of(line, found), found[0]) for step, size in enumerate(sizes, 1)]
 
 
 def _readings(line: Line, stated: Mapping[str, Fact]) -> Iterator[_Reading]:
@@ -162,9 +188,16 @@ def _rises(readings: Sequence[_Reading]) -> bool:
     """Whether each is larger than the one before it, and the last one clearly than the first."""
     sizes = [one.bytes for one in readings]
     return (
-        all(after > before for before, after in zip(sizes, sizes[1:], strict=False))
+        len(sizes) >= _ENOUGH
+        and all(after > before for before, after in zip(sizes, sizes[1:], strict=False))
         and sizes[-1] > _LEAST_RISE * sizes[0]
     )
+
+
+def _clearly_rises(readings: Sequence[_Reading]) -> bool:
+    """Whether so many steps in a row took more each that no first caches explain it."""
+    in_a_row = len(readings) >= _IN_A_ROW and readings[-1].step - readings[0].step == len(readings) - 1
+    return in_a_row and readings[-1].bytes > _CLEAR_RISE * readings[0].bytes
 
 
 def _pool(words: str, readings: Sequence[_Reading], stated: Mapping[str, Fact]) -> Pool | None:

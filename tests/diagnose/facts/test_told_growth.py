@@ -2,6 +2,7 @@
 
 import pytest
 
+from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 
 GIB = 2**30
@@ -105,3 +106,31 @@ def test_the_memory_that_is_denied_is_not_the_one_that_grows(knowledge):
     )
     advice = diagnose(text, {}, knowledge, ())
     assert not any(one.lever.pools == ("gpu",) for one in advice.prescriptions)
+
+
+@pytest.mark.parametrize(
+    ("text", "pool"),
+    [
+        ("perf/max_memory_reserved_gb 61.2, 64.9, 69.4, 73.8, 77.1 → then OOM at step 6. verl GRPO 8xH100", "gpu"),
+        ("gpu memory per step: 30.1GB, 35.5GB, 41.2GB, 47GB and then CUDA out of memory, TRL GRPO", "gpu"),
+        ("perf/cpu_memory_used_gb: 120 -> 180 -> 240 -> 310, then ray kills the worker. verl grpo", "host"),
+        ("显存 step 1 43G, step 2 51G, step 3 60G, step 4 70G，然后 CUDA OOM. trl grpo", "gpu"),
+    ],
+)
+def test_sizes_of_steps_in_a_row_tell_of_growth(text, pool) -> None:
+    facts = diagnose(text, {}, current(), ()).facts
+    assert [one.pool for one in facts.growth] == [pool]
+    assert facts.values["oom_kind"] == "memory_growth"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gpu memory per step (GB): 20.1 20.4 20.2 20.3 then CUDA OOM. trl grpo",
+        "gpu memory per step (GB): 40.1, 40.4, 40.6, 40.7 then CUDA OOM. trl grpo",
+        "tried each step limit of GPU memory 1024, 512, 256, 128: CUDA OOM. trl grpo",
+        "显存 24G, 40G, 48G, 80G 的卡都试过了，都 CUDA OOM. verl grpo",
+    ],
+)
+def test_sizes_that_do_not_clearly_rise_or_are_of_no_steps_tell_of_none(text) -> None:
+    assert not diagnose(text, {}, current(), ()).facts.growth
