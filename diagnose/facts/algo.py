@@ -49,7 +49,7 @@ _STARTED = re.compile(
 )
 # the module or script that a command starts, and classes of a trainer in a traceback
 _IN_COMMAND = re.compile(
-    r"(?:^|[/_.\-])(online_dpo|dpo_online|dapo|gspo|rloo|grpo|kto|orpo|cpo|dpo|sft|rm|reward_modeling|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
+    r"(?:^|[/_.\-])(online_dpo|dpo_online|dapo|gspo|rloo|grpo|kto|orpo|cpo|dpo|sft|rm|reward_modeling|gkd)(?=$|[_/.\-\s])|(?<=train_)(ppo|reward_model)(?=$|[_/.\-\s])|(?:(?<=/)|^)(ppo)(?=\.py)",
     re.I | re.A,
 )
 # the script or the module of a launcher's summary (torch/distributed/elastic/multiprocessing/errors: ChildFailedError.format_msg)
@@ -62,7 +62,13 @@ _TRAINER = re.compile(
 )
 
 # a preference loss on answers that the model samples itself (huggingface/trl v0.18.0 trl/trainer/online_dpo_trainer.py)
-_SPELLED = {"onlinedpo": "online_dpo", "dpo_online": "online_dpo", "reward": "rm", "reward_modeling": "rm"}
+_SPELLED = {
+    "onlinedpo": "online_dpo",
+    "dpo_online": "online_dpo",
+    "reward": "rm",
+    "reward_modeling": "rm",
+    "reward_model": "rm",
+}
 
 # transformers' own trainer, its examples, or what people call it
 _SUPERVISED = re.compile(

@@ -22,6 +22,8 @@ _LIMIT = (
 _SIZE = r"(?P<size>\d{1,3}(?:,\d{3})+|\d{2,4}(?:\.\d+)?|\d(?:\.\d+)?(?=\s*t))\s*(?P<unit>[gt])(?:i?b|i)?(?![a-z])"
 # a limit comes first: what the machine has may stand beside it
 _FORMS = (
+    re.compile(rf"(?<![\d.]){_SIZE}\s*(?:of\s+)?(?:host\s)?(?:mem(?:ory)?|ram)\s+(?:limit|cap|quota)\b", re.I | re.A),
+    re.compile(rf"(?:\bdocker|\bpod|容器)\s*[里内]?\s*(?:只|就)\s*(?:给|分|有|能用)[^\d\n]{{0,4}}{_SIZE}", re.I | re.A),
     re.compile(
         r"(?:\bk8s|\bkubernetes|\bkuberay|\braycluster|\bpods?|\bcontainers?|\bcgroups?|\bdocker|容器)"
         rf"(?:(?!shm|共享|显存|gpu.?mem)[^\n]){{0,60}}?(?:\blimit(?:s|ed)?|限制|上限|限额)"

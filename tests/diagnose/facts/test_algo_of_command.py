@@ -37,3 +37,7 @@ _SUMMARY = (
 )
 def test_the_script_of_a_launchers_summary_tells_the_algorithm(values, line, algo):
     assert values(_SUMMARY.format(line)).get("algo") == algo
+
+
+def test_a_script_that_trains_a_reward_model_is_named_for_it(values):
+    assert values("CUDA out of memory\npython train_reward_model.py --strategy colossalai_zero2")["algo"] == "rm"

@@ -190,3 +190,8 @@ def test_an_engine_that_cannot_map_its_pool_while_a_model_loads_is_starting(valu
     )
     assert values(text)["phase"] == "init"
     assert values("from_pretrained fails:\nCUDA Error: out of memory")["phase"] == "load"
+
+
+def test_a_critics_own_trainer_is_in_its_update_where_the_frames_below_are_cut_off(values):
+    text = 'openrlhf\n  File "openrlhf/trainer/ray/ppo_critic.py", line 142, in ppo_train\ntorch.OutOfMemoryError: CUDA out of memory.'
+    assert values(text)["phase"] == "critic"

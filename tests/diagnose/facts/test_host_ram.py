@@ -214,3 +214,15 @@ def test_what_each_machine_has_is_no_size_of_a_card(values, words):
 
 def test_machines_without_a_word_of_ram_tell_neither(values):
     assert not {"host_ram_gb", "gpu_mem_gib"} & values("verl OOM on our boxes (256 GB each)").keys()
+
+
+@pytest.mark.parametrize(
+    "told_so",
+    [
+        "docker container with 256GB of memory limit, host has 2T",
+        "宿主机 2T 内存，docker 只给了 256G",
+        "the pod has a 256GB RAM cap, the machine has 2TB of RAM",
+    ],
+)
+def test_a_limit_comes_before_what_the_machine_has(values, told_so):
+    assert values(told_so)["host_ram_gb"] == 256
