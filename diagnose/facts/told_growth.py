@@ -84,6 +84,9 @@ _JOINT = r"\s*(?:G(?:i?B)?)?\s*(?:,|，|、|;|/|-{1,2}>|→|=>|\s)\s*(?:then )?"
 _SERIES = re.compile(
     rf"(?<![\d.\w-])\d{{1,4}}(?:\.\d{{1,3}})?(?:{_JOINT}\d{{1,4}}(?:\.\d{{1,3}})?){{3,20}}(?![\d.%])", re.I | re.A
 )
+_NO_SIZE = re.compile(
+    r"len(?:gth)?s?\b|length|tokens?\b|seconds?\b|\btimes?\b|reward|score|长度|耗时|奖励", re.I | re.A
+)
 _NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,3})?", re.A)
 _IN_A_ROW = 4  # readings of steps in a row, of which each is larger than the one before
 _CLEAR_RISE = 1.15
@@ -128,10 +131,11 @@ def told_growth(speech: Sequence[Line], stated: Mapping[str, Fact]) -> Growth | 
 
 def _in_a_row(line: Line) -> list[_Reading]:
     """Sizes of one step after the other, as a list: “reserved after each step: 61, 65, 70, 74, then OOM”."""
-    if not (_OF_MEMORY.search(line.words) or _HOST.search(line.words) or _CARD.search(line.words)):
-        return []
     named, found = _OF_EACH_STEP.search(line.words), _SERIES.search(line.words)
     if named is None or found is None or found.start() < named.start():
+        return []
+    before = line.words[: found.start()]
+    if _NO_SIZE.search(before) or not any(form.search(before) for form in (_OF_MEMORY, _HOST, _CARD)):
         return []
     sizes = [_bytes(one[0], "G") for one in _NUMBER.finditer(found[0])]
     return [_Reading(step, size, span_of(line, found), found[0]) for step, size in enumerate(sizes, 1)]

@@ -130,6 +130,8 @@ def test_sizes_of_steps_in_a_row_tell_of_growth(text, pool) -> None:
         "gpu memory per step (GB): 40.1, 40.4, 40.6, 40.7 then CUDA OOM. trl grpo",
         "tried each step limit of GPU memory 1024, 512, 256, 128: CUDA OOM. trl grpo",
         "显存 24G, 40G, 48G, 80G 的卡都试过了，都 CUDA OOM. verl grpo",
+        "response length after each step: 12, 15, 19, 24, then GPU memory is full, CUDA OOM. verl grpo",
+        "GPU memory is fine, mean tokens each step: 120, 150, 190, 240, then CUDA OOM. verl grpo",
     ],
 )
 def test_sizes_that_do_not_clearly_rise_or_are_of_no_steps_tell_of_none(text) -> None:
