@@ -20,7 +20,7 @@ from diagnose.types import Fact, Paste, Setting
 from diagnose.vocabulary import Value
 
 _OBJECT = re.compile(r"(?:\w*_)?(?:args|arguments|config|cfg|kwargs)", re.A)  # training_args.learning_rate = …
-_VARIABLE = re.compile(r"\$\{?[A-Za-z_]", re.A)
+_VARIABLE = re.compile(r"\$[{(]?[A-Za-z_]", re.A)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,13 @@ _FLAG = re.compile(r"--?(?=[A-Za-z])([A-Za-z][\w.:/-]*)(=)?", re.A)
 _OVERRIDE = re.compile(r"([+~]{0,2})([A-Za-z_][\w-]*(?:[./@][\w-]+)*)=(?!=)", re.A)
 _DELETED = re.compile(r"~([A-Za-z_]\w*(?:\.\w+)+)$", re.A)
 ENDS = frozenset({"&&", ";", "||"})  # behind them another command begins
+_ENVIRONMENT = frozenset({"-e", "--env", "-x"})
 _SEPARATOR = re.compile(r"(?:&&|\|\||[|&;]|\d?>{1,2}\S{0,200}|<|2>&1|&>\S{0,200})$", re.A)
 _NEGATIVE = re.compile(r"-\d", re.A)
 _IN_WORDS = frozenset({"-m", "-u", "-c", "-E", "-O", "-W"})
 _LIST_ITEM = re.compile(r"[‹›\w./:@#%+{}$\[\]\"',*<>|=-]+$", re.A)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)\S", re.A)
+_GIVEN = re.compile(r"[\"']?[A-Z][A-Z0-9_]*=(?!=)\S", re.A)  # a variable, which a container or MPI is started with
 _REMARK = re.compile(r"[(（][A-Za-z\u4e00-\u9fff][^\s()（）=]*$", re.A)  # opens a bracket that another word closes
 HOLDER = re.compile(r"[A-Za-z_]\w*=[\"'(](?=--[A-Za-z])", re.A)
 LAUNCHER = re.compile(
@@ -164,6 +166,12 @@ class _Reader:
 
     def _flag(self, at: int, flag: re.Match[str]) -> int:
         token = self.chain[at]
+        if token.text in _ENVIRONMENT and (given := self.chain[at + 1 : at + 2]) and _GIVEN.match(given[0].text):
+            self._variable(given[0])
+            return at + 2
+        if flag[2] and flag[1] == "env" and _GIVEN.match(token.text[flag.end() :]):
+            self._variable(Token(token.text[flag.end() :], token.row, token.start + flag.end(), token.end))
+            return at + 1
         if flag[2]:
             self._add_with_inner(flag[1], token, flag.end(), len(token.text))
             return at + 1
@@ -182,6 +190,18 @@ class _Reader:
         else:
             self._add_list(flag[1], values)
         return at + 1 + len(values)
+
+    def _variable(self, token: Token) -> None:
+        """One that a container or MPI is started with: ``-e NAME=value``, ``-x NAME=value``."""
+        text, left, right = unquote(token.text)
+        start = left + text.index("=") + 1
+        self._add(
+            text.partition("=")[0],
+            token.text[start : len(token.text) - right],
+            "env",
+            token,
+            (start, len(token.text) - right),
+        )
 
     def _values(self, at: int) -> list[Token]:
         """The tokens that are a flag's value; none for a bare flag."""

@@ -42,7 +42,16 @@ _PLAIN_VALUE = re.compile(r"-?\d[\w.+-]*$|(?:[Tt]rue|[Ff]alse|[Nn]one)$|[\w.-]+/
 # a line that begins with a word and a colon is a log's, YAML's or a sentence's
 _LABEL = re.compile(r"[ \t]*[A-Za-z][^\s=/\"'`$\\:]*:[^\s=/\"'`$\\]*(?:\s|$)", re.A)
 # words that announce a command on their own line: “my command: torchrun …”, “命令：python …”
-_ANNOUNCED = re.compile(r"(?<!usage)(?::[ \t]+`?|：[ \t]*`?)(?=[A-Za-z./$~])", re.I | re.A)
+_ANNOUNCED = re.compile(r"(?<!usage)(?::[ \t]+[`\"']?|：[ \t]*`?)(?=[A-Za-z./$~])", re.I | re.A)
+# a row of a list of processes, as ps, top, nvtop and a shell's history print it, which ends in a launcher and what it is given
+_PROCESS = re.compile(
+    r"\s*(?:[\w+.-]{1,32}\s+)?\d{2,8}\s[^\n]{0,160}?(?<=\s)(?=(?:\S{0,80}/)?(?:python\d?(?:\.\d+)?|torchrun|accelerate|deepspeed)\s)",
+    re.A,
+)
+_SETTING = re.compile(r"[+~]{0,2}[A-Za-z_][\w.]{1,80}=[^\[{(\"'$\s]{1,400}$", re.A)
+_LIST_MARK = re.compile(
+    r"[，；、](?=[+~]{0,2}[A-Za-z_][\w.]{2,80}=(?!=))|[,;](?=[+~]{0,2}[A-Za-z]\w{0,40}[_.][\w.]{1,80}=(?!=))", re.A
+)
 _FEW = 3  # colons of a line behind which a command is looked for
 _LINE_ENDS = frozenset({"\\", "\\ ", "\\\t", "\\\\", "^", "`"})  # what continues a line, also before a comment
 _ENDS = ("```", "~~~", '"""', "'''", "Traceback (")
@@ -109,27 +118,29 @@ def _first_tokens(row: Row) -> list[Token]:
 
 def _tokens_from(row: Row, start: int) -> list[Token]:
     words = row.words
-    own = _from_program(_parted(_held(tokens(row, start), row)))
+    own = from_program(_parted(_held(tokens(row, start), row)))
     if words.rstrip()[-1] in "\\`^" or "\\ " in words or "\\\t" in words:
         own = _continued(own)
     return _without_tail(own)
 
 
 def _announced(row: Row, after: Sequence[Row]) -> list[Token]:
-    """The tokens of a command that stands behind words and a colon; none where none does."""
+    """The tokens of a command that stands behind words and a colon, or in a list of processes; none where none does."""
     if "--" not in row.words and "=" not in row.words:
         return []
-    for place, colon in enumerate(_ANNOUNCED.finditer(row.words)):
-        found = _tokens_from(row, colon.end()) if place < _FEW else []
+    process = _PROCESS.match(row.words)
+    ends = [process.end()] if process else [colon.end() for colon in _ANNOUNCED.finditer(row.words)]
+    for end in ends[:_FEW]:
+        found = _tokens_from(row, end)
         if found and starts_command(found, _continues(row), after):
             return found
     return []
 
 
 def _parted(found: list[Token]) -> list[Token]:
-    """A semicolon at the end of a word as a word of its own."""
+    """A semicolon at the end of a word as a word of its own, and each of several settings that a list's marks join."""
     parts: list[Token] = []
-    for token in found:
+    for token in [part for one in found for part in _listed(one)]:
         parts.append(token)
         if len(token.text) > 1 and token.text[-1] == ";" and token.text[-2] not in ";\\":
             parts[-1] = Token(token.text[:-1], token.row, token.start, token.end - 1)
@@ -137,7 +148,17 @@ def _parted(found: list[Token]) -> list[Token]:
     return parts
 
 
-def _from_program(found: list[Token]) -> list[Token]:
+def _listed(token: Token) -> list[Token]:
+    """The settings of “a.b=1，c=2”, each a word of its own; any other word as it is."""
+    cuts = [found.start() for found in _LIST_MARK.finditer(token.text)] if _SETTING.match(token.text) else []
+    starts = [0, *(cut + 1 for cut in cuts)]
+    return [
+        Token(token.text[start:end], token.row, token.start + start, token.start + end)
+        for start, end in zip(starts, [*cuts, len(token.text)], strict=True)
+    ]
+
+
+def from_program(found: list[Token]) -> list[Token]:
     """Without what only leads to the program: ``cd repo &&``, ``source env.sh;``."""
     start = at = 0
     while at < min(start + 8, len(found)):
@@ -158,7 +179,9 @@ def _held(found: list[Token], row: Row) -> list[Token]:
         last = found[-1]
         if holder := HOLDER.match(last.text) or _HOLDS.match(last.text):
             return tokens(row, last.start + holder.end(), last.end - (last.text[-1] in "\"')"))
-    for at, token in enumerate(found[2:], 2):
+    for at, token in enumerate(found[1:], 1):
+        if token.text[:8] in ('--wrap="', "--wrap='") and token.text[-1] == token.text[7] and len(token.text) > 9:
+            return [*found[:at], *tokens(row, token.start + 8, token.end - 1), *found[at + 1 :]]
         inside = token.text[:1] in "\"'" and token.text[-1] == token.text[0] and len(token.text) > 2
         if inside and found[at - 1].text in ("-c", "-lc") and any(_SHELL.match(word.text) for word in found[:at]):
             return [*found[: at - 1], *tokens(row, token.start + 1, token.end - 1), *found[at + 1 :]]

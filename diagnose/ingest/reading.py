@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from diagnose.ingest.argv import read_lists
 from diagnose.ingest.blocks import read_yaml
 from diagnose.ingest.braces import read_braces
 from diagnose.ingest.branches import Walked, walk
 from diagnose.ingest.commands import read_commands
+from diagnose.ingest.environment import plainly_named, read_environment
 from diagnose.ingest.files import without_files
 from diagnose.ingest.frames import read_frames
 from diagnose.ingest.lines import read_rows
@@ -68,10 +70,15 @@ def _parse(text: str, binary: bool) -> Paste:
 def _read_shapes(walked: Walked) -> tuple[tuple[Setting, ...], tuple[Command, ...], tuple[Frame, ...]]:
     """Each line is read by the first shape that fits it: frame, command, dictionary, a tracker's dump, YAML, then keys anywhere."""
     rows = walked.rows
-    variables = read_variables(rows, walked.given)
+    of_pods, in_pods = read_environment(rows)
+    given = [(one.key, one.span.line, one.value) for one in of_pods]
+    variables = read_variables(rows, [*walked.given, *given])
     frames, used = read_frames(rows)
     rest = [row for row in rows if row.line.number not in used]
     commands, settings, used = read_commands(rest, variables)
+    rest = [row for row in rest if row.line.number not in used]
+    listed, found, used = read_lists(rest, variables, len(commands))
+    commands, settings = commands + listed, settings + found
     names = read_names(rows, read_options(rows, settings))
     found, rest = read_braces([row for row in rest if row.line.number not in used], names)
     settings += found
@@ -79,9 +86,10 @@ def _read_shapes(walked: Walked) -> tuple[tuple[Setting, ...], tuple[Command, ..
     settings += found
     rest = [row for row in rest if row.line.number not in used]
     found, used = read_yaml(rest)
-    settings = without_wrapping(settings + found)
+    settings = [one for one in without_wrapping(settings + found) if one.span.line not in in_pods] + of_pods
+    used |= in_pods
     rest = [row for row in rest if row.line.number not in used]
     settings += read_pairs(rest, variables, names)
-    settings = without_unused(settings, commands, rows)
+    settings = without_unused(plainly_named(settings), commands, rows)
     settings.sort(key=lambda setting: (setting.span.line, setting.span.start))
     return tuple(resolved(walked.first(settings))), tuple(commands), tuple(frames)

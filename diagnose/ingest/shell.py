@@ -23,13 +23,18 @@ _ASSIGNED = re.compile(
     r"(?P<value>(?:\"(?:[^\"\\]|\\.)*+\"|'[^']*+'|\$\((?:[^()]|\((?:[^()]|\([^()]{0,80}\)){0,80}\)){0,200}+\)|[^;])*+);?",
     re.A,
 )
+# a variable of a Makefile, which its commands name as $(NAME)
+_MADE = re.compile(
+    r"(?P<name>[A-Za-z_]\w{0,80})[ \t]{0,8}[:?]=[ \t]{0,8}(?P<value>[^\s#][^#\n]{0,200}?)[ \t]*(?:#.*)?$", re.A
+)
 _INNER = r"(?:[^()]|\([^()]{0,80}\)){1,120}+"
 # what stands for a variable that is not set: anything, with references of its own in it
 _DEFAULT = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}+\}){0,400}+"
 _SET_IF_UNSET = re.compile(rf"\$\{{(?P<name>[A-Za-z_]\w{{0,80}}):?=(?P<default>{_DEFAULT})\}}", re.A)
 _REFERENCE = re.compile(
     rf"\$\(\((?P<sum>{_INNER})\)\)|\$\([ \t]*expr[ \t]+(?P<expr>{_INNER})\)|`[ \t]*expr[ \t]+(?P<tick>[^`]{{1,120}})`"
-    rf"|\$\{{(?P<name>[A-Za-z_]\w{{0,80}}|\d)(?:(?P<colon>:)?[-=](?P<default>{_DEFAULT})|:?\?[^{{}}]{{0,200}})?\}}|\$(?P<bare>[A-Za-z_]\w{{0,80}})",
+    rf"|\$\{{(?P<name>[A-Za-z_]\w{{0,80}}|\d)(?:(?P<colon>:)?[-=](?P<default>{_DEFAULT})|:?\?[^{{}}]{{0,200}})?\}}|\$(?P<bare>[A-Za-z_]\w{{0,80}})"
+    r"|\$\((?P<pod>[A-Z_][A-Z0-9_]{0,80})\)",  # of a pod's command or a Makefile
     re.A,
 )
 # What a job's own directives set for its script: sbatch's manual, output environment variables. A range of nodes tells no number.
@@ -119,7 +124,7 @@ class Variables:
             if expression:
                 number = self._evaluate(expression, at, depth, within)
                 return found[0] if number is None else str(number)
-            name = found["name"] or found["bare"]
+            name = found["name"] or found["bare"] or found["pod"]
             value = self._named(name, at, depth, within)
             missing = value is None or (value == "" and found["colon"])
             if missing and found["default"] is not None and not self._untold(name, at):
@@ -160,11 +165,15 @@ def read_variables(rows: Sequence[Row], given: Iterable[tuple[str, int, str | No
     used: set[str] = set()
     for row in rows:
         if "$" in row.words:
-            used.update(found["name"] or found["bare"] or "" for found in _REFERENCE.finditer(row.words))
+            used.update(
+                found["name"] or found["bare"] or found["pod"] or "" for found in _REFERENCE.finditer(row.words)
+            )
             for found in _SET_IF_UNSET.finditer(row.words) if "=" in row.words else ():
                 held = f"${{{found['name']}:-{found['default']}}}"
                 assigned.setdefault(found["name"], []).append((row.line.number, held))
         _put_directives(row, assigned)
+        if "=" in row.words and (made := _MADE.match(row.words)):
+            assigned.setdefault(made["name"], []).append((row.line.number, made["value"]))
         if "=" in row.words and _ASSIGNED.match(row.words.lstrip()):
             _put_assigned(row, assigned)
     for name, line, value in given:

@@ -384,3 +384,12 @@ def test_what_a_comment_announces_is_no_command_beside_another() -> None:
         ("rows", "2"),
     ]
     assert [one.key for one in read(announced).settings if one.command >= 0] == ["NUM_GPUS", "rows"]
+
+
+def test_settings_that_marks_of_a_list_join_are_each_their_own() -> None:
+    text = "rollout.n=8，max_response_length=4096，gpu_memory_utilization=0.6"
+    assert {one.key: one.value for one in read(text).settings} == {
+        "rollout.n": "8",
+        "max_response_length": "4096",
+        "gpu_memory_utilization": "0.6",
+    }
