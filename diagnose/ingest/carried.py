@@ -25,6 +25,15 @@ _STRUCTURE = re.compile(
     re.M,
 )
 _NOTEBOOK = re.compile(rb'^[ \t]*"(?:output_type|cell_type)":[ ]?"', re.M)
+# The text of an entry of logfmt (brandur.org/logfmt), and the last column of an export of a log in commas (RFC 4180).
+_LOGFMT = re.compile(
+    rb'^(?:[\w.-]{1,80}: )?(?:[\w.@-]{1,40}=(?:"(?:[^"\\\n]|\\.)*+"|[^\s"]{0,200}) ){1,12}(?:'
+    + _NAMES
+    + rb')=("(?:[^"\\\n]|\\.)*+")(?: .*)?$',
+    re.M,
+)
+_COLUMN = re.compile(rb'^(?:(?:"[^"\n]{0,80}"|[^",\n]{0,80}),){1,8}"((?:[^"\n]|"")*+)"$', re.M)
+_DOUBLED = re.compile(rb'^[^\n]{1,80},"[^\n]{0,400}""', re.M)
 # What is before a text that was quoted whole.
 _QUOTED = re.compile(rb'\s*(?:\{[ ]?["\']\w{1,40}["\']:[ ]?)?b?["\'](?=\S)')
 # A tag behind which another line begins, and those that only dress words.
@@ -35,6 +44,7 @@ _TAGS = re.compile(
 )
 # A value in quotes, whose tags are its own: of a prompt, a template, a word at which an engine stops.
 _VALUE = re.compile(rb"""(?<=[\s=:,(\[])(?:'[^'\n]{0,2000}'|"[^"\n]{0,2000}")(?=[\s,;)\]}]|\Z)""")
+_CELLS_OF_A_ROW = re.compile(rb"[ \t]*</t[dh]>[ \t]*\n?[ \t]*(?=<t[dh][ >])")
 _ENDS_OR_VALUE, _TAGS_OR_VALUE = (re.compile(_VALUE.pattern + b"|" + tags.pattern) for tags in (_ENDS, _TAGS))
 _MARKED = re.compile(rb"<(?:/[a-z]|br)")
 _EDITED = re.compile(rb"\\(?:_|(?<=\d\\)\*|(?<=\d \\)\*)")  # what no program writes
@@ -55,6 +65,10 @@ def unpacked(data: bytes) -> bytes:
             return _STRUCTURE.sub(b"", _CELL.sub(_string, data))
         if len(_SPREAD.findall(data, 0, _FAR)) >= _SOME:
             return _BESIDE.sub(b"", _SPREAD.sub(_string, data))
+    if len(_LOGFMT.findall(data, 0, _FAR)) >= _SOME:
+        return _LOGFMT.sub(_string, data)
+    if _DOUBLED.search(data, 0, _FAR) and len(_COLUMN.findall(data, 0, _FAR)) >= _SOME:
+        return _COLUMN.sub(lambda found: found[1].replace(b'""', b'"'), data)
     if b"\\n" in data[:_START] and data.count(b"\\n") > 3 * (data.count(b"\n") + 1):
         data = _QUOTED.sub(b"", data, count=1) if _QUOTED.match(data) else data
         return data.replace(b"\\r", b"").replace(b"\\n", b"\n").replace(b"\\t", b"\t").replace(b'\\"', b'"')
@@ -91,6 +105,7 @@ def _encoded(text: str) -> bytes:
 def unmarked(data: bytes) -> bytes:
     """Without the tags of a web page, the backslashes of an editor and the blank line behind every line."""
     if _MARKED.search(data):
+        data = _CELLS_OF_A_ROW.sub(b"\t", data)
         data = _ENDS_OR_VALUE.sub(lambda found: _own(found[0]) or b"\n", data)
         data = _TAGS_OR_VALUE.sub(lambda found: _own(found[0]), data)
     if _EDITED.search(data):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from diagnose.ingest.carried import unmarked, unpacked
+from diagnose.ingest.closed_up import opened_up
 from diagnose.ingest.endless import parted
 from diagnose.ingest.panes import without_boxes
 from diagnose.ingest.scanned import read_again
@@ -48,7 +49,7 @@ def normalise_bytes(data: bytes) -> bytes:
     """The same on valid UTF-8: taking bytes out is many times faster than looking for characters."""
     for _ in range(_ROUNDS):
         plain = _plain(data)
-        data = unwrapped(without_boxes(read_again(parted(unmarked(typed(unpacked(plain)))))))
+        data = opened_up(unwrapped(without_boxes(read_again(parted(unmarked(typed(unpacked(plain))))))))
         if data == plain:
             break
     return data

@@ -45,6 +45,11 @@ _DASHES = re.compile(
 _DASHED = re.compile(rb"\xe2\x80[\x92-\x95]|\xe2\x94\x80|\xe3\x83\xbc|\xe2\xb8\xba")
 _DASH = re.compile(rb"(?<=\s)\xe2\x80[\x93\x94](?=[A-Za-z]\s)")
 
+# between a name with its number and a size: “qwen2.5—14b”, “A100–80G”
+_IN_NAME = re.compile(rb"(?<=\d)\xe2\x80[\x93-\x95](?=\d{1,3}(?:\.\d)?[bBG])")
+
+_WORD = re.compile(rb"[A-Za-z][\w.]*\Z", re.A)
+
 
 def typed(data: bytes) -> bytes:
     """Valid UTF-8 with the characters that a keyboard writes in the place of typeset ones."""
@@ -55,4 +60,11 @@ def typed(data: bytes) -> bytes:
         data = _CHANGED.sub(lambda found: _OF_BYTES[found[0]], data)
     if _DASHED.search(foreign):
         data = _DASH.sub(b"-", _DASHES.sub(b"--", data))
+        data = _IN_NAME.sub(_hyphen, data)
     return data
+
+
+def _hyphen(found: re.Match[bytes]) -> bytes:
+    """A hyphen behind a word that begins with a letter; a range of numbers keeps its dash."""
+    before = found.string[max(0, found.start() - 24) : found.start()]
+    return b"-" if _WORD.search(before) else found[0]

@@ -37,3 +37,20 @@ def test_adapters_and_stages_are_put_right_beside_a_misread_message() -> None:
         "--train_type lora --lora_rank 8 --deepspeed zero3 --model explora"
     )
     assert read(flags).text == flags
+
+
+def test_keys_and_numbers_are_put_right_beside_a_misread_message() -> None:
+    flags = "--mode1_name_or_path Qwen/Qwen2.5-3B --max_comp1etion_1ength 2O48 --adam_beta2 0.95 --seed l0"
+    assert read(f"Tried to al1ocate 4.74 Gi8\n{flags}").text == (
+        "Tried to allocate 4.74 GiB\n--model_name_or_path Qwen/Qwen2.5-3B --max_completion_length 2048 --adam_beta2 0.95 --seed l0"
+    )
+    assert read(flags).text == flags
+
+
+def test_a_misread_card_is_put_right_by_its_maker_s_name() -> None:
+    assert read("| O  NVlDIA A1OO-SXM4-8OGB   On |").text == "| O  NVlDIA A100-SXM4-80GB   On |"
+
+
+def test_sizes_of_a_misread_message_are_put_right_in_any_line() -> None:
+    text = "Tried to al1ocate 2.0O GiB\nmemory 7O.11\nG1B, and 8.9O G1B; Mernory used=61.3OGB"
+    assert read(text).text == "Tried to allocate 2.00 GiB\nmemory 70.11\nGiB, and 8.90 GiB; Memory used=61.30GB"

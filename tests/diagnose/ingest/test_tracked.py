@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from diagnose.ingest import read
 
 
@@ -33,3 +35,32 @@ def test_settings_beside_the_text_of_a_logs_entry_are_kept() -> None:
     found = read(text)
     assert {setting.key: setting.value for setting in found.settings} == {"a.b.c": "2"}
     assert read(found.text).settings == found.settings
+
+
+def test_keys_that_end_at_a_comma_are_read_below_each_other() -> None:
+    text = "key,value\nmodel_name_or_path,Qwen/Qwen2.5-3B\nnum_generations,8\ndata.max_prompt_length,512\n"
+    assert values(text) == {
+        "model_name_or_path": "Qwen/Qwen2.5-3B",
+        "num_generations": "8",
+        "data.max_prompt_length": "512",
+    }
+    assert values("num_generations,8\nthen it died\n") == {}
+
+
+LINES = (
+    "Traceback (most recent call last):",
+    '  File "/x/trl/trainer/grpo_trainer.py", line 12, in f',
+    "ValueError: x",
+)
+
+
+def test_the_text_of_logfmt_and_of_an_export_in_commas_is_the_program_s() -> None:
+    logfmt = "".join(f"ts=2026-03-14T02:11:40Z level=error pod=a-0 msg={json.dumps(line)}\n" for line in LINES)
+    commas = "".join('"Mar 14, 2026","{}"\n'.format(line.replace('"', '""')) for line in LINES)
+    for text in (logfmt, commas):
+        assert read(text).text == "\n".join(LINES)
+
+
+def test_cells_of_a_page_stay_apart() -> None:
+    page = "<table><tr><td>num_generations</td><td>8</td></tr><tr><td>max_length</td>\n<td>2048</td></tr></table>"
+    assert values(page) == {"num_generations": "8", "max_length": "2048"}
