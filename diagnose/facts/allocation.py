@@ -1,7 +1,8 @@
 """What a scheduler or a container gives: cards, nodes and the limit of host memory, by Slurm, Kubernetes, Docker and others.
 
-Forms: slurm.schedmd.com/sbatch.html, kubernetes.io "Schedule GPUs", verl@1dda039b9 docs/start/multinode.rst (SkyPilot),
-docs.docker.com "Enable GPU support" (device_ids, count) and "docker run --gpus"; those of memory stand in ``memory_limits``.
+Forms: slurm.schedmd.com/sbatch.html, kubernetes.io "Schedule GPUs", verl@1dda039b9 docs/start/multinode.rst (SkyPilot), dstack.ai
+"Tasks" (nodes, resources.gpu), modal.com "GPU acceleration", docs.docker.com "Enable GPU support" (device_ids, count) and
+"docker run --gpus"; those of memory stand in ``memory_limits``.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from diagnose.facts import written
+from diagnose.facts.job_totals import job_totals
 from diagnose.facts.launcher import devices_of
-from diagnose.facts.memory_limits import SCHEDULED, read_limits
+from diagnose.facts.memory_limits import LIMIT, SCHEDULED, read_limits
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Paste, Setting
 
@@ -30,7 +32,9 @@ _SUBMITTED = re.compile(
 )
 _TASKS = re.compile(r"\s(?:--ntasks[=-]|-n ?)", re.A)
 # “H100:8”, or the kind as a key of its own with the number behind it
-_ACCELERATORS = re.compile(r"resources\.accelerators(?:\.[A-Za-z][\w-]{0,40})?$", re.A)
+_ACCELERATORS = re.compile(r"resources\.(?:accelerators(?:\.[A-Za-z][\w-]{0,40})?|gpu(?:\.count)?)$", re.A)
+# the same as an argument of a function that a cloud runs: gpu="H100:2"
+_OF_FUNCTION = re.compile(r"[A-Z][\w-]{1,30}:\d{1,2}", re.A)
 _MOST_CARDS = 16
 _LIMIT_KEY = re.compile(
     r"(?:^|\.)limits\.(?P<what>[a-z]{2,12}\.com/[\w-]{0,20}gpu|huawei\.com/Ascend\w{0,8})$", re.I | re.A
@@ -57,6 +61,7 @@ def read_allocation(paste: Paste) -> dict[str, Fact]:
     for fact in (
         *_slurm(paste),
         *_seff(paste),
+        *job_totals(paste, LIMIT),
         *_one_node(paste),
         *_kubernetes(paste),
         *_skypilot(paste),
@@ -139,10 +144,11 @@ def _skypilot(paste: Paste) -> Iterator[Fact]:
     """The cards of each node of a task, and its nodes: one unless it says more."""
     settings = {setting.key: setting for setting in paste.settings if setting.shape == "yaml"}
     kinds = [setting for key, setting in settings.items() if _ACCELERATORS.match(key)]
+    kinds += [one for one in paste.settings if one.key == "gpu" and _OF_FUNCTION.fullmatch(written.bare(one.value))]
     if len(kinds) != 1:
         return  # several are a choice
-    asked, nodes = kinds[0], settings.get("num_nodes")
-    count = asked.value.rpartition(":")[2].strip(" {}")  # also of a map in braces
+    asked, nodes = kinds[0], settings.get("num_nodes", settings.get("nodes"))
+    count = written.bare(asked.value).rpartition(":")[2].strip(" {}")  # also of a map in braces
     if not count.isdigit() or not 0 < int(count) <= _MOST_CARDS:
         return
     yield Fact("gpus_per_node", int(count), "read", "", asked.key, asked.value, asked.span)

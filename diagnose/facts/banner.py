@@ -53,6 +53,8 @@ def ranks(lines: Sequence[Line]) -> dict[str, Fact]:
         ):
             continue
         counts = {"n_gpus": int(match["n"]), "gpus_per_node": int(match.groupdict().get("each") or 0)}
+        if counts["gpus_per_node"] and counts["n_gpus"] % counts["gpus_per_node"] == 0:
+            counts["n_nodes"] = counts["n_gpus"] // counts["gpus_per_node"]
         why, span = "as many processes, each with a card of its own", span_of(line, match)
         return {
             id: Fact(id, count, "derived", written=match[0], span=span, why=why)

@@ -48,7 +48,7 @@ from diagnose.facts.others import of_another_run, supposed
 from diagnose.facts.prose import asked, clause_of, numeral, span_of
 from diagnose.facts.rest_of_cards import with_the_rest
 from diagnose.facts.said import FAILURE
-from diagnose.knowledge.hardware import USUAL_MAKER, Gpu
+from diagnose.knowledge.hardware import Gpu
 from diagnose.types import Fact, Line, Span
 
 _ON_ONE = 8
@@ -231,6 +231,11 @@ def tight(words: str) -> str:
     return "".join(words.split()).replace("-", "")
 
 
+_NUMA = re.compile(
+    r"\s*available: \d{1,3} nodes? \(|.{0,40}\bnuma\b", re.A
+)  # of memory in one machine: numactl -H, lscpu
+
+
 def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> dict[str, Fact]:
     """The number of machines that the text states, by itself or before the cards of each."""
     for mention in said:
@@ -238,7 +243,7 @@ def nodes(speech: Sequence[Line], said: Iterable[Mention] = ()) -> dict[str, Fac
             return _nodes(mention.nodes, mention.span)
     for line in speech:
         words = line.words.lower()
-        if not any(word in words for word in MACHINES):
+        if not any(word in words for word in MACHINES) or _NUMA.match(words):
             continue
         # 单机八卡，2 机: the “one” tells of what kind they are
         for count, place in sorted(
@@ -288,12 +293,3 @@ def all_nodes(said: Sequence[Mention], each: int) -> Fact | None:
     if whole is None or whole.count is None:
         return None
     return Fact("n_gpus", whole.count, "read", written=str(whole.count), span=whole.span, why="of all nodes")
-
-
-def maker(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
-    """Who makes the card, where it is not the maker of most."""
-    card = known.get("gpu_model")
-    vendor = next((gpu.vendor for gpu in gpus.values() if card is not None and gpu.title == card.value), USUAL_MAKER)
-    if vendor == USUAL_MAKER:
-        return {}
-    return {"gpu_maker": Fact("gpu_maker", vendor, "derived", why="follows from the card")}

@@ -83,6 +83,19 @@ def without_cut(table: dict[str, Fact], said: list[Mention], lines: Sequence[Lin
     counts = {one.count for one in _counted(said) if not one.aside}
     if framed or listed is None or len(counts) != 1 or max(one or 0 for one in counts) <= int(listed.value):
         return table
+    return _without_count(table)
+
+
+def beside_keys(table: dict[str, Fact], stated: Mapping[str, Fact]) -> dict[str, Fact]:
+    """The facts of a table without its number of cards, where keys tell those of the run, or that a node of it has more."""
+    listed, each, nodes = table.get("n_gpus"), stated.get("gpus_per_node"), stated.get("n_nodes")
+    if listed is None or each is None or not each.certain:
+        return table
+    all_told = nodes is not None and nodes.certain
+    return table if not all_told and float(each.value) <= float(listed.value) else _without_count(table)
+
+
+def _without_count(table: dict[str, Fact]) -> dict[str, Fact]:
     return {id: fact for id, fact in table.items() if id != "n_gpus"}
 
 

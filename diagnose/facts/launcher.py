@@ -70,6 +70,15 @@ def with_lists(found: dict[str, Fact], launchers: Mapping[str, Fact]) -> dict[st
     return {**launchers, **found}
 
 
+def on_nodes(found: dict[str, Fact], given: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Without the launcher's default of one machine, where the job is ``given`` several: each of them starts as many processes."""
+    nodes, one, cards = given.get("n_nodes"), found.get("n_nodes"), found.get("n_gpus")
+    if nodes is None or nodes.origin != "read" or nodes.value == 1 or one is None or one.origin != "derived":
+        return found
+    each = {"gpus_per_node": replace(cards, id="gpus_per_node")} if cards else {}
+    return {**each, **{id: fact for id, fact in found.items() if id not in ("n_nodes", "n_gpus")}}
+
+
 def _of_trainer(found: dict[str, Fact], stated: Mapping[str, Fact]) -> dict[str, Fact]:
     """What is known of a run whose engine is served from cards of its own: processes are those that train."""
     cards = found.get("n_gpus")

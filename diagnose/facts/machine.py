@@ -13,8 +13,8 @@ from diagnose.facts.banner import processes, ranks
 from diagnose.facts.card_patterns import PART_OF
 from diagnose.facts.card_sizes import sold_size
 from diagnose.facts.cards import Mention
-from diagnose.facts.counts import put_count, put_roles, without_cut
-from diagnose.facts.launcher import launched, one_launched, spoken_processes, with_lists
+from diagnose.facts.counts import beside_keys, put_count, put_roles, without_cut
+from diagnose.facts.launcher import launched, on_nodes, one_launched, spoken_processes, with_lists
 from diagnose.facts.left_cards import left
 from diagnose.facts.lowered import Lowered
 from diagnose.facts.machine_names import with_named
@@ -24,7 +24,7 @@ from diagnose.facts.printed_card import known, possible
 from diagnose.facts.prose import span_of
 from diagnose.facts.roles import allocated_cards, cluster_cards, learner_cards, pool_cards, rented_cards, role_cards
 from diagnose.facts.shared_memory import shared_memory
-from diagnose.facts.strange_cards import mentions, one_memory
+from diagnose.facts.strange_cards import maker, mentions, one_memory
 from diagnose.facts.tables import TABLE, with_tables
 from diagnose.facts.told_trainers import parted_nodes, told_trainers
 from diagnose.facts.used_of import used_of_card
@@ -36,11 +36,13 @@ from diagnose.vocabulary import FACTS, Value
 
 MACHINE = tuple(id for id, spec in FACTS.items() if spec.group == "machine")
 _ROW = re.compile(
-    r"(?:^\s*\|?\s*|\bGPU\s*)(?P<index>\d{1,2})\s*(?:[:|\t]|\s+(?=NVIDIA|Tesla|GeForce|AMD|Type)|\s{2,})", re.A
+    r"(?:^\s*\|?\s*|\bGPU\s*|^\s*Device (?=\d+ \[))(?P<index>\d{1,2})\s*(?:[:|\t]|\s+\[?(?=NVIDIA|Tesla|GeForce|AMD|Type)|\s{2,})",
+    re.A,
 )
 _MIB = re.compile(r"\d+\s*Mi?B\s*/\s*(?P<mib>\d{4,6})\s*Mi?B", re.A)
 _COUNT_LINE = re.compile(
-    r"\b(?:GPU Count|GPU number|Num GPUs(?: used)?|Number of GPUs|nGPUs|CUDA device\(s\))\s*[:=]\s*(?P<count>\d{1,4})\b",
+    r"\b(?:GPU[ _]?Count|GPU number|Num GPUs(?: used)?|Number of GPUs|nGPUs|CUDA device\(s\))[\"']?(?:\s*[:=]\s*|\s{2,8}|\t)"
+    r"(?P<count>\d{1,4})\b",
     re.I | re.A,
 )
 _SIZE_LINE = re.compile(r"(?:\bGPU \d*\s*memory|\bMax memory)\s*[:=]\s*(?P<size>\d{1,3}\.\d+)\s*Gi?B", re.I | re.A)
@@ -62,7 +64,7 @@ def read_machine(
     found, stated = spoken_processes(stated)
     said, printed = mentions(speech, knowledge.gpus), captured.get("gpu_total_gib")
     table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
-    said, table = possible(said, printed, knowledge.gpus), known(table, printed, knowledge.gpus)
+    said, table = possible(said, printed, knowledge.gpus), beside_keys(known(table, printed, knowledge.gpus), stated)
     roles = {id: fact for id, fact in _by_role(paste, stated).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
@@ -72,8 +74,9 @@ def read_machine(
             if id not in ("n_nodes", "gpus_per_node") or fact.origin == "answered"
         }
         _put(found, roles)
-    found = with_lists(found, launched(paste, stated))
-    _put(found, read_allocation(paste) | allocated_cards({**found, **stated}, paste))
+    given = read_allocation(paste)
+    found = on_nodes(with_lists(found, launched(paste, stated)), given)
+    _put(found, given | allocated_cards({**found, **stated}, paste))
     _put(found, table)
     _put(found, shared_memory(paste, speech))
     _spoken(found, stated, speech, said, knowledge.gpus)
@@ -88,7 +91,7 @@ def read_machine(
         found["host_ram_gb"] = of_node(node, found.get("host_ram_gb"))
     _sizes({**found, **stated}, found, captured, knowledge.gpus)
     _put(found, one_launched(paste, {**found, **stated}) or _usual_nodes({**found, **stated}))
-    _put(found, cards.maker({**found, **stated}, knowledge.gpus))
+    _put(found, maker({**found, **stated}, knowledge.gpus))
     return _agreeing({**found, **{id: fact for id, fact in stated.items() if id in MACHINE}})
 
 

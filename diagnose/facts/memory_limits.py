@@ -1,10 +1,11 @@
 """The limit of host memory that a scheduler or a container sets, and what the machine has, as tools print both.
 
 Forms: slurm.schedmd.com/sbatch.html (M, G and T are powers of 1024, a bare number is MiB), SchedMD/slurm contribs/seff/seff, IBM Spectrum
-LSF "bsub -M", openpbs/openpbs src/resmom/mom_main.c, kubernetes.io "Resource units", docs.docker.com "Runtime options with memory" and
-"docker container stats" (docker/go-units RAMInBytes: powers of 1024 with or without i), torvalds/linux mm/memcontrol.c
-(mem_cgroup_print_oom_meminfo), proc(5) for MemTotal, rfjakob/earlyoom@5c3e3ea meminfo.c (print_mem_stats), learn.microsoft.com
-"Advanced settings in WSL".
+LSF "bsub -M" and the mail that it sends of a job, openpbs/openpbs src/resmom/mom_main.c, kubernetes.io "Resource units", docs.docker.com
+"Runtime options with memory" and "docker container stats" (docker/go-units RAMInBytes: powers of 1024 with or without i),
+torvalds/linux mm/memcontrol.c (mem_cgroup_print_oom_meminfo), proc(5) for MemTotal, rfjakob/earlyoom@5c3e3ea meminfo.c
+(print_mem_stats), systemd.resource-control(5), top(1), htop-dev/htop MemoryMeter.c, wandb-metadata.json of Weights & Biases,
+learn.microsoft.com "Advanced settings in WSL".
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from diagnose.facts.job_totals import job_totals
 from diagnose.facts.prose import span_of
 from diagnose.types import Fact, Facts, Line, Paste, Setting, Span
 from diagnose.units import GIB, KIB, to_gib
@@ -54,15 +56,22 @@ _ROWS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
         ),
     ),
     (("mem_limit",), re.compile(r"^\s*mem_limit:\s*[\"']?(?P<size>\d{1,8})(?P<unit>[mgt])i?b?[\"']?\s*$", re.I | re.A)),
+    (
+        ("total requested memory",),
+        re.compile(r"^\s*Total Requested Memory :\s+(?P<size>\d{2,9}\.\d\d) (?P<unit>[MG])B\s*$", re.A),
+    ),
+    (("memorymax=",), re.compile(r"^\s*(?:\S{1,40} )?(?:-p ?)?MemoryMax=(?P<size>\d{1,6})(?P<unit>[MGT])\b", re.A)),
     (("memory=",), re.compile(r"^\s*memory=(?P<size>\d{1,5})(?P<unit>[MG])B\s*$", re.A)),
 )
 _CGROUP_FILE = re.compile(
     r"\bmemory(?:\.max|\.limit_in_bytes|_limit_in_bytes)\b[^\d\n]{0,20}(?P<bytes>\d{9,15})?\s*$", re.A
 )
 _BYTES = re.compile(r"^\s*(?P<bytes>\d{9,15})\s*$", re.A)
-# what the machine has: proc(5), and all that earlyoom counts the available part of
+# what the machine has: proc(5), top, htop, and all that earlyoom counts the available part of
 _MACHINE = (
     ("MemTotal", re.compile(r"^\s*MemTotal:\s+(?P<kib>\d{6,12}) kB", re.A)),
+    ("iB Mem", re.compile(r"^\s*(?P<unit>[KMGT])iB Mem ?:\s{1,6}(?P<size>\d{1,12}(?:\.\d)?) ?\+?total\b", re.A)),
+    ("Mem[", re.compile(r"\bMem\[[^\]\n/]{1,200}\d[\d.]{0,6}[KMGT]/(?P<size>\d[\d.]{0,6})(?P<unit>[GT])\]", re.A)),
     ("mem avail", re.compile(r"\bmem avail:\s{1,6}\d{1,8} of\s{1,6}(?P<size>\d{4,8}) (?P<unit>M)iB\b", re.A)),
 )
 # an older seff names the job's memory alone
@@ -101,12 +110,18 @@ def job_limited(facts: Facts) -> bool:
 def read_limits(paste: Paste, cards: Mapping[str, Fact]) -> dict[str, Fact]:
     """The lowest limit of host memory; with no limit, what the machine has. ``cards``: what the scheduler gives of cards and nodes."""
     limits = [*_rows(paste.lines), *_slurm(paste.lines, cards), *_sacct(paste.lines, cards)]
+    limits += [fact for fact in job_totals(paste, LIMIT) if fact.id == "host_ram_gb"]
     limits += [*_containers(paste.lines), *_cgroup_files(paste.lines), *_settings(paste), *_seff(paste.lines, cards)]
     machine = [
         _fact(line, found, _gib(found), why="")
         for line in paste.lines
         for literal, pattern in _MACHINE
         if literal in line.words and (found := pattern.search(line.words))
+    ]
+    machine += [
+        Fact("host_ram_gb", _round(gib), "read", "", one.key, one.value, one.span)
+        for one in paste.settings
+        if one.shape == "json" and one.key == "memory.total" and (gib := _tracked(one.value))
     ]
     known = [fact for fact in limits if float(fact.value) >= 1] or machine[:1]
     return {"host_ram_gb": min(known, key=lambda fact: float(fact.value))} if known else {}
@@ -229,6 +244,12 @@ def _quantity(words: str) -> float:
     unit = found["unit"] or ""
     factor = KIB ** _POWERS[unit[0].lower()] if unit.endswith("i") else 1000 ** _POWERS[unit.lower()]
     return to_gib(float(found["size"]) * float(factor))
+
+
+def _tracked(words: str) -> float:
+    """GiB of what a tracker of runs notes of the machine: bytes, in its older form GiB with a fraction; 0 where it is neither."""
+    found = re.fullmatch(r"(?P<bytes>\d{10,14})|(?P<gib>\d{1,5}\.\d{1,16})", words, re.A)
+    return 0.0 if found is None else to_gib(int(found["bytes"])) if found["bytes"] else float(found["gib"])
 
 
 def _compose(words: str) -> float:

@@ -138,7 +138,7 @@ _SURELY_HOST = re.compile(
     r"(?:i?B)?\s*(?:of\s+)?(?:(?:system|host|cpu|main)|系统|主机)[-\s]*(?:ram|mem\w*|内存)\s*[)）]", re.I | re.A
 )
 _LARGEST_CARD = 288  # GB
-_FREE = re.compile(r"^\s*Mem:\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?(?=\s+\d)", re.I | re.A)
+_FREE = re.compile(r"^\s*(?:Mem:|内存[:：])\s+(?P<size>[\d.]+)(?P<unit>[KMGT]i?)?(?=\s+\d)", re.I | re.A)
 # … as somebody tells it: “free -g: 503 total”, “free -h says Mem: total 125Gi”
 _FREE_TOLD = re.compile(
     r"\bfree\s+-[a-z]{1,3}\b[^\n\d]{0,24}(?:(?<=total )|(?<=total: )|(?<=[总一]共)|(?<=[总一]共 )|(?<=总计)|(?<=总量)"

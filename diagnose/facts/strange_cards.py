@@ -12,7 +12,7 @@ from diagnose.facts.cards import Mention, aside, names, tight
 from diagnose.facts.cards import mentions as known_mentions
 from diagnose.facts.others import of_others
 from diagnose.facts.prose import NUMERAL, numeral, span_of
-from diagnose.knowledge.hardware import Gpu
+from diagnose.knowledge.hardware import USUAL_MAKER, Gpu
 from diagnose.types import Fact, Line
 
 _LONG = 2000
@@ -81,3 +81,12 @@ def told_strange(speech: Sequence[Line], gpus: Mapping[str, Gpu]) -> Iterator[st
         else:
             yield f"{word} is not in the catalogue: it shares its memory or is no GPU, so no limit is known and the estimate is a GPU's."
         return
+
+
+def maker(known: Mapping[str, Fact], gpus: Mapping[str, Gpu]) -> dict[str, Fact]:
+    """Who makes the card, where it is not the maker of most."""
+    card = known.get("gpu_model")
+    vendor = next((gpu.vendor for gpu in gpus.values() if card is not None and gpu.title == card.value), USUAL_MAKER)
+    if vendor == USUAL_MAKER:
+        return {}
+    return {"gpu_maker": Fact("gpu_maker", vendor, "derived", why="follows from the card")}

@@ -35,6 +35,7 @@ _GPUSTAT_ROW = re.compile(r"^\[(?P<index>\d{1,2})\] [^|]{3,60}\|[^|]{1,60}\|\s*\
 _VRAM = re.compile(r"^\s*GPU\[(?P<index>\d{1,2})\]\s*: VRAM Total Memory \(B\): (?P<bytes>\d{9,13})", re.A)
 _ROCM_ROW = re.compile(r"^\s{0,4}(?P<index>\d{1,2})\s{2,}\S", re.A)
 _NPU_ROW = re.compile(r"\|\s*[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:\S+\s*\|.*?(?P<mb>\d{4,6})\s*\|\s*$", re.A)
+_LINKED_ROW = re.compile(r"^GPU(?P<index>\d{1,2})\s+(?:X|NV\d{1,2}|SYS|NODE|PHB|PXB|PIX)\s", re.A)
 _HEADERS = ("NVIDIA-SMI", "NVITOP", "VRAM%", "HBM-Usage", "MIG devices", "Processes:")
 _CARD_ROWS = {"VRAM%": _ROCM_ROW, "NVITOP": _NVITOP_ROW, "NVIDIA-SMI": _SMI_ROW}
 _CLOSING = ("+", "╘")
@@ -126,7 +127,7 @@ def _query(lines: Sequence[Line], known: Set[str]) -> Iterator[tuple[Line, str, 
 
 
 def _others(lines: Sequence[Line]) -> Iterator[Fact]:
-    """A whole ``nvidia-smi`` table of one card, ``rocm-smi`` and ``npu-smi``."""
+    """A whole ``nvidia-smi`` table of one card, its matrix of links, ``rocm-smi`` and ``npu-smi``."""
     cards: dict[str, tuple[Line, re.Match[str]]] = {}
     header, closed = "", False
     for line in lines:
@@ -135,7 +136,7 @@ def _others(lines: Sequence[Line]) -> Iterator[Fact]:
         closed = closed or (bool(cards) and words.startswith(_CLOSING))
         if found := _VRAM.match(words):
             yield _fact("gpu_mem_gib", to_gib(int(found["bytes"])), line, found)
-        elif found := _GPUSTAT_ROW.match(words):
+        elif found := _GPUSTAT_ROW.match(words) or _LINKED_ROW.match(words):
             pass  # a row that is told without a header
         elif header in _CARD_ROWS:
             found = _CARD_ROWS[header].match(words)
@@ -150,7 +151,7 @@ def _others(lines: Sequence[Line]) -> Iterator[Fact]:
 
 def _iswhole_line(indexes: Sequence[str], form: re.Pattern[str], closed: bool) -> bool:
     """Whether the rows are all the cards of a machine: a table with a frame is closed, a list counts from 0 and has more than one."""
-    if form in (_SMI_ROW, _NVITOP_ROW) and not closed or form is _GPUSTAT_ROW and len(indexes) < 2:
+    if form in (_SMI_ROW, _NVITOP_ROW) and not closed or form in (_GPUSTAT_ROW, _LINKED_ROW) and len(indexes) < 2:
         return False
     return [*map(int, indexes)] == [*range(len(indexes))]
 

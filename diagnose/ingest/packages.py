@@ -46,8 +46,11 @@ _ROLLED = re.compile(
 # engines whose versions people shorten: a share of the card is never written so
 _SHORTENED = re.compile(r"0\.[1-9]\d", re.A)
 _ENGINES = ("vllm", "sglang")
-# what a program prints of itself when it starts: ``Name info: version=0.16.4``
-_INFO = re.compile(rf"(?<![\w./-])({_NAME}) info: version[ \t]?=[ \t]?({_LONG}|{_SHORT}){_END}", re.A)
+# what a program prints of itself when it starts: ``Name info: version=0.16.4``, ``name.__version__: 3.7.1``
+_INFO = re.compile(
+    rf"(?<![\w./-])({_NAME})(?: info: version[ \t]?=|\.__version__[ \t]?(?::|={{1,2}}))[ \t]?[\"']?({_LONG}|{_SHORT}){_END}",
+    re.A,
+)
 # a folder of an installed package: ``site-packages/name-0.8.2-py3.10.egg/name/…``, ``name-0.8.2.dist-info``
 _FOLDER = re.compile(rf"[/\\]({_NAME})-(\d{{1,4}}(?:\.\d{{1,8}}){{1,3}}{_SUFFIX})(?=-py\d|\.dist-info|\.egg)", re.A)
 # the tag of an image that names what it holds: ``owner/image:app0.5-name0.10.0-other2.7``
@@ -122,7 +125,7 @@ def _moved(words: str, number: int, taken: dict[int, Package]) -> str:
 
 def _by_programs(words: str, number: int, taken: dict[int, Package]) -> None:
     """What programs, paths and images say of the packages that they are or hold."""
-    if " info: version" in words:
+    if " info: version" in words or ".__version__" in words:
         for found in _INFO.finditer(words):
             taken.setdefault(found.start(2), Package(found[1], found[2], number))
     if ".egg" in words or ".dist-info" in words:
