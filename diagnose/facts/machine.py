@@ -63,8 +63,8 @@ def read_machine(
     """All facts of the machine: those that ``stated`` (answers and keys) holds and what the text adds."""
     found, stated = spoken_processes(stated)
     said, printed = mentions(speech, knowledge.gpus), captured.get("gpu_total_gib")
-    table = with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus)
-    said, table = possible(said, printed, knowledge.gpus), beside_keys(known(table, printed, knowledge.gpus), stated)
+    table = beside_keys(with_tables(_table(paste, lowered, said, knowledge.gpus), paste, knowledge.gpus), stated)
+    said, table = possible(said, printed, knowledge.gpus), known(table, printed, knowledge.gpus)
     roles = {id: fact for id, fact in _by_role(paste, stated).items() if not _answered(stated, id)}
     if roles:
         # the keys give one role's nodes and cards, not those of the run
@@ -77,8 +77,7 @@ def read_machine(
     given = read_allocation(paste)
     found = on_nodes(with_lists(found, launched(paste, stated)), given)
     _put(found, given | allocated_cards({**found, **stated}, paste))
-    _put(found, table)
-    _put(found, shared_memory(paste, speech))
+    _put(found, {**shared_memory(paste, speech), **table})
     _spoken(found, stated, speech, said, knowledge.gpus)
     if not {"gpu_mem_gib", "gpu_model"} & {**found, **stated}.keys():
         _put(found, used_of_card(speech, knowledge.gpus))
