@@ -93,15 +93,20 @@ def _untold(matches: list[_Match], stated: Mapping[str, Fact]) -> dict[str, str]
     """What a command sets to a variable whose value is not there, or to none of it: neither read nor left at its default."""
     values, found = {**TRAINS, **resolve(stated)}, {}
     for key, setting in ((match.key, match.setting) for match in matches):
-        open_ended = _VARIABLE.search(setting.value) or (
-            key.fact == "train_batch_size" and setting.value.strip() == "0"
-        )
-        if setting.command < 0 or not open_ended or holds(key.when, values) is False:
+        if setting.command < 0 or not _open_ended(key.fact, setting.value) or holds(key.when, values) is False:
             continue
         for id in (key.fact,) if key.fact else {id for facts in key.values.values() for id in facts}:
             if id and id not in stated:
                 found[id] = f"{setting.key}={setting.value}"
     return found
+
+
+def _open_ended(id: str, value: str) -> bool:
+    """Whether a value tells nothing: a variable, a step of no prompts, or machines and cards by what somebody still has to fill in."""
+    unfilled = (
+        id in ("n_nodes", "gpus_per_node", "n_gpus") and not written.not_set(value) and written.of(id, value) is None
+    )
+    return bool(_VARIABLE.search(value)) or unfilled or (id == "train_batch_size" and value.strip() == "0")
 
 
 def _against(match: _Match, values: Mapping[str, Value], proven: Proofs) -> list[Fact]:

@@ -30,8 +30,9 @@ def test_a_pod_s_variables_stand_in_its_command(values):
     assert found["expandable_segments"] is True
 
 
-def test_nodes_that_a_command_asks_something_else_for_are_not_told(values):
-    found = values(RUN.format("Qwen/Qwen3-8B", "$(NNODES)"))
+@pytest.mark.parametrize("nodes", ["$(NNODES)", "{{nnodes}}", "<N>", "?"])
+def test_nodes_that_a_command_asks_something_else_for_are_not_told(values, nodes):
+    found = values(RUN.format("Qwen/Qwen3-8B", nodes))
     assert "n_nodes" not in found
     assert "n_gpus" not in found
 
