@@ -37,6 +37,7 @@ def writable(
                 keys[id] = key.key
                 if key.unit:
                     units[id] = key.unit
+    keys.update(_where_sharding_is_told(there, stated, keys))
     for id in dict.fromkeys((*keys, *of_scripts)):
         fact = stated.get(id)
         if (
@@ -57,6 +58,23 @@ def _shards_otherwise(key: Key, values: Mapping[str, Value]) -> bool:
     return (
         values.get("strategy") == "megatron" and bool(words) and all(word not in (None, "megatron") for word in words)
     )
+
+
+def _where_sharding_is_told(
+    keys: Collection[Key], stated: Mapping[str, Fact], found: Collection[str]
+) -> dict[str, str]:
+    """The key that names the library which shards, for each fact that another of its words sets for the same one."""
+    told = stated.get("strategy")
+    if told is None or not told.key:
+        return {}
+    words = [
+        (one.key, given)
+        for one in keys
+        if told.key in (one.key, *one.aliases)
+        for given in one.values.values()
+        if given.get("strategy") == told.value
+    ]
+    return {id: key for key, given in words for id in given if id in found and id != "strategy"}
 
 
 def _names_algorithm(key: Key) -> bool:

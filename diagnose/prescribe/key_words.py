@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from diagnose.conditions import alike, holds, in_range, told_version
@@ -60,10 +60,11 @@ def words_of(key: Key, facts: Facts) -> Words:
 
 
 def by_values(
-    words: Words, facts: Facts, id: str, target: Value, present: str = ""
+    words: Words, facts: Facts, id: str, target: Value, present: str = "", on: Collection[str] = ()
 ) -> tuple[tuple[Fact, ...], str] | None:
     """The written word whose facts hold the target, or the least of what lies beyond it, and otherwise change least.
 
+    ``on`` is what the ``present`` word turns on: first comes a word that leaves it so, and what the new word does not name is off.
     Of several the one that keeps most parts of the ``present`` word: ``full_shard auto_wrap`` becomes ``full_shard auto_wrap offload``,
     then, where the trainer ships no file, the one that is the present one but for its number: stage2 becomes stage3, not zero3.
     """
@@ -82,12 +83,19 @@ def by_values(
     written, given = min(
         fitting,
         key=lambda entry: (
+            len(_gone(on, id, entry[1])),
             sum(not alike(facts.values.get(other), value) for other, value in entry[1].items()),
             len(parts.symmetric_difference(entry[0].split())) if parts else 0,
             files or not renumbered(entry[0], present),
         ),
     )
-    return tuple(Fact(other, value, "answered") for other, value in given.items()), written
+    after = {**dict.fromkeys(_gone(on, id, given), False), **given}
+    return tuple(Fact(other, value, "answered") for other, value in after.items()), written
+
+
+def _gone(on: Collection[str], id: str, given: Mapping[str, Value]) -> list[str]:
+    """What the present word turns on and a new one in its place does not name."""
+    return [other for other in on if other not in given and not _of_one(id, other)]
 
 
 def _nearest(values: Sequence[Value | None], target: Value, now: Value | None) -> Value:

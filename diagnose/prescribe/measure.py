@@ -30,7 +30,9 @@ def measure(lever: Lever, situation: Situation, made: Written) -> Trial | Refusa
         return Refusal("no_gain", "With it, the memory can no longer be computed.")
     if before.bytes - after.bytes < before.bytes * LEAST_GAIN or after.shown == before.shown:
         return _no_gain(situation, changed)
-    full = _pushed_over(situation.before.pool(pool), changed.pool(pool)) or engine_starves(situation, changed, made)
+    full = _pushed_over(situation.before.pool(pool), changed.pool(pool), after) or engine_starves(
+        situation, changed, made
+    )
     if full:
         return Refusal("elsewhere", crowded(full, pool), shifts=True)
     phase = situation.phase or (after.phase if situation.possible else None)
@@ -50,10 +52,16 @@ def driven_over(before: PoolEstimate | None, after: PoolEstimate | None) -> Iter
             yield phase
 
 
-def _pushed_over(before: PoolEstimate | None, after: PoolEstimate | None) -> PhaseEstimate | None:
-    """A phase that a change drives over the limit; what had no room anyway is driven nowhere while it stays below what was the worst."""
+def _pushed_over(
+    before: PoolEstimate | None, after: PoolEstimate | None, failing: PhaseEstimate
+) -> PhaseEstimate | None:
+    """A phase that a change drives over the limit, but one in whose stead the ``failing`` one still takes more.
+
+    What had no room anyway is driven nowhere while it stays below what was the worst.
+    """
     for phase in driven_over(before, after):
-        if not (before and had_none(before, phase.phase) and phase.bytes < before.peak.bytes):
+        worse = before is not None and had_none(before, phase.phase) and phase.bytes < before.peak.bytes
+        if not worse and phase.bytes >= failing.bytes:
             return phase
     return None
 

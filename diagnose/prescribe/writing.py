@@ -23,7 +23,7 @@ from diagnose.prescribe.older_path import older_path
 from diagnose.prescribe.shown_in_limit import holds_images
 from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.whole_path import whole_path
-from diagnose.types import Change, Fact, Facts
+from diagnose.types import Change, Fact, Facts, Setting
 from diagnose.vocabulary import FACTS, Value
 
 # What the data or the model's processor hold as well, where a trainer has no key for it.
@@ -182,7 +182,7 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
     there = next((setting for setting in reversed(situation.paste.settings) if setting.key in names), None)
     present = read.written if read and read.key else there.value if there else ""
     new = (
-        by_values(words_of(key, facts), facts, id, target, present)
+        by_values(words_of(key, facts), facts, id, target, present, _turned_on(key, facts, read or there))
         if key.values
         else _by_number(key, facts, id, target, unit, read)
     )
@@ -206,6 +206,13 @@ def _inside(situation: Situation, facts: Facts, id: str, target: Value) -> tuple
     if unread(facts.framework, situation.paste.settings, key):
         return None
     return changed, with_shipped(Change(id, _styled(key, facts.keys[id], situation), None, after), key, facts)
+
+
+def _turned_on(key: Key, facts: Facts, written: Fact | Setting | None) -> list[str]:
+    """What a word in the paste turns on; nothing of a file of the person's own, whose next one differs by its number alone."""
+    if written is None or key.new_in == "script":
+        return []
+    return [id for id, fact in facts.stated.items() if fact.value is True and fact.span == written.span]
 
 
 def _styled(key: Key, name: str, situation: Situation) -> str:

@@ -133,3 +133,11 @@ def test_megatrons_gradients_stay_on_the_card_beside_an_optimizer_on_the_host() 
     )
     assert there["actor_gradients"] == here["actor_gradients"] > 10**9
     assert there.get("actor_optimizer", 0) < here["actor_optimizer"]
+
+
+@pytest.mark.parametrize(("file", "on_card"), [("zero3", True), ("zero3_offload", False)])
+def test_a_reference_goes_to_the_host_with_the_policy_whose_configuration_it_is_given(file: str, on_card: bool) -> None:
+    """modelscope/ms-swift v3.6.0 swift/trainers/rlhf_trainer/rlhf_mixin.py:47: prepare_deepspeed(self.ref_model, …)."""
+    text = f"NPROC_PER_NODE=8 swift rlhf --rlhf_type dpo --model Qwen/Qwen3-8B --train_type full --max_length 2048 --deepspeed {file}"
+    found = run_of(f"ms-swift 3.6.0, 8 x A100 80GB\n{text}", {})
+    assert ("ref_weights" in ids(phase(found, "actor_update"))) is on_card

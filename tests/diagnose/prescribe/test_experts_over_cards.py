@@ -27,7 +27,7 @@ def test_full_recomputation_is_advised_though_the_optimizers_step_has_no_room_ei
 
 
 def test_the_optimizer_goes_to_the_host_by_megatrons_key():
-    assert keys(answer(4), "offload.optimizer.on") == ["optimizer_cpu_offload"]
+    assert keys(answer(4), "offload.optimizer.on") == ["optimizer_cpu_offload", "use_precision_aware_optimizer"]
 
 
 def test_experts_go_over_as_many_cards_as_there_are():
