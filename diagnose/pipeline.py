@@ -27,6 +27,7 @@ from diagnose.prescribe.situation import Situation
 from diagnose.prescribe.together import together
 from diagnose.questions import ask
 from diagnose.types import Advice, CacheRoom, Diagnosis, Estimate, Fact, Facts, Growth, Paste, Together
+from diagnose.untold_length import with_engine_length
 from diagnose.vocabulary import NO_CACHE, OF_CARDS, PHASES, POOL_OF_KIND, VERDICTS, Pool, Value
 
 _BY_TRACEBACK = "no other phase of this run has such a traceback"
@@ -255,10 +256,11 @@ def _of_a_pass(facts: Facts) -> Facts:
 
 
 def _with_assumptions(facts: Facts, paste: Paste, knowledge: Knowledge) -> Facts:
-    """The number of cards, the type of a base and the real lengths that the estimate would take, stated as assumptions."""
+    """The number of cards, the type of a base, an engine’s length and the real lengths that the estimate would take, stated as such."""
     cards = assumed_cards(facts, knowledge.fallback, of_another_card(facts.hits, paste))
     facts = facts if cards is None else facts.with_fact(cards)
-    return _with_assumed_lengths(with_base_type(facts, knowledge.fallback), knowledge, paste)
+    facts = with_engine_length(with_base_type(facts, knowledge.fallback), knowledge.fallback)
+    return _with_assumed_lengths(facts, knowledge, paste)
 
 
 def _with_assumed_lengths(facts: Facts, knowledge: Knowledge, paste: Paste | None = None) -> Facts:

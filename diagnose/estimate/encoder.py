@@ -54,10 +54,10 @@ def _image_pixels(plan: Plan, tower: Vision) -> int:
 def _images_of_video(plan: Plan, tower: Vision, image: int) -> int:
     """How many such images the longest video has that is tried; 1 where the engine takes none, or an image is as long."""
     most = 1 if plan.values.get("engine_videos") == 0 else tower.video_images
-    return max(1, min(most, _length(plan) // image))
+    return max(1, min(most, engine_length(plan) // image))
 
 
-def _length(plan: Plan) -> int:
+def engine_length(plan: Plan) -> int:
     """Tokens of the longest sequence that the engine is started for: as it is set, else as many as the model knows where the engine runs
     alone or its trainer asks for no less, else the row's (vLLM v0.11.0 config/model.py: _get_and_verify_max_len)."""
     told, (prompt, response) = whole(plan.values, "max_model_len"), row_limit(plan)

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from diagnose.batch import whole
 from diagnose.conditions import in_range
 from diagnose.estimate.cache import cached_bytes_per_token
-from diagnose.estimate.encoder import STEP_TOKENS, tower_bytes, tried_tokens
+from diagnose.estimate.encoder import STEP_TOKENS, engine_length, tower_bytes, tried_tokens
 from diagnose.estimate.engine_weights import engine_weights, shares_all, shares_base, weight_bytes
 from diagnose.estimate.generation import OF_TRAINER, dense_cache
 from diagnose.estimate.once import once
 from diagnose.estimate.plan import Plan
-from diagnose.estimate.rows import row_limit
 from diagnose.estimate.term import Band, exactly, make_term, total
 from diagnose.estimate.terms_fixed import CONTEXT, fixed
 from diagnose.estimate.terms_held import held
@@ -164,9 +163,7 @@ def cache_room(
     if set_to := plan.number("kv_pool_gib"):
         left = set_to * GIB
     others = 0.0 if plan.serves or _rule(plan) in ("share_of_total", "share_of_empty_card") else resident
-    prompt, response = row_limit(plan)
-    tokens = whole(plan.values, "max_model_len") or (prompt or 0) + (response or 0)
-    token = token_bytes(plan)
+    tokens, token = engine_length(plan), token_bytes(plan)
     parts = (own.mid + others + left, weights, own.mid - weights, others - unseen, left, tokens * token)
     taken, weighed, worked, stands, rest, row = (round(part) for part in parts)
     refuses = plan.values.get("rollout_engine") not in _STARTS_ANYHOW

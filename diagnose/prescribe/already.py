@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from diagnose.batch import longest_row
 from diagnose.conditions import alike, holds, version
+from diagnose.estimate import behaviours_of
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Fact, Facts, NotAdvised
@@ -17,13 +19,25 @@ def on(lever: Lever, situation: Situation) -> NotAdvised | None:
     """It is on already: its own condition says so, a fact that it sets has that value, or the data are as it would have them."""
     fact = _fact_that_is_on(lever, situation)
     if fact is None:
-        return _beyond_data(lever, situation)
+        return _at_longest_row(lever, situation) or _beyond_data(lever, situation)
     stated = situation.facts.stated.get(fact)
     since = _since(stated, situation)
     why = (
         f"On by default since version {since}: set it if yours is older." if since else _where(stated, situation.facts)
     )
     return NotAdvised(lever, "on", why, stated.span if stated else None)
+
+
+def _at_longest_row(lever: Lever, situation: Situation) -> NotAdvised | None:
+    """The length of an engine that nothing sets, where its trainer gives it that of the longest row: none shorter holds one."""
+    facts = situation.facts
+    of_engine = any(change.fact == "max_model_len" for change in lever.changes[:1])
+    if not of_engine or "max_model_len" in facts.values:
+        return None
+    row = longest_row(facts.values)
+    if not row or behaviours_of(facts, situation.fallback).get("engine_length") != "row":
+        return None
+    return NotAdvised(lever, "on", f"Nothing sets it, and the engine is started for the longest row, {row:,} tokens.")
 
 
 def _since(stated: Fact | None, situation: Situation) -> str:

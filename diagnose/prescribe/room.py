@@ -66,7 +66,7 @@ def try_for_room(lever: Lever, situation: Situation, written: Iterable[Written])
 
 def _no_room(changed: PoolEstimate | None, over: tuple[PhaseEstimate, ...], situation: Situation) -> Refusal | None:
     """Why a step is none: a phase that had room has none then, or engine and trainer surely fill the card at the start that failed."""
-    if start_full(changed, situation.facts):
+    if start_full(changed, situation.facts, situation.room):
         return Refusal("no_gain", f"The {PHASES['init']} takes more than the card has with it as without it.")
     newly = next((one for one in over if not had_none(situation.before.gpu, one.phase)), None)
     return Refusal("elsewhere", crowded(newly, "gpu")) if newly else None

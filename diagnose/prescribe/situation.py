@@ -90,7 +90,7 @@ class Situation:
             "job_limited": True if job_limited(self.facts) else None,
             "message": self._message,
             "server_among": server_among(self.kind, self.facts),
-            "start_full": True if self.room and start_full(self.before.gpu, self.facts) else None,
+            "start_full": True if self.room and start_full(self.before.gpu, self.facts, self.room) else None,
             "judged": not self.before.missing and self._has_limit,
         }
         return {**{id: value for id, value in found.items() if value is not None}, **self.values}

@@ -253,7 +253,7 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
         "whether the checkpoints of a frozen vision tower are kept, because gradients are asked of its inputs, or it has none (bare)",
         ("kept", "dropped", "bare"),
     ),
-    "engine_length": ("the sequence that an engine is started for where nothing limits it", ("model",)),
+    "engine_length": ("the sequence that an engine is started for where nothing limits it", ("model", "row")),
     "images_on_host": ("copies of the step's image tensors on the host", ()),
     "engine_images": ("which of an engine's processes read the images of its prompts", ("every_rank", "one_process")),
 }

@@ -150,7 +150,7 @@ def test_what_the_log_lacks_stands_before_what_is_reckoned():
     assert "The log shows that 3.1 GiB are lacking before any cache." in to_text(found)
     before, after = advice(found, "rollout.gpu_memory_utilization.up").room
     assert after.rest - before.rest == pytest.approx(0.1 * 79.1 * GIB, rel=0.01)
-    assert "still lack 3.1" in refused(found, "length.response.down")
+    assert "still lack 3.1" in refused(found, "rollout.max_model_len.down")
 
 
 @pytest.mark.parametrize(("card", "refused"), [("A100", True), ("GH200", False)])  # of 40 or 80 GB, of 96 or 144
