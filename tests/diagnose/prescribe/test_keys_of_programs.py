@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis, Prescription
@@ -116,3 +118,60 @@ def test_an_engine_alone_is_not_given_cards_by_the_switch_that_parts_all_roles()
     )
     keys = {one.key for found in told(text).prescriptions for one in found.changes}
     assert "colocate_all_models" not in keys
+
+
+@pytest.mark.parametrize(("strategy", "advised"), [("fsdp", True), ("fsdp2", False)])
+def test_an_optimizer_in_8_bits_is_given_to_no_run_whose_parameters_fsdp2_parts(strategy: str, advised: bool) -> None:
+    text = (
+        "verl 0.6.1, 8 x A100 40GB\n"
+        f"python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.actor.strategy={strategy} "
+        "actor_rollout_ref.model.path=Qwen/Qwen2.5-14B-Instruct data.max_prompt_length=512 data.max_response_length=1024 "
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 trainer.n_gpus_per_node=8\n"
+        "It dies in optimizer.step():\ntorch.OutOfMemoryError: CUDA out of memory.\n"
+    )
+    assert ("precision.low_bit_optimizer" in levers(told(text))) is advised
+
+
+ROLL = """ROLL {version}, 8 x A100 80GB
+python examples/start_rlvr_pipeline.py --config_path cfg --config_name rlvr_config
+rollout_batch_size: 64
+prompt_length: 2048
+response_length: 8192
+num_return_sequences_in_group: 8
+adv_estimator: "reinforce"
+pretrain: Qwen/Qwen2.5-7B
+num_gpus_per_node: 8
+actor_train:
+  model_args:
+    dtype: bf16
+  training_args:
+    per_device_train_batch_size: 4
+    gradient_accumulation_steps: 32
+  strategy_args:
+    strategy_name: {strategy}
+    strategy_config: {{}}
+  device_mapping: list(range(0,8))
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "strategy", "packed"),
+    [("0.2.1", "megatron_train", True), ("0.1.3", "megatron_train", False), ("0.2.1", "deepspeed_train", False)],
+)
+def test_rows_are_packed_where_the_strategy_and_the_release_pack_them(
+    version: str, strategy: str, packed: bool
+) -> None:
+    found = told(ROLL.format(version=version, strategy=strategy) + OUT)
+    keys = {one.key for lever in found.prescriptions for one in lever.changes}
+    assert ("actor_train.use_sequence_packing" in keys) is packed
+
+
+def test_an_offload_of_fsdp_is_given_to_no_run_of_deepspeed() -> None:
+    text = (
+        "skyrl-train 0.2.0, 8 x A100 40GB\n"
+        "uv run -m skyrl_train.entrypoints.main_base trainer.strategy=deepspeed trainer.policy.model.path=Qwen/Qwen2.5-14B-Instruct "
+        "trainer.placement.policy_num_gpus_per_node=8 trainer.micro_train_batch_size_per_gpu=4 trainer.max_prompt_length=2048 "
+        "generator.sampling_params.max_generate_length=8192\n"
+    )
+    keys = {one.key for lever in told(text + OUT).prescriptions for one in lever.changes}
+    assert not keys & {"trainer.policy.fsdp_config.cpu_offload", "trainer.fused_lm_head_logprob"}
