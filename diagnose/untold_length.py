@@ -14,5 +14,6 @@ def with_engine_length(facts: Facts, fallback: Framework | None) -> Facts:
     model = facts.model
     if model is None or "max_model_len" in facts.values:
         return facts
+    tokens = model.context_of(str(facts.values.get("model", model.title)))
     of_model = behaviours_of(facts, fallback).get("engine_length") == "model"
-    return facts.with_fact(Fact("max_model_len", model.max_position, "default", why=_WHY)) if of_model else facts
+    return facts.with_fact(Fact("max_model_len", tokens, "default", why=_WHY)) if of_model and tokens else facts

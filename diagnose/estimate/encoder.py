@@ -63,4 +63,5 @@ def engine_length(plan: Plan) -> int:
     told, (prompt, response) = whole(plan.values, "max_model_len"), row_limit(plan)
     if told or not (plan.serves or plan.does.get("engine_length") == "model"):
         return told or (prompt or 0) + (response or 0)
-    return plan.model.max_position
+    of_model = plan.model.context_of(str(plan.values.get("model", plan.model.title)))
+    return of_model or (prompt or 0) + (response or 0)

@@ -125,7 +125,7 @@ def _stand_in(size: _Size) -> Model:
         tied=size.tied,
         published=size.published,
         params_b=size.params_b,
-        max_position=32768,
+        max_position=0,  # nobody knows
         attention_bias=True,
         family=ASSUMED,
     )

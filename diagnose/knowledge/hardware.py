@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from diagnose.knowledge.record import Record
 
 USUAL_MAKER = "NVIDIA"
+_QUANTIZED = re.compile(r"-(?:FP8|AWQ|GPTQ-Int\d|bnb-4bit)$", re.I | re.A)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +207,7 @@ class Model(Record):
     ``positions``: rows of a table of positions that are learned; ``relu``: the MLP's function, of which only the result is kept.
     ``word_width``: words are embedded in so many numbers and projected to the width of the layers, and back behind the last one.
     ``attention_layers`` and ``mlp_layers`` count the layers that have one where not all do, 0 otherwise.
+    ``contexts``: the longest one of sisters of this shape that have another, by a word of their names, the telling first.
     """
 
     hidden: int
@@ -246,6 +249,7 @@ class Model(Record):
     attention_layers: int = 0
     mlp_layers: int = 0
     aliases: tuple[str, ...] = ()
+    contexts: Mapping[str, int] = field(default_factory=dict)
     moe: Moe | None = None
     latent: Latent | None = None
     wide: Wide | None = None
@@ -272,6 +276,12 @@ class Model(Record):
     def sparse(self) -> int:
         """Layers with experts."""
         return self.mlps - self.moe.dense_layers if self.moe else 0
+
+    def context_of(self, name: str) -> int | None:
+        """The longest context (tokens) of the model of this name; None where its sisters differ and the name does not tell which it is."""
+        itself = not self.contexts or _QUANTIZED.sub("", name).lower().removesuffix("-base") == self.title.lower()
+        words = (tokens for word, tokens in self.contexts.items() if word.lower() in name.lower())
+        return next(words, self.max_position if itself else 0) or None
 
     def __hash__(self) -> int:
         """Of the name alone: what is computed once for a model is looked up by it many times a diagnosis."""

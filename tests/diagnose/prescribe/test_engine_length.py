@@ -79,3 +79,25 @@ def test_what_the_log_shows_left_is_room_though_the_estimate_has_the_start_full(
     found = diagnose(run + log, {}, current(), ())
     assert found.prescriptions[0].lever.slug == SMALLER
     assert changes(found) == [("actor_rollout_ref.rollout.max_model_len", "22560")]
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [
+        ("Qwen/Qwen2.5-7B", 131_072),
+        ("Qwen/Qwen2.5-7B-Instruct", 32_768),
+        ("Qwen/Qwen2.5-Math-7B-Instruct", 4_096),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", 131_072),
+        ("Qwen/Qwen3-4B-Instruct-2507", 262_144),
+        ("Qwen/Qwen3-8B-FP8", 40_960),
+        ("Qwen/Qwen3-8B-Base", 32_768),
+        ("me/qwen2.5-7b-sft", None),
+        ("ibm-granite/granite-3.3-8b-instruct", None),
+    ],
+)
+def test_a_sister_of_the_same_shape_may_know_another_context(model: str, tokens: int | None) -> None:
+    text = VERL.format(version="0.8.0", more="").replace("meta-llama/Llama-3.1-8B-Instruct", model)
+    found = told(text)
+    assert found.facts.values.get("max_model_len") == tokens
+    assert found.room is not None
+    assert found.room.tokens == (tokens or 2048 + 8192)
