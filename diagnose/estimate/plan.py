@@ -172,7 +172,7 @@ def _planned(facts: Facts, framework: Framework, model: Model, gpus: int) -> Pla
     (model, numbers), (capacity, why) = _model_and_shape(model, does, values), gpu_capacity(facts)
     laid_out = spread(model, numbers, values, does, gpus=gpus, capacity=capacity, online=online)
     writes = online or does.get("student_writes") == "yes"
-    phases, each = _phases(framework, values, online, writes), parameter_bytes(values, does, told.own_precision)
+    phases, each = _phases(framework, values, online, writes, does), parameter_bytes(values, does, told.own_precision)
     return Plan(
         values=_in_force(values, does),
         assumed=_of_origin(facts, "assumed"),
@@ -265,7 +265,7 @@ def _unsettled(
     return (*sharding, "precision") if too_wide else sharding
 
 
-def _phases(framework: Framework, values: Values, online: bool, writes: bool) -> tuple[str, ...]:
+def _phases(framework: Framework, values: Values, online: bool, writes: bool, does: Values) -> tuple[str, ...]:
     if not online:
         reference = ("ref_logprob",) if has_reference(values, online) else ()
         alone = ("rollout",) if values.get("rollout_engine") == "hf" else _SAMPLING
@@ -277,9 +277,9 @@ def _phases(framework: Framework, values: Values, online: bool, writes: bool) ->
         return tuple(phase for phase in PHASES if phase in listed and phase in ("load", *_SAMPLING))
     absent = set() if has_critic(values) else {"values", "critic"}
     absent |= set(without_engine(values))
-    if values.get("has_ref") is not True:
-        absent.add("ref_logprob")
-    absent |= {phase for id, phase in _ASKED_FOR.items() if values.get(id) is False and values.get("phase") != phase}
+    absent |= set() if values.get("has_ref") is True else {"ref_logprob"}
+    kept = ("reward" if "reward_head" in does else "", values.get("phase"))  # adapters of the policy may score
+    absent |= {phase for id, phase in _ASKED_FOR.items() if values.get(id) is False and phase not in kept}
     return tuple(phase for phase in PHASES if phase in listed and phase not in absent)
 
 

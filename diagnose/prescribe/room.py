@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from diagnose.estimate import cache_room, estimate_pool, plan_of
+from diagnose.estimate.rows import row_limit
 from diagnose.knowledge.records import Lever
 from diagnose.prescribe.full_cards import start_full
 from diagnose.prescribe.measure import crowded, driven_over, had_none
@@ -99,8 +100,13 @@ def share_within(lever: Lever, situation: Situation) -> float | Refusal | None:
 
 
 def _at_share(hundredths: int, situation: Situation) -> CacheRoom | None:
+    """The room at a share; a length that nobody set counts as the run's rows, since it can be set as well."""
     share = Fact("gpu_memory_utilization", hundredths / 100, "answered")
-    return cache_room(plan_of(situation.facts.with_fact(share), situation.fallback))
+    facts = situation.facts.with_fact(share)
+    if (plan := plan_of(facts, situation.fallback)) and "max_model_len" in plan.defaults:
+        rows = Fact("max_model_len", sum(filter(None, row_limit(plan))) or 1, "answered")
+        plan = plan_of(facts.with_fact(rows), situation.fallback)
+    return cache_room(plan)
 
 
 def _is_enough(room: CacheRoom | None) -> bool:

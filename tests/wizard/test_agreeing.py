@@ -63,8 +63,9 @@ def test_the_other_pool_is_told_by_one_figure():
     gpu = found.estimate.gpu
     assert gpu is not None
     assert gpu.limit is not None
-    need, limit = float(gpu.worst.shown), round(gpu.limit / 2**30, 1)
-    assert f"{need - limit:.1f}\u00a0GiB over" in words.other_pool_words(gpu)
+    over = float(gpu.worst.shown) - round(gpu.limit / 2**30, 1)
+    figure = f"{over:.1f}\u00a0GiB over" if over > 0 else f"{-over:.1f}\u00a0GiB free"
+    assert figure in words.other_pool_words(gpu)
     moved = [one for one in advice.prescriptions(found, {}) if any(bar.title == "GPU, now" for bar in one.bars)]
     assert moved
     for one in moved:

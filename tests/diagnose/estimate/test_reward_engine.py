@@ -72,7 +72,11 @@ def test_its_share_is_lowered_where_it_runs_out():
     text = 'File "verl/experimental/reward_loop/reward_model.py", line 120, in wake_up\ntorch.OutOfMemoryError: CUDA out of memory.'
     said = found(f"{NEW} {SHARE}=0.9", text=text)
     first = said.prescriptions[0]
-    assert (said.phase, first.lever.slug, first.changes[0].key) == ("reward", "reward.engine_share.down", SHARE)
+    assert (said.phase, first.lever.slug, first.changes[0].key) == (
+        "reward",
+        "reward_engine.gpu_memory_utilization.down",
+        SHARE,
+    )
 
 
 @pytest.mark.parametrize(("sharding", "parts"), [("--deepspeed zero3", 8), ("--deepspeed zero2", 1), ("", 1)])

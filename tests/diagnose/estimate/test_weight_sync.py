@@ -24,6 +24,7 @@ NPROC_PER_NODE=8 swift rlhf --rlhf_type grpo --model Qwen/Qwen2.5-32B-Instruct -
     --use_vllm true --vllm_mode {mode}{more}
 """
 IN_PARTS = " --move_model_batches 16"
+SERVED = "--vllm_server_host 10.0.0.2"
 
 
 def _run(version, how="lora", mode="colocate", more="", deepspeed="zero3"):
@@ -68,8 +69,8 @@ def test_full_training_went_one_parameter_at_a_time_until_3_10(mode):
 
 def test_before_3_5_a_server_got_a_whole_model_of_adapters_and_single_parameters_else():
     """TRL v0.16.1 trainer/grpo_trainer.py: _move_model_to_vllm."""
-    assert _gathered("3.4.0", mode="server", more=IN_PARTS) == pytest.approx(WHOLE, rel=0.01)
-    assert _gathered("3.4.0", how="full", mode="server") < 5
+    assert _gathered("3.4.0", more=f"{IN_PARTS} {SERVED}") == pytest.approx(WHOLE, rel=0.01)
+    assert _gathered("3.4.0", how="full", more=f" {SERVED}") < 5
 
 
 def test_stages_that_keep_whole_weights_gather_nothing():

@@ -100,7 +100,11 @@ def test_what_an_estimate_lacks_is_named_in_chinese():
 
 
 def test_an_engine_that_runs_alone_is_told_by_its_cache():
-    told = summary(found("vllm serve Qwen/Qwen2.5-72B-Instruct --tensor-parallel-size 2 在 2 张 A100 80G 上够吗"))
+    told = summary(
+        found(
+            "vllm serve Qwen/Qwen2.5-72B-Instruct --tensor-parallel-size 2 --max-model-len 4096\n在 2 张 A100 80G 上够吗"
+        )
+    )
     assert told.headline.startswith("按估算，引擎可以启动")
     assert "KV cache 剩" in told.lead
 
