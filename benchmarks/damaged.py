@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.damage import ADDS, BYTES, HARMLESS, LABELLED, LOSSY  # noqa: E402
 from diagnose.facts import read_facts  # noqa: E402
-from diagnose.facts.keys import normal  # noqa: E402
+from diagnose.facts.settings.keys import normal  # noqa: E402
 from diagnose.ingest import read, read_stream  # noqa: E402
 from diagnose.knowledge import current  # noqa: E402
 from diagnose.types import Paste  # noqa: E402

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from diagnose.estimate import estimate_pool, plan_of
-from diagnose.facts.defaults import at_version
-from diagnose.facts.versions import possible, turns
+from diagnose.facts.settings.defaults import at_version
+from diagnose.facts.trainer.versions import possible, turns
 from diagnose.knowledge.records import Framework
 from diagnose.types import Estimate, Facts, Paste, PhaseEstimate, PoolEstimate
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from diagnose.batch import whole
 from diagnose.estimate import cache_room, estimate, plan_of
-from diagnose.facts.complete import complete
-from diagnose.facts.defaults import as_answered
+from diagnose.facts.settings.complete import complete
+from diagnose.facts.settings.defaults import as_answered
 from diagnose.knowledge.records import Framework
 from diagnose.outlived import behind, how_far, kept_through, outlived
 from diagnose.types import Estimate, Fact, Facts, Paste

@@ -10,12 +10,13 @@ from diagnose.base_type import with_base_type
 from diagnose.batch import resolve
 from diagnose.came_through import as_it_came_through
 from diagnose.estimate import assumed_cards, assumed_lengths, cache_room, estimate, plan_of, with_failed_row
-from diagnose.facts import gave_way, read_facts
-from diagnose.facts.cured import as_it_failed
-from diagnose.facts.judges import of_failed_judge
-from diagnose.facts.kind import cause_open, not_memory, spoken_pool, told_other
-from diagnose.facts.one_run import of_last_run, told_so
-from diagnose.facts.signature import of_another_card
+from diagnose.facts import read_facts
+from diagnose.facts.failing.judges import of_failed_judge
+from diagnose.facts.failing.kind import cause_open, not_memory, spoken_pool, told_other
+from diagnose.facts.failing.signature import of_another_card
+from diagnose.facts.whose_run import gave_way
+from diagnose.facts.whose_run.cured import as_it_failed
+from diagnose.facts.whose_run.one_run import of_last_run, told_so
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Case

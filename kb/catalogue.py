@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.text import capfirst
 
 from diagnose.conditions import version
-from diagnose.facts.signature import is_mark
+from diagnose.facts.failing.signature import is_mark
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.advisory import Advisory, Point
 from diagnose.knowledge.dataset import Dataset, Tokens

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from diagnose.facts.signature import is_mark
+from diagnose.facts.failing.signature import is_mark
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.advisory import Advisory
 from diagnose.knowledge.records import Case, Lever, Signature

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from diagnose.facts import read_facts
-from diagnose.facts.signature import matches
+from diagnose.facts.failing.signature import matches
 from diagnose.ingest import read
 from diagnose.knowledge import CONTENT, Knowledge, current, read_content
 from diagnose.knowledge.check import cross_check

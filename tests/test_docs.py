@@ -79,3 +79,9 @@ def test_a_document_names_no_file_that_is_not_there(document: Path) -> None:
     named = re.findall(r"`((?:config|content|diagnose|docs|kb|tests|wizard)/[\w./-]+)`", text)
     assert [path for path in linked if not (document.parent / path).exists()] == []
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_every_folder_of_the_core_is_told_of() -> None:
+    told = (ROOT / "CONTRIBUTING.md").read_text()
+    folders = {path.parent.name for path in (ROOT / "diagnose").rglob("__init__.py")} - {"diagnose"}
+    assert not {name for name in folders if f"`{name}/`" not in told}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose.conditions import holds
-from diagnose.facts.answers import closed
+from diagnose.facts.settings.answers import closed
 from diagnose.types import Asked, Facts
 from diagnose.vocabulary import BATCH_UNITS, FACTS
 from diagnose.words import value_words

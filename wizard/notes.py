@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from diagnose import outlived
-from diagnose.facts.kind import not_memory
+from diagnose.facts.failing.kind import not_memory
 from diagnose.types import Diagnosis, PoolEstimate
 from diagnose.vocabulary import PHASES
 from diagnose.words import ahead, nothing_tells, phase_words, refusal, stand_in, worst

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diagnose import words as core
-from diagnose.facts.kind import not_memory
+from diagnose.facts.failing.kind import not_memory
 from diagnose.knowledge import Knowledge
 from diagnose.report import to_markdown
 from diagnose.types import Diagnosis, PhaseEstimate, PoolEstimate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diagnose.facts.kind import not_memory
-from diagnose.facts.memory_limits import job_limited
+from diagnose.facts.failing.kind import not_memory
+from diagnose.facts.hardware.memory_limits import job_limited
 from diagnose.types import CacheRoom, Diagnosis, Facts, PhaseEstimate, PoolEstimate
 from diagnose.units import from_gib, tenths
 from diagnose.vocabulary import PHASES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from diagnose.facts.memory_limits import job_limited
+from diagnose.facts.hardware.memory_limits import job_limited
 from diagnose.knowledge.records import Case
 from diagnose.types import Diagnosis, Facts, PoolEstimate
 from diagnose.units import tenths

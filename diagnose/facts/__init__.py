@@ -6,57 +6,57 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from diagnose.batch import resolve
-from diagnose.facts.agreed import agreed
-from diagnose.facts.algo import read_algo, supervised
-from diagnose.facts.almost import words_alone
-from diagnose.facts.among import with_traceback
-from diagnose.facts.answers import parse_answer, read_answers
-from diagnose.facts.at_odds import of_another_trainer
-from diagnose.facts.banner import trained
 from diagnose.facts.bare import is_bare
-from diagnose.facts.by_default import by_default
-from diagnose.facts.datasets import with_lengths
-from diagnose.facts.encoded import encoded
-from diagnose.facts.engine_config import of_engine_alone
-from diagnose.facts.engine_first import engine_first
-from diagnose.facts.former import without_former
-from diagnose.facts.framework import Detected, detect
-from diagnose.facts.growth import as_kind, longer_rows, of_longer_rows
+from diagnose.facts.failing.among import with_traceback
+from diagnose.facts.failing.growth import as_kind, longer_rows, of_longer_rows
+from diagnose.facts.failing.judges import of_failed_judge, without_role
+from diagnose.facts.failing.judges import words_of as of_judge
+from diagnose.facts.failing.measured import Readings, read_measured
+from diagnose.facts.failing.memory_table import of_table
+from diagnose.facts.failing.tenants import own_process
+from diagnose.facts.failing.told_growth import told_growth
+from diagnose.facts.hardware.machine import MACHINE, gpu_of, read_machine
+from diagnose.facts.hardware.told_tenants import nobody_beside, told_tenants, words_of
 from diagnose.facts.heard import Heard, hear
-from diagnose.facts.judges import of_failed_judge, without_role
-from diagnose.facts.judges import words_of as of_judge
-from diagnose.facts.keys import KeyFacts, read_keys
-from diagnose.facts.machine import MACHINE, gpu_of, read_machine
-from diagnose.facts.mapped import engine_place, role_places
-from diagnose.facts.measured import Readings, read_measured
-from diagnose.facts.memory_keys import run_config
-from diagnose.facts.memory_table import of_table
-from diagnose.facts.model import Read, of_model, read_model
-from diagnose.facts.model_names import alike
-from diagnose.facts.moved_engine import moved_engine
+from diagnose.facts.models.model import Read, of_model, read_model
+from diagnose.facts.models.model_names import alike
+from diagnose.facts.models.quantized import with_low_bits, with_quantized
+from diagnose.facts.models.role_sizes import with_role_sizes
+from diagnose.facts.models.teacher import with_sizes
 from diagnose.facts.notes import remarks
-from diagnose.facts.numerals import in_digits
-from diagnose.facts.offload_words import offload_words
-from diagnose.facts.only_loads import only_loads
-from diagnose.facts.proven import known, left_open
-from diagnose.facts.quantized import with_low_bits, with_quantized
-from diagnose.facts.quoted import without_quoted
-from diagnose.facts.role_sizes import with_role_sizes
-from diagnose.facts.run_words import run_words
-from diagnose.facts.shared import with_shared
-from diagnose.facts.shipped import file_of, of_machine, with_shipped
-from diagnose.facts.spelling import normal
-from diagnose.facts.spoken_keys import in_words, spoken_keys
-from diagnose.facts.switched_keys import with_switches
-from diagnose.facts.teacher import with_sizes
-from diagnose.facts.tenants import own_process
-from diagnose.facts.told_growth import told_growth
-from diagnose.facts.told_splits import with_splits
-from diagnose.facts.told_tenants import nobody_beside, told_tenants, words_of
-from diagnose.facts.training import read_training
-from diagnose.facts.trains import read_trains, without_training
+from diagnose.facts.roles.engine_first import engine_first
+from diagnose.facts.roles.mapped import engine_place, role_places
+from diagnose.facts.roles.moved_engine import moved_engine
+from diagnose.facts.roles.told_splits import with_splits
+from diagnose.facts.sentences.numerals import in_digits
+from diagnose.facts.sentences.offload_words import offload_words
+from diagnose.facts.sentences.run_words import run_words
+from diagnose.facts.sentences.spoken_keys import in_words, spoken_keys
+from diagnose.facts.sentences.switched_keys import with_switches
+from diagnose.facts.settings.agreed import agreed
+from diagnose.facts.settings.answers import parse_answer, read_answers
+from diagnose.facts.settings.at_odds import of_another_trainer
+from diagnose.facts.settings.banner import trained
+from diagnose.facts.settings.by_default import by_default
+from diagnose.facts.settings.encoded import encoded
+from diagnose.facts.settings.engine_config import of_engine_alone
+from diagnose.facts.settings.keys import KeyFacts, read_keys
+from diagnose.facts.settings.memory_keys import run_config
+from diagnose.facts.settings.proven import known, left_open
+from diagnose.facts.settings.shared import with_shared
+from diagnose.facts.settings.spelling import normal
+from diagnose.facts.trainer.algo import read_algo, supervised
+from diagnose.facts.trainer.datasets import with_lengths
+from diagnose.facts.trainer.framework import Detected, detect
+from diagnose.facts.trainer.only_loads import only_loads
+from diagnose.facts.trainer.shipped import file_of, of_machine, with_shipped
+from diagnose.facts.trainer.training import read_training
+from diagnose.facts.trainer.trains import read_trains, without_training
+from diagnose.facts.trainer.versions import version_of
 from diagnose.facts.tried import read_tried
-from diagnose.facts.versions import version_of
+from diagnose.facts.whose_run.almost import words_alone
+from diagnose.facts.whose_run.former import without_former
+from diagnose.facts.whose_run.quoted import without_quoted
 from diagnose.ingest.bars import without_figures
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Model

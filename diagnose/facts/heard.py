@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from diagnose.facts.asides import without_asides
-from diagnose.facts.attempts import of_last_attempt
-from diagnose.facts.beside import without_others
-from diagnose.facts.comments import still_told, without_comments, without_descriptions
-from diagnose.facts.cured import without_cure
-from diagnose.facts.failure import of_share, read_failure
-from diagnose.facts.former import with_later, without_removed
-from diagnose.facts.framework import Detected
-from diagnose.facts.lowered import Lowered, lower
-from diagnose.facts.manuals import of_no_run, without_hits
-from diagnose.facts.not_done import without_asked, without_letters, without_planned, without_plans, without_untried
-from diagnose.facts.numbered import without_items, without_numbers
-from diagnose.facts.other_runs import of_failing_run
-from diagnose.facts.other_tries import with_last_share, without_other_try
-from diagnose.facts.over import without_past
-from diagnose.facts.prose import spoken
-from diagnose.facts.proven import Proofs, proofs
-from diagnose.facts.signature import find_hits
-from diagnose.facts.trains import of_training
-from diagnose.facts.two_shares import at_larger_share
+from diagnose.facts.failing.failure import of_share, read_failure
+from diagnose.facts.failing.over import without_past
+from diagnose.facts.failing.signature import find_hits
+from diagnose.facts.sentences.lowered import Lowered, lower
+from diagnose.facts.sentences.prose import spoken
+from diagnose.facts.settings.proven import Proofs, proofs
+from diagnose.facts.trainer.framework import Detected
+from diagnose.facts.trainer.trains import of_training
+from diagnose.facts.whose_run.asides import without_asides
+from diagnose.facts.whose_run.attempts import of_last_attempt
+from diagnose.facts.whose_run.beside import without_others
+from diagnose.facts.whose_run.comments import still_told, without_comments, without_descriptions
+from diagnose.facts.whose_run.cured import without_cure
+from diagnose.facts.whose_run.former import with_later, without_removed
+from diagnose.facts.whose_run.manuals import of_no_run, without_hits
+from diagnose.facts.whose_run.not_done import (
+    without_asked,
+    without_letters,
+    without_planned,
+    without_plans,
+    without_untried,
+)
+from diagnose.facts.whose_run.numbered import without_items, without_numbers
+from diagnose.facts.whose_run.other_runs import of_failing_run
+from diagnose.facts.whose_run.other_tries import with_last_share, without_other_try
+from diagnose.facts.whose_run.two_shares import at_larger_share
 from diagnose.knowledge import Knowledge
 from diagnose.types import Fact, Hit, Line, Paste, Tried
 

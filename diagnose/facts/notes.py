@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnose.batch import data_parallel, resolve, whole
-from diagnose.facts.at_odds import at_odds
-from diagnose.facts.former import known_to_work
-from diagnose.facts.framework import Detected
-from diagnose.facts.keys import KeyFacts
-from diagnose.facts.machine import gpu_of
-from diagnose.facts.proven import Proofs
-from diagnose.facts.run_words import run_words
-from diagnose.facts.strange_cards import told_strange
+from diagnose.facts.hardware.machine import gpu_of
+from diagnose.facts.hardware.strange_cards import told_strange
+from diagnose.facts.sentences.run_words import run_words
+from diagnose.facts.settings.at_odds import at_odds
+from diagnose.facts.settings.keys import KeyFacts
+from diagnose.facts.settings.proven import Proofs
+from diagnose.facts.trainer.framework import Detected
+from diagnose.facts.whose_run.former import known_to_work
 from diagnose.knowledge.hardware import Gpu, Model
 from diagnose.types import Fact, Line
 from diagnose.vocabulary import FACTS

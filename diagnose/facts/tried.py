@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from diagnose.facts import written
-from diagnose.facts.not_done import LIST_ITEM, heads_plans
-from diagnose.facts.on_off import left_out, never_on, switched
-from diagnose.facts.spelling import normal
+from diagnose.facts.sentences.on_off import left_out, never_on, switched
+from diagnose.facts.settings import written
+from diagnose.facts.settings.spelling import normal
+from diagnose.facts.whose_run.not_done import LIST_ITEM, heads_plans
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Framework, Lever
 from diagnose.types import Line, Span, Tried

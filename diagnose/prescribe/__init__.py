@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from diagnose.estimate import turning_length
-from diagnose.facts.kind import cause_open
-from diagnose.facts.written import number
+from diagnose.facts.failing.kind import cause_open
+from diagnose.facts.settings.written import number
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Advisory, Case, Lever, LeverRank
 from diagnose.prescribe import already, refuse

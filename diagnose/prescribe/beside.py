@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from diagnose.facts.written import bare
+from diagnose.facts.settings.written import bare
 from diagnose.knowledge.records import Key
 
 SWITCH = ("true", "false")

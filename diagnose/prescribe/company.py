@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from diagnose.facts.launcher import by_torch
-from diagnose.facts.spelling import normal
-from diagnose.facts.written import not_set, number, truth
+from diagnose.facts.hardware.launcher import by_torch
+from diagnose.facts.settings.spelling import normal
+from diagnose.facts.settings.written import not_set, number, truth
 from diagnose.knowledge.records import Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Change, Setting

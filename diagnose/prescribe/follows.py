@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import ceil
 
 from diagnose.batch import whole
-from diagnose.facts.defaults import by_defaults_again
+from diagnose.facts.settings.defaults import by_defaults_again
 from diagnose.knowledge.records import Framework
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Fact, Facts

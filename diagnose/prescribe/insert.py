@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from diagnose.conditions import holds
-from diagnose.facts.spelling import normal
+from diagnose.facts.settings.spelling import normal
 from diagnose.knowledge.records import Framework
 from diagnose.prescribe.in_block import Insertion, beside, indent, siblings
 from diagnose.prescribe.key_words import by_spelling

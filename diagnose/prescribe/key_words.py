@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from diagnose.conditions import alike, holds, in_range, told_version
-from diagnose.facts.spelling import normal
+from diagnose.facts.settings.spelling import normal
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.beside import renumbered
 from diagnose.types import Fact, Facts, Setting

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from diagnose.facts.spelling import normal
+from diagnose.facts.settings.spelling import normal
 from diagnose.ingest.hunks import after_change
 from diagnose.knowledge.records import Framework
 from diagnose.prescribe.in_block import Insertion

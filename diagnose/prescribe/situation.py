@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from diagnose.allocator import alone_on_card, foreign_gib, fragmented
 from diagnose.estimate import cache_room, estimate, plan_of, turning_length
-from diagnose.facts.memory_limits import job_limited
-from diagnose.facts.versions import last_day, possible
+from diagnose.facts.hardware.memory_limits import job_limited
+from diagnose.facts.trainer.versions import last_day, possible
 from diagnose.held import weights_fit
 from diagnose.knowledge.records import Framework
 from diagnose.outlived import went_through

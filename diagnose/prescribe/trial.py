@@ -95,7 +95,7 @@ def _made(lever: Lever, situation: Situation, step: Targets) -> Written | None:
 
 
 def _with_adapters(made: Written, step: Targets) -> Written:
-    """Where a trainer has no key for what is trained, a rank above 0 tells that it is adapters (facts/training.py)."""
+    """Where a trainer has no key for what is trained, a rank above 0 tells that it is adapters (facts/trainer/training.py)."""
     if step.get("full_or_lora") != "lora" or made.facts.values.get("full_or_lora") == "lora":
         return made
     return replace(made, facts=made.facts.with_fact(Fact("full_or_lora", "lora", "answered")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.facts.spelling import normal
+from diagnose.facts.settings.spelling import normal
 from diagnose.knowledge.records import Key
 from diagnose.prescribe.situation import Situation
 from diagnose.types import Fact

@@ -11,8 +11,8 @@ from functools import cached_property
 from diagnose.batch import to_written
 from diagnose.conditions import alike, holds, in_range, told_version
 from diagnose.estimate import Plan, plan_of
-from diagnose.facts.spelling import normal
-from diagnose.facts.written import bare, truth
+from diagnose.facts.settings.spelling import normal
+from diagnose.facts.settings.written import bare, truth
 from diagnose.knowledge.records import Framework, Key
 from diagnose.prescribe.as_shipped import with_shipped
 from diagnose.prescribe.beside import SWITCH, beside, renumbered

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from diagnose.conditions import holds
-from diagnose.facts.complete import complete
-from diagnose.facts.own_script import own_script
-from diagnose.facts.packages import version_fact
+from diagnose.facts.settings.complete import complete
+from diagnose.facts.trainer.own_script import own_script
+from diagnose.facts.trainer.packages import version_fact
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.records import Question
 from diagnose.possible import only_out

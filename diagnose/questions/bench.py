@@ -9,8 +9,8 @@ from functools import cached_property
 from diagnose.batch import whole
 from diagnose.conditions import holds
 from diagnose.estimate import estimate_pool, plan_of, with_failed_row
-from diagnose.facts.defaults import as_answered, read_again
-from diagnose.facts.versions import possible, turns
+from diagnose.facts.settings.defaults import as_answered, read_again
+from diagnose.facts.trainer.versions import possible, turns
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.hardware import Gpu
 from diagnose.knowledge.records import Option, Question

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from diagnose.bears import bears_on
-from diagnose.facts.kind import cause_open, not_memory
-from diagnose.facts.memory_limits import job_limited
+from diagnose.facts.failing.kind import cause_open, not_memory
+from diagnose.facts.hardware.memory_limits import job_limited
 from diagnose.possible import ground, possible_phases
 from diagnose.types import Diagnosis, Estimate, Facts, PhaseEstimate, PoolEstimate
 from diagnose.vocabulary import FACTS, KINDS, PHASES

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 from diagnose import outlived
-from diagnose.facts.kind import cause_open, not_memory
-from diagnose.facts.memory_limits import job_limited
+from diagnose.facts.failing.kind import cause_open, not_memory
+from diagnose.facts.hardware.memory_limits import job_limited
 from diagnose.held import weights
 from diagnose.possible import ground, only_out, possible_phases
 from diagnose.types import CacheRoom, Diagnosis, PhaseEstimate, PoolEstimate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.facts.kind import cause_open, not_memory
+from diagnose.facts.failing.kind import cause_open, not_memory
 from diagnose.possible import only_out
 from diagnose.types import CacheRoom, Diagnosis
 from diagnose.vocabulary import PHASES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnose.facts.kind import cause_open
+from diagnose.facts.failing.kind import cause_open
 from diagnose.types import Diagnosis, Facts, PhaseEstimate, PoolEstimate, Turn
 from diagnose.vocabulary import FACTS
 from diagnose.words.figures import gib

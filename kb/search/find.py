@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from django.db.models import Case, Q, When
 from django.urls import reverse
 
-from diagnose.facts.lowered import lower
-from diagnose.facts.signature import find_hits, is_mark
+from diagnose.facts.failing.signature import find_hits, is_mark
+from diagnose.facts.sentences.lowered import lower
 from diagnose.ingest import read
 from kb.models import Document, Entry
 from kb.notes import PAGES

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from diagnose.facts.versions import turns
+from diagnose.facts.trainer.versions import turns
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.types import Diagnosis

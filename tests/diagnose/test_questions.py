@@ -7,7 +7,7 @@ import pytest
 
 from diagnose.estimate import estimate
 from diagnose.facts import read_facts
-from diagnose.facts.defaults import read_again
+from diagnose.facts.settings.defaults import read_again
 from diagnose.ingest import read
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose

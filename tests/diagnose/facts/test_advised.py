@@ -2,7 +2,7 @@
 
 import pytest
 
-from diagnose.facts.advised import without_advice
+from diagnose.facts.failing.advised import without_advice
 
 
 @pytest.mark.parametrize(

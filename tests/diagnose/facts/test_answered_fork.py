@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.facts.framework import detect
+from diagnose.facts.trainer.framework import detect
 from diagnose.ingest import read
 from diagnose.knowledge import current
 from diagnose.types import Fact

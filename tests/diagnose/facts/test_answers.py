@@ -1,7 +1,7 @@
 import pytest
 
 from diagnose.facts import parse_answer
-from diagnose.facts.answers import read_answers
+from diagnose.facts.settings.answers import read_answers
 from diagnose.knowledge import current
 from diagnose.vocabulary import FACTS
 

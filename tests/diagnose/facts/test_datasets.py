@@ -6,7 +6,7 @@ import pytest
 
 from diagnose.estimate import plan_of
 from diagnose.estimate.rows import image_patches
-from diagnose.facts.datasets import used
+from diagnose.facts.trainer.datasets import used
 from diagnose.knowledge import current
 from diagnose.knowledge.dataset import Dataset, Tokens
 from diagnose.pipeline import diagnose

@@ -2,7 +2,7 @@
 
 import pytest
 
-from diagnose.facts.numerals import in_digits
+from diagnose.facts.sentences.numerals import in_digits
 from diagnose.ingest import read
 from diagnose.pipeline import diagnose
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.facts.mapped import engine_place, mapped_cards, role_places
+from diagnose.facts.roles.mapped import engine_place, mapped_cards, role_places
 from diagnose.ingest import read
 
 ROLES = "actor_train:\n  device_mapping: {train}\nactor_infer:\n  device_mapping: {infer}\n"

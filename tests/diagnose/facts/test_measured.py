@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diagnose.facts import read_facts
-from diagnose.facts.growth import Point, growth
-from diagnose.facts.lowered import lower
-from diagnose.facts.measured import read_measured
+from diagnose.facts.failing.growth import Point, growth
+from diagnose.facts.failing.measured import read_measured
+from diagnose.facts.sentences.lowered import lower
 from diagnose.ingest import read
 from diagnose.knowledge import current
 from diagnose.types import Measured, Span

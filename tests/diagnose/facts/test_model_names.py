@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.facts.model_names import alike, find_model
+from diagnose.facts.models.model_names import alike, find_model
 from diagnose.knowledge import current
 
 COMMANDS = (

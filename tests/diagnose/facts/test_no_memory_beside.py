@@ -2,7 +2,7 @@
 
 import pytest
 
-from diagnose.facts.kind import not_memory
+from diagnose.facts.failing.kind import not_memory
 from diagnose.pipeline import diagnose
 
 LOCKED = "NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from diagnose.facts.on_off import never_on, switched
+from diagnose.facts.sentences.on_off import never_on, switched
 from tests.runs import run_of
 
 OFF = [

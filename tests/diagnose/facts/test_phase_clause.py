@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from diagnose.facts.phase_clause import SPECIAL_FIRST, told_phase
+from diagnose.facts.failing.phase_clause import SPECIAL_FIRST, told_phase
 from diagnose.types import Line
 from diagnose.vocabulary import PHASES
 

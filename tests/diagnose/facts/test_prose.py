@@ -2,8 +2,8 @@
 
 import pytest
 
-from diagnose.facts.lowered import lower
-from diagnose.facts.prose import fresh, spoken
+from diagnose.facts.sentences.lowered import lower
+from diagnose.facts.sentences.prose import fresh, spoken
 from diagnose.ingest import read
 from diagnose.pipeline import diagnose
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.facts.quoted import without_quoted
+from diagnose.facts.whose_run.quoted import without_quoted
 from diagnose.ingest import read
 
 THEIRS = "> I get CUDA out of memory with verl GRPO on 8xA100 with Qwen2.5-7B in update_actor.\n"

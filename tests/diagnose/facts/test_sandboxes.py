@@ -2,7 +2,7 @@
 
 import pytest
 
-from diagnose.facts.kind import not_memory
+from diagnose.facts.failing.kind import not_memory
 from diagnose.knowledge import current
 from diagnose.pipeline import diagnose
 from diagnose.words.headline import headline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnose.facts.defaults import as_answered
+from diagnose.facts.settings.defaults import as_answered
 from diagnose.ingest import read
 from diagnose.pipeline import diagnose
 

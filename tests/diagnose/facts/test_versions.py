@@ -3,8 +3,8 @@
 import pytest
 
 from diagnose.facts import read_facts
-from diagnose.facts.defaults import at_version
-from diagnose.facts.versions import turns
+from diagnose.facts.settings.defaults import at_version
+from diagnose.facts.trainer.versions import turns
 from diagnose.ingest import read
 from diagnose.knowledge import Knowledge
 from diagnose.knowledge.loader import parse

@@ -1,6 +1,6 @@
 import pytest
 
-from diagnose.facts import written
+from diagnose.facts.settings import written
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""What ran out, where and when, as messages, logs and people tell it."""

@@ -1,0 +1,1 @@
+"""Cards, machines and host memory: what the run stands on."""

@@ -1,0 +1,1 @@
+"""Which models the run trains and which stand beside it."""

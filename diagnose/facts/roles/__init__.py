@@ -1,0 +1,1 @@
+"""Which cards, engines and sizes belong to which role."""

@@ -1,0 +1,1 @@
+"""Settings as people say them, without keys."""

@@ -1,0 +1,1 @@
+"""Settings by key, by answer and by default."""
