@@ -22,6 +22,7 @@ _PHRASES = tuple(
 )
 _PHRASE = re.compile(b"|".join(_PHRASES))
 _BREAK = re.compile(rb"[ \t]*\n[ \t]*")
+_GONE = "\ue000".encode()  # a sign that nobody has a use for
 _WORDS = re.compile(
     rb"Tried to ?allocate|total ?capaci?ty|memory in use|allocated by PyTorch|reserved by PyTorch|already allocated"
 )
@@ -58,7 +59,18 @@ def opened_up(data: bytes) -> bytes:
     if len(_APART.findall(data)) > 1:
         data = _APART.sub(b".", data)
     data = b"\n".join(_line(line) if b"iB" in line and _WORDS.search(line) else line for line in data.split(b"\n"))
-    return _PHRASE.sub(lambda found: _BREAK.sub(b" ", found[0]), data)
+    whole = _PHRASE.sub(_whole, data)
+    return _with_as_many_lines(whole) if _GONE in whole else whole
+
+
+def _whole(found: re.Match[bytes]) -> bytes:
+    """The phrase on one line, with a mark behind it for each that it was broken over."""
+    return _BREAK.sub(b" ", found[0]) + _GONE * found[0].count(b"\n")
+
+
+def _with_as_many_lines(data: bytes) -> bytes:
+    """The text with an empty line behind one for each that came to stand in it, so that all others keep their numbers."""
+    return b"\n".join(line.replace(_GONE, b"") + b"\n" * line.count(_GONE) for line in data.split(b"\n"))
 
 
 def _spaced(line: bytes) -> bytes:

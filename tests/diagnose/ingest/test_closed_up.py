@@ -28,8 +28,13 @@ def test_words_that_were_closed_up_are_parted(message: str) -> None:
 def test_a_phrase_that_was_broken_is_joined() -> None:
     broken = "CUDA out of memory.\nTried to\nallocate 9. 28 GiB.\nGPU 3 has a total capacity of 79. 11 GiB of\nwhich 4. 02\nGiB is free."
     assert read(broken).text == (
-        "CUDA out of memory.\nTried to allocate 9.28 GiB.\nGPU 3 has a total capacity of 79.11 GiB of which 4.02 GiB is free."
+        "CUDA out of memory.\nTried to allocate 9.28 GiB.\n\nGPU 3 has a total capacity of 79.11 GiB of which 4.02 GiB is free."
     )
+
+
+def test_the_lines_behind_a_broken_phrase_keep_their_numbers() -> None:
+    broken = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 2 has a total capacity of 79.15 GiB\nof which 6.20 GiB is free.\na=1\n"
+    assert [line.number for line in read(broken).lines if line.text == "a=1"] == [3]
 
 
 def test_marks_of_a_chinese_sentence_are_those_of_the_message() -> None:
