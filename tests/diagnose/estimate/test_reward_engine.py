@@ -36,6 +36,11 @@ def test_its_engine_fills_its_share_while_it_scores_and_nothing_else():
     assert held(found(NEW), "reward")["reward_engine"] == pytest.approx(0.5 * said.estimate.gpu.capacity, rel=1e-6)
 
 
+def test_the_first_release_with_an_engine_for_it_has_the_keys_of_before():
+    said = found(f"{OLD} reward_model.rollout.gpu_memory_utilization=0.4", "0.7.0")
+    assert held(said, "reward") == {"reward_engine": pytest.approx(0.4 * said.estimate.gpu.capacity, rel=1e-6)}
+
+
 def test_the_trainers_state_stands_beside_it():
     phase = found(NEW).estimate.gpu.phase("reward")
     assert {"actor_weights", "actor_optimizer"} <= {one.id for one in phase.terms}
@@ -59,9 +64,11 @@ def test_cards_of_its_own_leave_those_of_the_trainer_alone():
     assert not held(said, "rollout", "gpu")
 
 
-@pytest.mark.parametrize("version", ["0.4", "0.6"])
-def test_fsdp_keeps_it_on_the_host(version):
-    said = found(OLD, version)
+@pytest.mark.parametrize(
+    ("more", "version"), [(OLD, "0.4"), (OLD, "0.6"), (f"{OLD} reward_model.use_reward_loop=False", "0.7.0")]
+)
+def test_fsdp_keeps_it_on_the_host(more, version):
+    said = found(more, version)
     assert (
         1 <= held(said, "rollout", "host")["reward_weights"] / (8.03e9 * 2) <= 2
     )  # page-locked memory goes by powers of two
