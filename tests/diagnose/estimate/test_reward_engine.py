@@ -81,7 +81,7 @@ def test_its_share_is_lowered_where_it_runs_out():
     first = said.prescriptions[0]
     assert (said.phase, first.lever.slug, first.changes[0].key) == (
         "reward",
-        "reward_engine.gpu_memory_utilization.down",
+        "reward.engine_gpu_memory_utilization.down",
         SHARE,
     )
 
